@@ -1,0 +1,1 @@
+# Packaging: see CPack below.

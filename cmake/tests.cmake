@@ -1,0 +1,27 @@
+# dtctl_test(NAME SOURCES … [LINKS …] [RANKS n…] [TIMEOUT seconds] [LABELS …])
+#
+# Builds test_NAME from Catch2 test files. Without RANKS every TEST_CASE becomes a CTest test of its own; with RANKS the
+# whole program is launched once by mpirun for each count, and TIMEOUT is the watchdog against a hang.
+function(dtctl_test name)
+  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LINKS;RANKS;LABELS" ${ARGN})
+  set(target test_${name})
+  if(NOT TEST_TIMEOUT)
+    set(TEST_TIMEOUT 120)
+  endif()
+  add_executable(${target} ${TEST_SOURCES})
+  target_link_libraries(${target} PRIVATE ${TEST_LINKS} dtctl_settings dtctl_warnings
+                        $<IF:$<BOOL:${TEST_RANKS}>,test_main_mpi,test_main>)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  target_compile_definitions(${target} PRIVATE DTCTL_SOURCE_DIR="${PROJECT_SOURCE_DIR}" DTCTL_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  if(NOT TEST_RANKS)
+    catch_discover_tests(${target} TEST_PREFIX "${name}: " PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}")
+    return()
+  endif()
+  foreach(ranks IN LISTS TEST_RANKS)
+    add_test(NAME "${name}: ${ranks} ranks"
+             COMMAND ${MPIEXEC_EXECUTABLE} --allow-run-as-root --oversubscribe --bind-to none --mca mpi_yield_when_idle 1
+                     -np ${ranks} $<TARGET_FILE:${target}>)
+    set_tests_properties("${name}: ${ranks} ranks" PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "mpi;${TEST_LABELS}" PROCESSORS 2
+                         ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_MCA_rmaps_base_oversubscribe=1")
+  endforeach()
+endfunction()

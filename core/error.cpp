@@ -1,0 +1,40 @@
+#include "core/error.hpp"
+
+#include <cstring>
+
+namespace dt {
+
+ExitCode exit_code_of(ErrorKind kind)
+{
+  switch (kind) {
+  case ErrorKind::usage:
+  case ErrorKind::recipe: return ExitCode::usage;
+  case ErrorKind::scheduler: return ExitCode::scheduler_unreachable;
+  case ErrorKind::run: return ExitCode::runs_failed;
+  case ErrorKind::environment: return ExitCode::environment;
+  case ErrorKind::internal: return ExitCode::internal;
+  }
+  return ExitCode::internal;
+}
+
+std::string_view name_of(ErrorKind kind)
+{
+  switch (kind) {
+  case ErrorKind::usage: return "usage";
+  case ErrorKind::recipe: return "recipe";
+  case ErrorKind::scheduler: return "scheduler";
+  case ErrorKind::run: return "run";
+  case ErrorKind::environment: return "environment";
+  case ErrorKind::internal: return "internal";
+  }
+  return "internal";
+}
+
+Error Error::within(std::string_view context) const { return Error(kind_, std::string(context) + ": " + what()); }
+
+Error system_error(std::string_view what, int error_number)
+{
+  return Error(ErrorKind::environment, std::string(what) + ": " + std::strerror(error_number));
+}
+
+} // namespace dt

@@ -1,0 +1,160 @@
+#include "core/file.hpp"
+
+#include "core/error.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+namespace dt {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A descriptor that closes itself.
+class Descriptor {
+public:
+  explicit Descriptor(int value) : value_(value) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { if (value_ >= 0) ::close(value_); }
+  int get() const { return value_; }
+
+private:
+  int value_;
+};
+
+void write_all(int descriptor, std::string_view bytes, const fs::path& path)
+{
+  while (!bytes.empty()) {
+    const auto written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw system_error("write " + path.string(), errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void sync_folder(const fs::path& folder)
+{
+  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Some network file systems refuse to sync a folder; the file itself is synced already.
+  if (directory.get() >= 0) ::fsync(directory.get());
+}
+
+fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+
+// A synced temporary beside its target, removed unless it was moved away.
+class Temporary {
+public:
+  Temporary(const fs::path& target, std::string_view bytes)
+  {
+    static std::atomic<unsigned> counter{0};
+    path_ = folder_of(target) / ("." + target.filename().string() + "." + std::to_string(::getpid()) + "." + std::to_string(counter++));
+    const Descriptor file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    if (file.get() < 0) throw system_error("create " + target.string(), errno);
+    try {
+      write_all(file.get(), bytes, target);
+      if (::fsync(file.get()) != 0) throw system_error("sync " + target.string(), errno);
+    } catch (...) {
+      ::unlink(path_.c_str());
+      throw;
+    }
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  ~Temporary() { ::unlink(path_.c_str()); }
+  const fs::path& path() const { return path_; }
+
+private:
+  fs::path path_;
+};
+
+std::optional<std::string> read_whole(const fs::path& path, bool must_exist)
+{
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) {
+    if (!must_exist && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
+    throw system_error("read " + path.string(), errno);
+  }
+  std::string bytes;
+  constexpr std::size_t block = 64 * 1024;
+  for (std::size_t size = 0;;) {
+    bytes.resize(size + block);
+    const auto got = ::read(file.get(), bytes.data() + size, block);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw system_error("read " + path.string(), errno);
+    size += static_cast<std::size_t>(got);
+    bytes.resize(size);
+    if (got == 0) return bytes;
+  }
+}
+
+int open_lock(const fs::path& path)
+{
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor < 0) throw system_error("open lock " + path.string(), errno);
+  return descriptor;
+}
+
+} // namespace
+
+std::string read_file(const fs::path& path) { return *read_whole(path, true); }
+std::optional<std::string> read_file_if_exists(const fs::path& path) { return read_whole(path, false); }
+
+void write_file_atomic(const fs::path& path, std::string_view bytes)
+{
+  const Temporary temporary(path, bytes);
+  if (std::rename(temporary.path().c_str(), path.c_str()) != 0) throw system_error("rename to " + path.string(), errno);
+  sync_folder(folder_of(path));
+}
+
+bool create_file_exclusive(const fs::path& path, std::string_view bytes)
+{
+  const Temporary temporary(path, bytes);
+  if (::link(temporary.path().c_str(), path.c_str()) != 0) {
+    if (errno == EEXIST) return false;
+    throw system_error("link to " + path.string(), errno);
+  }
+  sync_folder(folder_of(path));
+  return true;
+}
+
+void make_folders(const fs::path& path)
+{
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw system_error("make folder " + path.string(), error.value());
+}
+
+FileLock FileLock::acquire(const fs::path& path)
+{
+  FileLock lock(open_lock(path));
+  while (::flock(lock.descriptor_, LOCK_EX) != 0)
+    if (errno != EINTR) throw system_error("lock " + path.string(), errno);
+  return lock;
+}
+
+std::optional<FileLock> FileLock::try_acquire(const fs::path& path)
+{
+  FileLock lock(open_lock(path));
+  if (::flock(lock.descriptor_, LOCK_EX | LOCK_NB) == 0) return lock;
+  if (errno == EWOULDBLOCK) return std::nullopt;
+  throw system_error("lock " + path.string(), errno);
+}
+
+FileLock::FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+FileLock& FileLock::operator=(FileLock&& other) noexcept
+{
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+FileLock::~FileLock() { if (descriptor_ >= 0) ::close(descriptor_); }
+
+} // namespace dt

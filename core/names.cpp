@@ -1,0 +1,76 @@
+#include "core/names.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace dt {
+namespace {
+
+constexpr std::array models{
+    Name{"lenet", "LeNet-5 with ReLU and max pooling: two convolutions, three inner products; 1x28x28 (62k parameters), other shapes too"},
+};
+constexpr std::array data_sets{
+    Name{"digits", "rendered digits, 1x28x28, 10 classes; made by `dtctl data make digits`, in MNIST's IDX files"},
+    Name{"shapes", "rendered coloured shapes, 3x32x32, 10 classes; made by `dtctl data make shapes`, in CIFAR-10's files"},
+    Name{"mnist", "MNIST in its IDX files, plain or gzip, 1x28x28, 10 classes"},
+    Name{"cifar10", "CIFAR-10 in its binary files, 3x32x32, 10 classes"},
+    Name{"cifar100", "CIFAR-100 in its binary files, 3x32x32, 100 fine classes"},
+    Name{"synthetic", "random images of any shape, made in memory: for throughput, not for accuracy"},
+};
+constexpr std::array optimizers{
+    Name{"sgd", "stochastic gradient descent: w <- w - lr (g + wd w)"},
+    Name{"momentum", "SGD with momentum: v <- mu v + (g + wd w); w <- w - lr v"},
+};
+constexpr std::array schedules{
+    Name{"constant", "the learning rate stays"},
+    Name{"step", "times `step_factor` every `step_epochs` epochs"},
+    Name{"polynomial", "from the learning rate to `final_learning_rate` as (1 - progress)^`polynomial_power`"},
+    Name{"cosine", "half a cosine from the learning rate to `final_learning_rate`"},
+};
+constexpr std::array strategies{
+    Name{"sync-sgd", "synchronous SGD: every step, all ranks, allreduce of the gradient mean; equals one rank with the whole batch"},
+};
+constexpr std::array allreduces{
+    Name{"mpi", "MPI_Allreduce of the MPI library, one call on the packed buffer"},
+};
+constexpr std::array modes{
+    Name{"strong", "the global batch stays, so the work a rank shrinks as ranks grow"},
+    Name{"weak", "the batch a rank stays, so the global batch grows with the ranks"},
+};
+constexpr std::array orders{
+    Name{"random", "shuffled by `study.seed`, so that a drift of the machine does not look like scaling"},
+    Name{"listed", "as expanded: sizes, then repeats"},
+};
+constexpr std::array schedulers{
+    Name{"local", "this machine's cores, without a daemon"},
+};
+constexpr std::array launchers{
+    Name{"mpirun", "Open MPI's mpirun"},
+};
+
+} // namespace
+
+std::span<const Name> model_names() { return models; }
+std::span<const Name> data_names() { return data_sets; }
+std::span<const Name> optimizer_names() { return optimizers; }
+std::span<const Name> schedule_names() { return schedules; }
+std::span<const Name> strategy_names() { return strategies; }
+std::span<const Name> allreduce_names() { return allreduces; }
+std::span<const Name> study_modes() { return modes; }
+std::span<const Name> study_orders() { return orders; }
+std::span<const Name> scheduler_names() { return schedulers; }
+std::span<const Name> launcher_names() { return launchers; }
+
+bool contains(std::span<const Name> names, std::string_view name)
+{
+  return std::any_of(names.begin(), names.end(), [&](const Name& known) { return known.name == name; });
+}
+
+std::vector<std::string> strings_of(std::span<const Name> names)
+{
+  std::vector<std::string> strings;
+  for (const auto& name : names) strings.emplace_back(name.name);
+  return strings;
+}
+
+} // namespace dt

@@ -1,0 +1,34 @@
+// The vocabulary: the names a recipe may use for models, data sets, optimizers, schedules, strategies and allreduces.
+//
+// dtctl lists and checks them without linking the engine; the engine's registries must offer exactly these
+// (tests/engine/registry_test.cpp holds the two together).
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt {
+
+// A name and one line of help.
+struct Name {
+  std::string_view name;
+  std::string_view help;
+};
+
+std::span<const Name> model_names();
+std::span<const Name> data_names();
+std::span<const Name> optimizer_names();
+std::span<const Name> schedule_names();
+std::span<const Name> strategy_names();
+std::span<const Name> allreduce_names();
+std::span<const Name> study_modes();
+std::span<const Name> study_orders();
+std::span<const Name> scheduler_names();
+std::span<const Name> launcher_names();
+
+bool contains(std::span<const Name> names, std::string_view name);
+std::vector<std::string> strings_of(std::span<const Name> names);
+
+} // namespace dt

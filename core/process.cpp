@@ -1,0 +1,185 @@
+#include "core/process.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/text.hpp"
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace dt {
+namespace {
+
+struct Pipe {
+  std::array<int, 2> ends{-1, -1};
+  Pipe() { if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw system_error("pipe", errno); }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() { close_read(), close_write(); }
+  void close_read() { close_one(ends[0]); }
+  void close_write() { close_one(ends[1]); }
+  static void close_one(int& end)
+  {
+    if (end >= 0) ::close(end);
+    end = -1;
+  }
+};
+
+pid_t spawn(const std::vector<std::string>& words, const Pipe& out, const Pipe& err)
+{
+  std::vector<char*> argv;
+  for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, out.ends[1], 1);
+  posix_spawn_file_actions_adddup2(&actions, err.ends[1], 2);
+  pid_t child = 0;
+  const int error = ::posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw system_error("start " + words.front(), error);
+  return child;
+}
+
+// Reads both streams until they close; false when the time ran out first.
+bool drain(Pipe& out, Pipe& err, CommandResult& result, double timeout_s)
+{
+  using clock = std::chrono::steady_clock;
+  const auto deadline = clock::now() + std::chrono::duration<double>(timeout_s);
+  std::array<char, 16384> block{};
+  while (out.ends[0] >= 0 || err.ends[0] >= 0) {
+    int wait_ms = -1;
+    if (timeout_s > 0) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - clock::now()).count();
+      if (left <= 0) return false;
+      wait_ms = static_cast<int>(std::min<std::int64_t>(left + 1, 1000));
+    }
+    std::array<pollfd, 2> fds{pollfd{out.ends[0], POLLIN, 0}, pollfd{err.ends[0], POLLIN, 0}};
+    if (::poll(fds.data(), fds.size(), wait_ms) < 0 && errno != EINTR) throw system_error("poll", errno);
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (fds[i].fd < 0 || fds[i].revents == 0) continue;
+      const auto got = ::read(fds[i].fd, block.data(), block.size());
+      if (got > 0)
+        (i == 0 ? result.out : result.err).append(block.data(), static_cast<std::size_t>(got));
+      else if (got == 0 || errno != EINTR)
+        (i == 0 ? out : err).close_read();
+    }
+  }
+  return true;
+}
+
+struct ProcessStat {
+  char state = '?';
+  pid_t session = 0;
+  std::uint64_t start_ticks = 0;
+};
+
+std::optional<ProcessStat> read_stat(pid_t pid)
+{
+  std::optional<std::string> text;
+  try {
+    text = read_file_if_exists("/proc/" + std::to_string(pid) + "/stat");
+  } catch (const Error&) { // it ended between open and read
+  }
+  if (!text) return std::nullopt;
+  const auto close = text->rfind(')'); // the name before it may hold anything
+  if (close == std::string::npos) return std::nullopt;
+  const auto fields = split(trim(std::string_view(*text).substr(close + 1)), ' '); // fields[0] is field 3
+  if (fields.size() < 20) return std::nullopt;
+  ProcessStat stat;
+  stat.state = fields[0].front();
+  std::from_chars(fields[3].data(), fields[3].data() + fields[3].size(), stat.session);
+  std::from_chars(fields[19].data(), fields[19].data() + fields[19].size(), stat.start_ticks);
+  return stat;
+}
+
+const std::string& boot_id()
+{
+  static const std::string id(trim(read_file_if_exists("/proc/sys/kernel/random/boot_id").value_or("")));
+  return id;
+}
+
+} // namespace
+
+CommandResult run_command(const std::vector<std::string>& words, double timeout_s)
+{
+  Pipe out, err;
+  const pid_t child = spawn(words, out, err);
+  out.close_write();
+  err.close_write();
+  CommandResult result;
+  if (!drain(out, err, result, timeout_s)) {
+    result.timed_out = true;
+    ::kill(child, SIGKILL);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) throw system_error("wait for " + words.front(), errno);
+  result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return result;
+}
+
+std::optional<ProcessId> identify_process(pid_t pid)
+{
+  const auto stat = read_stat(pid);
+  if (!stat || stat->state == 'Z' || stat->state == 'X') return std::nullopt;
+  return ProcessId{pid, stat->start_ticks, boot_id()};
+}
+
+bool is_alive(const ProcessId& process) { return identify_process(process.pid) == process; }
+
+std::vector<pid_t> processes_of_session(pid_t session)
+{
+  std::vector<pid_t> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const auto name = entry.path().filename().string();
+    pid_t pid = 0;
+    const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (bad != std::errc() || end != name.data() + name.size()) continue;
+    const auto stat = read_stat(pid);
+    if (stat && stat->session == session && stat->state != 'Z' && stat->state != 'X') found.push_back(pid);
+  }
+  return found;
+}
+
+std::string signal_name(int signal)
+{
+  const char* name = ::sigabbrev_np(signal);
+  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
+}
+
+std::string host_name()
+{
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+std::vector<int> cores_in_mask()
+{
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  std::vector<int> cores;
+  if (::sched_getaffinity(0, sizeof mask, &mask) != 0) return cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(static_cast<unsigned>(core), &mask)) cores.push_back(core);
+  return cores;
+}
+
+} // namespace dt

@@ -1,0 +1,165 @@
+#include "core/run_key.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/hash.hpp"
+#include "core/spec_schema.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <elf.h>
+
+namespace dt {
+namespace {
+
+// Appends `value` so that no two values read alike: text is length-prefixed.
+void append_canonical(std::string& text, const FieldValue& value)
+{
+  struct Writer {
+    std::string& text;
+    void put(const std::string& v) const { (text += std::to_string(v.size()) += ':') += v; }
+    void operator()(std::int64_t v) const { text += std::to_string(v); }
+    void operator()(double v) const { text += format_shortest(v); }
+    void operator()(bool v) const { text += v ? "true" : "false"; }
+    void operator()(const std::string& v) const { put(v); }
+    void operator()(const std::vector<std::int64_t>& v) const { for (const auto e : v) (text += std::to_string(e)) += ','; }
+    void operator()(const std::vector<std::string>& v) const { for (const auto& e : v) put(e); }
+    void operator()(const std::map<std::string, std::string>& v) const { for (const auto& [k, e] : v) put(k), put(e); }
+  };
+  std::visit(Writer{text}, value);
+}
+
+struct IdentityKey {
+  const Key* key;
+  FieldValue default_value;
+};
+
+const std::vector<IdentityKey>& identity_keys()
+{
+  static const auto keys = [] {
+    std::vector<IdentityKey> found;
+    for (const auto& key : spec_keys())
+      if (key.identity) found.push_back({&key, default_of(key)});
+    return found;
+  }();
+  return keys;
+}
+
+// Whether the field equals its default, without a copy.
+bool is_default(const RunSpec& spec, const IdentityKey& identity)
+{
+  return std::visit([&](const auto* field) { return *field == std::get<std::decay_t<decltype(*field)>>(identity.default_value); },
+                    identity.key->field(const_cast<RunSpec&>(spec)));
+}
+
+template<class Header> const Header* header_at(const std::string& bytes, std::size_t offset)
+{
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(Header)) return nullptr;
+  return reinterpret_cast<const Header*>(bytes.data() + offset);
+}
+
+std::string find_build_id(const std::string& bytes)
+{
+  const auto* elf = header_at<Elf64_Ehdr>(bytes, 0);
+  if (elf == nullptr || std::memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0) return {};
+  for (unsigned i = 0; i < elf->e_phnum; ++i) {
+    const auto* segment = header_at<Elf64_Phdr>(bytes, elf->e_phoff + i * sizeof(Elf64_Phdr));
+    if (segment == nullptr || segment->p_type != PT_NOTE) continue;
+    for (std::size_t at = segment->p_offset; at < segment->p_offset + segment->p_filesz;) {
+      const auto* note = header_at<Elf64_Nhdr>(bytes, at);
+      if (note == nullptr) break;
+      const auto padded = [](std::size_t size) { return (size + 3) / 4 * 4; };
+      const std::size_t content = at + sizeof(Elf64_Nhdr) + padded(note->n_namesz);
+      if (note->n_type == NT_GNU_BUILD_ID && content + note->n_descsz <= bytes.size()) {
+        std::string hex;
+        for (std::size_t b = 0; b < note->n_descsz; ++b) {
+          constexpr std::string_view digits = "0123456789abcdef";
+          const auto byte = static_cast<unsigned char>(bytes[content + b]);
+          hex += {digits[byte >> 4], digits[byte & 15]};
+        }
+        return hex;
+      }
+      at = content + padded(note->n_descsz);
+    }
+  }
+  return {};
+}
+
+} // namespace
+
+std::string canonical_text(const RunSpec& spec)
+{
+  std::string text;
+  text.reserve(512);
+  for (const auto& identity : identity_keys()) {
+    if (is_default(spec, identity)) continue;
+    (text += identity.key->path) += '=';
+    append_canonical(text, value_of(spec, *identity.key));
+    text += '\n';
+  }
+  return text += "repeat=" + std::to_string(spec.repeat) + "\n";
+}
+
+std::string run_key(const RunSpec& spec, std::string_view engine_build, std::string_view data_id)
+{
+  std::string text = canonical_text(spec);
+  text.append("engine_build=").append(engine_build).append("\ndata_id=").append(data_id).append("\n");
+  return hash_hex(text);
+}
+
+PlannedRun plan_run(RunSpec spec, std::string engine_build, std::string data_id)
+{
+  auto key = run_key(spec, engine_build, data_id);
+  return {std::move(key), std::move(engine_build), std::move(data_id), std::move(spec)};
+}
+
+std::string short_key(std::string_view key) { return std::string(key.substr(0, 10)); }
+
+std::vector<std::string> differences(const PlannedRun& before, const PlannedRun& now)
+{
+  std::vector<std::string> lines;
+  const auto compare = [&](std::string_view what, const std::string& old_text, const std::string& new_text) {
+    if (old_text != new_text) lines.push_back(std::string(what) + ": " + old_text + ", now " + new_text);
+  };
+  for (const auto& identity : identity_keys())
+    compare(identity.key->path, to_text(value_of(before.spec, *identity.key)), to_text(value_of(now.spec, *identity.key)));
+  compare("repeat", std::to_string(before.spec.repeat), std::to_string(now.spec.repeat));
+  compare("engine build", short_key(before.engine_build), short_key(now.engine_build));
+  compare("data", short_key(before.data_id), short_key(now.data_id));
+  return lines;
+}
+
+std::string read_build_id(const std::filesystem::path& program)
+{
+  auto id = find_build_id(read_file(program));
+  if (id.empty()) throw Error(ErrorKind::environment, program.string() + " has no GNU build id; is it the dtengine program of this build?");
+  return id;
+}
+
+std::string data_id(const DataSpec& data, const std::filesystem::path& folder)
+{
+  namespace fs = std::filesystem;
+  if (data.name == "synthetic") return "synthetic";
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (it->is_regular_file() && !it->path().filename().string().starts_with('.')) files.push_back(it->path());
+  if (error || files.empty()) {
+    const bool makeable = data.name == "digits" || data.name == "shapes";
+    throw Error(ErrorKind::environment, "data set " + data.name + ": no files in " + folder.string() + "; " +
+                                            (makeable ? "make it with: dtctl data make " + data.name
+                                                      : "put its files there, or name their folder in data.path"));
+  }
+  std::sort(files.begin(), files.end());
+  Hasher hasher;
+  for (const auto& file : files) {
+    const auto bytes = read_file(file);
+    hasher.update(fs::relative(file, folder).string() + '\0' + std::to_string(bytes.size()) + '\0');
+    hasher.update(bytes);
+  }
+  return hasher.hex();
+}
+
+} // namespace dt

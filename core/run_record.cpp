@@ -1,0 +1,363 @@
+#include "core/run_record.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/spec_schema.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+namespace dt {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr int record_schema = 1;
+
+// Texts may hold anything a user or a program printed; JSON holds UTF-8.
+std::string dump(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+double number_of(const Json& json, const char* name)
+{
+  const auto found = json.find(name);
+  return found == json.end() || found->is_null() ? not_measured : found->get<double>();
+}
+
+// The record in a file, or nothing when the file is missing, torn or of another format.
+template<class Record, class Convert> std::optional<Record> read_record(const fs::path& path, Convert convert)
+{
+  const auto text = read_file_if_exists(path);
+  if (!text) return std::nullopt;
+  const auto json = Json::parse(*text, nullptr, false);
+  if (!json.is_object() || json.value("schema", 0) != record_schema) return std::nullopt;
+  try {
+    return convert(json);
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+int number_in_name(const fs::path& folder)
+{
+  const auto name = folder.filename().string();
+  int number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  return error == std::errc() && end == name.data() + name.size() && number > 0 ? number : 0;
+}
+
+// Reads one number after optional blanks and moves `text` behind it.
+template<class Number> bool take(std::string_view& text, Number& value)
+{
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return true;
+}
+
+template<class Number> void put(std::string& text, Number value)
+{
+  std::array<char, 32> digits{};
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  text += ' ';
+  text.append(digits.data(), end);
+}
+
+// A measured time: nanoseconds are enough, and shorter than all 17 digits.
+void put_seconds(std::string& text, double value)
+{
+  std::array<char, 48> digits{};
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, 9);
+  text += ' ';
+  text.append(digits.data(), error == std::errc() ? end : digits.data());
+}
+
+Json json_of(const FieldValue& value) { return std::visit([](const auto& v) -> Json { return v; }, value); }
+
+FieldValue field_of(const Json& json, const Key& key)
+{
+  return std::visit([&](auto* field) -> FieldValue { return json.get<std::remove_pointer_t<decltype(field)>>(); },
+                    [&] { static RunSpec spec; return key.field(spec); }());
+}
+
+Json json_of(const PhaseStats& s)
+{
+  return Json{{"total_s", s.total_s}, {"mean_s", s.mean_s}, {"p50_s", s.p50_s}, {"p95_s", s.p95_s}, {"p99_s", s.p99_s}, {"max_s", s.max_s}};
+}
+
+PhaseStats stats_of(const Json& j)
+{
+  return {j.at("total_s"), j.at("mean_s"), j.at("p50_s"), j.at("p95_s"), j.at("p99_s"), j.at("max_s")};
+}
+
+Json json_of(const RankRecord& rank)
+{
+  Json phases = Json::object();
+  for (std::size_t i = 0; i < phase_count; ++i) phases[std::string(phase_names[i])] = json_of(rank.phases[i]);
+  return Json{{"rank", rank.rank}, {"host", rank.host}, {"phases", phases}, {"step", json_of(rank.step)}, {"bytes_sent", rank.bytes_sent},
+              {"messages_sent", rank.messages_sent}, {"memory_peak_bytes", rank.memory_peak_bytes}};
+}
+
+RankRecord rank_of(const Json& j)
+{
+  RankRecord rank;
+  rank.rank = j.at("rank");
+  rank.host = j.at("host");
+  for (std::size_t i = 0; i < phase_count; ++i) rank.phases[i] = stats_of(j.at("phases").at(std::string(phase_names[i])));
+  rank.step = stats_of(j.at("step"));
+  rank.bytes_sent = j.at("bytes_sent");
+  rank.messages_sent = j.at("messages_sent");
+  rank.memory_peak_bytes = j.at("memory_peak_bytes");
+  return rank;
+}
+
+} // namespace
+
+AttemptFolder::AttemptFolder(const fs::path& run_folder, int number)
+    : path_(run_folder / "attempts" / std::to_string(number)), number_(number)
+{
+}
+
+AttemptFolder::AttemptFolder(const fs::path& attempt_folder) : path_(attempt_folder), number_(number_in_name(attempt_folder)) {}
+
+fs::path spec_path(const fs::path& run_folder) { return run_folder / "spec.json"; }
+
+std::vector<int> attempt_numbers(const fs::path& run_folder)
+{
+  std::vector<int> numbers;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(run_folder / "attempts", error))
+    if (const int number = number_in_name(entry.path()); number > 0) numbers.push_back(number);
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+std::string to_json(const PlannedRun& run)
+{
+  Json json{{"schema", record_schema}, {"key", run.key}, {"engine_build", run.engine_build}, {"data_id", run.data_id},
+            {"label", run.spec.label}, {"repeat", run.spec.repeat}};
+  for (const auto& key : spec_keys())
+    if (key.field != nullptr) json[Json::json_pointer("/" + join(split(key.path, '.'), "/"))] = json_of(value_of(run.spec, key));
+  return dump(json);
+}
+
+PlannedRun read_planned_run(const fs::path& run_folder)
+{
+  const auto path = spec_path(run_folder);
+  const auto json = Json::parse(read_file(path), nullptr, false);
+  if (!json.is_object() || json.value("schema", 0) != record_schema)
+    throw Error(ErrorKind::environment, path.string() + " is not a run's spec of format " + std::to_string(record_schema));
+  try {
+    PlannedRun run{json.at("key"), json.at("engine_build"), json.at("data_id"), {}};
+    run.spec.label = json.at("label");
+    run.spec.repeat = json.at("repeat");
+    for (const auto& key : spec_keys()) {
+      const Json::json_pointer at("/" + join(split(key.path, '.'), "/"));
+      if (key.field != nullptr && json.contains(at)) set_value(run.spec, key, field_of(json.at(at), key));
+    }
+    return run;
+  } catch (const Json::exception& error) {
+    throw Error(ErrorKind::environment, path.string() + " is damaged: " + error.what());
+  }
+}
+
+std::string to_json(const Submission& s)
+{
+  return dump(Json{{"schema", record_schema}, {"attempt", s.attempt}, {"token", s.token}, {"scheduler", s.scheduler}, {"study", s.study},
+                   {"submitted_unix_s", s.submitted_unix_s}, {"job_id", s.job_id}});
+}
+
+std::string to_json(const RankError& e)
+{
+  return dump(Json{{"schema", record_schema}, {"rank", e.rank}, {"host", e.host}, {"cause", e.cause}, {"step", e.step}, {"unix_s", e.unix_s}});
+}
+
+std::string to_line(const Heartbeat& heartbeat)
+{
+  std::string line = "beat";
+  put_seconds(line, heartbeat.unix_s);
+  put(line, heartbeat.step);
+  put(line, heartbeat.steps);
+  return line += '\n';
+}
+
+std::optional<Submission> read_submission(const AttemptFolder& attempt)
+{
+  return read_record<Submission>(attempt.submission(), [](const Json& j) {
+    return Submission{j.at("attempt"), j.at("token"), j.at("scheduler"), j.at("study"), j.at("submitted_unix_s"), j.at("job_id")};
+  });
+}
+
+std::optional<RankError> read_error(const AttemptFolder& attempt)
+{
+  return read_record<RankError>(attempt.error(), [](const Json& j) {
+    return RankError{j.at("rank"), j.at("host"), j.at("cause"), j.at("step"), j.at("unix_s")};
+  });
+}
+
+std::optional<JobEnd> read_end(const AttemptFolder& attempt)
+{
+  const auto text = read_file_if_exists(attempt.end());
+  if (!text || !text->starts_with("exit ") || !text->ends_with('\n')) return std::nullopt;
+  std::string_view rest = std::string_view(*text).substr(5);
+  JobEnd end;
+  if (!take(rest, end.exit_code) || !take(rest, end.unix_s)) return std::nullopt;
+  return end;
+}
+
+std::optional<Heartbeat> read_heartbeat(const AttemptFolder& attempt)
+{
+  const auto text = read_file_if_exists(attempt.heartbeat());
+  if (!text || !text->starts_with("beat ") || !text->ends_with('\n')) return std::nullopt;
+  std::string_view rest = std::string_view(*text).substr(5);
+  Heartbeat beat;
+  if (!take(rest, beat.unix_s) || !take(rest, beat.step) || !take(rest, beat.steps)) return std::nullopt;
+  return beat;
+}
+
+std::string to_json(const BeginRecord& b)
+{
+  return dump(Json{{"schema", record_schema}, {"unix_s", b.unix_s}, {"host", b.host}, {"pid", b.pid}, {"ranks", b.ranks}, {"nodes", b.nodes},
+                   {"threads_per_rank", b.threads_per_rank}, {"rank_hosts", b.rank_hosts}, {"rank_masks", b.rank_masks},
+                   {"environment", b.environment}});
+}
+
+std::optional<BeginRecord> read_begin(const AttemptFolder& attempt)
+{
+  return read_record<BeginRecord>(attempt.begin(), [](const Json& j) {
+    return BeginRecord{j.at("unix_s"), j.at("host"), j.at("pid"), j.at("ranks"), j.at("nodes"), j.at("threads_per_rank"),
+                       j.at("rank_hosts"), j.at("rank_masks"), j.at("environment")};
+  });
+}
+
+void append_line(std::string& text, const StepEvent& e)
+{
+  text += "step";
+  put(text, e.step);
+  put(text, e.epoch);
+  put_seconds(text, e.elapsed_s);
+  put(text, e.loss);
+  put(text, e.learning_rate);
+  put_seconds(text, e.step_s);
+  for (std::size_t i = 0; i < phase_count; ++i)
+    if (i != static_cast<std::size_t>(Phase::evaluation)) put_seconds(text, e.phase_s[i]);
+  text += '\n';
+}
+
+void append_line(std::string& text, const EvalEvent& e)
+{
+  text += "eval";
+  put(text, e.step);
+  put(text, e.epoch);
+  put_seconds(text, e.elapsed_s);
+  put(text, e.loss);
+  put(text, e.accuracy);
+  put(text, e.samples);
+  put_seconds(text, e.eval_s);
+  text += '\n';
+}
+
+Event parse_event(std::string_view line)
+{
+  if (line.size() < 5) return {};
+  const auto tag = line.substr(0, 4);
+  line.remove_prefix(4);
+  if (tag == "step") {
+    StepEvent e;
+    bool whole = take(line, e.step) && take(line, e.epoch) && take(line, e.elapsed_s) && take(line, e.loss) &&
+                 take(line, e.learning_rate) && take(line, e.step_s);
+    for (std::size_t i = 0; whole && i < phase_count; ++i)
+      if (i != static_cast<std::size_t>(Phase::evaluation)) whole = take(line, e.phase_s[i]);
+    if (whole) return e;
+  } else if (tag == "eval") {
+    EvalEvent e;
+    if (take(line, e.step) && take(line, e.epoch) && take(line, e.elapsed_s) && take(line, e.loss) && take(line, e.accuracy) &&
+        take(line, e.samples) && take(line, e.eval_s))
+      return e;
+  }
+  return {};
+}
+
+Events parse_events(std::string_view text)
+{
+  Events events;
+  for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+    const auto event = parse_event(text.substr(0, end));
+    if (const auto* step = std::get_if<StepEvent>(&event)) events.steps.push_back(*step);
+    if (const auto* eval = std::get_if<EvalEvent>(&event)) events.evals.push_back(*eval);
+    text.remove_prefix(end + 1);
+  }
+  return events;
+}
+
+std::string to_json(const RunResult& r)
+{
+  Json ranks = Json::array();
+  for (const auto& rank : r.ranks) ranks.push_back(json_of(rank));
+  return dump(Json{{"schema", record_schema}, {"unix_s", r.unix_s}, {"steps", r.steps}, {"warmup_steps", r.warmup_steps},
+                   {"measured_samples", r.measured_samples}, {"measured_s", number(r.measured_s)}, {"throughput", number(r.throughput)},
+                   {"wall_s", number(r.wall_s)}, {"communication_share", number(r.communication_share)}, {"final_loss", number(r.final_loss)},
+                   {"eval_loss", number(r.eval_loss)}, {"accuracy", number(r.accuracy)}, {"best_accuracy", number(r.best_accuracy)},
+                   {"time_to_accuracy_s", number(r.time_to_accuracy_s)}, {"parameters", r.parameters}, {"weights_hash", r.weights_hash},
+                   {"ranks", ranks}});
+}
+
+std::optional<RunResult> read_result(const AttemptFolder& attempt)
+{
+  return read_record<RunResult>(attempt.result(), [](const Json& j) {
+    RunResult r;
+    r.unix_s = j.at("unix_s");
+    r.steps = j.at("steps");
+    r.warmup_steps = j.at("warmup_steps");
+    r.measured_samples = j.at("measured_samples");
+    r.measured_s = number_of(j, "measured_s");
+    r.throughput = number_of(j, "throughput");
+    r.wall_s = number_of(j, "wall_s");
+    r.communication_share = number_of(j, "communication_share");
+    r.final_loss = number_of(j, "final_loss");
+    r.eval_loss = number_of(j, "eval_loss");
+    r.accuracy = number_of(j, "accuracy");
+    r.best_accuracy = number_of(j, "best_accuracy");
+    r.time_to_accuracy_s = number_of(j, "time_to_accuracy_s");
+    r.parameters = j.at("parameters");
+    r.weights_hash = j.at("weights_hash");
+    for (const auto& rank : j.at("ranks")) r.ranks.push_back(rank_of(rank));
+    return r;
+  });
+}
+
+namespace {
+constexpr std::array<std::string_view, 11> state_names{"planned",   "submitted", "queued",    "running", "succeeded", "failed",
+                                                       "cancelled", "timed_out", "preempted", "lost",    "unknown"};
+}
+
+std::string_view name_of(RunState state) { return state_names[static_cast<std::size_t>(state)]; }
+
+std::optional<RunState> run_state_of(std::string_view name)
+{
+  const auto* found = std::find(state_names.begin(), state_names.end(), name);
+  if (found == state_names.end()) return std::nullopt;
+  return static_cast<RunState>(found - state_names.begin());
+}
+
+bool is_final(RunState state)
+{
+  switch (state) {
+  case RunState::succeeded:
+  case RunState::failed:
+  case RunState::cancelled:
+  case RunState::timed_out:
+  case RunState::preempted:
+  case RunState::lost: return true;
+  default: return false;
+  }
+}
+
+} // namespace dt

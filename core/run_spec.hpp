@@ -1,0 +1,109 @@
+// RunSpec: one run, resolved. A recipe becomes plain structs once; below that nobody sees YAML, JSON or flags.
+//
+// The initial values here are the defaults of the keys; core/spec_schema.cpp holds one row a key with its help and range.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dt {
+
+struct ModelSpec {
+  std::string name; // of model_names()
+};
+
+struct DataSpec {
+  std::string name;               // of data_names()
+  std::string path;               // folder; empty: <home>/data/<name>
+  std::int64_t train_samples = 0; // use only the first so many; 0: all (synthetic: 8192)
+  std::int64_t test_samples = 0;  // likewise (synthetic: 1024)
+  std::int64_t channels = 1;      // synthetic only, as the three below
+  std::int64_t height = 28;
+  std::int64_t width = 28;
+  std::int64_t classes = 10;
+  bool shuffle = true;
+  std::int64_t prefetch_batches = 2; // batches read ahead by a background thread; 0: read in the loop
+};
+
+struct TrainSpec {
+  std::int64_t batch_per_rank = 0; // exactly one of these two is given
+  std::int64_t global_batch = 0;
+  double epochs = 0; // exactly one of these two is given
+  std::int64_t steps = 0;
+  std::int64_t warmup_steps = 5; // run, counted, left out of throughput
+  std::int64_t seed = 1;
+  double eval_every_epochs = 1; // 0: only at the end
+  double target_accuracy = 0;   // 0: none
+  bool stop_at_target = false;
+};
+
+struct OptimizerSpec {
+  std::string name = "momentum"; // of optimizer_names()
+  double learning_rate = 0.01;
+  double momentum = 0.9;
+  double weight_decay = 0;
+  std::string schedule = "constant"; // of schedule_names()
+  double step_epochs = 10;
+  double step_factor = 0.1;
+  double polynomial_power = 2;
+  double final_learning_rate = 0;
+  double warmup_epochs = 0; // linear from warmup_factor x rate to the rate
+  double warmup_factor = 0.1;
+  bool linear_scaling = false; // learning rate x ranks
+};
+
+struct SyncSpec {
+  std::string strategy = "sync-sgd"; // of strategy_names()
+  std::string allreduce = "mpi";     // of allreduce_names()
+};
+
+struct ResourcesSpec {
+  std::int64_t nodes = 1;
+  std::int64_t ranks_per_node = 1;
+  std::int64_t threads_per_rank = 1;
+  std::int64_t time_limit_s = 3600;
+  bool oversubscribe = false; // more ranks x threads than cores are allowed
+  std::string scheduler = "local";
+  std::string launcher = "mpirun";
+  std::vector<std::string> launcher_args; // put before the program
+  std::string partition, account, qos, constraint;
+  std::vector<std::string> modules;       // `module load` each
+  std::map<std::string, std::string> env; // exported in the job
+  std::vector<std::string> setup;         // shell lines run before the launch
+  std::vector<std::string> scheduler_args;
+};
+
+struct StudySpec {
+  std::string mode; // of study_modes(); empty: no study
+  std::vector<std::int64_t> ranks; // sizes: exactly one of these two
+  std::vector<std::int64_t> nodes;
+  std::int64_t repeats = 1;
+  std::string order = "random"; // of study_orders()
+  std::int64_t seed = 1;
+  bool vary_seed = false; // repeat k trains with train.seed + k
+};
+
+struct RunSpec {
+  std::string name;        // the recipe's name
+  std::string description;
+  std::string label;       // what sets this run apart in its sweep: "sync.strategy=sync-sgd ranks=2"; empty for a single run
+  std::int64_t repeat = 0; // 0, 1, … : the same work done again
+  ModelSpec model;
+  DataSpec data;
+  TrainSpec train;
+  OptimizerSpec optimizer;
+  SyncSpec sync;
+  ResourcesSpec resources;
+  StudySpec study;
+
+  std::int64_t ranks() const { return resources.nodes * resources.ranks_per_node; }
+  std::int64_t cores() const { return ranks() * resources.threads_per_rank; }
+  std::int64_t cores_per_node() const { return resources.ranks_per_node * resources.threads_per_rank; }
+  // Samples of all ranks in one step.
+  std::int64_t effective_global_batch() const { return train.global_batch > 0 ? train.global_batch : train.batch_per_rank * ranks(); }
+  std::int64_t effective_batch_per_rank() const { return train.batch_per_rank > 0 ? train.batch_per_rank : train.global_batch / ranks(); }
+};
+
+} // namespace dt

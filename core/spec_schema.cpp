@@ -1,0 +1,191 @@
+#include "core/spec_schema.hpp"
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+#include <unordered_map>
+
+namespace dt {
+namespace {
+
+constexpr double big = 1e15;       // exact in a double, far beyond any sensible count
+constexpr double int_max = 2.1e9;  // what MPI and oneDNN count with
+constexpr std::span<const Name> none{};
+
+#define DT_FIELD(member) [](RunSpec& s) -> FieldRef { return &s.member; }
+constexpr bool yes = true, no = false;
+
+std::vector<Key> make_keys()
+{
+  using enum KeyType;
+  // path, type, unit, min, max, required, identity, choices, field, help
+  return {
+      {"version", structure, "", 1, 1, yes, no, none, nullptr, "version of the recipe format; 1"},
+      {"name", text, "", 0, 0, no, no, none, DT_FIELD(name), "what the results are listed under; the file's name when left out"},
+      {"description", text, "", 0, 0, no, no, none, DT_FIELD(description), "one line for the reader"},
+      {"extends", structure, "", 0, 0, no, no, none, nullptr, "another recipe, relative to this one, whose keys this one overrides"},
+      {"profile", structure, "", 0, 0, no, no, none, nullptr, "the machine profile that supplies resources; `default` when there is one"},
+
+      {"model.name", choice, "", 0, 0, yes, yes, model_names(), DT_FIELD(model.name), "the network"},
+
+      {"data.name", choice, "", 0, 0, yes, yes, data_names(), DT_FIELD(data.name), "the data set"},
+      {"data.path", text, "", 0, 0, no, no, none, DT_FIELD(data.path), "its folder; <home>/data/<name> when left out. The content counts for the run's key, not the place"},
+      {"data.train_samples", integer, "samples", 0, big, no, yes, none, DT_FIELD(data.train_samples), "use the first so many for training; 0: all (synthetic: 8192)"},
+      {"data.test_samples", integer, "samples", 0, big, no, yes, none, DT_FIELD(data.test_samples), "use the first so many for evaluation; 0: all (synthetic: 1024)"},
+      {"data.channels", integer, "", 1, 65536, no, yes, none, DT_FIELD(data.channels), "synthetic only: channels of an image"},
+      {"data.height", integer, "pixels", 1, 65536, no, yes, none, DT_FIELD(data.height), "synthetic only: height of an image"},
+      {"data.width", integer, "pixels", 1, 65536, no, yes, none, DT_FIELD(data.width), "synthetic only: width of an image"},
+      {"data.classes", integer, "", 2, 1000000, no, yes, none, DT_FIELD(data.classes), "synthetic only: number of classes"},
+      {"data.shuffle", boolean, "", 0, 0, no, yes, none, DT_FIELD(data.shuffle), "a new order of the samples every epoch, drawn from train.seed"},
+      {"data.prefetch_batches", integer, "batches", 0, 1024, no, yes, none, DT_FIELD(data.prefetch_batches), "batches read ahead by a background thread; 0: read in the loop"},
+
+      {"train.batch_per_rank", integer, "samples", 0, int_max, no, yes, none, DT_FIELD(train.batch_per_rank), "samples of one rank in one step; give this or global_batch"},
+      {"train.global_batch", integer, "samples", 0, int_max, no, yes, none, DT_FIELD(train.global_batch), "samples of all ranks in one step, a multiple of the ranks; give this or batch_per_rank"},
+      {"train.epochs", real, "epochs", 0, 1e9, no, yes, none, DT_FIELD(train.epochs), "passes over the training set; give this or steps"},
+      {"train.steps", integer, "steps", 0, big, no, yes, none, DT_FIELD(train.steps), "optimizer steps; give this or epochs"},
+      {"train.warmup_steps", integer, "steps", 0, big, no, yes, none, DT_FIELD(train.warmup_steps), "first steps left out of throughput (they train all the same); must leave at least one step"},
+      {"train.seed", integer, "", 0, big, no, yes, none, DT_FIELD(train.seed), "seed of weights and sample order"},
+      {"train.eval_every_epochs", real, "epochs", 0, 1e9, no, yes, none, DT_FIELD(train.eval_every_epochs), "evaluate on the held-out set so often; 0: only at the end"},
+      {"train.target_accuracy", real, "", 0, 1, no, yes, none, DT_FIELD(train.target_accuracy), "held-out accuracy whose first reaching is timed; 0: none"},
+      {"train.stop_at_target", boolean, "", 0, 0, no, yes, none, DT_FIELD(train.stop_at_target), "stop when target_accuracy is reached"},
+
+      {"optimizer.name", choice, "", 0, 0, no, yes, optimizer_names(), DT_FIELD(optimizer.name), "the update rule"},
+      {"optimizer.learning_rate", real, "", 1e-12, 1e6, no, yes, none, DT_FIELD(optimizer.learning_rate), "learning rate before schedule, warm-up and scaling"},
+      {"optimizer.momentum", real, "", 0, 0.999999, no, yes, none, DT_FIELD(optimizer.momentum), "mu of the momentum rule"},
+      {"optimizer.weight_decay", real, "", 0, 1e3, no, yes, none, DT_FIELD(optimizer.weight_decay), "L2 penalty added to the gradient; biases are exempt"},
+      {"optimizer.schedule", choice, "", 0, 0, no, yes, schedule_names(), DT_FIELD(optimizer.schedule), "how the learning rate changes over the run"},
+      {"optimizer.step_epochs", real, "epochs", 1e-9, 1e9, no, yes, none, DT_FIELD(optimizer.step_epochs), "schedule step: epochs between two reductions"},
+      {"optimizer.step_factor", real, "", 0, 1, no, yes, none, DT_FIELD(optimizer.step_factor), "schedule step: factor of one reduction"},
+      {"optimizer.polynomial_power", real, "", 0, 100, no, yes, none, DT_FIELD(optimizer.polynomial_power), "schedule polynomial: the power"},
+      {"optimizer.final_learning_rate", real, "", 0, 1e6, no, yes, none, DT_FIELD(optimizer.final_learning_rate), "schedules polynomial and cosine: rate at the end"},
+      {"optimizer.warmup_epochs", real, "epochs", 0, 1e9, no, yes, none, DT_FIELD(optimizer.warmup_epochs), "learning-rate warm-up: linear over so many epochs"},
+      {"optimizer.warmup_factor", real, "", 0, 1, no, yes, none, DT_FIELD(optimizer.warmup_factor), "learning-rate warm-up starts at this fraction of the rate"},
+      {"optimizer.linear_scaling", boolean, "", 0, 0, no, yes, none, DT_FIELD(optimizer.linear_scaling), "multiply the learning rate by the number of ranks"},
+
+      {"sync.strategy", choice, "", 0, 0, no, yes, strategy_names(), DT_FIELD(sync.strategy), "how the ranks keep in step"},
+      {"sync.allreduce", choice, "", 0, 0, no, yes, allreduce_names(), DT_FIELD(sync.allreduce), "the algorithm that sums gradients over ranks"},
+
+      {"resources.nodes", integer, "nodes", 1, 1e6, no, yes, none, DT_FIELD(resources.nodes), "nodes of the job"},
+      {"resources.ranks_per_node", integer, "ranks", 1, 65536, no, yes, none, DT_FIELD(resources.ranks_per_node), "MPI ranks on each node"},
+      {"resources.threads_per_rank", integer, "threads", 1, 65536, no, yes, none, DT_FIELD(resources.threads_per_rank), "compute threads of each rank, each on a core of its own"},
+      {"resources.time_limit", duration, "s", 1, 1e9, no, no, none, DT_FIELD(resources.time_limit_s), "the job is ended after this time: seconds, 1h30m or HH:MM:SS"},
+      {"resources.oversubscribe", boolean, "", 0, 0, no, yes, none, DT_FIELD(resources.oversubscribe), "allow more threads than cores (timings then mean little)"},
+      {"resources.scheduler", choice, "", 0, 0, no, yes, scheduler_names(), DT_FIELD(resources.scheduler), "who runs the jobs"},
+      {"resources.launcher", choice, "", 0, 0, no, yes, launcher_names(), DT_FIELD(resources.launcher), "who starts the ranks"},
+      {"resources.launcher_args", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.launcher_args), "extra arguments of the launcher"},
+      {"resources.partition", text, "", 0, 0, no, yes, none, DT_FIELD(resources.partition), "partition of the cluster (ignored by the local scheduler, as the three below)"},
+      {"resources.account", text, "", 0, 0, no, no, none, DT_FIELD(resources.account), "account that is charged"},
+      {"resources.qos", text, "", 0, 0, no, no, none, DT_FIELD(resources.qos), "quality of service"},
+      {"resources.constraint", text, "", 0, 0, no, yes, none, DT_FIELD(resources.constraint), "features the nodes must have"},
+      {"resources.modules", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.modules), "environment modules to load in the job"},
+      {"resources.env", text_map, "", 0, 0, no, yes, none, DT_FIELD(resources.env), "environment variables of the job"},
+      {"resources.setup", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.setup), "shell lines run in the job before the ranks start"},
+      {"resources.scheduler_args", text_list, "", 0, 0, no, no, none, DT_FIELD(resources.scheduler_args), "extra arguments for the scheduler"},
+
+      {"study.mode", choice, "", 0, 0, no, no, study_modes(), DT_FIELD(study.mode), "a scaling study: what stays while the size grows"},
+      {"study.ranks", integer_list, "ranks", 1, 1e6, no, no, none, DT_FIELD(study.ranks), "sizes as ranks on resources.nodes nodes; give this or nodes"},
+      {"study.nodes", integer_list, "nodes", 1, 1e6, no, no, none, DT_FIELD(study.nodes), "sizes as nodes of resources.ranks_per_node ranks; give this or ranks"},
+      {"study.repeats", integer, "", 1, 10000, no, no, none, DT_FIELD(study.repeats), "runs of every point"},
+      {"study.order", choice, "", 0, 0, no, no, study_orders(), DT_FIELD(study.order), "order of submission"},
+      {"study.seed", integer, "", 0, big, no, no, none, DT_FIELD(study.seed), "seed of the random order"},
+      {"study.vary_seed", boolean, "", 0, 0, no, no, none, DT_FIELD(study.vary_seed), "repeat k trains with train.seed + k, to see the spread of the accuracy"},
+
+      {"sweep.matrix", structure, "", 0, 0, no, no, none, nullptr, "key: [values]: every combination"},
+      {"sweep.zip", structure, "", 0, 0, no, no, none, nullptr, "key: [values], all of one length: first with first, second with second"},
+      {"sweep.include", structure, "", 0, 0, no, no, none, nullptr, "list of key: value maps: further points"},
+      {"sweep.exclude", structure, "", 0, 0, no, no, none, nullptr, "list of conditions: points to leave out"},
+  };
+}
+
+#undef DT_FIELD
+
+const std::vector<Key>& keys()
+{
+  static const std::vector<Key> table = make_keys();
+  return table;
+}
+
+} // namespace
+
+std::span<const Key> spec_keys() { return keys(); }
+
+const Key* find_key(std::string_view path)
+{
+  static const auto index = [] {
+    std::unordered_map<std::string_view, const Key*> map;
+    for (const auto& key : keys()) map.emplace(key.path, &key);
+    return map;
+  }();
+  const auto found = index.find(path);
+  return found == index.end() ? nullptr : found->second;
+}
+
+FieldValue value_of(const RunSpec& spec, const Key& key)
+{
+  // The table's accessors serve readers and writers; nothing is written through this one.
+  return std::visit([](auto* field) -> FieldValue { return *field; }, key.field(const_cast<RunSpec&>(spec)));
+}
+
+void set_value(RunSpec& spec, const Key& key, const FieldValue& value)
+{
+  std::visit(
+      [&](auto* field) {
+        using Type = std::remove_pointer_t<decltype(field)>;
+        const auto* typed = std::get_if<Type>(&value);
+        if (typed == nullptr) throw Error(ErrorKind::internal, "value of another type for key " + std::string(key.path));
+        *field = *typed;
+      },
+      key.field(spec));
+}
+
+FieldValue default_of(const Key& key)
+{
+  static const RunSpec defaults;
+  return value_of(defaults, key);
+}
+
+std::string to_text(const FieldValue& value)
+{
+  struct Printer {
+    std::string operator()(std::int64_t v) const { return std::to_string(v); }
+    std::string operator()(double v) const { return format_shortest(v); }
+    std::string operator()(bool v) const { return v ? "true" : "false"; }
+    std::string operator()(const std::string& v) const { return v; }
+    std::string operator()(const std::vector<std::string>& v) const { return join(v, ", "); }
+    std::string operator()(const std::vector<std::int64_t>& v) const
+    {
+      std::vector<std::string> parts;
+      for (const auto element : v) parts.push_back(std::to_string(element));
+      return join(parts, ", ");
+    }
+    std::string operator()(const std::map<std::string, std::string>& v) const
+    {
+      std::vector<std::string> parts;
+      for (const auto& [name, content] : v) parts.push_back(name + "=" + content);
+      return join(parts, ", ");
+    }
+  };
+  return std::visit(Printer{}, value);
+}
+
+std::string_view name_of(KeyType type)
+{
+  switch (type) {
+  case KeyType::integer: return "integer";
+  case KeyType::real: return "number";
+  case KeyType::boolean: return "boolean";
+  case KeyType::text: return "text";
+  case KeyType::choice: return "choice";
+  case KeyType::duration: return "duration";
+  case KeyType::integer_list: return "list of integers";
+  case KeyType::text_list: return "list of texts";
+  case KeyType::text_map: return "map of texts";
+  case KeyType::structure: return "structure";
+  }
+  return "structure";
+}
+
+} // namespace dt

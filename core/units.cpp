@@ -1,0 +1,128 @@
+#include "core/units.hpp"
+
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace dt {
+namespace {
+
+std::optional<std::int64_t> parse_whole(std::string_view text)
+{
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+constexpr std::int64_t longest_s = std::int64_t{1} << 40; // far beyond any job, far below overflow
+
+std::optional<std::int64_t> parse_clock_form(std::string_view text)
+{
+  std::int64_t days = 0;
+  if (const auto dash = text.find('-'); dash != std::string_view::npos) {
+    const auto value = parse_whole(text.substr(0, dash));
+    if (!value || *value > longest_s / 86400) return std::nullopt;
+    days = *value;
+    text.remove_prefix(dash + 1);
+  }
+  std::vector<std::int64_t> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const auto colon = std::min(text.find(':', begin), text.size());
+    const auto value = parse_whole(text.substr(begin, colon - begin));
+    if (!value || *value > longest_s / 3600 || (!parts.empty() && *value > 59)) return std::nullopt;
+    parts.push_back(*value);
+    begin = colon + 1;
+  }
+  if (parts.size() == 2 && days == 0) return parts[0] * 60 + parts[1];
+  if (parts.size() != 3) return std::nullopt;
+  return days * 86400 + parts[0] * 3600 + parts[1] * 60 + parts[2];
+}
+
+std::optional<std::int64_t> parse_unit_form(std::string_view text)
+{
+  constexpr std::array<std::pair<char, std::int64_t>, 5> units{{{'w', 604800}, {'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}}};
+  std::int64_t total = 0;
+  std::size_t next_unit = 0;
+  while (!text.empty()) {
+    const auto digits = text.find_first_not_of("0123456789");
+    if (digits == 0) return std::nullopt;
+    const auto value = parse_whole(text.substr(0, digits));
+    if (!value) return std::nullopt;
+    if (digits == std::string_view::npos) return next_unit == 0 ? value : std::nullopt;
+    while (next_unit < units.size() && units[next_unit].first != text[digits]) ++next_unit;
+    if (next_unit == units.size() || *value > longest_s / units[next_unit].second) return std::nullopt;
+    total += *value * units[next_unit++].second;
+    text.remove_prefix(digits + 1);
+  }
+  return total;
+}
+
+std::string format_clock(double unix_s, const char* form, std::tm* (*convert)(const std::time_t*, std::tm*))
+{
+  const auto whole = static_cast<std::time_t>(std::floor(unix_s));
+  std::tm parts{};
+  convert(&whole, &parts);
+  std::array<char, 64> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), form, &parts)};
+}
+
+} // namespace
+
+std::optional<std::int64_t> parse_duration_s(std::string_view text)
+{
+  if (text.empty()) return std::nullopt;
+  const auto seconds = text.find(':') != std::string_view::npos ? parse_clock_form(text) : parse_unit_form(text);
+  return seconds && *seconds <= longest_s ? seconds : std::nullopt;
+}
+
+std::string format_duration(double seconds)
+{
+  if (!std::isfinite(seconds)) return "?";
+  auto rest = static_cast<std::int64_t>(std::llround(std::max(0.0, seconds)));
+  constexpr std::array<std::pair<char, std::int64_t>, 4> units{{{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}}};
+  std::string text;
+  int shown = 0;
+  for (const auto& [letter, size] : units) {
+    const auto count = rest / size;
+    rest %= size;
+    if (count > 0) text += fmt::format("{}{}", count, letter);
+    if ((count > 0 || shown > 0) && ++shown == 2) break;
+  }
+  return text.empty() ? "0s" : text;
+}
+
+std::string format_bytes(double bytes)
+{
+  constexpr std::array<const char*, 6> units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  std::size_t unit = 0;
+  while (std::abs(bytes) >= 1024 && unit + 1 < units.size()) bytes /= 1024, ++unit;
+  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, units[unit]);
+}
+
+std::string format_seconds(double seconds)
+{
+  if (!std::isfinite(seconds)) return "?";
+  if (seconds == 0) return "0 s";
+  const double size = std::abs(seconds);
+  if (size < 1e-6) return fmt::format("{:.3g} ns", seconds * 1e9);
+  if (size < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
+  if (size < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
+  return size < 100 ? fmt::format("{:.3g} s", seconds) : format_duration(seconds);
+}
+
+std::string format_time_utc(double unix_s) { return format_clock(unix_s, "%Y-%m-%dT%H:%M:%SZ", gmtime_r); }
+std::string format_time_local(double unix_s) { return format_clock(unix_s, "%Y-%m-%d %H:%M:%S", localtime_r); }
+
+double now_unix_s()
+{
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+} // namespace dt

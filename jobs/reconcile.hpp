@@ -1,0 +1,58 @@
+// What became of a run: the run's own files first, then the scheduler, and never success without a result.
+#pragma once
+
+#include "core/paths.hpp"
+#include "core/run_record.hpp"
+#include "jobs/scheduler.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt::jobs {
+
+// All evidence about one attempt at one moment.
+struct Evidence {
+  std::optional<Submission> submission;
+  std::optional<BeginRecord> begin;
+  std::optional<Heartbeat> heartbeat;
+  std::optional<RankError> error;
+  std::optional<JobEnd> end;
+  bool has_result = false;       // a whole result.json
+  bool cancel_requested = false;
+  std::string stop_reason;       // the scheduler's note, "time_limit"
+  std::string last_words;        // last lines of stderr, for the cause
+  JobStatus job;
+};
+
+struct Verdict {
+  RunState state = RunState::unknown;
+  std::string cause;    // one sentence for people; empty for a healthy state
+  std::string evidence; // what was looked at: "result.json", "end: exit 137; error.json: rank 1"
+  std::optional<int> exit_code;
+  bool stalled = false; // running, but the heartbeat is old
+};
+
+// Pure: the same evidence gives the same verdict. Order: files, queue, then `lost` after a grace period.
+Verdict judge(const Evidence& evidence, double now_unix_s);
+
+// A run as it stands now.
+struct RunStatus {
+  std::string key;
+  int attempt = 0; // 0: none yet
+  int attempts = 0;
+  Verdict verdict;
+  std::optional<Submission> submission;
+  std::optional<BeginRecord> begin;
+  std::optional<Heartbeat> heartbeat;
+};
+
+// The latest attempt of each run, one question to each scheduler involved. Also sees to it that queued local jobs go on when
+// their supervisor was killed.
+std::vector<RunStatus> reconcile(const Home& home, std::span<const std::string> keys);
+
+// Asks that each run's live attempt end; leaves finished ones alone. Number of runs asked.
+std::size_t cancel_runs(const Home& home, std::span<const std::string> keys, const std::string& who);
+
+} // namespace dt::jobs

@@ -1,0 +1,33 @@
+// From planned runs to submitted jobs: what is missing or failed gets a new attempt, what is there is left alone.
+#pragma once
+
+#include "jobs/reconcile.hpp"
+#include "jobs/scheduler.hpp"
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt::jobs {
+
+struct SubmitOptions {
+  std::string engine;        // path of dtengine
+  std::string study;         // id of the study that asks
+  bool retry_failed = true;  // a failed, lost, timed-out or cancelled run gets a new attempt
+  bool force = false;        // a succeeded one too
+};
+
+struct SubmitReport {
+  enum class Action { submitted, already_done, already_active, left_failed, refused };
+  std::string key;
+  Action action;
+  int attempt = 0;
+  std::string reason; // one sentence: why, for `explain` and for the table
+};
+
+// Safe to call again at any moment, also by two processes at once, and after a kill at any point: a run has at most one live
+// attempt. Order of submission is the order of `runs`. One report a run.
+std::vector<SubmitReport> submit_runs(const Home& home, std::span<const PlannedRun> runs, const SubmitOptions& options);
+
+} // namespace dt::jobs

@@ -1,0 +1,41 @@
+// Run folders -> rows. Idempotent, one writer at a time, one transaction a run, resumable at any point.
+#pragma once
+
+#include "core/paths.hpp"
+#include "core/run_record.hpp"
+#include "core/study_record.hpp"
+#include "store/database.hpp"
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt::store {
+
+// A run's state as judged by jobs::reconcile, to be kept beside its records.
+struct RunVerdict {
+  std::string key;
+  RunState state = RunState::unknown;
+  std::string cause, evidence;
+  int attempt = 0;
+};
+
+struct IngestReport {
+  std::size_t runs_added = 0, runs_updated = 0, runs_unchanged = 0;
+  std::size_t step_rows = 0;
+  std::vector<std::string> problems; // folders that could not be read, one sentence each
+};
+
+// Takes in a study and its run list (the runs' rows may come later).
+void ingest_study(Database& database, const StudyRecord& study);
+
+// Takes in these runs from their folders: spec, attempts, begin, events and result. A run whose final state and files are in
+// already costs one look-up.
+IngestReport ingest_runs(Database& database, const Home& home, std::span<const RunVerdict> verdicts);
+
+// Makes the same database again from the folders alone, in a new file that replaces the old one at the end.
+// `judge` gives the verdicts of a batch of keys (jobs::reconcile, handed in by cli).
+IngestReport rebuild(const Home& home, const std::function<std::vector<RunVerdict>(std::span<const std::string>)>& judge);
+
+} // namespace dt::store

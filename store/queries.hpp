@@ -1,0 +1,73 @@
+// The questions dtctl itself asks of the database.
+#pragma once
+
+#include "core/run_record.hpp"
+#include "store/database.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt::store {
+
+struct StudyRow {
+  std::string id, name, description, kind;
+  double created_unix_s = 0, submitted_unix_s = 0;
+  std::int64_t runs = 0, succeeded = 0, failed = 0; // failed: any final state that is not succeeded
+};
+
+// A run in a study: what tables show and selectors test.
+struct RunRow {
+  std::string key, study, name, label;
+  std::int64_t repeat = 0;
+  std::int64_t position = 0; // in the study's order
+  RunState state = RunState::planned;
+  std::string cause;
+  std::string model, data, strategy, allreduce;
+  std::int64_t nodes = 0, ranks = 0, threads = 0, global_batch = 0;
+  int attempt = 0;
+  double throughput = not_measured, communication_share = not_measured, accuracy = not_measured, best_accuracy = not_measured;
+  double time_to_accuracy_s = not_measured, wall_s = not_measured, final_loss = not_measured, step_p50_s = not_measured;
+};
+
+// Newest submission first.
+std::vector<StudyRow> list_studies(Database& database, std::int64_t limit);
+
+// Studies whose name or id prefix this is, newest first; "last" is the newest of all.
+std::vector<StudyRow> find_studies(Database& database, const std::string& name_or_prefix);
+
+// Runs of a study in its order.
+std::vector<RunRow> runs_of_study(Database& database, const std::string& study_id);
+
+// Runs whose key starts so (in their newest study).
+std::vector<RunRow> find_runs(Database& database, const std::string& key_prefix);
+
+// "strategy=sync-sgd nodes>=2": keys with = != < <= > >= (and ~ for "contains"), joined by blanks, all must hold.
+// Any column of runs_flat may be named. A usage error names the nearest column.
+std::vector<RunRow> runs_where(Database& database, const std::string& condition, std::int64_t limit);
+
+// One point of a study: the runs that differ only in their repeat.
+struct ScalingRow {
+  std::string label;   // what the sweep varies, without the size
+  std::int64_t nodes = 0, ranks = 0;
+  std::int64_t runs = 0, succeeded = 0;
+  double throughput = not_measured;            // median over repeats, samples/s
+  double throughput_min = not_measured, throughput_max = not_measured;
+  double speedup = not_measured, efficiency = not_measured; // against the smallest size of the same label (papers.md, Definitions)
+  double efficiency_low = not_measured, efficiency_high = not_measured; // 95% bootstrap interval; NaN with fewer than 3 repeats
+  double communication_share = not_measured;
+  double accuracy = not_measured, time_to_accuracy_s = not_measured; // medians
+};
+
+// Sorted by label, then ranks.
+std::vector<ScalingRow> scaling_of_study(Database& database, const std::string& study_id);
+
+// Everything kept about one run, section by section, for `dtctl show`.
+struct Section {
+  std::string title;
+  Table table;
+};
+std::vector<Section> describe_run(Database& database, const std::string& key);
+
+} // namespace dt::store
