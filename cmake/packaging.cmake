@@ -1,1 +1,18 @@
-# Packaging: see CPack below.
+# Install rules beside those of the programs' own folders, and the Debian package.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/recipes/library/" DESTINATION "${CMAKE_INSTALL_DATADIR}/dtctl/recipes" FILES_MATCHING PATTERN "*.yaml")
+install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/ARCHITECTURE.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
+        DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs/" DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md")
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME dtctl)
+set(CPACK_PACKAGE_CONTACT "dtctl maintainers <maintainers@dtctl.example>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# What dpkg-shlibdeps cannot see: the job scripts start mpirun.
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "openmpi-bin, bash")
+include(CPack)
