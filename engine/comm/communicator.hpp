@@ -17,16 +17,34 @@ struct Traffic {
   std::int64_t messages = 0;
 };
 
+// One thread calls it (MPI_THREAD_FUNNELED is enough). Every call is collective unless it says otherwise, and throws an
+// internal error with MPI's own words when MPI fails.
 class Communicator {
 public:
-  explicit Communicator(MPI_Comm comm); // borrowed
+  // Borrows the communicator and makes its errors return, so that they can be thrown with rank and cause.
+  explicit Communicator(MPI_Comm comm);
   MPI_Comm handle() const { return comm_; }
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool is_root() const { return rank_ == 0; }
-  // Collective. Root's values reach every rank.
+
+  // Root's values reach every rank. Counted: one message at the root with all that the others receive.
   void broadcast(std::span<float> values, int root = 0);
   Traffic& traffic() { return traffic_; }
+
+  // ---- for records, evaluation and start-up: not counted ----
+
+  // values <- sum over ranks, in place.
+  void sum_record(std::span<double> values);
+  // Root's text, on every rank.
+  std::string broadcast_text(const std::string& text, int root = 0);
+  // Every rank's numbers (equally many on each), rank after rank; empty on ranks other than 0.
+  std::vector<double> gather_numbers(std::span<const double> values);
+  // Every rank's text, on every rank.
+  std::vector<std::string> gather_texts(const std::string& text);
+  // Whether all ranks gave the same text; the same answer on every rank.
+  bool all_equal(const std::string& text);
+  void barrier();
 
 private:
   MPI_Comm comm_;

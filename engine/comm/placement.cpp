@@ -1,0 +1,91 @@
+#include "engine/comm/placement.hpp"
+
+#include "core/error.hpp"
+#include "core/process.hpp"
+#include "core/text.hpp"
+
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace dt::engine {
+namespace {
+
+constexpr const char* remedy = "Give the job more cores or other binding (resources.launcher_args), lower resources.ranks_per_node or "
+                               "resources.threads_per_rank, or set resources.oversubscribe: true (timings then mean little).";
+
+std::string counted(std::size_t n, const char* one) { return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s"); }
+
+// Ranks of one host and the cores that any of them may use.
+struct Node {
+  std::size_t ranks = 0;
+  std::set<int> cores;
+};
+
+std::map<std::string, Node> nodes_of(const std::vector<RankPlace>& places)
+{
+  std::map<std::string, Node> nodes;
+  for (const auto& place : places) {
+    auto& node = nodes[place.host];
+    ++node.ranks;
+    node.cores.insert(place.cores.begin(), place.cores.end());
+  }
+  return nodes;
+}
+
+} // namespace
+
+std::string mask_text(const std::vector<int>& cores)
+{
+  std::string text;
+  for (std::size_t i = 0; i < cores.size();) {
+    std::size_t last = i;
+    while (last + 1 < cores.size() && cores[last + 1] == cores[last] + 1) ++last;
+    if (!text.empty()) text += ',';
+    text += last == i ? std::to_string(cores[i]) : fmt::format("{}-{}", cores[i], cores[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::vector<int> parse_mask(const std::string& text)
+{
+  std::vector<int> cores;
+  if (text.empty()) return cores;
+  for (const auto& range : split(text, ',')) {
+    const auto ends = split(range, '-');
+    const int last = std::stoi(ends.back());
+    for (int core = std::stoi(ends.front()); core <= last; ++core) cores.push_back(core);
+  }
+  return cores;
+}
+
+std::vector<RankPlace> gather_places(Communicator& comm)
+{
+  const auto hosts = comm.gather_texts(host_name());
+  const auto masks = comm.gather_texts(mask_text(cores_in_mask()));
+  std::vector<RankPlace> places;
+  for (std::size_t r = 0; r < hosts.size(); ++r) places.push_back({hosts[r], parse_mask(masks[r])});
+  return places;
+}
+
+int node_count(const std::vector<RankPlace>& places) { return static_cast<int>(nodes_of(places).size()); }
+
+void require_cores(const std::vector<RankPlace>& places, std::int64_t threads_per_rank)
+{
+  const auto threads = static_cast<std::size_t>(threads_per_rank);
+  for (std::size_t r = 0; r < places.size(); ++r)
+    if (threads > places[r].cores.size())
+      throw Error(ErrorKind::run,
+                  fmt::format("Rank {} on {} may use {} (mask {}), but resources.threads_per_rank asks for {}. {}", r, places[r].host,
+                              counted(places[r].cores.size(), "core"), mask_text(places[r].cores), counted(threads, "thread"), remedy));
+  for (const auto& [host, node] : nodes_of(places))
+    if (node.ranks * threads > node.cores.size())
+      throw Error(ErrorKind::run,
+                  fmt::format("The {} on {} share {} (mask {}), but need {}: {} each. {}", counted(node.ranks, "rank"), host,
+                              counted(node.cores.size(), "core"), mask_text({node.cores.begin(), node.cores.end()}),
+                              node.ranks * threads, counted(threads, "thread"), remedy));
+}
+
+} // namespace dt::engine

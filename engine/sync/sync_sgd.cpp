@@ -1,0 +1,50 @@
+#include "engine/sync/sync_sgd.hpp"
+
+#include <array>
+
+namespace dt::engine {
+namespace {
+
+// g <- factor g. Padding stays zero.
+void scale(std::span<float> values, float factor)
+{
+  for (auto& value : values) value *= factor;
+}
+
+// Mean over the samples of all ranks. For the records, so it is not counted as traffic; it is waited for all the same.
+double global_mean(const BatchLoss& loss, Communicator& comm)
+{
+  if (comm.size() == 1) return loss.mean;
+  const auto samples = static_cast<double>(loss.samples);
+  std::array sums{loss.mean * samples, samples};
+  comm.sum_record(sums);
+  return sums[0] / sums[1];
+}
+
+} // namespace
+
+SyncSgd::SyncSgd(const SyncSpec& sync, Communicator& comm) : comm_(comm), allreduce_(make_allreduce(sync.allreduce)) {}
+
+void SyncSgd::start(Replica& replica) { comm_.broadcast(replica.weights()); }
+
+double SyncSgd::step(Replica& replica, PhaseClock& clock)
+{
+  // g^i <- gradient of the loss at W over rank i's batch
+  const BatchLoss loss = replica.compute();
+
+  // g <- sum_i g^i, all parameters in one packed buffer
+  clock.begin_communication();
+  allreduce_->sum(replica.gradients(), comm_);
+  const double mean_loss = global_mean(loss, comm_);
+  clock.end_communication();
+
+  clock.begin_update();
+  // g <- g / P
+  if (comm_.size() > 1) scale(replica.gradients(), 1.0F / static_cast<float>(comm_.size()));
+  // W <- opt(W, g)
+  replica.update();
+  clock.end_update();
+  return mean_loss;
+}
+
+} // namespace dt::engine

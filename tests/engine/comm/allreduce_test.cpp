@@ -1,0 +1,75 @@
+// Every allreduce gives bit-exact sums of integer-valued floats, whatever length and count of ranks.
+#include "core/error.hpp"
+#include "core/names.hpp"
+#include "engine/comm/allreduce.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace dt::engine;
+
+namespace {
+
+constexpr float guard = -12345.0F;
+constexpr std::size_t guard_size = 16;
+
+// Small enough that sums over all ranks are exact in a float; depends on rank and index.
+float value_of(int rank, std::size_t index) { return static_cast<float>((rank + 1) * 7 + static_cast<int>(index % 1013)); }
+
+float sum_of(int ranks, std::size_t index)
+{
+  float sum = 0;
+  for (int r = 0; r < ranks; ++r) sum += value_of(r, index);
+  return sum;
+}
+
+std::vector<std::size_t> lengths_for(int ranks)
+{
+  const auto p = static_cast<std::size_t>(ranks);
+  return {0, 1, p - 1, p, p + 1, 10007, 300'000 /* over 1 MiB */};
+}
+
+std::size_t wrong_values(std::span<const float> values, int ranks)
+{
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) wrong += values[i] == sum_of(ranks, i) ? 0 : 1;
+  return wrong;
+}
+
+} // namespace
+
+TEST_CASE("the allreduces are those of the vocabulary")
+{
+  CHECK(registered_allreduces() == dt::strings_of(dt::allreduce_names()));
+}
+
+TEST_CASE("an unknown allreduce is refused with the known ones")
+{
+  CHECK_THROWS_WITH(make_allreduce("rong"), "There is no allreduce `rong`; there are: mpi.");
+}
+
+TEST_CASE("allreduce sums bit-exactly, touches nothing around its values, and does so twice")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  for (const auto& name : registered_allreduces())
+    for (const auto length : lengths_for(comm.size())) {
+      CAPTURE(name, length, comm.rank());
+      const auto allreduce = make_allreduce(name);
+      for (int repeat = 0; repeat < 2; ++repeat) {
+        std::vector<float> room(length + 2 * guard_size, guard);
+        const auto values = std::span(room).subspan(guard_size, length);
+        for (std::size_t i = 0; i < length; ++i) values[i] = value_of(comm.rank(), i);
+        allreduce->sum(values, comm);
+        CHECK(wrong_values(values, comm.size()) == 0);
+        for (std::size_t i = 0; i < guard_size; ++i) REQUIRE((room[i] == guard && room[guard_size + length + i] == guard));
+      }
+    }
+}
+
+TEST_CASE("the MPI library's allreduce counts the bandwidth-optimal volume and one message")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  std::vector<float> values(120, 1.0F);
+  make_allreduce("mpi")->sum(values, comm);
+  CHECK(comm.traffic().bytes == 2 * 480 * (comm.size() - 1) / comm.size());
+  CHECK(comm.traffic().messages == (comm.size() > 1 ? 1 : 0));
+}

@@ -1,0 +1,61 @@
+// Masks in words, and refusing more threads than cores.
+#include "core/error.hpp"
+#include "engine/comm/placement.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace dt::engine;
+
+namespace {
+
+std::string refusal(const std::vector<RankPlace>& places, std::int64_t threads)
+{
+  try {
+    require_cores(places, threads);
+  } catch (const dt::Error& error) {
+    CHECK(error.kind() == dt::ErrorKind::run);
+    return error.what();
+  }
+  return "accepted";
+}
+
+constexpr const char* remedy = " Give the job more cores or other binding (resources.launcher_args), lower resources.ranks_per_node or "
+                               "resources.threads_per_rank, or set resources.oversubscribe: true (timings then mean little).";
+
+} // namespace
+
+TEST_CASE("a mask is written as ranges and read back")
+{
+  CHECK(mask_text({}).empty());
+  CHECK(mask_text({5}) == "5");
+  CHECK(mask_text({0, 1, 2, 3, 8}) == "0-3,8");
+  CHECK(mask_text({0, 2, 4, 5}) == "0,2,4-5");
+  for (const auto& cores : {std::vector<int>{}, {7}, {0, 1}, {0, 2, 3, 10, 11, 12}}) CHECK(parse_mask(mask_text(cores)) == cores);
+}
+
+TEST_CASE("ranks with cores of their own are accepted")
+{
+  CHECK(refusal({{"n1", {0, 1}}, {"n1", {2, 3}}, {"n2", {0, 1}}}, 2) == "accepted");
+}
+
+TEST_CASE("overlapping masks are accepted while the host has a core for every thread")
+{
+  CHECK(refusal({{"n1", {0, 1, 2, 3}}, {"n1", {0, 1, 2, 3}}}, 2) == "accepted");
+}
+
+TEST_CASE("more threads than cores in one rank's mask are refused with rank, host, mask and remedy")
+{
+  CHECK(refusal({{"n1", {0, 1}}, {"n2", {4}}}, 2) ==
+        std::string("Rank 1 on n2 may use 1 core (mask 4), but resources.threads_per_rank asks for 2 threads.") + remedy);
+}
+
+TEST_CASE("ranks that share too few cores are refused although each mask alone would do")
+{
+  CHECK(refusal({{"n1", {0, 1}}, {"n1", {0, 1}}, {"n1", {0, 1}}}, 1) ==
+        std::string("The 3 ranks on n1 share 2 cores (mask 0-1), but need 3: 1 thread each.") + remedy);
+}
+
+TEST_CASE("nodes are counted by host")
+{
+  CHECK(node_count({{"a", {0}}, {"b", {0}}, {"a", {1}}}) == 2);
+}
