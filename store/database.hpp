@@ -4,6 +4,7 @@
 
 #include "core/paths.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -19,8 +20,9 @@ enum class Access {
 
 class Database {
 public:
-  // An environment error that says what to do when the file is damaged, newer, locked for good or not writable.
-  Database(const std::filesystem::path& file, Access access);
+  // An environment error that says what to do when the file is damaged, newer, not ours or not writable, or locked by
+  // another process for lock_timeout_s seconds; that limit holds for every later call too.
+  Database(const std::filesystem::path& file, Access access, double lock_timeout_s = 20);
   ~Database();
   Database(Database&&) noexcept;
 
@@ -47,12 +49,13 @@ using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
 struct Table {
   std::vector<std::string> columns;
   std::vector<std::vector<Cell>> rows;
-  bool truncated = false; // the row limit cut it
+  bool truncated = false; // a limit cut it
 };
 
 struct QueryLimits {
   double time_s = 30;
   std::int64_t rows = 100000;
+  std::int64_t bytes = 256 * 1024 * 1024; // of all texts of the answer together
 };
 
 // One read-only statement of the user's. A usage error when it is not one (an authorizer refuses every write, ATTACH and

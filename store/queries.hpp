@@ -19,7 +19,7 @@ struct StudyRow {
 
 // A run in a study: what tables show and selectors test.
 struct RunRow {
-  std::string key, study, name, label;
+  std::string key, study, name, label; // study: its id; empty when no study has the run
   std::int64_t repeat = 0;
   std::int64_t position = 0; // in the study's order
   RunState state = RunState::planned;
@@ -40,11 +40,12 @@ std::vector<StudyRow> find_studies(Database& database, const std::string& name_o
 // Runs of a study in its order.
 std::vector<RunRow> runs_of_study(Database& database, const std::string& study_id);
 
-// Runs whose key starts so (in their newest study).
-std::vector<RunRow> find_runs(Database& database, const std::string& key_prefix);
+// Runs whose key starts so, or whose name in a study is exactly this (each in its newest study).
+std::vector<RunRow> find_runs(Database& database, const std::string& key_prefix_or_name);
 
 // "strategy=sync-sgd nodes>=2": keys with = != < <= > >= (and ~ for "contains"), joined by blanks, all must hold.
-// Any column of runs_flat may be named. A usage error names the nearest column.
+// Any column of runs_flat may be named, also as a recipe does (sync.strategy); values with blanks stand in quotes.
+// Each run in its newest study, newest study first. A usage error names the nearest column.
 std::vector<RunRow> runs_where(Database& database, const std::string& condition, std::int64_t limit);
 
 // One point of a study: the runs that differ only in their repeat.

@@ -1,0 +1,133 @@
+#include "store/database.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "store/migrations.hpp"
+#include "store/sqlite.hpp"
+
+#include <array>
+
+#include <unistd.h>
+
+namespace dt::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+void expect_present(const fs::path& file)
+{
+  std::error_code ignored;
+  if (!fs::exists(file, ignored))
+    throw Error(ErrorKind::environment, "there is no results database at " + file.string() +
+                                            ". Submit a recipe first, or make it from the run folders with: dtctl db rebuild");
+}
+
+// A database in WAL mode cannot be read where SQLite may not create its helper files, unless it is told that nobody writes.
+bool needs_immutable(const fs::path& file)
+{
+  const auto folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  if (::access(folder.c_str(), W_OK) == 0) return false;
+  std::error_code missing;
+  const auto wal_bytes = fs::file_size(file.string() + "-wal", missing);
+  return missing || wal_bytes == 0;
+}
+
+fs::path with_folder(const fs::path& file, Access access)
+{
+  if (access == Access::read_only) expect_present(file);
+  else if (file.has_parent_path()) make_folders(file.parent_path());
+  return file;
+}
+
+int flags_of(Access access) { return access == Access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE; }
+
+void expect_current(Connection& connection)
+{
+  const int version = schema_version(connection);
+  if (version < latest_version())
+    throw Error(ErrorKind::environment, connection.file().string() + " has the older format " + std::to_string(version) +
+                                            ". Bring it to format " + std::to_string(latest_version()) + " with: dtctl db migrate");
+}
+
+// WAL needs shared memory between all users of the file, which only a local file system gives.
+void prepare_for_writing(Connection& connection, bool local)
+{
+  const std::string wanted = local ? "wal" : "delete";
+  if (schema_version(connection) < latest_version() || connection.text_of("PRAGMA journal_mode") != wanted) {
+    const auto lock = acquire_writer_lock(connection.file(), connection.lock_timeout_s());
+    connection.execute("PRAGMA journal_mode = " + wanted);
+    migrate(connection, latest_version());
+  }
+  // In WAL mode a power cut may cost the last runs taken in, never the file; the run folders give them again.
+  connection.execute(local ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
+}
+
+// A rule of ours: the query gives one text for every row that breaks it.
+constexpr std::array rules{
+    "SELECT 'run ' || key || ' succeeded but has no result' FROM runs WHERE state = 'succeeded' AND id NOT IN (SELECT run_id FROM results)",
+    "SELECT 'run ' || key || ' shows the result of attempt ' || results.attempt || ', but its state is of attempt ' || runs.attempt "
+    "FROM runs JOIN results ON results.run_id = runs.id WHERE results.attempt <> runs.attempt",
+    "SELECT 'run ' || key || ' is ' || state || ' but its attempt ' || attempt || ' is not there' FROM runs "
+    "WHERE attempt > 0 AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt)",
+    "SELECT 'run ' || key || ' has ' || ranks || ' ranks on ' || resources_nodes || ' nodes of ' || resources_ranks_per_node FROM runs "
+    "WHERE ranks <> resources_nodes * resources_ranks_per_node",
+    "SELECT 'run ' || key || ' has a communication share of ' || communication_share || ', not between 0 and 1' "
+    "FROM runs JOIN results ON results.run_id = runs.id WHERE communication_share NOT BETWEEN 0 AND 1",
+    "SELECT 'run ' || key || ' has an accuracy of ' || accuracy || ', not between 0 and 1' "
+    "FROM runs JOIN results ON results.run_id = runs.id WHERE accuracy NOT BETWEEN 0 AND 1",
+    "SELECT 'run ' || key || ' has a result of ' || count(*) || ' ranks, not of ' || runs.ranks FROM runs "
+    "JOIN rank_phases ON rank_phases.run_id = runs.id AND phase = 'step' GROUP BY runs.id HAVING count(*) <> runs.ranks",
+    "SELECT 'study ' || key || ' has gaps in its list of runs' FROM studies JOIN study_runs ON study_id = id "
+    "GROUP BY id HAVING max(position) + 1 <> count(*)",
+};
+
+} // namespace
+
+Database::Impl::Impl(const fs::path& file, Access access, double lock_timeout_s)
+    : connection(with_folder(file, access), flags_of(access), lock_timeout_s, access == Access::read_only && needs_immutable(file)),
+      file_system(file_system_at(file))
+{
+  connection.execute("PRAGMA foreign_keys = ON");
+  connection.execute("PRAGMA cache_size = -65536"); // KiB
+  if (access == Access::read_write) prepare_for_writing(connection, file_system.local);
+  else expect_current(connection);
+  journal_mode = connection.text_of("PRAGMA journal_mode");
+}
+
+void Database::Impl::write(const std::function<void(Connection&)>& work)
+{
+  const auto lock = acquire_writer_lock(connection.file(), connection.lock_timeout_s());
+  Transaction transaction(connection);
+  work(connection);
+  transaction.commit();
+}
+
+Database::Database(const fs::path& file, Access access, double lock_timeout_s)
+    : impl_(std::make_unique<Impl>(file, access, lock_timeout_s))
+{
+}
+Database::~Database() = default;
+Database::Database(Database&&) noexcept = default;
+
+int Database::version() const { return schema_version(impl_->connection); }
+std::string Database::journal_mode() const { return impl_->journal_mode; }
+std::string Database::file_system() const { return impl_->file_system.name; }
+
+std::vector<std::string> Database::check()
+{
+  std::vector<std::string> findings;
+  auto integrity = impl_->connection.statement("PRAGMA integrity_check");
+  while (integrity.next())
+    if (integrity.text(0) != "ok") findings.push_back(integrity.text(0));
+  if (!findings.empty()) return findings; // the rules would read damaged pages
+  auto orphans = impl_->connection.statement("SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2");
+  while (orphans.next())
+    findings.push_back(std::to_string(orphans.integer(2)) + " rows of " + orphans.text(0) + " belong to no row of " + orphans.text(1));
+  for (const auto* rule : rules) {
+    auto broken = impl_->connection.statement(rule);
+    while (broken.next()) findings.push_back(broken.text(0));
+  }
+  return findings;
+}
+
+} // namespace dt::store

@@ -1,0 +1,157 @@
+#include "store/ingest.hpp"
+
+#include "core/error.hpp"
+#include "store/folder.hpp"
+#include "store/rows.hpp"
+#include "store/sqlite.hpp"
+
+#include <algorithm>
+
+namespace dt::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What the database holds about a run.
+struct Stored {
+  RunVerdict verdict;
+  std::string fingerprint; // empty: only the key is known, from a study
+};
+
+std::optional<Stored> look_up(Connection& connection, const std::string& key)
+{
+  auto s = connection.statement("SELECT state, cause, evidence, attempt, fingerprint FROM runs WHERE key = ?");
+  s.bind(key);
+  if (!s.next()) return std::nullopt;
+  return Stored{{key, run_state_of(s.text(0)).value_or(RunState::unknown), s.text(1), s.text(2), static_cast<int>(s.integer(3))}, s.text(4)};
+}
+
+bool same(const RunVerdict& a, const RunVerdict& b)
+{
+  return a.state == b.state && a.attempt == b.attempt && a.cause == b.cause && a.evidence == b.evidence;
+}
+
+bool is_there(const fs::path& path)
+{
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+// Another process may have taken in a later attempt, judged after our verdict was: then ours is old news.
+bool is_outdated(const RunVerdict& verdict, const Stored& stored, const fs::path& run_folder)
+{
+  return stored.verdict.attempt > verdict.attempt && is_there(AttemptFolder(run_folder, stored.verdict.attempt).path());
+}
+
+std::int64_t bytes_taken(Connection& connection, std::int64_t run_id, int attempt)
+{
+  auto taken = connection.statement("SELECT events_bytes FROM attempts WHERE run_id = ? AND attempt = ?");
+  taken.bind(run_id, attempt);
+  return taken.next() ? taken.integer(0) : 0;
+}
+
+// Takes in the part of an event log that is not in yet; everything when the file is shorter than what was read of it.
+std::size_t take_in_events(Connection& connection, std::int64_t run_id, const AttemptFacts& attempt)
+{
+  std::int64_t offset = bytes_taken(connection, run_id, attempt.number);
+  std::error_code missing;
+  const auto bytes = fs::file_size(attempt.events, missing);
+  if (missing || static_cast<std::int64_t>(bytes) < offset) {
+    for (const auto* table : {"steps", "evals"})
+      connection.statement(std::string("DELETE FROM ") + table + " WHERE run_id = ? AND attempt = ?").run(run_id, attempt.number);
+    offset = 0;
+  }
+  std::size_t steps = 0;
+  const auto end = read_lines_from(attempt.events, offset,
+                                   [&](std::string_view lines) { steps += write_events(connection, run_id, attempt.number, lines); });
+  connection.statement("UPDATE attempts SET events_bytes = ? WHERE run_id = ? AND attempt = ?").run(end, run_id, attempt.number);
+  return steps;
+}
+
+std::size_t write_facts(Connection& connection, const RunFacts& facts, const RunVerdict& verdict, const std::string& fingerprint)
+{
+  const auto run_id = write_run(connection, facts.planned, verdict, fingerprint);
+  keep_attempts(connection, run_id, facts.attempts);
+  std::size_t steps = 0;
+  for (const auto& attempt : facts.attempts) {
+    write_attempt(connection, run_id, attempt);
+    steps += take_in_events(connection, run_id, attempt);
+  }
+  const auto current =
+      std::find_if(facts.attempts.begin(), facts.attempts.end(), [&](const auto& a) { return a.number == verdict.attempt; });
+  write_current(connection, run_id, current == facts.attempts.end() ? nullptr : &*current);
+  return steps;
+}
+
+class Ingest {
+public:
+  Ingest(Database::Impl& database, const Home& home) : database_(database), home_(home) {}
+
+  void take_in(const RunVerdict& verdict)
+  {
+    try {
+      take_in_folder(verdict, home_.run(verdict.key));
+    } catch (const FolderError& error) {
+      report_.problems.emplace_back(error.what());
+    }
+  }
+
+  IngestReport report() && { return std::move(report_); }
+
+private:
+  void take_in_folder(const RunVerdict& verdict, const fs::path& folder)
+  {
+    const auto stored = look_up(database_.connection, verdict.key);
+    const bool known = stored && !stored->fingerprint.empty();
+    const bool same_verdict = known && same(stored->verdict, verdict);
+    if (same_verdict && is_final(verdict.state)) return unchanged();
+    if (verdict.attempt == 0 && !is_there(spec_path(folder))) return unchanged(); // planned, and nothing written yet
+    if (stored && is_outdated(verdict, *stored, folder)) return unchanged();
+    // Taken before the records are read: what is written in between makes it old, and the run is taken in again next time.
+    const auto fingerprint = fingerprint_of(folder, verdict.attempt);
+    if (same_verdict && stored->fingerprint == fingerprint) return unchanged();
+    write(verdict, folder, fingerprint);
+    ++(known ? report_.runs_updated : report_.runs_added);
+  }
+
+  void unchanged() { ++report_.runs_unchanged; }
+
+  void write(const RunVerdict& verdict, const fs::path& folder, const std::string& fingerprint)
+  {
+    const auto facts = read_run_folder(folder, verdict.key, verdict.attempt);
+    std::size_t steps = 0;
+    database_.write([&](Connection& connection) { steps = write_facts(connection, facts, verdict, fingerprint); });
+    report_.step_rows += steps;
+    report_.problems.insert(report_.problems.end(), facts.problems.begin(), facts.problems.end());
+  }
+
+  Database::Impl& database_;
+  const Home& home_;
+  IngestReport report_;
+};
+
+// The id stands for the run list, and every submission has its own time.
+bool is_known(Connection& connection, const StudyRecord& study)
+{
+  auto known = connection.statement("SELECT 1 FROM studies WHERE key = ? AND submitted_unix_s = ?");
+  known.bind(study.id, study.submitted_unix_s);
+  return known.next();
+}
+
+} // namespace
+
+void ingest_study(Database& database, const StudyRecord& study)
+{
+  auto& impl = database.impl();
+  if (is_known(impl.connection, study)) return;
+  impl.write([&](Connection& connection) { write_study(connection, study); });
+}
+
+IngestReport ingest_runs(Database& database, const Home& home, std::span<const RunVerdict> verdicts)
+{
+  Ingest ingest(database.impl(), home);
+  for (const auto& verdict : verdicts) ingest.take_in(verdict);
+  return std::move(ingest).report();
+}
+
+} // namespace dt::store

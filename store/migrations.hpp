@@ -1,0 +1,26 @@
+// The schema, as numbered steps from an empty file. A step that has been released is never edited: a change is a new step.
+#pragma once
+
+#include "store/sqlite.hpp"
+
+#include <string_view>
+#include <vector>
+
+namespace dt::store {
+
+struct Migration {
+  int version;           // the file's version after it
+  std::string_view what; // for `db migrate`
+  std::string_view sql;
+};
+
+// Ascending from 1 without gaps.
+const std::vector<Migration>& migrations();
+
+// The file's version; 0 when it is empty. An environment error when it is of a newer dtctl or of another program.
+int schema_version(Connection& connection);
+
+// Applies what is missing up to `target`, one transaction a step. Safe when two processes do it at once.
+void migrate(Connection& connection, int target);
+
+} // namespace dt::store

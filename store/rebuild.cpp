@@ -1,0 +1,143 @@
+// The same database again, from the folders alone.
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/study_record.hpp"
+#include "store/ingest.hpp"
+#include "store/sqlite.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace dt::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Names of the visible folders in a folder, ascending: the order of rows must not depend on the disk's.
+std::vector<std::string> folders_in(const fs::path& path)
+{
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
+    const auto name = entry->path().filename().string();
+    if (!name.starts_with('.') && entry->is_directory(error)) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void remove_database(const fs::path& file)
+{
+  std::error_code ignored;
+  for (const auto* suffix : {"", "-wal", "-shm", "-journal", ".lock"}) fs::remove(file.string() + suffix, ignored);
+}
+
+// A database beside the real one, gone at the end whatever happens.
+class Scratch {
+public:
+  explicit Scratch(fs::path file) : file_(std::move(file))
+  {
+    remove_database(file_); // of a rebuild that was killed
+    database_ = std::make_unique<Database>(file_, Access::read_write);
+    // Nobody else reads it, and after a crash it is thrown away.
+    database_->impl().connection.execute("PRAGMA journal_mode = MEMORY");
+    database_->impl().connection.execute("PRAGMA synchronous = OFF");
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch()
+  {
+    database_.reset();
+    remove_database(file_);
+  }
+  Database& database() { return *database_; }
+
+private:
+  fs::path file_;
+  std::unique_ptr<Database> database_;
+};
+
+void add(IngestReport& sum, const IngestReport& part)
+{
+  sum.runs_added += part.runs_added;
+  sum.runs_updated += part.runs_updated;
+  sum.runs_unchanged += part.runs_unchanged;
+  sum.step_rows += part.step_rows;
+  sum.problems.insert(sum.problems.end(), part.problems.begin(), part.problems.end());
+}
+
+void take_in_studies(Database& database, const Home& home, IngestReport& report)
+{
+  for (const auto& id : folders_in(home.studies())) {
+    const auto study = read_study(home.study(id));
+    if (study)
+      ingest_study(database, *study);
+    else
+      report.problems.push_back((home.study(id) / "study.json").string() + " is missing, damaged or of another format; it was left out");
+  }
+}
+
+using Judge = std::function<std::vector<RunVerdict>(std::span<const std::string>)>;
+
+void take_in_runs(Database& database, const Home& home, const Judge& judge, IngestReport& report)
+{
+  constexpr std::size_t batch = 1000;
+  const auto keys = folders_in(home.runs());
+  for (std::size_t begin = 0; begin < keys.size(); begin += batch)
+    add(report, ingest_runs(database, home, judge(std::span(keys).subspan(begin, std::min(batch, keys.size() - begin)))));
+}
+
+// A damaged file cannot even be written over; it is put aside for whoever wants to know why.
+void set_aside_if_damaged(const fs::path& file)
+{
+  std::error_code missing;
+  if (!fs::exists(file, missing)) return;
+  const Connection connection(file, SQLITE_OPEN_READONLY, 0);
+  const int code = sqlite3_exec(connection.handle(), "SELECT count(*) FROM sqlite_schema", nullptr, nullptr, nullptr) & 0xFF;
+  if (code != SQLITE_NOTADB && code != SQLITE_CORRUPT) return;
+  const auto aside = fs::path(file.string() + ".damaged");
+  remove_database(aside);
+  std::error_code error;
+  fs::rename(file, aside, error);
+  if (error) throw system_error("rename the damaged " + file.string(), error.value());
+  remove_database(file); // what is left are its helper files
+}
+
+// Writes `from` over `to` in one transaction of `to`: other processes that have it open see the old content or the new.
+// (Renaming a file over a database that is open elsewhere would leave its write-ahead log to the wrong file.)
+void copy_over(Connection& from, Connection& to)
+{
+  const auto lock = acquire_writer_lock(to.file(), to.lock_timeout_s());
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(to.lock_timeout_s());
+  sqlite3_backup* backup = sqlite3_backup_init(to.handle(), "main", from.handle(), "main");
+  if (backup == nullptr) throw to.error_of(sqlite3_errcode(to.handle()));
+  int code = sqlite3_backup_step(backup, -1);
+  while ((code == SQLITE_BUSY || code == SQLITE_LOCKED) && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    code = sqlite3_backup_step(backup, -1);
+  }
+  const int finished = sqlite3_backup_finish(backup);
+  if (code != SQLITE_DONE) throw to.error_of(finished == SQLITE_OK ? code : finished);
+}
+
+} // namespace
+
+IngestReport rebuild(const Home& home, const Judge& judge)
+{
+  make_folders(home.root());
+  const auto file = home.database();
+  const auto only = FileLock::try_acquire(file.string() + ".rebuild.lock");
+  if (!only) throw Error(ErrorKind::environment, file.string() + " is being rebuilt by another dtctl. Wait for its end");
+  set_aside_if_damaged(file);
+  Database target(file, Access::read_write); // refused now rather than after an hour's work
+
+  IngestReport report;
+  Scratch scratch(file.string() + ".new");
+  take_in_studies(scratch.database(), home, report);
+  take_in_runs(scratch.database(), home, judge, report);
+  copy_over(scratch.database().impl().connection, target.impl().connection);
+  return report;
+}
+
+} // namespace dt::store

@@ -1,0 +1,145 @@
+// SQLite's C API made safe: private to this room. Statements are cached, every value is bound, a transaction rolls back
+// unless it was committed, and every failure is a dt::Error that says what to do.
+#pragma once
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "store/database.hpp"
+#include "store/file_system.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include <sqlite3.h>
+
+namespace dt::store {
+
+class Connection;
+
+// A prepared statement on loan from its connection's cache; it goes back, reset, when this ends. Must not outlive the connection.
+class Statement {
+public:
+  Statement(Connection& connection, std::string sql, sqlite3_stmt* handle);
+  Statement(Statement&& other) noexcept;
+  Statement& operator=(Statement&&) = delete;
+  ~Statement();
+
+  // Binds the values to the parameters 1, 2, …; text is copied. NaN becomes NULL: not measured.
+  template<class... Values> Statement& bind(const Values&... values)
+  {
+    int index = 0;
+    (bind_at(++index, values), ...);
+    return *this;
+  }
+  void bind_at(int index, std::int64_t value);
+  void bind_at(int index, int value) { bind_at(index, std::int64_t{value}); }
+  void bind_at(int index, bool value) { bind_at(index, std::int64_t{value}); }
+  void bind_at(int index, double value);
+  void bind_at(int index, std::string_view value);
+  void bind_at(int index, const std::string& value) { bind_at(index, std::string_view(value)); }
+  void bind_at(int index, const char* value) { bind_at(index, std::string_view(value)); }
+  void bind_at(int index, std::nullptr_t);
+  void bind_at(int index, const Cell& value);
+  template<class Value> void bind_at(int index, const std::optional<Value>& value)
+  {
+    value ? bind_at(index, *value) : bind_at(index, nullptr);
+  }
+
+  // The next row; false after the last.
+  bool next();
+  // Binds, runs to the end and makes ready to be run again.
+  template<class... Values> void run(const Values&... values)
+  {
+    bind(values...);
+    finish();
+  }
+  // Runs to the end with what is bound.
+  void finish();
+
+  int columns() const { return sqlite3_column_count(handle_); }
+  std::string column_name(int column) const { return sqlite3_column_name(handle_, column); }
+  bool is_null(int column) const { return sqlite3_column_type(handle_, column) == SQLITE_NULL; }
+  std::int64_t integer(int column) const { return sqlite3_column_int64(handle_, column); } // 0 for NULL
+  double real(int column) const;                                                           // NaN for NULL
+  std::string text(int column) const;                                                      // empty for NULL
+  Cell cell(int column) const;
+
+private:
+  void reset();
+
+  Connection* connection_;
+  std::string sql_;
+  sqlite3_stmt* handle_;
+};
+
+// A cell of the row that a raw statement stands on; a blob becomes its hexadecimal text.
+Cell cell_of(sqlite3_stmt* statement, int column);
+
+// One open database file.
+class Connection {
+public:
+  // `flags` as for sqlite3_open_v2; `immutable`: the file lies where nobody can write, not even SQLite's own helper files.
+  Connection(const std::filesystem::path& file, int flags, double lock_timeout_s, bool immutable = false);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection();
+
+  sqlite3* handle() const { return handle_; }
+  const std::filesystem::path& file() const { return file_; }
+  double lock_timeout_s() const { return lock_timeout_s_; }
+
+  // Statements without values, one after the other.
+  void execute(const std::string& sql);
+  // From the cache, or prepared now.
+  Statement statement(const std::string& sql);
+  std::int64_t integer_of(const std::string& sql);
+  std::string text_of(const std::string& sql);
+  // Throws what a result code means to the user, unless it is a success.
+  void expect_ok(int code) const;
+  // The meaning of a failure: who must act, and how.
+  Error error_of(int code) const;
+
+private:
+  friend class Statement;
+  void give_back(std::string sql, sqlite3_stmt* handle);
+
+  std::filesystem::path file_;
+  double lock_timeout_s_;
+  sqlite3* handle_ = nullptr;
+  std::unordered_map<std::string, sqlite3_stmt*> idle_; // prepared and not on loan
+};
+
+// Everything between construction and commit() happens, or nothing. Takes the write lock at once.
+class Transaction {
+public:
+  explicit Transaction(Connection& connection);
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction();
+  void commit();
+
+private:
+  Connection& connection_;
+  bool open_ = true;
+};
+
+// The one writer on this machine: waits for the lock file beside the database, at most `timeout_s`.
+FileLock acquire_writer_lock(const std::filesystem::path& database, double timeout_s);
+
+struct Database::Impl {
+  Impl(const std::filesystem::path& file, Access access, double lock_timeout_s);
+
+  Connection connection;
+  FileSystem file_system;
+  std::string journal_mode;
+
+  // Runs `write` in one transaction, as the only writer.
+  void write(const std::function<void(Connection&)>& work);
+};
+
+} // namespace dt::store

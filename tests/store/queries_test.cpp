@@ -1,0 +1,384 @@
+#include "store/sqlite.hpp"
+#include "tests/store/fixture.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace dt;
+using namespace dt::store;
+using namespace dt::store::test;
+
+namespace {
+
+// Strong scaling over 1, 2 and 4 ranks, three repeats each; throughput 100, 190 and 340 samples/s with repeats apart by 1%.
+struct StrongStudy : Site {
+  StrongStudy()
+  {
+    const std::map<std::int64_t, double> throughput{{1, 100}, {2, 190}, {4, 340}};
+    for (const auto& [ranks, samples_per_s] : throughput)
+      for (std::int64_t repeat = 0; repeat < 3; ++repeat)
+        runs.push_back(run_well(sample_spec(ranks, repeat), samples_per_s * (0.99 + 0.01 * static_cast<double>(repeat))));
+    record = study(runs);
+    ingest_study(database, record);
+    ingest(database, runs);
+  }
+  std::vector<PlannedRun> runs;
+  StudyRecord record;
+  Database database = open();
+};
+
+} // namespace
+
+TEST_CASE("a study's runs come in its order with names, states and measurements")
+{
+  StrongStudy s;
+  const auto rows = runs_of_study(s.database, s.record.id);
+  REQUIRE(rows.size() == 9);
+  CHECK(rows[3].key == s.runs[3].key);
+  CHECK(rows[3].study == s.record.id);
+  CHECK(rows[3].name == "sample/ranks=2/#0");
+  CHECK(rows[3].label == "ranks=2");
+  CHECK(rows[5].repeat == 2);
+  CHECK(rows[8].position == 8);
+  CHECK(rows[3].state == RunState::succeeded);
+  CHECK(rows[3].model == "lenet");
+  CHECK(rows[3].data == "digits");
+  CHECK(rows[3].strategy == "sync-sgd");
+  CHECK(rows[3].allreduce == "mpi");
+  CHECK(rows[3].nodes == 1);
+  CHECK(rows[3].ranks == 2);
+  CHECK(rows[3].threads == 1);
+  CHECK(rows[3].global_batch == 64);
+  CHECK(rows[3].attempt == 1);
+  CHECK(rows[4].throughput == Approx(190));
+  CHECK(rows[3].communication_share == Approx(0.1));
+  CHECK(rows[3].accuracy == Approx(0.9));
+  CHECK(rows[3].best_accuracy == Approx(0.95));
+  CHECK(rows[3].wall_s == Approx(2));
+  CHECK(rows[3].final_loss == Approx(0.25));
+  CHECK(rows[3].step_p50_s == Approx(0.11)); // of the slower of two ranks
+  CHECK(std::isnan(rows[3].time_to_accuracy_s));
+}
+
+TEST_CASE("efficiency is relative to the smallest size, with an interval from the repeats")
+{
+  StrongStudy s;
+  const auto rows = scaling_of_study(s.database, s.record.id);
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0].label.empty());
+  CHECK(rows[0].ranks == 1);
+  CHECK(rows[0].efficiency == Approx(1));
+  CHECK(rows[0].efficiency_low == 1);
+  CHECK(rows[1].throughput == Approx(190));
+  CHECK(rows[1].throughput_min == Approx(190 * 0.99));
+  CHECK(rows[1].throughput_max == Approx(190 * 1.01));
+  CHECK(rows[1].speedup == Approx(1.9));
+  CHECK(rows[2].speedup == Approx(3.4));
+  CHECK(rows[2].efficiency == Approx(0.85));
+  CHECK(rows[2].efficiency_low < 0.85);
+  CHECK(rows[2].efficiency_high > 0.85);
+  CHECK(rows[2].efficiency_low > 0.85 * 0.97);
+  CHECK(rows[2].runs == 3);
+  CHECK(rows[2].succeeded == 3);
+  CHECK(rows[2].accuracy == Approx(0.9));
+}
+
+TEST_CASE("the scaling view says what scaling_of_study says")
+{
+  StrongStudy s;
+  const auto rows = scaling_of_study(s.database, s.record.id);
+  const auto view = ask(s.database, "SELECT label, nodes, ranks, runs, succeeded, throughput, throughput_min, throughput_max, speedup, "
+                                    "efficiency, communication_share, accuracy FROM scaling WHERE study = 'sample' ORDER BY label, ranks");
+  REQUIRE(view.rows.size() == rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto& cells = view.rows[i];
+    const auto real = [&](std::size_t at) { return std::get<double>(cells[at]); };
+    CHECK(std::get<std::string>(cells[0]) == rows[i].label);
+    CHECK(std::get<std::int64_t>(cells[1]) == rows[i].nodes);
+    CHECK(std::get<std::int64_t>(cells[2]) == rows[i].ranks);
+    CHECK(std::get<std::int64_t>(cells[3]) == rows[i].runs);
+    CHECK(std::get<std::int64_t>(cells[4]) == rows[i].succeeded);
+    CHECK(real(5) == Approx(rows[i].throughput));
+    CHECK(real(6) == Approx(rows[i].throughput_min));
+    CHECK(real(7) == Approx(rows[i].throughput_max));
+    CHECK(real(8) == Approx(rows[i].speedup));
+    CHECK(real(9) == Approx(rows[i].efficiency));
+    CHECK(real(10) == Approx(rows[i].communication_share));
+    CHECK(real(11) == Approx(rows[i].accuracy));
+  }
+}
+
+TEST_CASE("a failed run has no part in its point's medians, and a failed smallest size is not the base")
+{
+  Site site;
+  auto database = site.open();
+  std::vector<PlannedRun> runs{site.plan(sample_spec(1))};
+  site.fail(site.begin(runs[0], 1));
+  runs.push_back(site.run_well(sample_spec(2, 0), 200));
+  runs.push_back(site.plan(sample_spec(2, 1)));
+  site.fail(site.begin(runs[2], 1));
+  runs.push_back(site.run_well(sample_spec(4), 300));
+  const auto study = site.study(runs);
+  ingest_study(database, study);
+  site.ingest(database, runs);
+  const auto rows = scaling_of_study(database, study.id);
+  REQUIRE(rows.size() == 3);
+  CHECK(std::isnan(rows[0].efficiency));
+  CHECK(rows[1].runs == 2);
+  CHECK(rows[1].succeeded == 1);
+  CHECK(rows[1].throughput == Approx(200));
+  CHECK(rows[1].speedup == Approx(2));
+  CHECK(rows[1].efficiency == Approx(1));
+  CHECK(rows[2].efficiency == Approx(0.75));
+  CHECK(std::isnan(rows[2].efficiency_low));
+  CHECK(ask_text(database, "SELECT group_concat(coalesce(efficiency, 'none'), ' ') FROM (SELECT * FROM scaling ORDER BY ranks)") ==
+        "none 1.0 0.75");
+}
+
+TEST_CASE("a study over nodes counts nodes, and each label has its own base")
+{
+  Site site;
+  auto database = site.open();
+  std::vector<PlannedRun> runs;
+  for (const std::int64_t nodes : {2, 4})
+    for (const auto* strategy : {"sync-sgd", "hsgd"}) {
+      auto spec = sample_spec(4);
+      spec.resources.nodes = nodes;
+      spec.sync.strategy = strategy;
+      spec.label = "sync.strategy=" + std::string(strategy) + " nodes=" + std::to_string(nodes);
+      const double base = spec.sync.strategy == "hsgd" ? 500 : 400;
+      runs.push_back(site.run_well(spec, nodes == 2 ? base : base * 1.6));
+    }
+  const auto study = site.study(runs, "weak");
+  ingest_study(database, study);
+  site.ingest(database, runs);
+  const auto rows = scaling_of_study(database, study.id);
+  REQUIRE(rows.size() == 4);
+  CHECK(rows[0].label == "sync.strategy=hsgd");
+  CHECK(rows[0].nodes == 2);
+  CHECK(rows[0].ranks == 8);
+  CHECK(rows[0].speedup == Approx(2)); // 2 nodes
+  CHECK(rows[1].speedup == Approx(3.2));
+  CHECK(rows[1].efficiency == Approx(0.8));
+  CHECK(rows[3].label == "sync.strategy=sync-sgd");
+  CHECK(rows[3].efficiency == Approx(0.8));
+  CHECK(ask_text(database, "SELECT group_concat(printf('%.1f', speedup), ' ') FROM (SELECT * FROM scaling ORDER BY label, nodes)") ==
+        "2.0 3.2 2.0 3.2");
+}
+
+TEST_CASE("a sweep that varies no size has no efficiency")
+{
+  Site site;
+  auto database = site.open();
+  auto spec = sample_spec(2);
+  spec.label = "optimizer.learning_rate=0.1";
+  const auto run = site.run_well(spec, 100);
+  const auto study = site.study({run}, "sweep");
+  ingest_study(database, study);
+  site.ingest(database, {run});
+  const auto rows = scaling_of_study(database, study.id);
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].throughput == Approx(100));
+  CHECK(std::isnan(rows[0].efficiency));
+  CHECK(ask_text(database, "SELECT efficiency FROM scaling") == "NULL");
+}
+
+TEST_CASE("studies are listed newest submission first with their runs counted")
+{
+  Site site;
+  auto database = site.open();
+  const auto good = site.run_well(sample_spec(1), 100);
+  const auto bad = site.plan(sample_spec(2));
+  site.fail(site.begin(bad, 1));
+  const auto open_run = site.plan(sample_spec(4));
+  ingest_study(database, site.study({good, bad, open_run}, "strong", 100, "old"));
+  ingest_study(database, site.study({good}, "single", 200, "new"));
+  site.ingest(database, {good, bad, open_run});
+  const auto studies = list_studies(database, 10);
+  REQUIRE(studies.size() == 2);
+  CHECK(studies[0].name == "new");
+  CHECK(studies[1].name == "old");
+  CHECK(studies[1].kind == "strong");
+  CHECK(studies[1].runs == 3);
+  CHECK(studies[1].succeeded == 1);
+  CHECK(studies[1].failed == 1);
+  CHECK(studies[1].created_unix_s == 1600000000);
+  CHECK(list_studies(database, 1).size() == 1);
+}
+
+TEST_CASE("a study is found by name, by id prefix and as last")
+{
+  Site site;
+  auto database = site.open();
+  const auto run = site.plan(sample_spec(1)), other = site.plan(sample_spec(2));
+  const auto first = site.study({run}, "single", 100, "quick"), again = site.study({other}, "single", 300, "quick"),
+             last = site.study({run, other}, "strong", 400, "slow");
+  for (const auto& study : {first, again, last}) ingest_study(database, study);
+  const auto named = find_studies(database, "quick");
+  REQUIRE(named.size() == 2);
+  CHECK(named[0].id == again.id);
+  CHECK(named[1].id == first.id);
+  CHECK(find_studies(database, "last").at(0).id == last.id);
+  CHECK(find_studies(database, first.id.substr(0, 12)).at(0).id == first.id);
+  CHECK(find_studies(database, "nothing").empty());
+  CHECK(find_studies(database, "").empty());
+}
+
+TEST_CASE("a study shows its runs before their folders were read")
+{
+  Site site;
+  auto database = site.open();
+  const auto run = site.plan(sample_spec(2));
+  const auto study = site.study({run});
+  ingest_study(database, study);
+  const auto rows = runs_of_study(database, study.id);
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].key == run.key);
+  CHECK(rows[0].state == RunState::planned);
+  CHECK(rows[0].name == "sample/ranks=2/#0");
+}
+
+TEST_CASE("a run is found by key prefix and by name, in its newest study only")
+{
+  Site site;
+  auto database = site.open();
+  const auto run = site.run_well(sample_spec(1), 100), other = site.run_well(sample_spec(2), 190);
+  const auto newer = site.study({other, run}, "strong", 500, "newer"), older = site.study({run, other}, "strong", 100, "older");
+  ingest_study(database, newer);
+  ingest_study(database, older);
+  site.ingest(database, {run, other});
+  const auto found = find_runs(database, run.key.substr(0, 8));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].study == newer.id);
+  CHECK(found[0].position == 1);
+  CHECK(find_runs(database, "newer/ranks=2/#0").at(0).key == other.key);
+  CHECK(find_runs(database, "zz").empty());
+  CHECK(find_runs(database, "").empty());
+}
+
+TEST_CASE("a run that no study has is found all the same")
+{
+  Site site;
+  auto database = site.open();
+  const auto run = site.run_well(sample_spec(1, 3), 100);
+  site.ingest(database, {run});
+  const auto found = find_runs(database, run.key);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].study.empty());
+  CHECK(found[0].name == "sample/ranks=1/#3");
+  CHECK(runs_where(database, "ranks=1", 10).size() == 1);
+}
+
+TEST_CASE("runs are selected by conditions on any column")
+{
+  StrongStudy s;
+  CHECK(runs_where(s.database, "strategy=sync-sgd ranks>=2", 100).size() == 6);
+  CHECK(runs_where(s.database, "ranks!=1 throughput<200", 100).size() == 3);
+  CHECK(runs_where(s.database, "sync.strategy ~ SGD", 100).size() == 9);
+  CHECK(runs_where(s.database, "state=failed", 100).empty());
+  CHECK(runs_where(s.database, "cause='' repeat = 1", 100).size() == 3);
+  CHECK(runs_where(s.database, "study=sample data.shuffle=true", 100).size() == 9);
+  CHECK(runs_where(s.database, "time_to_accuracy_s=''", 100).size() == 9);
+  CHECK(runs_where(s.database, "ranks>0", 4).size() == 4);
+  CHECK(runs_where(s.database, "name='sample/ranks=2/#1'", 100).at(0).key == s.runs[4].key);
+}
+
+TEST_CASE("a value of a condition stays a value, whatever it holds")
+{
+  StrongStudy s;
+  CHECK(runs_where(s.database, "name=\"x' OR 1=1 --\"", 100).empty());
+  CHECK(ask_text(s.database, "SELECT count(*) FROM runs") == "9");
+}
+
+TEST_CASE("a condition on no column names the nearest one")
+{
+  StrongStudy s;
+  CHECK(error_of([&] { runs_where(s.database, "rnaks>=2", 10); }) ==
+        "usage: condition 'rnaks>=2': there is no column rnaks; did you mean ranks? Any column of the view runs_flat can be named");
+}
+
+TEST_CASE("a reused run counts once among selected runs")
+{
+  Site site;
+  auto database = site.open();
+  const auto run = site.run_well(sample_spec(1), 100);
+  ingest_study(database, site.study({run}, "single", 100, "one"));
+  ingest_study(database, site.study({run}, "single", 200, "two"));
+  site.ingest(database, {run});
+  const auto found = runs_where(database, "model=lenet", 10);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].name == "two/ranks=1/#0");
+  CHECK(ask_text(database, "SELECT count(*) FROM runs_flat") == "2");
+  CHECK(ask_text(database, "SELECT count(*) FROM runs_flat WHERE newest") == "1");
+}
+
+TEST_CASE("show has a section for everything kept about a run")
+{
+  Site site;
+  auto database = site.open();
+  auto spec = sample_spec(2);
+  spec.optimizer.linear_scaling = true;
+  spec.resources.env = {{"A", "1"}};
+  const auto run = site.plan(spec);
+  site.fail(site.begin(run, 1));
+  site.succeed(run, site.begin(run, 2), 190);
+  ingest_study(database, site.study({run}));
+  site.ingest(database, {run});
+  const auto sections = describe_run(database, run.key);
+  std::vector<std::string> titles;
+  for (const auto& section : sections) titles.push_back(section.title);
+  CHECK(titles == std::vector<std::string>{"run", "parameters", "studies", "attempts", "result", "evaluations", "phases by rank", "ranks",
+                                           "environment"});
+  const auto& parameters = sections[1].table;
+  CHECK(parameters.columns == std::vector<std::string>{"parameter", "value", "default", "unit"});
+  const auto has = [](const Table& table, std::vector<Cell> row) {
+    return std::find(table.rows.begin(), table.rows.end(), row) != table.rows.end();
+  };
+  CHECK(has(parameters, {"optimizer.linear_scaling", "true", "false", ""}));
+  CHECK(has(parameters, {"train.global_batch", std::int64_t{64}, std::int64_t{0}, "samples"}));
+  CHECK(has(parameters, {"resources.env", "{\"A\":\"1\"}", "{}", ""}));
+  CHECK(std::none_of(parameters.rows.begin(), parameters.rows.end(), [](const auto& row) { return row[0] == Cell("train.seed"); }));
+  const auto& attempts = sections[3].table;
+  REQUIRE(attempts.rows.size() == 2);
+  CHECK(attempts.rows[0][11] == Cell("out of memory"));
+  CHECK(attempts.rows[0][12] == Cell(std::int64_t{7}));
+  CHECK(attempts.rows[1][12] == Cell(std::int64_t{20}));
+  CHECK(has(sections[4].table, {"throughput", 190.0}));
+  CHECK(sections[5].table.rows.size() == 2);
+  CHECK(sections[6].table.rows.size() == 14);
+  CHECK(sections[6].table.rows[1][1] == Cell("forward"));
+  CHECK(sections[7].table.rows.size() == 2);
+  CHECK(has(sections[8].table, {"cpu_model", "EPYC"}));
+}
+
+TEST_CASE("show of an unknown run says so")
+{
+  Site site;
+  auto database = site.open();
+  CHECK(error_of([&] { describe_run(database, "abc"); }) ==
+        "usage: the results database has no run abc. List them with: dtctl list");
+}
+
+TEST_CASE("finding a study's runs, a study and a run walks through no table")
+{
+  StrongStudy s;
+  auto* handle = s.database.impl().connection.handle();
+  const auto rows_walked = [&](const std::string& sql) {
+    sqlite3_stmt* statement = nullptr;
+    REQUIRE(sqlite3_prepare_v2(handle, sql.c_str(), -1, &statement, nullptr) == SQLITE_OK);
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+    }
+    const int steps = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_FULLSCAN_STEP, 0);
+    sqlite3_finalize(statement);
+    return steps;
+  };
+  const auto id = s.record.id, key = s.runs[0].key;
+  CHECK(rows_walked("SELECT * FROM runs_flat WHERE study_key = '" + id + "' ORDER BY position") == 0);
+  CHECK(rows_walked("SELECT * FROM runs_flat WHERE study = 'sample'") == 0);
+  CHECK(rows_walked("SELECT * FROM runs_flat WHERE name = 'sample/ranks=2/#0' AND key = '" + key + "'") == 0);
+  CHECK(rows_walked("SELECT * FROM runs_flat WHERE key >= 'a' AND key < 'a~' AND newest") == 0);
+  CHECK(rows_walked("SELECT * FROM studies WHERE name = 'x' OR (key >= 'x' AND key < 'x~')") == 0);
+  CHECK(rows_walked("SELECT * FROM phases_flat WHERE key = '" + key + "'") == 0);
+  CHECK(rows_walked("SELECT * FROM scaling WHERE study_key = '" + id + "'") == 0);
+  CHECK(rows_walked("SELECT count(key) FROM runs_flat") > 0); // the count counts
+}
