@@ -1,4 +1,4 @@
-// Network: a model built for one batch size, ready to compute. Knows no MPI.
+// Network: a model built for one batch size, ready to compute. Knows no MPI. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ struct NetworkOptions {
   std::int64_t classes = 10;
   std::int64_t batch = 64; // samples of one call; fixed for the network's life
   int threads = 1;
-  std::uint64_t seed = 1;  // of the initial weights: equal for every rank count and layout
+  std::uint64_t seed = 1; // of the initial weights: equal for every rank count and layout
 };
 
 // A tensor in the packed buffers.
 struct Parameter {
-  std::string name;     // "conv1.weight"
-  std::int64_t offset;  // floats from the buffer's start; 64-byte aligned
-  std::int64_t size;    // floats, padding of a blocked layout included
-  bool is_bias;         // exempt from weight decay (and later from LARS)
+  std::string name;    // "conv1.weight"
+  std::int64_t offset; // floats from the buffer's start; 64-byte aligned
+  std::int64_t size;   // floats, padding of a blocked layout included
+  bool is_bias;        // exempt from weight decay (and later from LARS)
 };
 
 // Times of one forward_backward call, in seconds.
@@ -44,9 +44,16 @@ struct Evaluation {
 };
 
 class Network {
-public:
-  explicit Network(const NetworkOptions& options); // a recipe error when the shapes do not fit the model, with both shapes
+ public:
+  // To train and evaluate, with initial weights from the seed. A recipe error when the shapes do not fit the model, with both
+  // shapes.
+  explicit Network(const NetworkOptions& options);
+  // Only to evaluate, with the very weights of `trained` (shared, and kept alive) at a batch size of its own; its seed is
+  // unused. An internal error when the two are not of one model, image shape and classes.
+  Network(const NetworkOptions& options, const Network& trained);
   ~Network();
+  Network(Network&&) noexcept;
+  Network& operator=(Network&&) noexcept;
 
   const NetworkOptions& options() const;
   // One packed buffer each: contiguous, 64-byte aligned, padding zero.
@@ -55,13 +62,24 @@ public:
   const std::vector<Parameter>& parameters() const;
   std::int64_t parameter_count() const; // without padding
 
+  // In the order of parameters(), each in plain order (outputs, inputs, height, width) without padding: parameter_count()
+  // floats, equal whatever the layouts. For hashes, checkpoints and tests: they allocate.
+  std::vector<float> plain_weights() const;
+  std::vector<float> plain_gradients() const;
+  void set_plain_weights(std::span<const float> values); // an internal error for another count
+  // The layouts of the packed buffers in words, a line a parameter. Ranks may sum buffers only when these are equal.
+  std::string layout() const;
+  // Copies from one layout into another in one step (in one evaluation, for a network that only evaluates).
+  int reorders() const;
+
   // images: batch x channels x height x width floats (plain NCHW); labels: batch class numbers.
-  // Mean softmax cross-entropy over the batch; leaves the gradients of that mean.
+  // Mean softmax cross-entropy over the batch; leaves the gradients of that mean. Sets the calling thread's OpenMP team to
+  // options().threads and makes it flush denormals, as evaluate() does. Equal bits for equal input and thread count.
   double forward_backward(std::span<const float> images, std::span<const std::int32_t> labels, ComputeTimes* times = nullptr);
   // Forward only; samples with label -1 (padding of a short batch) are not counted.
   Evaluation evaluate(std::span<const float> images, std::span<const std::int32_t> labels);
 
-private:
+ private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

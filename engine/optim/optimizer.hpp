@@ -18,27 +18,30 @@ struct Segment {
 };
 
 class Optimizer {
-public:
+ public:
   virtual ~Optimizer() = default;
-  // weights <- rule(weights, gradients, learning_rate), one pass over the buffer.
+  // weights <- rule(weights, gradients, learning_rate), one pass over the segments. Both have the size the rule was made for.
   virtual void step(std::span<float> weights, std::span<const float> gradients, double learning_rate) = 0;
 };
 
-// The rule of that name (of optimizer_names()) over a buffer of `size` floats.
+// The rule of that name (of optimizer_names()) over a buffer of `size` floats. What lies in no segment stays untouched.
+// A recipe error for an unknown name, an internal error for a segment outside the buffer.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments);
 std::vector<std::string> registered_optimizers();
 
 // Learning rate as a pure function of progress: schedule, warm-up and linear scaling together.
 class LearningRate {
-public:
-  // total_epochs: length of the run; ranks: for linear scaling.
+ public:
+  // total_epochs: length of the run (0: no schedule proceeds); ranks: for linear scaling, of the final rate too.
+  // A recipe error for an unknown schedule.
   LearningRate(const OptimizerSpec& spec, double total_epochs, std::int64_t ranks);
-  // At the beginning of a step, `epoch` epochs into the run.
+  // At the beginning of a step, `epoch` epochs into the run: warm-up(epoch) x schedule(epoch). The schedule runs from epoch 0
+  // on, so the warm-up multiplies its first stretch; a warm-up longer than the run never reaches the full rate.
   double at(double epoch) const;
 
-private:
+ private:
   OptimizerSpec spec_;
-  double total_epochs_, base_;
+  double total_epochs_, scale_;
 };
 std::vector<std::string> registered_schedules();
 

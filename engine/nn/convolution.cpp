@@ -1,0 +1,41 @@
+#include "engine/nn/convolution.hpp"
+
+namespace dt::engine {
+
+Convolution::Convolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec)
+    : Affine(std::move(name), input, output),
+      spec_(spec), strides_{spec.stride, spec.stride}, padding_{spec.padding, spec.padding}
+{
+}
+
+dnnl::memory::dims Convolution::weight_dims() const
+{
+  return {spec_.channels, input().shape.channels, spec_.kernel, spec_.kernel};
+}
+
+dnnl::primitive_desc Convolution::describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes)
+{
+  const dnnl::convolution_forward::desc forward(plan.forward_kind(), dnnl::algorithm::convolution_direct,
+                                                plan.any_layout(input().shape), any_weights(), bias_desc(),
+                                                plan.any_layout(output().shape), strides_, padding_, padding_);
+  forward_descriptor_ = {forward, attributes, plan.engine()};
+  return forward_descriptor_;
+}
+
+dnnl::primitive_desc Convolution::describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes)
+{
+  const dnnl::convolution_backward_data::desc backward(dnnl::algorithm::convolution_direct, plan.any_layout(input().shape),
+                                                       any_weights(), plan.any_layout(output().shape), strides_, padding_,
+                                                       padding_);
+  return dnnl::convolution_backward_data::primitive_desc(backward, attributes, plan.engine(), forward_descriptor_);
+}
+
+dnnl::primitive_desc Convolution::describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes)
+{
+  const dnnl::convolution_backward_weights::desc backward(dnnl::algorithm::convolution_direct, plan.any_layout(input().shape),
+                                                          any_weights(), bias_desc(), plan.any_layout(output().shape), strides_,
+                                                          padding_, padding_);
+  return dnnl::convolution_backward_weights::primitive_desc(backward, attributes, plan.engine(), forward_descriptor_);
+}
+
+} // namespace dt::engine

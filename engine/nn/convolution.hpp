@@ -1,0 +1,29 @@
+// Convolution with bias: y[o] = b[o] + sum over i, kh, kw of W[o][i][kh][kw] x[i][s h + kh - p][s w + kw - p].
+#pragma once
+
+#include "engine/nn/affine.hpp"
+
+namespace dt::engine {
+
+struct ConvolutionSpec {
+  std::int64_t channels = 1; // of the output
+  std::int64_t kernel = 1;   // pixels of a side
+  std::int64_t stride = 1;
+  std::int64_t padding = 0; // zeros on each side
+};
+
+class Convolution final : public Affine {
+ public:
+  Convolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec);
+
+ private:
+  dnnl::primitive_desc describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) override;
+  dnnl::primitive_desc describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes) override;
+  dnnl::primitive_desc describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes) override;
+  dnnl::memory::dims weight_dims() const override;
+  ConvolutionSpec spec_;
+  dnnl::memory::dims strides_, padding_;
+  dnnl::convolution_forward::primitive_desc forward_descriptor_; // the backward ones ask for it
+};
+
+} // namespace dt::engine

@@ -1,0 +1,23 @@
+// Inner product with bias: y[o] = b[o] + sum over c, h, w of W[o][c][h][w] x[c][h][w].
+#pragma once
+
+#include "engine/nn/affine.hpp"
+
+namespace dt::engine {
+
+class InnerProduct final : public Affine {
+ public:
+  using Affine::Affine;
+
+ private:
+  dnnl::primitive_desc describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) override;
+  dnnl::primitive_desc describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes) override;
+  dnnl::primitive_desc describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes) override;
+  dnnl::memory::dims weight_dims() const override;
+  dnnl::memory::desc any_source() const;
+  dnnl::memory::desc any_destination() const;
+  dnnl::memory::dims source_dims_; // batch x features, or batch x channels x height x width behind a layer with windows
+  dnnl::inner_product_forward::primitive_desc forward_descriptor_; // the backward ones ask for it
+};
+
+} // namespace dt::engine

@@ -1,0 +1,14 @@
+// The models that exist: one file each in models/, one line in registry() here.
+#pragma once
+
+#include "engine/nn/model_builder.hpp"
+
+namespace dt::engine {
+
+// The model of options.model for its image shape and classes. A recipe error for an unknown name and for shapes that do not fit.
+Model build_model(const NetworkOptions& options);
+
+// Describes the model and returns its logits.
+Tensor lenet(ModelBuilder& model);
+
+} // namespace dt::engine

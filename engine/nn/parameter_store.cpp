@@ -1,0 +1,116 @@
+#include "engine/nn/parameter_store.hpp"
+
+#include "core/error.hpp"
+
+#include <functional>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace dt::engine {
+namespace {
+
+std::int64_t floats_of(const dnnl::memory::desc& layout) { return static_cast<std::int64_t>(layout.get_size() / sizeof(float)); }
+
+std::int64_t round_up(std::int64_t floats) { return (floats + floats_per_line - 1) / floats_per_line * floats_per_line; }
+
+dnnl::memory::desc plain_layout(const dnnl::memory::dims& dims)
+{
+  dnnl::memory::dims strides(dims.size(), 1);
+  for (auto i = dims.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * dims[i];
+  return {dims, dnnl::memory::data_type::f32, strides};
+}
+
+// The reorder's own scratchpad and threads don't matter here: this is no part of a step.
+void copy(dnnl::memory from, dnnl::memory to)
+{
+  dnnl::stream stream(from.get_engine());
+  dnnl::reorder(from, to).execute(stream, from, to);
+  stream.wait();
+}
+
+std::string describe(const dnnl_memory_desc_t& layout)
+{
+  const auto& blocking = layout.format_desc.blocking;
+  return fmt::format("dims {} strides {} blocks {} of {}", fmt::join(layout.dims, layout.dims + layout.ndims, "x"),
+                     fmt::join(blocking.strides, blocking.strides + layout.ndims, ","),
+                     fmt::join(blocking.inner_blks, blocking.inner_blks + blocking.inner_nblks, "x"),
+                     fmt::join(blocking.inner_idxs, blocking.inner_idxs + blocking.inner_nblks, ","));
+}
+
+} // namespace
+
+std::int64_t ParameterShape::size() const
+{
+  return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+ParameterId ParameterStore::declare(const ParameterShape& shape, const dnnl::memory::desc& layout)
+{
+  stored_.push_back({shape, dnnl::memory(layout, engine_, DNNL_MEMORY_NONE), dnnl::memory(layout, engine_, DNNL_MEMORY_NONE)});
+  return stored_.size() - 1;
+}
+
+void ParameterStore::seal()
+{
+  std::int64_t offset = 0;
+  for (const auto& stored : stored_) {
+    const auto size = floats_of(stored.weight.get_desc());
+    parameters_.push_back({stored.shape.name, offset, size, stored.shape.is_bias});
+    offset += round_up(size);
+  }
+  const auto bytes = offset * static_cast<std::int64_t>(sizeof(float));
+  weights_ = AlignedBuffer(bytes);
+  gradients_ = AlignedBuffer(bytes);
+  for (std::size_t i = 0; i < stored_.size(); ++i) {
+    stored_[i].weight.set_data_handle(weights_.floats().data() + parameters_[i].offset);
+    stored_[i].gradient.set_data_handle(gradients_.floats().data() + parameters_[i].offset);
+  }
+  sealed_ = true;
+}
+
+std::int64_t ParameterStore::parameter_count() const
+{
+  std::int64_t count = 0;
+  for (const auto& stored : stored_) count += stored.shape.size();
+  return count;
+}
+
+std::vector<float> ParameterStore::to_plain(dnnl::memory StoredParameter::*which) const
+{
+  std::vector<float> plain(static_cast<std::size_t>(parameter_count()));
+  auto* next = plain.data();
+  for (const auto& stored : stored_) {
+    copy(stored.*which, dnnl::memory(plain_layout(stored.shape.dims), engine_, next));
+    next += stored.shape.size();
+  }
+  return plain;
+}
+
+std::vector<float> ParameterStore::plain_weights() const { return to_plain(&StoredParameter::weight); }
+
+std::vector<float> ParameterStore::plain_gradients() const { return to_plain(&StoredParameter::gradient); }
+
+void ParameterStore::set_plain_weights(std::span<const float> values)
+{
+  if (static_cast<std::int64_t>(values.size()) != parameter_count()) {
+    throw Error(ErrorKind::internal, fmt::format("The model has {} parameters, but {} values were given for its weights.",
+                                                 parameter_count(), values.size()));
+  }
+  auto plain = std::vector<float>(values.begin(), values.end());
+  auto* next = plain.data();
+  for (const auto& stored : stored_) {
+    copy(dnnl::memory(plain_layout(stored.shape.dims), engine_, next), stored.weight);
+    next += stored.shape.size();
+  }
+}
+
+std::string ParameterStore::layout() const
+{
+  std::string text;
+  for (const auto& stored : stored_) text += stored.shape.name + ": " + describe(stored.weight.get_desc().data) + "\n";
+  return text;
+}
+
+} // namespace dt::engine

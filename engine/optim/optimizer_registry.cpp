@@ -1,0 +1,59 @@
+#include "core/error.hpp"
+#include "engine/optim/rules.hpp"
+
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace dt::engine {
+namespace {
+
+using Segments = std::vector<Segment>;
+
+struct Entry {
+  std::string_view name;
+  std::unique_ptr<Optimizer> (*make)(const OptimizerSpec& spec, std::int64_t size, Segments segments);
+};
+
+constexpr std::array registry{
+    Entry{"sgd",
+          [](const OptimizerSpec& spec, std::int64_t, Segments segments) -> std::unique_ptr<Optimizer> {
+            return std::make_unique<Sgd>(spec, std::move(segments));
+          }},
+    Entry{"momentum",
+          [](const OptimizerSpec& spec, std::int64_t size, Segments segments) -> std::unique_ptr<Optimizer> {
+            return std::make_unique<Momentum>(spec, size, std::move(segments));
+          }},
+};
+
+void check_segments(const Segments& segments, std::int64_t size)
+{
+  for (const auto& segment : segments) {
+    if (segment.offset >= 0 && segment.size >= 0 && segment.offset + segment.size <= size) continue;
+    throw Error(ErrorKind::internal, fmt::format("An optimizer over {} floats was given a segment of {} floats at {}.", size,
+                                                 segment.size, segment.offset));
+  }
+}
+
+} // namespace
+
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments)
+{
+  check_segments(segments, size);
+  for (const auto& entry : registry) {
+    if (entry.name == spec.name) return entry.make(spec, size, std::move(segments));
+  }
+  throw Error(ErrorKind::recipe, fmt::format("There is no optimizer '{}'. Known optimizers: {}.", spec.name,
+                                             fmt::join(registered_optimizers(), ", ")));
+}
+
+std::vector<std::string> registered_optimizers()
+{
+  std::vector<std::string> names;
+  for (const auto& entry : registry) names.emplace_back(entry.name);
+  return names;
+}
+
+} // namespace dt::engine
