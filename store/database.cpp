@@ -6,6 +6,8 @@
 #include "store/sqlite.hpp"
 
 #include <array>
+#include <cerrno>
+#include <cstring>
 
 #include <unistd.h>
 
@@ -13,6 +15,8 @@ namespace dt::store {
 namespace {
 
 namespace fs = std::filesystem;
+
+fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
 
 void expect_present(const fs::path& file)
 {
@@ -25,17 +29,25 @@ void expect_present(const fs::path& file)
 // A database in WAL mode cannot be read where SQLite may not create its helper files, unless it is told that nobody writes.
 bool needs_immutable(const fs::path& file)
 {
-  const auto folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  if (::access(folder.c_str(), W_OK) == 0) return false;
+  if (::access(folder_of(file).c_str(), W_OK) == 0) return false;
   std::error_code missing;
   const auto wal_bytes = fs::file_size(file.string() + "-wal", missing);
   return missing || wal_bytes == 0;
 }
 
-fs::path with_folder(const fs::path& file, Access access)
+void expect_makeable(const fs::path& file)
 {
-  if (access == Access::read_only) expect_present(file);
-  else if (file.has_parent_path()) make_folders(file.parent_path());
+  if (file.has_parent_path()) make_folders(file.parent_path());
+  std::error_code ignored;
+  if (!fs::exists(file, ignored) && ::access(folder_of(file).c_str(), W_OK) != 0)
+    throw Error(ErrorKind::environment, file.string() + " cannot be made (" + std::strerror(errno) +
+                                            "). Make its folder writable, or choose another one with DTCTL_HOME");
+}
+
+// The file, once it is certain that opening it makes sense.
+const fs::path& expected(const fs::path& file, Access access)
+{
+  access == Access::read_only ? expect_present(file) : expect_makeable(file);
   return file;
 }
 
@@ -47,19 +59,6 @@ void expect_current(Connection& connection)
   if (version < latest_version())
     throw Error(ErrorKind::environment, connection.file().string() + " has the older format " + std::to_string(version) +
                                             ". Bring it to format " + std::to_string(latest_version()) + " with: dtctl db migrate");
-}
-
-// WAL needs shared memory between all users of the file, which only a local file system gives.
-void prepare_for_writing(Connection& connection, bool local)
-{
-  const std::string wanted = local ? "wal" : "delete";
-  if (schema_version(connection) < latest_version() || connection.text_of("PRAGMA journal_mode") != wanted) {
-    const auto lock = acquire_writer_lock(connection.file(), connection.lock_timeout_s());
-    connection.execute("PRAGMA journal_mode = " + wanted);
-    migrate(connection, latest_version());
-  }
-  // In WAL mode a power cut may cost the last runs taken in, never the file; the run folders give them again.
-  connection.execute(local ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
 }
 
 // A rule of ours: the query gives one text for every row that breaks it.
@@ -81,10 +80,35 @@ constexpr std::array rules{
     "GROUP BY id HAVING max(position) + 1 <> count(*)",
 };
 
+std::vector<std::string> integrity_findings(Connection& connection)
+{
+  std::vector<std::string> findings;
+  try {
+    auto integrity = connection.statement("PRAGMA integrity_check");
+    while (integrity.next())
+      if (integrity.text(0) != "ok") findings.push_back(integrity.text(0));
+  } catch (const Error& error) {
+    findings.emplace_back(error.what()); // too damaged to be checked to the end
+  }
+  return findings;
+}
+
 } // namespace
 
+void prepare_for_writing(Connection& connection, bool local)
+{
+  const std::string wanted = local ? "wal" : "delete";
+  if (schema_version(connection) < latest_version() || connection.text_of("PRAGMA journal_mode") != wanted) {
+    const auto lock = acquire_writer_lock(connection.file(), connection.lock_timeout_s());
+    connection.execute("PRAGMA journal_mode = " + wanted);
+    migrate(connection, latest_version());
+  }
+  // In WAL mode a power cut may cost the last runs taken in, never the file; the run folders give them again.
+  connection.execute(local ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
+}
+
 Database::Impl::Impl(const fs::path& file, Access access, double lock_timeout_s)
-    : connection(with_folder(file, access), flags_of(access), lock_timeout_s, access == Access::read_only && needs_immutable(file)),
+    : connection(expected(file, access), flags_of(access), lock_timeout_s, access == Access::read_only && needs_immutable(file)),
       file_system(file_system_at(file))
 {
   connection.execute("PRAGMA foreign_keys = ON");
@@ -115,10 +139,7 @@ std::string Database::file_system() const { return impl_->file_system.name; }
 
 std::vector<std::string> Database::check()
 {
-  std::vector<std::string> findings;
-  auto integrity = impl_->connection.statement("PRAGMA integrity_check");
-  while (integrity.next())
-    if (integrity.text(0) != "ok") findings.push_back(integrity.text(0));
+  auto findings = integrity_findings(impl_->connection);
   if (!findings.empty()) return findings; // the rules would read damaged pages
   auto orphans = impl_->connection.statement("SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2");
   while (orphans.next())

@@ -131,6 +131,10 @@ private:
 // The one writer on this machine: waits for the lock file beside the database, at most `timeout_s`.
 FileLock acquire_writer_lock(const std::filesystem::path& database, double timeout_s);
 
+// Sets journal and durability for the file system, and migrates. WAL needs shared memory between all users of the file, which
+// only a local file system gives.
+void prepare_for_writing(Connection& connection, bool local);
+
 struct Database::Impl {
   Impl(const std::filesystem::path& file, Access access, double lock_timeout_s);
 
