@@ -38,8 +38,8 @@ constexpr std::array modes{
     Name{"weak", "the batch a rank stays, so the global batch grows with the ranks"},
 };
 constexpr std::array orders{
-    Name{"random", "shuffled by `study.seed`, so that a drift of the machine does not look like scaling"},
-    Name{"listed", "as expanded: sizes, then repeats"},
+    Name{"random", "each round of repeats shuffled by `study.seed`, so that a drift of the machine does not look like scaling"},
+    Name{"listed", "as expanded: points of the sweep, sizes, repeats"},
 };
 constexpr std::array schedulers{
     Name{"local", "this machine's cores, without a daemon"},

@@ -151,9 +151,14 @@ std::string to_json(const PlannedRun& run)
 PlannedRun read_planned_run(const fs::path& run_folder)
 {
   const auto path = spec_path(run_folder);
-  const auto json = Json::parse(read_file(path), nullptr, false);
+  return parse_planned_run(read_file(path), path.string());
+}
+
+PlannedRun parse_planned_run(std::string_view text, const std::string& origin)
+{
+  const auto json = Json::parse(text, nullptr, false);
   if (!json.is_object() || json.value("schema", 0) != record_schema)
-    throw Error(ErrorKind::environment, path.string() + " is not a run's spec of format " + std::to_string(record_schema));
+    throw Error(ErrorKind::environment, origin + " is not a run's spec of format " + std::to_string(record_schema));
   try {
     PlannedRun run{json.at("key"), json.at("engine_build"), json.at("data_id"), {}};
     run.spec.label = json.at("label");
@@ -164,7 +169,7 @@ PlannedRun read_planned_run(const fs::path& run_folder)
     }
     return run;
   } catch (const Json::exception& error) {
-    throw Error(ErrorKind::environment, path.string() + " is damaged: " + error.what());
+    throw Error(ErrorKind::environment, origin + " is damaged: " + error.what());
   }
 }
 

@@ -61,6 +61,8 @@ std::vector<int> attempt_numbers(const std::filesystem::path& run_folder);
 std::string to_json(const PlannedRun& run);
 // An environment error that names the file when it is missing or not ours.
 PlannedRun read_planned_run(const std::filesystem::path& run_folder);
+// The same from the text of a spec.json; `origin` names it in errors.
+PlannedRun parse_planned_run(std::string_view text, const std::string& origin);
 
 // ---- submission.json, end, heartbeat, error.json, cancel ---------------------------------------------------------------
 

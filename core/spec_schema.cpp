@@ -24,15 +24,15 @@ std::vector<Key> make_keys()
   // path, type, unit, min, max, required, identity, choices, field, help
   return {
       {"version", structure, "", 1, 1, yes, no, none, nullptr, "version of the recipe format; 1"},
-      {"name", text, "", 0, 0, no, no, none, DT_FIELD(name), "what the results are listed under; the file's name when left out"},
-      {"description", text, "", 0, 0, no, no, none, DT_FIELD(description), "one line for the reader"},
+      {"name", text, "", 0, 0, no, no, none, DT_FIELD(name), "what the results are listed under; the file's name when left out; not inherited by `extends`"},
+      {"description", text, "", 0, 0, no, no, none, DT_FIELD(description), "a line for the reader; not inherited by `extends`"},
       {"extends", structure, "", 0, 0, no, no, none, nullptr, "another recipe, relative to this one, whose keys this one overrides"},
       {"profile", structure, "", 0, 0, no, no, none, nullptr, "the machine profile that supplies resources; `default` when there is one"},
 
       {"model.name", choice, "", 0, 0, yes, yes, model_names(), DT_FIELD(model.name), "the network"},
 
       {"data.name", choice, "", 0, 0, yes, yes, data_names(), DT_FIELD(data.name), "the data set"},
-      {"data.path", text, "", 0, 0, no, no, none, DT_FIELD(data.path), "its folder; <home>/data/<name> when left out. The content counts for the run's key, not the place"},
+      {"data.path", text, "", 0, 0, no, no, none, DT_FIELD(data.path), "its folder, relative to the file this stands in; <home>/data/<name> when left out. The content makes the run, not the place"},
       {"data.train_samples", integer, "samples", 0, big, no, yes, none, DT_FIELD(data.train_samples), "use the first so many for training; 0: all (synthetic: 8192)"},
       {"data.test_samples", integer, "samples", 0, big, no, yes, none, DT_FIELD(data.test_samples), "use the first so many for evaluation; 0: all (synthetic: 1024)"},
       {"data.channels", integer, "", 1, 65536, no, yes, none, DT_FIELD(data.channels), "synthetic only: channels of an image"},
@@ -42,10 +42,10 @@ std::vector<Key> make_keys()
       {"data.shuffle", boolean, "", 0, 0, no, yes, none, DT_FIELD(data.shuffle), "a new order of the samples every epoch, drawn from train.seed"},
       {"data.prefetch_batches", integer, "batches", 0, 1024, no, yes, none, DT_FIELD(data.prefetch_batches), "batches read ahead by a background thread; 0: read in the loop"},
 
-      {"train.batch_per_rank", integer, "samples", 0, int_max, no, yes, none, DT_FIELD(train.batch_per_rank), "samples of one rank in one step; give this or global_batch"},
-      {"train.global_batch", integer, "samples", 0, int_max, no, yes, none, DT_FIELD(train.global_batch), "samples of all ranks in one step, a multiple of the ranks; give this or batch_per_rank"},
-      {"train.epochs", real, "epochs", 0, 1e9, no, yes, none, DT_FIELD(train.epochs), "passes over the training set; give this or steps"},
-      {"train.steps", integer, "steps", 0, big, no, yes, none, DT_FIELD(train.steps), "optimizer steps; give this or epochs"},
+      {"train.batch_per_rank", integer, "samples", 1, int_max, no, yes, none, DT_FIELD(train.batch_per_rank), "samples of one rank in one step; give this or global_batch"},
+      {"train.global_batch", integer, "samples", 1, int_max, no, yes, none, DT_FIELD(train.global_batch), "samples of all ranks in one step, a multiple of the ranks; give this or batch_per_rank"},
+      {"train.epochs", real, "epochs", 1e-6, 1e9, no, yes, none, DT_FIELD(train.epochs), "passes over the training set; give this or steps"},
+      {"train.steps", integer, "steps", 1, big, no, yes, none, DT_FIELD(train.steps), "optimizer steps; give this or epochs"},
       {"train.warmup_steps", integer, "steps", 0, big, no, yes, none, DT_FIELD(train.warmup_steps), "first steps left out of throughput (they train all the same); must leave at least one step"},
       {"train.seed", integer, "", 0, big, no, yes, none, DT_FIELD(train.seed), "seed of weights and sample order"},
       {"train.eval_every_epochs", real, "epochs", 0, 1e9, no, yes, none, DT_FIELD(train.eval_every_epochs), "evaluate on the held-out set so often; 0: only at the end"},
@@ -89,14 +89,14 @@ std::vector<Key> make_keys()
       {"study.ranks", integer_list, "ranks", 1, 1e6, no, no, none, DT_FIELD(study.ranks), "sizes as ranks on resources.nodes nodes; give this or nodes"},
       {"study.nodes", integer_list, "nodes", 1, 1e6, no, no, none, DT_FIELD(study.nodes), "sizes as nodes of resources.ranks_per_node ranks; give this or ranks"},
       {"study.repeats", integer, "", 1, 10000, no, no, none, DT_FIELD(study.repeats), "runs of every point"},
-      {"study.order", choice, "", 0, 0, no, no, study_orders(), DT_FIELD(study.order), "order of submission"},
+      {"study.order", choice, "", 0, 0, no, no, study_orders(), DT_FIELD(study.order), "order of submission; a sweep without study is submitted as listed unless this is given"},
       {"study.seed", integer, "", 0, big, no, no, none, DT_FIELD(study.seed), "seed of the random order"},
       {"study.vary_seed", boolean, "", 0, 0, no, no, none, DT_FIELD(study.vary_seed), "repeat k trains with train.seed + k, to see the spread of the accuracy"},
 
       {"sweep.matrix", structure, "", 0, 0, no, no, none, nullptr, "key: [values]: every combination"},
       {"sweep.zip", structure, "", 0, 0, no, no, none, nullptr, "key: [values], all of one length: first with first, second with second"},
       {"sweep.include", structure, "", 0, 0, no, no, none, nullptr, "list of key: value maps: further points"},
-      {"sweep.exclude", structure, "", 0, 0, no, no, none, nullptr, "list of conditions: points to leave out"},
+      {"sweep.exclude", structure, "", 0, 0, no, no, none, nullptr, "list of conditions: runs to leave out"},
   };
 }
 

@@ -45,7 +45,8 @@ void Communicator::broadcast(std::span<float> values, int root)
 
 void Communicator::sum_record(std::span<double> values)
 {
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_SUM, comm_), "MPI_Allreduce");
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_SUM, comm_),
+            "MPI_Allreduce");
 }
 
 std::string Communicator::broadcast_text(const std::string& text, int root)

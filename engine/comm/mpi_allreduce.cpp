@@ -9,10 +9,7 @@ namespace {
 constexpr std::size_t largest_count = std::size_t{1} << 30;
 
 // 2 n (P-1) / P bytes: what a bandwidth-optimal schedule sends from each rank.
-std::int64_t optimal_bytes(std::size_t bytes, int ranks)
-{
-  return 2 * static_cast<std::int64_t>(bytes) * (ranks - 1) / ranks;
-}
+std::int64_t optimal_bytes(std::size_t bytes, int ranks) { return 2 * static_cast<std::int64_t>(bytes) * (ranks - 1) / ranks; }
 
 } // namespace
 

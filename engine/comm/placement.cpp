@@ -12,8 +12,9 @@
 namespace dt::engine {
 namespace {
 
-constexpr const char* remedy = "Give the job more cores or other binding (resources.launcher_args), lower resources.ranks_per_node or "
-                               "resources.threads_per_rank, or set resources.oversubscribe: true (timings then mean little).";
+constexpr const char* remedy =
+    "Give the job more cores or other binding (resources.launcher_args), lower resources.ranks_per_node or "
+    "resources.threads_per_rank, or set resources.oversubscribe: true (timings then mean little).";
 
 std::string counted(std::size_t n, const char* one) { return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s"); }
 
@@ -78,8 +79,9 @@ void require_cores(const std::vector<RankPlace>& places, std::int64_t threads_pe
   for (std::size_t r = 0; r < places.size(); ++r)
     if (threads > places[r].cores.size())
       throw Error(ErrorKind::run,
-                  fmt::format("Rank {} on {} may use {} (mask {}), but resources.threads_per_rank asks for {}. {}", r, places[r].host,
-                              counted(places[r].cores.size(), "core"), mask_text(places[r].cores), counted(threads, "thread"), remedy));
+                  fmt::format("Rank {} on {} may use {} (mask {}), but resources.threads_per_rank asks for {}. {}", r,
+                              places[r].host, counted(places[r].cores.size(), "core"), mask_text(places[r].cores),
+                              counted(threads, "thread"), remedy));
   for (const auto& [host, node] : nodes_of(places))
     if (node.ranks * threads > node.cores.size())
       throw Error(ErrorKind::run,

@@ -22,7 +22,8 @@ std::unique_ptr<Allreduce> make_allreduce(const std::string& name)
 {
   for (const auto& entry : entries)
     if (name == entry.name) return entry.make();
-  throw Error(ErrorKind::recipe, "There is no allreduce `" + printable(name) + "`; there are: " + join(registered_allreduces(), ", ") + ".");
+  throw Error(ErrorKind::recipe,
+              "There is no allreduce `" + printable(name) + "`; there are: " + join(registered_allreduces(), ", ") + ".");
 }
 
 std::vector<std::string> registered_allreduces()

@@ -14,7 +14,7 @@ namespace dt::engine {
 
 // A labelled set of images of one shape, held in memory as bytes or made on the fly.
 class Source {
-public:
+ public:
   virtual ~Source() = default;
   virtual std::int64_t size() const = 0;
   virtual std::int64_t channels() const = 0;
@@ -38,12 +38,12 @@ std::vector<std::string> registered_data();
 // The order of the samples, equal on every rank. The stream is one permutation of the set after another (epoch 0, 1, …), so
 // every epoch visits every sample once and no batch is short; position p is sample (p mod N) of epoch p / N.
 class SampleOrder {
-public:
+ public:
   SampleOrder(std::int64_t samples, bool shuffle, std::int64_t seed);
   // Samples at stream positions [begin, begin + indices.size()). Needs state of one epoch at a time: go forwards.
   void fill(std::int64_t begin, std::span<std::int64_t> indices);
 
-private:
+ private:
   void load_epoch(std::int64_t epoch);
   std::int64_t samples_;
   bool shuffle_;
@@ -59,7 +59,7 @@ struct Batch {
 // A rank's batches: at step s of global batch G, rank r of P takes stream positions sG + [rG/P, (r+1)G/P). A background
 // thread reads `prefetch` batches ahead (0: none, read in next()).
 class BatchLoader {
-public:
+ public:
   struct Options {
     std::int64_t batch_per_rank = 64;
     int rank = 0, ranks = 1;
@@ -72,7 +72,7 @@ public:
   // The next batch; valid until the following call. Rethrows what the reading thread threw.
   const Batch& next();
 
-private:
+ private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -8,12 +8,12 @@ namespace dt::engine {
 
 // Loss of one batch on one rank.
 struct BatchLoss {
-  double mean = 0;          // over the batch's samples
+  double mean = 0; // over the batch's samples
   std::int64_t samples = 0;
 };
 
 class Replica {
-public:
+ public:
   virtual ~Replica() = default;
   // All parameters in one contiguous, 64-byte aligned buffer; padding between tensors is zero and stays zero.
   virtual std::span<float> weights() = 0;

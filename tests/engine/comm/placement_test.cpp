@@ -19,8 +19,9 @@ std::string refusal(const std::vector<RankPlace>& places, std::int64_t threads)
   return "accepted";
 }
 
-constexpr const char* remedy = " Give the job more cores or other binding (resources.launcher_args), lower resources.ranks_per_node or "
-                               "resources.threads_per_rank, or set resources.oversubscribe: true (timings then mean little).";
+constexpr const char* remedy =
+    " Give the job more cores or other binding (resources.launcher_args), lower resources.ranks_per_node or "
+    "resources.threads_per_rank, or set resources.oversubscribe: true (timings then mean little).";
 
 } // namespace
 
@@ -55,7 +56,4 @@ TEST_CASE("ranks that share too few cores are refused although each mask alone w
         std::string("The 3 ranks on n1 share 2 cores (mask 0-1), but need 3: 1 thread each.") + remedy);
 }
 
-TEST_CASE("nodes are counted by host")
-{
-  CHECK(node_count({{"a", {0}}, {"b", {0}}, {"a", {1}}}) == 2);
-}
+TEST_CASE("nodes are counted by host") { CHECK(node_count({{"a", {0}}, {"b", {0}}, {"a", {1}}}) == 2); }

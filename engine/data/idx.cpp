@@ -1,0 +1,123 @@
+#include "engine/data/idx.hpp"
+
+#include "engine/data/file_bytes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace dt::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t idx_classes = 10;
+constexpr std::int64_t max_side = 4096; // keeps count x height x width far from overflow; a larger one is a damaged header
+
+// An IDX file of unsigned bytes: sizes of its dimensions, then the bytes.
+struct Idx {
+  fs::path path;
+  std::vector<std::int64_t> sizes;
+  std::string bytes; // header included
+  std::size_t header_bytes() const { return 4 + 4 * sizes.size(); }
+  const std::uint8_t* data() const { return reinterpret_cast<const std::uint8_t*>(bytes.data()) + header_bytes(); }
+};
+
+std::uint32_t big_endian(std::string_view bytes, std::size_t at)
+{
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<std::uint8_t>(bytes[at + i]);
+  return value;
+}
+
+void check_header(const Idx& idx, std::size_t dimensions)
+{
+  const std::size_t header = 4 + 4 * dimensions;
+  if (idx.bytes.size() < header)
+    throw file_error(idx.path,
+                     fmt::format("{} bytes, too short for an IDX header of {} bytes. Fetch it again.", idx.bytes.size(), header));
+  const std::uint32_t magic = big_endian(idx.bytes, 0);
+  const auto type = magic >> 8, found = magic & 0xff;
+  if (magic >> 16 != 0)
+    throw file_error(idx.path,
+                     fmt::format("magic number 0x{:08x}, expected 0x{:08x}: not an IDX file.", magic, 0x800u + dimensions));
+  if (type != 8) throw file_error(idx.path, fmt::format("values of IDX type 0x{:02x}, expected 0x08 (unsigned bytes).", type));
+  if (found != dimensions)
+    throw file_error(idx.path, fmt::format("{} dimensions, expected {}. Are images and labels exchanged?", found, dimensions));
+}
+
+// Bytes the header promises, header included; an error when a size cannot be meant.
+std::int64_t promised_bytes(const Idx& idx)
+{
+  std::int64_t bytes = 1;
+  for (std::size_t i = 0; i < idx.sizes.size(); ++i) {
+    const auto size = idx.sizes[i];
+    if (size == 0) throw file_error(idx.path, fmt::format("dimension {} is 0: it holds nothing.", i + 1));
+    if (i > 0 && size > max_side)
+      throw file_error(idx.path, fmt::format("dimension {} is {}, expected at most {}.", i + 1, size, max_side));
+    bytes *= size;
+  }
+  return bytes + static_cast<std::int64_t>(idx.header_bytes());
+}
+
+Idx read_idx(const fs::path& path, std::size_t dimensions)
+{
+  Idx idx{path, {}, read_unpacked(path)};
+  check_header(idx, dimensions);
+  for (std::size_t i = 0; i < dimensions; ++i) idx.sizes.push_back(big_endian(idx.bytes, 4 + 4 * i));
+  const auto promised = promised_bytes(idx), found = static_cast<std::int64_t>(idx.bytes.size());
+  if (found < promised)
+    throw file_error(path, fmt::format("truncated: {} bytes, its header promises {}. Fetch it again.", found, promised));
+  if (found > promised)
+    throw file_error(path, fmt::format("{} bytes too many: {} bytes, its header promises {}. Fetch it again.", found - promised,
+                                       found, promised));
+  return idx;
+}
+
+void check_labels(const Idx& labels)
+{
+  for (std::int64_t i = 0; i < labels.sizes[0]; ++i)
+    if (labels.data()[i] >= idx_classes)
+      throw file_error(labels.path,
+                       fmt::format("label {} of sample {}, expected 0 to {}.", labels.data()[i], i, idx_classes - 1));
+}
+
+fs::path idx_path(std::string_view data_set, const fs::path& folder, std::string_view part, std::string_view kind)
+{
+  const auto dash = fmt::format("{}-{}", part, kind), dot = fmt::format("{}.{}", part, kind);
+  return require_file(data_set, folder, std::array{dash, dash + ".gz", dot, dot + ".gz"});
+}
+
+ImageSet read_idx_set(std::string_view data_set, const fs::path& folder, std::string_view part)
+{
+  const auto images = read_idx(idx_path(data_set, folder, fmt::format("{}-images", part), "idx3-ubyte"), 3);
+  const auto labels = read_idx(idx_path(data_set, folder, fmt::format("{}-labels", part), "idx1-ubyte"), 1);
+  const auto count = images.sizes[0];
+  if (labels.sizes[0] != count)
+    throw file_error(labels.path, fmt::format("{} labels for the {} images of {}. Take both from the same set.", labels.sizes[0],
+                                              count, images.path.filename().string()));
+  check_labels(labels);
+  ImageSet set{count, 1, images.sizes[1], images.sizes[2], idx_classes, {}, {}};
+  set.pixels.assign(images.data(), images.data() + count * set.image_bytes());
+  set.labels.assign(labels.data(), labels.data() + count);
+  return set;
+}
+
+} // namespace
+
+ImageSets read_idx_sets(std::string_view data_set, const fs::path& folder)
+{
+  ImageSets sets{read_idx_set(data_set, folder, "train"), read_idx_set(data_set, folder, "t10k")};
+  const auto &train = sets.train, &test = sets.test;
+  if (train.height != test.height || train.width != test.width)
+    throw Error(ErrorKind::environment,
+                fmt::format("data set {} in {}: training images are {}x{}, test images {}x{}. Take both from the same set.",
+                            data_set, folder.string(), train.height, train.width, test.height, test.width));
+  return sets;
+}
+
+} // namespace dt::engine

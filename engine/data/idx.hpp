@@ -1,0 +1,16 @@
+// IDX, the format of MNIST: a big-endian header (magic 0x00 0x00 type dimensions, then a 32-bit size a dimension) and bytes.
+#pragma once
+
+#include "engine/data/byte_source.hpp"
+
+#include <filesystem>
+#include <string_view>
+
+namespace dt::engine {
+
+// MNIST's four files from a folder: {train,t10k}-images-idx3-ubyte and {train,t10k}-labels-idx1-ubyte, each plain or with
+// .gz, each also with a dot for the dash before idx; of several the first in that order. Ten classes.
+// An environment error that names the file, what it holds and what was expected, for anything else.
+ImageSets read_idx_sets(std::string_view data_set, const std::filesystem::path& folder);
+
+} // namespace dt::engine

@@ -1,0 +1,156 @@
+#include "recipes/checks.hpp"
+
+#include "recipes/diagnostics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace dt::recipes {
+namespace {
+
+using Problems = std::vector<Problem>;
+
+std::string text(std::int64_t value) { return std::to_string(value); }
+
+void check_required(const RunSpec& spec, Problems& problems)
+{
+  if (spec.name.empty()) problems.push_back({{"name"}, "`name` must not be empty"});
+  if (spec.model.name.empty()) problems.push_back({{"model.name"}, "`model.name` is missing: say which network to train"});
+  if (spec.data.name.empty()) problems.push_back({{"data.name"}, "`data.name` is missing: say which data set to train on"});
+}
+
+// Beyond counting: the product of batch and ranks may not even fit its type.
+bool is_batch_too_large(const RunSpec& spec)
+{
+  constexpr double largest = 1e15;
+  return static_cast<double>(spec.train.batch_per_rank) * static_cast<double>(spec.ranks()) > largest;
+}
+
+void check_batch(const RunSpec& spec, Problems& problems)
+{
+  const auto& train = spec.train;
+  if (train.batch_per_rank == 0 && train.global_batch == 0)
+    problems.push_back({{"train.batch_per_rank", "train.global_batch"}, "give one of `train.batch_per_rank` and `train.global_batch`"});
+  if (train.global_batch % spec.ranks() != 0)
+    problems.push_back({{"train.global_batch", "study.ranks", "study.nodes", "resources.ranks_per_node", "resources.nodes"},
+                        "`train.global_batch` " + text(train.global_batch) + " is not a multiple of " + text(spec.ranks()) + " ranks"});
+  if (is_batch_too_large(spec))
+    problems.push_back({{"train.batch_per_rank", "resources.ranks_per_node", "resources.nodes"},
+                        "`train.batch_per_rank` " + text(train.batch_per_rank) + " on " + text(spec.ranks()) + " ranks is more than 1e15 samples a step"});
+}
+
+// Training samples, where the recipe alone says how many there are.
+std::optional<std::int64_t> known_samples(const DataSpec& data)
+{
+  constexpr std::int64_t synthetic_default = 8192;
+  if (data.train_samples > 0) return data.train_samples;
+  if (data.name == "synthetic") return synthetic_default;
+  return std::nullopt;
+}
+
+// Steps of the run, where the recipe alone says how many there are; a short last batch is left out.
+std::optional<std::int64_t> known_steps(const RunSpec& spec)
+{
+  if (spec.train.steps > 0) return spec.train.steps;
+  const auto samples = known_samples(spec.data);
+  const auto batch = spec.effective_global_batch();
+  if (!samples || batch == 0 || spec.train.epochs == 0) return std::nullopt;
+  constexpr double most = 1e15;
+  return static_cast<std::int64_t>(std::min(most, std::ceil(spec.train.epochs * static_cast<double>(*samples / batch))));
+}
+
+void check_length(const RunSpec& spec, Problems& problems)
+{
+  const auto& train = spec.train;
+  if (train.epochs == 0 && train.steps == 0) problems.push_back({{"train.epochs", "train.steps"}, "give one of `train.epochs` and `train.steps`"});
+  if (is_batch_too_large(spec)) return;
+  const auto samples = known_samples(spec.data);
+  if (samples && spec.effective_global_batch() > *samples) {
+    problems.push_back({{"train.global_batch", "train.batch_per_rank", "data.train_samples"},
+                        "one step of " + text(spec.effective_global_batch()) + " samples needs more than the " + text(*samples) + " there are to train on"});
+    return;
+  }
+  const auto steps = known_steps(spec);
+  if (steps && train.warmup_steps >= *steps)
+    problems.push_back({{"train.warmup_steps", "train.steps", "train.epochs"},
+                        "`train.warmup_steps` " + text(train.warmup_steps) + " leaves none of the run's " + text(*steps) + " steps to measure"});
+}
+
+void check_target(const RunSpec& spec, Problems& problems)
+{
+  if (spec.train.stop_at_target && spec.train.target_accuracy == 0)
+    problems.push_back({{"train.stop_at_target"}, "`train.stop_at_target` needs a `train.target_accuracy` above 0"});
+}
+
+void check_image(const RunSpec& spec, Problems& problems)
+{
+  constexpr std::int64_t most_values = 100'000'000;
+  const auto values = spec.data.channels * spec.data.height * spec.data.width; // each at most 65536
+  if (values > most_values)
+    problems.push_back({{"data.width", "data.height", "data.channels"},
+                        "an image of " + text(spec.data.channels) + " x " + text(spec.data.height) + " x " + text(spec.data.width) +
+                            " has more than " + text(most_values) + " values"});
+}
+
+bool is_variable_name(std::string_view name)
+{
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto is_inner = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  return !name.empty() && is_letter(name.front()) && std::all_of(name.begin(), name.end(), is_inner);
+}
+
+void check_environment(const RunSpec& spec, Problems& problems)
+{
+  for (const auto& [name, value] : spec.resources.env)
+    if (!is_variable_name(name))
+      problems.push_back({{"resources.env"}, "`resources.env` names the variable " + ticked(name) + "; allowed: letters, digits and _, no digit first"});
+}
+
+void check_mode(const RunSpec& spec, Problems& problems)
+{
+  if (spec.study.mode == "strong" && spec.train.batch_per_rank > 0)
+    problems.push_back({{"train.batch_per_rank", "study.mode"},
+                        "a strong-scaling study keeps the global batch; give `train.global_batch` instead of `train.batch_per_rank`"});
+  if (spec.study.mode == "weak" && spec.train.global_batch > 0)
+    problems.push_back({{"train.global_batch", "study.mode"},
+                        "a weak-scaling study keeps the batch of a rank; give `train.batch_per_rank` instead of `train.global_batch`"});
+}
+
+void check_sizes(std::string_view key, const std::vector<std::int64_t>& sizes, Problems& problems)
+{
+  auto sorted = sizes;
+  std::sort(sorted.begin(), sorted.end());
+  if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
+    problems.push_back({{key}, "`" + std::string(key) + "` lists " + text(*twice) + " twice; more runs of a size are `study.repeats`"});
+}
+
+} // namespace
+
+std::vector<Problem> find_problems(const RunSpec& spec)
+{
+  Problems problems;
+  check_required(spec, problems);
+  check_batch(spec, problems);
+  check_length(spec, problems);
+  check_target(spec, problems);
+  check_image(spec, problems);
+  check_environment(spec, problems);
+  check_mode(spec, problems);
+  return problems;
+}
+
+std::vector<Problem> find_study_problems(const StudySpec& study)
+{
+  Problems problems;
+  const bool has_sizes = !study.ranks.empty() || !study.nodes.empty();
+  if (!study.mode.empty() && !has_sizes)
+    problems.push_back({{"study.ranks", "study.nodes", "study.mode"}, "a " + study.mode + "-scaling study needs sizes: give one of `study.ranks` and `study.nodes`"});
+  if (study.mode.empty() && has_sizes)
+    problems.push_back({{study.ranks.empty() ? "study.nodes" : "study.ranks", "study.mode"}, "sizes need a `study.mode`; allowed: strong, weak"});
+  check_sizes("study.ranks", study.ranks, problems);
+  check_sizes("study.nodes", study.nodes, problems);
+  return problems;
+}
+
+} // namespace dt::recipes

@@ -1,0 +1,24 @@
+// What must hold between the keys of one run. Pure: a RunSpec in, what is wrong with it out.
+#pragma once
+
+#include "core/run_spec.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt::recipes {
+
+// Something wrong between keys.
+struct Problem {
+  std::vector<std::string_view> keys; // involved, the most responsible first
+  std::string message;
+};
+
+// Everything wrong with a run, or nothing; the keys' own ranges hold already.
+std::vector<Problem> find_problems(const RunSpec& spec);
+
+// Everything wrong with a study as such, before it is expanded.
+std::vector<Problem> find_study_problems(const StudySpec& study);
+
+} // namespace dt::recipes

@@ -1,0 +1,127 @@
+#include "recipes/conditions.hpp"
+
+#include "recipes/values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+#include <utility>
+
+namespace dt::recipes {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view ranks_name = "ranks";
+
+// The row that checks values compared with the run's ranks: counted as resources.ranks_per_node is, on all nodes.
+const Key& ranks_row()
+{
+  static const Key row = [] {
+    auto key = *find_key("resources.ranks_per_node");
+    key.path = ranks_name;
+    key.max = 1e15;
+    return key;
+  }();
+  return row;
+}
+
+bool is_ordered(KeyType type) { return type == KeyType::integer || type == KeyType::real || type == KeyType::duration; }
+bool is_comparable(KeyType type) { return is_ordered(type) || type == KeyType::text || type == KeyType::choice || type == KeyType::boolean; }
+
+std::optional<Comparison> read_comparison(std::string_view path, Relation relation, const Mark& mark, const Node& value,
+                                          const fs::path& folder, Diagnostics& diagnostics)
+{
+  if (path == ranks_name) {
+    auto count = read_value(ranks_row(), value, diagnostics);
+    return count ? std::optional(Comparison{nullptr, relation, std::move(*count)}) : std::nullopt;
+  }
+  const auto known = resolve_path(path, mark, diagnostics);
+  if (!known) return std::nullopt;
+  const auto& key = *known->key;
+  if (!is_comparable(key.type)) {
+    diagnostics.add(mark, ticked(path) + " is a " + std::string(name_of(key.type)) + " and cannot be compared");
+    return std::nullopt;
+  }
+  if (relation != Relation::equal && relation != Relation::unequal && !is_ordered(key.type)) {
+    diagnostics.add(mark, ticked(path) + " is no number and has no order; allowed: = and !=");
+    return std::nullopt;
+  }
+  auto assignment = read_assignment(path, mark, value, folder, diagnostics);
+  if (!assignment) return std::nullopt;
+  return Comparison{assignment->key, relation, std::move(assignment->value)};
+}
+
+struct Operator {
+  std::string_view text;
+  Relation relation;
+};
+// Longer ones first, where one begins another.
+constexpr std::array operators{Operator{"==", Relation::equal},      Operator{"!=", Relation::unequal}, Operator{"<=", Relation::less_equal},
+                               Operator{">=", Relation::greater_equal}, Operator{"=", Relation::equal},    Operator{"<", Relation::less},
+                               Operator{">", Relation::greater}};
+
+std::optional<Comparison> read_word(const std::string& word, const Mark& mark, const fs::path& folder, Diagnostics& diagnostics)
+{
+  const auto at = std::min(word.find_first_of("=!<>"), word.size());
+  const auto rest = std::string_view(word).substr(at);
+  const auto found = std::find_if(operators.begin(), operators.end(), [&](const Operator& o) { return rest.starts_with(o.text); });
+  if (at == 0 || found == operators.end() || rest.size() == found->text.size()) {
+    diagnostics.add(mark, ticked(word) + " is no condition; write key.path, one of = != < <= > >=, and a value, without blanks");
+    return std::nullopt;
+  }
+  Node value;
+  value.kind = Node::Kind::scalar;
+  value.mark = mark;
+  value.text = rest.substr(found->text.size());
+  return read_comparison(std::string_view(word).substr(0, at), found->relation, mark, value, folder, diagnostics);
+}
+
+template<class T> bool compare(const T& one, Relation relation, const T& other)
+{
+  switch (relation) {
+  case Relation::equal: return one == other;
+  case Relation::unequal: return one != other;
+  case Relation::less: return one < other;
+  case Relation::less_equal: return one <= other;
+  case Relation::greater: return one > other;
+  case Relation::greater_equal: return one >= other;
+  }
+  return false;
+}
+
+bool holds_one(const Comparison& comparison, const RunSpec& spec)
+{
+  if (comparison.key == nullptr) return compare(spec.ranks(), comparison.relation, std::get<std::int64_t>(comparison.value));
+  return compare(value_of(spec, *comparison.key), comparison.relation, comparison.value);
+}
+
+} // namespace
+
+std::optional<Condition> read_condition(const Node& node, const fs::path& folder, Diagnostics& diagnostics)
+{
+  Condition condition;
+  bool good = true;
+  const auto add = [&](std::optional<Comparison> comparison) {
+    good = good && comparison.has_value();
+    if (comparison) condition.push_back(std::move(*comparison));
+  };
+  if (node.kind == Node::Kind::map)
+    for (const auto& entry : node.entries) add(read_comparison(entry.key, Relation::equal, entry.mark, entry.value, folder, diagnostics));
+  if (node.kind == Node::Kind::scalar) {
+    std::istringstream words(node.text);
+    for (std::string word; words >> word;) add(read_word(word, node.mark, folder, diagnostics));
+  }
+  if (good && condition.empty()) {
+    diagnostics.add(node.mark, "a condition must be a map of keys to values or a text like `resources.nodes>=4`, not " + describe(node));
+    return std::nullopt;
+  }
+  return good ? std::optional(std::move(condition)) : std::nullopt;
+}
+
+bool holds(const Condition& condition, const RunSpec& spec)
+{
+  return std::all_of(condition.begin(), condition.end(), [&](const Comparison& comparison) { return holds_one(comparison, spec); });
+}
+
+} // namespace dt::recipes

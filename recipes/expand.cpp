@@ -1,0 +1,174 @@
+#include "recipes/expand.hpp"
+
+#include "core/run_key.hpp"
+#include "recipes/checks.hpp"
+#include "recipes/order.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+namespace dt::recipes {
+namespace {
+
+using Point = std::vector<const Level*>;
+
+class Expander {
+public:
+  Expander(const Resolved& resolved, Diagnostics& diagnostics)
+      : resolved_(resolved), diagnostics_(diagnostics), read_well_(diagnostics.empty())
+  {
+  }
+
+  std::vector<RunSpec> run()
+  {
+    const auto& sweep = resolved_.sweep;
+    report(find_study_problems(resolved_.base.study), {});
+    if (is_too_much()) return {};
+    if (!sweep.factors.empty() || sweep.include.empty()) add_combinations();
+    for (const auto& level : sweep.include) add_point({&level}, {});
+    if (cells_.empty() && read_well_ && diagnostics_.empty()) diagnostics_.add(resolved_.file, "`sweep.exclude` leaves no run");
+    return repeat_cells();
+  }
+
+private:
+  bool is_too_much()
+  {
+    const auto& study = resolved_.base.study;
+    const auto sizes = std::max<std::size_t>(1, study.ranks.size() + study.nodes.size());
+    const auto runs_of_a_point = sizes * static_cast<std::size_t>(study.repeats); // at most 500,000 values x 10,000
+    if (resolved_.sweep.count_points(most_runs) <= most_runs / runs_of_a_point) return false;
+    diagnostics_.add(resolved_.file, "asks for more than " + std::to_string(most_runs) + " runs (points of the sweep x sizes x repeats)");
+    return true;
+  }
+
+  // Counts through all combinations as an odometer does, the last factor fastest.
+  void add_combinations()
+  {
+    const auto& factors = resolved_.sweep.factors;
+    std::vector<std::size_t> digits(factors.size(), 0);
+    for (bool more = true; more;) {
+      Point point;
+      for (std::size_t i = 0; i < factors.size(); ++i) point.push_back(&factors[i].levels[digits[i]]);
+      add_point(point, resolved_.sweep.exclude);
+      more = false;
+      for (std::size_t i = factors.size(); i-- > 0 && !more;) {
+        digits[i] = (digits[i] + 1) % factors[i].levels.size();
+        more = digits[i] != 0;
+      }
+    }
+  }
+
+  void add_point(const Point& point, const std::vector<Condition>& exclude)
+  {
+    auto spec = resolved_.base;
+    for (const auto* level : point) {
+      for (const auto& assignment : level->assignments) assign(spec, assignment);
+      spec.label += (spec.label.empty() ? "" : " ") + level->label;
+    }
+    if (read_well_) refuse_duplicate(spec, point);
+    const auto excluded = [&](const RunSpec& cell) {
+      return std::any_of(exclude.begin(), exclude.end(), [&](const Condition& condition) { return holds(condition, cell); });
+    };
+    for (auto& cell : sizes_of(std::move(spec), point)) {
+      if (excluded(cell)) continue;
+      report(find_problems(cell), point);
+      cells_.push_back(std::move(cell));
+    }
+  }
+
+  // The matrix alone cannot make a point twice; a zip or an included point can.
+  void refuse_duplicate(const RunSpec& spec, const Point& point)
+  {
+    const auto& sweep = resolved_.sweep;
+    const auto is_zip = [](const Factor& factor) { return factor.paths.size() > 1; };
+    if (sweep.include.empty() && std::none_of(sweep.factors.begin(), sweep.factors.end(), is_zip)) return;
+    if (points_.insert(canonical_text(spec) + spec.data.path).second) return;
+    const auto& mark = point.back()->assignments.front().mark;
+    diagnostics_.add(mark, "the point " + ticked(spec.label) + " trains the same as an earlier one of the sweep");
+  }
+
+  std::vector<RunSpec> sizes_of(RunSpec spec, const Point& point)
+  {
+    std::vector<RunSpec> cells;
+    for (const auto nodes : spec.study.nodes) {
+      cells.push_back(spec);
+      cells.back().resources.nodes = nodes;
+    }
+    for (const auto ranks : spec.study.ranks) {
+      cells.push_back(spec);
+      cells.back().resources.ranks_per_node = std::max<std::int64_t>(1, ranks / spec.resources.nodes);
+      if (ranks % spec.resources.nodes != 0)
+        report({{{"study.ranks", "resources.nodes"},
+                 "`study.ranks` lists " + std::to_string(ranks) + ", which cannot be spread evenly over " +
+                     std::to_string(spec.resources.nodes) + " nodes (`resources.nodes`)"}},
+               point);
+    }
+    if (cells.empty()) cells.push_back(std::move(spec));
+    return cells;
+  }
+
+  // In random order round by round, each with every cell once: a study that is cut short has all sizes, and a machine that
+  // grows slower slows them all.
+  std::vector<RunSpec> repeat_cells() const
+  {
+    const auto& study = resolved_.base.study;
+    const bool random = study.order == "random" && (is_study() || resolved_.settings.find("study.order") != nullptr);
+    std::vector<RunSpec> runs;
+    runs.reserve(cells_.size() * static_cast<std::size_t>(study.repeats));
+    if (random) {
+      PortableRandom generator(static_cast<std::uint64_t>(study.seed));
+      for (std::int64_t round = 0; round < study.repeats; ++round)
+        for (const auto i : shuffled(cells_.size(), generator)) runs.push_back(repeat_of(cells_[i], round));
+      return runs;
+    }
+    for (const auto& cell : cells_)
+      for (std::int64_t round = 0; round < study.repeats; ++round) runs.push_back(repeat_of(cell, round));
+    return runs;
+  }
+
+  bool is_study() const { return !resolved_.base.study.mode.empty() || resolved_.base.study.repeats > 1; }
+
+  static RunSpec repeat_of(const RunSpec& cell, std::int64_t round)
+  {
+    auto run = cell;
+    run.repeat = round;
+    if (run.study.vary_seed) run.train.seed += round;
+    return run;
+  }
+
+  void report(const std::vector<Problem>& problems, const Point& point)
+  {
+    for (const auto& problem : problems) {
+      const auto is_unreadable = [&](std::string_view path) { return resolved_.settings.is_unreadable(*find_key(path)); };
+      if (std::none_of(problem.keys.begin(), problem.keys.end(), is_unreadable))
+        diagnostics_.add(mark_of(problem.keys, point), problem.message);
+    }
+  }
+
+  // Where the first of the keys that is given at all stands; else its block, else the file.
+  Mark mark_of(const std::vector<std::string_view>& keys, const Point& point) const
+  {
+    for (const auto key : keys) {
+      for (const auto* level : point)
+        for (const auto& assignment : level->assignments)
+          if (assignment.key->path == key) return assignment.mark;
+      if (const auto* given = resolved_.settings.find(key)) return given->mark;
+    }
+    const auto* block = resolved_.settings.block_of(keys.front());
+    return block != nullptr ? *block : resolved_.file;
+  }
+
+  const Resolved& resolved_;
+  Diagnostics& diagnostics_;
+  const bool read_well_;
+  std::vector<RunSpec> cells_; // all runs of the first round
+  std::unordered_set<std::string> points_;
+};
+
+} // namespace
+
+std::vector<RunSpec> expand(const Resolved& resolved, Diagnostics& diagnostics) { return Expander(resolved, diagnostics).run(); }
+
+} // namespace dt::recipes

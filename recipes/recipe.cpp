@@ -1,0 +1,95 @@
+#include "recipes/recipe.hpp"
+
+#include "core/text.hpp"
+#include "recipes/expand.hpp"
+#include "recipes/profiles.hpp"
+#include "recipes/recipe_file.hpp"
+
+#include <utility>
+
+namespace dt::recipes {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The profile that the command line, the recipe or the machine's owner asks for.
+Settings profile_layer(const LoadOptions& options, const std::optional<MarkedText>& of_recipe, Diagnostics& diagnostics)
+{
+  const ProfileBook profiles(options, diagnostics);
+  if (!options.profile.empty()) return profiles.find(options.profile, {std::make_shared<const std::string>("--profile"), 0, 0}, diagnostics);
+  if (of_recipe) return profiles.find(of_recipe->text, of_recipe->mark, diagnostics);
+  return profiles.contains("default") ? profiles.find("default", {}, diagnostics) : Settings();
+}
+
+Resolved resolve(const RecipeFile& recipe, const fs::path& path, const LoadOptions& options, Diagnostics& diagnostics)
+{
+  Resolved resolved;
+  resolved.file = recipe.file;
+  resolved.settings = profile_layer(options, recipe.profile, diagnostics);
+  resolved.settings.overlay(recipe.settings);
+  resolved.settings.overlay(read_set_options(options.set, diagnostics));
+  resolved.sweep = read_sweep(recipe, options.over, resolved.settings, diagnostics);
+  resolved.base.name = printable(path.stem().string());
+  resolved.settings.apply(resolved.base);
+  return resolved;
+}
+
+PlanKind kind_of(const Resolved& resolved)
+{
+  const auto& study = resolved.base.study;
+  if (study.mode == "strong") return PlanKind::strong;
+  if (study.mode == "weak") return PlanKind::weak;
+  return resolved.sweep.is_given || study.repeats > 1 ? PlanKind::sweep : PlanKind::single;
+}
+
+} // namespace
+
+std::string_view name_of(PlanKind kind)
+{
+  switch (kind) {
+  case PlanKind::single: return "single";
+  case PlanKind::sweep: return "sweep";
+  case PlanKind::strong: return "strong";
+  case PlanKind::weak: return "weak";
+  }
+  return "single";
+}
+
+Plan load_plan(const fs::path& recipe_path, const LoadOptions& options)
+{
+  Diagnostics diagnostics;
+  auto recipe = read_recipe(recipe_path, diagnostics);
+  if (!recipe) diagnostics.throw_if_any();
+  const auto resolved = resolve(*recipe, recipe_path, options, diagnostics);
+  auto runs = recipe->complete ? expand(resolved, diagnostics) : std::vector<RunSpec>();
+  diagnostics.throw_if_any();
+
+  Plan plan;
+  plan.name = resolved.base.name;
+  plan.description = resolved.base.description;
+  plan.path = recipe_path.string();
+  plan.text = std::move(recipe->text);
+  plan.kind = kind_of(resolved);
+  plan.runs = std::move(runs);
+  return plan;
+}
+
+std::string run_name(const RunSpec& spec)
+{
+  auto name = spec.name;
+  if (!spec.label.empty()) name += "/" + spec.label;
+  if (!spec.study.ranks.empty()) name += "/ranks=" + std::to_string(spec.ranks());
+  if (!spec.study.nodes.empty()) name += "/nodes=" + std::to_string(spec.resources.nodes);
+  if (spec.study.repeats > 1) name += "/#" + std::to_string(spec.repeat + 1);
+  return name;
+}
+
+std::vector<Profile> list_profiles(const LoadOptions& options)
+{
+  Diagnostics diagnostics;
+  const ProfileBook profiles(options, diagnostics);
+  diagnostics.throw_if_any();
+  return profiles.list();
+}
+
+} // namespace dt::recipes

@@ -1,0 +1,153 @@
+// The reference of all keys, from the same table the reader checks with.
+#include "recipes/recipe.hpp"
+
+#include "core/spec_schema.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "recipes/values.hpp"
+
+namespace dt::recipes {
+namespace {
+
+constexpr std::string_view introduction = R"(# Recipe reference
+
+A recipe is one YAML file. Every key of every block stands below; unknown keys are refused. `dtctl recipe schema --json`
+prints the same as a JSON Schema for editors.
+
+```yaml
+version: 1
+model: { name: lenet }
+data: { name: digits }
+train: { global_batch: 128, epochs: 3 }
+study: { mode: strong, ranks: [1, 2], repeats: 3 }
+```
+
+Where a value comes from, the weakest first: the default, the machine profile, the recipe that this one `extends`, the
+recipe itself, `--set key.path=value`, a point of the sweep. Maps (`resources.env`) are merged name by name; everything else,
+lists too, is replaced. Of two keys that exclude each other (`train.epochs` and `train.steps`) the stronger layer's counts.
+`name` and `description` are never inherited. Relative paths are relative to the file they stand in.
+
+Numbers are written without quotes, booleans as `true` and `false`, and texts with or without quotes.
+
+)";
+
+constexpr std::string_view sweeps = R"(## Sweeps
+
+Keys are full paths; one variable of `resources.env` is a path too (`resources.env.OMP_WAIT_POLICY`).
+
+```yaml
+sweep:
+  matrix:                                  # every combination, the last key varies fastest
+    optimizer.learning_rate: [0.01, 0.02, 0.05]
+    sync.allreduce: [mpi]
+  zip:                                     # first with first, second with second; combined with the matrix
+    train.global_batch: [64, 128]
+    optimizer.warmup_epochs: [0, 1]
+  exclude:                                 # conditions on runs of matrix and zip; any that holds leaves the run out
+    - { optimizer.learning_rate: 0.05, train.global_batch: 64 }
+    - train.global_batch>=128 optimizer.learning_rate<0.02
+  include:                                 # further points, never excluded
+    - { optimizer.learning_rate: 0.5 }
+```
+
+A condition is a map of keys to equal values, or a text of comparisons with `=`, `!=`, `<`, `<=`, `>` and `>=`; all of them must
+hold. It sees the finished run: its size too, also as `ranks`. `--over key=a,b,c` adds an axis to the matrix, or takes the place
+of the axis it has for that key.
+
+A sweep and a study combine: each point at each size, `study.repeats` times. In random order each repeat is a round of its own in
+which every run comes once. A recipe makes at most 1,000,000 runs.
+
+## Machine profiles
+
+What belongs to the machine stands in `$XDG_CONFIG_HOME/dtctl/config.yaml` or in the project's `dtctl.yaml`, whose keys are
+stronger, so that a recipe moves between machines unchanged:
+
+```yaml
+profiles:
+  default: { resources: { threads_per_rank: 4 } }
+  cluster:
+    extends: default
+    resources: { partition: batch, modules: [openmpi/4.1] }
+```
+
+A profile is chosen by `--profile`, else by the recipe's `profile`, else it is `default`, where there is one.
+)";
+
+// "real, > 0 …": what may be written.
+std::string allowed_text(const Key& key)
+{
+  switch (key.type) {
+  case KeyType::integer:
+  case KeyType::real: return std::string(name_of(key.type)) + ", " + number_text(key.min) + " to " + number_text(key.max);
+  case KeyType::integer_list: return std::string(name_of(key.type)) + ", each " + number_text(key.min) + " to " + number_text(key.max);
+  case KeyType::duration: return "duration, " + format_duration(key.min) + " or more";
+  default: return std::string(name_of(key.type));
+  }
+}
+
+std::string default_text(const Key& key)
+{
+  if (key.required) return "required";
+  if (key.field == nullptr) return "";
+  const auto value = default_of(key);
+  const auto* number = std::get_if<std::int64_t>(&value);
+  if (number != nullptr && static_cast<double>(*number) < key.min) return "";
+  const auto* real = std::get_if<double>(&value);
+  if (real != nullptr && *real < key.min) return "";
+  if (key.type == KeyType::duration) return "`" + format_duration(static_cast<double>(*number)) + "`";
+  const auto text = dt::to_text(value);
+  return text.empty() ? "" : "`" + text + "`";
+}
+
+std::string in_table(std::string text)
+{
+  for (std::size_t at = 0; (at = text.find('|', at)) != text.npos; at += 2) text.insert(at, "\\");
+  return text;
+}
+
+std::string row(const Key& key)
+{
+  const auto name = key.path.substr(key.path.find('.') + 1);
+  const auto identity = key.identity ? "yes" : "";
+  return "| `" + std::string(name) + "` | " + allowed_text(key) + " | " + std::string(key.unit) + " | " + default_text(key) + " | " + identity +
+         " | " + in_table(std::string(key.help)) + " |\n";
+}
+
+std::string choices(const Key& key)
+{
+  std::string text = "\n`" + std::string(key.path) + "` is one of\n\n";
+  for (const auto& name : key.choices) text += "- `" + std::string(name.name) + "`: " + std::string(name.help) + "\n";
+  return text;
+}
+
+std::string block(const std::string& name)
+{
+  std::string text = name.empty() ? "## Top level\n\n" : "## `" + name + "`\n\n";
+  text += "| key | value | unit | default | new run | meaning |\n|---|---|---|---|---|---|\n";
+  std::string lists;
+  for (const auto& key : spec_keys()) {
+    const auto dot = key.path.find('.');
+    if ((dot == key.path.npos ? "" : std::string(key.path.substr(0, dot))) != name) continue;
+    text += row(key);
+    if (!key.choices.empty()) lists += choices(key);
+  }
+  return text + lists + "\n";
+}
+
+} // namespace
+
+std::string reference_markdown()
+{
+  std::string text(introduction);
+  text += "A change of a key marked \"new run\" makes another run; the others (names, limits, accounts) leave it the same.\n\n";
+  std::string last = "none";
+  for (const auto& key : spec_keys()) {
+    const auto dot = key.path.find('.');
+    const std::string name(dot == key.path.npos ? "" : key.path.substr(0, dot));
+    if (name != last) text += block(name);
+    last = name;
+  }
+  return text.append(sweeps);
+}
+
+} // namespace dt::recipes

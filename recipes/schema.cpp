@@ -1,0 +1,166 @@
+// The JSON Schema of recipes: editors complete and check with it. It is as strict as a schema can be about one file; what
+// needs several files or sums is the reader's.
+#include "recipes/recipe.hpp"
+
+#include "core/spec_schema.hpp"
+#include "core/text.hpp"
+#include "recipes/values.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace dt::recipes {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number_json(double value)
+{
+  const auto whole = static_cast<std::int64_t>(value);
+  return static_cast<double>(whole) == value ? Json(whole) : Json(value);
+}
+
+Json range_json(const Key& key, const char* type)
+{
+  return Json{{"type", type}, {"minimum", number_json(key.min)}, {"maximum", number_json(key.max)}};
+}
+
+// A text may be written without quotes even when YAML takes it for a number.
+Json text_json() { return Json{{"type", Json::array({"string", "number", "boolean"})}}; }
+
+Json choice_json(const Key& key)
+{
+  Json names = Json::array(), help = Json::array();
+  for (const auto& name : key.choices) names.push_back(name.name), help.push_back(name.help);
+  return Json{{"enum", names}, {"markdownEnumDescriptions", help}};
+}
+
+Json duration_json(const Key& key)
+{
+  Json text{{"type", "string"}, {"pattern", "^([0-9]+[wdhms])+$|^([0-9]+-)?[0-9]+:[0-9]{1,2}(:[0-9]{1,2})?$|^[0-9]+$"}};
+  return Json{{"anyOf", Json::array({range_json(key, "integer"), text})}};
+}
+
+// What a value of the key looks like.
+Json value_json(const Key& key)
+{
+  switch (key.type) {
+  case KeyType::integer: return range_json(key, "integer");
+  case KeyType::real: return range_json(key, "number");
+  case KeyType::boolean: return Json{{"type", "boolean"}};
+  case KeyType::text: return text_json();
+  case KeyType::choice: return choice_json(key);
+  case KeyType::duration: return duration_json(key);
+  case KeyType::integer_list: return Json{{"type", "array"}, {"items", range_json(key, "integer")}, {"uniqueItems", true}};
+  case KeyType::text_list: return Json{{"type", "array"}, {"items", text_json()}};
+  case KeyType::text_map: return Json{{"type", "object"}, {"additionalProperties", text_json()}};
+  case KeyType::structure: break;
+  }
+  return Json::object();
+}
+
+Json json_of(const FieldValue& value)
+{
+  return std::visit([](const auto& v) -> Json { return v; }, value);
+}
+
+// A default that the key does not allow means that there is none (train.steps: 0).
+bool has_default(const Key& key)
+{
+  if (key.field == nullptr || key.required) return false;
+  const auto value = default_of(key);
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return static_cast<double>(*number) >= key.min;
+  if (const auto* number = std::get_if<double>(&value)) return *number >= key.min;
+  if (key.type == KeyType::choice) return contains(key.choices, std::get<std::string>(value));
+  return true;
+}
+
+Json key_json(const Key& key)
+{
+  auto json = value_json(key);
+  json["description"] = std::string(key.help) + (key.unit.empty() ? "" : " [" + std::string(key.unit) + "]");
+  if (!key.unit.empty()) json["x-unit"] = key.unit;
+  if (has_default(key)) json["default"] = json_of(default_of(key));
+  return json;
+}
+
+Json object_json(Json properties)
+{
+  return Json{{"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
+}
+
+// Full paths, as sweep.matrix has them, with what `convert` makes of each key's value.
+template<class Convert> Json paths_json(Convert convert)
+{
+  Json properties = Json::object();
+  for (const auto& key : spec_keys())
+    if (key.identity || key.path == "data.path") properties[std::string(key.path)] = convert(value_json(key));
+  auto json = object_json(std::move(properties));
+  json["patternProperties"] = Json{{"^resources\\.env\\.[A-Za-z_][A-Za-z0-9_]*$", convert(text_json())}};
+  return json;
+}
+
+Json axes_json()
+{
+  return paths_json([](Json value) { return Json{{"type", "array"}, {"minItems", 1}, {"items", std::move(value)}}; });
+}
+
+Json condition_json()
+{
+  auto equal = Json{{"type", "object"}, {"additionalProperties", text_json()}, {"minProperties", 1}};
+  auto comparisons = Json{{"type", "string"}, {"pattern", "^\\s*[a-z_.]+(=|==|!=|<|<=|>|>=)[^\\s]+(\\s+[a-z_.]+(=|==|!=|<|<=|>|>=)[^\\s]+)*\\s*$"}};
+  return Json{{"anyOf", Json::array({std::move(equal), std::move(comparisons)})}};
+}
+
+Json structure_json(const Key& key)
+{
+  Json json{{"type", "string"}};
+  if (key.path == "version") json = Json{{"const", 1}};
+  if (key.path == "sweep.matrix" || key.path == "sweep.zip") json = axes_json();
+  if (key.path == "sweep.include") json = Json{{"type", "array"}, {"items", paths_json([](Json value) { return value; })}};
+  if (key.path == "sweep.exclude") json = Json{{"type", "array"}, {"items", condition_json()}};
+  json["description"] = key.help;
+  return json;
+}
+
+// A block may be empty: its keys may all be commented out.
+Json block_json(Json properties, const Json& exclusions)
+{
+  auto json = object_json(std::move(properties));
+  json["type"] = Json::array({"object", "null"});
+  if (!exclusions.empty()) json["allOf"] = exclusions;
+  return json;
+}
+
+Json not_both(const char* one, const char* other) { return Json{{"not", Json{{"required", Json::array({one, other})}}}}; }
+
+Json exclusions_of(std::string_view block)
+{
+  if (block == "train") return Json::array({not_both("batch_per_rank", "global_batch"), not_both("epochs", "steps")});
+  if (block == "study") return Json::array({not_both("ranks", "nodes")});
+  return Json::array();
+}
+
+} // namespace
+
+std::string json_schema()
+{
+  Json root = Json::object();
+  std::vector<std::pair<std::string, Json>> blocks;
+  for (const auto& key : spec_keys()) {
+    auto json = key.field == nullptr ? structure_json(key) : key_json(key);
+    const auto names = split(key.path, '.');
+    if (names.size() == 1) {
+      root[names[0]] = std::move(json);
+      continue;
+    }
+    if (blocks.empty() || blocks.back().first != names[0]) blocks.emplace_back(names[0], Json::object());
+    blocks.back().second[names[1]] = std::move(json);
+  }
+  for (auto& [name, properties] : blocks) root[name] = block_json(std::move(properties), exclusions_of(name));
+  Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "dtctl recipe, version 1"}};
+  schema.update(object_json(std::move(root)));
+  schema["required"] = Json::array({"version"});
+  return schema.dump(2) + "\n";
+}
+
+} // namespace dt::recipes
