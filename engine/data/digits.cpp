@@ -5,7 +5,8 @@ namespace dt::engine {
 
 Sources open_digits(const DataSpec& spec, const std::filesystem::path& folder)
 {
-  return make_byte_sources(read_idx_sets(spec.name, folder), {{0.1307f, 0.3081f}}, spec, folder);
+  // Of the 20,000 training images of seed 1; other seeds differ in the fourth digit.
+  return make_byte_sources(read_idx_sets(spec.name, folder), {{0.133f, 0.238f}}, spec, folder);
 }
 
 } // namespace dt::engine

@@ -5,7 +5,8 @@ namespace dt::engine {
 
 Sources open_shapes(const DataSpec& spec, const std::filesystem::path& folder)
 {
-  return make_byte_sources(read_cifar_sets(spec.name, folder, cifar10_layout()), {{0.5f, 0.25f}, {0.5f, 0.25f}, {0.5f, 0.25f}},
+  // Of the 20,000 training images of seed 1; other seeds and the three colours differ in the third digit.
+  return make_byte_sources(read_cifar_sets(spec.name, folder, cifar10_layout()), {{0.5f, 0.267f}, {0.5f, 0.267f}, {0.5f, 0.267f}},
                            spec, folder);
 }
 
