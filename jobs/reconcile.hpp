@@ -21,6 +21,7 @@ struct Evidence {
   std::optional<JobEnd> end;
   bool has_result = false;       // a whole result.json
   bool cancel_requested = false;
+  std::string cancelled_by;      // who asked for it
   std::string stop_reason;       // the scheduler's note, "time_limit"
   std::string last_words;        // last lines of stderr, for the cause
   JobStatus job;
@@ -34,7 +35,14 @@ struct Verdict {
   bool stalled = false; // running, but the heartbeat is old
 };
 
-// Pure: the same evidence gives the same verdict. Order: files, queue, then `lost` after a grace period.
+// How long a job may be unknown to its scheduler and silent before it counts as lost, and how old a heartbeat makes a stall.
+inline constexpr double lost_grace_s = 60;
+inline constexpr double stall_after_s = 60;
+
+// Pure: the same evidence gives the same verdict. Order: the run's files, then the scheduler, then `lost` after a grace period.
+//
+// A whole result is success whatever the exit code: it is written once, synced, when all ranks agree that the work is done. What
+// went wrong after it is told in the cause. Without one nothing is success, not even exit code 0.
 Verdict judge(const Evidence& evidence, double now_unix_s);
 
 // A run as it stands now.

@@ -41,6 +41,7 @@ struct JobStatus {
   std::string native_state;     // in the scheduler's own word, kept even when we do not know it
   std::string reason;           // in words: "waits for 2 cores; 3 jobs are before it"
   std::optional<int> exit_code; // of an ended job; 128 + n when signal n ended it
+  std::string job_id;           // of a job that is known by its token: the answer its submitter may never have seen
 };
 
 class Scheduler {

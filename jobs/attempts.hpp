@@ -1,0 +1,31 @@
+// The latest attempt of each run, as its folder tells; shared by reconcile, cancel and submit.
+#pragma once
+
+#include "core/paths.hpp"
+#include "core/run_record.hpp"
+#include "jobs/scheduler.hpp"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt::jobs {
+
+struct LatestAttempt {
+  std::string key;
+  int attempts = 0;
+  std::optional<AttemptFolder> folder;     // nothing when there is no attempt
+  std::optional<Submission> submission;    // nothing when no whole intent was written: then nothing was submitted either
+};
+
+std::vector<LatestAttempt> latest_attempts(const Home& home, std::span<const std::string> keys);
+
+// Indices of the attempts that left neither result nor end, by their scheduler.
+std::map<std::string, std::vector<std::size_t>> open_by_scheduler(const std::vector<LatestAttempt>& latest);
+
+JobHandle handle_of(const LatestAttempt& latest);
+
+} // namespace dt::jobs

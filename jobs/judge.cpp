@@ -1,0 +1,170 @@
+// The verdict about an attempt, from evidence alone. Reading the evidence is reconcile.cpp's business.
+#include "core/process.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "jobs/reconcile.hpp"
+
+#include <cmath>
+#include <regex>
+
+#include <fmt/format.h>
+
+namespace dt::jobs {
+namespace {
+
+constexpr std::size_t longest_words = 300; // of a program's own, quoted in a cause
+
+std::string killed_by(int signal)
+{
+  return signal == 9 ? "SIGKILL (by hand, or by the kernel when memory ran out)" : signal_name(signal);
+}
+
+// mpirun's own report of a rank that a signal ended; it breaks its lines where it likes.
+std::optional<std::string> rank_signal(const std::string& words)
+{
+  static const std::regex report(
+      R"(process\s+rank\s+(\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+(\S+)\s+exited\s+on\s+signal\s+(\d+))");
+  std::smatch match;
+  if (!std::regex_search(words, match, report)) return std::nullopt;
+  return fmt::format("rank {} on {} was killed by {}", match[1].str(), match[2].str(), killed_by(std::stoi(match[3].str())));
+}
+
+// The last thing a program said for itself: our script's own words first, and never mpirun's frame around them.
+std::string last_line(const std::string& words)
+{
+  std::string last;
+  for (const auto& raw : split(words, '\n')) {
+    const auto line = trim(raw);
+    if (line.starts_with("dtctl: ")) return printable(line.substr(7));
+    if (line.starts_with("Primary job ") && !last.empty()) break;
+    if (!line.empty() && line.find_first_not_of('-') != std::string_view::npos) last = line;
+  }
+  if (last.size() > longest_words) last = "…" + last.substr(last.size() - longest_words);
+  return printable(last);
+}
+
+std::string rank_error(const RankError& error)
+{
+  auto text = fmt::format("rank {} on {}: {}", error.rank, error.host, error.cause);
+  return error.step >= 0 ? text + fmt::format(" (step {})", error.step) : text;
+}
+
+std::string exit_cause(int code, const std::string& words)
+{
+  const auto line = last_line(words);
+  const auto tail = line.empty() ? std::string(", and it said nothing on stderr") : ": " + line;
+  if (code == 0) return "the ranks ended with exit code 0 but left no result" + (line.empty() ? "" : tail);
+  if (code > 128 && code < 128 + 65) return "ended by " + killed_by(code - 128) + (line.empty() ? "" : tail);
+  return fmt::format("exit code {}{}", code, tail);
+}
+
+// Why an attempt without a result failed, the most telling witness first.
+std::string failure_cause(const Evidence& e, std::optional<int> code)
+{
+  constexpr std::string_view not_started = "not started: ";
+  if (e.stop_reason.starts_with(not_started)) return "the job could not be started: " + e.stop_reason.substr(not_started.size());
+  if (e.error) return rank_error(*e.error);
+  if (const auto rank = rank_signal(e.last_words)) return *rank;
+  if (code) return exit_cause(*code, e.last_words);
+  return "the job's shell was killed before it could record an end (SIGKILL, or the machine went down)";
+}
+
+std::string cancel_cause(const Evidence& e) { return "cancelled by " + (e.cancelled_by.empty() ? "unknown" : e.cancelled_by); }
+
+// Over, and no result: by whose will, or for what reason.
+Verdict over(const Evidence& e, std::string evidence, std::optional<int> code)
+{
+  Verdict verdict{RunState::failed, {}, std::move(evidence), code, false};
+  if (e.cancel_requested) {
+    verdict.state = RunState::cancelled;
+    verdict.cause = cancel_cause(e);
+  } else if (e.stop_reason == "time_limit") {
+    verdict.state = RunState::timed_out;
+    verdict.cause = "it reached its time limit";
+    if (e.heartbeat) verdict.cause += fmt::format(" at step {} of {}", e.heartbeat->step, e.heartbeat->steps);
+  } else {
+    verdict.cause = failure_cause(e, code);
+  }
+  return verdict;
+}
+
+Verdict succeeded(const Evidence& e)
+{
+  Verdict verdict{RunState::succeeded, {}, "result.json", std::nullopt, false};
+  if (!e.end) return verdict;
+  verdict.evidence += fmt::format("; end: exit {}", e.end->exit_code);
+  verdict.exit_code = e.end->exit_code;
+  if (e.end->exit_code != 0) verdict.cause = fmt::format("the result is whole, but the job then ended with exit code {}", e.end->exit_code);
+  return verdict;
+}
+
+std::string scheduler_words(const JobStatus& job)
+{
+  return "scheduler: " + (job.native_state.empty() ? "not found" : job.native_state) + (job.reason.empty() ? "" : " (" + job.reason + ")");
+}
+
+double age_s(double then_unix_s, double now_unix_s) { return std::abs(now_unix_s - then_unix_s); }
+
+bool is_beating(const Evidence& e, double now) { return e.heartbeat && age_s(e.heartbeat->unix_s, now) < stall_after_s; }
+
+Verdict running(const Evidence& e, double now)
+{
+  Verdict verdict{RunState::running, {}, scheduler_words(e.job), std::nullopt, false};
+  if (e.heartbeat && !is_beating(e, now)) {
+    verdict.stalled = true;
+    verdict.cause = "no heartbeat for " + format_duration(std::floor(age_s(e.heartbeat->unix_s, now)));
+  }
+  if (e.cancel_requested) verdict.cause = "is being ended: " + cancel_cause(e);
+  else if (e.stop_reason == "time_limit") verdict.cause = "is being ended: it reached its time limit";
+  return verdict;
+}
+
+// The scheduler answers with a word nobody taught us: the run's own signs of life decide, and nothing is guessed.
+Verdict undecided(const Evidence& e, double now)
+{
+  if (is_beating(e, now)) return {RunState::running, {}, "heartbeat; " + scheduler_words(e.job), std::nullopt, false};
+  return {RunState::unknown, "the scheduler's answer does not tell", scheduler_words(e.job), std::nullopt, false};
+}
+
+// No scheduler knows it and no end is recorded.
+Verdict missing(const Evidence& e, double now)
+{
+  if (e.cancel_requested) return over(e, "cancel; scheduler: not found", std::nullopt);
+  if (is_beating(e, now)) return {RunState::running, {}, "heartbeat; scheduler: not found", std::nullopt, false};
+  const bool fresh = age_s(e.submission->submitted_unix_s, now) < lost_grace_s;
+  if (fresh && !e.begin) return {RunState::submitted, {}, "submission.json; scheduler: not found", std::nullopt, false};
+  if (e.begin && age_s(e.begin->unix_s, now) < lost_grace_s) return {RunState::running, {}, "begin.json; scheduler: not found", std::nullopt, false};
+  const auto cause = e.begin               ? "it began, but its scheduler does not know it any more and no end is recorded"
+                     : e.submission->job_id.empty() ? "its submission was interrupted before the scheduler had it"
+                                                    : "its scheduler does not know it any more, and it never began";
+  return {RunState::lost, cause, "no result, no end; scheduler: not found", std::nullopt, false};
+}
+
+std::string file_words(const Evidence& e)
+{
+  auto text = fmt::format("end: exit {}", e.end->exit_code);
+  if (e.error) text += fmt::format("; error.json: rank {}", e.error->rank);
+  if (!e.stop_reason.empty()) text += "; stop_reason: " + e.stop_reason;
+  if (e.cancel_requested) text += "; cancel";
+  return text + "; no result";
+}
+
+} // namespace
+
+Verdict judge(const Evidence& e, double now_unix_s)
+{
+  if (e.has_result) return succeeded(e);
+  if (e.end) return over(e, file_words(e), e.end->exit_code);
+  if (!e.submission) return {RunState::planned, {}, "no submission", std::nullopt, false};
+  switch (e.job.state) {
+  case JobStatus::State::queued:
+    return {RunState::queued, e.cancel_requested ? "is being withdrawn: " + cancel_cause(e) : "", scheduler_words(e.job), std::nullopt, false};
+  case JobStatus::State::running: return running(e, now_unix_s);
+  case JobStatus::State::ended: return over(e, "no result, no end; " + scheduler_words(e.job), e.job.exit_code);
+  case JobStatus::State::unknown: return undecided(e, now_unix_s);
+  case JobStatus::State::not_found: break;
+  }
+  return missing(e, now_unix_s);
+}
+
+} // namespace dt::jobs

@@ -1,0 +1,123 @@
+#include "jobs/local/leader.hpp"
+
+#include "core/error.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace dt::jobs::local {
+namespace {
+
+// Words the leader sends back before it becomes the script; the closing of the pipe by exec says "started".
+constexpr char word_taken = 't';
+constexpr char word_failed = 'f';
+
+void say(int pipe, char word, const std::string& text)
+{
+  const auto message = word + text;
+  [[maybe_unused]] const auto written = ::write(pipe, message.data(), message.size());
+}
+
+void open_as(int descriptor, const std::filesystem::path& path, int flags)
+{
+  const int opened = ::open(path.c_str(), flags, 0644);
+  if (opened < 0) throw system_error("open " + path.string(), errno);
+  ::dup2(opened, descriptor);
+  if (opened != descriptor) ::close(opened);
+}
+
+void restore_signals()
+{
+  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGCHLD}) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+std::vector<std::string> environment_of(const Ticket& ticket, const std::string& job_id)
+{
+  std::vector<std::string> words;
+  for (const auto& [name, value] : ticket.environment) words.push_back(name + "=" + value);
+  words.push_back(std::string(token_variable) + "=" + ticket.token);
+  words.push_back("DTCTL_JOB_ID=" + job_id);
+  return words;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& words)
+{
+  std::vector<char*> list;
+  for (auto& word : words) list.push_back(word.data());
+  list.push_back(nullptr);
+  return list;
+}
+
+// All that may fail comes before the claim: a claimed attempt is never given back.
+void prepare(const Ticket& ticket, const AttemptFolder& attempt, const TakenCores& cores)
+{
+  restore_signals();
+  open_as(0, "/dev/null", O_RDONLY);
+  open_as(1, attempt.out(), O_WRONLY | O_CREAT | O_APPEND);
+  open_as(2, attempt.err(), O_WRONLY | O_CREAT | O_APPEND);
+  bind_to(cores.cores);
+  for (const auto& lock : cores.locks) ::fcntl(lock.descriptor(), F_SETFD, 0);
+  if (::chdir(ticket.working_folder.c_str()) != 0 && ::chdir(attempt.path().c_str()) != 0)
+    throw system_error("enter " + attempt.path().string(), errno);
+}
+
+// In the child; comes back only when the script was not started.
+void run_leader(const Ticket& ticket, const TakenCores& cores, const std::string& job_id, int pipe)
+{
+  const AttemptFolder attempt(ticket.attempt);
+  ::setsid();
+  try {
+    if (::access(attempt.script().c_str(), R_OK) != 0) throw system_error("read " + attempt.script().string(), errno);
+    prepare(ticket, attempt, cores);
+    if (!claim(attempt, own_identity(ticket.token))) return say(pipe, word_taken, "");
+  } catch (const std::exception& error) {
+    return say(pipe, word_failed, error.what());
+  }
+  auto environment = environment_of(ticket, job_id);
+  std::vector<std::string> words{"/bin/bash", attempt.script().string()};
+  ::execve(words[0].c_str(), pointers(words).data(), pointers(environment).data());
+  const auto message = "dtctl: cannot start " + words[0] + ": " + system_error("exec", errno).what() + "\n";
+  [[maybe_unused]] const auto written = ::write(2, message.data(), message.size());
+}
+
+std::string read_until_closed(int pipe)
+{
+  std::string text;
+  std::array<char, 512> block{};
+  for (;;) {
+    const auto got = ::read(pipe, block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(block.data(), static_cast<std::size_t>(got));
+  }
+}
+
+} // namespace
+
+StartOutcome start_leader(const Ticket& ticket, const TakenCores& cores, const std::string& job_id)
+{
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw system_error("pipe", errno);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    run_leader(ticket, cores, job_id, ends[1]);
+    ::_exit(127);
+  }
+  const int fork_error = errno;
+  ::close(ends[1]);
+  const auto answer = child > 0 ? read_until_closed(ends[0]) : word_failed + std::string(system_error("fork", fork_error).what());
+  ::close(ends[0]);
+  if (answer.empty()) return {};
+  return {answer[0] == word_taken ? StartOutcome::Kind::taken : StartOutcome::Kind::failed, answer.substr(1)};
+}
+
+} // namespace dt::jobs::local

@@ -1,0 +1,176 @@
+#include "jobs/local/local_scheduler.hpp"
+
+#include "core/error.hpp"
+#include "core/process.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "jobs/local/cores.hpp"
+#include "jobs/local/owner.hpp"
+#include "jobs/local/supervisor.hpp"
+#include "jobs/quick_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace dt::jobs::local {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Why a job can never run here; empty when it can.
+std::string objection(const ResourcesSpec& resources, std::size_t offered)
+{
+  if (resources.nodes > 1)
+    return fmt::format("It asks for {} nodes, and the local scheduler has this machine only; set resources.nodes to 1 and use "
+                       "resources.ranks_per_node.",
+                       resources.nodes);
+  const auto needed = static_cast<std::size_t>(resources.ranks_per_node * resources.threads_per_rank);
+  if (needed <= offered || resources.oversubscribe) return {};
+  return fmt::format("It needs {} cores ({} ranks x {} threads), and this machine offers {}; lower resources.ranks_per_node or "
+                     "resources.threads_per_rank, or set resources.oversubscribe.",
+                     needed, resources.ranks_per_node, resources.threads_per_rank, offered);
+}
+
+Ticket ticket_for(const JobRequest& request, const std::vector<int>& allowed, const Ticket& common)
+{
+  Ticket ticket = common;
+  ticket.name = request.name;
+  ticket.token = request.token;
+  ticket.attempt = fs::absolute(request.attempt.path());
+  ticket.time_limit_s = request.resources.time_limit_s;
+  const auto needed = request.resources.ranks_per_node * request.resources.threads_per_rank;
+  ticket.cores = std::min(needed, static_cast<std::int64_t>(allowed.size()));
+  return ticket;
+}
+
+// All requests that may run; a disk that fills up refuses what does not fit and keeps what does.
+void add_all(Queue& queue, std::span<const JobRequest> requests, const std::vector<int>& allowed, std::vector<SubmitOutcome>& outcomes)
+{
+  std::error_code error;
+  const Ticket common{{}, {}, {}, 1, allowed, 0, fs::current_path(error), environment_to_keep()};
+  const auto lock = queue.lock();
+  auto number = queue.reserve_numbers(requests.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!outcomes[i].error.empty()) continue;
+    try {
+      queue.add(number, ticket_for(requests[i], allowed, common));
+      outcomes[i].job_id = "local-" + std::to_string(number++);
+    } catch (const Error& failure) {
+      outcomes[i].error = std::string("The local queue could not take it: ") + failure.what();
+    }
+  }
+}
+
+// Tokens of queued jobs, and how many jobs are before each.
+struct Place {
+  const QueueEntry* entry;
+  std::size_t before;
+};
+
+std::unordered_map<std::string, Place> places_of(const std::vector<QueueEntry>& entries)
+{
+  std::unordered_map<std::string, Place> places;
+  std::unordered_map<std::string, std::size_t> count; // a host
+  for (const auto& entry : entries) places.emplace(entry.token, Place{&entry, count[entry.host]++});
+  return places;
+}
+
+JobStatus status_of_queued(const Place& place, const std::string& trouble)
+{
+  const auto cores = place.entry->cores;
+  auto reason = fmt::format("waits for {} core{}; {} job{} {} before it", cores, cores == 1 ? "" : "s", place.before,
+                            place.before == 1 ? "" : "s", place.before == 1 ? "is" : "are");
+  if (place.entry->host != host_name()) reason = "waits in the queue of host " + place.entry->host + "; a call there sees to it";
+  if (!trouble.empty()) reason += "; " + trouble;
+  return {JobStatus::State::queued, "queued", reason, std::nullopt, {}};
+}
+
+JobStatus status_of_dead(const Owner& owner)
+{
+  if (owner.process.pid <= 0) return {JobStatus::State::ended, "withdrawn", "it never started", std::nullopt, {}};
+  const auto leftovers = processes_of_job(owner).size();
+  if (leftovers == 0) return {JobStatus::State::ended, "ended", "its processes are gone", std::nullopt, {}};
+  return {JobStatus::State::running, "ending", fmt::format("its shell is gone; {} processes it left are being ended", leftovers), std::nullopt, {}};
+}
+
+JobStatus status_of(const JobHandle& job, const Place* place, const std::string& trouble)
+{
+  const auto owner = read_owner(job.attempt);
+  switch (state_of(owner)) {
+  case OwnerState::alive: return {JobStatus::State::running, "running", fmt::format("process {}", owner->process.pid), std::nullopt, {}};
+  case OwnerState::elsewhere:
+    return {JobStatus::State::unknown, "elsewhere", "it was started on host " + owner->host + ", and only a call there can see it", std::nullopt, {}};
+  case OwnerState::dead:
+    if (place != nullptr) return status_of_dead(*owner);
+    return {JobStatus::State::ended, owner->process.pid > 0 ? "ended" : "withdrawn", "it has left the queue", std::nullopt, {}};
+  case OwnerState::none: break;
+  }
+  return place != nullptr ? status_of_queued(*place, trouble) : JobStatus{};
+}
+
+} // namespace
+
+std::map<std::string, std::string> environment_to_keep()
+{
+  constexpr std::array<std::string_view, 17> kept{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR",
+                                                  "LD_LIBRARY_PATH", "MODULEPATH", "MODULESHOME", "MODULES_CMD", "XDG_RUNTIME_DIR",
+                                                  "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"};
+  std::map<std::string, std::string> environment{{"PATH", "/usr/local/bin:/usr/bin:/bin"}};
+  for (char** word = environ; *word != nullptr; ++word) {
+    const std::string_view text(*word);
+    const auto name = text.substr(0, text.find('='));
+    if (name.size() == text.size()) continue;
+    if (name.starts_with("LC_") || name.starts_with("LMOD_") || std::find(kept.begin(), kept.end(), name) != kept.end())
+      environment[std::string(name)] = text.substr(name.size() + 1);
+  }
+  return environment;
+}
+
+std::vector<SubmitOutcome> LocalScheduler::submit(std::span<const JobRequest> requests)
+{
+  const auto cores = usable_cores();
+  std::vector<SubmitOutcome> outcomes(requests.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) outcomes[i].error = objection(requests[i].resources, cores.size());
+  if (std::all_of(outcomes.begin(), outcomes.end(), [](const auto& outcome) { return !outcome.error.empty(); })) return outcomes;
+  queue_.make();
+  add_all(queue_, requests, cores, outcomes);
+  ensure_supervisor(home_);
+  return outcomes;
+}
+
+std::vector<JobStatus> LocalScheduler::poll(std::span<const JobHandle> jobs)
+{
+  const auto entries = queue_.list_all_hosts();
+  const auto places = places_of(entries);
+  const auto trouble = std::string(trim(read_file_if_exists(queue_.trouble()).value_or("")));
+  std::vector<JobStatus> statuses;
+  for (const auto& job : jobs) {
+    const auto found = places.find(job.token);
+    statuses.push_back(status_of(job, found == places.end() ? nullptr : &found->second, trouble));
+    statuses.back().job_id = found == places.end() ? job.job_id : found->second.entry->job_id();
+  }
+  if (!entries.empty()) ensure_supervisor(home_);
+  return statuses;
+}
+
+void LocalScheduler::cancel(std::span<const JobHandle> jobs)
+{
+  const auto entries = queue_.list_all_hosts();
+  const auto places = places_of(entries);
+  for (const auto& job : jobs) {
+    const auto found = places.find(job.token);
+    if (found == places.end() || !fs::exists(job.attempt.path())) continue;
+    // The supervisor ends a running job for this file's sake.
+    create_file_quick(job.attempt.cancel(), fmt::format("{:.3f} unknown\n", now_unix_s()));
+    // Whoever claims a job first decides: either it never runs, or it runs and is ended.
+    if (claim_for_cancel(job.attempt, job.token)) queue_.remove(*found->second.entry);
+  }
+  if (!entries.empty()) ensure_supervisor(home_);
+}
+
+} // namespace dt::jobs::local

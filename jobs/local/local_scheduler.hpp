@@ -1,0 +1,31 @@
+// The local scheduler: this machine's cores, without a daemon (queue.hpp, supervisor.hpp).
+#pragma once
+
+#include "jobs/local/queue.hpp"
+#include "jobs/scheduler.hpp"
+
+#include <map>
+#include <string>
+
+namespace dt::jobs::local {
+
+class LocalScheduler final : public Scheduler {
+public:
+  explicit LocalScheduler(const Home& home) : home_(home), queue_(home) {}
+  std::string name() const override { return "local"; }
+  // Refuses what can never run here: more nodes than one, or more cores than the mask holds without oversubscribe.
+  std::vector<SubmitOutcome> submit(std::span<const JobRequest> requests) override;
+  // Starts a supervisor again when jobs wait and theirs was killed.
+  std::vector<JobStatus> poll(std::span<const JobHandle> jobs) override;
+  void cancel(std::span<const JobHandle> jobs) override;
+
+private:
+  Home home_;
+  Queue queue_;
+};
+
+// What a job keeps of the environment it was submitted in: enough to find programs, libraries and modules, nothing of a
+// surrounding job or MPI launch.
+std::map<std::string, std::string> environment_to_keep();
+
+} // namespace dt::jobs::local

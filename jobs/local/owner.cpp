@@ -1,0 +1,123 @@
+#include "jobs/local/owner.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/units.hpp"
+#include "jobs/quick_file.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+namespace dt::jobs::local {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string to_json(const Owner& owner)
+{
+  return Json{{"schema", 1},         {"pid", owner.process.pid},       {"start_ticks", owner.process.start_ticks}, {"boot_id", owner.process.boot_id},
+              {"host", owner.host}, {"token", owner.token}, {"unix_s", owner.unix_s}}
+             .dump(-1, ' ', false, Json::error_handler_t::replace) +
+         "\n";
+}
+
+bool carries_token(const std::filesystem::path& process, const std::string& token)
+{
+  std::optional<std::string> environment;
+  try {
+    environment = read_file_if_exists(process / "environ");
+  } catch (const Error&) { // another user's, or just gone
+  }
+  if (!environment) return false;
+  const auto word = std::string(token_variable) + "=" + token;
+  const auto at = environment->find(word);
+  return at != std::string::npos && (at == 0 || (*environment)[at - 1] == '\0');
+}
+
+std::vector<pid_t> processes_with_token(const std::string& token)
+{
+  std::vector<pid_t> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const auto name = entry.path().filename().string();
+    pid_t pid = 0;
+    const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (bad == std::errc() && end == name.data() + name.size() && carries_token(entry.path(), token) && identify_process(pid))
+      found.push_back(pid);
+  }
+  return found;
+}
+
+// Whether session number `leader.pid` can only be the job's. The kernel keeps the number of a session while any process is in
+// it; once all have gone, another process may be given it, and then shows another start.
+bool session_is_ours(const ProcessId& leader)
+{
+  const auto now = identify_process(leader.pid);
+  return leader.pid > 1 && (!now || *now == leader);
+}
+
+std::string this_boot() { return identify_process(::getpid()).value_or(ProcessId{}).boot_id; }
+
+} // namespace
+
+Owner own_identity(const std::string& token)
+{
+  return {identify_process(::getpid()).value_or(ProcessId{}), host_name(), token, now_unix_s()};
+}
+
+bool claim(const AttemptFolder& attempt, const Owner& owner) { return create_file_exclusive(attempt.owner(), to_json(owner)); }
+
+bool claim_for_cancel(const AttemptFolder& attempt, const std::string& token)
+{
+  return create_file_quick(attempt.owner(), to_json(Owner{{}, host_name(), token, now_unix_s()}));
+}
+
+std::optional<Owner> read_owner(const AttemptFolder& attempt)
+{
+  const auto text = read_file_if_exists(attempt.owner());
+  if (!text) return std::nullopt;
+  try {
+    const auto json = Json::parse(*text);
+    return Owner{{json.at("pid"), json.at("start_ticks"), json.at("boot_id")}, json.at("host"), json.at("token"), json.at("unix_s")};
+  } catch (const Json::exception&) {
+    return Owner{{}, host_name(), "", 0};
+  }
+}
+
+OwnerState state_of(const std::optional<Owner>& owner)
+{
+  if (!owner) return OwnerState::none;
+  if (owner->process.pid <= 0) return OwnerState::dead;
+  if (owner->host != host_name()) return OwnerState::elsewhere;
+  return is_alive(owner->process) ? OwnerState::alive : OwnerState::dead;
+}
+
+std::vector<pid_t> processes_of_job(const Owner& owner)
+{
+  std::vector<pid_t> found;
+  if (owner.host != host_name() || owner.process.boot_id != this_boot()) return found;
+  if (!owner.token.empty()) found = processes_with_token(owner.token);
+  if (session_is_ours(owner.process)) {
+    const auto session = processes_of_session(owner.process.pid);
+    found.insert(found.end(), session.begin(), session.end());
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+double age_s(const Owner& owner)
+{
+  if (owner.process.boot_id != this_boot()) return 0;
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9 -
+         static_cast<double>(owner.process.start_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+} // namespace dt::jobs::local

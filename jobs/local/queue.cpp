@@ -1,0 +1,159 @@
+#include "jobs/local/queue.hpp"
+
+#include "core/error.hpp"
+#include "core/process.hpp"
+#include "core/text.hpp"
+#include "jobs/quick_file.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace dt::jobs::local {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+std::optional<std::int64_t> number_of(std::string_view text)
+{
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// "0000000017-2-<token>.json"
+std::optional<QueueEntry> entry_of(const fs::path& path, const std::string& host)
+{
+  if (path.extension() != ".json") return std::nullopt;
+  const auto parts = split(path.stem().string(), '-');
+  if (parts.size() != 3) return std::nullopt;
+  const auto number = number_of(parts[0]), cores = number_of(parts[1]);
+  if (!number || !cores) return std::nullopt;
+  return QueueEntry{*number, *cores, parts[2], host, path};
+}
+
+void sort_by_number(std::vector<QueueEntry>& entries)
+{
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
+}
+
+// Environment values are bytes; JSON holds UTF-8. What is not UTF-8 is written as Latin-1 with a mark in front.
+std::string text_of_bytes(const std::string& bytes)
+{
+  if (is_valid_utf8(bytes)) return "=" + bytes;
+  std::string text = "x";
+  for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+std::string bytes_of_text(const std::string& text)
+{
+  if (!text.starts_with('x')) return text.empty() ? text : text.substr(1);
+  std::string bytes;
+  for (std::size_t i = 1; i + 1 < text.size(); i += 2) bytes += static_cast<char>(std::stoi(text.substr(i, 2), nullptr, 16));
+  return bytes;
+}
+
+std::string to_json(const Ticket& ticket)
+{
+  Json environment = Json::object();
+  for (const auto& [name, value] : ticket.environment) environment[name] = text_of_bytes(value);
+  return Json{{"schema", 1},
+              {"name", ticket.name},
+              {"token", ticket.token},
+              {"attempt", text_of_bytes(ticket.attempt.string())},
+              {"cores", ticket.cores},
+              {"allowed_cores", ticket.allowed_cores},
+              {"time_limit_s", ticket.time_limit_s},
+              {"working_folder", text_of_bytes(ticket.working_folder.string())},
+              {"environment", environment}}
+             .dump() +
+         "\n";
+}
+
+Ticket ticket_of(const Json& json)
+{
+  Ticket ticket{json.at("name"),
+                json.at("token"),
+                bytes_of_text(json.at("attempt")),
+                json.at("cores"),
+                json.at("allowed_cores"),
+                json.at("time_limit_s"),
+                bytes_of_text(json.at("working_folder")),
+                {}};
+  for (const auto& [name, value] : json.at("environment").items()) ticket.environment[name] = bytes_of_text(value);
+  return ticket;
+}
+
+} // namespace
+
+Queue::Queue(const Home& home) : root_(home.local_queue()), folder_(root_ / host_name()) {}
+
+bool Queue::exists() const
+{
+  std::error_code error;
+  return fs::is_directory(root_, error);
+}
+
+void Queue::make() { make_folders(folder_ / "queue"); }
+
+std::int64_t Queue::reserve_numbers(std::size_t count)
+{
+  // The counter may be behind after a power cut; the queue itself is the second witness.
+  std::int64_t last = number_of(trim(read_file_if_exists(root_ / "last_id").value_or("0"))).value_or(0);
+  if (const auto entries = list_all_hosts(); !entries.empty()) last = std::max(last, entries.back().number);
+  write_file_quick(root_ / "last_id", std::to_string(last + static_cast<std::int64_t>(count)) + "\n");
+  return last + 1;
+}
+
+void Queue::add(std::int64_t number, const Ticket& ticket)
+{
+  write_file_quick(folder_ / "queue" / fmt::format("{:010}-{}-{}.json", number, ticket.cores, ticket.token), to_json(ticket));
+}
+
+std::vector<QueueEntry> Queue::list_host(const fs::path& folder) const
+{
+  std::vector<QueueEntry> entries;
+  std::error_code error;
+  for (const auto& file : fs::directory_iterator(folder / "queue", error))
+    if (auto entry = entry_of(file.path(), folder.filename().string())) entries.push_back(std::move(*entry));
+  sort_by_number(entries);
+  return entries;
+}
+
+std::vector<QueueEntry> Queue::list_all_hosts() const
+{
+  std::vector<QueueEntry> entries;
+  std::error_code error;
+  for (const auto& host : fs::directory_iterator(root_, error)) {
+    if (!host.is_directory(error)) continue;
+    auto some = list_host(host.path());
+    std::move(some.begin(), some.end(), std::back_inserter(entries));
+  }
+  sort_by_number(entries);
+  return entries;
+}
+
+std::optional<Ticket> Queue::read(const QueueEntry& entry) const
+{
+  const auto text = read_file_if_exists(entry.path);
+  if (!text) return std::nullopt;
+  try {
+    return ticket_of(Json::parse(*text));
+  } catch (const std::exception&) { // torn by a power cut, or not ours
+    return std::nullopt;
+  }
+}
+
+void Queue::remove(const QueueEntry& entry) const
+{
+  std::error_code error;
+  fs::remove(entry.path, error);
+  if (error) throw system_error("remove " + entry.path.string(), error.value());
+}
+
+} // namespace dt::jobs::local

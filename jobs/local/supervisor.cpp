@@ -1,0 +1,338 @@
+#include "jobs/local/supervisor.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/units.hpp"
+#include "jobs/local/leader.hpp"
+#include "jobs/quick_file.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <deque>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace dt::jobs::local {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void log(const std::string& message)
+{
+  fmt::print(stderr, "{} [{}] {}\n", format_time_utc(now_unix_s()), ::getpid(), message);
+  std::fflush(stderr);
+}
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// A job that has an owner and has not been dealt with to the end.
+struct Running {
+  QueueEntry entry;
+  Ticket ticket;
+  Owner owner;
+  std::optional<TakenCores> cores; // of jobs started here; those of adopted ones hold their cores by themselves
+  std::optional<Clock::time_point> asked_to_end;
+  int stage = 0; // signals sent so far
+};
+
+void signal_all(const std::vector<pid_t>& processes, int signal, pid_t except = 0)
+{
+  for (const pid_t process : processes)
+    if (process != except) ::kill(process, signal);
+}
+
+// A descriptor that becomes readable when the process ends; -1 when there is none. (glibc 2.36's own pidfd_open does not link from C++.)
+int open_process(pid_t process) { return static_cast<int>(::syscall(SYS_pidfd_open, process, 0)); }
+
+class Supervisor {
+public:
+  Supervisor(const Home& home, const SupervisorOptions& options, FileLock lock)
+      : queue_(home), locks_(CoreLocks::default_folder()), options_(options), lock_(std::move(lock))
+  {
+  }
+
+  int run()
+  {
+    while (is_in_charge()) {
+      try {
+        finish_ended();
+        end_those_asked();
+        start_next();
+        if (may_leave()) return 0;
+      } catch (const Error& error) {
+        report(error.what());
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+      }
+      wait_for_change();
+    }
+    return 0;
+  }
+
+private:
+  // False when the home was removed or replaced under us.
+  bool is_in_charge() const
+  {
+    struct stat held{}, named{};
+    return ::fstat(lock_->descriptor(), &held) == 0 && ::stat(queue_.supervisor_lock().c_str(), &named) == 0 &&
+           held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+  }
+
+  void finish_ended()
+  {
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {}
+    for (auto job = running_.begin(); job != running_.end();)
+      job = state_of(job->owner) == OwnerState::dead && finish(*job) ? running_.erase(job) : job + 1;
+  }
+
+  // Ends what the leader left behind; true when the job is gone and out of the queue.
+  bool finish(const Running& job)
+  {
+    const auto leftovers = processes_of_job(job.owner);
+    signal_all(leftovers, SIGKILL);
+    if (!leftovers.empty()) return false;
+    queue_.remove(job.entry);
+    log(job.entry.job_id() + " has ended");
+    return true;
+  }
+
+  void end_those_asked()
+  {
+    for (auto& job : running_) {
+      const AttemptFolder attempt(job.ticket.attempt);
+      if (!job.asked_to_end && must_end(job, attempt)) job.asked_to_end = Clock::now();
+      if (job.asked_to_end) press(job);
+    }
+  }
+
+  bool must_end(const Running& job, const AttemptFolder& attempt) const
+  {
+    if (std::filesystem::exists(attempt.cancel())) return true;
+    if (job.ticket.time_limit_s <= 0 || age_s(job.owner) < static_cast<double>(job.ticket.time_limit_s)) return false;
+    log(job.entry.job_id() + " has reached its time limit");
+    write_file_quick(attempt.stop_reason(), "time_limit\n");
+    return true;
+  }
+
+  // Harder from stage to stage. The script is spared the first SIGKILL, so that it can still record the end.
+  void press(Running& job)
+  {
+    const double waited = seconds_since(*job.asked_to_end);
+    const pid_t leader = job.owner.process.pid;
+    if (job.stage == 0) {
+      if (is_alive(job.owner.process)) ::kill(leader, SIGTERM);
+    } else if (job.stage == 1 && waited > options_.grace_s / 4) {
+      signal_all(processes_of_job(job.owner), SIGTERM, leader);
+    } else if (job.stage == 2 && waited > options_.grace_s) {
+      signal_all(processes_of_job(job.owner), SIGKILL, leader);
+    } else if (job.stage >= 3 && waited > options_.grace_s + 1) {
+      signal_all(processes_of_job(job.owner), SIGKILL);
+    } else {
+      return;
+    }
+    ++job.stage;
+  }
+
+  void start_next()
+  {
+    if (pending_.empty()) scan();
+    while (!pending_.empty() && settle(pending_.front())) pending_.pop_front();
+    if (pending_.empty()) locks_.drop_turn();
+  }
+
+  // Numbers only grow, so whatever was added since is behind what is known: looking again when that is used up is enough.
+  // Under the lock, because a listing made while jobs are added may show a later one and miss an earlier.
+  void scan()
+  {
+    const auto queue_lock = queue_.try_lock();
+    if (!queue_lock) return;
+    for (auto& entry : queue_.list())
+      if (entry.number > last_seen_) pending_.push_back(std::move(entry));
+    if (!pending_.empty()) last_seen_ = pending_.back().number;
+  }
+
+  // True when the job at the head needs no more waiting: it runs, or is out of the queue.
+  bool settle(const QueueEntry& entry)
+  {
+    auto ticket = queue_.read(entry);
+    if (!ticket) return discard(entry, "its file in the queue is damaged");
+    const AttemptFolder attempt(ticket->attempt);
+    if (const auto owner = read_owner(attempt)) return adopt(entry, *ticket, *owner);
+    if (!std::filesystem::exists(attempt.path())) return discard(entry, "its attempt's folder is gone");
+    if (std::filesystem::exists(attempt.cancel())) return withdraw(entry, attempt, "it was cancelled");
+    if (!std::filesystem::exists(attempt.script())) return refuse(entry, attempt, "its job.sh is gone");
+    return try_start(entry, *ticket, attempt);
+  }
+
+  bool discard(const QueueEntry& entry, const std::string& why)
+  {
+    log(entry.job_id() + " is left out: " + why);
+    queue_.remove(entry);
+    return true;
+  }
+
+  bool adopt(const QueueEntry& entry, const Ticket& ticket, const Owner& owner)
+  {
+    running_.push_back({entry, ticket, owner, std::nullopt, std::nullopt, 0});
+    return true;
+  }
+
+  // Nobody may run it any more; the entry goes when that is certain.
+  bool withdraw(const QueueEntry& entry, const AttemptFolder& attempt, const std::string& why)
+  {
+    return claim_for_cancel(attempt, entry.token) && discard(entry, why);
+  }
+
+  // A job that can never start must not hold up the others.
+  bool refuse(const QueueEntry& entry, const AttemptFolder& attempt, const std::string& why)
+  {
+    write_file_quick(attempt.stop_reason(), "not started: " + why + "\n");
+    return withdraw(entry, attempt, why);
+  }
+
+  bool try_start(const QueueEntry& entry, const Ticket& ticket, const AttemptFolder& attempt)
+  {
+    const auto allowed = settable_cores(ticket.allowed_cores);
+    const auto count = static_cast<std::size_t>(ticket.cores);
+    if (allowed.size() < count)
+      return refuse(entry, attempt, fmt::format("it needs {} cores and this machine now offers {}", count, allowed.size()));
+    auto cores = locks_.take(count, allowed);
+    if (!cores) return false;
+    const auto outcome = start_leader(ticket, *cores, entry.job_id());
+    if (outcome.kind == StartOutcome::Kind::failed) throw Error(ErrorKind::environment, entry.job_id() + " could not be started: " + outcome.error);
+    const auto owner = read_owner(attempt);
+    if (!owner) throw Error(ErrorKind::environment, entry.job_id() + " was started but its owner.json is gone");
+    const bool ours = outcome.kind == StartOutcome::Kind::started;
+    running_.push_back({entry, ticket, *owner, ours ? std::move(cores) : std::nullopt, std::nullopt, 0});
+    log(entry.job_id() + (ours ? " has started" : " was started by somebody else"));
+    clear_trouble();
+    return true;
+  }
+
+  // Nobody can add a job between the look at the queue and the release of the lock, so none is left without a supervisor.
+  bool may_leave()
+  {
+    if (!running_.empty() || !pending_.empty()) return false;
+    const auto queue_lock = queue_.try_lock();
+    if (!queue_lock || !queue_.list().empty()) return false;
+    lock_.reset();
+    return true;
+  }
+
+  void report(const std::string& message)
+  {
+    if (message == trouble_) return;
+    trouble_ = message;
+    log(message);
+    try {
+      write_file_quick(queue_.trouble(), message + "\n");
+    } catch (const Error&) { // the disk may be what is in trouble; the log has it if anything has
+    }
+  }
+
+  void clear_trouble()
+  {
+    trouble_.clear();
+    std::error_code error;
+    std::filesystem::remove(queue_.trouble(), error);
+  }
+
+  // Until a job's leader ends, at most a tick.
+  void wait_for_change() const
+  {
+    std::vector<pollfd> leaders;
+    for (const auto& job : running_)
+      if (job.owner.process.pid > 0)
+        if (const int descriptor = open_process(job.owner.process.pid); descriptor >= 0) leaders.push_back({descriptor, POLLIN, 0});
+    ::poll(leaders.data(), leaders.size(), static_cast<int>(options_.tick_s * 1000));
+    for (const auto& leader : leaders) ::close(leader.fd);
+  }
+
+  Queue queue_;
+  CoreLocks locks_;
+  SupervisorOptions options_;
+  std::optional<FileLock> lock_;
+  std::deque<QueueEntry> pending_;
+  std::int64_t last_seen_ = 0;
+  std::vector<Running> running_;
+  std::string trouble_; // as last reported
+};
+
+// Our environment without the token of the job we may have been called in: a supervisor outlives that job.
+std::vector<char*> inherited_environment()
+{
+  std::vector<char*> words;
+  const auto own = std::string(token_variable) + "=";
+  for (char** word = environ; *word != nullptr; ++word)
+    if (!std::string_view(*word).starts_with(own)) words.push_back(*word);
+  words.push_back(nullptr);
+  return words;
+}
+
+// In a child's child: nothing of the caller is kept, neither its terminal, nor its session, nor any open file.
+[[noreturn]] void become_supervisor(const char* log_path, char* const* words, char* const* environment)
+{
+  const int null = ::open("/dev/null", O_RDWR);
+  const int out = ::open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0644);
+  ::dup2(null, 0);
+  ::dup2(out >= 0 ? out : null, 1);
+  ::dup2(out >= 0 ? out : null, 2);
+  ::syscall(SYS_close_range, 3U, ~0U, 0U);
+  if (::chdir("/") != 0) ::_exit(126);
+  ::execve("/proc/self/exe", words, environment);
+  ::_exit(127);
+}
+
+void spawn_supervisor(const Home& home, const Queue& queue)
+{
+  std::vector<std::string> words{own_program().string(), "supervise", "--home", std::filesystem::absolute(home.root()).string()};
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const auto environment = inherited_environment();
+  const auto log_path = queue.supervisor_log().string();
+  const pid_t child = ::fork();
+  if (child < 0) throw system_error("start the local queue's supervisor", errno);
+  if (child == 0) {
+    ::setsid();
+    if (::fork() == 0) become_supervisor(log_path.c_str(), argv.data(), environment.data());
+    ::_exit(0);
+  }
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
+}
+
+} // namespace
+
+int run_supervisor(const Home& home, const SupervisorOptions& options)
+{
+  for (const int signal : {SIGHUP, SIGINT, SIGPIPE}) ::signal(signal, SIG_IGN);
+  const Queue queue(home);
+  auto lock = FileLock::try_acquire(queue.supervisor_lock());
+  if (!lock) return 0;
+  return Supervisor(home, options, std::move(*lock)).run();
+}
+
+void ensure_supervisor(const Home& home)
+{
+  const Queue queue(home);
+  if (queue.list().empty()) return;
+  try {
+    if (!FileLock::try_acquire(queue.supervisor_lock())) return;
+  } catch (const Error&) { // a read-only home: nothing can be run here, but everything can be looked at
+    return;
+  }
+  spawn_supervisor(home, queue);
+}
+
+} // namespace dt::jobs::local

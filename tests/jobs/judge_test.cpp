@@ -1,0 +1,176 @@
+// judge(): a table of the cases that occur, and properties over every combination of evidence.
+#include "jobs/reconcile.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::jobs;
+using JobState = JobStatus::State;
+
+namespace {
+
+constexpr double now = 1'800'000'000;
+
+Evidence submitted(double age_s = 5)
+{
+  Evidence e;
+  e.submission = Submission{1, "token", "local", "study", now - age_s, "local-1"};
+  return e;
+}
+
+Evidence ended_with(int code, const std::string& words = "")
+{
+  auto e = submitted();
+  e.begin = BeginRecord{};
+  e.end = JobEnd{code, now};
+  e.last_words = words;
+  return e;
+}
+
+Evidence with_job(JobState state, const std::string& native = "", const std::string& reason = "")
+{
+  auto e = submitted();
+  e.job = {state, native, reason, std::nullopt, {}};
+  return e;
+}
+
+const std::string mpirun_report = R"(--------------------------------------------------------------------------
+Primary job  terminated normally, but 1 process returned
+a non-zero exit code. Per user-direction, the job has been aborted.
+--------------------------------------------------------------------------
+--------------------------------------------------------------------------
+mpirun noticed that process rank 1 with PID 0 on node
+vm exited on signal 9 (Killed).
+--------------------------------------------------------------------------
+)";
+
+// Every combination of evidence, `visit`ed once.
+template<class Visit> void for_all_evidence(Visit visit)
+{
+  for (unsigned bits = 0; bits < 256; ++bits)
+    for (const auto state : {JobState::not_found, JobState::queued, JobState::running, JobState::ended, JobState::unknown})
+      for (const int code : {-1, 0, 1, 137}) {
+        auto e = submitted((bits & 1) != 0 ? 5 : 1e6);
+        if ((bits & 2) != 0) e.begin = BeginRecord{};
+        if ((bits & 4) != 0) e.heartbeat = Heartbeat{(bits & 1) != 0 ? now : now - 1e6, 3, 10};
+        if ((bits & 8) != 0) e.error = RankError{1, "vm", "no memory", 3, now};
+        e.has_result = (bits & 16) != 0;
+        e.cancel_requested = (bits & 32) != 0;
+        if ((bits & 64) != 0) e.stop_reason = "time_limit";
+        if ((bits & 128) != 0) e.submission.reset();
+        if (code >= 0) e.end = JobEnd{code, now};
+        e.job.state = state;
+        visit(e);
+      }
+}
+
+} // namespace
+
+TEST_CASE("a run is never succeeded without a whole result, and always with one")
+{
+  for_all_evidence([](const Evidence& e) { CHECK((judge(e, now).state == RunState::succeeded) == e.has_result); });
+}
+
+TEST_CASE("an attempt that is over has a final state, and one that lives has none")
+{
+  for_all_evidence([](const Evidence& e) {
+    const auto verdict = judge(e, now);
+    if (e.has_result || e.end) CHECK(is_final(verdict.state));
+    else if (e.submission && (e.job.state == JobState::running || e.job.state == JobState::queued)) CHECK_FALSE(is_final(verdict.state));
+  });
+}
+
+TEST_CASE("every unhappy verdict has a cause, and every verdict says what was looked at")
+{
+  for_all_evidence([](const Evidence& e) {
+    const auto verdict = judge(e, now);
+    CHECK_FALSE(verdict.evidence.empty());
+    if (is_final(verdict.state) && verdict.state != RunState::succeeded) CHECK_FALSE(verdict.cause.empty());
+    if (verdict.stalled) CHECK(verdict.state == RunState::running);
+  });
+}
+
+TEST_CASE("a verdict tells the most telling witness's cause")
+{
+  struct Row {
+    std::string what;
+    Evidence evidence;
+    RunState state;
+    std::string cause;
+  };
+  std::vector<Row> rows;
+  const auto add = [&](std::string what, Evidence e, RunState state, std::string cause) {
+    rows.push_back({std::move(what), std::move(e), state, std::move(cause)});
+  };
+
+  add("exit code with words", ended_with(7, "loading\ncannot read train-images\n"), RunState::failed, "exit code 7: cannot read train-images");
+  add("exit code, silent", ended_with(7), RunState::failed, "exit code 7, and it said nothing on stderr");
+  add("exit 0 without a result", ended_with(0), RunState::failed, "the ranks ended with exit code 0 but left no result");
+  add("the script's own words win", ended_with(3, "dtctl: set-up line 2 failed: false (exit code 3)\nlater noise\n"), RunState::failed,
+      "exit code 3: set-up line 2 failed: false (exit code 3)");
+  add("mpirun's frame is not the cause", ended_with(7, "engine: bad shape\n" + mpirun_report.substr(0, 230)), RunState::failed,
+      "exit code 7: engine: bad shape");
+  add("a rank killed", ended_with(137, mpirun_report), RunState::failed,
+      "rank 1 on vm was killed by SIGKILL (by hand, or by the kernel when memory ran out)");
+  add("a signal", ended_with(139), RunState::failed, "ended by SIGSEGV");
+  {
+    auto e = ended_with(1, mpirun_report);
+    e.error = RankError{1, "node7", "loss is NaN", 12, now};
+    add("a rank's own error", e, RunState::failed, "rank 1 on node7: loss is NaN (step 12)");
+  }
+  {
+    auto e = ended_with(143);
+    e.stop_reason = "time_limit";
+    e.heartbeat = Heartbeat{now, 40, 100};
+    add("time limit", e, RunState::timed_out, "it reached its time limit at step 40 of 100");
+    e.cancel_requested = true;
+    e.cancelled_by = "alice";
+    add("cancelled", e, RunState::cancelled, "cancelled by alice");
+  }
+  {
+    auto e = ended_with(1);
+    e.has_result = true;
+    add("a bad end after the result", e, RunState::succeeded, "the result is whole, but the job then ended with exit code 1");
+    e.end = JobEnd{0, now};
+    add("success", e, RunState::succeeded, "");
+  }
+  add("shell killed", with_job(JobState::ended, "ended"), RunState::failed,
+      "the job's shell was killed before it could record an end (SIGKILL, or the machine went down)");
+  {
+    auto e = with_job(JobState::ended, "withdrawn");
+    e.stop_reason = "not started: it needs 8 cores and this machine now offers 2";
+    add("never started", e, RunState::failed, "the job could not be started: it needs 8 cores and this machine now offers 2");
+  }
+  add("queued", with_job(JobState::queued, "queued", "waits for 2 cores"), RunState::queued, "");
+  add("running", with_job(JobState::running, "running"), RunState::running, "");
+  {
+    auto e = with_job(JobState::running, "running");
+    e.heartbeat = Heartbeat{now - 90, 3, 10};
+    add("stalled", e, RunState::running, "no heartbeat for 1m30s");
+  }
+  add("an answer nobody taught us", with_job(JobState::unknown, "SPECIAL_EXIT"), RunState::unknown, "the scheduler's answer does not tell");
+  add("just submitted", submitted(5), RunState::submitted, "");
+  add("lost", submitted(100), RunState::lost, "its scheduler does not know it any more, and it never began");
+  {
+    auto e = submitted(100);
+    e.submission->job_id.clear();
+    add("an intent left behind", e, RunState::lost, "its submission was interrupted before the scheduler had it");
+    e.begin = BeginRecord{};
+    add("lost in the middle", e, RunState::lost, "it began, but its scheduler does not know it any more and no end is recorded");
+    e.heartbeat = Heartbeat{now - 2, 3, 10};
+    add("unknown to its scheduler but beating", e, RunState::running, "");
+  }
+  add("nothing", Evidence{}, RunState::planned, "");
+
+  for (const auto& row : rows) {
+    INFO(row.what);
+    const auto verdict = judge(row.evidence, now);
+    CHECK(name_of(verdict.state) == name_of(row.state));
+    CHECK(verdict.cause == row.cause);
+  }
+}
+
+TEST_CASE("a clock that jumped back does not lose a run that was just submitted")
+{
+  CHECK(judge(submitted(-30), now).state == RunState::submitted);
+}
