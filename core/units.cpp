@@ -15,9 +15,10 @@ namespace {
 
 std::optional<std::int64_t> parse_whole(std::string_view text)
 {
+  if (text.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt; // from_chars reads "-0"
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  if (error != std::errc()) return std::nullopt;
   return value;
 }
 
@@ -26,7 +27,9 @@ constexpr std::int64_t longest_s = std::int64_t{1} << 40; // far beyond any job,
 std::optional<std::int64_t> parse_clock_form(std::string_view text)
 {
   std::int64_t days = 0;
-  if (const auto dash = text.find('-'); dash != std::string_view::npos) {
+  const auto dash = text.find('-');
+  const bool has_days = dash != std::string_view::npos;
+  if (has_days) {
     const auto value = parse_whole(text.substr(0, dash));
     if (!value || *value > longest_s / 86400) return std::nullopt;
     days = *value;
@@ -40,7 +43,7 @@ std::optional<std::int64_t> parse_clock_form(std::string_view text)
     parts.push_back(*value);
     begin = colon + 1;
   }
-  if (parts.size() == 2 && days == 0) return parts[0] * 60 + parts[1];
+  if (parts.size() == 2 && !has_days) return parts[0] * 60 + parts[1];
   if (parts.size() != 3) return std::nullopt;
   return days * 86400 + parts[0] * 3600 + parts[1] * 60 + parts[2];
 }
@@ -84,7 +87,7 @@ std::optional<std::int64_t> parse_duration_s(std::string_view text)
 
 std::string format_duration(double seconds)
 {
-  if (!std::isfinite(seconds)) return "?";
+  if (!(seconds < 1e18)) return "?"; // nor would whole seconds hold it
   auto rest = static_cast<std::int64_t>(std::llround(std::max(0.0, seconds)));
   constexpr std::array<std::pair<char, std::int64_t>, 4> units{{{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}}};
   std::string text;
@@ -92,8 +95,9 @@ std::string format_duration(double seconds)
   for (const auto& [letter, size] : units) {
     const auto count = rest / size;
     rest %= size;
-    if (count > 0) text += fmt::format("{}{}", count, letter);
-    if ((count > 0 || shown > 0) && ++shown == 2) break;
+    if (count == 0) continue;
+    text += fmt::format("{}{}", count, letter);
+    if (++shown == 2) break;
   }
   return text.empty() ? "0s" : text;
 }
@@ -111,10 +115,12 @@ std::string format_seconds(double seconds)
   if (!std::isfinite(seconds)) return "?";
   if (seconds == 0) return "0 s";
   const double size = std::abs(seconds);
-  if (size < 1e-6) return fmt::format("{:.3g} ns", seconds * 1e9);
-  if (size < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
-  if (size < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
-  return size < 100 ? fmt::format("{:.3g} s", seconds) : format_duration(seconds);
+  constexpr double below_next = 0.9995; // from here on three digits round up to the next unit
+  if (size < below_next * 1e-6) return fmt::format("{:.3g} ns", seconds * 1e9);
+  if (size < below_next * 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
+  if (size < below_next) return fmt::format("{:.3g} ms", seconds * 1e3);
+  if (size < 100) return fmt::format("{:.3g} s", seconds);
+  return (seconds < 0 ? "-" : "") + format_duration(size);
 }
 
 std::string format_time_utc(double unix_s) { return format_clock(unix_s, "%Y-%m-%dT%H:%M:%SZ", gmtime_r); }
