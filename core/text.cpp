@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -50,6 +51,13 @@ std::size_t utf8_length(std::string_view bytes)
   if (first == 0xF0 && second < 0x90) return 0; // overlong
   if (first == 0xF4 && second > 0x8F) return 0; // beyond U+10FFFF
   return length;
+}
+
+// C0, DEL, and C1 (U+0080 to U+009F), which terminals obey as well.
+bool starts_with_control(std::string_view text)
+{
+  const auto first = static_cast<unsigned char>(text.front());
+  return first < 0x20 || first == 0x7F || (first == 0xC2 && text.size() > 1 && static_cast<unsigned char>(text[1]) < 0xA0);
 }
 
 } // namespace
@@ -104,7 +112,8 @@ std::optional<std::string> nearest(std::string_view wrong, std::span<const std::
 {
   if (wrong.size() > 64) return std::nullopt;
   std::optional<std::string> best;
-  std::size_t best_distance = std::max<std::size_t>(1, wrong.size() / 3) + 1;
+  // Below this; a name of which nothing is right is no slip.
+  std::size_t best_distance = std::min(std::max<std::size_t>(1, wrong.size() / 3) + 1, wrong.size());
   for (const auto& candidate : candidates) {
     const auto distance = edit_distance(wrong, candidate);
     if (distance < best_distance) best_distance = distance, best = candidate;
@@ -128,7 +137,7 @@ std::string printable(std::string_view text)
   std::string shown;
   while (!text.empty()) {
     const auto byte = static_cast<unsigned char>(text.front());
-    const auto length = byte < 0x20 || byte == 0x7F ? 0 : utf8_length(text);
+    const auto length = starts_with_control(text) ? 0 : utf8_length(text);
     if (length == 0) {
       shown += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
       text.remove_prefix(1);
@@ -148,6 +157,7 @@ std::size_t display_width(std::string_view text)
 
 std::string format_shortest(double value)
 {
+  if (std::isnan(value)) return "nan"; // the sign, which 0.0/0.0 has, says nothing
   std::array<char, 32> text{};
   const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
   return {text.data(), end};
