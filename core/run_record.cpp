@@ -22,12 +22,16 @@ constexpr int record_schema = 1;
 // Texts may hold anything a user or a program printed; JSON holds UTF-8.
 std::string dump(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
+bool is_ours(const Json& json) { return json.is_object() && json.contains("schema") && json["schema"] == record_schema; }
+
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+double number_of(const Json& json) { return json.is_null() ? not_measured : json.get<double>(); }
 
 double number_of(const Json& json, const char* name)
 {
   const auto found = json.find(name);
-  return found == json.end() || found->is_null() ? not_measured : found->get<double>();
+  return found == json.end() ? not_measured : number_of(*found);
 }
 
 // The record in a file, or nothing when the file is missing, torn or of another format.
@@ -36,7 +40,7 @@ template<class Record, class Convert> std::optional<Record> read_record(const fs
   const auto text = read_file_if_exists(path);
   if (!text) return std::nullopt;
   const auto json = Json::parse(*text, nullptr, false);
-  if (!json.is_object() || json.value("schema", 0) != record_schema) return std::nullopt;
+  if (!is_ours(json)) return std::nullopt;
   try {
     return convert(json);
   } catch (const Json::exception&) {
@@ -48,14 +52,15 @@ int number_in_name(const fs::path& folder)
 {
   const auto name = folder.filename().string();
   int number = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  return error == std::errc() && end == name.data() + name.size() && number > 0 ? number : 0;
+  const auto error = std::from_chars(name.data(), name.data() + name.size(), number).ec;
+  return error == std::errc() && number > 0 && name == std::to_string(number) ? number : 0; // "01" is not ours
 }
 
-// Reads one number after optional blanks and moves `text` behind it.
+// Reads a blank and a number and moves `text` behind them.
 template<class Number> bool take(std::string_view& text, Number& value)
 {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  if (text.empty() || text.front() != ' ') return false;
+  text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc()) return false;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
@@ -94,7 +99,8 @@ Json json_of(const PhaseStats& s)
 
 PhaseStats stats_of(const Json& j)
 {
-  return {j.at("total_s"), j.at("mean_s"), j.at("p50_s"), j.at("p95_s"), j.at("p99_s"), j.at("max_s")};
+  return {number_of(j.at("total_s")), number_of(j.at("mean_s")), number_of(j.at("p50_s")),
+          number_of(j.at("p95_s")),   number_of(j.at("p99_s")),  number_of(j.at("max_s"))};
 }
 
 Json json_of(const RankRecord& rank)
@@ -157,7 +163,7 @@ PlannedRun read_planned_run(const fs::path& run_folder)
 PlannedRun parse_planned_run(std::string_view text, const std::string& origin)
 {
   const auto json = Json::parse(text, nullptr, false);
-  if (!json.is_object() || json.value("schema", 0) != record_schema)
+  if (!is_ours(json))
     throw Error(ErrorKind::environment, origin + " is not a run's spec of format " + std::to_string(record_schema));
   try {
     PlannedRun run{json.at("key"), json.at("engine_build"), json.at("data_id"), {}};
@@ -210,20 +216,20 @@ std::optional<RankError> read_error(const AttemptFolder& attempt)
 std::optional<JobEnd> read_end(const AttemptFolder& attempt)
 {
   const auto text = read_file_if_exists(attempt.end());
-  if (!text || !text->starts_with("exit ") || !text->ends_with('\n')) return std::nullopt;
-  std::string_view rest = std::string_view(*text).substr(5);
+  if (!text || !text->starts_with("exit ")) return std::nullopt;
+  std::string_view rest = std::string_view(*text).substr(4);
   JobEnd end;
-  if (!take(rest, end.exit_code) || !take(rest, end.unix_s)) return std::nullopt;
+  if (!take(rest, end.exit_code) || !take(rest, end.unix_s) || rest != "\n") return std::nullopt;
   return end;
 }
 
 std::optional<Heartbeat> read_heartbeat(const AttemptFolder& attempt)
 {
   const auto text = read_file_if_exists(attempt.heartbeat());
-  if (!text || !text->starts_with("beat ") || !text->ends_with('\n')) return std::nullopt;
-  std::string_view rest = std::string_view(*text).substr(5);
+  if (!text || !text->starts_with("beat ")) return std::nullopt;
+  std::string_view rest = std::string_view(*text).substr(4);
   Heartbeat beat;
-  if (!take(rest, beat.unix_s) || !take(rest, beat.step) || !take(rest, beat.steps)) return std::nullopt;
+  if (!take(rest, beat.unix_s) || !take(rest, beat.step) || !take(rest, beat.steps) || rest != "\n") return std::nullopt;
   return beat;
 }
 
@@ -280,11 +286,11 @@ Event parse_event(std::string_view line)
                  take(line, e.learning_rate) && take(line, e.step_s);
     for (std::size_t i = 0; whole && i < phase_count; ++i)
       if (i != static_cast<std::size_t>(Phase::evaluation)) whole = take(line, e.phase_s[i]);
-    if (whole) return e;
+    if (whole && line.empty()) return e;
   } else if (tag == "eval") {
     EvalEvent e;
     if (take(line, e.step) && take(line, e.epoch) && take(line, e.elapsed_s) && take(line, e.loss) && take(line, e.accuracy) &&
-        take(line, e.samples) && take(line, e.eval_s))
+        take(line, e.samples) && take(line, e.eval_s) && line.empty())
       return e;
   }
   return {};

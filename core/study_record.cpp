@@ -30,7 +30,7 @@ std::optional<StudyRecord> read_study(const std::filesystem::path& study_folder)
   const auto text = read_file_if_exists(study_folder / "study.json");
   if (!text) return std::nullopt;
   const auto j = Json::parse(*text, nullptr, false);
-  if (!j.is_object() || j.value("schema", 0) != 1) return std::nullopt;
+  if (!j.is_object() || !j.contains("schema") || j["schema"] != 1) return std::nullopt;
   try {
     return StudyRecord{j.at("id"), j.at("name"), j.at("description"), j.at("kind"), j.at("recipe_path"), j.at("recipe_text"),
                        j.at("created_unix_s"), j.at("submitted_unix_s"), j.at("run_keys"), j.at("run_names")};
