@@ -87,6 +87,21 @@ std::string find_build_id(const std::string& bytes)
   return {};
 }
 
+// Regular files in and below a folder, but nothing hidden. Links count as what they lead to; broken ones lead to nothing.
+std::vector<std::filesystem::path> data_files(const std::filesystem::path& folder, std::error_code& error)
+{
+  namespace fs = std::filesystem;
+  std::vector<fs::path> files;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    std::error_code broken;
+    if (it->path().filename().string().starts_with('.'))
+      it.disable_recursion_pending();
+    else if (it->is_regular_file(broken))
+      files.push_back(it->path());
+  }
+  return files;
+}
+
 } // namespace
 
 std::string canonical_text(const RunSpec& spec)
@@ -123,8 +138,11 @@ std::vector<std::string> differences(const PlannedRun& before, const PlannedRun&
   const auto compare = [&](std::string_view what, const std::string& old_text, const std::string& new_text) {
     if (old_text != new_text) lines.push_back(std::string(what) + ": " + old_text + ", now " + new_text);
   };
-  for (const auto& identity : identity_keys())
-    compare(identity.key->path, to_text(value_of(before.spec, *identity.key)), to_text(value_of(now.spec, *identity.key)));
+  for (const auto& identity : identity_keys()) {
+    const auto old_value = value_of(before.spec, *identity.key), new_value = value_of(now.spec, *identity.key);
+    if (old_value != new_value) // lists may print alike and yet differ
+      lines.push_back(std::string(identity.key->path) + ": " + to_text(old_value) + ", now " + to_text(new_value));
+  }
   compare("repeat", std::to_string(before.spec.repeat), std::to_string(now.spec.repeat));
   compare("engine build", short_key(before.engine_build), short_key(now.engine_build));
   compare("data", short_key(before.data_id), short_key(now.data_id));
@@ -142,10 +160,8 @@ std::string data_id(const DataSpec& data, const std::filesystem::path& folder)
 {
   namespace fs = std::filesystem;
   if (data.name == "synthetic") return "synthetic";
-  std::vector<fs::path> files;
   std::error_code error;
-  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    if (it->is_regular_file() && !it->path().filename().string().starts_with('.')) files.push_back(it->path());
+  auto files = data_files(folder, error);
   if (error || files.empty()) {
     const bool makeable = data.name == "digits" || data.name == "shapes";
     throw Error(ErrorKind::environment, "data set " + data.name + ": no files in " + folder.string() + "; " +
@@ -156,7 +172,8 @@ std::string data_id(const DataSpec& data, const std::filesystem::path& folder)
   Hasher hasher;
   for (const auto& file : files) {
     const auto bytes = read_file(file);
-    hasher.update(fs::relative(file, folder).string() + '\0' + std::to_string(bytes.size()) + '\0');
+    // By its name here: fs::relative would follow a link to where its bytes happen to lie.
+    hasher.update(file.lexically_relative(folder).string() + '\0' + std::to_string(bytes.size()) + '\0');
     hasher.update(bytes);
   }
   return hasher.hex();
