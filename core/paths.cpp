@@ -23,6 +23,13 @@ fs::path user_home()
   return home;
 }
 
+// What may not even be looked at is not there for us.
+bool is_there(const fs::path& path)
+{
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
 } // namespace
 
 Home Home::from_environment()
@@ -41,7 +48,7 @@ fs::path user_config_path()
 fs::path project_config_path(const fs::path& start)
 {
   for (auto folder = fs::absolute(start);; folder = folder.parent_path()) {
-    if (fs::exists(folder / "dtctl.yaml")) return folder / "dtctl.yaml";
+    if (is_there(folder / "dtctl.yaml")) return folder / "dtctl.yaml";
     if (folder == folder.parent_path()) return {};
   }
 }
@@ -52,7 +59,7 @@ fs::path engine_program()
 {
   const char* named = std::getenv("DTCTL_ENGINE");
   const auto program = named != nullptr && named[0] != '\0' ? fs::absolute(named) : own_program().parent_path() / "dtengine";
-  if (!fs::exists(program))
+  if (!is_there(program))
     throw Error(ErrorKind::environment, "the training engine is not at " + program.string() + "; build or install dtengine, or name it in DTCTL_ENGINE");
   return program;
 }
@@ -60,9 +67,9 @@ fs::path engine_program()
 fs::path recipe_library()
 {
   const auto installed = own_program().parent_path().parent_path() / "share" / "dtctl" / "recipes";
-  if (fs::exists(installed)) return installed;
+  if (is_there(installed)) return installed;
   for (auto folder = own_program().parent_path(); folder != folder.parent_path(); folder = folder.parent_path())
-    if (fs::exists(folder / "recipes" / "library")) return folder / "recipes" / "library";
+    if (is_there(folder / "recipes" / "library")) return folder / "recipes" / "library";
   return {};
 }
 
