@@ -4,6 +4,7 @@
 #include "core/file.hpp"
 #include "core/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -11,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -83,6 +85,21 @@ bool drain(Pipe& out, Pipe& err, CommandResult& result, double timeout_s)
   return true;
 }
 
+// Waits for a child, which may have closed its streams and yet stay; nothing when the time ran out first.
+std::optional<int> wait_for(pid_t child, double timeout_s)
+{
+  using clock = std::chrono::steady_clock;
+  const auto deadline = clock::now() + std::chrono::duration<double>(timeout_s);
+  for (auto pause = std::chrono::microseconds(100);; pause = std::min(2 * pause, std::chrono::microseconds(20'000))) {
+    int status = 0;
+    const auto ended = ::waitpid(child, &status, timeout_s > 0 ? WNOHANG : 0);
+    if (ended == child) return status;
+    if (ended < 0 && errno != EINTR) throw system_error("wait for process " + std::to_string(child), errno);
+    if (ended == 0 && clock::now() >= deadline) return std::nullopt;
+    if (ended == 0) std::this_thread::sleep_for(pause);
+  }
+}
+
 struct ProcessStat {
   char state = '?';
   pid_t session = 0;
@@ -118,18 +135,24 @@ const std::string& boot_id()
 
 CommandResult run_command(const std::vector<std::string>& words, double timeout_s)
 {
+  if (words.empty()) throw Error(ErrorKind::internal, "run_command needs a program");
+  const auto begun = std::chrono::steady_clock::now();
   Pipe out, err;
   const pid_t child = spawn(words, out, err);
   out.close_write();
   err.close_write();
   CommandResult result;
-  if (!drain(out, err, result, timeout_s)) {
+  std::optional<int> ended;
+  if (drain(out, err, result, timeout_s)) {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
+    ended = wait_for(child, timeout_s > 0 ? std::max(timeout_s - taken.count(), 1e-6) : 0);
+  }
+  if (!ended) {
     result.timed_out = true;
     ::kill(child, SIGKILL);
+    ended = wait_for(child, 0);
   }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) throw system_error("wait for " + words.front(), errno);
+  const int status = *ended;
   result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return result;
