@@ -48,15 +48,12 @@ void sync_folder(const fs::path& folder)
 
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
-// A synced temporary beside its target, removed unless it was moved away.
+// A synced temporary beside its target, removed unless it was renamed over it.
 class Temporary {
 public:
   Temporary(const fs::path& target, std::string_view bytes)
   {
-    static std::atomic<unsigned> counter{0};
-    path_ = folder_of(target) / ("." + target.filename().string() + "." + std::to_string(::getpid()) + "." + std::to_string(counter++));
-    const Descriptor file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-    if (file.get() < 0) throw system_error("create " + target.string(), errno);
+    const Descriptor file(create_beside(target));
     try {
       write_all(file.get(), bytes, target);
       if (::fsync(file.get()) != 0) throw system_error("sync " + target.string(), errno);
@@ -67,11 +64,30 @@ public:
   }
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
-  ~Temporary() { ::unlink(path_.c_str()); }
+  ~Temporary() { if (!renamed_) ::unlink(path_.c_str()); }
   const fs::path& path() const { return path_; }
+  void rename_over(const fs::path& target)
+  {
+    if (std::rename(path_.c_str(), target.c_str()) != 0) throw system_error("rename to " + target.string(), errno);
+    renamed_ = true; // the name may be somebody else's from now on
+  }
 
 private:
+  // A name can be taken: by what a killed process of this number left behind, or by its like on another node.
+  int create_beside(const fs::path& target)
+  {
+    static std::atomic<unsigned> counter{0};
+    const auto stem = "." + target.filename().string() + "." + std::to_string(::getpid()) + ".";
+    for (;;) {
+      path_ = folder_of(target) / (stem + std::to_string(counter++));
+      const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+      if (descriptor >= 0) return descriptor;
+      if (errno != EEXIST) throw system_error("create " + target.string(), errno);
+    }
+  }
+
   fs::path path_;
+  bool renamed_ = false;
 };
 
 std::optional<std::string> read_whole(const fs::path& path, bool must_exist)
@@ -108,8 +124,7 @@ std::optional<std::string> read_file_if_exists(const fs::path& path) { return re
 
 void write_file_atomic(const fs::path& path, std::string_view bytes)
 {
-  const Temporary temporary(path, bytes);
-  if (std::rename(temporary.path().c_str(), path.c_str()) != 0) throw system_error("rename to " + path.string(), errno);
+  Temporary(path, bytes).rename_over(path);
   sync_folder(folder_of(path));
 }
 
