@@ -1,0 +1,69 @@
+#include "core/names.hpp"
+
+#include "core/text.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <set>
+
+using namespace dt;
+
+namespace {
+
+std::vector<std::span<const Name>> all_lists()
+{
+  return {model_names(),     data_names(),  optimizer_names(), schedule_names(),  strategy_names(),
+          allreduce_names(), study_modes(), study_orders(),    scheduler_names(), launcher_names()};
+}
+
+} // namespace
+
+TEST_CASE("every vocabulary has names, all different, each with a line of help")
+{
+  for (const auto& list : all_lists()) {
+    CHECK_FALSE(list.empty());
+    std::set<std::string_view> seen;
+    for (const auto& name : list) {
+      INFO(name.name);
+      CHECK(seen.insert(name.name).second);
+      CHECK_FALSE(name.help.empty());
+      CHECK(name.help.find('\n') == std::string_view::npos);
+    }
+  }
+}
+
+TEST_CASE("names need no quoting in a shell, a recipe or a path")
+{
+  for (const auto& list : all_lists())
+    for (const auto& name : list) CHECK(name.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos);
+}
+
+TEST_CASE("the names that shipped recipes use are there")
+{
+  CHECK(contains(model_names(), "lenet"));
+  CHECK(contains(data_names(), "digits"));
+  CHECK(contains(data_names(), "synthetic"));
+  CHECK(contains(optimizer_names(), "momentum"));
+  CHECK(contains(strategy_names(), "sync-sgd"));
+  CHECK(contains(allreduce_names(), "mpi"));
+  CHECK(contains(study_modes(), "strong"));
+  CHECK(contains(study_modes(), "weak"));
+  CHECK(contains(scheduler_names(), "local"));
+  CHECK(contains(launcher_names(), "mpirun"));
+}
+
+TEST_CASE("contains asks for the whole name in its exact case")
+{
+  CHECK_FALSE(contains(model_names(), ""));
+  CHECK_FALSE(contains(model_names(), "lene"));
+  CHECK_FALSE(contains(model_names(), "lenet5"));
+  CHECK_FALSE(contains(model_names(), "LeNet"));
+}
+
+TEST_CASE("strings_of keeps the order and drops nothing")
+{
+  const auto strings = strings_of(data_names());
+  REQUIRE(strings.size() == data_names().size());
+  for (std::size_t i = 0; i < strings.size(); ++i) CHECK(strings[i] == data_names()[i].name);
+  CHECK(strings_of({}).empty());
+}
