@@ -27,17 +27,27 @@ bool is_batch_too_large(const RunSpec& spec)
   return static_cast<double>(spec.train.batch_per_rank) * static_cast<double>(spec.ranks()) > largest;
 }
 
+// "98 and 105 are": the multiples on both sides.
+std::string near_multiples(std::int64_t batch, std::int64_t ranks)
+{
+  const auto below = batch / ranks * ranks;
+  return below == 0 ? text(ranks) + " is" : text(below) + " and " + text(below + ranks) + " are";
+}
+
 void check_batch(const RunSpec& spec, Problems& problems)
 {
   const auto& train = spec.train;
   if (train.batch_per_rank == 0 && train.global_batch == 0)
-    problems.push_back({{"train.batch_per_rank", "train.global_batch"}, "give one of `train.batch_per_rank` and `train.global_batch`"});
+    problems.push_back(
+        {{"train.batch_per_rank", "train.global_batch"}, "give one of `train.batch_per_rank` and `train.global_batch`"});
   if (train.global_batch % spec.ranks() != 0)
     problems.push_back({{"train.global_batch", "study.ranks", "study.nodes", "resources.ranks_per_node", "resources.nodes"},
-                        "`train.global_batch` " + text(train.global_batch) + " is not a multiple of " + text(spec.ranks()) + " ranks"});
+                        "`train.global_batch` " + text(train.global_batch) + " is not a multiple of " + text(spec.ranks()) +
+                            " ranks; " + near_multiples(train.global_batch, spec.ranks())});
   if (is_batch_too_large(spec))
     problems.push_back({{"train.batch_per_rank", "resources.ranks_per_node", "resources.nodes"},
-                        "`train.batch_per_rank` " + text(train.batch_per_rank) + " on " + text(spec.ranks()) + " ranks is more than 1e15 samples a step"});
+                        "`train.batch_per_rank` " + text(train.batch_per_rank) + " on " + text(spec.ranks()) +
+                            " ranks is more than 1e15 samples a step"});
 }
 
 // Training samples, where the recipe alone says how many there are.
@@ -63,18 +73,21 @@ std::optional<std::int64_t> known_steps(const RunSpec& spec)
 void check_length(const RunSpec& spec, Problems& problems)
 {
   const auto& train = spec.train;
-  if (train.epochs == 0 && train.steps == 0) problems.push_back({{"train.epochs", "train.steps"}, "give one of `train.epochs` and `train.steps`"});
+  if (train.epochs == 0 && train.steps == 0)
+    problems.push_back({{"train.epochs", "train.steps"}, "give one of `train.epochs` and `train.steps`"});
   if (is_batch_too_large(spec)) return;
   const auto samples = known_samples(spec.data);
   if (samples && spec.effective_global_batch() > *samples) {
     problems.push_back({{"train.global_batch", "train.batch_per_rank", "data.train_samples"},
-                        "one step of " + text(spec.effective_global_batch()) + " samples needs more than the " + text(*samples) + " there are to train on"});
+                        "one step of " + text(spec.effective_global_batch()) + " samples needs more than the " + text(*samples) +
+                            " there are to train on"});
     return;
   }
   const auto steps = known_steps(spec);
   if (steps && train.warmup_steps >= *steps)
-    problems.push_back({{"train.warmup_steps", "train.steps", "train.epochs"},
-                        "`train.warmup_steps` " + text(train.warmup_steps) + " leaves none of the run's " + text(*steps) + " steps to measure"});
+    problems.push_back(
+        {{"train.warmup_steps", "train.steps", "train.epochs"},
+         "`train.warmup_steps` " + text(train.warmup_steps) + " leaves none of the run's " + text(*steps) + " steps to measure"});
 }
 
 void check_target(const RunSpec& spec, Problems& problems)
@@ -89,8 +102,8 @@ void check_image(const RunSpec& spec, Problems& problems)
   const auto values = spec.data.channels * spec.data.height * spec.data.width; // each at most 65536
   if (values > most_values)
     problems.push_back({{"data.width", "data.height", "data.channels"},
-                        "an image of " + text(spec.data.channels) + " x " + text(spec.data.height) + " x " + text(spec.data.width) +
-                            " has more than " + text(most_values) + " values"});
+                        "an image of " + text(spec.data.channels) + " x " + text(spec.data.height) + " x " +
+                            text(spec.data.width) + " has more than " + text(most_values) + " values"});
 }
 
 bool is_variable_name(std::string_view name)
@@ -104,17 +117,21 @@ void check_environment(const RunSpec& spec, Problems& problems)
 {
   for (const auto& [name, value] : spec.resources.env)
     if (!is_variable_name(name))
-      problems.push_back({{"resources.env"}, "`resources.env` names the variable " + ticked(name) + "; allowed: letters, digits and _, no digit first"});
+      problems.push_back(
+          {{"resources.env"},
+           "`resources.env` names the variable " + ticked(name) + "; allowed: letters, digits and _, no digit first"});
 }
 
 void check_mode(const RunSpec& spec, Problems& problems)
 {
   if (spec.study.mode == "strong" && spec.train.batch_per_rank > 0)
-    problems.push_back({{"train.batch_per_rank", "study.mode"},
-                        "a strong-scaling study keeps the global batch; give `train.global_batch` instead of `train.batch_per_rank`"});
+    problems.push_back(
+        {{"train.batch_per_rank", "study.mode"},
+         "a strong-scaling study keeps the global batch; give `train.global_batch` instead of `train.batch_per_rank`"});
   if (spec.study.mode == "weak" && spec.train.global_batch > 0)
-    problems.push_back({{"train.global_batch", "study.mode"},
-                        "a weak-scaling study keeps the batch of a rank; give `train.batch_per_rank` instead of `train.global_batch`"});
+    problems.push_back(
+        {{"train.global_batch", "study.mode"},
+         "a weak-scaling study keeps the batch of a rank; give `train.batch_per_rank` instead of `train.global_batch`"});
 }
 
 void check_sizes(std::string_view key, const std::vector<std::int64_t>& sizes, Problems& problems)
@@ -122,7 +139,8 @@ void check_sizes(std::string_view key, const std::vector<std::int64_t>& sizes, P
   auto sorted = sizes;
   std::sort(sorted.begin(), sorted.end());
   if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-    problems.push_back({{key}, "`" + std::string(key) + "` lists " + text(*twice) + " twice; more runs of a size are `study.repeats`"});
+    problems.push_back(
+        {{key}, "`" + std::string(key) + "` lists " + text(*twice) + " twice; more runs of a size are `study.repeats`"});
 }
 
 } // namespace
@@ -145,9 +163,11 @@ std::vector<Problem> find_study_problems(const StudySpec& study)
   Problems problems;
   const bool has_sizes = !study.ranks.empty() || !study.nodes.empty();
   if (!study.mode.empty() && !has_sizes)
-    problems.push_back({{"study.ranks", "study.nodes", "study.mode"}, "a " + study.mode + "-scaling study needs sizes: give one of `study.ranks` and `study.nodes`"});
+    problems.push_back({{"study.ranks", "study.nodes", "study.mode"},
+                        "a " + study.mode + "-scaling study needs sizes: give one of `study.ranks` and `study.nodes`"});
   if (study.mode.empty() && has_sizes)
-    problems.push_back({{study.ranks.empty() ? "study.nodes" : "study.ranks", "study.mode"}, "sizes need a `study.mode`; allowed: strong, weak"});
+    problems.push_back({{study.ranks.empty() ? "study.nodes" : "study.ranks", "study.mode"},
+                        "sizes need a `study.mode`; allowed: strong, weak"});
   check_sizes("study.ranks", study.ranks, problems);
   check_sizes("study.nodes", study.nodes, problems);
   return problems;

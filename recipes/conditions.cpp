@@ -27,7 +27,10 @@ const Key& ranks_row()
 }
 
 bool is_ordered(KeyType type) { return type == KeyType::integer || type == KeyType::real || type == KeyType::duration; }
-bool is_comparable(KeyType type) { return is_ordered(type) || type == KeyType::text || type == KeyType::choice || type == KeyType::boolean; }
+bool is_comparable(KeyType type)
+{
+  return is_ordered(type) || type == KeyType::text || type == KeyType::choice || type == KeyType::boolean;
+}
 
 std::optional<Comparison> read_comparison(std::string_view path, Relation relation, const Mark& mark, const Node& value,
                                           const fs::path& folder, Diagnostics& diagnostics)
@@ -57,15 +60,17 @@ struct Operator {
   Relation relation;
 };
 // Longer ones first, where one begins another.
-constexpr std::array operators{Operator{"==", Relation::equal},      Operator{"!=", Relation::unequal}, Operator{"<=", Relation::less_equal},
-                               Operator{">=", Relation::greater_equal}, Operator{"=", Relation::equal},    Operator{"<", Relation::less},
+constexpr std::array operators{Operator{"==", Relation::equal},      Operator{"!=", Relation::unequal},
+                               Operator{"<=", Relation::less_equal}, Operator{">=", Relation::greater_equal},
+                               Operator{"=", Relation::equal},       Operator{"<", Relation::less},
                                Operator{">", Relation::greater}};
 
 std::optional<Comparison> read_word(const std::string& word, const Mark& mark, const fs::path& folder, Diagnostics& diagnostics)
 {
   const auto at = std::min(word.find_first_of("=!<>"), word.size());
   const auto rest = std::string_view(word).substr(at);
-  const auto found = std::find_if(operators.begin(), operators.end(), [&](const Operator& o) { return rest.starts_with(o.text); });
+  const auto found =
+      std::find_if(operators.begin(), operators.end(), [&](const Operator& o) { return rest.starts_with(o.text); });
   if (at == 0 || found == operators.end() || rest.size() == found->text.size()) {
     diagnostics.add(mark, ticked(word) + " is no condition; write key.path, one of = != < <= > >=, and a value, without blanks");
     return std::nullopt;
@@ -80,12 +85,18 @@ std::optional<Comparison> read_word(const std::string& word, const Mark& mark, c
 template<class T> bool compare(const T& one, Relation relation, const T& other)
 {
   switch (relation) {
-  case Relation::equal: return one == other;
-  case Relation::unequal: return one != other;
-  case Relation::less: return one < other;
-  case Relation::less_equal: return one <= other;
-  case Relation::greater: return one > other;
-  case Relation::greater_equal: return one >= other;
+  case Relation::equal:
+    return one == other;
+  case Relation::unequal:
+    return one != other;
+  case Relation::less:
+    return one < other;
+  case Relation::less_equal:
+    return one <= other;
+  case Relation::greater:
+    return one > other;
+  case Relation::greater_equal:
+    return one >= other;
   }
   return false;
 }
@@ -107,13 +118,15 @@ std::optional<Condition> read_condition(const Node& node, const fs::path& folder
     if (comparison) condition.push_back(std::move(*comparison));
   };
   if (node.kind == Node::Kind::map)
-    for (const auto& entry : node.entries) add(read_comparison(entry.key, Relation::equal, entry.mark, entry.value, folder, diagnostics));
+    for (const auto& entry : node.entries)
+      add(read_comparison(entry.key, Relation::equal, entry.mark, entry.value, folder, diagnostics));
   if (node.kind == Node::Kind::scalar) {
     std::istringstream words(node.text);
     for (std::string word; words >> word;) add(read_word(word, node.mark, folder, diagnostics));
   }
   if (good && condition.empty()) {
-    diagnostics.add(node.mark, "a condition must be a map of keys to values or a text like `resources.nodes>=4`, not " + describe(node));
+    diagnostics.add(node.mark,
+                    "a condition must be a map of keys to values or a text like `resources.nodes>=4`, not " + describe(node));
     return std::nullopt;
   }
   return good ? std::optional(std::move(condition)) : std::nullopt;
@@ -121,7 +134,8 @@ std::optional<Condition> read_condition(const Node& node, const fs::path& folder
 
 bool holds(const Condition& condition, const RunSpec& spec)
 {
-  return std::all_of(condition.begin(), condition.end(), [&](const Comparison& comparison) { return holds_one(comparison, spec); });
+  return std::all_of(condition.begin(), condition.end(),
+                     [&](const Comparison& comparison) { return holds_one(comparison, spec); });
 }
 
 } // namespace dt::recipes

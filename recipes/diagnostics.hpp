@@ -20,7 +20,7 @@ struct Mark {
 };
 
 class Diagnostics {
-public:
+ public:
   // The same message at the same place counts once; after `limit` of them the rest is only counted.
   void add(const Mark& mark, std::string message);
   bool empty() const { return found_.empty(); }
@@ -28,7 +28,7 @@ public:
   // A RecipeError with all of them, file by file in the order of the lines, when there are any.
   void throw_if_any() const;
 
-private:
+ private:
   static constexpr std::size_t limit = 100;
   std::vector<Diagnostic> found_;
   std::size_t left_out_ = 0;

@@ -23,7 +23,7 @@ namespace {
 
 // Turns yaml-cpp's lines and byte columns from 0 into lines and character columns from 1.
 class Places {
-public:
+ public:
   explicit Places(const Source& source) : source_(source)
   {
     starts_.push_back(0);
@@ -47,7 +47,10 @@ public:
   }
 
   // The text from a place to the end of its line.
-  std::string_view rest_of_line(const YAML::Mark& place) const { return line_of(place).substr(std::min(line_of(place).size(), std::size_t(place.column))); }
+  std::string_view rest_of_line(const YAML::Mark& place) const
+  {
+    return line_of(place).substr(std::min(line_of(place).size(), std::size_t(place.column)));
+  }
 
   std::string_view line_of(const YAML::Mark& place) const
   {
@@ -56,7 +59,7 @@ public:
     return text.substr(0, text.find('\n'));
   }
 
-private:
+ private:
   int column_of(const YAML::Mark& place) const
   {
     if (characters_.empty() || std::size_t(place.line) >= starts_.size()) return place.column;
@@ -66,7 +69,7 @@ private:
   }
 
   const Source& source_;
-  std::vector<std::size_t> starts_;        // of lines
+  std::vector<std::size_t> starts_;       // of lines
   std::vector<std::uint32_t> characters_; // before each byte; empty when every byte is a character
 };
 
@@ -85,7 +88,7 @@ struct Part {
 
 // Builds the tree from the parser's events.
 class Builder final : public YAML::EventHandler {
-public:
+ public:
   Builder(const Places& places, Diagnostics& diagnostics) : places_(places), diagnostics_(diagnostics) {}
 
   Node take_root() { return std::move(root_); }
@@ -135,16 +138,19 @@ public:
     end();
   }
 
-private:
+ private:
   struct Frame {
     Part part;
     YAML::anchor_t anchor = YAML::NullAnchor;
-    bool has_key = false;           // map: a key waits for its value
-    bool skip_value = false;        // map: the key was none
+    bool has_key = false;                // map: a key waits for its value
+    bool skip_value = false;             // map: the key was none
     std::vector<std::size_t> merge = {}; // map: entries whose key is a plain <<
   };
 
-  [[noreturn]] void refuse(const YAML::Mark& mark, const std::string& message) const { throw Refusal(places_.mark_of(mark), message); }
+  [[noreturn]] void refuse(const YAML::Mark& mark, const std::string& message) const
+  {
+    throw Refusal(places_.mark_of(mark), message);
+  }
   [[noreturn]] void refuse_depth(const YAML::Mark& mark) const
   {
     refuse(mark, "nested deeper than " + std::to_string(deepest_nesting) + " levels");
@@ -161,7 +167,9 @@ private:
   void check_tag(const YAML::Mark& mark, const std::string& tag)
   {
     if (tag.empty() || tag == "?" || tag == "!") return;
-    diagnostics_.add(places_.mark_of(mark), "the tag " + ticked(tag) + " has no meaning here; remove it, and put texts that look like numbers in quotes");
+    diagnostics_.add(places_.mark_of(mark),
+                     "the tag " + ticked(tag) +
+                         " has no meaning here; remove it, and put texts that look like numbers in quotes");
   }
 
   void count(std::size_t nodes, const Mark& mark)
@@ -294,10 +302,10 @@ std::string explain(std::string_view message)
       {"illegal map key", "a key where none can stand; check the indentation"},
       {"illegal block entry", "a `-` where no list item can stand; check the indentation"},
       {"illegal tab when looking for indentation", "a tab in the indentation; YAML wants blanks"},
-      {"illegal EOF in scalar", "a quote is opened here and never closed"},
+      {"illegal EOF in scalar", "the file ends inside a quoted text; a quote is missing"},
       {"illegal flow end", "a closing bracket without its opening one"},
-      {"end of sequence flow not found", "this `[` is never closed, or a `,` is missing"},
-      {"end of map flow not found", "this `{` is never closed, or a `,` is missing"},
+      {"end of sequence flow not found", "a `[` is never closed, or a `,` is missing"},
+      {"end of map flow not found", "a `{` is never closed, or a `,` is missing"},
       {"end of map not found", "this line does not fit the map it stands in; check the indentation"},
       {"end of sequence not found", "this line does not fit the list it stands in; check the indentation"},
       {"unknown token", "no value can start with this character; put it in quotes"},
@@ -312,7 +320,8 @@ std::string describe_error(const YAML::Exception& error, const Places& places)
 {
   const auto line = places.line_of(error.mark);
   const auto indentation = line.substr(0, line.find_first_not_of(" \t"));
-  if (indentation.find('\t') != std::string_view::npos) return "not valid YAML: " + explain("illegal tab when looking for indentation");
+  if (indentation.find('\t') != std::string_view::npos)
+    return "not valid YAML: " + explain("illegal tab when looking for indentation");
   return "not valid YAML: " + explain(error.msg);
 }
 
@@ -321,10 +330,14 @@ std::string describe_error(const YAML::Exception& error, const Places& places)
 std::string describe(const Node& node)
 {
   switch (node.kind) {
-  case Node::Kind::null: return "nothing";
-  case Node::Kind::scalar: return node.quoted ? "the text " + ticked(node.text) : ticked(node.text);
-  case Node::Kind::list: return "a list";
-  case Node::Kind::map: return "a map";
+  case Node::Kind::null:
+    return "nothing";
+  case Node::Kind::scalar:
+    return node.quoted ? "the text " + ticked(node.text) : ticked(node.text);
+  case Node::Kind::list:
+    return "a list";
+  case Node::Kind::map:
+    return "a map";
   }
   return "nothing";
 }
@@ -334,9 +347,11 @@ std::optional<Node> parse_document(const Source& source, Diagnostics& diagnostic
   const Places places(source);
   Builder builder(places, diagnostics);
   try {
-    std::istringstream stream(source.text);
+    // yaml-cpp takes a quoted text that nothing closes as ending with the last line; the comment makes it an error.
+    std::istringstream stream(source.text.ends_with('\n') ? source.text + "#" : source.text);
     YAML::Parser parser(stream);
-    while (parser.HandleNextDocument(builder)) {}
+    while (parser.HandleNextDocument(builder)) {
+    }
     auto root = builder.take_root();
     if (!root.mark.file) root.mark = source.whole();
     return root;

@@ -15,7 +15,7 @@ namespace {
 using Point = std::vector<const Level*>;
 
 class Expander {
-public:
+ public:
   Expander(const Resolved& resolved, Diagnostics& diagnostics)
       : resolved_(resolved), diagnostics_(diagnostics), read_well_(diagnostics.empty())
   {
@@ -32,14 +32,15 @@ public:
     return repeat_cells();
   }
 
-private:
+ private:
   bool is_too_much()
   {
     const auto& study = resolved_.base.study;
     const auto sizes = std::max<std::size_t>(1, study.ranks.size() + study.nodes.size());
     const auto runs_of_a_point = sizes * static_cast<std::size_t>(study.repeats); // at most 500,000 values x 10,000
     if (resolved_.sweep.count_points(most_runs) <= most_runs / runs_of_a_point) return false;
-    diagnostics_.add(resolved_.file, "asks for more than " + std::to_string(most_runs) + " runs (points of the sweep x sizes x repeats)");
+    diagnostics_.add(resolved_.file,
+                     "asks for more than " + std::to_string(most_runs) + " runs (points of the sweep x sizes x repeats)");
     return true;
   }
 
@@ -111,7 +112,7 @@ private:
 
   // In random order round by round, each with every cell once: a study that is cut short has all sizes, and a machine that
   // grows slower slows them all.
-  std::vector<RunSpec> repeat_cells() const
+  std::vector<RunSpec> repeat_cells()
   {
     const auto& study = resolved_.base.study;
     const bool random = study.order == "random" && (is_study() || resolved_.settings.find("study.order") != nullptr);
@@ -120,19 +121,20 @@ private:
     if (random) {
       PortableRandom generator(static_cast<std::uint64_t>(study.seed));
       for (std::int64_t round = 0; round < study.repeats; ++round)
-        for (const auto i : shuffled(cells_.size(), generator)) runs.push_back(repeat_of(cells_[i], round));
+        for (const auto i : shuffled(cells_.size(), generator)) runs.push_back(take_repeat(cells_[i], round));
       return runs;
     }
-    for (const auto& cell : cells_)
-      for (std::int64_t round = 0; round < study.repeats; ++round) runs.push_back(repeat_of(cell, round));
+    for (auto& cell : cells_)
+      for (std::int64_t round = 0; round < study.repeats; ++round) runs.push_back(take_repeat(cell, round));
     return runs;
   }
 
   bool is_study() const { return !resolved_.base.study.mode.empty() || resolved_.base.study.repeats > 1; }
 
-  static RunSpec repeat_of(const RunSpec& cell, std::int64_t round)
+  // A copy; for the last repeat the cell itself, which halves the memory of large sweeps.
+  RunSpec take_repeat(RunSpec& cell, std::int64_t round) const
   {
-    auto run = cell;
+    auto run = round + 1 < resolved_.base.study.repeats ? cell : std::move(cell);
     run.repeat = round;
     if (run.study.vary_seed) run.train.seed += round;
     return run;

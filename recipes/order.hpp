@@ -9,13 +9,13 @@ namespace dt::recipes {
 
 // SplitMix64 (Steele, Lea and Flood 2014): small, portable, and good enough to shuffle with.
 class PortableRandom {
-public:
+ public:
   explicit PortableRandom(std::uint64_t seed) : state_(seed) {}
   std::uint64_t next();
   // Uniform in [0, bound); bound > 0.
   std::uint64_t below(std::uint64_t bound);
 
-private:
+ private:
   std::uint64_t state_;
 };
 

@@ -25,7 +25,8 @@ void ProfileBook::read_file(const fs::path& path, Diagnostics& diagnostics)
   const auto source = read_source(path, diagnostics);
   const auto root = source ? parse_document(*source, diagnostics) : std::nullopt;
   if (!root || root->kind == Node::Kind::null) return;
-  if (root->kind != Node::Kind::map) return diagnostics.add(root->mark, "a configuration must be a map of keys, not " + describe(*root));
+  if (root->kind != Node::Kind::map)
+    return diagnostics.add(root->mark, "a configuration must be a map of keys, not " + describe(*root));
   static const std::vector<std::string> allowed{"profiles"};
   for (const auto& entry : root->entries) {
     if (entry.key != allowed.front()) {
@@ -57,7 +58,8 @@ void ProfileBook::read_profile(const Entry& entry, const fs::path& folder, Diagn
     } else if (part.key == "extends") {
       diagnostics.add(part.value.mark, "`extends` must be a profile's name, not " + describe(part.value));
     } else if (part.key != "resources") {
-      diagnostics.add(part.mark, "unknown key " + ticked(part.key) + " in the profile " + ticked(entry.key) + advice(part.key, allowed));
+      diagnostics.add(part.mark,
+                      "unknown key " + ticked(part.key) + " in the profile " + ticked(entry.key) + advice(part.key, allowed));
     }
   }
   profile.settings.overlay(settings);

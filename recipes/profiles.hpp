@@ -14,7 +14,7 @@
 namespace dt::recipes {
 
 class ProfileBook {
-public:
+ public:
   // Reads both files; a missing file is an empty one. A profile that stands in both has the keys of both, the project's
   // being stronger.
   ProfileBook(const LoadOptions& options, Diagnostics& diagnostics);
@@ -24,7 +24,7 @@ public:
   Settings find(const std::string& name, const Mark& mark, Diagnostics& diagnostics) const;
   std::vector<Profile> list() const;
 
-private:
+ private:
   struct Definition {
     Mark mark; // of the name, in the strongest file
     Settings settings;

@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 Settings profile_layer(const LoadOptions& options, const std::optional<MarkedText>& of_recipe, Diagnostics& diagnostics)
 {
   const ProfileBook profiles(options, diagnostics);
-  if (!options.profile.empty()) return profiles.find(options.profile, {std::make_shared<const std::string>("--profile"), 0, 0}, diagnostics);
+  if (!options.profile.empty())
+    return profiles.find(options.profile, {std::make_shared<const std::string>("--profile"), 0, 0}, diagnostics);
   if (of_recipe) return profiles.find(of_recipe->text, of_recipe->mark, diagnostics);
   return profiles.contains("default") ? profiles.find("default", {}, diagnostics) : Settings();
 }
@@ -47,10 +48,14 @@ PlanKind kind_of(const Resolved& resolved)
 std::string_view name_of(PlanKind kind)
 {
   switch (kind) {
-  case PlanKind::single: return "single";
-  case PlanKind::sweep: return "sweep";
-  case PlanKind::strong: return "strong";
-  case PlanKind::weak: return "weak";
+  case PlanKind::single:
+    return "single";
+  case PlanKind::sweep:
+    return "sweep";
+  case PlanKind::strong:
+    return "strong";
+  case PlanKind::weak:
+    return "weak";
   }
   return "single";
 }

@@ -24,18 +24,18 @@ std::string to_text(const Diagnostic& diagnostic);
 
 // All mistakes found in one pass. what() is their lines.
 class RecipeError : public Error {
-public:
+ public:
   explicit RecipeError(std::vector<Diagnostic> diagnostics);
   const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
 
-private:
+ private:
   std::vector<Diagnostic> diagnostics_;
 };
 
 struct LoadOptions {
-  std::vector<std::string> set;  // "train.epochs=3": stronger than the recipe, weaker than its sweep
-  std::vector<std::string> over; // "optimizer.learning_rate=0.1,0.2": one more axis of the sweep's matrix, each
-  std::string profile;           // stronger than the recipe's own; empty: the recipe's, else `default` if there is one
+  std::vector<std::string> set;         // "train.epochs=3": stronger than the recipe, weaker than its sweep
+  std::vector<std::string> over;        // "optimizer.learning_rate=0.1,0.2": one more axis of the sweep's matrix, each
+  std::string profile;                  // stronger than the recipe's own; empty: the recipe's, else `default` if there is one
   std::filesystem::path user_config;    // may be empty or missing
   std::filesystem::path project_config; // likewise; its profiles are stronger than the user's
 };

@@ -41,8 +41,20 @@ std::string unknown_key(const std::string& name, const std::string& prefix)
   const auto allowed = names_in(prefix);
   if (const auto dot = name.find('.'); dot != name.npos && find_key(name) != nullptr)
     return text + "; write " + ticked(name.substr(dot + 1)) + " in the block " + ticked(name.substr(0, dot));
-  if (const auto blocks = blocks_with(name); !blocks.empty()) return text + "; it belongs in " + blocks + ". Allowed: " + join(allowed, ", ");
+  if (const auto blocks = blocks_with(name); !blocks.empty())
+    return text + "; it belongs in " + blocks + ". Allowed: " + join(allowed, ", ");
   return text + advice(name, allowed);
+}
+
+// What the author of an unknown key likely meant counts as given, so that nobody is told that it is missing.
+void suspect(const std::string& name, const std::string& prefix, Settings& settings)
+{
+  const auto near = nearest(name, names_in(prefix));
+  for (const auto& key : spec_keys()) {
+    const bool elsewhere = key.path == name || key.path.ends_with("." + name);
+    const bool here = near && (key.path == prefix + *near || key.path.starts_with(prefix + *near + "."));
+    if (elsewhere || here) settings.set_unreadable(key);
+  }
 }
 
 bool is_block(const std::string& name)
@@ -57,13 +69,33 @@ bool excluded_by_sibling(const Key& key, const Settings& settings, const Entry& 
   const Key* other = alternative_of(key);
   const auto* given = other == nullptr ? nullptr : settings.find(other->path);
   if (given == nullptr) return false;
-  diagnostics.add(entry.mark, "`" + std::string(key.path) + "` and `" + std::string(other->path) + "` exclude each other; keep one");
+  diagnostics.add(entry.mark,
+                  "`" + std::string(key.path) + "` and `" + std::string(other->path) + "` exclude each other; keep one");
   return true;
+}
+
+void read_key(const Key& key, const Entry& entry, const fs::path& folder, Settings& settings, Diagnostics& diagnostics)
+{
+  if (excluded_by_sibling(key, settings, entry, diagnostics)) return;
+  auto assignment = read_assignment(key.path, entry.mark, entry.value, folder, diagnostics);
+  if (assignment)
+    settings.set(std::move(*assignment));
+  else
+    settings.set_unreadable(key);
+}
+
+// A block whose keys are all commented out is an empty one.
+bool may_be_block(const Entry& entry, Settings& settings, Diagnostics& diagnostics)
+{
+  if (entry.value.kind == Node::Kind::map || entry.value.kind == Node::Kind::null) return true;
+  diagnostics.add(entry.value.mark, "`" + entry.key + "` must be a map of keys, not " + describe(entry.value));
+  suspect(entry.key, "", settings);
+  return false;
 }
 
 // Reads the root of one recipe file.
 class RecipeReader {
-public:
+ public:
   RecipeReader(RecipeFile& recipe, fs::path folder, Diagnostics& diagnostics)
       : recipe_(recipe), folder_(std::move(folder)), diagnostics_(diagnostics)
   {
@@ -71,21 +103,18 @@ public:
 
   void read(const Node& root)
   {
-    if (root.kind == Node::Kind::null) {
-      diagnostics_.add(recipe_.file, "holds no keys; a recipe starts with `version: 1`");
-      return;
-    }
-    if (root.kind != Node::Kind::map) {
-      diagnostics_.add(root.mark, "a recipe must be a map of keys, not " + describe(root));
-      return;
-    }
-    read_map(root, "", folder_, recipe_.settings, [this](const Key& key, const Entry& entry) { read_structure(key, entry); }, diagnostics_);
+    recipe_.complete = root.kind == Node::Kind::map;
+    if (root.kind == Node::Kind::null) return diagnostics_.add(recipe_.file, "holds no keys; a recipe starts with `version: 1`");
+    if (!recipe_.complete) return diagnostics_.add(root.mark, "a recipe must be a map of keys, not " + describe(root));
+    read_map(
+        root, "", folder_, recipe_.settings, [this](const Key& key, const Entry& entry) { read_structure(key, entry); },
+        diagnostics_);
     const auto has_version = [](const Entry& entry) { return entry.key == "version"; };
     if (std::none_of(root.entries.begin(), root.entries.end(), has_version))
       diagnostics_.add(recipe_.file, "`version` is missing; write `version: 1` at the top");
   }
 
-private:
+ private:
   void read_structure(const Key& key, const Entry& entry)
   {
     if (key.path == "version") read_version(entry.value);
@@ -105,7 +134,8 @@ private:
 
   std::optional<MarkedText> read_name(const Key& key, const Node& node)
   {
-    if (node.kind == Node::Kind::scalar && !node.text.empty() && node.text.find('\0') == node.text.npos) return MarkedText{node.text, node.mark};
+    if (node.kind == Node::Kind::scalar && !node.text.empty() && node.text.find('\0') == node.text.npos)
+      return MarkedText{node.text, node.mark};
     diagnostics_.add(node.mark, "`" + std::string(key.path) + "` must be a name, not " + describe(node));
     return std::nullopt;
   }
@@ -168,30 +198,23 @@ bool may_extend(const fs::path& base, const std::vector<fs::path>& seen, const M
 
 } // namespace
 
-void read_map(const Node& map, const std::string& prefix, const fs::path& folder, Settings& settings, const OnStructure& on_structure,
-              Diagnostics& diagnostics)
+void read_map(const Node& map, const std::string& prefix, const fs::path& folder, Settings& settings,
+              const OnStructure& on_structure, Diagnostics& diagnostics)
 {
   for (const auto& entry : map.entries) {
-    const auto path = prefix + entry.key;
-    const Key* key = find_key(path);
+    const bool is_name = entry.key.find('.') == entry.key.npos; // a full path is no key here: it would hide a duplicate
+    const Key* key = is_name ? find_key(prefix + entry.key) : nullptr;
     if (key != nullptr && key->field == nullptr) {
       on_structure(*key, entry);
     } else if (key != nullptr) {
-      if (excluded_by_sibling(*key, settings, entry, diagnostics)) continue;
-      auto assignment = read_assignment(path, entry.mark, entry.value, folder, diagnostics);
-      if (assignment)
-        settings.set(std::move(*assignment));
-      else
-        settings.set_unreadable(*key);
-    } else if (!prefix.empty() || !is_block(entry.key)) {
-      diagnostics.add(entry.mark, unknown_key(entry.key, prefix));
-    } else {
+      read_key(*key, entry, folder, settings, diagnostics);
+    } else if (prefix.empty() && is_block(entry.key)) {
       settings.set_block(entry.key, entry.mark);
-      // A block whose keys are all commented out is an empty one.
-      if (entry.value.kind == Node::Kind::map || entry.value.kind == Node::Kind::null)
+      if (may_be_block(entry, settings, diagnostics))
         read_map(entry.value, entry.key + ".", folder, settings, on_structure, diagnostics);
-      else
-        diagnostics.add(entry.value.mark, "`" + entry.key + "` must be a map of keys, not " + describe(entry.value));
+    } else {
+      diagnostics.add(entry.mark, unknown_key(entry.key, prefix));
+      suspect(entry.key, prefix, settings);
     }
   }
 }
@@ -210,7 +233,9 @@ std::optional<RecipeFile> read_recipe(const fs::path& path, Diagnostics& diagnos
   } while (chain.back().extends && may_extend(next, seen, chain.back().extends->mark, diagnostics));
 
   if (chain.empty()) return std::nullopt;
-  const bool complete = chain.size() == seen.size() && !chain.back().extends;
+  const auto is_complete = [](const RecipeFile& recipe) { return recipe.complete; };
+  const bool complete =
+      chain.size() == seen.size() && !chain.back().extends && std::all_of(chain.begin(), chain.end(), is_complete);
   auto result = std::move(chain.back());
   for (auto at = chain.rbegin() + 1; at != chain.rend(); ++at) result = over(std::move(result), std::move(*at));
   result.complete = complete;

@@ -73,15 +73,30 @@ profiles:
 A profile is chosen by `--profile`, else by the recipe's `profile`, else it is `default`, where there is one.
 )";
 
-// "real, > 0 …": what may be written.
+std::string structure_text(std::string_view path)
+{
+  if (path == "version") return "1";
+  if (path == "extends") return "file";
+  if (path == "profile") return "profile's name";
+  if (path == "sweep.matrix" || path == "sweep.zip") return "map of keys to lists";
+  return path == "sweep.include" ? "list of maps" : "list of conditions";
+}
+
+// What may be written.
 std::string allowed_text(const Key& key)
 {
   switch (key.type) {
   case KeyType::integer:
-  case KeyType::real: return std::string(name_of(key.type)) + ", " + number_text(key.min) + " to " + number_text(key.max);
-  case KeyType::integer_list: return std::string(name_of(key.type)) + ", each " + number_text(key.min) + " to " + number_text(key.max);
-  case KeyType::duration: return "duration, " + format_duration(key.min) + " or more";
-  default: return std::string(name_of(key.type));
+  case KeyType::real:
+    return std::string(name_of(key.type)) + ", " + number_text(key.min) + " to " + number_text(key.max);
+  case KeyType::integer_list:
+    return std::string(name_of(key.type)) + ", each " + number_text(key.min) + " to " + number_text(key.max);
+  case KeyType::duration:
+    return "duration, " + format_duration(key.min) + " or more";
+  case KeyType::structure:
+    return structure_text(key.path);
+  default:
+    return std::string(name_of(key.type));
   }
 }
 
@@ -99,18 +114,26 @@ std::string default_text(const Key& key)
   return text.empty() ? "" : "`" + text + "`";
 }
 
-std::string in_table(std::string text)
+// Safe inside a cell of a Markdown table.
+std::string in_table(std::string_view text)
 {
-  for (std::size_t at = 0; (at = text.find('|', at)) != text.npos; at += 2) text.insert(at, "\\");
-  return text;
+  std::string cell;
+  for (const char c : text) {
+    if (c == '|') cell += '\\';
+    if (c == '<')
+      cell += "&lt;";
+    else
+      cell += c;
+  }
+  return cell;
 }
 
 std::string row(const Key& key)
 {
   const auto name = key.path.substr(key.path.find('.') + 1);
   const auto identity = key.identity ? "yes" : "";
-  return "| `" + std::string(name) + "` | " + allowed_text(key) + " | " + std::string(key.unit) + " | " + default_text(key) + " | " + identity +
-         " | " + in_table(std::string(key.help)) + " |\n";
+  return "| `" + std::string(name) + "` | " + allowed_text(key) + " | " + std::string(key.unit) + " | " + default_text(key) +
+         " | " + identity + " | " + in_table(key.help) + " |\n";
 }
 
 std::string choices(const Key& key)

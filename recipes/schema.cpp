@@ -44,16 +44,26 @@ Json duration_json(const Key& key)
 Json value_json(const Key& key)
 {
   switch (key.type) {
-  case KeyType::integer: return range_json(key, "integer");
-  case KeyType::real: return range_json(key, "number");
-  case KeyType::boolean: return Json{{"type", "boolean"}};
-  case KeyType::text: return text_json();
-  case KeyType::choice: return choice_json(key);
-  case KeyType::duration: return duration_json(key);
-  case KeyType::integer_list: return Json{{"type", "array"}, {"items", range_json(key, "integer")}, {"uniqueItems", true}};
-  case KeyType::text_list: return Json{{"type", "array"}, {"items", text_json()}};
-  case KeyType::text_map: return Json{{"type", "object"}, {"additionalProperties", text_json()}};
-  case KeyType::structure: break;
+  case KeyType::integer:
+    return range_json(key, "integer");
+  case KeyType::real:
+    return range_json(key, "number");
+  case KeyType::boolean:
+    return Json{{"type", "boolean"}};
+  case KeyType::text:
+    return text_json();
+  case KeyType::choice:
+    return choice_json(key);
+  case KeyType::duration:
+    return duration_json(key);
+  case KeyType::integer_list:
+    return Json{{"type", "array"}, {"items", range_json(key, "integer")}, {"uniqueItems", true}};
+  case KeyType::text_list:
+    return Json{{"type", "array"}, {"items", text_json()}};
+  case KeyType::text_map:
+    return Json{{"type", "object"}, {"additionalProperties", text_json()}};
+  case KeyType::structure:
+    break;
   }
   return Json::object();
 }
@@ -63,14 +73,14 @@ Json json_of(const FieldValue& value)
   return std::visit([](const auto& v) -> Json { return v; }, value);
 }
 
-// A default that the key does not allow means that there is none (train.steps: 0).
+// A default that the key does not allow, or an empty text, means that there is none (train.steps: 0).
 bool has_default(const Key& key)
 {
   if (key.field == nullptr || key.required) return false;
   const auto value = default_of(key);
   if (const auto* number = std::get_if<std::int64_t>(&value)) return static_cast<double>(*number) >= key.min;
   if (const auto* number = std::get_if<double>(&value)) return *number >= key.min;
-  if (key.type == KeyType::choice) return contains(key.choices, std::get<std::string>(value));
+  if (const auto* text = std::get_if<std::string>(&value)) return !text->empty();
   return true;
 }
 
@@ -107,7 +117,8 @@ Json axes_json()
 Json condition_json()
 {
   auto equal = Json{{"type", "object"}, {"additionalProperties", text_json()}, {"minProperties", 1}};
-  auto comparisons = Json{{"type", "string"}, {"pattern", "^\\s*[a-z_.]+(=|==|!=|<|<=|>|>=)[^\\s]+(\\s+[a-z_.]+(=|==|!=|<|<=|>|>=)[^\\s]+)*\\s*$"}};
+  auto comparisons = Json{{"type", "string"},
+                          {"pattern", "^\\s*[a-z_.]+(=|==|!=|<|<=|>|>=)[^\\s]+(\\s+[a-z_.]+(=|==|!=|<|<=|>|>=)[^\\s]+)*\\s*$"}};
   return Json{{"anyOf", Json::array({std::move(equal), std::move(comparisons)})}};
 }
 

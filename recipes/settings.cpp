@@ -43,7 +43,8 @@ std::string unknown_path(std::string_view path)
   std::vector<std::string> siblings, blocks;
   for (const auto& known : paths) {
     if (block_name(known) == block_name(path)) siblings.push_back(known);
-    if (known.find('.') != known.npos && (blocks.empty() || blocks.back() != block_name(known))) blocks.emplace_back(block_name(known));
+    if (known.find('.') != known.npos && (blocks.empty() || blocks.back() != block_name(known)))
+      blocks.emplace_back(block_name(known));
   }
   auto near = only_key_called(last_name(path));
   if (!near) near = nearest(path, paths);

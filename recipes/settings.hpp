@@ -30,7 +30,7 @@ void assign(RunSpec& spec, const Assignment& assignment);
 
 // One layer: what is given, and what was meant to be given but could not be read.
 class Settings {
-public:
+ public:
   void set(Assignment assignment);
   // The key is spoken of, but wrongly: nothing that depends on it is to be complained about.
   void set_unreadable(const Key& key) { unreadable_.insert_or_assign(&key, true); }
@@ -46,7 +46,7 @@ public:
   void apply(RunSpec& spec) const;
   const std::map<const Key*, Assignment>& given() const { return given_; } // in the table's order
 
-private:
+ private:
   std::map<const Key*, Assignment> given_;
   std::map<const Key*, bool> unreadable_;
   std::map<std::string, Mark, std::less<>> blocks_;
@@ -62,8 +62,8 @@ struct KeyPath {
 std::optional<KeyPath> resolve_path(std::string_view path, const Mark& mark, Diagnostics& diagnostics);
 
 // Reads a full path with its value. Relative data.path values lie in `folder`.
-std::optional<Assignment> read_assignment(std::string_view path, const Mark& mark, const Node& value, const std::filesystem::path& folder,
-                                          Diagnostics& diagnostics);
+std::optional<Assignment> read_assignment(std::string_view path, const Mark& mark, const Node& value,
+                                          const std::filesystem::path& folder, Diagnostics& diagnostics);
 
 // "key.path=value" of the command line, where `option` is "--set" or "--over".
 struct OptionText {

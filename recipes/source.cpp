@@ -74,7 +74,8 @@ bool is_utf16(std::string_view text) { return text.starts_with("\xFF\xFE") || te
 bool check_text(const Source& source, Diagnostics& diagnostics)
 {
   if (source.text.size() > largest_source_bytes) {
-    diagnostics.add(source.whole(), "is larger than " + std::to_string(largest_source_bytes / 1024 / 1024) + " MiB; this is no recipe");
+    diagnostics.add(source.whole(),
+                    "is larger than " + std::to_string(largest_source_bytes / 1024 / 1024) + " MiB; this is no recipe");
     return false;
   }
   if (is_utf16(source.text)) {

@@ -21,12 +21,11 @@ std::string why_fixed(const Key& key)
 }
 
 class SweepReader {
-public:
+ public:
   SweepReader(Settings& settings, Diagnostics& diagnostics) : settings_(settings), diagnostics_(diagnostics) {}
 
   Sweep read(const RecipeFile& recipe, const std::vector<std::string>& over)
   {
-    sweep_.is_given = recipe.matrix || recipe.zip || recipe.include || !over.empty();
     if (recipe.matrix) read_matrix(*recipe.matrix);
     for (const auto& option : over) read_over(option);
     if (recipe.zip) read_zip(*recipe.zip);
@@ -34,10 +33,11 @@ public:
     if (recipe.include) read_include(*recipe.include);
     if (recipe.exclude) read_exclude(*recipe.exclude);
     write_labels();
+    sweep_.is_given = !sweep_.factors.empty() || !sweep_.include.empty();
     return std::move(sweep_);
   }
 
-private:
+ private:
   // Everything after this is about a key that cannot be trusted.
   void give_up(std::string_view path)
   {
@@ -59,11 +59,14 @@ private:
   {
     const auto before = diagnostics_.size();
     if (varying_key(path, mark) == nullptr) return std::nullopt;
-    if (values.kind != Node::Kind::list) diagnostics_.add(values.mark, ticked(path) + " needs a list of values here, not " + describe(values));
-    if (values.kind == Node::Kind::list && values.items.empty()) diagnostics_.add(values.mark, ticked(path) + " needs at least one value");
+    if (values.kind != Node::Kind::list)
+      diagnostics_.add(values.mark, ticked(path) + " needs a list of values here, not " + describe(values));
+    if (values.kind == Node::Kind::list && values.items.empty())
+      diagnostics_.add(values.mark, ticked(path) + " needs at least one value");
     Factor axis{{path}, {}, mark};
     for (const auto& item : values.items)
-      if (auto assignment = read_assignment(path, mark, item, folder, diagnostics_)) axis.levels.push_back({{std::move(*assignment)}, {}});
+      if (auto assignment = read_assignment(path, mark, item, folder, diagnostics_))
+        axis.levels.push_back({{std::move(*assignment)}, {}});
     if (diagnostics_.size() == before) return axis;
     give_up(path);
     return std::nullopt;
@@ -74,7 +77,8 @@ private:
     std::set<FieldValue> seen;
     for (const auto& level : axis.levels) {
       const auto& [key, path, value, mark] = level.assignments.front();
-      if (!seen.insert(value).second) diagnostics_.add(mark, ticked(path) + " has the value " + ticked(dt::to_text(value)) + " twice");
+      if (!seen.insert(value).second)
+        diagnostics_.add(mark, ticked(path) + " has the value " + ticked(dt::to_text(value)) + " twice");
     }
   }
 
@@ -125,13 +129,15 @@ private:
       if (!axis) continue;
       if (zip.paths.empty()) zip.levels.resize(axis->levels.size());
       if (axis->levels.size() != zip.levels.size()) {
-        diagnostics_.add(entry.mark, "`sweep.zip` takes lists of one length: " + ticked(entry.key) + " has " + std::to_string(axis->levels.size()) +
-                                         " values, " + ticked(zip.paths.front()) + " has " + std::to_string(zip.levels.size()));
+        diagnostics_.add(entry.mark, "`sweep.zip` takes lists of one length: " + ticked(entry.key) + " has " +
+                                         std::to_string(axis->levels.size()) + " values, " + ticked(zip.paths.front()) + " has " +
+                                         std::to_string(zip.levels.size()));
         give_up(entry.key);
         continue;
       }
       zip.paths.push_back(entry.key);
-      for (std::size_t i = 0; i < zip.levels.size(); ++i) zip.levels[i].assignments.push_back(std::move(axis->levels[i].assignments.front()));
+      for (std::size_t i = 0; i < zip.levels.size(); ++i)
+        zip.levels[i].assignments.push_back(std::move(axis->levels[i].assignments.front()));
     }
     if (!zip.paths.empty()) sweep_.factors.push_back(std::move(zip));
   }
@@ -142,7 +148,8 @@ private:
     std::set<std::string> seen;
     for (const auto& factor : sweep_.factors)
       for (const auto& path : factor.paths) {
-        if (!seen.insert(path).second) diagnostics_.add(factor.mark, ticked(path) + " is varied by both `sweep.matrix` and `sweep.zip`");
+        if (!seen.insert(path).second)
+          diagnostics_.add(factor.mark, ticked(path) + " is varied by both `sweep.matrix` and `sweep.zip`");
         const Key* key = find_key(path);
         if (key == nullptr) continue; // a variable of resources.env
         const Key* other = alternative_of(*key);
@@ -158,9 +165,11 @@ private:
       diagnostics_.add(factor.mark, "`resources.nodes` is set by `study.nodes` and cannot vary in the sweep too");
     if (key.path == "resources.ranks_per_node" && settings_.find("study.ranks") != nullptr)
       diagnostics_.add(factor.mark, "`resources.ranks_per_node` is set by `study.ranks` and cannot vary in the sweep too");
-    if (const auto* given = settings_.find(key.path); given != nullptr && *given->mark.file == "--set")
-      diagnostics_.add(given->mark, ticked(key.path) + " is varied by the sweep, so setting it has no effect; use --over " + std::string(key.path) + "=" +
-                                        dt::to_text(given->value));
+    for (const Key* decided : {&key, alternative_of(key)})
+      if (const auto* given = decided == nullptr ? nullptr : settings_.find(decided->path);
+          given != nullptr && *given->mark.file == "--set")
+        diagnostics_.add(given->mark, ticked(given->path) + " has no effect, because the sweep varies " + ticked(key.path) +
+                                          "; use --over " + std::string(key.path) + "=…");
   }
 
   void read_include(const SweepPart& part)
@@ -227,7 +236,8 @@ private:
       return parts.size() == 2 && parts[1] == "name" ? parts[0] : parts.back();
     };
     const auto short_one = shorten(path);
-    const auto alike = std::count_if(paths.begin(), paths.end(), [&](const std::string& other) { return shorten(other) == short_one; });
+    const auto alike =
+        std::count_if(paths.begin(), paths.end(), [&](const std::string& other) { return shorten(other) == short_one; });
     return alike == 1 ? short_one : path;
   }
 

@@ -13,28 +13,38 @@ namespace {
 
 // Reads values of one key; every refusal is one diagnostic that starts with the key's path.
 class ValueReader {
-public:
+ public:
   ValueReader(const Key& key, Diagnostics& diagnostics) : key_(key), diagnostics_(diagnostics) {}
 
   std::optional<FieldValue> read(const Node& node) const
   {
     if (node.kind == Node::Kind::null) return refuse(node, " has no value; give one or remove the key");
     switch (key_.type) {
-    case KeyType::integer: return as_field(integer(node));
-    case KeyType::real: return as_field(real(node));
-    case KeyType::boolean: return as_field(boolean(node));
-    case KeyType::text: return as_field(text(node));
-    case KeyType::choice: return as_field(choice(node));
-    case KeyType::duration: return as_field(duration(node));
-    case KeyType::integer_list: return as_field(list<std::int64_t>(node, &ValueReader::integer));
-    case KeyType::text_list: return as_field(list<std::string>(node, &ValueReader::text));
-    case KeyType::text_map: return as_field(text_map(node));
-    case KeyType::structure: break;
+    case KeyType::integer:
+      return as_field(integer(node));
+    case KeyType::real:
+      return as_field(real(node));
+    case KeyType::boolean:
+      return as_field(boolean(node));
+    case KeyType::text:
+      return as_field(text(node));
+    case KeyType::choice:
+      return as_field(choice(node));
+    case KeyType::duration:
+      return as_field(duration(node));
+    case KeyType::integer_list:
+      return as_field(list<std::int64_t>(node, &ValueReader::integer));
+    case KeyType::text_list:
+      return as_field(list<std::string>(node, &ValueReader::text));
+    case KeyType::text_map:
+      return as_field(text_map(node));
+    case KeyType::structure:
+      break;
     }
     return std::nullopt;
   }
 
-private:
+ private:
   template<class T> static std::optional<FieldValue> as_field(std::optional<T> value)
   {
     if (!value) return std::nullopt;
@@ -74,7 +84,8 @@ private:
     const auto text = number_characters(node, "a whole number");
     if (!text) return std::nullopt;
     const bool leading_zero = text->size() > 1 && text->front() == '0' && text->find_first_not_of("0123456789") == text->npos;
-    if (leading_zero) return refuse(node, " is " + ticked(*text) + ", which some YAML readers take for octal; remove the leading zeros");
+    if (leading_zero)
+      return refuse(node, " is " + ticked(*text) + ", which some YAML readers take for octal; remove the leading zeros");
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
     const bool whole = end == text->data() + text->size() && !text->empty();
@@ -92,8 +103,10 @@ private:
     if (is_not_finite(*text)) return refuse(node, " must be a finite number, not " + describe(node));
     double value = 0;
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-    if (end != text->data() + text->size() || text->empty() || error == std::errc::invalid_argument) return refuse_type(node, "a number");
-    if (error != std::errc()) return refuse(node, " is " + ticked(node.text) + ", which no double holds; allowed: " + range_text(key_));
+    if (end != text->data() + text->size() || text->empty() || error == std::errc::invalid_argument)
+      return refuse_type(node, "a number");
+    if (error != std::errc())
+      return refuse(node, " is " + ticked(node.text) + ", which no double holds; allowed: " + range_text(key_));
     if (!in_range(node, value)) return std::nullopt;
     return value;
   }
@@ -117,8 +130,10 @@ private:
     static constexpr std::array yes{"yes", "Yes", "YES", "on", "On", "ON", "y", "Y", "1"};
     static constexpr std::array no{"no", "No", "NO", "off", "Off", "OFF", "n", "N", "0"};
     const auto is = [&](const char* word) { return node.text == word; };
-    if (std::any_of(yes.begin(), yes.end(), is)) return refuse(node, " must be true or false, not " + describe(node) + "; write true");
-    if (std::any_of(no.begin(), no.end(), is)) return refuse(node, " must be true or false, not " + describe(node) + "; write false");
+    if (std::any_of(yes.begin(), yes.end(), is))
+      return refuse(node, " must be true or false, not " + describe(node) + "; write true");
+    if (std::any_of(no.begin(), no.end(), is))
+      return refuse(node, " must be true or false, not " + describe(node) + "; write false");
     return refuse_type(node, "true or false");
   }
 
@@ -154,7 +169,8 @@ private:
   template<class T>
   std::optional<std::vector<T>> list(const Node& node, std::optional<T> (ValueReader::*element)(const Node&) const) const
   {
-    if (node.kind == Node::Kind::scalar) return refuse(node, " must be a list; write [" + printable(node.text.substr(0, 80)) + "]");
+    if (node.kind == Node::Kind::scalar)
+      return refuse(node, " must be a list; write [" + printable(node.text.substr(0, 80)) + "]");
     if (node.kind != Node::Kind::list) return refuse_type(node, "a list");
     std::vector<T> values;
     bool good = true;

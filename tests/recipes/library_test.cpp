@@ -1,0 +1,54 @@
+#include "recipes/recipe.hpp"
+
+#include "core/file.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+
+using namespace dt;
+using namespace dt::recipes;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path library = fs::path(DTCTL_SOURCE_DIR) / "recipes" / "library";
+
+Plan shipped(const std::string& name) { return load_plan(library / name, {}); }
+
+} // namespace
+
+TEST_CASE("every shipped recipe loads, is called as its file and says what it shows and how to run it")
+{
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator(library)) {
+    INFO(entry.path());
+    const auto plan = load_plan(entry.path(), {});
+    CHECK(plan.name == entry.path().stem().string());
+    CHECK_FALSE(plan.description.empty());
+    const std::string verb = plan.kind == PlanKind::single ? "submit " : "sweep ";
+    CHECK(plan.text.starts_with("# "));
+    CHECK(plan.text.find("#   dtctl " + verb + entry.path().filename().string()) != std::string::npos);
+    ++count;
+  }
+  CHECK(count == 6);
+}
+
+TEST_CASE("the quickstart is a strong-scaling study over one and two ranks, three times")
+{
+  const auto plan = shipped("quickstart.yaml");
+  CHECK(plan.kind == PlanKind::strong);
+  CHECK(plan.runs.size() == 6);
+  CHECK(plan.runs[0].model.name == "lenet");
+  CHECK(plan.runs[0].data.name == "digits");
+  CHECK(plan.runs[0].train.target_accuracy > 0);
+}
+
+TEST_CASE("the other recipes are what their names say")
+{
+  CHECK(shipped("lenet-weak-scaling.yaml").kind == PlanKind::weak);
+  CHECK(shipped("lenet-learning-rate-sweep.yaml").kind == PlanKind::sweep);
+  CHECK(shipped("lenet-mnist.yaml").runs.at(0).data.name == "mnist");
+  CHECK(shipped("lenet-shapes.yaml").runs.at(0).data.name == "shapes");
+  CHECK(shipped("synthetic-throughput.yaml").runs.at(0).data.name == "synthetic");
+}

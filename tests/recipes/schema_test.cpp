@@ -1,0 +1,93 @@
+#include "recipes/recipe.hpp"
+
+#include "core/file.hpp"
+#include "core/spec_schema.hpp"
+#include "core/text.hpp"
+#include "json_check.hpp"
+#include "support.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+
+using namespace dt;
+using namespace dt::recipes;
+using namespace dt::recipes::test;
+using Json = nlohmann::json;
+using Lines = std::vector<std::string>;
+
+namespace {
+
+const Json& schema()
+{
+  static const auto parsed = Json::parse(json_schema());
+  return parsed;
+}
+
+Lines check(const std::string& recipe) { return violations(schema(), json_of_yaml(recipe)); }
+
+Json entry_of(std::string_view path)
+{
+  auto entry = schema();
+  for (const auto& name : split(path, '.')) entry = entry.at("properties").at(name);
+  return entry;
+}
+
+} // namespace
+
+TEST_CASE("the schema accepts every shipped recipe")
+{
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(DTCTL_SOURCE_DIR) / "recipes" / "library")) {
+    INFO(entry.path());
+    CHECK(check(read_file(entry.path())) == Lines{});
+  }
+}
+
+TEST_CASE("the schema has an entry with help for every key, and no unknown keyword in any")
+{
+  CHECK(schema().at("$schema") == "https://json-schema.org/draft/2020-12/schema");
+  for (const auto& key : spec_keys()) {
+    INFO(key.path);
+    const auto entry = entry_of(key.path);
+    CHECK_THAT(entry.at("description").get<std::string>(), Catch::StartsWith(std::string(key.help)));
+    CHECK(entry.value("x-unit", "") == key.unit);
+    CHECK_NOTHROW(violations(entry, Json("x")));
+  }
+}
+
+TEST_CASE("the schema has ranges, defaults and choices")
+{
+  CHECK(
+      entry_of("optimizer.momentum") ==
+      Json::parse(
+          R"({"type": "number", "minimum": 0, "maximum": 0.999999, "description": "mu of the momentum rule", "default": 0.9})"));
+  CHECK(entry_of("study.mode").at("enum") == Json::array({"strong", "weak"}));
+  CHECK_FALSE(entry_of("study.mode").contains("default"));
+  CHECK_FALSE(entry_of("train.steps").contains("default"));
+  CHECK(entry_of("train.warmup_steps").at("default") == 5);
+}
+
+TEST_CASE("the schema refuses what the reader refuses in one file")
+{
+  CHECK(check("{}") == Lines{": required"});
+  CHECK(check(minimal("optimiser: {}\n")) == Lines{"/optimiser: additionalProperties"});
+  CHECK(check(minimal("optimizer: { momentum: 2 }\n")) == Lines{"/optimizer/momentum: maximum"});
+  CHECK(check("version: 1\ntrain: { epochs: \"3\", seed: 1.5 }\n") == Lines{"/train/epochs: type", "/train/seed: type"});
+  CHECK(check("version: 1\ntrain: { epochs: 3, steps: 4 }\n") == Lines{"/train: allOf"});
+  CHECK(check("version: 1\nmodel: { name: lennet }\n") == Lines{"/model/name: enum"});
+  CHECK(check("version: 1\nresources: { time_limit: soon }\n") == Lines{"/resources/time_limit: anyOf"});
+  CHECK(check("version: 1\nsweep: { matrix: { train.sede: [1], train.seed: [] } }\n") ==
+        Lines{"/sweep/matrix/train.sede: additionalProperties", "/sweep/matrix/train.seed: minItems"});
+  CHECK(check("version: 1\nsweep: { exclude: [foo, resources.nodes>=4 ranks<3, { train.seed: 1 }] }\n") ==
+        Lines{"/sweep/exclude/0: anyOf"});
+}
+
+TEST_CASE("the schema accepts what the reader accepts")
+{
+  CHECK(check(minimal(
+            "optimizer:\nresources: { time_limit: 1h30m, account: 12, env: { A: 1, B: yes } }\n"
+            "sweep: { matrix: { resources.env.A: [1, 2], resources.modules: [[a], [b]] }, include: [{ train.seed: 3 }] }\n")) ==
+        Lines{});
+  for (const auto* limit : {"90", "2d", "01:30:00", "1-00:00:00", "05:00"})
+    CHECK(check("version: 1\nresources: { time_limit: " + std::string(limit) + " }\n") == Lines{});
+}

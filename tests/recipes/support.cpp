@@ -1,0 +1,72 @@
+#include "support.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+
+namespace dt::recipes::test {
+
+namespace fs = std::filesystem;
+
+TemporaryFolder::TemporaryFolder()
+{
+  auto name = (fs::temp_directory_path() / "dtctl-recipes-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder()
+{
+  std::error_code error;
+  fs::remove_all(path_, error);
+}
+
+fs::path TemporaryFolder::write(const std::string& name, const std::string& text) const
+{
+  fs::create_directories((path_ / name).parent_path());
+  std::ofstream(path_ / name, std::ios::binary) << text;
+  return path_ / name;
+}
+
+std::string minimal(const std::string& more)
+{
+  return "version: 1\nmodel: { name: lenet }\ndata: { name: digits }\ntrain: { global_batch: 64, epochs: 2 }\n" + more;
+}
+
+Plan plan_of(const std::string& text, const LoadOptions& options)
+{
+  const TemporaryFolder folder;
+  return load_plan(folder.write("r.yaml", text), options);
+}
+
+std::string errors_in(const TemporaryFolder& folder, const std::string& name, const LoadOptions& options)
+{
+  try {
+    load_plan(folder.path() / name, options);
+  } catch (const RecipeError& error) {
+    std::string text = error.what();
+    const auto prefix = folder.path().string() + "/";
+    for (auto at = text.find(prefix); at != text.npos; at = text.find(prefix, at)) text.erase(at, prefix.size());
+    return text;
+  }
+  return "";
+}
+
+std::string errors_of(const std::string& text, const LoadOptions& options)
+{
+  const TemporaryFolder folder;
+  folder.write("r.yaml", text);
+  return errors_in(folder, "r.yaml", options);
+}
+
+std::vector<std::string> names_of(const Plan& plan)
+{
+  std::vector<std::string> names;
+  for (const auto& run : plan.runs) {
+    const auto name = run_name(run);
+    names.push_back(name == run.name ? "" : name.substr(run.name.size() + 1));
+  }
+  return names;
+}
+
+} // namespace dt::recipes::test
