@@ -11,7 +11,7 @@
 namespace dt::engine {
 
 class Allreduce {
- public:
+public:
   virtual ~Allreduce() = default;
   // values <- sum over ranks of values, in place. Collective; equal lengths on all ranks.
   // Counts bytes and messages in comm.traffic(): exact for our own schedules; for the MPI library's call, whose schedule is

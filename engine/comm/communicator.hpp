@@ -20,7 +20,7 @@ struct Traffic {
 // One thread calls it (MPI_THREAD_FUNNELED is enough). Every call is collective unless it says otherwise, and throws an
 // internal error with MPI's own words when MPI fails.
 class Communicator {
- public:
+public:
   // Borrows the communicator and makes its errors return, so that they can be thrown with rank and cause.
   explicit Communicator(MPI_Comm comm);
   MPI_Comm handle() const { return comm_; }
@@ -46,7 +46,7 @@ class Communicator {
   bool all_equal(const std::string& text);
   void barrier();
 
- private:
+private:
   MPI_Comm comm_;
   int rank_ = 0, size_ = 1;
   Traffic traffic_;

@@ -6,7 +6,7 @@
 namespace dt::engine {
 
 class MpiAllreduce : public Allreduce {
- public:
+public:
   void sum(std::span<float> values, Communicator& comm) override;
 };
 

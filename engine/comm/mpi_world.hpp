@@ -7,7 +7,7 @@
 namespace dt::engine {
 
 class MpiWorld {
- public:
+public:
   // SERIALIZED: a thread other than the first may communicate one day, never two at once.
   MpiWorld()
   {

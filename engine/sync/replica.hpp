@@ -13,7 +13,7 @@ struct BatchLoss {
 };
 
 class Replica {
- public:
+public:
   virtual ~Replica() = default;
   // All parameters in one contiguous, 64-byte aligned buffer; padding between tensors is zero and stays zero.
   virtual std::span<float> weights() = 0;

@@ -14,7 +14,7 @@ namespace dt::engine {
 
 // Marks what a rank does, for the phase times; the trainer gives it. Phases nest nowhere.
 class PhaseClock {
- public:
+public:
   virtual ~PhaseClock() = default;
   virtual void begin_communication() = 0; // from here the rank waits on others and does nothing else
   virtual void end_communication() = 0;
@@ -23,7 +23,7 @@ class PhaseClock {
 };
 
 class Strategy {
- public:
+public:
   virtual ~Strategy() = default;
   // Before the first step: makes all ranks start from the same weights. Collective.
   virtual void start(Replica& replica) = 0;

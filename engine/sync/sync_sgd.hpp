@@ -6,12 +6,12 @@
 namespace dt::engine {
 
 class SyncSgd : public Strategy {
- public:
+public:
   SyncSgd(const SyncSpec& sync, Communicator& comm);
   void start(Replica& replica) override;
   double step(Replica& replica, PhaseClock& clock) override;
 
- private:
+private:
   Communicator& comm_;
   std::unique_ptr<Allreduce> allreduce_;
 };

@@ -13,7 +13,7 @@ constexpr float learning_rate = 0.5F;
 
 // f(w) = w . g with g = slope everywhere, and plain SGD.
 class LinearReplica : public Replica {
- public:
+public:
   LinearReplica(float start, float slope, BatchLoss loss) : weights_(100, start), gradients_(100), slope_(slope), loss_(loss) {}
   std::span<float> weights() override { return weights_; }
   std::span<float> gradients() override { return gradients_; }
@@ -27,14 +27,14 @@ class LinearReplica : public Replica {
     for (std::size_t i = 0; i < weights_.size(); ++i) weights_[i] -= learning_rate * gradients_[i];
   }
 
- private:
+private:
   std::vector<float> weights_, gradients_;
   float slope_;
   BatchLoss loss_;
 };
 
 class Diary : public PhaseClock {
- public:
+public:
   void begin_communication() override { text += "[c"; }
   void end_communication() override { text += "c]"; }
   void begin_update() override { text += "[u"; }

@@ -1,0 +1,64 @@
+#include "engine/bench/bench.hpp"
+#include "engine/comm/allreduce.hpp"
+#include "engine/comm/mpi_world.hpp"
+#include "engine/train/step_timer.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace dt::engine {
+namespace {
+
+constexpr std::size_t warmup_repeats = 5;
+
+// Seconds of one repetition: the slowest rank's, from a common start.
+double repeat(Allreduce& allreduce, std::span<float> values, Communicator& comm)
+{
+  comm.barrier();
+  const double begin = monotonic_s();
+  allreduce.sum(values, comm);
+  double seconds = monotonic_s() - begin;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm.handle()), "MPI_Allreduce");
+  return seconds;
+}
+
+// The warm-up tells how many repetitions fit into the time; all ranks have seen the same times and do equally many.
+std::vector<double> measure(Allreduce& allreduce, std::span<float> values, Communicator& comm, double seconds)
+{
+  std::vector<double> times(warmup_repeats);
+  for (auto& time : times) time = repeat(allreduce, values, comm);
+  times.resize(static_cast<std::size_t>(std::clamp(seconds / summarize(times).median, 10.0, 1e6)));
+  for (auto& time : times) time = repeat(allreduce, values, comm);
+  return times;
+}
+
+} // namespace
+
+int bench_allreduce(const AllreduceBench& options)
+{
+  const MpiWorld world;
+  Communicator comm(MPI_COMM_WORLD);
+  const auto allreduce = make_allreduce(options.algorithm);
+  std::vector<float> values(static_cast<std::size_t>(options.bytes) / sizeof(float)); // zeros stay zeros, however often summed
+  const auto times = measure(*allreduce, values, comm, options.seconds);
+  if (!comm.is_root()) return 0;
+
+  const auto [median, least] = summarize(times);
+  const auto bytes = values.size() * sizeof(float);
+  // What a bandwidth-optimal schedule sends from each rank, in that time.
+  const double bytes_per_s = 2.0 * static_cast<double>(bytes) * (comm.size() - 1) / comm.size() / median;
+  if (options.json) {
+    const nlohmann::ordered_json result{{"algorithm", options.algorithm}, {"ranks", comm.size()},      {"bytes", bytes},
+                                        {"repeats", times.size()},        {"us_median", 1e6 * median}, {"us_min", 1e6 * least},
+                                        {"bytes_per_s", bytes_per_s}};
+    fmt::print("{}\n", result.dump());
+  } else {
+    fmt::print("{}, {} ranks, {} bytes: {:.1f} us (median of {}), {:.1f} us (least), {:.2f} GB/s a rank\n", options.algorithm,
+               comm.size(), bytes, 1e6 * median, times.size(), 1e6 * least, 1e-9 * bytes_per_s);
+  }
+  return 0;
+}
+
+} // namespace dt::engine

@@ -1,0 +1,60 @@
+// dtbench: measures one part of a training step.
+#include "core/error.hpp"
+#include "engine/bench/bench.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace {
+
+using namespace dt::engine;
+
+void add_compute(CLI::App& app, ComputeBench& options)
+{
+  auto* compute = app.add_subcommand("compute", "One rank's step: forward, loss, backward, momentum update, fixed random input");
+  compute->add_option("--model", options.model, "The network")->capture_default_str();
+  compute->add_option("--batch", options.batch, "Samples a step")->capture_default_str()->check(CLI::PositiveNumber);
+  compute->add_option("--threads", options.threads, "Compute threads")->capture_default_str()->check(CLI::PositiveNumber);
+  compute->add_option("--seconds", options.seconds, "Time to measure for")->capture_default_str()->check(CLI::PositiveNumber);
+  compute->add_flag("--json", options.json, "One JSON object");
+}
+
+void add_allreduce(CLI::App& app, AllreduceBench& options)
+{
+  auto* allreduce = app.add_subcommand("allreduce", "One allreduce over all ranks; start it with mpirun");
+  allreduce->add_option("--bytes", options.bytes, "Size of the vector")->capture_default_str()->check(CLI::PositiveNumber);
+  allreduce->add_option("--algorithm", options.algorithm, "The algorithm")->capture_default_str();
+  allreduce->add_option("--seconds", options.seconds, "Time to measure for")->capture_default_str()->check(CLI::PositiveNumber);
+  allreduce->add_flag("--json", options.json, "One JSON object");
+}
+
+int dispatch(int argc, char** argv)
+{
+  CLI::App app{"Measurements of dtctl's training engine", "dtbench"};
+  app.require_subcommand(1);
+  ComputeBench compute;
+  AllreduceBench allreduce;
+  add_compute(app, compute);
+  add_allreduce(app, allreduce);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(dt::ExitCode::usage);
+  }
+  return app.got_subcommand("compute") ? bench_compute(compute) : bench_allreduce(allreduce);
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+  try {
+    return dispatch(argc, argv);
+  } catch (const dt::Error& error) {
+    fmt::print(stderr, "dtbench: {}\n", error.what());
+    return static_cast<int>(dt::exit_code_of(error.kind()));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "dtbench: {}\n", error.what());
+    return static_cast<int>(dt::ExitCode::internal);
+  }
+}

@@ -1,0 +1,39 @@
+#include "engine/train/evaluator.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace dt::engine {
+
+Evaluator::Evaluator(Network& network, const Source& source, Communicator& comm)
+    : network_(network), source_(source), comm_(comm), share_(shard(source.size(), comm.rank(), comm.size())),
+      images_(static_cast<std::size_t>(network.options().batch * network.options().image.size())),
+      labels_(static_cast<std::size_t>(network.options().batch))
+{
+}
+
+Evaluation Evaluator::evaluate()
+{
+  Evaluation mine;
+  const auto batch = network_.options().batch;
+  for (auto begin = share_.begin; begin < share_.end; begin += batch) {
+    load(begin, std::min(begin + batch, share_.end));
+    const auto part = network_.evaluate(images_, labels_);
+    mine.loss_sum += part.loss_sum;
+    mine.correct += part.correct;
+    mine.samples += part.samples;
+  }
+  std::array sums{mine.loss_sum, static_cast<double>(mine.correct), static_cast<double>(mine.samples)};
+  comm_.sum_record(sums);
+  return {sums[0], static_cast<std::int64_t>(sums[1]), static_cast<std::int64_t>(sums[2])};
+}
+
+void Evaluator::load(std::int64_t begin, std::int64_t end)
+{
+  const auto image_size = network_.options().image.size();
+  std::fill(labels_.begin(), labels_.end(), -1);
+  for (auto i = begin; i < end; ++i)
+    labels_[static_cast<std::size_t>(i - begin)] = source_.read(i, images_.data() + (i - begin) * image_size);
+}
+
+} // namespace dt::engine

@@ -1,0 +1,215 @@
+#include "engine/train/job.hpp"
+
+#include "core/file.hpp"
+#include "core/process.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "engine/comm/mpi_world.hpp"
+#include "engine/comm/placement.hpp"
+#include "engine/train/environment.hpp"
+#include "engine/train/recorder.hpp"
+#include "engine/train/trainer.hpp"
+
+#include <cstdlib>
+#include <optional>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace dt::engine {
+namespace {
+
+// Rank 0's ear: everything is recorded, evaluations are printed too.
+class RootObserver : public Observer {
+public:
+  explicit RootObserver(Recorder& recorder) : recorder_(recorder) {}
+  void planned(std::int64_t steps) override
+  {
+    fmt::print("{} steps\n", steps);
+    std::fflush(stdout);
+    recorder_.planned(steps);
+  }
+  void step(const StepEvent& event) override { recorder_.step(event); }
+  void evaluation(const EvalEvent& event) override
+  {
+    fmt::print("step {}, epoch {:.2f}: held-out accuracy {:.2f}%, loss {:.4f}, after {} of training\n", event.step, event.epoch,
+               100 * event.accuracy, event.loss, format_seconds(event.elapsed_s));
+    std::fflush(stdout);
+    recorder_.evaluation(event);
+  }
+
+private:
+  Recorder& recorder_;
+};
+
+void complain(const RankError& error)
+{
+  fmt::print(stderr, "dtengine: rank {} on {}: {}\n", error.rank, error.host, error.cause);
+  std::fflush(nullptr);
+}
+
+class Job {
+public:
+  Job(const JobOptions& options, Communicator& comm) : options_(options), comm_(comm), attempt_(options.attempt) {}
+  int run();
+  // Says what happened on this rank, keeps it as the run's cause unless another rank was first, and ends all ranks.
+  [[noreturn]] void fail(const std::string& cause, std::int64_t step);
+
+private:
+  void read_spec();
+  bool claim();
+  BeginRecord begin_record(const std::vector<RankPlace>& places) const;
+  void print_start(const BeginRecord& begin) const;
+  void require_startable(const std::vector<RankPlace>& places) const;
+  std::filesystem::path data_folder() const;
+  void write_result(const RunResult& result) const;
+
+  JobOptions options_;
+  Communicator& comm_;
+  AttemptFolder attempt_;
+  PlannedRun planned_;
+  bool ours_ = false;                // only the owner may write into the folder
+  std::optional<Recorder> recorder_; // on rank 0, once the attempt is ours
+};
+
+int Job::run()
+{
+  read_spec();
+  if (!claim()) return EXIT_FAILURE;
+
+  Trainer trainer({planned_.spec, data_folder()}, comm_);
+  Observer silent;
+  std::optional<RootObserver> root;
+  if (recorder_) root.emplace(*recorder_);
+  const RunResult result = trainer.run(root ? *root : silent);
+
+  // Every rank is done when the root has gathered their records; the others wait here until the result is safe.
+  if (recorder_) {
+    recorder_->close();
+    write_result(result);
+  }
+  comm_.barrier();
+  return EXIT_SUCCESS;
+}
+
+// One rank reads, so that a thousand do not ask the file system at once.
+void Job::read_spec()
+{
+  if (attempt_.number() == 0)
+    throw Error(ErrorKind::usage,
+                "--attempt must name <run folder>/attempts/<number>, not " + printable(attempt_.path().string()) + ".");
+  const auto path = spec_path(attempt_.run_folder());
+  const auto text = comm_.broadcast_text(comm_.is_root() ? read_file(path) : "");
+  planned_ = parse_planned_run(text, path.string());
+}
+
+// begin.json is made once: whoever makes it owns the attempt. False when another process did.
+bool Job::claim()
+{
+  const auto places = gather_places(comm_);
+  const char* answer = "ours";
+  if (comm_.is_root()) {
+    const auto begin = begin_record(places);
+    ours_ = create_file_exclusive(attempt_.begin(), to_json(begin));
+    if (ours_) {
+      recorder_.emplace(Recorder::Options{.attempt = attempt_});
+      print_start(begin);
+      require_startable(places);
+    } else {
+      fmt::print(
+          stderr,
+          "dtengine: {} exists: this attempt was started before, by another process. Nothing was written; to try again, make a "
+          "new attempt (dtctl retry).\n",
+          attempt_.begin().string());
+      answer = "taken";
+    }
+  }
+  ours_ = comm_.broadcast_text(answer) == "ours";
+  return ours_;
+}
+
+BeginRecord Job::begin_record(const std::vector<RankPlace>& places) const
+{
+  BeginRecord begin;
+  begin.unix_s = now_unix_s();
+  begin.host = host_name();
+  begin.pid = static_cast<int>(::getpid());
+  begin.ranks = comm_.size();
+  begin.nodes = node_count(places);
+  begin.threads_per_rank = static_cast<int>(planned_.spec.resources.threads_per_rank);
+  for (const auto& place : places) {
+    begin.rank_hosts.push_back(place.host);
+    begin.rank_masks.push_back(mask_text(place.cores));
+  }
+  begin.environment = describe_environment();
+  return begin;
+}
+
+void Job::print_start(const BeginRecord& begin) const
+{
+  const auto& spec = planned_.spec;
+  fmt::print("dtengine {}: {} on {}, {} with allreduce {}\n", engine_version(), spec.model.name, spec.data.name,
+             spec.sync.strategy, spec.sync.allreduce);
+  fmt::print("ranks {}, nodes {}, threads a rank {}\n", begin.ranks, begin.nodes, begin.threads_per_rank);
+  for (std::size_t r = 0; r < begin.rank_hosts.size(); ++r)
+    fmt::print("  rank {} on {}, cores {}\n", r, begin.rank_hosts[r], begin.rank_masks[r]);
+  std::fflush(stdout);
+}
+
+void Job::require_startable(const std::vector<RankPlace>& places) const
+{
+  const auto& spec = planned_.spec;
+  if (comm_.size() != spec.ranks())
+    throw Error(ErrorKind::run,
+                fmt::format("The spec asks for {} ranks ({} nodes of {}), but {} were started. Check resources.launcher_args.",
+                            spec.ranks(), spec.resources.nodes, spec.resources.ranks_per_node, comm_.size()));
+  if (planned_.engine_build != engine_build())
+    throw Error(ErrorKind::run,
+                fmt::format("This run was planned for engine build {}, but this program is build {}. Submit the recipe again: "
+                            "it becomes a new run.",
+                            printable(planned_.engine_build), engine_build()));
+  if (!spec.resources.oversubscribe) require_cores(places, spec.resources.threads_per_rank);
+}
+
+std::filesystem::path Job::data_folder() const
+{
+  return options_.data.empty() ? std::filesystem::path(planned_.spec.data.path) : options_.data;
+}
+
+void Job::write_result(const RunResult& result) const
+{
+  write_file_atomic(attempt_.result(), to_json(result));
+  fmt::print("{} steps in {}: {:.1f} samples/s, {:.1f}% of the time in communication\n", result.steps,
+             format_seconds(result.wall_s), result.throughput, 100 * result.communication_share);
+}
+
+void Job::fail(const std::string& cause, std::int64_t step)
+{
+  const RankError error{comm_.rank(), host_name(), cause, step, now_unix_s()};
+  complain(error);
+  try {
+    if (ours_) create_file_exclusive(attempt_.error(), to_json(error));
+  } catch (const std::exception& another) {
+    complain({error.rank, error.host, another.what(), step, error.unix_s});
+  }
+  MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+  std::_Exit(EXIT_FAILURE);
+}
+
+} // namespace
+
+int run_job(const JobOptions& options)
+{
+  const MpiWorld world;
+  Communicator comm(MPI_COMM_WORLD);
+  Job job(options, comm);
+  try {
+    return job.run();
+  } catch (const TrainingError& error) {
+    job.fail(error.what(), error.step());
+  } catch (const std::exception& error) {
+    job.fail(error.what(), -1);
+  }
+}
+
+} // namespace dt::engine

@@ -1,0 +1,73 @@
+// dtengine: the program that trains (under mpirun) and makes data sets.
+#include "core/error.hpp"
+#include "engine/data/make.hpp"
+#include "engine/train/environment.hpp"
+#include "engine/train/job.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace {
+
+using namespace dt::engine;
+
+int make(const MakeOptions& options)
+{
+  const bool made = make_data(options);
+  fmt::print("{}: {} training and {} test images of {} {}\n", options.folder.string(), options.train, options.test, options.kind,
+             made ? "made" : "are there already");
+  return 0;
+}
+
+void add_run(CLI::App& app, JobOptions& options)
+{
+  auto* run = app.add_subcommand("run", "Train one attempt at a run; started on every rank by mpirun");
+  run->add_option("--attempt", options.attempt, "The attempt's folder, <run>/attempts/<number>; the spec is <run>/spec.json")
+      ->required();
+  run->add_option("--data", options.data, "The data set's folder; the spec's data.path when left out");
+}
+
+void add_data(CLI::App& app, MakeOptions& options)
+{
+  auto* data = app.add_subcommand("data", "Data sets")->require_subcommand(1);
+  auto* make = data->add_subcommand("make", "Render a data set and write it in its usual file format");
+  make->add_option("kind", options.kind, "digits (IDX files, 1x28x28) or shapes (CIFAR-10 files, 3x32x32)")
+      ->required()
+      ->check(CLI::IsMember({"digits", "shapes"}));
+  make->add_option("--out", options.folder, "Folder to write into")->required();
+  make->add_option("--train", options.train, "Training images")->capture_default_str()->check(CLI::PositiveNumber);
+  make->add_option("--test", options.test, "Test images")->capture_default_str()->check(CLI::PositiveNumber);
+  make->add_option("--seed", options.seed, "Seed of the drawing")->capture_default_str();
+}
+
+int dispatch(int argc, char** argv)
+{
+  CLI::App app{"dtctl's training engine", "dtengine"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", [] { return fmt::format("dtengine {} build {}", engine_version(), engine_build()); });
+  JobOptions job;
+  MakeOptions data;
+  add_run(app, job);
+  add_data(app, data);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(dt::ExitCode::usage);
+  }
+  return app.got_subcommand("run") ? run_job(job) : make(data);
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+  try {
+    return dispatch(argc, argv);
+  } catch (const dt::Error& error) {
+    fmt::print(stderr, "dtengine: {}\n", error.what());
+    return static_cast<int>(dt::exit_code_of(error.kind()));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "dtengine: {}\n", error.what());
+    return static_cast<int>(dt::ExitCode::internal);
+  }
+}

@@ -1,0 +1,141 @@
+#include "engine/train/recorder.hpp"
+
+#include "core/error.hpp"
+#include "core/units.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace dt::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+int create(const fs::path& path)
+{
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor < 0) throw system_error("create " + path.string(), errno);
+  return descriptor;
+}
+
+void write_all(int descriptor, std::string_view bytes, const fs::path& path)
+{
+  while (!bytes.empty()) {
+    const auto written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw system_error("write " + path.string(), errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+// Whole or absent for readers, but not synced: a heartbeat that a power cut loses was no longer true anyway.
+void replace_unsynced(const fs::path& path, const std::string& text)
+{
+  const fs::path temporary = path.parent_path() / ("." + path.filename().string());
+  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (file) std::rename(temporary.c_str(), path.c_str());
+}
+
+} // namespace
+
+Recorder::Recorder(const Options& options) : options_(options), events_(create(options.attempt.events()))
+{
+  beat();
+  thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+}
+
+Recorder::~Recorder()
+{
+  try {
+    close();
+  } catch (const std::exception&) {
+    // Either close() was called before and has thrown this, or another error is on its way and matters more.
+  }
+}
+
+void Recorder::planned(std::int64_t steps)
+{
+  const std::lock_guard lock(mutex_);
+  heartbeat_.steps = steps;
+}
+
+void Recorder::step(const StepEvent& event) { append(event, event.step); }
+void Recorder::evaluation(const EvalEvent& event) { append(event, event.step); }
+
+template<class Event> void Recorder::append(const Event& event, std::int64_t step)
+{
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+  append_line(pending_, event);
+  heartbeat_.step = step;
+}
+
+void Recorder::close()
+{
+  if (events_ < 0) return;
+  thread_.request_stop();
+  thread_.join();
+  flush(); // what came after the thread's last look
+  const int descriptor = std::exchange(events_, -1);
+  const bool synced = ::fdatasync(descriptor) == 0;
+  const int sync_error = errno;
+  ::close(descriptor);
+  if (failure_) std::rethrow_exception(failure_);
+  if (!synced) throw system_error("sync " + options_.attempt.events().string(), sync_error);
+}
+
+void Recorder::work(const std::stop_token& stop)
+{
+  using Clock = std::chrono::steady_clock;
+  const auto beat_every = std::chrono::duration<double>(options_.beat_every_s);
+  const auto flush_every = std::chrono::duration<double>(options_.flush_every_s);
+  auto last_beat = Clock::now();
+  while (!stop.stop_requested()) {
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait_for(lock, stop, flush_every, [] { return false; });
+    }
+    flush();
+    if (Clock::now() - last_beat < beat_every) continue;
+    beat();
+    last_beat = Clock::now();
+  }
+}
+
+void Recorder::flush()
+{
+  std::string lines;
+  {
+    const std::lock_guard lock(mutex_);
+    if (failure_) return;
+    lines.swap(pending_);
+  }
+  try {
+    write_all(events_, lines, options_.attempt.events());
+  } catch (const std::exception&) {
+    const std::lock_guard lock(mutex_);
+    failure_ = std::current_exception();
+  }
+}
+
+// A heartbeat that cannot be written is left out: readers see an old one, and the event lines tell what is wrong.
+void Recorder::beat()
+{
+  Heartbeat beat;
+  {
+    const std::lock_guard lock(mutex_);
+    beat = heartbeat_;
+  }
+  beat.unix_s = now_unix_s();
+  replace_unsynced(options_.attempt.heartbeat(), to_line(beat));
+}
+
+} // namespace dt::engine

@@ -1,0 +1,177 @@
+#include "engine/train/trainer.hpp"
+
+#include "core/hash.hpp"
+#include "core/process.hpp"
+#include "core/units.hpp"
+#include "engine/train/rank_report.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace dt::engine {
+namespace {
+
+NetworkOptions network_options(const RunSpec& spec, const Source& source, std::int64_t batch)
+{
+  return {.model = spec.model.name,
+          .image = {source.channels(), source.height(), source.width()},
+          .classes = source.classes(),
+          .batch = batch,
+          .threads = static_cast<int>(spec.resources.threads_per_rank),
+          .seed = static_cast<std::uint64_t>(spec.train.seed)};
+}
+
+BatchLoader::Options loader_options(const RunSpec& spec, const TrainingPlan& plan, const Communicator& comm)
+{
+  return {.batch_per_rank = plan.batch_per_rank,
+          .rank = comm.rank(),
+          .ranks = comm.size(),
+          .shuffle = spec.data.shuffle,
+          .seed = spec.train.seed,
+          .prefetch = spec.data.prefetch_batches};
+}
+
+std::string hash_of(std::span<const float> weights)
+{
+  const auto bytes = std::as_bytes(weights);
+  return hash_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+double share_of(std::int64_t part, std::int64_t whole)
+{
+  return whole == 0 ? not_measured : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+} // namespace
+
+TrainingError::TrainingError(const Error& cause, std::int64_t step)
+    : Error(cause.within(fmt::format("step {}", step))), step_(step)
+{
+}
+
+Trainer::Trainer(const Options& options, Communicator& comm)
+    : spec_(options.spec), comm_(comm), sources_(open_sources(spec_.data, options.data_folder, spec_.train.seed)),
+      plan_(make_plan(spec_, sources_.train->size())), network_(network_options(spec_, *sources_.train, plan_.batch_per_rank)),
+      loader_(*sources_.train, loader_options(spec_, plan_, comm)),
+      optimizer_(make_optimizer(spec_.optimizer, static_cast<std::int64_t>(network_.weights().size()), segments_of(network_))),
+      learning_rate_(spec_.optimizer, plan_.epochs, comm.size()), replica_({network_, loader_, *optimizer_, timer_}),
+      strategy_(make_strategy(spec_.sync, comm)), evaluator_(network_, *sources_.test, comm)
+{
+}
+
+RunResult Trainer::run(Observer& observer)
+{
+  start(observer);
+  try {
+    train(observer);
+  } catch (const Error& error) {
+    throw TrainingError(error, step_);
+  }
+  return finish();
+}
+
+void Trainer::start(Observer& observer)
+{
+  // Packed gradients of different layouts have no sum.
+  if (!comm_.all_equal(network_.layout()))
+    throw Error(ErrorKind::environment,
+                "The ranks hold their weights in different layouts, because their processors differ. Run on nodes "
+                "of one kind (resources.constraint).");
+  strategy_->start(replica_);
+  observer.planned(plan_.steps);
+  comm_.barrier();
+  begin_s_ = monotonic_s();
+  warmup_traffic_ = comm_.traffic();
+}
+
+void Trainer::train(Observer& observer)
+{
+  while (step_ < plan_.steps && !stops_here()) {
+    step(observer);
+    if (plan_.evaluates_after(step_)) evaluate(observer);
+  }
+}
+
+void Trainer::step(Observer& observer)
+{
+  const double rate = learning_rate_.at(plan_.epoch_after(step_));
+  ++step_;
+  replica_.set_learning_rate(rate);
+
+  timer_.begin_step();
+  result_.final_loss = strategy_->step(replica_, timer_);
+  const double step_s = timer_.end_step();
+
+  const double elapsed_s = training_s();
+  if (is_measured()) {
+    statistics_.add_step(timer_.phases(), step_s);
+    measured_until_s_ = elapsed_s;
+  } else {
+    warmup_traffic_ = comm_.traffic();
+    measured_from_s_ = elapsed_s;
+  }
+  observer.step({.step = step_,
+                 .epoch = plan_.epoch_after(step_),
+                 .elapsed_s = elapsed_s,
+                 .loss = result_.final_loss,
+                 .learning_rate = rate,
+                 .step_s = step_s,
+                 .phase_s = timer_.phases()});
+}
+
+void Trainer::evaluate(Observer& observer)
+{
+  const double elapsed_s = training_s();
+  const double begin_s = monotonic_s();
+  const Evaluation found = evaluator_.evaluate();
+  const double eval_s = monotonic_s() - begin_s;
+  evaluation_s_ += eval_s;
+  if (is_measured()) statistics_.add_evaluation(eval_s);
+
+  result_.eval_loss = found.samples == 0 ? not_measured : found.loss_sum / static_cast<double>(found.samples);
+  result_.accuracy = share_of(found.correct, found.samples);
+  result_.best_accuracy = std::fmax(result_.best_accuracy, result_.accuracy); // fmax passes over "not measured"
+  const bool reached = spec_.train.target_accuracy > 0 && result_.accuracy >= spec_.train.target_accuracy;
+  if (reached && std::isnan(result_.time_to_accuracy_s)) result_.time_to_accuracy_s = wall_s();
+  observer.evaluation({.step = step_,
+                       .epoch = plan_.epoch_after(step_),
+                       .elapsed_s = elapsed_s,
+                       .loss = result_.eval_loss,
+                       .accuracy = result_.accuracy,
+                       .samples = found.samples,
+                       .eval_s = eval_s});
+}
+
+// Accuracy is summed over the ranks, so all of them stop at the same step.
+bool Trainer::stops_here() const { return spec_.train.stop_at_target && !std::isnan(result_.time_to_accuracy_s); }
+
+RunResult Trainer::finish()
+{
+  result_.wall_s = wall_s();
+  result_.steps = step_;
+  result_.warmup_steps = std::min(step_, plan_.warmup_steps);
+  result_.measured_samples = (result_.steps - result_.warmup_steps) * plan_.global_batch;
+  result_.parameters = network_.parameter_count();
+  result_.weights_hash = hash_of(network_.plain_weights());
+
+  RankRecord mine;
+  mine.rank = comm_.rank();
+  mine.host = host_name();
+  statistics_.fill(mine);
+  mine.bytes_sent = comm_.traffic().bytes - warmup_traffic_.bytes;
+  mine.messages_sent = comm_.traffic().messages - warmup_traffic_.messages;
+  mine.memory_peak_bytes = memory_peak_bytes();
+  result_.ranks = gather_records(mine, comm_);
+  result_.communication_share = communication_share(result_.ranks);
+
+  const auto measured_s = comm_.gather_numbers(std::array{std::max(0.0, measured_until_s_ - measured_from_s_)});
+  if (!measured_s.empty()) result_.measured_s = *std::max_element(measured_s.begin(), measured_s.end());
+  result_.throughput = result_.measured_s > 0 ? static_cast<double>(result_.measured_samples) / result_.measured_s : not_measured;
+  result_.unix_s = now_unix_s();
+  return result_;
+}
+
+} // namespace dt::engine

@@ -1,0 +1,307 @@
+// dtengine under the real mpirun: records of good and bad ends, claims on the attempt, killed ranks, full disks.
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "tests/support/engine_run.hpp"
+#include "tests/support/tiny_disk.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <future>
+#include <thread>
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using Catch::Contains;
+using dt::test::EngineRun;
+
+namespace {
+
+dt::RunSpec small_spec(std::int64_t ranks)
+{
+  dt::RunSpec spec;
+  spec.name = "test";
+  spec.model.name = "lenet";
+  spec.data.name = "synthetic";
+  spec.data.train_samples = 240;
+  spec.data.test_samples = 60;
+  spec.train.global_batch = 24;
+  spec.train.steps = 12;
+  spec.train.warmup_steps = 2;
+  spec.resources.ranks_per_node = ranks;
+  spec.resources.oversubscribe = true;
+  return spec;
+}
+
+// Runs until somebody ends it.
+dt::RunSpec endless_spec(std::int64_t ranks)
+{
+  auto spec = small_spec(ranks);
+  spec.train.steps = 1'000'000'000;
+  spec.train.eval_every_epochs = 0;
+  return spec;
+}
+
+template<class Condition> bool eventually(Condition condition)
+{
+  for (int i = 0; i < 6000 && !condition(); ++i) std::this_thread::sleep_for(10ms);
+  return condition();
+}
+
+std::vector<pid_t> children_of(pid_t parent)
+{
+  const auto text = dt::read_file_if_exists("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) + "/children");
+  std::vector<pid_t> children;
+  for (const auto& word : dt::split(text.value_or(""), ' '))
+    if (!dt::trim(word).empty()) children.push_back(std::stoi(word));
+  return children;
+}
+
+pid_t parent_of(pid_t child)
+{
+  const auto stat = dt::read_file("/proc/" + std::to_string(child) + "/stat");
+  return std::stoi(dt::split(stat.substr(stat.rfind(')') + 2), ' ').at(1));
+}
+
+// An endless run in the background, in the middle of its training; its mpirun and its ranks.
+struct RunningJob {
+  explicit RunningJob(const EngineRun& run, int count)
+      : end(std::async(std::launch::async, [&run, count] { return run.run(count); }))
+  {
+    const auto attempt = run.attempt();
+    if (!eventually([&] {
+          const auto beat = dt::read_heartbeat(attempt);
+          return beat && beat->step > 0;
+        }))
+      return;
+    root = dt::read_begin(attempt)->pid;
+    mpirun = parent_of(root);
+    ranks = children_of(mpirun);
+  }
+  std::future<dt::CommandResult> end;
+  pid_t root = 0, mpirun = 0;
+  std::vector<pid_t> ranks;
+};
+
+bool is_running(pid_t pid) { return dt::identify_process(pid).has_value(); }
+
+} // namespace
+
+TEST_CASE("a run leaves begin, events, heartbeat and a result")
+{
+  const EngineRun run(small_spec(2));
+  const auto end = run.run(2);
+  INFO(end.err);
+  REQUIRE(end.ok());
+  const auto begin = dt::read_begin(run.attempt());
+  REQUIRE(begin);
+  CHECK(begin->ranks == 2);
+  CHECK(begin->nodes == 1);
+  CHECK(begin->threads_per_rank == 1);
+  CHECK(begin->host == dt::host_name());
+  CHECK(begin->rank_hosts.size() == 2);
+  CHECK(begin->environment.at("engine_build") == dt::read_build_id(dt::test::dtengine()));
+  for (const auto* key : {"cpu_model", "cores", "memory_bytes", "kernel", "mpi_version", "dnnl_version", "compiler", "build_type",
+                          "engine_version"})
+    CHECK_FALSE(begin->environment.at(key).empty());
+  CHECK(dt::parse_events(dt::read_file(run.attempt().events())).steps.size() == 12);
+  CHECK(dt::parse_events(dt::read_file(run.attempt().events())).evals.size() == 2);
+  CHECK(dt::read_heartbeat(run.attempt()));
+  CHECK_FALSE(dt::read_error(run.attempt()));
+  const auto result = dt::read_result(run.attempt());
+  REQUIRE(result);
+  CHECK(result->steps == 12);
+  CHECK(result->ranks.size() == 2);
+  CHECK(result->weights_hash.size() == 32);
+}
+
+TEST_CASE("the start prints ranks, nodes, threads and masks")
+{
+  const EngineRun run(small_spec(1));
+  const auto end = run.run(1);
+  CHECK_THAT(end.out,
+             Contains("lenet on synthetic, sync-sgd with allreduce mpi\nranks 1, nodes 1, threads a rank 1\n  rank 0 on " +
+                      dt::host_name() + ", cores "));
+}
+
+TEST_CASE("the same run twice ends in the same bits")
+{
+  const EngineRun first(small_spec(2)), second(small_spec(2));
+  REQUIRE(first.run(2).ok());
+  REQUIRE(second.run(2).ok());
+  CHECK(dt::read_result(first.attempt())->weights_hash == dt::read_result(second.attempt())->weights_hash);
+}
+
+TEST_CASE("a second start of the same attempt writes nothing and says why")
+{
+  const EngineRun run(small_spec(1));
+  REQUIRE(run.run(1).ok());
+  const auto listing = [&] {
+    std::vector<std::string> files;
+    for (const auto& entry : fs::directory_iterator(run.attempt().path()))
+      files.push_back(entry.path().filename().string() + dt::read_file(entry.path()));
+    std::sort(files.begin(), files.end());
+    return files;
+  };
+  const auto before = listing();
+  const auto again = run.run(1);
+  CHECK(again.exit_code == 1);
+  CHECK_THAT(again.err,
+             Contains("dtengine: " + run.attempt().begin().string() +
+                      " exists: this attempt was started before, by another process. Nothing was written; to try again, "
+                      "make a new attempt (dtctl retry)."));
+  CHECK(listing() == before);
+}
+
+TEST_CASE("a run planned for another build of the engine is refused")
+{
+  EngineRun run(small_spec(1));
+  run.planned().engine_build = "0123456789";
+  run.write_spec();
+  CHECK(run.run(1).exit_code == 1);
+  REQUIRE(dt::read_error(run.attempt()));
+  CHECK_THAT(dt::read_error(run.attempt())->cause,
+             Catch::StartsWith("This run was planned for engine build 0123456789, but this program is build "));
+  CHECK_FALSE(fs::exists(run.attempt().result()));
+}
+
+TEST_CASE("another number of ranks than the spec's is refused")
+{
+  const EngineRun run(small_spec(3));
+  CHECK(run.run(2).exit_code == 1);
+  REQUIRE(dt::read_error(run.attempt()));
+  CHECK(dt::read_error(run.attempt())->cause ==
+        "The spec asks for 3 ranks (1 nodes of 3), but 2 were started. Check resources.launcher_args.");
+}
+
+TEST_CASE("more threads than cores in the mask are refused unless the recipe allows it")
+{
+  auto spec = small_spec(1);
+  spec.resources.threads_per_rank = static_cast<std::int64_t>(dt::cores_in_mask().size()) + 1;
+  spec.resources.oversubscribe = false;
+  const EngineRun refused(spec);
+  CHECK(refused.run(1).exit_code == 1);
+  REQUIRE(dt::read_error(refused.attempt()));
+  CHECK(dt::read_error(refused.attempt())->rank == 0);
+  CHECK_THAT(dt::read_error(refused.attempt())->cause,
+             Contains("but resources.threads_per_rank asks for " + std::to_string(spec.resources.threads_per_rank) +
+                      " threads. Give the job"));
+  spec.resources.oversubscribe = true;
+  CHECK(EngineRun(spec).run(1).ok());
+}
+
+TEST_CASE("an error on one rank is recorded with rank, host, cause and ends the world without a result")
+{
+  auto spec = small_spec(2);
+  spec.data.name = "digits";
+  const EngineRun run(spec);
+  const dt::test::TemporaryFolder data;
+  const auto folder = (data.path() / "digits").string(), missing = (data.path() / "missing").string();
+  REQUIRE(
+      dt::run_command({dt::test::dtengine(), "data", "make", "digits", "--out", folder, "--train", "300", "--test", "100"}).ok());
+  // Rank 0 has the data; rank 1 looks in the wrong place.
+  auto words = EngineRun::launch(1);
+  for (const auto& word : run.engine()) words.push_back(word);
+  for (const std::string word : {"--data", folder.c_str(), ":", "-np", "1"}) words.push_back(word);
+  for (const auto& word : run.engine()) words.push_back(word);
+  words.insert(words.end(), {"--data", missing});
+  const auto end = dt::run_command(words, 120);
+  CHECK(end.exit_code == 1);
+  const auto error = dt::read_error(run.attempt());
+  REQUIRE(error);
+  CHECK(error->rank == 1);
+  CHECK(error->host == dt::host_name());
+  CHECK_THAT(error->cause, Contains(missing));
+  CHECK_THAT(end.err, Contains("dtengine: rank 1 on " + dt::host_name() + ": " + error->cause));
+  CHECK_FALSE(fs::exists(run.attempt().result()));
+}
+
+TEST_CASE("a training that diverges names the step and leaves no result")
+{
+  auto spec = small_spec(2);
+  spec.optimizer.learning_rate = 1e6;
+  const EngineRun run(spec);
+  CHECK(run.run(2).exit_code == 1);
+  const auto error = dt::read_error(run.attempt());
+  REQUIRE(error);
+  CHECK(error->step >= 2);
+  CHECK_THAT(error->cause, Catch::StartsWith("step " + std::to_string(error->step) + ": the loss is "));
+  CHECK_FALSE(fs::exists(run.attempt().result()));
+}
+
+TEST_CASE("a rank killed with SIGKILL takes the others with it and leaves no result")
+{
+  const bool kill_root = GENERATE(false, true);
+  const EngineRun run(endless_spec(2));
+  RunningJob job(run, 2);
+  REQUIRE(job.ranks.size() == 2);
+  const auto victim =
+      kill_root ? job.root : *std::find_if(job.ranks.begin(), job.ranks.end(), [&](pid_t pid) { return pid != job.root; });
+  REQUIRE(::kill(victim, SIGKILL) == 0);
+  REQUIRE(job.end.wait_for(60s) == std::future_status::ready);
+  const auto end = job.end.get();
+  CHECK(end.exit_code != 0);
+  CHECK_THAT(end.err + end.out, Contains("signal 9"));
+  CHECK(eventually([&] { return std::none_of(job.ranks.begin(), job.ranks.end(), is_running); }));
+  CHECK_FALSE(fs::exists(run.attempt().result()));
+  CHECK(dt::read_heartbeat(run.attempt())->step > 0);
+}
+
+TEST_CASE("SIGTERM to mpirun ends every rank and leaves nothing false")
+{
+  const EngineRun run(endless_spec(2));
+  RunningJob job(run, 2);
+  REQUIRE(job.ranks.size() == 2);
+  REQUIRE(::kill(job.mpirun, SIGTERM) == 0);
+  REQUIRE(job.end.wait_for(60s) == std::future_status::ready);
+  CHECK(job.end.get().exit_code != 0);
+  CHECK(eventually([&] { return std::none_of(job.ranks.begin(), job.ranks.end(), is_running); }));
+  CHECK_FALSE(fs::exists(run.attempt().result()));
+  CHECK_FALSE(fs::exists(run.attempt().error()));
+}
+
+TEST_CASE("a disk that fills up ends the run with the file's name on stderr and no result")
+{
+  const EngineRun run(endless_spec(1));
+  const dt::test::TinyDisk disk(run.attempt().path(), 128 * 1024);
+  if (!disk.is_mounted()) {
+    WARN("SKIPPED: mounting a small file system needs root");
+    return;
+  }
+  const auto end = run.run(1);
+  CHECK(end.exit_code == 1);
+  CHECK_THAT(end.err, Contains("write " + run.attempt().events().string() + ": No space left on device"));
+  CHECK_FALSE(fs::exists(run.attempt().result()));
+}
+
+TEST_CASE("a run folder that cannot be written is a clear error")
+{
+  const EngineRun run(small_spec(1));
+  fs::remove_all(run.attempt().path());
+  dt::write_file_atomic(run.attempt().path(), "a file where the folder should be");
+  const auto end = run.run(1);
+  CHECK(end.exit_code == 1);
+  CHECK_THAT(end.err, Contains("create " + run.attempt().begin().string() + ": Not a directory"));
+}
+
+TEST_CASE("a missing or damaged spec is an error that names the file")
+{
+  const EngineRun run(small_spec(1));
+  dt::write_file_atomic(dt::spec_path(run.attempt().run_folder()), "{");
+  CHECK_THAT(run.run(1).err, Contains(dt::spec_path(run.attempt().run_folder()).string() + " is not a run's spec"));
+  fs::remove(dt::spec_path(run.attempt().run_folder()));
+  CHECK_THAT(run.run(1).err,
+             Contains("read " + dt::spec_path(run.attempt().run_folder()).string() + ": No such file or directory"));
+}
+
+TEST_CASE("dtengine tells its version and build, and refuses a wrong command line with status 2")
+{
+  const auto version = dt::run_command({dt::test::dtengine(), "--version"});
+  CHECK(version.ok());
+  CHECK_THAT(version.out, Contains("build " + dt::read_build_id(dt::test::dtengine())));
+  CHECK(dt::run_command({dt::test::dtengine(), "train"}).exit_code == 2);
+  CHECK(dt::run_command({dt::test::dtengine()}).exit_code == 2);
+}

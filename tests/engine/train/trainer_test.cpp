@@ -1,0 +1,233 @@
+// The trainer over several ranks against one rank (on MPI_COMM_SELF, in the same program) that does the whole work.
+#include "engine/train/trainer.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <numeric>
+
+using namespace dt::engine;
+using dt::Phase;
+
+namespace {
+
+class Collector : public Observer {
+public:
+  void planned(std::int64_t count) override { planned_steps = count; }
+  void step(const dt::StepEvent& event) override { steps.push_back(event); }
+  void evaluation(const dt::EvalEvent& event) override { evals.push_back(event); }
+  std::int64_t planned_steps = 0;
+  std::vector<dt::StepEvent> steps;
+  std::vector<dt::EvalEvent> evals;
+};
+
+constexpr std::int64_t global_batch = 24; // divides among 1, 2 and 3 ranks
+
+// LeNet on random images; the training set is small enough to be learnt by heart.
+dt::RunSpec small_run(std::int64_t ranks)
+{
+  dt::RunSpec spec;
+  spec.model.name = "lenet";
+  spec.data.name = "synthetic";
+  spec.data.train_samples = 240;
+  spec.data.test_samples = 100;
+  spec.train.global_batch = global_batch;
+  spec.train.steps = 30;
+  spec.train.warmup_steps = 4;
+  spec.optimizer.learning_rate = 0.02;
+  spec.resources.ranks_per_node = ranks;
+  return spec;
+}
+
+struct Outcome {
+  Collector seen;
+  dt::RunResult result;
+  std::vector<float> weights;
+};
+
+Outcome train(const dt::RunSpec& spec, MPI_Comm handle)
+{
+  Communicator comm(handle);
+  Trainer trainer({spec, {}}, comm);
+  Outcome outcome;
+  outcome.result = trainer.run(outcome.seen);
+  outcome.weights = trainer.plain_weights();
+  return outcome;
+}
+
+int world_size() { return Communicator(MPI_COMM_WORLD).size(); }
+bool is_root() { return Communicator(MPI_COMM_WORLD).is_root(); }
+
+} // namespace
+
+TEST_CASE("several ranks give the loss curve of one rank with the whole batch")
+{
+  const auto many = train(small_run(world_size()), MPI_COMM_WORLD);
+  const auto one = train(small_run(1), MPI_COMM_SELF);
+  REQUIRE(many.seen.steps.size() == 30);
+  REQUIRE(one.seen.steps.size() == 30);
+  for (std::size_t i = 0; i < 30; ++i) {
+    CAPTURE(i);
+    // Sums in another order differ by rounding, and the steps carry that on.
+    CHECK(many.seen.steps[i].loss == Approx(one.seen.steps[i].loss).epsilon(1e-4));
+    CHECK(many.seen.steps[i].epoch == one.seen.steps[i].epoch);
+    CHECK(many.seen.steps[i].learning_rate == one.seen.steps[i].learning_rate);
+  }
+  REQUIRE(many.weights.size() == one.weights.size());
+  double worst = 0;
+  for (std::size_t i = 0; i < one.weights.size(); ++i)
+    worst = std::max(worst, std::abs(static_cast<double>(many.weights[i] - one.weights[i])));
+  CHECK(worst < 1e-4);
+}
+
+TEST_CASE("the loss curve is one of learning")
+{
+  auto spec = small_run(world_size());
+  spec.train.steps = 150;
+  const auto outcome = train(spec, MPI_COMM_WORLD);
+  CHECK(outcome.seen.steps.back().loss < 0.7 * outcome.seen.steps.front().loss);
+}
+
+TEST_CASE("all ranks end with the same weights, bit for bit")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  const auto outcome = train(small_run(comm.size()), MPI_COMM_WORLD);
+  CHECK(comm.all_equal(outcome.result.weights_hash));
+  CHECK(outcome.result.weights_hash.size() == 32);
+}
+
+TEST_CASE("a seed decides every bit of the weights")
+{
+  auto spec = small_run(world_size());
+  const auto first = train(spec, MPI_COMM_WORLD);
+  const auto again = train(spec, MPI_COMM_WORLD);
+  CHECK(first.result.weights_hash == again.result.weights_hash);
+  CHECK(first.result.final_loss == again.result.final_loss);
+  spec.train.seed = 2;
+  CHECK(train(spec, MPI_COMM_WORLD).result.weights_hash != first.result.weights_hash);
+}
+
+TEST_CASE("reading ahead changes nothing but time")
+{
+  auto spec = small_run(world_size());
+  const auto ahead = train(spec, MPI_COMM_WORLD);
+  spec.data.prefetch_batches = 0;
+  CHECK(train(spec, MPI_COMM_WORLD).result.weights_hash == ahead.result.weights_hash);
+}
+
+TEST_CASE("evaluation shared by several ranks counts what one rank counts, short batches included")
+{
+  auto spec = small_run(world_size());
+  spec.train.steps = 5;
+  spec.train.global_batch = 0;
+  spec.train.batch_per_rank = 7; // 100 samples: the last batch of every rank is short
+  const auto many = train(spec, MPI_COMM_WORLD);
+
+  Communicator alone(MPI_COMM_SELF);
+  const auto sources = open_sources(spec.data, {}, spec.train.seed);
+  Network network({.model = "lenet", .image = {}, .batch = 7, .seed = 1});
+  network.set_plain_weights(many.weights);
+  const auto one = Evaluator(network, *sources.test, alone).evaluate();
+  REQUIRE(many.seen.evals.size() == 1);
+  CHECK(one.samples == 100);
+  CHECK(many.seen.evals[0].samples == 100);
+  CHECK(many.seen.evals[0].accuracy == static_cast<double>(one.correct) / 100);
+  CHECK(many.seen.evals[0].loss == Approx(one.loss_sum / 100).epsilon(1e-6));
+}
+
+TEST_CASE("phases are never negative and sum to no more than their step")
+{
+  const auto outcome = train(small_run(world_size()), MPI_COMM_WORLD);
+  for (const auto& step : outcome.seen.steps) {
+    for (const double phase : step.phase_s) CHECK(phase >= 0);
+    CHECK(std::accumulate(step.phase_s.begin(), step.phase_s.end(), 0.0) <= step.step_s);
+    CHECK(step.phase_s[static_cast<std::size_t>(Phase::forward)] > 0);
+    CHECK(step.phase_s[static_cast<std::size_t>(Phase::backward)] > 0);
+    CHECK(step.phase_s[static_cast<std::size_t>(Phase::evaluation)] == 0);
+  }
+}
+
+TEST_CASE("elapsed time grows with every step and leaves evaluations out")
+{
+  auto spec = small_run(world_size());
+  spec.train.eval_every_epochs = 0.1; // after every step
+  const auto outcome = train(spec, MPI_COMM_WORLD);
+  double last = 0, evaluations = 0;
+  for (const auto& step : outcome.seen.steps) {
+    CHECK(step.elapsed_s >= last + step.step_s - 1e-9);
+    last = step.elapsed_s;
+  }
+  for (const auto& eval : outcome.seen.evals) evaluations += eval.eval_s;
+  CHECK(outcome.seen.evals.size() == 30);
+  CHECK(outcome.result.wall_s >= last + evaluations);
+}
+
+TEST_CASE("the result counts measured steps, samples and traffic without the warm-up")
+{
+  const int ranks = world_size();
+  const auto outcome = train(small_run(ranks), MPI_COMM_WORLD);
+  const auto& result = outcome.result;
+  CHECK(outcome.seen.planned_steps == 30);
+  CHECK(result.steps == 30);
+  CHECK(result.warmup_steps == 4);
+  CHECK(result.measured_samples == 26 * global_batch);
+  CHECK(result.parameters > 0);
+  CHECK(result.final_loss == outcome.seen.steps.back().loss);
+  CHECK(result.accuracy == outcome.seen.evals.back().accuracy);
+  if (!is_root()) return;
+  REQUIRE(result.ranks.size() == static_cast<std::size_t>(ranks));
+  CHECK(result.throughput == Approx(static_cast<double>(result.measured_samples) / result.measured_s));
+  CHECK((ranks == 1 || result.communication_share > 0));
+  CHECK(result.communication_share < 1);
+  Network network({.model = "lenet", .image = {}, .batch = global_batch / ranks});
+  const auto gradient_bytes = static_cast<std::int64_t>(network.gradients().size_bytes());
+  for (const auto& rank : result.ranks) {
+    CHECK(rank.bytes_sent == 26 * (2 * gradient_bytes * (ranks - 1) / ranks));
+    CHECK(rank.messages_sent == (ranks > 1 ? 26 : 0));
+    CHECK(rank.memory_peak_bytes > 0);
+    CHECK(rank.step.total_s <= result.measured_s + 1e-6);
+  }
+}
+
+TEST_CASE("training stops at the target, on all ranks, and notes when it was reached")
+{
+  auto spec = small_run(world_size());
+  spec.train.eval_every_epochs = 0.1; // after every step
+  spec.train.target_accuracy = 0.001;
+  spec.train.stop_at_target = true;
+  const auto outcome = train(spec, MPI_COMM_WORLD);
+  const auto last = outcome.seen.evals.back();
+  REQUIRE(last.accuracy >= 0.001);
+  CHECK(outcome.result.steps == last.step);
+  CHECK(outcome.result.steps < 30);
+  CHECK(outcome.result.time_to_accuracy_s > 0);
+  CHECK(outcome.result.time_to_accuracy_s <= outcome.result.wall_s);
+}
+
+TEST_CASE("a target without stopping is timed at its first reaching; one never reached has no time")
+{
+  auto spec = small_run(world_size());
+  spec.train.target_accuracy = 0.001;
+  const auto reached = train(spec, MPI_COMM_WORLD);
+  CHECK(reached.result.steps == 30);
+  CHECK(reached.result.time_to_accuracy_s < reached.result.wall_s);
+  spec.train.target_accuracy = 1;
+  CHECK(std::isnan(train(spec, MPI_COMM_WORLD).result.time_to_accuracy_s));
+}
+
+TEST_CASE("a loss that is no number stops the training with its step, learning rate and what to do")
+{
+  auto spec = small_run(1);
+  spec.optimizer.learning_rate = 1e6;
+  try {
+    train(spec, MPI_COMM_SELF);
+    FAIL("no error");
+  } catch (const TrainingError& error) {
+    CHECK(error.kind() == dt::ErrorKind::run);
+    CHECK(error.step() >= 2);
+    CHECK_THAT(error.what(), Catch::StartsWith("step " + std::to_string(error.step()) + ": the loss is "));
+    CHECK_THAT(error.what(),
+               Catch::EndsWith(" at a learning rate of 1000000: the training diverged. Lower optimizer.learning_rate, or "
+                               "lengthen optimizer.warmup_epochs."));
+  }
+}

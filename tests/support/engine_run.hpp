@@ -1,0 +1,59 @@
+// A run folder with a spec, and dtengine started on it by the real mpirun.
+#pragma once
+
+#include "core/file.hpp"
+#include "core/process.hpp"
+#include "core/run_record.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+#include <string>
+#include <vector>
+
+namespace dt::test {
+
+inline std::string dtengine() { return DTCTL_BINARY_DIR "/bin/dtengine"; }
+
+class EngineRun {
+public:
+  // Writes spec.json and makes attempts/1.
+  explicit EngineRun(RunSpec spec) : planned_(plan_run(std::move(spec), read_build_id(dtengine()), "synthetic"))
+  {
+    make_folders(attempt().path());
+    write_spec();
+  }
+  PlannedRun& planned() { return planned_; }
+  void write_spec() const { write_file_atomic(spec_path(folder_.path()), to_json(planned_)); }
+  AttemptFolder attempt() const { return {folder_.path(), 1}; }
+
+  // mpirun and its options for so many ranks; one rank may use every core of this machine.
+  static std::vector<std::string> launch(int ranks)
+  {
+    return {"env",
+            "OMP_NUM_THREADS=1",
+            "mpirun",
+            "--allow-run-as-root",
+            "--oversubscribe",
+            "--bind-to",
+            "none",
+            "--mca",
+            "mpi_yield_when_idle",
+            "1",
+            "-np",
+            std::to_string(ranks)};
+  }
+  std::vector<std::string> engine() const { return {dtengine(), "run", "--attempt", attempt().path().string()}; }
+
+  // Runs all ranks to their end, however that comes.
+  CommandResult run(int ranks) const
+  {
+    auto words = launch(ranks);
+    for (auto& word : engine()) words.push_back(std::move(word));
+    return run_command(words, 120);
+  }
+
+private:
+  TemporaryFolder folder_;
+  PlannedRun planned_;
+};
+
+} // namespace dt::test
