@@ -1,0 +1,161 @@
+#include "cli/app.hpp"
+
+#include "cli/commands.hpp"
+#include "cli/help.hpp"
+#include "cli/standard_out.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include <unistd.h>
+
+namespace dt::cli {
+namespace {
+
+// Known before parsing, because a wrong command line is answered in JSON too.
+bool wants_json(const std::vector<std::string>& arguments)
+{
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  return std::find(arguments.begin(), end, "--json") != end;
+}
+
+// The App of the words before the first option: "db check --json" -> check.
+const CLI::App& verb_of(const CLI::App& root, const std::vector<std::string>& arguments)
+{
+  const CLI::App* verb = &root;
+  for (const auto& word : arguments) {
+    if (word.starts_with('-')) continue;
+    const auto found = verb->get_subcommands([&](const CLI::App* known) { return known->get_name() == word; });
+    if (found.empty()) break;
+    verb = found.front();
+  }
+  return *verb;
+}
+
+std::string suggestion(std::string_view wrong, const std::vector<std::string>& known)
+{
+  const auto near = nearest(wrong, known);
+  return near ? "; did you mean " + *near + "?" : "";
+}
+
+std::string help_hint(const CLI::App& verb) { return "see: dtctl " + verb_name(verb) + (verb_name(verb).empty() ? "" : " ") + "--help"; }
+
+// The first word that should be a verb below `family` and is none.
+void refuse_unknown_verb(const CLI::App& family, const std::vector<std::string>& arguments)
+{
+  const auto verbs = visible_verbs(family);
+  if (verbs.empty()) return;
+  const auto known_word = [&](const std::string& word) {
+    return word.starts_with('-') || !family.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == word; }).empty();
+  };
+  const auto depth = split(verb_name(family), ' ').size() - (verb_name(family).empty() ? 1 : 0);
+  std::vector<std::string> words;
+  std::copy_if(arguments.begin(), arguments.end(), std::back_inserter(words), [](const auto& word) { return !word.starts_with('-'); });
+  if (words.size() <= depth || known_word(words[depth])) return;
+  std::vector<std::string> names;
+  for (const auto* verb : verbs) names.push_back(verb->get_name());
+  throw Error(ErrorKind::usage, "there is no verb \"" + printable(words[depth]) + "\"" + suggestion(words[depth], names) + "\n" +
+                                    "verbs: " + join(names, ", "));
+}
+
+std::vector<std::string> option_names(const CLI::App& verb)
+{
+  std::vector<std::string> names;
+  for (const auto* option : visible_options(verb))
+    for (const auto& spelling : spellings(*option))
+      if (spelling.starts_with("--")) names.push_back(spelling);
+  return names;
+}
+
+// What stands at a place where nothing is expected.
+std::string describe_extra(const CLI::App& root, const CLI::App& verb)
+{
+  const auto extra = root.remaining(true);
+  const auto word = extra.empty() ? std::string() : extra.front();
+  if (!word.starts_with('-') || word.size() == 1) return "nothing is expected at \"" + printable(word) + "\"";
+  const auto name = word.substr(0, word.find('='));
+  return "there is no option " + printable(name) + suggestion(name, option_names(verb));
+}
+
+// CLI11's complaint, in our words where ours help more.
+Error usage_error(const CLI::ParseError& error, const CLI::App& root, const CLI::App& verb)
+{
+  const auto message = [&]() -> std::string {
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return describe_extra(root, verb);
+    if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !visible_verbs(verb).empty()) return "a verb is missing";
+    return printable(error.what());
+  }();
+  return Error(ErrorKind::usage, message + "; " + help_hint(verb));
+}
+
+void parse(Commands& commands, const std::vector<std::string>& arguments)
+{
+  const auto& verb = verb_of(commands.root(), arguments);
+  refuse_unknown_verb(verb, arguments);
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend()); // CLI11 takes them from the back
+    commands.root().parse(std::move(reversed));
+  } catch (const CLI::Success&) {
+    throw; // help or version was asked for
+  } catch (const CLI::ParseError& error) {
+    throw usage_error(error, commands.root(), verb);
+  }
+}
+
+ExitCode dispatch(Commands& commands, const std::vector<std::string>& arguments, Output& out)
+{
+  try {
+    parse(commands, arguments);
+  } catch (const CLI::CallForVersion& version) {
+    out.block("version", version.what());
+    return ExitCode::ok;
+  } catch (const CLI::Success&) {
+    out.block("help", commands.selected().help());
+    return ExitCode::ok;
+  }
+  const auto err = describe_terminal(STDERR_FILENO);
+  const auto messages = make_messages(commands.quiet(), err.colour);
+  Context context{out, *messages, describe_terminal(STDOUT_FILENO), err, wants_json(arguments)};
+  return commands.action_of(commands.selected())(context);
+}
+
+int fail(Output& out, const Error& error)
+{
+  const auto code = exit_code_of(error.kind());
+  try {
+    out.fail(error, code);
+  } catch (const std::exception&) { // there is nowhere left to say it; the exit code does
+  }
+  return static_cast<int>(code);
+}
+
+std::unique_ptr<Output> make_output(const Commands& commands, const std::vector<std::string>& arguments)
+{
+  if (wants_json(arguments)) return make_json_output(verb_name(verb_of(commands.root(), arguments)));
+  return make_text_output(describe_terminal(STDOUT_FILENO), describe_terminal(STDERR_FILENO));
+}
+
+} // namespace
+
+int run(const std::vector<std::string>& arguments)
+{
+  survive_closed_pipes();
+  Commands commands;
+  register_verbs(commands);
+  const auto out = make_output(commands, arguments);
+  try {
+    const auto code = dispatch(commands, arguments, *out);
+    out->finish(code);
+    return static_cast<int>(code);
+  } catch (const Error& error) {
+    return fail(*out, error);
+  } catch (const std::bad_alloc&) {
+    return fail(*out, Error(ErrorKind::environment, "out of memory"));
+  } catch (const std::exception& error) {
+    return fail(*out, Error(ErrorKind::internal, std::string(error.what()) + "; this is a defect of dtctl, please report it"));
+  }
+}
+
+} // namespace dt::cli

@@ -1,0 +1,50 @@
+// dtctl cancel: asks that live runs end.
+#include "cli/run_tables.hpp"
+#include "cli/selectors.hpp"
+#include "cli/verbs.hpp"
+#include "core/process.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+std::string who_asks()
+{
+  const passwd* user = ::getpwuid(::getuid());
+  return fmt::format("{}@{}", user != nullptr ? user->pw_name : std::to_string(::getuid()), host_name());
+}
+
+ExitCode cancel(Context& context, const Selector& selector)
+{
+  ResultsStore results(context);
+  const auto selection = select(results, selector);
+  std::vector<RunView> live;
+  std::copy_if(selection.runs.begin(), selection.runs.end(), std::back_inserter(live),
+               [](const RunView& run) { return !is_final(run.row.state) && run.row.state != RunState::planned; });
+  const auto asked = jobs::cancel_runs(results.home(), keys_of(live), who_asks());
+  const auto left_alone = selection.runs.size() - live.size();
+  context.out.table(status_table(live));
+  context.out.field("cancelled", "asked to end", count_cell(static_cast<std::int64_t>(asked)));
+  context.out.field("left_alone", "left alone", {left_alone, fmt::format("{} (ended already, or never submitted)", left_alone), Style::plain});
+  return ExitCode::ok;
+}
+
+} // namespace
+
+void add_cancel(Commands& commands)
+{
+  auto selector = std::make_shared<Selector>();
+  auto& verb = commands.add({"cancel", run_verbs, "Ask that runs end: queued ones never start, running ones are stopped.",
+                             "Returns at once. Runs that have ended are left alone.\n\nExample:\n  dtctl cancel --where 'ranks>=2'"},
+                            [selector](Context& context) { return cancel(context, *selector); });
+  add_selector(verb, *selector);
+}
+
+} // namespace dt::cli

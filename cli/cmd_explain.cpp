@@ -1,0 +1,186 @@
+// dtctl explain: why a run ran, was skipped, waits or failed.
+#include "cli/run_tables.hpp"
+#include "cli/selectors.hpp"
+#include "cli/verbs.hpp"
+#include "core/file.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "jobs/scheduler.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+constexpr std::size_t compared_runs = 200; // earlier runs of the same recipe that are looked at for the nearest one
+constexpr std::size_t quoted_lines = 10;   // of a failed run's standard error
+
+struct Explanation {
+  std::string key, name, why;
+  RunState state = RunState::planned;
+  std::vector<std::string> evidence;    // what the verdict rests on
+  std::vector<std::string> differences; // to `nearest`
+  std::string nearest;                  // key of the earlier run of this recipe that differs least
+  std::string advice;
+};
+
+// Keys of runs that other submissions of the same recipe asked for, newest first.
+std::vector<std::string> earlier_runs(ResultsStore& results, const RunView& run)
+{
+  std::vector<std::string> keys;
+  const auto name = run.row.name.substr(0, run.row.name.find('/'));
+  for (const auto& study : store::find_studies(results.database(), name)) {
+    if (study.id == run.row.study) continue;
+    for (const auto& row : store::runs_of_study(results.database(), study.id)) {
+      if (keys.size() >= compared_runs) return keys;
+      if (row.key != run.row.key) keys.push_back(row.key);
+    }
+  }
+  return keys;
+}
+
+std::optional<PlannedRun> spec_of(const Home& home, const std::string& key)
+{
+  if (!std::filesystem::exists(spec_path(home.run(key)))) return std::nullopt;
+  return read_planned_run(home.run(key));
+}
+
+void explain_novelty(ResultsStore& results, const RunView& run, Explanation& explanation)
+{
+  const auto now = spec_of(results.home(), run.row.key);
+  if (!now) return;
+  for (const auto& key : earlier_runs(results, run)) {
+    const auto before = spec_of(results.home(), key);
+    if (!before) continue;
+    auto lines = differences(*before, *now);
+    if (!explanation.nearest.empty() && lines.size() >= explanation.differences.size()) continue;
+    explanation.nearest = key;
+    explanation.differences = std::move(lines);
+  }
+}
+
+// In the scheduler's words: what a queued run waits for.
+std::string waiting_reason(const Home& home, const RunView& run)
+{
+  if (!run.live || !run.live->submission) return "";
+  const auto& submission = *run.live->submission;
+  const jobs::JobHandle handle{submission.job_id, run.row.key, submission.token, AttemptFolder(home.run(run.row.key), run.live->attempt)};
+  const auto status = jobs::make_scheduler(submission.scheduler, home)->poll({&handle, 1}).front();
+  return status.reason.empty() ? status.native_state : status.reason;
+}
+
+// The last lines that the ranks printed. What mpirun says about an end stands between lines of dashes and says nothing new.
+std::string tail(const std::string& text)
+{
+  std::vector<std::string> lines;
+  bool by_launcher = false;
+  for (const auto& line : split(trim(text), '\n')) {
+    const bool is_rule = line.size() > 60 && line.find_first_not_of('-') == std::string::npos;
+    if (is_rule) by_launcher = !by_launcher;
+    if (!is_rule && !by_launcher) lines.push_back(line);
+  }
+  if (lines.size() > quoted_lines) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(quoted_lines));
+  return join(lines, "\n");
+}
+
+std::string advice_for(const RunView& run)
+{
+  const auto key = short_key(run.row.key);
+  switch (run.row.state) {
+  case RunState::planned: return "submit its recipe again: only what is missing will be";
+  case RunState::failed:
+  case RunState::lost: return "read dtctl logs " + key + "; when the cause is gone: dtctl retry " + key;
+  case RunState::timed_out: return "raise resources.time_limit (it does not change the run's key) and submit the recipe again";
+  case RunState::cancelled:
+  case RunState::preempted: return "dtctl retry " + key;
+  case RunState::running: return "dtctl logs -f " + key;
+  default: return "";
+  }
+}
+
+std::string why(const Home& home, const RunView& run, const std::optional<StudyRecord>& study)
+{
+  const auto cause = run.row.cause.empty() ? "" : ": " + run.row.cause;
+  switch (run.row.state) {
+  case RunState::planned: return "it was planned and never submitted";
+  case RunState::submitted:
+  case RunState::queued: {
+    const auto reason = waiting_reason(home, run);
+    return "it waits" + (reason.empty() ? "" : ": " + reason);
+  }
+  case RunState::running: return "it is running" + cause;
+  case RunState::succeeded: {
+    const auto submission = read_submission(AttemptFolder(home.run(run.row.key), run.row.attempt));
+    const bool is_reused = study && submission && submission->study != study->id;
+    if (is_reused) return "it was skipped: an earlier study had run the same recipe, build, data and repeat, on " + format_time_local(submission->submitted_unix_s);
+    return "it ran and succeeded; submitted again it would be skipped";
+  }
+  case RunState::unknown: return "its files and the scheduler tell too little to judge" + cause;
+  default: return "it ended as " + std::string(name_of(run.row.state)) + cause;
+  }
+}
+
+Explanation explain_run(ResultsStore& results, const RunView& run, const std::optional<StudyRecord>& study)
+{
+  const auto& home = results.home();
+  Explanation explanation{.key = run.row.key, .name = run.row.name, .why = why(home, run, study), .state = run.row.state,
+                          .evidence = {}, .differences = {}, .nearest = {}, .advice = advice_for(run)};
+  if (run.live && !run.live->verdict.evidence.empty()) explanation.evidence.push_back(run.live->verdict.evidence);
+  explain_novelty(results, run, explanation);
+  return explanation;
+}
+
+void print(Context& context, const Home& home, const RunView& run, const Explanation& explanation)
+{
+  context.out.heading(explanation.name);
+  context.out.field("", "key", text_cell(short_key(explanation.key)));
+  context.out.field("", "state", state_cell(explanation.state));
+  context.out.field("", "why", text_cell(explanation.why));
+  if (!explanation.evidence.empty()) context.out.field("", "evidence", text_cell(join(explanation.evidence, "; ")));
+  if (!explanation.nearest.empty())
+    context.out.field("", "new since", text_cell(short_key(explanation.nearest) + ", the nearest earlier run, by: " + join(explanation.differences, "; ")));
+  if (!explanation.advice.empty()) context.out.field("", "next", text_cell(explanation.advice));
+  const bool failed = explanation.state == RunState::failed || explanation.state == RunState::lost;
+  const auto err = failed && run.row.attempt > 0 ? tail(read_file_if_exists(AttemptFolder(home.run(run.row.key), run.row.attempt).err()).value_or("")) : "";
+  if (err.empty()) return;
+  context.out.block("", err);
+}
+
+Json to_json(const Explanation& e)
+{
+  return {{"key", e.key}, {"name", e.name}, {"state", name_of(e.state)}, {"why", e.why}, {"evidence", e.evidence},
+          {"nearest_earlier_run", e.nearest.empty() ? Json(nullptr) : Json(e.nearest)}, {"differences", e.differences}, {"advice", e.advice}};
+}
+
+ExitCode explain(Context& context, const Selector& selector)
+{
+  ResultsStore results(context);
+  const auto selection = select(results, selector);
+  const auto study = selection.study ? record_of(results.home(), *selection.study) : std::nullopt;
+  Json explanations = Json::array();
+  for (const auto& run : selection.runs) {
+    const auto explanation = explain_run(results, run, study);
+    explanations.push_back(to_json(explanation));
+    print(context, results.home(), run, explanation);
+  }
+  context.out.data("runs", std::move(explanations));
+  if (selection.runs.empty()) context.messages.info("no run is selected");
+  return ExitCode::ok;
+}
+
+} // namespace
+
+void add_explain(Commands& commands)
+{
+  auto selector = std::make_shared<Selector>();
+  auto& verb = commands.add({"explain", run_verbs, "Why runs ran, were skipped, wait or failed, and what to do.",
+                             "A run that is new is compared with the nearest earlier run of its recipe.\n\nExample:\n  dtctl explain --failed"},
+                            [selector](Context& context) { return explain(context, *selector); });
+  add_selector(verb, *selector);
+}
+
+} // namespace dt::cli

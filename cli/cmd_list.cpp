@@ -1,0 +1,51 @@
+// dtctl list: the studies there are.
+#include "cli/results_store.hpp"
+#include "cli/run_tables.hpp"
+#include "cli/verbs.hpp"
+
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+Cell progress_cell(const store::StudyRow& study)
+{
+  const auto style = study.failed > 0 ? Style::bad : study.succeeded == study.runs ? Style::good : Style::plain;
+  const auto failed = study.failed > 0 ? fmt::format(", {} failed", study.failed) : "";
+  return {study.succeeded, fmt::format("{}/{}{}", study.succeeded, study.runs, failed), style};
+}
+
+// Live runs are asked about for the newest studies only, so that a long history costs nothing.
+void refresh(ResultsStore& results, const std::vector<store::StudyRow>& studies)
+{
+  for (const auto& study : studies)
+    if (study.succeeded + study.failed < study.runs) results.up_to_date([&] { return store::runs_of_study(results.database(), study.id); });
+}
+
+ExitCode list(Context& context, std::int64_t limit)
+{
+  ResultsStore results(context);
+  refresh(results, store::list_studies(results.database(), limit));
+  Table table{"studies",
+              {{"id", "id"}, {"name", "study"}, {"kind", "kind", Align::left, 2}, {"runs", ""}, {"succeeded", "succeeded"}, {"failed", ""},
+               {"submitted_unix_s", "submitted", Align::left, 1}, {"description", "description", Align::left, 3}},
+              {}, "nothing has been submitted yet; start with: dtctl sweep quickstart --wait"};
+  for (const auto& study : store::list_studies(results.database(), limit))
+    table.rows.push_back({key_cell(study.id), text_cell(study.name, Style::strong), text_cell(study.kind), count_cell(study.runs), progress_cell(study),
+                          count_cell(study.failed), time_cell(study.submitted_unix_s), text_cell(study.description)});
+  context.out.table(table);
+  return ExitCode::ok;
+}
+
+} // namespace
+
+void add_list(Commands& commands)
+{
+  auto limit = std::make_shared<std::int64_t>(50);
+  auto& verb = commands.add({"list", result_verbs, "Studies, the newest first.", ""}, [limit](Context& context) { return list(context, *limit); });
+  verb.add_option("-n,--limit", *limit, "at most so many (50)")->type_name("N")->check(CLI::PositiveNumber);
+}
+
+} // namespace dt::cli

@@ -1,0 +1,114 @@
+// dtctl logs: what a run printed.
+#include "cli/interrupt.hpp"
+#include "cli/selectors.hpp"
+#include "cli/standard_out.hpp"
+#include "cli/verbs.hpp"
+#include "core/file.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+
+namespace dt::cli {
+namespace {
+
+struct LogsOptions {
+  Selector selector;
+  bool follow = false;
+  int attempt = 0; // 0: the latest
+  std::size_t lines = 0; // 0: all
+};
+
+std::string last_lines(const std::string& text, std::size_t count)
+{
+  if (count == 0 || text.empty()) return text;
+  std::size_t begin = text.size() - (text.back() == '\n' ? 1 : 0);
+  for (std::size_t found = 0; begin > 0; --begin)
+    if (text[begin - 1] == '\n' && ++found == count) break;
+  return text.substr(begin);
+}
+
+// What a growing file has gained since the last call.
+class Tail {
+public:
+  explicit Tail(std::filesystem::path path) : path_(std::move(path)) {}
+  std::string gained()
+  {
+    std::ifstream file(path_, std::ios::binary);
+    if (!file || !file.seekg(offset_)) return {};
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    offset_ += static_cast<std::streamoff>(text.size());
+    return text;
+  }
+
+private:
+  std::filesystem::path path_;
+  std::streamoff offset_ = 0;
+};
+
+AttemptFolder attempt_of(const Home& home, const RunView& run, int wanted)
+{
+  const auto numbers = attempt_numbers(home.run(run.row.key));
+  const auto name = printable(run.row.name);
+  if (numbers.empty()) throw Error(ErrorKind::usage, name + " has not been submitted yet, so it has no logs");
+  if (wanted != 0 && std::find(numbers.begin(), numbers.end(), wanted) == numbers.end())
+    throw Error(ErrorKind::usage, name + " has attempts 1 to " + std::to_string(numbers.back()) + ", not " + std::to_string(wanted));
+  return {home.run(run.row.key), wanted == 0 ? numbers.back() : wanted};
+}
+
+// Until the run is final; both streams in the order they are seen.
+void follow(Context& context, const Home& home, const std::string& key, const AttemptFolder& attempt)
+{
+  const Interrupt interrupt;
+  Tail out(attempt.out()), err(attempt.err());
+  const std::vector<std::string> keys{key};
+  for (bool last_look = false; !reader_left();) {
+    for (auto* tail : {&out, &err}) write_out(tail->gained());
+    flush_out();
+    if (last_look) return;
+    const auto status = jobs::reconcile(home, keys).front();
+    last_look = is_final(status.verdict.state) || status.attempt != attempt.number();
+    if (!last_look) interrupt.sleep_s(0.3);
+    if (interrupt.signal() == 0) continue;
+    context.messages.info("stopped looking on; the job goes on");
+    interrupt.obey();
+  }
+}
+
+ExitCode logs(Context& context, const LogsOptions& options)
+{
+  if (options.follow && context.json) throw Error(ErrorKind::usage, "--follow prints as it goes and --json prints one value; give one of them");
+  ResultsStore results(context);
+  const auto run = select_one(results, options.selector);
+  const auto attempt = attempt_of(results.home(), run, options.attempt);
+  context.out.data("key", run.row.key);
+  context.out.data("attempt", attempt.number());
+  context.out.data("state", name_of(run.row.state));
+  if (options.follow) {
+    follow(context, results.home(), run.row.key, attempt);
+    return ExitCode::ok;
+  }
+  const auto out = last_lines(read_file_if_exists(attempt.out()).value_or(""), options.lines);
+  const auto err = last_lines(read_file_if_exists(attempt.err()).value_or(""), options.lines);
+  context.out.block("stdout", out);
+  context.out.block("stderr", err);
+  if (out.empty() && err.empty()) context.messages.info("{} has printed nothing yet ({})", printable(run.row.name), name_of(run.row.state));
+  return ExitCode::ok;
+}
+
+} // namespace
+
+void add_logs(Commands& commands)
+{
+  auto options = std::make_shared<LogsOptions>();
+  auto& verb = commands.add({"logs", run_verbs, "What a run printed: standard output, then standard error.",
+                             "The selector must name one run.\n\nExample:\n  dtctl logs -f 3f2a"},
+                            [options](Context& context) { return logs(context, *options); });
+  add_selector(verb, options->selector);
+  verb.add_flag("-f,--follow", options->follow, "go on until the run has ended");
+  verb.add_option("--attempt", options->attempt, "of this try; the latest when left out")->type_name("N")->check(CLI::PositiveNumber);
+  verb.add_option("-n,--lines", options->lines, "only the last lines of each stream")->type_name("N")->check(CLI::PositiveNumber);
+}
+
+} // namespace dt::cli

@@ -1,0 +1,91 @@
+// dtctl retry: a new attempt for runs that ended without success.
+#include "cli/follow.hpp"
+#include "cli/resolve.hpp"
+#include "cli/run_tables.hpp"
+#include "cli/selectors.hpp"
+#include "cli/submission.hpp"
+#include "cli/verbs.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+namespace dt::cli {
+namespace {
+
+struct RetryOptions {
+  Selector selector;
+  bool wait = false;
+};
+
+bool can_retry(const RunView& run) { return is_final(run.row.state) && run.row.state != RunState::succeeded; }
+
+// A run's key holds the engine's build and the data: with others it would be another run.
+void refuse_changed(const PlannedRun& run, Identities& identities)
+{
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorKind::usage, "run " + short_key(run.key) + " was made with another " + what +
+                                      " than there is now; submit its recipe again, which makes new runs");
+  };
+  if (run.engine_build != identities.engine_build()) refuse("build of dtengine");
+  if (run.data_id != identities.data(run.spec.data)) refuse("content of data set " + run.spec.data.name);
+}
+
+std::vector<PlannedRun> planned_runs(const Home& home, const std::vector<RunView>& runs, Identities& identities)
+{
+  std::vector<PlannedRun> planned;
+  for (const auto& run : runs) {
+    planned.push_back(read_planned_run(home.run(run.row.key)));
+    refuse_changed(planned.back(), identities);
+  }
+  return planned;
+}
+
+std::string study_of(const Selection& selection, const RunView& run)
+{
+  if (selection.study) return selection.study->id;
+  return run.live && run.live->submission ? run.live->submission->study : run.row.study;
+}
+
+ExitCode retry(Context& context, const RetryOptions& options)
+{
+  ResultsStore results(context);
+  auto selection = select(results, options.selector);
+  const auto all = selection.runs.size();
+  std::erase_if(selection.runs, [](const RunView& run) { return !can_retry(run); });
+  if (all > selection.runs.size()) context.messages.info("{} runs are left alone: they succeeded, or have not ended", all - selection.runs.size());
+
+  std::vector<jobs::SubmitReport> reports;
+  std::vector<std::string> names;
+  if (!selection.runs.empty()) {
+    Identities identities(results.home());
+    const auto planned = planned_runs(results.home(), selection.runs, identities);
+    const auto study = study_of(selection, selection.runs.front());
+    mark_pending(results.home(), study);
+    reports = jobs::submit_runs(results.home(), planned, {.engine = identities.engine(), .study = study});
+    for (const auto& run : selection.runs) names.push_back(run.row.name);
+  }
+  print_reports(context, reports, names);
+  if (!options.wait || selection.runs.empty()) return exit_code_of(reports);
+
+  follow_runs(context, results.home(), {keys_of(selection.runs), names, context.err_terminal, true, 0});
+  const auto runs = look_again(results, selection);
+  print_outcome(context, runs);
+  return exit_code_of(runs);
+}
+
+} // namespace
+
+void add_retry(Commands& commands)
+{
+  auto options = std::make_shared<RetryOptions>();
+  auto& verb = commands.add({"retry", run_verbs, "Submit runs again that ended without success.",
+                             "Earlier attempts keep their files. Runs that succeeded or have not ended are left alone.\n\n"
+                             "Example:\n  dtctl retry last --failed --wait"},
+                            [options](Context& context) { return retry(context, *options); });
+  add_selector(verb, options->selector);
+  verb.add_flag("--wait", options->wait, "stay until these runs have ended; exit 1 when one did not succeed");
+}
+
+} // namespace dt::cli

@@ -1,0 +1,68 @@
+// dtctl show: everything kept about a run, or about a study.
+#include "cli/run_tables.hpp"
+#include "cli/selectors.hpp"
+#include "cli/store_tables.hpp"
+#include "cli/verbs.hpp"
+
+#include <memory>
+
+namespace dt::cli {
+namespace {
+
+struct ShowOptions {
+  Selector selector;
+  bool recipe = false;
+};
+
+ExitCode show_run(Context& context, ResultsStore& results, const RunView& run)
+{
+  context.out.data("key", run.row.key);
+  context.out.data("name", run.row.name);
+  context.out.data("state", name_of(run.row.state));
+  context.out.data("folder", results.home().run(run.row.key).string());
+  for (const auto& section : store::describe_run(results.database(), run.row.key)) {
+    context.out.heading(section.title);
+    context.out.table(table_of(member_name(section.title), section.table));
+  }
+  return ExitCode::ok;
+}
+
+ExitCode show_study(Context& context, ResultsStore& results, const Selection& selection, bool with_recipe)
+{
+  const auto& study = *selection.study;
+  context.out.field("study", "study", {study.id, study.name, Style::strong});
+  context.out.field("id", "id", text_cell(study.id));
+  context.out.field("description", "description", text_cell(study.description));
+  context.out.field("kind", "kind", text_cell(study.kind));
+  context.out.field("created_unix_s", "first submitted", time_cell(study.created_unix_s));
+  context.out.field("submitted_unix_s", "last submitted", time_cell(study.submitted_unix_s));
+  const auto record = record_of(results.home(), study);
+  if (record) context.out.field("recipe_path", "recipe", text_cell(record->recipe_path));
+  context.out.field("states", "runs", {state_counts(selection.runs), summary(selection.runs), Style::plain});
+  context.out.table(measurement_table(selection.runs));
+  if (record && (with_recipe || context.json)) context.out.block("recipe_text", record->recipe_text);
+  return ExitCode::ok;
+}
+
+ExitCode show(Context& context, const ShowOptions& options)
+{
+  ResultsStore results(context);
+  const auto selection = select(results, options.selector);
+  if (selection.whole_study) return show_study(context, results, selection, options.recipe);
+  return show_run(context, results, select_one(results, options.selector));
+}
+
+} // namespace
+
+void add_show(Commands& commands)
+{
+  auto options = std::make_shared<ShowOptions>();
+  auto& verb = commands.add({"show", result_verbs, "Everything kept about one run or one study.",
+                             "A run: its parameters, attempts, environment, result, phases a rank. A study: its runs and, with --recipe, the\n"
+                             "recipe as it was.\n\nExample:\n  dtctl show 3f2a"},
+                            [options](Context& context) { return show(context, *options); });
+  add_selector(verb, options->selector);
+  verb.add_flag("--recipe", options->recipe, "of a study: the text of its recipe too");
+}
+
+} // namespace dt::cli

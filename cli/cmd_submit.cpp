@@ -1,0 +1,70 @@
+// dtctl submit, sweep, plan: a recipe becomes jobs.
+#include "cli/recipe_options.hpp"
+#include "cli/submission.hpp"
+#include "cli/verbs.hpp"
+#include "core/text.hpp"
+
+#include <memory>
+
+namespace dt::cli {
+namespace {
+
+struct SubmitCommand {
+  RecipeOptions recipe;
+  SubmissionOptions submission;
+};
+
+ExitCode submit_one(Context& context, const SubmitCommand& command)
+{
+  auto plan = load_plan(command.recipe);
+  if (plan.kind != recipes::PlanKind::single)
+    throw Error(ErrorKind::usage, plan.name + " asks for " + describe(plan) + ", and submit takes a single run; type: dtctl sweep " + shell_quote(command.recipe.recipe));
+  return submit(context, resolve(context.home(), std::move(plan)), command.submission);
+}
+
+ExitCode submit_all(Context& context, const SubmitCommand& command)
+{
+  return submit(context, resolve(context.home(), load_plan(command.recipe)), command.submission);
+}
+
+constexpr const char* submission_details =
+    "A run is known by its content: its key is a hash of the resolved recipe, the engine's build, the data and the repeat.\n"
+    "Submitting again submits only what is missing or failed.\n\n";
+
+} // namespace
+
+void add_submit(Commands& commands)
+{
+  auto command = std::make_shared<SubmitCommand>();
+  auto& verb = commands.add({"submit", recipe_verbs, "Submit a recipe that asks for one run.",
+                             std::string(submission_details) + "Example:\n  dtctl submit lenet.yaml --set train.epochs=5 --wait"},
+                            [command](Context& context) { return submit_one(context, *command); });
+  add_recipe_options(verb, command->recipe);
+  add_submission_options(verb, command->submission);
+}
+
+void add_sweep(Commands& commands)
+{
+  auto command = std::make_shared<SubmitCommand>();
+  auto& verb = commands.add({"sweep", recipe_verbs, "Submit every run of a recipe's sweep or scaling study.",
+                             std::string(submission_details) + "Example:\n  dtctl sweep quickstart --over optimizer.learning_rate=0.02,0.05 --wait"},
+                            [command](Context& context) { return submit_all(context, *command); });
+  add_recipe_options(verb, command->recipe);
+  add_over_option(verb, command->recipe);
+  add_submission_options(verb, command->submission);
+}
+
+void add_plan(Commands& commands)
+{
+  auto command = std::make_shared<SubmitCommand>();
+  command->submission.dry_run = true;
+  auto& verb = commands.add({"plan", recipe_verbs, "Print every run of a recipe, its key and what would become of it; submit nothing.",
+                             "The same as sweep --dry-run. In JSON every run holds its job script.\n\n"
+                             "Example:\n  dtctl plan quickstart --scripts"},
+                            [command](Context& context) { return submit_all(context, *command); });
+  add_recipe_options(verb, command->recipe);
+  add_over_option(verb, command->recipe);
+  verb.add_flag("--scripts", command->submission.scripts, "every run's job script too");
+}
+
+} // namespace dt::cli

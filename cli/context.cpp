@@ -1,0 +1,37 @@
+#include "cli/context.hpp"
+
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+namespace dt::cli {
+namespace {
+
+// "dtctl: text" for information, "dtctl: warning: text" otherwise.
+class Prefix : public spdlog::custom_flag_formatter {
+public:
+  explicit Prefix(bool colour) : colour_(colour) {}
+  void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& line) override
+  {
+    const std::string prefix = message.level >= spdlog::level::warn ? "dtctl: " + painted("warning:", Style::warning, colour_) + " " : "dtctl: ";
+    line.append(prefix.data(), prefix.data() + prefix.size());
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<Prefix>(colour_); }
+
+private:
+  bool colour_;
+};
+
+} // namespace
+
+std::unique_ptr<spdlog::logger> make_messages(bool quiet, bool colour)
+{
+  auto formatter = std::make_unique<spdlog::pattern_formatter>();
+  formatter->add_flag<Prefix>('*', colour).set_pattern("%*%v");
+  auto messages = std::make_unique<spdlog::logger>("dtctl", std::make_shared<spdlog::sinks::stderr_sink_st>());
+  messages->set_formatter(std::move(formatter));
+  messages->set_level(quiet ? spdlog::level::warn : spdlog::level::info);
+  messages->flush_on(spdlog::level::trace);
+  return messages;
+}
+
+} // namespace dt::cli

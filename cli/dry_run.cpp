@@ -1,0 +1,173 @@
+#include "cli/dry_run.hpp"
+
+#include "cli/run_tables.hpp"
+#include "core/file.hpp"
+#include "core/run_record.hpp"
+#include "jobs/batch_script.hpp"
+#include "jobs/launcher.hpp"
+#include "jobs/reconcile.hpp"
+#include "store/queries.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Standing {
+  RunState state = RunState::planned;
+  std::string cause;
+};
+using Standings = std::unordered_map<std::string, Standing>; // runs that have a folder already
+
+// One listing instead of a question a run.
+std::unordered_set<std::string> existing_runs(const Home& home)
+{
+  std::unordered_set<std::string> keys;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(home.runs(), missing)) keys.insert(entry.path().filename().string());
+  return keys;
+}
+
+// Successes the database knows of; they are final, so it need not be up to date.
+std::unordered_set<std::string> known_successes(const Home& home, const std::string& study_id)
+{
+  std::unordered_set<std::string> keys;
+  if (!fs::exists(home.database())) return keys;
+  try {
+    store::Database database(home.database(), store::Access::read_only);
+    for (const auto& row : store::runs_of_study(database, study_id))
+      if (row.state == RunState::succeeded) keys.insert(row.key);
+  } catch (const Error&) { // the folders tell the same, only slower
+  }
+  return keys;
+}
+
+Standings standings_of(const Home& home, const Resolved& resolved)
+{
+  Standings standings;
+  const auto existing = existing_runs(home);
+  if (existing.empty()) return standings;
+  const auto successes = known_successes(home, resolved.study.id);
+  std::vector<std::string> unknown;
+  for (const auto& run : resolved.runs) {
+    if (!existing.contains(run.key)) continue;
+    if (successes.contains(run.key))
+      standings[run.key] = {RunState::succeeded, ""};
+    else
+      unknown.push_back(run.key);
+  }
+  if (unknown.empty()) return standings;
+  for (const auto& status : jobs::reconcile(home, unknown)) standings[status.key] = {status.verdict.state, status.verdict.cause};
+  return standings;
+}
+
+bool would_be_submitted(RunState state) { return state == RunState::planned || (is_final(state) && state != RunState::succeeded); }
+
+std::string reason(const Standing& standing)
+{
+  if (standing.state == RunState::planned) return "new";
+  if (standing.state == RunState::succeeded) return "done already";
+  if (!is_final(standing.state)) return "active already";
+  return "again: " + (standing.cause.empty() ? std::string(name_of(standing.state)) : standing.cause);
+}
+
+// Core-hours that the time limits allow.
+double core_hours(const PlannedRun& run)
+{
+  return static_cast<double>(run.spec.resources.time_limit_s) * static_cast<double>(run.spec.cores()) / 3600;
+}
+
+// Scripts are built when somebody reads them.
+class Scripts {
+public:
+  Scripts(const Home& home, const Resolved& resolved) : home_(home), engine_(resolved.engine) {}
+  std::string of(const PlannedRun& run)
+  {
+    auto& launcher = launchers_[run.spec.resources.launcher];
+    if (!launcher) launcher = jobs::make_launcher(run.spec.resources.launcher);
+    const auto attempts = attempt_numbers(home_.run(run.key));
+    const AttemptFolder attempt(home_.run(run.key), attempts.empty() ? 1 : attempts.back() + 1);
+    return jobs::batch_script({run, attempt, engine_, fs::absolute(home_.data_folder(run.spec.data)).string()}, *launcher);
+  }
+
+private:
+  Home home_;
+  std::string engine_;
+  std::map<std::string, std::unique_ptr<jobs::Launcher>> launchers_;
+};
+
+Table plan_table(const Resolved& resolved, const Standings& standings, Scripts* scripts)
+{
+  Table table{"runs",
+              {{"key", "key"}, {"name", "run"}, {"ranks", "ranks", Align::right}, {"cores", "cores", Align::right, 2}, {"core_hours", "core-h", Align::right, 1},
+               {"state", "state"}, {"submit", ""}, {"reason", "why"}},
+              {}, "no runs"};
+  if (scripts != nullptr) table.columns.push_back({"script", ""});
+  table.rows.reserve(resolved.runs.size());
+  for (std::size_t i = 0; i < resolved.runs.size(); ++i) {
+    const auto& run = resolved.runs[i];
+    const auto found = standings.find(run.key);
+    const auto standing = found == standings.end() ? Standing{} : found->second;
+    auto& row = table.rows.emplace_back(std::vector<Cell>{
+        key_cell(run.key), text_cell(resolved.study.run_names[i]), count_cell(run.spec.ranks()), count_cell(run.spec.cores()), real_cell(core_hours(run), 3),
+        state_cell(standing.state), data_cell(would_be_submitted(standing.state)), text_cell(reason(standing))});
+    if (scripts != nullptr) row.push_back(data_cell(scripts->of(run)));
+  }
+  return table;
+}
+
+struct Totals {
+  std::size_t to_submit = 0;
+  double hours = 0, hours_to_submit = 0;
+};
+
+Totals totals_of(const Resolved& resolved, const Standings& standings)
+{
+  Totals totals;
+  for (const auto& run : resolved.runs) {
+    const auto found = standings.find(run.key);
+    totals.hours += core_hours(run);
+    if (found != standings.end() && !would_be_submitted(found->second.state)) continue;
+    ++totals.to_submit;
+    totals.hours_to_submit += core_hours(run);
+  }
+  return totals;
+}
+
+void print_scripts(Context& context, const Resolved& resolved, Scripts& scripts)
+{
+  for (std::size_t i = 0; i < resolved.runs.size(); ++i) {
+    context.out.heading("# " + resolved.study.run_names[i] + "  " + short_key(resolved.runs[i].key));
+    context.out.block("", scripts.of(resolved.runs[i]));
+  }
+}
+
+} // namespace
+
+ExitCode print_dry_run(Context& context, const Home& home, const Resolved& resolved, bool all_scripts)
+{
+  const auto standings = standings_of(home, resolved);
+  Scripts scripts(home, resolved);
+  const auto totals = totals_of(resolved, standings);
+  const auto count = resolved.runs.size();
+  context.out.table(plan_table(resolved, standings, context.json ? &scripts : nullptr));
+  context.out.field("study", "study", {resolved.study.id, resolved.study.name + " (" + short_key(resolved.study.id) + ")", Style::strong});
+  context.out.field("run_count", "runs", {count, fmt::format("{}, of which {} would be submitted", count, totals.to_submit), Style::plain});
+  context.out.field("core_hours", "core-hours", {totals.hours, fmt::format("at most {:.4g} by the time limits, {:.4g} of them to be submitted", totals.hours, totals.hours_to_submit), Style::plain});
+  context.out.data("to_submit", totals.to_submit);
+  context.out.data("core_hours_to_submit", totals.hours_to_submit);
+  if (all_scripts && !context.json) print_scripts(context, resolved, scripts);
+  if (!all_scripts && !context.json) context.messages.info("nothing was submitted; every run's job script: add --scripts");
+  return ExitCode::ok;
+}
+
+} // namespace dt::cli

@@ -1,0 +1,219 @@
+#include "cli/machine.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/process.hpp"
+#include "core/run_key.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "store/database.hpp"
+#include "store/file_system.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double gibibyte = 1024.0 * 1024 * 1024;
+constexpr double command_timeout_s = 20;
+
+std::string first_line(const std::string& text) { return std::string(trim(text.substr(0, text.find('\n')))); }
+
+std::string text_in(const fs::path& path)
+{
+  try {
+    return std::string(trim(read_file_if_exists(path).value_or("")));
+  } catch (const Error&) { // not ours to read
+    return {};
+  }
+}
+
+// The first line a program prints, empty when it cannot be run.
+std::string answer_of(const std::vector<std::string>& words)
+{
+  try {
+    const auto result = run_command(words, command_timeout_s);
+    return result.ok() ? first_line(result.out + result.err) : "";
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+double free_bytes(const fs::path& path)
+{
+  struct statvfs space{};
+  return ::statvfs(path.c_str(), &space) == 0 ? static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize) : 0;
+}
+
+fs::path nearest_existing(fs::path path)
+{
+  while (!fs::exists(path) && path.has_parent_path() && path != path.parent_path()) path = path.parent_path();
+  return path;
+}
+
+// "MemAvailable:  123 kB" of /proc/meminfo, in bytes.
+double memory_bytes(const std::string& name)
+{
+  for (const auto& line : split(text_in("/proc/meminfo"), '\n'))
+    if (line.starts_with(name + ":")) return std::strtod(line.c_str() + name.size() + 1, nullptr) * 1024;
+  return 0;
+}
+
+} // namespace
+
+std::string_view name_of(Level level)
+{
+  switch (level) {
+  case Level::ok: return "ok";
+  case Level::warn: return "warn";
+  case Level::fail: return "fail";
+  }
+  return "fail";
+}
+
+Finding check_engine()
+{
+  try {
+    const auto program = engine_program();
+    return {"engine", Level::ok, program.string() + ", build " + short_key(read_build_id(program)), ""};
+  } catch (const Error& error) {
+    return {"engine", Level::fail, error.what(), ""};
+  }
+}
+
+Finding check_recipes()
+{
+  const auto folder = recipe_library();
+  if (folder.empty()) return {"recipes", Level::warn, "the shipped recipes are not installed", "name recipes by their files"};
+  return {"recipes", Level::ok, folder.string(), ""};
+}
+
+Finding check_mpi()
+{
+  const auto version = answer_of({"mpirun", "--version"});
+  if (version.empty()) return {"mpi", Level::fail, "mpirun cannot be run", "install Open MPI (Debian: apt install openmpi-bin), or load its module"};
+  const bool known = version.find("Open MPI") != std::string::npos;
+  return {"mpi", known ? Level::ok : Level::warn, version, known ? "" : "the launcher `mpirun` is written for Open MPI"};
+}
+
+Finding check_ranks()
+{
+  std::vector<std::string> words{"mpirun", "--oversubscribe", "-np", "2", "true"};
+  if (::geteuid() == 0) words.insert(words.begin() + 1, "--allow-run-as-root");
+  try {
+    const auto result = run_command(words, command_timeout_s);
+    if (result.ok()) return {"ranks", Level::ok, "mpirun starts 2 ranks", ""};
+    const auto how = result.timed_out ? std::string("hangs") : fmt::format("ends with exit code {}: {}", result.exit_code, first_line(std::string(trim(result.err))));
+    return {"ranks", Level::fail, "mpirun " + how, "run it by hand: " + shell_join(words)};
+  } catch (const Error& error) {
+    return {"ranks", Level::fail, error.what(), "install Open MPI first"};
+  }
+}
+
+Finding check_cores()
+{
+  const auto mask = cores_in_mask();
+  const auto online = static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+  const auto found = fmt::format("{} of {} cores may be used (mask)", mask.size(), online);
+  const auto quota = split(text_in("/sys/fs/cgroup/cpu.max"), ' ');
+  if (quota.size() == 2 && quota[0] != "max") {
+    const double cores = std::strtod(quota[0].c_str(), nullptr) / std::strtod(quota[1].c_str(), nullptr);
+    if (cores < static_cast<double>(mask.size()))
+      return {"cores", Level::warn, fmt::format("{}, and a control group allows {:.3g} cores' time", found, cores), "timings of more ranks than that mean little"};
+  }
+  if (mask.size() < online) return {"cores", Level::warn, found, "the local scheduler uses these only; start dtctl without taskset or numactl for all"};
+  return {"cores", Level::ok, found, ""};
+}
+
+Finding check_hyperthreads()
+{
+  if (text_in("/sys/devices/system/cpu/smt/active") != "1") return {"hyperthreads", Level::ok, "a core is a core", ""};
+  return {"hyperthreads", Level::warn, "two of the listed cores may share one physical core", "scaling from N/2 to N ranks then flattens; plan sizes up to half of the listed cores"};
+}
+
+Finding check_clock()
+{
+  const auto governor = text_in("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  if (governor.empty()) return {"clock", Level::ok, "the clock's governor is not visible here", ""};
+  const bool steady = governor == "performance";
+  return {"clock", steady ? Level::ok : Level::warn, "clock governor " + governor, steady ? "" : "for steady timings: cpupower frequency-set -g performance"};
+}
+
+Finding check_load()
+{
+  const double load = std::strtod(text_in("/proc/loadavg").c_str(), nullptr);
+  const auto cores = cores_in_mask().size();
+  const auto found = fmt::format("load {:.2f} on {} cores", load, cores);
+  if (load < 0.3 * static_cast<double>(cores)) return {"load", Level::ok, found, ""};
+  return {"load", Level::warn, found, "others compute here too; measure when the machine is idle"};
+}
+
+Finding check_memory()
+{
+  const double available = memory_bytes("MemAvailable");
+  const auto found = format_bytes(available) + " of " + format_bytes(memory_bytes("MemTotal")) + " available";
+  if (available >= 2 * gibibyte) return {"memory", Level::ok, found, ""};
+  return {"memory", Level::warn, found, "a rank needs its data set and network; free some memory before larger runs"};
+}
+
+Finding check_shared_memory()
+{
+  const double bytes = free_bytes("/dev/shm");
+  const auto found = format_bytes(bytes) + " in /dev/shm";
+  if (bytes >= 64.0 * 1024 * 1024) return {"shared memory", Level::ok, found, ""};
+  return {"shared memory", Level::warn, found, "ranks on one node talk through it; give a container more (docker run --shm-size=1g)"};
+}
+
+Finding check_slurm()
+{
+  const auto version = answer_of({"sinfo", "--version"});
+  if (version.empty()) return {"slurm", Level::ok, "no Slurm here; jobs run on this machine's cores", ""};
+  return {"slurm", Level::ok, version, ""};
+}
+
+Finding check_home(const Home& home)
+{
+  const auto folder = nearest_existing(home.root());
+  const double bytes = free_bytes(folder);
+  const auto found = home.root().string() + ", " + format_bytes(bytes) + " free";
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) return {"home", Level::fail, home.root().string() + " cannot be written", "choose another folder in DTCTL_HOME"};
+  if (bytes < 0.05 * gibibyte) return {"home", Level::fail, found, "free some space, or choose another folder in DTCTL_HOME"};
+  if (bytes < gibibyte) return {"home", Level::warn, found, "data sets and step records need space; free some"};
+  return {"home", Level::ok, found, ""};
+}
+
+Finding check_file_system(const Home& home)
+{
+  const auto system = store::file_system_at(nearest_existing(home.root()));
+  if (system.local) return {"file system", Level::ok, system.name + ", local: the database uses a write-ahead log", ""};
+  return {"file system", Level::warn, system.name + ", not known to be local: the database does without a write-ahead log",
+          "call dtctl from one machine at a time, or put DTCTL_HOME on a local disk"};
+}
+
+Finding check_database(const Home& home)
+{
+  if (!fs::exists(home.database())) return {"database", Level::ok, "none yet; the first submission makes it", ""};
+  try {
+    const store::Database database(home.database(), store::Access::read_only);
+    return {"database", Level::ok, fmt::format("{}, schema version {}", home.database().string(), database.version()), ""};
+  } catch (const Error& error) {
+    return {"database", Level::fail, error.what(), "dtctl db migrate, or make it again from the run folders: dtctl db rebuild"};
+  }
+}
+
+std::vector<Finding> check_machine(const Home& home)
+{
+  return {check_engine(), check_recipes(),       check_mpi(),   check_ranks(),    check_cores(),           check_hyperthreads(),  check_clock(), check_load(),
+          check_memory(), check_shared_memory(), check_slurm(), check_home(home), check_file_system(home), check_database(home)};
+}
+
+} // namespace dt::cli

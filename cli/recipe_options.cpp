@@ -1,0 +1,79 @@
+#include "cli/recipe_options.hpp"
+
+#include "cli/commands.hpp"
+#include "core/paths.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> recipes_in(const fs::path& folder)
+{
+  std::vector<std::string> names;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(folder, missing))
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+} // namespace
+
+void add_recipe_options(CLI::App& verb, RecipeOptions& options)
+{
+  verb.add_option("RECIPE", options.recipe, "a recipe's file, or the name of a shipped one such as quickstart")->required()->type_name("RECIPE");
+  add_list(verb, "--set", options.set, "override one key of the recipe; may be repeated")->type_name("KEY=VALUE");
+  verb.add_option("--profile", options.profile, "machine profile that supplies resources, stronger than the recipe's own")->type_name("NAME");
+}
+
+void add_over_option(CLI::App& verb, RecipeOptions& options)
+{
+  add_list(verb, "--over", options.over, "one more axis of the sweep; may be repeated")->type_name("KEY=A,B,...");
+}
+
+std::vector<std::string> shipped_recipes() { return recipes_in(recipe_library()); }
+
+fs::path find_recipe(const std::string& argument)
+{
+  const fs::path path(argument);
+  const bool is_path = path.has_parent_path() || path.extension() == ".yaml" || path.extension() == ".yml";
+  if (is_path || fs::is_regular_file(path)) return path; // the recipe reader complains about a missing file
+  const auto shipped = recipe_library() / (argument + ".yaml");
+  if (fs::is_regular_file(shipped)) return shipped;
+  auto known = shipped_recipes();
+  const auto shipped_list = known.empty() ? std::string("none is installed") : join(known, ", ");
+  for (const auto& name : recipes_in(fs::current_path())) known.push_back(name + ".yaml");
+  const auto near = nearest(argument, known);
+  throw Error(ErrorKind::usage, fmt::format("there is no recipe \"{}\"{}; give a file, or one of the shipped recipes: {}", printable(argument),
+                                            near ? ", did you mean " + *near + "?" : "", shipped_list));
+}
+
+recipes::LoadOptions load_options(const RecipeOptions& options)
+{
+  return {options.set, options.over, options.profile, user_config_path(), project_config_path(fs::current_path())};
+}
+
+recipes::Plan load_plan(const RecipeOptions& options) { return recipes::load_plan(find_recipe(options.recipe), load_options(options)); }
+
+std::string describe(const recipes::Plan& plan)
+{
+  const auto count = plan.runs.size();
+  const auto what = [&] {
+    switch (plan.kind) {
+    case recipes::PlanKind::single: return "a single run";
+    case recipes::PlanKind::sweep: return "a sweep";
+    case recipes::PlanKind::strong: return "a strong-scaling study";
+    case recipes::PlanKind::weak: return "a weak-scaling study";
+    }
+    return "";
+  }();
+  return fmt::format("{} {} ({})", count, count == 1 ? "run" : "runs", what);
+}
+
+} // namespace dt::cli

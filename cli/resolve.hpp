@@ -1,0 +1,40 @@
+// From a recipe to runs with keys: recipe -> specs -> engine build and data -> planned runs and their study.
+#pragma once
+
+#include "cli/recipe_options.hpp"
+#include "core/paths.hpp"
+#include "core/run_key.hpp"
+#include "core/study_record.hpp"
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dt::cli {
+
+// The engine's build and the data sets' contents: what a run's key knows beyond its recipe. Each data folder is hashed once.
+class Identities {
+public:
+  explicit Identities(const Home& home);
+  const std::string& engine() const { return engine_; } // path of dtengine
+  const std::string& engine_build() const { return engine_build_; }
+  const std::string& data(const DataSpec& data);
+
+private:
+  Home home_;
+  std::string engine_, engine_build_;
+  std::map<std::pair<std::string, std::string>, std::string> data_ids_; // (name, folder)
+};
+
+struct Resolved {
+  recipes::PlanKind kind = recipes::PlanKind::single;
+  std::string engine;           // path of dtengine
+  std::vector<PlannedRun> runs; // in order of submission, each once
+  StudyRecord study;            // not yet written; its times are zero
+  std::size_t duplicates = 0;   // points of the sweep that were the same run as an earlier one
+};
+
+Resolved resolve(const Home& home, recipes::Plan plan);
+
+} // namespace dt::cli

@@ -1,0 +1,158 @@
+#include "cli/results_store.hpp"
+
+#include "core/file.hpp"
+#include "core/study_record.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+namespace dt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path pending_folder(const Home& home) { return home.root() / "pending"; }
+
+std::vector<std::string> names_in(const fs::path& folder)
+{
+  std::vector<std::string> names;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(folder, missing)) names.push_back(entry.path().filename().string());
+  return names;
+}
+
+// Studies whose rows an existing database would hold.
+bool has_earlier_studies(const Home& home)
+{
+  const auto pending = names_in(pending_folder(home));
+  const auto studies = names_in(home.studies());
+  return std::any_of(studies.begin(), studies.end(), [&](const auto& id) { return std::find(pending.begin(), pending.end(), id) == pending.end(); });
+}
+
+bool is_settled(const store::RunRow& row) { return row.state == RunState::succeeded; }
+
+// Whether the database has something to learn from the run's present state.
+bool is_news(const store::RunRow& row, const jobs::RunStatus& status)
+{
+  if (status.verdict.state == RunState::planned) return false; // no folder yet, nothing to take in
+  const bool other_cause = is_final(status.verdict.state) && row.cause != status.verdict.cause;
+  return row.model.empty() || row.state != status.verdict.state || row.attempt != status.attempt || other_cause;
+}
+
+std::map<std::string, jobs::RunStatus> statuses_of(const Home& home, const std::vector<store::RunRow>& rows)
+{
+  std::vector<std::string> keys;
+  for (const auto& row : rows)
+    if (!is_settled(row)) keys.push_back(row.key);
+  std::map<std::string, jobs::RunStatus> statuses;
+  if (keys.empty()) return statuses;
+  for (auto& status : jobs::reconcile(home, keys)) {
+    auto key = status.key;
+    statuses.emplace(std::move(key), std::move(status));
+  }
+  return statuses;
+}
+
+RunView view_of(store::RunRow row, const std::map<std::string, jobs::RunStatus>& statuses)
+{
+  RunView view{std::move(row), std::nullopt};
+  const auto found = statuses.find(view.row.key);
+  if (found == statuses.end()) return view;
+  view.live = found->second;
+  view.row.state = view.live->verdict.state;
+  view.row.cause = view.live->verdict.cause;
+  view.row.attempt = view.live->attempt;
+  return view;
+}
+
+} // namespace
+
+store::RunVerdict verdict_of(const jobs::RunStatus& status)
+{
+  return {status.key, status.verdict.state, status.verdict.cause, status.verdict.evidence, status.attempt};
+}
+
+std::vector<store::RunVerdict> reconcile_verdicts(const Home& home, std::span<const std::string> keys)
+{
+  std::vector<store::RunVerdict> verdicts;
+  for (const auto& status : jobs::reconcile(home, keys)) verdicts.push_back(verdict_of(status));
+  return verdicts;
+}
+
+void mark_pending(const Home& home, const std::string& study_id)
+{
+  make_folders(pending_folder(home));
+  write_file_atomic(pending_folder(home) / study_id, "");
+}
+
+ResultsStore::ResultsStore(Context& context) : context_(context), home_(context.home())
+{
+  const bool is_new = !fs::exists(home_.database());
+  try {
+    if (is_new) make_folders(home_.root());
+    if (is_new && has_earlier_studies(home_)) {
+      context_.messages.info("{} is missing; making it again from the run folders", home_.database().string());
+      store::rebuild(home_, [&](std::span<const std::string> keys) { return reconcile_verdicts(home_, keys); });
+    }
+    database_.emplace(home_.database(), store::Access::read_write);
+  } catch (const Error& error) {
+    if (is_new || error.kind() != ErrorKind::environment) throw;
+    database_.emplace(home_.database(), store::Access::read_only);
+    writable_ = false;
+    context_.messages.warn("results are read as they were last kept: {}", error.what());
+  }
+  take_in_pending();
+}
+
+bool ResultsStore::written(const std::function<void()>& write)
+{
+  if (!writable_) return false;
+  try {
+    write();
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::environment) throw;
+    writable_ = false;
+    context_.messages.warn("new results could not be kept now, a later call will: {}", error.what());
+    return false;
+  }
+}
+
+bool ResultsStore::ingest(std::span<const store::RunVerdict> verdicts)
+{
+  return written([&] {
+    for (const auto& problem : store::ingest_runs(*database_, home_, verdicts).problems) context_.messages.warn("{}", problem);
+  });
+}
+
+void ResultsStore::take_in(const StudyRecord& study)
+{
+  auto verdicts = reconcile_verdicts(home_, study.run_keys);
+  std::erase_if(verdicts, [](const auto& verdict) { return verdict.state == RunState::planned; });
+  const bool done = written([&] { store::ingest_study(*database_, study); }) && ingest(verdicts);
+  std::error_code ignored; // the note stays, and the next call takes the study in once more
+  if (done) fs::remove(pending_folder(home_) / study.id, ignored);
+}
+
+void ResultsStore::take_in_pending()
+{
+  for (const auto& id : names_in(pending_folder(home_)))
+    if (const auto study = read_study(home_.study(id))) take_in(*study);
+}
+
+std::vector<RunView> ResultsStore::up_to_date(const std::function<std::vector<store::RunRow>()>& query)
+{
+  auto rows = query();
+  const auto statuses = statuses_of(home_, rows);
+  std::vector<store::RunVerdict> news;
+  for (const auto& row : rows)
+    if (const auto found = statuses.find(row.key); found != statuses.end() && is_news(row, found->second)) news.push_back(verdict_of(found->second));
+  if (!news.empty() && ingest(news)) rows = query();
+  std::vector<RunView> views;
+  views.reserve(rows.size());
+  for (auto& row : rows) views.push_back(view_of(std::move(row), statuses));
+  return views;
+}
+
+} // namespace dt::cli

@@ -1,0 +1,129 @@
+#include "cli/run_tables.hpp"
+
+#include "core/run_key.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+constexpr std::array states{RunState::succeeded, RunState::running,   RunState::queued,    RunState::submitted, RunState::planned, RunState::failed,
+                            RunState::timed_out, RunState::cancelled, RunState::preempted, RunState::lost,      RunState::unknown};
+
+Style style_of(RunState state)
+{
+  switch (state) {
+  case RunState::succeeded: return Style::good;
+  case RunState::running: return Style::strong;
+  case RunState::failed:
+  case RunState::timed_out:
+  case RunState::lost: return Style::bad;
+  case RunState::cancelled:
+  case RunState::preempted:
+  case RunState::unknown: return Style::warning;
+  default: return Style::plain;
+  }
+}
+
+// "120/400, 35s left".
+Cell progress_cell(const RunView& run, double now)
+{
+  if (!run.live || !run.live->heartbeat || run.row.state != RunState::running) return {nullptr, "", Style::plain};
+  const auto& beat = *run.live->heartbeat;
+  const double left = remaining_s(run, now);
+  const std::string stalled = run.live->verdict.stalled ? ", no sign of life for " + format_duration(now - beat.unix_s) : "";
+  Json data{{"step", beat.step}, {"steps", beat.steps}, {"remaining_s", left == left ? Json(left) : Json(nullptr)}, {"stalled", run.live->verdict.stalled}};
+  auto text = fmt::format("{}/{}{}{}", beat.step, beat.steps, left == left ? ", " + format_duration(left) + " left" : "", stalled);
+  return {std::move(data), std::move(text), run.live->verdict.stalled ? Style::warning : Style::plain};
+}
+
+std::size_t count_of(const std::vector<RunView>& runs, RunState state)
+{
+  return static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), [&](const RunView& run) { return run.row.state == state; }));
+}
+
+} // namespace
+
+Cell state_cell(RunState state) { return text_cell(std::string(name_of(state)), style_of(state)); }
+
+Cell key_cell(const std::string& key) { return {key, short_key(key), Style::plain}; }
+
+Table status_table(const std::vector<RunView>& runs)
+{
+  Table table{"runs",
+              {{"key", "key"}, {"name", "run"}, {"state", "state"}, {"attempt", "try", Align::right, 2}, {"progress", "step", Align::left, 1}, {"cause", "cause"}},
+              {}, "no runs"};
+  const double now = now_unix_s();
+  for (const auto& run : runs)
+    table.rows.push_back({key_cell(run.row.key), text_cell(run.row.name), state_cell(run.row.state), count_cell(run.row.attempt),
+                          progress_cell(run, now), text_cell(run.row.cause)});
+  return table;
+}
+
+Table measurement_table(const std::vector<RunView>& runs)
+{
+  Table table{"runs",
+              {{"key", "key"},
+               {"name", "run"},
+               {"state", "state"},
+               {"nodes", "nodes", Align::right, 4},
+               {"ranks", "ranks", Align::right},
+               {"throughput", "samples/s", Align::right},
+               {"communication_share", "comm.", Align::right, 1},
+               {"accuracy", "accuracy", Align::right},
+               {"time_to_accuracy_s", "to target", Align::right, 2},
+               {"final_loss", "loss", Align::right, 3},
+               {"wall_s", "wall", Align::right, 3}},
+              {}, "no runs"};
+  for (const auto& [row, live] : runs)
+    table.rows.push_back({key_cell(row.key), text_cell(row.name), state_cell(row.state), count_cell(row.nodes), count_cell(row.ranks),
+                          real_cell(row.throughput), percent_cell(row.communication_share), percent_cell(row.accuracy),
+                          seconds_cell(row.time_to_accuracy_s), real_cell(row.final_loss), seconds_cell(row.wall_s)});
+  return table;
+}
+
+Json state_counts(const std::vector<RunView>& runs)
+{
+  Json counts = Json::object();
+  for (const auto state : states)
+    if (const auto count = count_of(runs, state); count > 0) counts[std::string(name_of(state))] = count;
+  return counts;
+}
+
+std::string summary(const std::vector<RunView>& runs)
+{
+  std::vector<std::string> parts;
+  for (const auto state : states)
+    if (const auto count = count_of(runs, state); count > 0) parts.push_back(fmt::format("{} {}", count, name_of(state)));
+  return fmt::format("{} {}{}{}", runs.size(), runs.size() == 1 ? "run" : "runs", parts.empty() ? "" : ": ", join(parts, ", "));
+}
+
+double fraction_done(const RunView& run)
+{
+  if (!run.live || !run.live->heartbeat || run.live->heartbeat->steps <= 0) return not_measured;
+  return static_cast<double>(run.live->heartbeat->step) / static_cast<double>(run.live->heartbeat->steps);
+}
+
+double remaining_s(const RunView& run, double now_unix_s)
+{
+  const double done = fraction_done(run);
+  if (!(done > 0) || !run.live->begin) return not_measured;
+  const double beat = run.live->heartbeat->unix_s;
+  const double total = (beat - run.live->begin->unix_s) / done;
+  return std::max(0.0, run.live->begin->unix_s + total - now_unix_s);
+}
+
+ExitCode exit_code_of(const std::vector<RunView>& runs)
+{
+  const bool bad = std::any_of(runs.begin(), runs.end(), [](const RunView& run) {
+    return run.row.state == RunState::planned || (is_final(run.row.state) && run.row.state != RunState::succeeded);
+  });
+  return bad ? ExitCode::runs_failed : ExitCode::ok;
+}
+
+} // namespace dt::cli

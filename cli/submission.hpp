@@ -1,0 +1,36 @@
+// Submitting a resolved recipe, and saying what became of each run.
+#pragma once
+
+#include "cli/context.hpp"
+#include "cli/resolve.hpp"
+#include "cli/results_store.hpp"
+#include "jobs/submit.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt::cli {
+
+struct SubmissionOptions {
+  bool dry_run = false;
+  bool wait = false;
+  bool scripts = false; // of a dry run: print them all
+  bool force = false;
+};
+
+void add_submission_options(CLI::App& verb, SubmissionOptions& options);
+
+// Keeps the study's record, submits what is missing or failed, takes the study into the database, prints, and waits when
+// asked to. The common part of submit, sweep and retry's sibling verbs.
+ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& options);
+
+// The reports as a table, and "6 runs: 4 already done, 2 submitted".
+void print_reports(Context& context, const std::vector<jobs::SubmitReport>& reports, const std::vector<std::string>& names);
+
+// ok, partly_submitted, or scheduler_unreachable when every run that was needed was refused.
+ExitCode exit_code_of(const std::vector<jobs::SubmitReport>& reports);
+
+std::string_view name_of(jobs::SubmitReport::Action action);
+
+} // namespace dt::cli
