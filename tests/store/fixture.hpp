@@ -80,12 +80,15 @@ inline std::string step_lines(std::int64_t first, std::int64_t last)
   return text;
 }
 
+// Long enough for a disk that many test programs sync at once.
+inline constexpr double patience_s = 60;
+
 // A home with run folders in it, and what a reconcile would say of them.
 class Site {
 public:
   Site() : home(folder.path() / "home") { make_folders(home.root()); }
 
-  Database open(Access access = Access::read_write) const { return Database(home.database(), access, 5); }
+  Database open(Access access = Access::read_write) const { return Database(home.database(), access, patience_s); }
 
   // Writes spec.json; the run is planned.
   PlannedRun plan(const RunSpec& spec) const

@@ -4,6 +4,7 @@
 #include "store/sqlite.hpp"
 
 #include <csignal>
+#include <cstdio>
 #include <thread>
 
 #include <sys/mount.h>
@@ -47,7 +48,8 @@ public:
     if (pid_ != 0) return;
     try {
       work();
-    } catch (...) {
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "child: %s\n", error.what());
       ::_exit(1);
     }
     ::_exit(0);

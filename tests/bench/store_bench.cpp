@@ -1,0 +1,217 @@
+// How fast the store is. Each form prints one JSON object:
+//
+//   bench_store --ingest [--runs 200] [--steps 5000]     step rows a second from run folders into a new database
+//   bench_store --make FILE [--runs 1000000]             makes a large database through the store's own SQL
+//   bench_store --study FILE [--times 20]                opens FILE and answers `results` of one study in the middle
+#include "core/file.hpp"
+#include "core/study_record.hpp"
+#include "store/ingest.hpp"
+#include "store/queries.hpp"
+#include "store/rows.hpp"
+#include "store/scaling.hpp"
+#include "store/sqlite.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <CLI/CLI.hpp>
+
+namespace {
+
+using namespace dt;
+using namespace dt::store;
+namespace fs = std::filesystem;
+
+double seconds_of(const auto& work)
+{
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+RunSpec spec_of(std::int64_t study, std::int64_t learning_rate, std::int64_t size, std::int64_t repeat)
+{
+  RunSpec spec;
+  spec.name = "study-" + std::to_string(study);
+  spec.model.name = "lenet";
+  spec.data.name = "digits";
+  spec.train.global_batch = 256;
+  spec.train.epochs = 3;
+  spec.train.seed = study + 1;
+  spec.optimizer.learning_rate = 0.001 * static_cast<double>(learning_rate + 1);
+  spec.resources.ranks_per_node = std::int64_t{1} << size;
+  spec.label = "optimizer.learning_rate=" + std::to_string(spec.optimizer.learning_rate) + " ranks=" + std::to_string(spec.ranks());
+  spec.repeat = repeat;
+  return spec;
+}
+
+// A throughput with some spread that is the same every time.
+RunResult result_of(const RunSpec& spec)
+{
+  RunResult result;
+  const auto ranks = static_cast<double>(spec.ranks());
+  result.steps = 500;
+  result.warmup_steps = 5;
+  result.throughput = 20000 * ranks / (1 + 0.05 * ranks) * (1 + 0.01 * static_cast<double>((spec.repeat * 7 + spec.train.seed) % 5));
+  result.measured_samples = 500 * 256;
+  result.measured_s = static_cast<double>(result.measured_samples) / result.throughput;
+  result.wall_s = result.measured_s * 1.1;
+  result.communication_share = 0.02 * ranks;
+  result.final_loss = 0.1;
+  result.accuracy = result.best_accuracy = 0.985;
+  result.parameters = 431080;
+  return result;
+}
+
+std::vector<PlannedRun> runs_of(std::int64_t study)
+{
+  std::vector<PlannedRun> runs;
+  for (std::int64_t learning_rate = 0; learning_rate < 10; ++learning_rate)
+    for (std::int64_t size = 0; size < 5; ++size)
+      for (std::int64_t repeat = 0; repeat < 5; ++repeat) runs.push_back(plan_run(spec_of(study, learning_rate, size, repeat), "build", "data"));
+  return runs;
+}
+
+StudyRecord study_of(std::int64_t number, const std::vector<PlannedRun>& runs)
+{
+  StudyRecord study;
+  study.name = "study-" + std::to_string(number);
+  study.kind = "strong";
+  study.created_unix_s = study.submitted_unix_s = 1700000000 + static_cast<double>(number);
+  for (const auto& run : runs) {
+    study.run_keys.push_back(run.key);
+    study.run_names.push_back(study.name + "/" + run.spec.label + "/#" + std::to_string(run.spec.repeat));
+  }
+  study.id = study_id(study.name, study.run_keys);
+  return study;
+}
+
+// Rows of 250 finished runs; without steps and ranks, which lie in tables of their own.
+void write_study_whole(Connection& connection, std::int64_t number)
+{
+  const auto runs = runs_of(number);
+  const auto study = study_of(number, runs);
+  write_study(connection, study);
+  for (const auto& run : runs) {
+    const auto id = write_run(connection, run, {run.key, RunState::succeeded, "", "result.json", 1}, "made by bench_store");
+    AttemptFacts attempt{1, Submission{1, "token", "local", study.id, study.submitted_unix_s, "1"}, {}, JobEnd{}, {}, result_of(run.spec), {}};
+    write_attempt(connection, id, attempt);
+    write_current(connection, id, &attempt);
+  }
+}
+
+void make(const fs::path& file, std::int64_t runs)
+{
+  constexpr std::int64_t runs_a_study = 250, studies_a_transaction = 40;
+  const auto studies = (runs + runs_a_study - 1) / runs_a_study;
+  const double seconds = seconds_of([&] {
+    Database database(file, Access::read_write);
+    database.impl().connection.execute("PRAGMA synchronous = OFF");
+    for (std::int64_t first = 0; first < studies; first += studies_a_transaction)
+      database.impl().write([&](Connection& connection) {
+        for (auto study = first; study < std::min(studies, first + studies_a_transaction); ++study) write_study_whole(connection, study);
+      });
+  });
+  std::printf("{\"benchmark\": \"make\", \"runs\": %lld, \"studies\": %lld, \"seconds\": %.3f, \"bytes\": %lld}\n",
+              static_cast<long long>(studies * runs_a_study), static_cast<long long>(studies), seconds,
+              static_cast<long long>(fs::file_size(file)));
+}
+
+std::string event_lines(std::int64_t steps)
+{
+  std::string text;
+  for (std::int64_t step = 1; step <= steps; ++step) {
+    const auto x = static_cast<double>(step);
+    append_line(text, StepEvent{step, x / 937.5, x * 0.00213456, 2.3 / (1 + x / 100), 0.0123456789, 0.002134567,
+                                {0.0000123, 0.000734567, 0.001034567, 0.000203456, 0.000123456, 0}});
+  }
+  return text;
+}
+
+void write_folder(const Home& home, const PlannedRun& run, const std::string& events)
+{
+  const AttemptFolder attempt(home.run(run.key), 1);
+  make_folders(attempt.path());
+  const auto put = [](const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; };
+  put(spec_path(home.run(run.key)), to_json(run));
+  put(attempt.submission(), to_json(Submission{1, "token", "local", "", 1700000000, "1"}));
+  put(attempt.events(), events);
+  put(attempt.result(), to_json(result_of(run.spec)));
+  put(attempt.end(), "exit 0 1700000100\n");
+}
+
+void ingest(std::int64_t runs, std::int64_t steps)
+{
+  std::string pattern = (fs::temp_directory_path() / "bench-store-XXXXXX").string();
+  const Home home(::mkdtemp(pattern.data()));
+  const auto events = event_lines(steps);
+  std::vector<RunVerdict> verdicts;
+  for (std::int64_t i = 0; i < runs; ++i) {
+    const auto run = plan_run(spec_of(0, 0, 1, i), "build", "data");
+    write_folder(home, run, events);
+    verdicts.push_back({run.key, RunState::succeeded, "", "result.json", 1});
+  }
+  IngestReport first, second;
+  Database database(home.database(), Access::read_write);
+  const double seconds = seconds_of([&] { first = ingest_runs(database, home, verdicts); });
+  const double again_seconds = seconds_of([&] { second = ingest_runs(database, home, verdicts); });
+  std::printf("{\"benchmark\": \"ingest\", \"runs\": %lld, \"steps_a_run\": %lld, \"step_rows\": %zu, \"seconds\": %.3f, "
+              "\"step_rows_per_s\": %.0f, \"again_unchanged\": %zu, \"again_us_per_run\": %.2f}\n",
+              static_cast<long long>(runs), static_cast<long long>(steps), first.step_rows, seconds,
+              static_cast<double>(first.step_rows) / seconds, second.runs_unchanged, again_seconds * 1e6 / static_cast<double>(runs));
+  fs::remove_all(home.root());
+}
+
+void time_study(const fs::path& file, int times)
+{
+  std::vector<double> results_ms, find_ms;
+  std::size_t rows = 0;
+  for (int i = 0; i < times; ++i) {
+    std::vector<StudyRow> studies;
+    Database(file, Access::read_only); // the file exists and is of this format, or this ends here
+    results_ms.push_back(1e3 * seconds_of([&] {
+      Database database(file, Access::read_only);
+      studies = find_studies(database, "study-" + std::to_string(1 + 97 * i % 1000));
+      if (studies.empty()) studies = find_studies(database, "last");
+      rows = runs_of_study(database, studies.at(0).id).size();
+      scaling_of_study(database, studies.at(0).id);
+    }));
+    find_ms.push_back(1e3 * seconds_of([&] {
+      Database database(file, Access::read_only);
+      find_runs(database, "abcdef");
+    }));
+  }
+  std::printf("{\"benchmark\": \"study\", \"rows\": %zu, \"results_median_ms\": %.3f, \"results_max_ms\": %.3f, \"find_run_median_ms\": %.3f}\n",
+              rows, median(results_ms), quantile(results_ms, 1), median(find_ms));
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+  CLI::App app("Benchmarks of the results database");
+  bool take_in = false;
+  std::string made, asked;
+  std::int64_t runs = 0, steps = 5000;
+  int times = 20;
+  app.add_flag("--ingest", take_in, "time the ingest of run folders");
+  app.add_option("--make", made, "make a large database in this file");
+  app.add_option("--study", asked, "time the results of a study in this file");
+  app.add_option("--runs", runs, "runs to make; default 200 for --ingest, 1000000 for --make");
+  app.add_option("--steps", steps, "step lines of each run");
+  app.add_option("--times", times, "repetitions of --study");
+  app.require_option(1, 0);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (take_in) ingest(runs > 0 ? runs : 200, steps);
+    if (!made.empty()) make(made, runs > 0 ? runs : 1000000);
+    if (!asked.empty()) time_study(asked, times);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_store: %s\n", error.what());
+    return 1;
+  }
+}
