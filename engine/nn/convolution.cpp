@@ -32,9 +32,16 @@ dnnl::primitive_desc Convolution::describe_backward_data(const Plan& plan, const
 
 dnnl::primitive_desc Convolution::describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes)
 {
-  const dnnl::convolution_backward_weights::desc backward(dnnl::algorithm::convolution_direct, plan.any_layout(input().shape),
-                                                          any_weights(), bias_desc(), plan.any_layout(output().shape), strides_,
-                                                          padding_, padding_);
+  // Given the choice, oneDNN 2.6 takes an AVX2 kernel for inner layers whose channels fill no vector. Its AVX-512 kernel for
+  // channels last is 1.6 times as fast (LeNet's conv2, batch 64).
+  constexpr std::int64_t vector_floats = 16;
+  const bool channels_last = plan.needs_gradient(input()) && input().shape.channels % vector_floats != 0;
+  const auto layout = [&](const Shape& shape) {
+    return channels_last ? plan.channels_last_layout(shape) : plan.any_layout(shape);
+  };
+  const dnnl::convolution_backward_weights::desc backward(dnnl::algorithm::convolution_direct, layout(input().shape),
+                                                          any_weights(), bias_desc(), layout(output().shape), strides_, padding_,
+                                                          padding_);
   return dnnl::convolution_backward_weights::primitive_desc(backward, attributes, plan.engine(), forward_descriptor_);
 }
 

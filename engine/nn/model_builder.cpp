@@ -64,16 +64,31 @@ Tensor ModelBuilder::convolution(const std::string& name, Tensor input, const Co
 Tensor ModelBuilder::relu(Tensor input)
 {
   use(input);
-  const auto output = new_tensor(input.shape);
   auto* producer = producer_of(input);
-  const bool fused = producer && producer->fuse_relu();
+  return add_relu(input, producer && producer->fuse_relu());
+}
+
+Tensor ModelBuilder::add_relu(Tensor input, bool fused)
+{
+  const auto output = new_tensor(input.shape);
   model_.layers.push_back(std::make_unique<Relu>(fmt::format("relu{}", output.id), input, output, fused));
   return output;
 }
 
+// ReLU and max pooling commute. Behind the pooling the ReLU's backward has only the winners to look at.
 Tensor ModelBuilder::max_pooling(Tensor input, const PoolingSpec& spec)
 {
   use(input);
+  const auto* relu = dynamic_cast<const Relu*>(producer_of(input));
+  if (!relu || relu != model_.layers.back().get()) return add_max_pooling(input, spec);
+  const auto source = relu->input();
+  const bool fused = relu->fused();
+  model_.layers.pop_back();
+  return add_relu(add_max_pooling(source, spec), fused);
+}
+
+Tensor ModelBuilder::add_max_pooling(Tensor input, const PoolingSpec& spec)
+{
   const auto name = fmt::format("pool{}", model_.tensors);
   const auto output = new_tensor(windowed(name, input.shape, input.shape.channels, spec.kernel, spec.stride, spec.padding));
   model_.layers.push_back(std::make_unique<MaxPooling>(name, input, output, spec));

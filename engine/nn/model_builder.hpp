@@ -39,6 +39,8 @@ class ModelBuilder {
  private:
   Tensor new_tensor(const Shape& shape) { return {model_.tensors++, shape}; }
   void use(Tensor tensor);
+  Tensor add_relu(Tensor input, bool fused);
+  Tensor add_max_pooling(Tensor input, const PoolingSpec& spec);
   Layer* producer_of(Tensor tensor);
   Shape windowed(const std::string& layer, const Shape& input, std::int64_t channels, std::int64_t kernel, std::int64_t stride,
                  std::int64_t padding) const;

@@ -17,7 +17,7 @@ struct ImageShape {
 
 struct NetworkOptions {
   std::string model; // of model_names()
-  ImageShape image;
+  ImageShape image{};
   std::int64_t classes = 10;
   std::int64_t batch = 64; // samples of one call; fixed for the network's life
   int threads = 1;

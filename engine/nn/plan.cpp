@@ -7,11 +7,6 @@
 #include <fmt/format.h>
 
 namespace dt::engine {
-namespace {
-
-dnnl::memory::dims dims_of(std::int64_t batch, const Shape& shape) { return {batch, shape.channels, shape.height, shape.width}; }
-
-} // namespace
 
 Plan::Plan(const Options& options, std::shared_ptr<ParameterStore> store)
     : options_(options), store_(std::move(store)), data_(options.tensors), gradients_(options.tensors)
@@ -30,14 +25,9 @@ dnnl::primitive_attr Plan::attributes() const
   return attributes;
 }
 
-dnnl::memory::desc Plan::any_layout(const Shape& shape) const
+dnnl::memory::desc Plan::layout(const Shape& shape, dnnl::memory::format_tag tag) const
 {
-  return {dims_of(options_.batch, shape), dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
-}
-
-dnnl::memory::desc Plan::plain_layout(const Shape& shape) const
-{
-  return {dims_of(options_.batch, shape), dnnl::memory::data_type::f32, dnnl::memory::format_tag::nchw};
+  return {{options_.batch, shape.channels, shape.height, shape.width}, dnnl::memory::data_type::f32, tag};
 }
 
 ParameterId Plan::parameter(const ParameterShape& shape, const dnnl::memory::desc& layout)

@@ -32,9 +32,10 @@ class Plan {
   dnnl::prop_kind forward_kind() const;
   // Scratchpad from the plan, not from the library.
   dnnl::primitive_attr attributes() const;
-  // A descriptor of this batch, in the layout the primitive likes best.
-  dnnl::memory::desc any_layout(const Shape& shape) const;
-  dnnl::memory::desc plain_layout(const Shape& shape) const; // nchw
+  // Descriptors of a batch: in the layout the primitive likes best, in plain order, with channels last.
+  dnnl::memory::desc any_layout(const Shape& shape) const { return layout(shape, dnnl::memory::format_tag::any); }
+  dnnl::memory::desc plain_layout(const Shape& shape) const { return layout(shape, dnnl::memory::format_tag::nchw); }
+  dnnl::memory::desc channels_last_layout(const Shape& shape) const { return layout(shape, dnnl::memory::format_tag::nhwc); }
 
   const dnnl::memory& data(Tensor tensor) const { return data_[tensor.id]; }
   const dnnl::memory& gradient(Tensor tensor) const { return gradients_[tensor.id]; }
@@ -62,6 +63,7 @@ class Plan {
   int reorders() const { return reorders_; }
 
  private:
+  dnnl::memory::desc layout(const Shape& shape, dnnl::memory::format_tag tag) const;
   void append_reorder(const dnnl::memory& from, const dnnl::memory& to, std::vector<Operation>& operations);
   Options options_;
   std::shared_ptr<ParameterStore> store_;

@@ -2,9 +2,9 @@
 
 namespace dt::engine {
 
-using Arguments = std::initializer_list<std::pair<int, dnnl::memory>>;
-
 namespace {
+
+using Arguments = std::initializer_list<std::pair<int, dnnl::memory>>;
 
 dnnl::eltwise_forward::primitive_desc describe_forward(const Plan& plan, const dnnl::memory::desc& layout)
 {
@@ -28,23 +28,21 @@ void Relu::plan_forward(Plan& plan)
   plan.set_data(output(), destination);
 }
 
-// dL/dx = dL/dy where y > 0, else 0; in place.
 void Relu::plan_backward(Plan& plan)
 {
-  const auto& result = plan.data(output());
-  const auto gradient = plan.in_layout(plan.gradient(output()), result.get_desc(), backward_);
-  const dnnl::eltwise_backward::desc backward(dnnl::algorithm::eltwise_relu_use_dst_for_bwd, result.get_desc(), result.get_desc(),
-                                              0);
-  const dnnl::eltwise_forward::desc forward(dnnl::prop_kind::forward_training, dnnl::algorithm::eltwise_relu_use_dst_for_bwd,
-                                            result.get_desc(), 0);
-  const dnnl::eltwise_forward::primitive_desc hint(forward, plan.attributes(), plan.engine());
-  const dnnl::eltwise_backward::primitive_desc descriptor(backward, plan.attributes(), plan.engine(), hint);
-  backward_.emplace_back(dnnl::eltwise_backward(descriptor),
-                         Arguments{{DNNL_ARG_DST, result},
-                                   {DNNL_ARG_DIFF_DST, gradient},
-                                   {DNNL_ARG_DIFF_SRC, gradient},
-                                   {DNNL_ARG_SCRATCHPAD, plan.scratchpad(descriptor.scratchpad_desc())}});
-  plan.set_gradient(input(), gradient);
+  result_ = plan.data(output());
+  gradient_ = plan.in_layout(plan.gradient(output()), result_.get_desc(), backward_);
+  plan.set_gradient(input(), gradient_);
+}
+
+void Relu::backward(const dnnl::stream& stream)
+{
+  Layer::backward(stream);
+  const auto* result = static_cast<const float*>(result_.get_data_handle());
+  auto* gradient = static_cast<float*>(gradient_.get_data_handle());
+  const auto size = static_cast<std::int64_t>(result_.get_desc().get_size() / sizeof(float));
+#pragma omp parallel for simd schedule(static)
+  for (std::int64_t i = 0; i < size; ++i) gradient[i] = result[i] > 0 ? gradient[i] : 0;
 }
 
 } // namespace dt::engine

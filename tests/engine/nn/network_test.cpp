@@ -1,0 +1,256 @@
+#include "engine/nn/network.hpp"
+
+#include "core/error.hpp"
+#include "tests/engine/nn/numbers.hpp"
+
+#include <cstdint>
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::engine;
+
+namespace {
+
+struct Batch {
+  std::vector<float> images;
+  std::vector<std::int32_t> labels;
+};
+
+Batch random_batch(const Network& network, std::uint64_t stream = 20)
+{
+  const auto& options = network.options();
+  Batch batch{to_float(numbers(options.batch * options.image.size(), stream)), {}};
+  for (std::int64_t i = 0; i < options.batch; ++i) batch.labels.push_back(static_cast<std::int32_t>(i * 7 % options.classes));
+  return batch;
+}
+
+double sgd_step(Network& network, const Batch& batch, float rate = 0.05F)
+{
+  const double loss = network.forward_backward(batch.images, batch.labels);
+  const auto weights = network.weights();
+  const auto gradients = network.gradients();
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] -= rate * gradients[i];
+  return loss;
+}
+
+NetworkOptions lenet(std::int64_t batch, std::uint64_t seed = 1, int threads = 1)
+{
+  return {.model = "lenet", .batch = batch, .threads = threads, .seed = seed};
+}
+
+std::vector<float> copy_of(std::span<const float> values) { return {values.begin(), values.end()}; }
+
+// Weights after a few steps, to the bit.
+std::vector<float> trained(const NetworkOptions& options)
+{
+  Network network(options);
+  const auto batch = random_batch(network);
+  for (int step = 0; step < 5; ++step) sgd_step(network, batch);
+  return copy_of(network.weights());
+}
+
+template<class Call> std::string internal_message(Call call)
+{
+  try {
+    call();
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::internal);
+    return error.what();
+  }
+  return "no error";
+}
+
+bool is_aligned(const float* data) { return reinterpret_cast<std::uintptr_t>(data) % 64 == 0; }
+
+} // namespace
+
+TEST_CASE("LeNet has 61,706 parameters in ten aligned, disjoint tensors")
+{
+  Network network(lenet(4));
+  CHECK(network.parameter_count() == 61706);
+  REQUIRE(network.parameters().size() == 10);
+  CHECK(network.parameters()[0].name == "conv1.weight");
+  CHECK(network.parameters()[9].name == "fc3.bias");
+  CHECK(network.weights().size() == network.gradients().size());
+  CHECK(is_aligned(network.gradients().data()));
+  std::int64_t end = 0;
+  for (const auto& parameter : network.parameters()) {
+    CHECK(is_aligned(network.weights().data() + parameter.offset));
+    CHECK(parameter.offset >= end);
+    CHECK(parameter.is_bias == parameter.name.ends_with(".bias"));
+    end = parameter.offset + parameter.size;
+  }
+  CHECK(end <= static_cast<std::int64_t>(network.weights().size()));
+}
+
+TEST_CASE("padding of the packed buffers is zero and stays zero over training steps")
+{
+  Network network(lenet(5));
+  const auto initial = network.plain_weights();
+  network.set_plain_weights(std::vector<float>(initial.size(), 1.0F));
+  std::vector<std::size_t> padding;
+  for (std::size_t i = 0; i < network.weights().size(); ++i) {
+    if (network.weights()[i] == 0) padding.push_back(i);
+  }
+  REQUIRE(network.weights().size() - padding.size() == initial.size());
+  network.set_plain_weights(initial);
+  const auto batch = random_batch(network);
+  for (int step = 0; step < 3; ++step) sgd_step(network, batch);
+  for (const auto i : padding) {
+    REQUIRE(network.weights()[i] == 0);
+    REQUIRE(network.gradients()[i] == 0);
+  }
+}
+
+TEST_CASE("plain weights come back as they were set")
+{
+  Network network(lenet(3));
+  const auto values = to_float(numbers(network.parameter_count(), 30));
+  network.set_plain_weights(values);
+  CHECK(network.plain_weights() == values);
+  CHECK(internal_message([&] {
+          network.set_plain_weights({values.data(), 5});
+        }) == "The model has 61706 parameters, but 5 values were given for its weights.");
+}
+
+TEST_CASE("the initial weights depend on the seed only, not on batch or threads")
+{
+  const auto weights = Network(lenet(64, 7)).plain_weights();
+  CHECK(Network(lenet(1, 7)).plain_weights() == weights);
+  CHECK(Network(lenet(3, 7, 2)).plain_weights() == weights);
+  CHECK(Network(lenet(64, 8)).plain_weights() != weights);
+}
+
+TEST_CASE("equal seeds train to equal bits, other seeds to others")
+{
+  CHECK(trained(lenet(16, 3)) == trained(lenet(16, 3)));
+  CHECK(trained(lenet(16, 3)) != trained(lenet(16, 4)));
+}
+
+TEST_CASE("two threads train to equal bits twice, and near one thread's weights")
+{
+  const auto two = trained(lenet(16, 3, 2)), one = trained(lenet(16, 3));
+  CHECK(two == trained(lenet(16, 3, 2)));
+  for (std::size_t i = 0; i < one.size(); ++i) REQUIRE(two[i] == Approx(one[i]).margin(1e-5));
+}
+
+TEST_CASE("the gradient is a function of weights and batch, whatever was computed before")
+{
+  Network network(lenet(8));
+  const auto first = random_batch(network, 40), second = random_batch(network, 41);
+  network.forward_backward(first.images, first.labels);
+  const auto gradients = copy_of(network.gradients());
+  network.forward_backward(second.images, second.labels);
+  CHECK(copy_of(network.gradients()) != gradients);
+  network.forward_backward(first.images, first.labels);
+  CHECK(copy_of(network.gradients()) == gradients);
+}
+
+TEST_CASE("LeNet learns 64 random samples by heart")
+{
+  Network network(lenet(64));
+  const auto batch = random_batch(network);
+  for (int step = 0; step < 200; ++step) sgd_step(network, batch);
+  const auto evaluation = network.evaluate(batch.images, batch.labels);
+  CHECK(evaluation.correct == 64);
+  CHECK(evaluation.samples == 64);
+  CHECK(evaluation.loss_sum / 64 < 0.05);
+}
+
+TEST_CASE("LeNet trains on coloured images and any number of classes")
+{
+  Network network({.model = "lenet", .image = {3, 32, 32}, .classes = 100, .batch = 4});
+  const auto batch = random_batch(network);
+  const double before = sgd_step(network, batch);
+  for (int step = 0; step < 20; ++step) sgd_step(network, batch, 0.02F);
+  CHECK(network.forward_backward(batch.images, batch.labels) < before);
+}
+
+TEST_CASE("evaluation changes neither weights nor gradients, and counts what training computes")
+{
+  Network network(lenet(6));
+  const auto batch = random_batch(network);
+  const double loss = network.forward_backward(batch.images, batch.labels);
+  const auto weights = copy_of(network.weights()), gradients = copy_of(network.gradients());
+  CHECK(network.evaluate(batch.images, batch.labels).loss_sum / 6 == Approx(loss));
+  CHECK(copy_of(network.weights()) == weights);
+  CHECK(copy_of(network.gradients()) == gradients);
+}
+
+TEST_CASE("a network of another batch size evaluates with the trained one's weights, also after more training")
+{
+  Network network(lenet(6));
+  Network wide(lenet(10), network);
+  CHECK(wide.weights().data() == network.weights().data());
+  const auto batch = random_batch(network);
+  auto padded = batch;
+  padded.images.resize(static_cast<std::size_t>(10 * network.options().image.size()));
+  padded.labels.resize(10, -1);
+  for (int round = 0; round < 2; ++round) {
+    const auto expected = network.evaluate(batch.images, batch.labels), got = wide.evaluate(padded.images, padded.labels);
+    CHECK(got.samples == 6);
+    CHECK(got.correct == expected.correct);
+    CHECK(got.loss_sum == Approx(expected.loss_sum).epsilon(1e-5));
+    for (int step = 0; step < 10; ++step) sgd_step(network, batch);
+  }
+}
+
+TEST_CASE("shared weights outlive the network they were trained in")
+{
+  auto network = std::make_unique<Network>(lenet(6));
+  Network wide(lenet(10), *network);
+  const auto batch = random_batch(wide);
+  const auto before = wide.evaluate(batch.images, batch.labels);
+  network.reset();
+  CHECK(wide.evaluate(batch.images, batch.labels).loss_sum == before.loss_sum);
+}
+
+TEST_CASE("wrong sizes, labels and uses are refused")
+{
+  Network network(lenet(2));
+  auto batch = random_batch(network);
+  CHECK(internal_message([&] {
+          network.evaluate(batch.images, {batch.labels.data(), 1});
+        }) == "The network was built for batches of 2 images (1568 floats), but was given 1 labels and 1568 floats.");
+  batch.labels[1] = 10;
+  CHECK(internal_message([&] { network.forward_backward(batch.images, batch.labels); }) ==
+        "Sample 1 of the batch has label 10, but the network has classes 0 to 9.");
+  batch.labels[1] = -1;
+  CHECK(internal_message([&] { network.forward_backward(batch.images, batch.labels); }) ==
+        "Sample 1 of the batch has label -1, but the network has classes 0 to 9.");
+  Network wide(lenet(2), network);
+  CHECK(internal_message([&] { wide.forward_backward(batch.images, batch.labels); }) ==
+        "A network that shares another's weights can only evaluate.");
+  CHECK(
+      internal_message([&] {
+        Network({.model = "lenet", .image = {3, 32, 32}}, network);
+      }) ==
+      "The weights to be shared have no conv1.weight of this shape at place 0: only networks of the same model, image shape and "
+      "classes can share weights.");
+  CHECK_THROWS_WITH(Network(lenet(0)), "A network needs a batch and threads of at least 1 each, not batch 0 and 1 threads.");
+}
+
+TEST_CASE("networks of equal options say that their layouts are equal")
+{
+  const auto layout = Network(lenet(64)).layout();
+  CHECK(layout == Network(lenet(64, 2)).layout());
+  CHECK(layout.starts_with("conv1.weight: dims 6x1x5x5 strides "));
+}
+
+TEST_CASE("a step reports the time of its two halves")
+{
+  Network network(lenet(2));
+  const auto batch = random_batch(network);
+  ComputeTimes times;
+  network.forward_backward(batch.images, batch.labels, &times);
+  CHECK(times.forward_s > 0);
+  CHECK(times.backward_s > 0);
+}
+
+TEST_CASE("numbers too small for a normal float are flushed to zero in the thread that computed")
+{
+  Network network(lenet(1));
+  volatile float tiny = 1e-38F;
+  CHECK(tiny * 0.01F == 0.0F);
+}
