@@ -193,6 +193,24 @@ TEST_CASE("every way in which an IDX file can be wrong is said with file, found 
   }
 }
 
+TEST_CASE("an IDX file cut anywhere is refused, and one with a changed header is refused or as large as it says")
+{
+  for (const std::string file : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte"}) {
+    SmallMnist mnist;
+    const auto whole = mnist.get(file);
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+      mnist.put(file, whole.substr(0, length));
+      CHECK(mnist.complaint(file) != "no complaint");
+    }
+    for (std::size_t bit = 0; bit < 8 * 16; ++bit) {
+      auto changed = whole;
+      changed.at(bit / 8 % whole.size()) ^= static_cast<char>(1 << bit % 8);
+      mnist.put(file, changed);
+      if (mnist.complaint(file) == "no complaint") CHECK(mnist.open().train->size() == 5);
+    }
+  }
+}
+
 TEST_CASE("every way in which a gzip file can be wrong is said with the file")
 {
   const std::string name = "train-images-idx3-ubyte", packed = gzip(SmallMnist().get(name));
