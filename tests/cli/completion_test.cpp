@@ -1,0 +1,92 @@
+#include "cli/completion.hpp"
+
+#include "cli/help.hpp"
+#include "core/file.hpp"
+#include "tests/cli/driver.hpp"
+
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::cli;
+
+namespace {
+
+std::vector<Candidate> values(const std::string& kind) { return {{kind + "-1", ""}, {kind + "-2", ""}}; }
+
+std::vector<std::string> offered(const std::vector<std::string>& words)
+{
+  Commands commands;
+  register_verbs(commands);
+  std::vector<std::string> found;
+  for (const auto& candidate : complete(commands.root(), words, values).candidates) found.push_back(candidate.word);
+  return found;
+}
+
+using Strings = std::vector<std::string>;
+
+} // namespace
+
+TEST_CASE("every verb that help shows is offered, and no hidden one")
+{
+  Commands commands;
+  register_verbs(commands);
+  Strings visible;
+  for (const auto* verb : visible_verbs(commands.root())) visible.push_back(verb->get_name());
+  CHECK(offered({""}) == visible);
+  CHECK(std::find(visible.begin(), visible.end(), "supervise") == visible.end());
+  CHECK(visible.size() == 24);
+}
+
+TEST_CASE("verbs are completed below verbs") { CHECK(offered({"db", "m"}) == Strings{"migrate"}); }
+
+TEST_CASE("options are completed after a dash")
+{
+  CHECK(offered({"wait", "--t"}) == Strings{"--timeout"});
+  CHECK(offered({"wait", "last", "--fail"}) == Strings{"--failed"});
+}
+
+TEST_CASE("an option's value is completed by what the option takes")
+{
+  CHECK(offered({"export", "--format", ""}) == Strings{"csv", "json"});
+  CHECK(offered({"sweep", "--set", ""}) == Strings{"KEY=VALUE-1", "KEY=VALUE-2"});
+  CHECK(offered({"sweep", "--profile", ""}) == Strings{"NAME-1", "NAME-2"});
+}
+
+TEST_CASE("an argument is completed by what the verb takes, once")
+{
+  CHECK(offered({"status", ""}) == Strings{"SELECTOR-1", "SELECTOR-2"});
+  CHECK(offered({"status", "--where", "ranks>=2", ""}) == Strings{"SELECTOR-1", "SELECTOR-2"});
+  CHECK(offered({"status", "last", ""}).empty());
+  CHECK(offered({"completion", "z"}) == Strings{"zsh"});
+}
+
+TEST_CASE("an unknown shell has no completions")
+{
+  CHECK_THROWS_WITH(completion_script("tcsh"), "no completions for shell \"tcsh\"; there are bash, zsh and fish");
+}
+
+TEST_CASE("bash completes by the installed script")
+{
+  const test::Dtctl dtctl;
+  const auto script = dtctl.folder() / "completion";
+  write_file_atomic(script, dtctl.run({"completion", "bash"}).out);
+  const auto result = run_command({"bash", "-c", "source '" + script.string() + "'; COMP_WORDS=('" + test::Dtctl::program() +
+                                                     "' 'recipe' 'sc'); COMP_CWORD=2; _dtctl; printf '%s\\n' \"${COMPREPLY[@]}\""});
+  CHECK(result.err == "");
+  CHECK(result.out == "schema\n");
+}
+
+TEST_CASE("the manual page describes every verb and every option")
+{
+  Commands commands;
+  register_verbs(commands);
+  const auto page = manual_page(commands.root());
+  for (const auto* verb : visible_verbs(commands.root())) {
+    INFO(verb->get_name());
+    CHECK(page.find(".SS \"dtctl " + verb->get_name()) != std::string::npos);
+  }
+  CHECK(page.find(".B \\-\\-set KEY=VALUE\n") != std::string::npos);
+  CHECK(page.find("\n.B '") == std::string::npos);
+}

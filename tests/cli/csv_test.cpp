@@ -1,0 +1,38 @@
+#include "cli/store_tables.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <limits>
+
+using namespace dt;
+using namespace dt::cli;
+
+TEST_CASE("CSV quotes what would be read otherwise")
+{
+  CHECK(csv_line({"a", "b,c", "say \"x\"", "two\nlines", ""}) == "a,\"b,c\",\"say \"\"x\"\"\",\"two\nlines\",\r\n");
+}
+
+TEST_CASE("CSV keeps every digit of a number and leaves NULL empty")
+{
+  const store::Table table{{"x", "n", "t", "none"}, {{0.1 + 0.2, std::int64_t{7}, std::string("a"), std::monostate{}}}};
+  CHECK(csv_of(table) == "x,n,t,none\r\n0.30000000000000004,7,a,\r\n");
+}
+
+TEST_CASE("JSON has null where nothing was measured")
+{
+  CHECK(cell_of(store::Cell{std::monostate{}}).value.is_null());
+  CHECK(cell_of(store::Cell{std::numeric_limits<double>::quiet_NaN()}).value.is_null());
+  CHECK(percent_cell(std::numeric_limits<double>::quiet_NaN()).value.is_null());
+  CHECK(percent_cell(0.915).text == "91.5%");
+}
+
+TEST_CASE("columns of numbers stand to the right")
+{
+  const store::Table table{{"n", "t", "mixed"}, {{std::int64_t{1}, std::string("a"), 1.5}, {std::monostate{}, std::string("b"), std::string("c")}}};
+  const auto shown = table_of("rows", table);
+  CHECK(shown.columns[0].align == Align::right);
+  CHECK(shown.columns[1].align == Align::left);
+  CHECK(shown.columns[2].align == Align::left);
+}
+
+TEST_CASE("a section's title becomes a member's name") { CHECK(member_name("Phases by rank") == "phases_by_rank"); }

@@ -1,0 +1,116 @@
+#include "tests/cli/driver.hpp"
+
+#include <array>
+#include <fstream>
+#include <stdexcept>
+
+#include <catch2/catch.hpp>
+
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace dt::test {
+namespace {
+
+std::vector<char*> pointers(Words& words)
+{
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  return argv;
+}
+
+std::string read_until_closed(int descriptor)
+{
+  std::string text;
+  std::array<char, 4096> block{};
+  for (ssize_t got = 0; (got = ::read(descriptor, block.data(), block.size())) > 0;) text.append(block.data(), static_cast<std::size_t>(got));
+  return text;
+}
+
+} // namespace
+
+Dtctl::Dtctl()
+{
+  for (const char* name : {"config", "locks"}) std::filesystem::create_directories(folder() / name);
+}
+
+std::string Dtctl::program() { return DTCTL_BINARY_DIR "/bin/dtctl"; }
+
+Words Dtctl::command(const Words& words, const Words& environment) const
+{
+  const auto at = folder().string();
+  Words line{"env", "-C", at, "-u", "NO_COLOR", "-u", "COLUMNS", "-u", "DTCTL_ENGINE", "-u", "XDG_DATA_HOME", "DTCTL_HOME=" + home().string(),
+             "XDG_CONFIG_HOME=" + at + "/config", "DTCTL_CORE_LOCKS=" + at + "/locks", "TERM=xterm"};
+  line.insert(line.end(), environment.begin(), environment.end());
+  line.push_back(program());
+  line.insert(line.end(), words.begin(), words.end());
+  return line;
+}
+
+CommandResult Dtctl::run(const Words& words, const Words& environment) const { return run_command(command(words, environment), 100); }
+
+Json Dtctl::json(Words words, const Words& environment) const
+{
+  words.push_back("--json");
+  const auto result = run(words, environment);
+  INFO("standard output: " << result.out << "\nstandard error: " << result.err);
+  const auto value = Json::parse(result.out, nullptr, false);
+  REQUIRE(value.is_object());
+  CHECK(value.value("schema", 0) == 1);
+  CHECK(value.value("exit_code", -1) == result.exit_code);
+  return value;
+}
+
+std::string Dtctl::in_terminal(const Words& words, unsigned short columns, const Words& environment) const
+{
+  auto line = command(words, environment);
+  const auto argv = pointers(line);
+  winsize size{.ws_row = 40, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+  int terminal = -1;
+  const pid_t child = ::forkpty(&terminal, nullptr, nullptr, &size);
+  if (child == 0) {
+    ::execvp(argv[0], argv.data());
+    ::_exit(127);
+  }
+  REQUIRE(child > 0);
+  auto text = read_until_closed(terminal);
+  ::close(terminal);
+  ::waitpid(child, nullptr, 0);
+  std::erase(text, '\r');
+  return text;
+}
+
+pid_t Dtctl::start(const Words& words) const
+{
+  auto line = command(words, {});
+  const auto argv = pointers(line);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (std::freopen("/dev/null", "w", stdout) == nullptr || std::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(126);
+    ::execvp(argv[0], argv.data());
+    ::_exit(127);
+  }
+  REQUIRE(child > 0);
+  return child;
+}
+
+std::filesystem::path Dtctl::write(const std::string& name, const std::string& text) const
+{
+  const auto path = folder() / name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+std::string tiny_recipe(const std::string& more)
+{
+  return "version: 1\n"
+         "name: tiny\n"
+         "model: {name: lenet}\n"
+         "data: {name: synthetic, train_samples: 256, test_samples: 64}\n"
+         "train: {global_batch: 32, epochs: 2, warmup_steps: 2}\n" +
+         more;
+}
+
+} // namespace dt::test

@@ -1,0 +1,57 @@
+// The exit codes that scripts depend on, from the program itself. A change here breaks users.
+#include "tests/cli/driver.hpp"
+
+#include <catch2/catch.hpp>
+
+using dt::test::Dtctl;
+using dt::test::tiny_recipe;
+using dt::test::Words;
+
+TEST_CASE("exit code 0: it worked")
+{
+  const Dtctl dtctl;
+  CHECK(dtctl.run({"--version"}).exit_code == 0);
+  CHECK(dtctl.run({"--help"}).exit_code == 0);
+  CHECK(dtctl.run({"models"}).exit_code == 0);
+  CHECK(dtctl.run({"list"}).exit_code == 0);
+}
+
+TEST_CASE("exit code 2: the command line is wrong")
+{
+  const Dtctl dtctl;
+  for (const auto& words : std::vector<Words>{{}, {"statsu"}, {"db"}, {"db", "chek"}, {"status", "--jsn"}, {"status", "a", "b"}, {"submit"}, {"status"},
+                                              {"wait", "--timeout", "soon"}, {"query", "delete from runs"}, {"completion", "tcsh"}}) {
+    const auto result = dtctl.run(words);
+    INFO(result.err);
+    CHECK(result.exit_code == 2);
+    CHECK(result.out == "");
+  }
+}
+
+TEST_CASE("exit code 2: the recipe is wrong, with file, line and column")
+{
+  const Dtctl dtctl;
+  dtctl.write("wrong.yaml", tiny_recipe("sync: {stratgy: sync-sgd}\n"));
+  const auto result = dtctl.run({"validate", "wrong.yaml"});
+  CHECK(result.exit_code == 2);
+  CHECK(result.err.starts_with("wrong.yaml:6:8: "));
+  CHECK(result.err.find("strategy") != std::string::npos);
+}
+
+TEST_CASE("exit code 3: no run could be submitted, because the scheduler refused")
+{
+  const Dtctl dtctl;
+  dtctl.write("huge.yaml", tiny_recipe("resources: {ranks_per_node: 4, threads_per_rank: 64}\n"));
+  CHECK(dtctl.run({"submit", "huge.yaml"}).exit_code == 3);
+}
+
+TEST_CASE("exit code 74: the machine refused")
+{
+  const Dtctl dtctl;
+  dtctl.write("tiny.yaml", tiny_recipe());
+  const auto missing = dtctl.run({"plan", "tiny.yaml"}, {"DTCTL_ENGINE=/nowhere/dtengine"});
+  CHECK(missing.exit_code == 74);
+  CHECK(missing.err == "dtctl: error: the training engine is not at /nowhere/dtengine; build or install dtengine, or name it in DTCTL_ENGINE\n");
+  CHECK(dtctl.run({"db", "check"}).exit_code == 74);
+  CHECK(dtctl.run({"list"}, {"DTCTL_HOME=/proc/dtctl"}).exit_code == 74);
+}

@@ -1,0 +1,106 @@
+// --json: exactly one JSON value with "schema": 1 on standard output, whatever happens.
+#include "core/text.hpp"
+#include "tests/cli/driver.hpp"
+
+#include <catch2/catch.hpp>
+
+using dt::test::Dtctl;
+using dt::test::tiny_recipe;
+using dt::test::Words;
+
+namespace {
+
+// Every verb, from the program itself, so that a new one is tested too.
+std::vector<Words> all_verbs(const Dtctl& dtctl)
+{
+  std::vector<Words> verbs;
+  const auto names_below = [&](Words words) {
+    words.insert(words.begin(), {"__complete", "--"});
+    words.push_back("");
+    Words names;
+    for (const auto& line : dt::split(dtctl.run(words).out, '\n'))
+      if (line.find('\t') != std::string::npos) names.push_back(line.substr(0, line.find('\t')));
+    return names;
+  };
+  for (const auto& verb : names_below({})) {
+    const bool is_family = verb == "recipe" || verb == "data" || verb == "config" || verb == "db";
+    if (!is_family) verbs.push_back({verb});
+    if (is_family)
+      for (const auto& below : names_below({verb})) verbs.push_back({verb, below});
+  }
+  return verbs;
+}
+
+Words with_arguments(Words words)
+{
+  const auto verb = words.back();
+  if (verb == "validate" || verb == "plan" || verb == "submit" || verb == "sweep") words.push_back("tiny.yaml");
+  if (verb == "query") words.push_back("select count(*) as runs from runs_flat");
+  if (verb == "completion") words.push_back("bash");
+  if (verb == "make") words.insert(words.end(), {"digits", "--train", "20", "--test", "10"});
+  if (words.front() == "submit" || words.front() == "sweep") words.push_back("--dry-run");
+  return words;
+}
+
+} // namespace
+
+TEST_CASE("every verb answers in one JSON value, on an empty home")
+{
+  const Dtctl dtctl;
+  dtctl.write("tiny.yaml", tiny_recipe());
+  const auto verbs = all_verbs(dtctl);
+  CHECK(verbs.size() == 29);
+  for (const auto& words : verbs) {
+    INFO(dt::join(words, " "));
+    const auto value = dtctl.json(with_arguments(words));
+    CHECK(value.at("verb") == dt::join(words, " "));
+    if (value.contains("error")) CHECK(value.at("error").at("message").get<std::string>().find("nothing has been submitted yet") == 0);
+  }
+}
+
+TEST_CASE("every verb answers a wrong option in one JSON value")
+{
+  const Dtctl dtctl;
+  for (auto words : all_verbs(dtctl)) {
+    INFO(dt::join(words, " "));
+    words.push_back("--nonsense");
+    const auto value = dtctl.json(words);
+    CHECK(value.at("exit_code") == 2);
+    CHECK(value.at("error").at("kind") == "usage");
+  }
+}
+
+TEST_CASE("an unknown verb is answered in JSON too")
+{
+  const auto value = Dtctl().json({"statsu"});
+  CHECK(value.at("error").at("message").get<std::string>().starts_with("there is no verb \"statsu\"; did you mean status?\n"));
+}
+
+TEST_CASE("help and version are answered in JSON too")
+{
+  CHECK(Dtctl().json({"submit", "--help"}).at("help").get<std::string>().find("Usage: dtctl submit [OPTIONS] RECIPE") != std::string::npos);
+}
+
+TEST_CASE("a recipe's mistakes are listed one by one in JSON")
+{
+  const Dtctl dtctl;
+  dtctl.write("wrong.yaml", tiny_recipe("sync: {stratgy: sync-sgd}\noptimizer: {momentum: 2}\n"));
+  const auto error = dtctl.json({"validate", "wrong.yaml"}).at("error");
+  CHECK(error.at("kind") == "recipe");
+  REQUIRE(error.at("diagnostics").size() == 2);
+  CHECK(error.at("diagnostics")[1].at("file") == "wrong.yaml");
+  CHECK(error.at("diagnostics")[1].at("line") == 7);
+}
+
+TEST_CASE("texts that are not UTF-8 do not break the JSON")
+{
+  CHECK(Dtctl().json({"status", "caf\xE9"}).at("exit_code") == 2);
+  CHECK(Dtctl().json({"caf\xE9"}).at("exit_code") == 2);
+}
+
+TEST_CASE("the recipe schema is itself the JSON value, so that editors can read it")
+{
+  const auto value = Dtctl().json({"recipe", "schema"});
+  CHECK(value.at("$schema") == "https://json-schema.org/draft/2020-12/schema");
+  CHECK(value.at("properties").contains("train"));
+}

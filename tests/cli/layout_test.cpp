@@ -1,0 +1,92 @@
+#include "cli/layout.hpp"
+
+#include "core/text.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::cli;
+
+namespace {
+
+std::string plain(std::string_view text, Style) { return std::string(text); }
+
+Table two_columns()
+{
+  return {"runs", {{"name", "run"}, {"ranks", "ranks", Align::right}}, {{text_cell("tiny"), count_cell(1)}, {text_cell("größer"), count_cell(16)}}, "none"};
+}
+
+std::size_t widest_line(const std::string& text)
+{
+  std::size_t widest = 0;
+  for (const auto& line : split(text, '\n')) widest = std::max(widest, display_width(line));
+  return widest;
+}
+
+} // namespace
+
+TEST_CASE("a table's columns are as wide as their widest text, numbers to the right, no blanks at line ends")
+{
+  CHECK(layout(two_columns(), 0, plain) == "run     ranks\n"
+                                           "tiny        1\n"
+                                           "größer     16\n");
+}
+
+TEST_CASE("an empty table says so")
+{
+  auto table = two_columns();
+  table.rows.clear();
+  CHECK(layout(table, 0, plain) == "none\n");
+}
+
+TEST_CASE("a column without a title is for programs only")
+{
+  auto table = two_columns();
+  table.columns[0].title.clear();
+  CHECK(layout(table, 0, plain) == "ranks\n    1\n   16\n");
+  CHECK(cli::to_json(table).dump() == R"([{"name":"tiny","ranks":1},{"name":"größer","ranks":16}])");
+}
+
+TEST_CASE("on a narrow terminal the columns with the highest drop number leave first")
+{
+  Table table{"t", {{"a", "aaaa"}, {"b", "bbbb", Align::right, 2}, {"c", "cccc", Align::right, 1}}, {{text_cell("1"), text_cell("2"), text_cell("3")}}, ""};
+  CHECK(layout(table, 16, plain) == "aaaa  bbbb  cccc\n1        2     3\n");
+  CHECK(layout(table, 15, plain) == "aaaa  cccc\n1        3\n");
+  CHECK(layout(table, 9, plain) == "aaaa\n1\n");
+}
+
+TEST_CASE("long words are cut before columns leave")
+{
+  Table table{"t", {{"a", "a"}, {"b", "b", Align::right, 1}}, {{text_cell(std::string(60, 'x')), text_cell("7")}}, ""};
+  CHECK(layout(table, 33, plain) == "a" + std::string(31, ' ') + "b\n" + std::string(29, 'x') + "…  7\n");
+}
+
+TEST_CASE("no table is wider than the terminal")
+{
+  Table table{"t", {{"a", "name"}, {"b", "cause", Align::left, 1}, {"c", "n", Align::right}}, {{text_cell(std::string(80, 'y')), text_cell(std::string(200, 'z')), count_cell(12345)}}, ""};
+  for (std::size_t width = 16; width < 200; ++width) {
+    INFO("width " << width);
+    CHECK(widest_line(layout(table, width, plain)) <= width);
+  }
+}
+
+TEST_CASE("control characters in a table are shown, not obeyed")
+{
+  Table table{"t", {{"a", "a"}}, {{text_cell("\033[31mred\a")}}, ""};
+  CHECK(layout(table, 0, plain) == "a\n\\x1b[31mred\\x07\n");
+}
+
+TEST_CASE("cutting a text counts characters, not bytes")
+{
+  CHECK(fit("größer", 6) == "größer");
+  CHECK(fit("größer", 5) == "größ…");
+  CHECK(fit("größer", 1) == "…");
+  CHECK(fit("größer", 0) == "");
+}
+
+TEST_CASE("a paragraph is wrapped at words and indented from its second line on")
+{
+  CHECK(wrap("one two three four", 12, 3) == "one two\n   three\n   four");
+  CHECK(wrap("one two three four", 0, 3) == "one two three four");
+  CHECK(wrap("incompressible", 4, 2) == "incompressible");
+}

@@ -1,0 +1,85 @@
+#include "tests/cli/driver.hpp"
+
+#include <catch2/catch.hpp>
+
+using dt::test::Dtctl;
+using dt::test::tiny_recipe;
+
+namespace {
+constexpr const char* strong = "resources: {time_limit: 30m}\nstudy: {mode: strong, ranks: [1, 2], repeats: 3}\n";
+}
+
+TEST_CASE("a plan holds every run with its key, its script and its core-hours, and writes nothing")
+{
+  const Dtctl dtctl;
+  dtctl.write("tiny.yaml", tiny_recipe(strong));
+  const auto plan = dtctl.json({"plan", "tiny.yaml"});
+  REQUIRE(plan.at("runs").size() == 6);
+  CHECK(plan.at("run_count") == 6);
+  CHECK(plan.at("to_submit") == 6);
+  CHECK(plan.at("core_hours").get<double>() == Approx(3 * 0.5 + 3 * 1.0)); // half an hour on 1 and on 2 cores, 3 times
+  for (const auto& run : plan.at("runs")) {
+    CHECK(run.at("key").get<std::string>().size() == 32);
+    CHECK(run.at("script").get<std::string>().starts_with("#!/bin/bash\n"));
+    CHECK(run.at("script").get<std::string>().find(run.at("key").get<std::string>()) != std::string::npos);
+    CHECK(run.at("state") == "planned");
+    CHECK(run.at("reason") == "new");
+  }
+  CHECK_FALSE(std::filesystem::exists(dtctl.home()));
+}
+
+TEST_CASE("plan, sweep --dry-run and sweep -n are the same")
+{
+  const Dtctl dtctl;
+  dtctl.write("tiny.yaml", tiny_recipe(strong));
+  const auto plan = dtctl.run({"plan", "tiny.yaml"}).out;
+  CHECK(plan == dtctl.run({"sweep", "tiny.yaml", "--dry-run"}).out);
+  CHECK(plan == dtctl.run({"sweep", "tiny.yaml", "-n"}).out);
+}
+
+TEST_CASE("--scripts prints every run's script")
+{
+  const Dtctl dtctl;
+  dtctl.write("tiny.yaml", tiny_recipe(strong));
+  const auto text = dtctl.run({"plan", "tiny.yaml", "--scripts"}).out;
+  std::size_t scripts = 0;
+  for (auto at = text.find("#!/bin/bash"); at != std::string::npos; at = text.find("#!/bin/bash", at + 1)) ++scripts;
+  CHECK(scripts == 6);
+}
+
+TEST_CASE("submit refuses a recipe with a study or a sweep, and says what to type")
+{
+  const Dtctl dtctl;
+  dtctl.write("my study.yaml", tiny_recipe(strong));
+  const auto study = dtctl.run({"submit", "my study.yaml"});
+  CHECK(study.exit_code == 2);
+  CHECK(study.err == "dtctl: error: tiny asks for 6 runs (a strong-scaling study), and submit takes a single run; type: dtctl sweep 'my study.yaml'\n");
+  dtctl.write("sweep.yaml", tiny_recipe("sweep: {matrix: {optimizer.learning_rate: [0.1, 0.2]}}\n"));
+  CHECK(dtctl.run({"submit", "sweep.yaml"}).err.find("tiny asks for 2 runs (a sweep)") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(dtctl.home()));
+}
+
+TEST_CASE("--over adds an axis, --set changes a key, each as often as given")
+{
+  const Dtctl dtctl;
+  dtctl.write("tiny.yaml", tiny_recipe());
+  CHECK(dtctl.json({"plan", "--over", "optimizer.learning_rate=0.1,0.2", "--over", "train.seed=1,2,3", "tiny.yaml"}).at("runs").size() == 6);
+  const auto one = dtctl.json({"plan", "tiny.yaml"}), other = dtctl.json({"plan", "--set", "train.seed=7", "--set", "train.epochs=3", "tiny.yaml"});
+  CHECK(one.at("runs")[0].at("key") != other.at("runs")[0].at("key"));
+}
+
+TEST_CASE("points that are the same run are planned once")
+{
+  const Dtctl dtctl;
+  dtctl.write("tiny.yaml", tiny_recipe());
+  const auto result = dtctl.run({"plan", "tiny.yaml", "--over", "train.seed=1,1"});
+  CHECK(result.exit_code != 70);
+  if (result.exit_code == 0) CHECK(result.err.find("1 points of the sweep are the same run") != std::string::npos);
+}
+
+TEST_CASE("a recipe of that name that is not there is answered with the nearest one")
+{
+  const auto result = Dtctl().run({"plan", "quickstrat"});
+  CHECK(result.exit_code == 2);
+  CHECK(result.err.starts_with("dtctl: error: there is no recipe \"quickstrat\", did you mean quickstart?; give a file, or one of the shipped recipes: "));
+}
