@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -18,13 +19,18 @@ struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-// At most one byte more than allowed, so that a device without end is refused too. Sets errno and returns nothing on failure.
+// Hardly more than is allowed, so that a device without end is refused too. Sets errno and returns nothing on failure.
 std::optional<std::string> read_limited(const fs::path& path)
 {
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rbe"));
   if (!file) return std::nullopt;
-  std::string bytes(largest_source_bytes + 1, '\0');
-  bytes.resize(std::fread(bytes.data(), 1, bytes.size(), file.get()));
+  std::string bytes;
+  std::array<char, 16 * 1024> block{};
+  while (bytes.size() <= largest_source_bytes) {
+    const auto got = std::fread(block.data(), 1, block.size(), file.get());
+    if (got == 0) break;
+    bytes.append(block.data(), got);
+  }
   if (std::ferror(file.get()) != 0) return std::nullopt;
   return bytes;
 }
