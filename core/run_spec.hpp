@@ -88,7 +88,7 @@ struct StudySpec {
 struct RunSpec {
   std::string name;        // the recipe's name
   std::string description;
-  std::string label;       // what sets this run apart in its sweep: "sync.strategy=sync-sgd ranks=2"; empty for a single run
+  std::string label;       // what its sweep varies: "learning_rate=0.1 momentum=0.9"; empty without a sweep
   std::int64_t repeat = 0; // 0, 1, … : the same work done again
   ModelSpec model;
   DataSpec data;

@@ -81,10 +81,13 @@ Plan load_plan(const fs::path& recipe_path, const LoadOptions& options)
 
 std::string run_name(const RunSpec& spec)
 {
-  auto name = spec.name;
-  if (!spec.label.empty()) name += "/" + spec.label;
-  if (!spec.study.ranks.empty()) name += "/ranks=" + std::to_string(spec.ranks());
-  if (!spec.study.nodes.empty()) name += "/nodes=" + std::to_string(spec.resources.nodes);
+  auto label = spec.label;
+  const auto add_size = [&](const char* unit, std::int64_t size) {
+    label += (label.empty() ? "" : " ") + (unit + std::to_string(size));
+  };
+  if (!spec.study.ranks.empty()) add_size("ranks=", spec.ranks());
+  if (!spec.study.nodes.empty()) add_size("nodes=", spec.resources.nodes);
+  auto name = spec.name + (label.empty() ? "" : "/" + label);
   if (spec.study.repeats > 1) name += "/#" + std::to_string(spec.repeat + 1);
   return name;
 }

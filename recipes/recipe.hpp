@@ -57,7 +57,8 @@ struct Plan {
 // RecipeError with every mistake of every file involved; a missing file is one too.
 Plan load_plan(const std::filesystem::path& recipe, const LoadOptions& options);
 
-// "name/label/#2" of a run, for people and for selectors.
+// "name/learning_rate=0.1 ranks=2/#3" of a run, for people and for selectors: what its sweep and its study set it apart by, and
+// the repeat counted from 1. Parts that do not vary are left out.
 std::string run_name(const RunSpec& spec);
 
 // A JSON Schema (draft 2020-12) of recipes, for editors.

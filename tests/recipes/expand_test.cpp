@@ -23,8 +23,8 @@ TEST_CASE("a study in listed order goes by point, size and repeat")
 {
   CHECK(
       listed("study: { mode: strong, ranks: [1, 2], repeats: 2, order: listed }\nsweep: { matrix: { train.seed: [1, 2] } }\n") ==
-      Names{"seed=1/ranks=1/#1", "seed=1/ranks=1/#2", "seed=1/ranks=2/#1", "seed=1/ranks=2/#2", "seed=2/ranks=1/#1",
-            "seed=2/ranks=1/#2", "seed=2/ranks=2/#1", "seed=2/ranks=2/#2"});
+      Names{"seed=1 ranks=1/#1", "seed=1 ranks=1/#2", "seed=1 ranks=2/#1", "seed=1 ranks=2/#2", "seed=2 ranks=1/#1",
+            "seed=2 ranks=1/#2", "seed=2 ranks=2/#1", "seed=2 ranks=2/#2"});
 }
 
 TEST_CASE("in random order each round of repeats has every run once")
@@ -98,7 +98,7 @@ TEST_CASE("a value that only a point gets wrong is shown at the point")
 TEST_CASE("conditions see the size, and can leave a size out of some points")
 {
   CHECK(listed("study: { mode: strong, ranks: [1, 2, 4], order: listed }\nsweep: { matrix: { train.seed: [1, 2] }, exclude: "
-               "[train.seed=2 ranks>=2] }\n") == Names{"seed=1/ranks=1", "seed=1/ranks=2", "seed=1/ranks=4", "seed=2/ranks=1"});
+               "[train.seed=2 ranks>=2] }\n") == Names{"seed=1 ranks=1", "seed=1 ranks=2", "seed=1 ranks=4", "seed=2 ranks=1"});
 }
 
 TEST_CASE("repeats train alike unless their seed is to vary")

@@ -130,7 +130,7 @@ TEST_CASE("a run's name tells point, size and repeat, as far as there are severa
   CHECK(run_name(run) == "n/seed=1/#2");
   run.study.ranks = {1, 2};
   run.resources.ranks_per_node = 2;
-  CHECK(run_name(run) == "n/seed=1/ranks=2/#2");
+  CHECK(run_name(run) == "n/seed=1 ranks=2/#2");
 }
 
 TEST_CASE("all mistakes of a recipe come in one pass")

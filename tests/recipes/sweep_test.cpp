@@ -123,6 +123,12 @@ TEST_CASE("lists of a matrix hold values, each once")
         "r.yaml:5:10: unknown key `matix` in `sweep`; did you mean `matrix`? Allowed: matrix, zip, include, exclude");
 }
 
+TEST_CASE("a key that only a wrong axis gives is not called missing")
+{
+  CHECK(errors_of("version: 1\ndata: { name: digits }\ntrain: { epochs: 1, global_batch: 8 }\nsweep: { matrix: { model.name: "
+                  "[lennet] } }\n") == "r.yaml:4:33: `model.name` is `lennet`; did you mean `lenet`? Allowed: lenet");
+}
+
 TEST_CASE("a zip takes lists of one length")
 {
   CHECK(errors("sweep: { zip: { train.seed: [1, 2], optimizer.momentum: [0.1, 0.2, 0.3] } }\n") ==
