@@ -26,13 +26,13 @@ std::string errors_with(const std::string& set, const std::string& text = minima
 
 } // namespace
 
-TEST_CASE("--set is stronger than the recipe, the last one strongest")
+TEST_CASE("option --set is stronger than the recipe, the last one strongest")
 {
   CHECK(run_with({"train.epochs=3"}).train.epochs == 3);
   CHECK(run_with({"train.epochs=3", "train.epochs=4"}).train.epochs == 4);
 }
 
-TEST_CASE("--set takes texts as they are")
+TEST_CASE("option --set takes texts as they are")
 {
   CHECK(run_with({"name=$(touch /tmp/x); '"}).name == "$(touch /tmp/x); '");
   CHECK(run_with({"description=a: b # c"}).description == "a: b # c");
@@ -42,7 +42,7 @@ TEST_CASE("--set takes texts as they are")
   CHECK(run_with({"resources.time_limit=1:30:00"}).resources.time_limit_s == 5400);
 }
 
-TEST_CASE("--set takes lists with and without brackets, and single variables of a map")
+TEST_CASE("option --set takes lists with and without brackets, and single variables of a map")
 {
   CHECK(run_with({"resources.modules=gcc,openmpi"}).resources.modules == std::vector<std::string>{"gcc", "openmpi"});
   CHECK(run_with({"resources.modules=[gcc, openmpi]"}).resources.modules == std::vector<std::string>{"gcc", "openmpi"});
@@ -51,7 +51,7 @@ TEST_CASE("--set takes lists with and without brackets, and single variables of 
   CHECK(env == std::map<std::string, std::string>{{"A", "1"}, {"B", "[2"}, {"C", "3"}});
 }
 
-TEST_CASE("--set of one key takes away its alternative")
+TEST_CASE("option --set of one key takes away its alternative")
 {
   const auto run = run_with({"train.steps=100", "train.batch_per_rank=8"});
   CHECK(run.train.epochs == 0);
@@ -60,7 +60,7 @@ TEST_CASE("--set of one key takes away its alternative")
   CHECK(run.train.batch_per_rank == 8);
 }
 
-TEST_CASE("--set names its mistakes")
+TEST_CASE("option --set names its mistakes")
 {
   CHECK(errors_with("train.epochs") == "--set: `train.epochs` is not of the form key.path=value");
   CHECK(errors_with("=3") == "--set: `=3` is not of the form key.path=value");
@@ -70,7 +70,7 @@ TEST_CASE("--set names its mistakes")
   CHECK(errors_with("name=\xff") == "--set: `name=\\xff` is not UTF-8 text");
 }
 
-TEST_CASE("--set of an unknown key names the nearest")
+TEST_CASE("option --set of an unknown key names the nearest")
 {
   const std::string train =
       "train.batch_per_rank, train.global_batch, train.epochs, train.steps, train.warmup_steps, train.seed, "
@@ -82,7 +82,7 @@ TEST_CASE("--set of an unknown key names the nearest")
         "--set: unknown key `foo.bar`; allowed: a full path in model, data, train, optimizer, sync, resources, study");
 }
 
-TEST_CASE("--set of what is no value says where it goes")
+TEST_CASE("option --set of what is no value says where it goes")
 {
   CHECK(errors_with("sweep.matrix={}") ==
         "--set: `sweep.matrix` cannot be set here; a sweep is written in the recipe, or as --over key.path=a,b,c");
@@ -90,7 +90,7 @@ TEST_CASE("--set of what is no value says where it goes")
   CHECK(errors_with("version=2") == "--set: `version` cannot be set here; it stands in the recipe only");
 }
 
-TEST_CASE("--set of what the sweep varies is refused, for it would do nothing")
+TEST_CASE("option --set of what the sweep varies is refused, for it would do nothing")
 {
   const auto sweep = minimal("sweep: { matrix: { train.epochs: [1, 2] } }\n");
   CHECK(errors_with("train.epochs=5", sweep) ==

@@ -75,7 +75,7 @@ TEST_CASE("a point gives its values to the run, and takes away what they exclude
   CHECK(run.resources.env == std::map<std::string, std::string>{{"A", "1"}, {"B", "2"}});
 }
 
-TEST_CASE("--over is one more axis, or takes the place of the axis of that key")
+TEST_CASE("option --over is one more axis, or takes the place of the axis of that key")
 {
   CHECK(sweep("", {"train.seed=1,2"}) == Names{"seed=1", "seed=2"});
   CHECK(sweep("sweep: { matrix: { train.seed: [1, 2], optimizer.momentum: [0] } }\n",
@@ -84,7 +84,7 @@ TEST_CASE("--over is one more axis, or takes the place of the axis of that key")
   CHECK(sweep("", {"resources.modules=[a],[b,c]"}) == Names{"modules=a", "modules=b, c"});
 }
 
-TEST_CASE("--over names its mistakes")
+TEST_CASE("option --over names its mistakes")
 {
   CHECK(errors("", {"train.seed"}) == "--over: `train.seed` is not of the form key.path=value");
   CHECK(errors("", {"train.seed="}) == "--over: `train.seed` needs at least one value");

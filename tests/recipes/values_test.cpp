@@ -68,7 +68,7 @@ TEST_CASE("numbers are finite and in range")
   CHECK(read("optimizer.momentum", "0,9") == "`optimizer.momentum` must be a number, not `0,9`");
 }
 
-TEST_CASE("booleans are true and false; YAML 1.1's other words are refused with the right one")
+TEST_CASE("booleans are true and false, and YAML 1.1's other words are refused with the right one")
 {
   CHECK(read("data.shuffle", "true") == "true");
   CHECK(read("data.shuffle", "False") == "false");
