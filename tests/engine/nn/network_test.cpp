@@ -181,8 +181,10 @@ TEST_CASE("evaluation changes neither weights nor gradients, and counts what tra
 TEST_CASE("a network of another batch size evaluates with the trained one's weights, also after more training")
 {
   Network network(lenet(6));
+  const auto weights = copy_of(network.weights());
   Network wide(lenet(10), network);
   CHECK(wide.weights().data() == network.weights().data());
+  CHECK(copy_of(network.weights()) == weights);
   const auto batch = random_batch(network);
   auto padded = batch;
   padded.images.resize(static_cast<std::size_t>(10 * network.options().image.size()));
