@@ -20,51 +20,37 @@ void check(const BatchLoader::Options& options)
                                                  options.batch_per_rank, options.prefetch, options.rank, options.ranks));
 }
 
-// Reads a rank's batches one after another.
-class BatchReader {
- public:
-  BatchReader(const Source& source, const BatchLoader::Options& options)
-      : source_(source), order_(source.size(), options.shuffle, options.seed),
-        global_batch_(options.batch_per_rank * options.ranks), position_(shard(global_batch_, options.rank, options.ranks).begin),
-        indices_(static_cast<std::size_t>(options.batch_per_rank))
-  {
-  }
-
-  void read(Batch& batch)
-  {
-    const auto image = static_cast<std::size_t>(source_.channels() * source_.height() * source_.width());
-    batch.images.resize(indices_.size() * image);
-    batch.labels.resize(indices_.size());
-    order_.fill(position_, indices_);
-    for (std::size_t i = 0; i < indices_.size(); ++i)
-      batch.labels[i] = source_.read(indices_[i], batch.images.data() + i * image);
-    position_ += global_batch_;
-  }
-
- private:
-  const Source& source_;
-  SampleOrder order_;
-  std::int64_t global_batch_, position_;
-  std::vector<std::int64_t> indices_;
+// A batch's place in the ring, and how far it is.
+struct Slot {
+  Batch batch;
+  std::vector<std::int64_t> indices;
+  bool is_read = false;
+  std::exception_ptr failure; // when reading it failed
 };
 
-// A thread that keeps up to `ahead` batches ready. Slots go round: the caller holds one, the rest are ready or being read.
-class Prefetcher {
+} // namespace
+
+// Batches are claimed in order, each read by whoever claimed it: the thread, ahead of need, or the caller, when he needs one
+// that nobody has begun. So where the thread gets no core (a rank pinned to one, a busy machine) nobody waits for it.
+struct BatchLoader::Impl {
  public:
-  Prefetcher(BatchReader& reader, std::int64_t ahead)
-      : reader_(reader), slots_(static_cast<std::size_t>(ahead) + 1), thread_([this] { run(); })
+  Impl(const Source& source, const Options& options)
+      : source_(source), order_(source.size(), options.shuffle, options.seed), batch_(options.batch_per_rank),
+        global_batch_(options.batch_per_rank * options.ranks), begin_(shard(global_batch_, options.rank, options.ranks).begin),
+        slots_(static_cast<std::size_t>(options.prefetch) + 1)
   {
+    if (options.prefetch > 0) thread_ = std::thread([this] { read_ahead(); });
   }
-  Prefetcher(const Prefetcher&) = delete;
-  Prefetcher& operator=(const Prefetcher&) = delete;
-  ~Prefetcher()
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl()
   {
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
     }
     changed_.notify_all();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
 
   const Batch& next()
@@ -72,57 +58,74 @@ class Prefetcher {
     std::unique_lock lock(mutex_);
     returned_ = taken_; // the batch handed out before is free now
     changed_.notify_all();
-    changed_.wait(lock, [&] { return read_ > taken_ || failure_; });
-    if (read_ == taken_) std::rethrow_exception(failure_);
-    return slot(taken_++);
+    Slot& slot = slots_[taken_ % slots_.size()];
+    if (claimed_ == taken_) {
+      claim();
+      lock.unlock();
+      read(slot);
+      lock.lock();
+    }
+    changed_.wait(lock, [&] { return slot.is_read; });
+    if (slot.failure) std::rethrow_exception(slot.failure);
+    ++taken_;
+    return slot.batch;
   }
 
  private:
-  Batch& slot(std::size_t number) { return slots_[number % slots_.size()]; }
-
-  void run()
+  void read_ahead()
   {
-    try {
-      while (wait_for_free_slot()) {
-        reader_.read(slot(read_)); // only this thread moves read_, and the slot is nobody else's
-        const std::lock_guard lock(mutex_);
-        ++read_;
-        changed_.notify_all();
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      failure_ = std::current_exception();
-      changed_.notify_all();
-    }
+    while (Slot* slot = claim_ahead()) read(*slot);
   }
 
-  bool wait_for_free_slot()
+  // The next batch that nobody has begun, once its slot is free; null when the loader is done with.
+  Slot* claim_ahead()
   {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return stopping_ || read_ - returned_ < slots_.size(); });
-    return !stopping_;
+    changed_.wait(lock, [&] { return stopping_ || claimed_ - returned_ < slots_.size(); });
+    return stopping_ ? nullptr : &claim();
   }
 
-  BatchReader& reader_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<Batch> slots_;
-  std::size_t read_ = 0, taken_ = 0, returned_ = 0; // batches so far
-  bool stopping_ = false;
-  std::exception_ptr failure_;
-  std::thread thread_; // last: it uses all the others
-};
-
-} // namespace
-
-struct BatchLoader::Impl {
-  Impl(const Source& source, const Options& options) : reader(source, options)
+  // With the mutex held.
+  Slot& claim()
   {
-    if (options.prefetch > 0) prefetcher = std::make_unique<Prefetcher>(reader, options.prefetch);
+    Slot& slot = slots_[claimed_ % slots_.size()];
+    slot.is_read = false;
+    slot.indices.resize(static_cast<std::size_t>(batch_));
+    order_.fill(static_cast<std::int64_t>(claimed_++) * global_batch_ + begin_, slot.indices);
+    return slot;
   }
-  BatchReader reader;
-  Batch batch; // without a thread
-  std::unique_ptr<Prefetcher> prefetcher;
+
+  // Without it: the slot is the reader's alone until it is read.
+  void read(Slot& slot)
+  {
+    try {
+      read_samples(slot);
+    } catch (...) {
+      slot.failure = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    slot.is_read = true;
+    changed_.notify_all();
+  }
+
+  void read_samples(Slot& slot) const
+  {
+    const auto image = static_cast<std::size_t>(source_.channels() * source_.height() * source_.width());
+    auto& [images, labels] = slot.batch;
+    images.resize(slot.indices.size() * image);
+    labels.resize(slot.indices.size());
+    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = source_.read(slot.indices[i], images.data() + i * image);
+  }
+
+  const Source& source_;
+  std::mutex mutex_; // guards all that follows, but for what a slot's reader has for itself
+  std::condition_variable changed_;
+  SampleOrder order_;
+  const std::int64_t batch_, global_batch_, begin_;
+  std::vector<Slot> slots_;                            // batch n is in slot n modulo their number
+  std::size_t claimed_ = 0, taken_ = 0, returned_ = 0; // batches so far
+  bool stopping_ = false;
+  std::thread thread_; // last: it uses all the others
 };
 
 BatchLoader::BatchLoader(const Source& source, const Options& options)
@@ -133,11 +136,6 @@ BatchLoader::BatchLoader(const Source& source, const Options& options)
 
 BatchLoader::~BatchLoader() = default;
 
-const Batch& BatchLoader::next()
-{
-  if (impl_->prefetcher) return impl_->prefetcher->next();
-  impl_->reader.read(impl_->batch);
-  return impl_->batch;
-}
+const Batch& BatchLoader::next() { return impl_->next(); }
 
 } // namespace dt::engine

@@ -57,7 +57,8 @@ struct Batch {
 };
 
 // A rank's batches: at step s of global batch G, rank r of P takes stream positions sG + [rG/P, (r+1)G/P). A background
-// thread reads `prefetch` batches ahead (0: none, read in next()).
+// thread reads `prefetch` batches ahead (0: none, read in next()); a batch that it has not begun when it is needed is read in
+// next(), so nobody waits for a thread that gets no core.
 class BatchLoader {
  public:
   struct Options {
