@@ -9,6 +9,9 @@
 #include <mutex>
 #include <thread>
 
+#include <pthread.h>
+#include <sched.h>
+
 namespace dt::engine {
 namespace {
 
@@ -74,6 +77,9 @@ struct BatchLoader::Impl {
  private:
   void read_ahead()
   {
+    // Being woken must not push the caller, who computes, off a core they share. A system without the policy does without.
+    const sched_param no_priority{};
+    ::pthread_setschedparam(::pthread_self(), SCHED_BATCH, &no_priority);
     while (Slot* slot = claim_ahead()) read(*slot);
   }
 

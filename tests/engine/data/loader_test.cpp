@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <thread>
 #include <tuple>
@@ -12,6 +14,24 @@
 
 namespace dt::engine {
 namespace {
+
+// Takes its time over a sample, so that a batch is asked for while it is being read.
+class SlowSource final : public Source {
+ public:
+  std::int64_t size() const override { return 1000; }
+  std::int64_t channels() const override { return 1; }
+  std::int64_t height() const override { return 1; }
+  std::int64_t width() const override { return 2; }
+  std::int64_t classes() const override { return 1000; }
+  std::int32_t read(std::int64_t index, float* image) const override
+  {
+    image[0] = image[1] = -1;
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    image[0] = static_cast<float>(index);
+    image[1] = -static_cast<float>(index);
+    return static_cast<std::int32_t>(index);
+  }
+};
 
 // Sample i is the one pixel i with label i; reading sample `broken` fails.
 class CountingSource final : public Source {
@@ -149,6 +169,23 @@ TEST_CASE("batches come in order when the caller and the reading thread take tur
   std::vector<std::int32_t> labels;
   for (int step = 0; step < 2000; ++step) {
     if (step % 7 == 0) std::this_thread::sleep_for(std::chrono::microseconds(20)); // the thread gets ahead
+    const auto part = labels_of(loader, 1);
+    labels.insert(labels.end(), part.begin(), part.end());
+  }
+  CHECK(labels == expected);
+}
+
+TEST_CASE("a batch that is asked for while it is being read is waited for")
+{
+  const SlowSource source;
+  auto unshuffled = options(2, 0, 1, 2);
+  unshuffled.shuffle = false;
+  BatchLoader loader(source, unshuffled);
+  std::vector<std::int32_t> expected(80);
+  std::iota(expected.begin(), expected.end(), 0);
+  std::vector<std::int32_t> labels;
+  while (labels.size() < expected.size()) {
+    std::this_thread::sleep_for(std::chrono::microseconds(300)); // the thread is amid the next batch
     const auto part = labels_of(loader, 1);
     labels.insert(labels.end(), part.begin(), part.end());
   }
