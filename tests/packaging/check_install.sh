@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# check_install.sh tree|package BUILD: installs into a folder of its own (by cmake --install, or by unpacking what cpack makes),
+# moves it, and from there validates a shipped recipe and trains a network; looks for completions and the manual page.
+set -euo pipefail
+form=$1 build=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "packaging: $*" >&2; exit 1; }
+
+if [ "$form" = tree ]; then
+  cmake --install "$build" --prefix "$work/first" >/dev/null
+  mv "$work/first" "$work/moved"
+  prefix=$work/moved
+else
+  (cd "$work" && cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work/cpack" >"$work/cpack.log" 2>&1) || { cat "$work/cpack.log" >&2; fail "cpack failed"; }
+  package=$(find "$work/cpack" -maxdepth 1 -name '*.deb')
+  depends=$(dpkg-deb -f "$package" Depends)
+  for needed in openmpi-bin libdnnl libsqlite3 libyaml-cpp; do
+    [[ $depends == *$needed* ]] || fail "the package does not depend on $needed: $depends"
+  done
+  dpkg-deb -x "$package" "$work/moved"
+  prefix=$work/moved/usr
+fi
+
+for file in bin/dtctl bin/dtengine bin/dtbench share/dtctl/recipes/quickstart.yaml share/man/man1/dtctl.1 \
+            share/bash-completion/completions/dtctl share/zsh/vendor-completions/_dtctl share/fish/vendor_completions.d/dtctl.fish; do
+  [ -e "$prefix/$file" ] || [ -e "$prefix/$file.gz" ] || fail "$file is not installed"
+done
+
+export DTCTL_HOME=$work/home XDG_CONFIG_HOME=$work/config DTCTL_CORE_LOCKS=$work/cores
+unset DTCTL_ENGINE
+cd /
+"$prefix/bin/dtctl" validate quickstart >/dev/null || fail "the shipped recipe does not validate"
+cat >"$work/tiny.yaml" <<'RECIPE'
+version: 1
+model: {name: lenet}
+data: {name: synthetic, train_samples: 256, test_samples: 64}
+train: {global_batch: 32, steps: 10, warmup_steps: 2}
+RECIPE
+"$prefix/bin/dtctl" submit "$work/tiny.yaml" --wait >/dev/null || fail "the run did not succeed"
+"$prefix/bin/dtctl" results last | grep -q tiny || "$prefix/bin/dtctl" results last
+echo "packaging: the $form works"
