@@ -1,0 +1,63 @@
+// What docs/database.md says about the database is true of it.
+#include "tests/store/fixture.hpp"
+
+#include "store/sqlite.hpp"
+
+using namespace dt;
+using namespace dt::store;
+using namespace dt::store::test;
+
+namespace {
+
+std::string document() { return read_file(std::filesystem::path(DTCTL_SOURCE_DIR) / "docs" / "database.md"); }
+
+std::vector<std::string> examples(const std::string& text)
+{
+  std::vector<std::string> found;
+  const std::string fence = "```sql\n";
+  for (auto begin = text.find(fence); begin != std::string::npos; begin = text.find(fence, begin)) {
+    begin += fence.size();
+    found.push_back(text.substr(begin, text.find("```", begin) - begin));
+  }
+  return found;
+}
+
+} // namespace
+
+TEST_CASE("every example query of the database's document runs on a database with a study")
+{
+  const Site site;
+  auto database = site.open();
+  std::vector<PlannedRun> runs;
+  for (const std::int64_t ranks : {1, 2})
+    for (std::int64_t repeat = 0; repeat < 2; ++repeat)
+      runs.push_back(site.run_well(sample_spec(ranks, repeat), 100 * static_cast<double>(ranks + repeat)));
+  ingest_study(database, site.study(runs, "strong", 1700000000, "quickstart"));
+  site.ingest(database, runs);
+  const auto queries = examples(document());
+  CHECK(queries.size() >= 8);
+  for (const auto& sql : queries) {
+    INFO(sql);
+    CHECK_NOTHROW(ask(database, sql));
+  }
+  CHECK(ask(database, queries.at(0)).rows.size() == 2);
+}
+
+TEST_CASE("the database's document names every table and view, and nothing else")
+{
+  const Site site;
+  auto database = site.open();
+  const auto text = document();
+  auto names = database.impl().connection.statement("SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view')");
+  while (names.next()) {
+    const auto entry = names.text(1) == "table" ? "| `" + names.text(0) + "` |" : "**`" + names.text(0) + "`**:";
+    INFO(entry);
+    CHECK(text.find(entry) != std::string::npos);
+  }
+  const auto entries = [&](const std::string& start) {
+    int count = 0;
+    for (auto at = text.find(start); at != std::string::npos; at = text.find(start, at + 1)) ++count;
+    return std::to_string(count);
+  };
+  CHECK(ask_text(database, "SELECT count(*) FROM sqlite_schema WHERE type = 'view'") == entries("\n**`"));
+}
