@@ -355,7 +355,7 @@ FROM study_runs JOIN studies ON studies.id = study_runs.study_id JOIN runs_resul
 UNION ALL
 SELECT
   NULL, NULL, NULL, 1,
-  recipe || iif(recipe_label = '', '', '/' || recipe_label) || '/#' || repeat, recipe_label, NULL, NULL,
+  recipe || iif(recipe_label = '', '', '/' || recipe_label) || '/#' || (repeat + 1), recipe_label, NULL, NULL,
   runs_results.*
 FROM runs_results WHERE NOT EXISTS (SELECT 1 FROM study_runs WHERE study_runs.run_id = runs_results.run_id);
 

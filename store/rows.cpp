@@ -40,13 +40,18 @@ std::string run_upsert()
   return upsert("runs", columns, "key") + " RETURNING id";
 }
 
+bool is_number(std::string_view text)
+{
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
 bool is_size(std::string_view word)
 {
   const auto equals = word.find('=');
   if (equals == std::string_view::npos) return false;
-  const auto key = word.substr(0, equals), value = word.substr(equals + 1);
-  const bool number = !value.empty() && std::all_of(value.begin(), value.end(), [](char c) { return c >= '0' && c <= '9'; });
-  return number && (key == "ranks" || key == "nodes" || key == "resources.nodes" || key == "resources.ranks_per_node");
+  auto key = word.substr(0, equals);
+  if (key.starts_with("resources.")) key.remove_prefix(10);
+  return is_number(word.substr(equals + 1)) && (key == "ranks" || key == "nodes" || key == "ranks_per_node");
 }
 
 std::int64_t write_study_row(Connection& connection, const StudyRecord& study)
@@ -179,7 +184,8 @@ std::string label_in_name(std::string_view run_name, std::string_view study_name
 {
   if (!run_name.starts_with(study_name)) return {};
   run_name.remove_prefix(study_name.size());
-  run_name = run_name.substr(0, run_name.rfind("/#"));
+  if (const auto repeat = run_name.rfind("/#"); repeat != run_name.npos && is_number(run_name.substr(repeat + 2)))
+    run_name = run_name.substr(0, repeat);
   if (run_name.starts_with('/')) run_name.remove_prefix(1);
   return std::string(run_name);
 }

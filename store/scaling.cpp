@@ -13,24 +13,34 @@ constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 class Random {
 public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
-  // 0 … n-1; n is a sample's size, so the modulo's bias is below 1e-15.
+  // 0 … n-1, n below 2^32: the upper half of the state scaled down; its bias is below n / 2^32.
   std::size_t below(std::size_t n)
   {
     std::uint64_t z = (state_ += 0x9E3779B97F4A7C15u);
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return static_cast<std::size_t>((z ^ (z >> 31)) % n);
+    return static_cast<std::size_t>((((z ^ (z >> 31)) >> 32) * n) >> 32);
   }
 
 private:
   std::uint64_t state_;
 };
 
+// Of a sorted sample that is not empty.
+double quantile_of_sorted(std::span<const double> sorted, double q)
+{
+  const double place = q * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const auto above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], place - static_cast<double>(below));
+}
+
 double median_of_redraw(std::span<const double> sample, std::vector<double>& drawn, Random& random)
 {
   drawn.resize(sample.size());
   for (auto& value : drawn) value = sample[random.below(sample.size())];
-  return median(drawn);
+  std::sort(drawn.begin(), drawn.end());
+  return quantile_of_sorted(drawn, 0.5);
 }
 
 } // namespace
@@ -41,10 +51,7 @@ double quantile(std::vector<double> values, double q)
 {
   if (values.empty()) return nan_value;
   std::sort(values.begin(), values.end());
-  const double place = q * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const auto above = std::min(below + 1, values.size() - 1);
-  return std::lerp(values[below], values[above], place - static_cast<double>(below));
+  return quantile_of_sorted(values, q);
 }
 
 double speedup(double throughput, double base_throughput, double base_size) { return throughput / base_throughput * base_size; }
@@ -65,7 +72,8 @@ Interval bootstrap_efficiency(std::span<const double> base, double base_size, st
     const double base_median = median_of_redraw(base, drawn, random);
     value = efficiency(median_of_redraw(sample, drawn, random), size, base_median, base_size);
   }
-  return {quantile(efficiencies, 0.025), quantile(efficiencies, 0.975)};
+  std::sort(efficiencies.begin(), efficiencies.end());
+  return {quantile_of_sorted(efficiencies, 0.025), quantile_of_sorted(efficiencies, 0.975)};
 }
 
 } // namespace dt::store

@@ -64,6 +64,7 @@ TEST_CASE("a series is a label without its size")
   CHECK(series_of("sync.strategy=hsgd ranks=2") == "sync.strategy=hsgd");
   CHECK(series_of("nodes=16") == "");
   CHECK(series_of("resources.nodes=2 resources.ranks_per_node=4 train.seed=3") == "train.seed=3");
+  CHECK(series_of("seed=1 ranks_per_node=4") == "seed=1");
   CHECK(series_of("data.path=ranks=x") == "data.path=ranks=x");
   CHECK(series_of("ranks=two") == "ranks=two");
   CHECK(series_of("") == "");
@@ -73,6 +74,8 @@ TEST_CASE("a run's label is read from its name in the study")
 {
   CHECK(label_in_name("quick/ranks=2/#0", "quick") == "ranks=2");
   CHECK(label_in_name("quick/data.path=/a/#b ranks=2/#10", "quick") == "data.path=/a/#b ranks=2");
+  CHECK(label_in_name("quick/seed=1 ranks=2", "quick") == "seed=1 ranks=2");
+  CHECK(label_in_name("quick/data.path=/a/#b", "quick") == "data.path=/a/#b");
   CHECK(label_in_name("quick/#0", "quick") == "");
   CHECK(label_in_name("quick", "quick") == "");
   CHECK(label_in_name("other/x/#0", "quick") == "");
