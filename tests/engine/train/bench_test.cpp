@@ -1,0 +1,54 @@
+// dtbench's results as programs read them.
+#include "core/process.hpp"
+#include "tests/support/engine_run.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+const std::string dtbench = DTCTL_BINARY_DIR "/bin/dtbench";
+
+std::vector<std::string> keys_of(const nlohmann::ordered_json& json)
+{
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : json.items()) keys.push_back(key);
+  return keys;
+}
+
+} // namespace
+
+TEST_CASE("dtbench compute --json prints one object whose rate is batch over median step")
+{
+  const auto end = dt::run_command({dtbench, "compute", "--batch", "8", "--seconds", "0.01", "--json"}, 60);
+  REQUIRE(end.ok());
+  const auto json = nlohmann::ordered_json::parse(end.out);
+  CHECK(keys_of(json) == std::vector<std::string>{"model", "batch", "threads", "precision", "samples_per_s", "step_ms_median",
+                                                  "step_ms_min", "steps", "loss"});
+  CHECK(json["samples_per_s"].get<double>() == Approx(8e3 / json["step_ms_median"].get<double>()));
+  CHECK(json["step_ms_min"].get<double>() <= json["step_ms_median"].get<double>());
+  CHECK(json["steps"].get<int>() >= 10);
+}
+
+TEST_CASE("dtbench allreduce --json prints one object, from rank 0 alone")
+{
+  auto words = dt::test::EngineRun::launch(2);
+  for (const std::string word : {dtbench.c_str(), "allreduce", "--bytes", "4000", "--seconds", "0.01", "--json"})
+    words.push_back(word);
+  const auto end = dt::run_command(words, 60);
+  REQUIRE(end.ok());
+  const auto json = nlohmann::ordered_json::parse(end.out);
+  CHECK(keys_of(json) == std::vector<std::string>{"algorithm", "ranks", "bytes", "repeats", "us_median", "us_min", "bytes_per_s"});
+  CHECK(json["ranks"] == 2);
+  CHECK(json["bytes"] == 4000);
+}
+
+TEST_CASE("dtbench names the known models and algorithms when it knows none of that name")
+{
+  const auto model = dt::run_command({dtbench, "compute", "--model", "lenett"}, 60);
+  CHECK(model.exit_code == 2);
+  CHECK_THAT(model.err, Catch::StartsWith("dtbench: ") && Catch::Contains("lenet"));
+  const auto algorithm = dt::run_command({dtbench, "allreduce", "--algorithm", "rong"}, 60);
+  CHECK(algorithm.exit_code == 2);
+  CHECK_THAT(algorithm.err, Catch::Contains("dtbench: There is no allreduce `rong`; there are: mpi."));
+}
