@@ -17,6 +17,7 @@ struct QueryOptions {
 ExitCode query(Context& context, const QueryOptions& options)
 {
   ResultsStore results(context);
+  results.refresh_newest();
   const auto table = store::query(results.database(), options.sql, options.limits);
   if (options.format == "csv" && !context.json) {
     context.out.block("csv", csv_of(table));

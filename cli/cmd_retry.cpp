@@ -48,6 +48,19 @@ std::string study_of(const Selection& selection, const RunView& run)
   return run.live && run.live->submission ? run.live->submission->study : run.row.study;
 }
 
+std::vector<jobs::SubmitReport> submit_again(ResultsStore& results, const Selection& selection)
+{
+  const auto& home = results.home();
+  Identities identities(home);
+  const auto planned = planned_runs(home, selection.runs, identities);
+  const auto study = study_of(selection, selection.runs.front());
+  const auto record = study.empty() ? std::nullopt : read_study(home.study(study));
+  if (record) mark_pending(home, study);
+  auto reports = jobs::submit_runs(home, planned, {.engine = identities.engine(), .study = study});
+  if (record) results.take_in(*record);
+  return reports;
+}
+
 ExitCode retry(Context& context, const RetryOptions& options)
 {
   ResultsStore results(context);
@@ -56,16 +69,9 @@ ExitCode retry(Context& context, const RetryOptions& options)
   std::erase_if(selection.runs, [](const RunView& run) { return !can_retry(run); });
   if (all > selection.runs.size()) context.messages.info("{} runs are left alone: they succeeded, or have not ended", all - selection.runs.size());
 
-  std::vector<jobs::SubmitReport> reports;
   std::vector<std::string> names;
-  if (!selection.runs.empty()) {
-    Identities identities(results.home());
-    const auto planned = planned_runs(results.home(), selection.runs, identities);
-    const auto study = study_of(selection, selection.runs.front());
-    mark_pending(results.home(), study);
-    reports = jobs::submit_runs(results.home(), planned, {.engine = identities.engine(), .study = study});
-    for (const auto& run : selection.runs) names.push_back(run.row.name);
-  }
+  for (const auto& run : selection.runs) names.push_back(run.row.name);
+  const auto reports = selection.runs.empty() ? std::vector<jobs::SubmitReport>() : submit_again(results, selection);
   print_reports(context, reports, names);
   if (!options.wait || selection.runs.empty()) return exit_code_of(reports);
 

@@ -23,7 +23,7 @@ public:
 
   void field(const std::string&, const std::string& label, const Cell& cell) override
   {
-    if (!label.empty()) fields_.emplace_back(label, cell);
+    if (!label.empty() && !cell.text.empty()) fields_.emplace_back(label, cell);
   }
 
   void table(const Table& table) override

@@ -141,6 +141,11 @@ void ResultsStore::take_in_pending()
     if (const auto study = read_study(home_.study(id))) take_in(*study);
 }
 
+void ResultsStore::refresh_newest()
+{
+  for (const auto& study : store::list_studies(*database_, 1)) up_to_date([&] { return store::runs_of_study(*database_, study.id); });
+}
+
 std::vector<RunView> ResultsStore::up_to_date(const std::function<std::vector<store::RunRow>()>& query)
 {
   auto rows = query();

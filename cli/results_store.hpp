@@ -32,6 +32,9 @@ public:
   // The rows `query` gives, after all of them that have not succeeded were reconciled and taken in.
   std::vector<RunView> up_to_date(const std::function<std::vector<store::RunRow>()>& query);
 
+  // Brings the newest study up to date, for questions that name none.
+  void refresh_newest();
+
   // Takes a study and its runs in; a warning when the database cannot be written now.
   void take_in(const StudyRecord& study);
 

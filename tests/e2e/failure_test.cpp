@@ -1,0 +1,176 @@
+// Runs that fail, are cancelled, do not fit or take too long.
+#include "core/text.hpp"
+#include "tests/cli/driver.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+using dt::test::Dtctl;
+using dt::test::Json;
+using dt::test::tiny_recipe;
+
+namespace {
+
+// Trains for as long as it takes to be stopped.
+std::string endless_recipe(const std::string& more = "")
+{
+  return "version: 1\nname: endless\nmodel: {name: lenet}\ndata: {name: synthetic, train_samples: 256, test_samples: 64}\n"
+         "train: {batch_per_rank: 8, steps: 100000000, eval_every_epochs: 0}\n" + more;
+}
+
+// Polls until `is_true`, at most a minute.
+template<class Condition> bool eventually(Condition is_true)
+{
+  for (int i = 0; i < 300; ++i) {
+    if (is_true()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  return false;
+}
+
+std::string state_of(const Dtctl& dtctl) { return dtctl.json({"status"}).at("runs")[0].at("state"); }
+
+bool is_training(const Dtctl& dtctl)
+{
+  const auto run = dtctl.json({"status"}).at("runs")[0];
+  return run.at("state") == "running" && run.at("progress").is_object() && run.at("progress").at("step") > 0;
+}
+
+// Ends the run whatever a failed check left behind.
+struct Cancelled {
+  const Dtctl& dtctl;
+  ~Cancelled() { dtctl.run({"cancel", "all"}); }
+};
+
+// Processes of dtengine that work in this home.
+std::vector<pid_t> ranks_of(const Dtctl& dtctl)
+{
+  std::vector<pid_t> pids;
+  const auto found = dt::run_command({"pgrep", "-f", "^[^ ]*dtengine run --attempt " + dtctl.home().string()});
+  for (const auto& line : dt::split(dt::trim(found.out), '\n'))
+    if (!line.empty()) pids.push_back(std::stoi(line));
+  return pids;
+}
+
+} // namespace
+
+TEST_CASE("a run whose data set is damaged has failed, with rank and cause, and can be tried again")
+{
+  const Dtctl dtctl;
+  std::filesystem::create_directory(dtctl.folder() / "mnist");
+  for (const char* name : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"})
+    dtctl.write("mnist/" + std::string(name), "no images here");
+  dtctl.write("bad.yaml", "version: 1\nname: bad\nmodel: {name: lenet}\ndata: {name: mnist, path: mnist}\ntrain: {global_batch: 32, epochs: 1}\n");
+  const auto outcome = dtctl.json({"submit", "bad.yaml", "--wait"});
+  CHECK(outcome.at("exit_code") == 1);
+  CHECK(outcome.at("states") == Json{{"failed", 1}});
+  const auto cause = outcome.at("runs")[0].at("cause").get<std::string>();
+  INFO(cause);
+  CHECK(cause.find("rank 0") != std::string::npos);
+  CHECK(cause.find("train-images-idx3-ubyte") != std::string::npos);
+
+  const auto explained = dtctl.run({"explain", "--failed"});
+  CHECK(explained.out.find("it ended as failed: ") != std::string::npos);
+  CHECK(explained.out.find("dtctl retry ") != std::string::npos);
+  CHECK(dtctl.run({"wait"}).exit_code == 1);
+  CHECK(dtctl.json({"status", "--failed"}).at("runs").size() == 1);
+
+  const auto again = dtctl.json({"retry", "--failed", "--wait"});
+  CHECK(again.at("counts") == Json{{"submitted", 1}});
+  CHECK(again.at("exit_code") == 1);
+  CHECK(dtctl.json({"status"}).at("runs")[0].at("attempt") == 2);
+  CHECK(dtctl.json({"logs", "--attempt", "1"}).at("attempt") == 1);
+}
+
+TEST_CASE("a rank killed with SIGKILL leaves a run that failed, with the cause, within seconds")
+{
+  const Dtctl dtctl;
+  const Cancelled cancelled{dtctl};
+  dtctl.write("endless.yaml", endless_recipe("resources: {ranks_per_node: 2}\n"));
+  dtctl.json({"submit", "endless.yaml"});
+  REQUIRE(eventually([&] { return is_training(dtctl) && ranks_of(dtctl).size() == 2; }));
+  ::kill(ranks_of(dtctl).front(), SIGKILL);
+  CHECK(dtctl.run({"wait", "--timeout", "30"}).exit_code == 1);
+  const auto run = dtctl.json({"status"}).at("runs")[0];
+  CHECK(run.at("state") == "failed");
+  CHECK(run.at("cause").get<std::string>().find("SIGKILL") != std::string::npos);
+  CHECK(eventually([&] { return ranks_of(dtctl).empty(); }));
+}
+
+TEST_CASE("a running run is cancelled, stays cancelled, and runs again when asked to")
+{
+  const Dtctl dtctl;
+  const Cancelled cancelled{dtctl};
+  dtctl.write("endless.yaml", endless_recipe());
+  dtctl.json({"submit", "endless.yaml"});
+  REQUIRE(eventually([&] { return is_training(dtctl); }));
+  CHECK(dtctl.json({"submit", "endless.yaml"}).at("counts") == Json{{"already_active", 1}});
+  CHECK(dtctl.json({"cancel"}).at("cancelled") == 1);
+  CHECK(dtctl.run({"wait", "--timeout", "60"}).exit_code == 1);
+  CHECK(state_of(dtctl) == "cancelled");
+  CHECK(ranks_of(dtctl).empty());
+  CHECK(dtctl.json({"cancel"}).at("cancelled") == 0);
+
+  CHECK(dtctl.json({"retry"}).at("counts") == Json{{"submitted", 1}});
+  REQUIRE(eventually([&] { return is_training(dtctl); }));
+  CHECK(dtctl.json({"status"}).at("runs")[0].at("attempt") == 2);
+}
+
+TEST_CASE("a queued run says what it waits for, and is cancelled without ever starting")
+{
+  const Dtctl dtctl;
+  const Cancelled cancelled{dtctl};
+  dtctl.write("endless.yaml", endless_recipe("sweep: {matrix: {train.seed: [1, 2, 3, 4, 5, 6, 7, 8]}, exclude: []}\nresources: {threads_per_rank: 2}\n"));
+  const auto cores = std::to_string(dt::cores_in_mask().size());
+  dtctl.json({"sweep", "endless.yaml", "--set", "resources.threads_per_rank=" + cores});
+  REQUIRE(eventually([&] { return is_training(dtctl); }));
+  const auto waiting = dtctl.json({"explain", "--where", "state=queued"}).at("runs");
+  REQUIRE(waiting.size() == 7);
+  CHECK(waiting[0].at("why").get<std::string>().starts_with("it waits: "));
+  CHECK(dtctl.json({"cancel", "--where", "state=queued"}).at("cancelled") == 7);
+  CHECK(dtctl.json({"status"}).at("states") == Json{{"running", 1}, {"cancelled", 7}});
+}
+
+TEST_CASE("exit code 124: waiting timed out, and the run goes on")
+{
+  const Dtctl dtctl;
+  const Cancelled cancelled{dtctl};
+  dtctl.write("endless.yaml", endless_recipe());
+  dtctl.json({"submit", "endless.yaml"});
+  CHECK(dtctl.json({"wait", "--timeout", "2s"}).at("exit_code") == 124);
+  CHECK(state_of(dtctl) != "failed");
+}
+
+TEST_CASE("exit code 4: some runs do not fit this machine, the others are submitted")
+{
+  const Dtctl dtctl;
+  dtctl.write("tiny.yaml", tiny_recipe());
+  const auto outcome = dtctl.json({"sweep", "tiny.yaml", "--over", "resources.threads_per_rank=1,4096", "--wait"});
+  CHECK(outcome.at("exit_code") == 4);
+  CHECK(outcome.at("counts") == Json{{"submitted", 1}, {"refused", 1}});
+}
+
+TEST_CASE("a run over its time limit has timed out, and a higher limit is not another run")
+{
+  const Dtctl dtctl;
+  const Cancelled cancelled{dtctl};
+  dtctl.write("endless.yaml", endless_recipe("resources: {time_limit: 3s}\n"));
+  const auto outcome = dtctl.json({"submit", "endless.yaml", "--wait"});
+  CHECK(outcome.at("states") == Json{{"timed_out", 1}});
+  const auto plan = dtctl.json({"plan", "endless.yaml", "--set", "resources.time_limit=10m"});
+  CHECK(plan.at("runs")[0].at("state") == "timed_out");
+  CHECK(plan.at("to_submit") == 1);
+}
+
+TEST_CASE("what a recipe is called reaches no shell")
+{
+  const Dtctl dtctl;
+  dtctl.write("evil.yaml", "version: 1\nname: \"$(touch x); '\"\nmodel: {name: lenet}\ndata: {name: synthetic, train_samples: 64, test_samples: 32}\n"
+                           "train: {global_batch: 32, steps: 8, warmup_steps: 1}\n");
+  CHECK(dtctl.json({"submit", "evil.yaml", "--wait"}).at("exit_code") == 0);
+  CHECK(dtctl.json({"results", "$(touch x); '"}).at("kind") == "single");
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(dtctl.folder())) CHECK(entry.path().filename() != "x");
+}

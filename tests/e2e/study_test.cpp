@@ -1,0 +1,164 @@
+// The main job: recipe -> jobs -> trained networks -> results.
+#include "core/file.hpp"
+#include "core/text.hpp"
+#include "tests/cli/driver.hpp"
+
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+using dt::test::Dtctl;
+using dt::test::Json;
+using dt::test::tiny_recipe;
+using dt::test::Words;
+
+namespace {
+
+constexpr const char* strong = "study: {mode: strong, ranks: [1, 2], repeats: 3}\n";
+
+// A home in which the strong-scaling study has run.
+struct RanStudy {
+  Dtctl dtctl;
+  Json outcome;
+  RanStudy()
+  {
+    dtctl.write("tiny.yaml", tiny_recipe(strong));
+    outcome = dtctl.json({"sweep", "tiny.yaml", "--wait"});
+  }
+  std::size_t count(const Words& words) const { return dtctl.json(words).at("runs").size(); }
+  std::string key(std::size_t run) const { return outcome.at("runs")[run].at("key"); }
+};
+
+std::size_t attempts_in(const std::filesystem::path& home)
+{
+  std::size_t attempts = 0;
+  for (const auto& run : std::filesystem::directory_iterator(home / "runs"))
+    attempts += static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(run.path() / "attempts"), {}));
+  return attempts;
+}
+
+} // namespace
+
+TEST_CASE("a strong-scaling study over 1 and 2 ranks yields efficiencies with intervals")
+{
+  const RanStudy study;
+  CHECK(study.outcome.at("exit_code") == 0);
+  CHECK(study.outcome.at("counts") == Json{{"submitted", 6}});
+  CHECK(study.outcome.at("states") == Json{{"succeeded", 6}});
+
+  const auto rows = study.dtctl.json({"results"}).at("scaling");
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].at("ranks") == 1);
+  CHECK(rows[0].at("speedup") == 1.0);
+  CHECK(rows[0].at("efficiency") == 1.0);
+  CHECK(rows[1].at("ranks") == 2);
+  CHECK(rows[1].at("runs_succeeded") == 3);
+  const double efficiency = rows[1].at("efficiency");
+  CHECK(efficiency == Approx(rows[1].at("throughput").get<double>() / rows[0].at("throughput").get<double>() / 2));
+  CHECK(rows[1].at("efficiency_low") <= efficiency);
+  CHECK(rows[1].at("efficiency_high") >= efficiency);
+  CHECK(rows[1].at("communication_share") > 0.0);
+  CHECK(rows[1].at("accuracy").is_number());
+}
+
+TEST_CASE("submitting again submits nothing and says so; only what is new is added")
+{
+  const RanStudy study;
+  const auto again = study.dtctl.json({"sweep", "tiny.yaml", "--wait"});
+  CHECK(again.at("counts") == Json{{"already_done", 6}});
+  CHECK(study.dtctl.run({"sweep", "tiny.yaml"}).out.find("6 runs: 6 already done") != std::string::npos);
+  CHECK(attempts_in(study.dtctl.home()) == 6);
+
+  const auto more = study.dtctl.json({"sweep", "tiny.yaml", "--set", "study.repeats=4", "--wait"});
+  CHECK(more.at("counts") == Json{{"already_done", 6}, {"submitted", 2}});
+  CHECK(attempts_in(study.dtctl.home()) == 8);
+  const auto plan = study.dtctl.json({"plan", "tiny.yaml", "--set", "study.repeats=5"});
+  CHECK(plan.at("to_submit") == 2);
+
+  const auto forced = study.dtctl.json({"sweep", "tiny.yaml", "--force", "--wait"});
+  CHECK(forced.at("counts") == Json{{"submitted", 6}});
+  CHECK(attempts_in(study.dtctl.home()) == 14);
+}
+
+TEST_CASE("selectors name studies and runs")
+{
+  const RanStudy study;
+  const auto id = study.outcome.at("study").get<std::string>();
+  CHECK(study.count({"status"}) == 6);
+  CHECK(study.count({"status", "last"}) == 6);
+  CHECK(study.count({"status", "tiny"}) == 6);
+  CHECK(study.count({"status", "all"}) == 6);
+  CHECK(study.count({"status", id.substr(0, 6)}) == 6);
+  CHECK(study.count({"status", study.key(0).substr(0, 12)}) == 1);
+  CHECK(study.count({"status", "tiny/ranks=2/#1"}) == 1);
+  CHECK(study.count({"status", "--failed"}) == 0);
+  CHECK(study.count({"status", "--where", "ranks>=2 strategy=sync-sgd"}) == 3);
+  CHECK(study.count({"status", "--where", "ranks>=2", "--failed"}) == 0);
+
+  CHECK(study.dtctl.run({"status", "tinny"}).err.starts_with("dtctl: error: no study and no run is called \"tinny\", did you mean tiny?"));
+  CHECK(study.dtctl.run({"status", study.key(0).substr(0, 3)}).exit_code == 2);
+  CHECK(study.dtctl.run({"status", "--where", "rnks=2"}).err.find("ranks") != std::string::npos);
+  const auto many = study.dtctl.run({"logs"});
+  CHECK(many.exit_code == 2);
+  CHECK(many.err.starts_with("dtctl: error: last names 6 runs; give one of them:\n  "));
+}
+
+TEST_CASE("what was kept of a run can be read in every way")
+{
+  const RanStudy study;
+  const auto& dtctl = study.dtctl;
+  CHECK(dtctl.json({"logs", study.key(0)}).at("state") == "succeeded");
+  CHECK(dtctl.run({"logs", study.key(0), "-n", "1"}).out.size() < dtctl.run({"logs", study.key(0)}).out.size());
+  CHECK(dtctl.json({"show", study.key(0)}).contains("result"));
+  CHECK(dtctl.json({"show"}).at("recipe_text") == tiny_recipe(strong));
+  CHECK(dtctl.json({"list"}).at("studies")[0].at("succeeded") == 6);
+  CHECK(dtctl.json({"query", "select count(*) as n from runs_flat where throughput > 0"}).at("rows")[0].at("n") == 6);
+  CHECK(dtctl.json({"export"}).at("runs").size() == 6);
+
+  const auto csv = dt::split(dtctl.run({"export", "--where", "ranks=2"}).out, '\n');
+  CHECK(csv.size() == 5); // head, 3 runs, and what follows the last line end
+  CHECK(csv[0].starts_with("study,"));
+  CHECK(dtctl.run({"export", "--format", "json", "-o", "runs.json"}).exit_code == 0);
+  CHECK(Json::parse(dt::read_file(dtctl.folder() / "runs.json")).at("runs") == dtctl.json({"export"}).at("runs"));
+}
+
+TEST_CASE("explain tells runs that ran, runs that another study had run, and what is new about a run")
+{
+  const RanStudy study;
+  const auto& dtctl = study.dtctl;
+  const auto ran = dtctl.json({"explain", study.key(0)}).at("runs")[0];
+  CHECK(ran.at("why") == "it ran and succeeded; submitted again it would be skipped");
+
+  dtctl.json({"sweep", "tiny.yaml", "--set", "study.repeats=4", "--wait"});
+  const auto reused = dtctl.json({"explain", "--where", "repeat=0 ranks=1"}).at("runs")[0];
+  CHECK(reused.at("why").get<std::string>().starts_with("it was skipped: an earlier study had run the same recipe, build, data and repeat, on "));
+
+  dtctl.json({"sweep", "tiny.yaml", "--set", "train.seed=5", "--set", "study.repeats=1", "--wait"});
+  const auto is_new = dtctl.json({"explain", "--where", "ranks=1"}).at("runs")[0];
+  CHECK(is_new.at("differences") == Json{"train.seed: 1, now 5"});
+}
+
+TEST_CASE("a rebuilt database gives the same results")
+{
+  const RanStudy study;
+  const auto results = study.dtctl.json({"results"}), runs = study.dtctl.json({"export"});
+  CHECK(study.dtctl.json({"db", "rebuild"}).at("runs") == 6);
+  CHECK(study.dtctl.json({"results"}) == results);
+  CHECK(study.dtctl.json({"export"}) == runs);
+  CHECK(study.dtctl.json({"db", "check"}).at("problems").empty());
+
+  std::filesystem::remove(study.dtctl.home() / "results.db");
+  CHECK(study.dtctl.json({"results"}) == results);
+}
+
+TEST_CASE("a torn database is an error that says how to make it again, and that helps")
+{
+  const RanStudy study;
+  const auto before = study.dtctl.json({"results"});
+  std::filesystem::resize_file(study.dtctl.home() / "results.db", 100);
+  const auto broken = study.dtctl.run({"results"});
+  CHECK(broken.exit_code == 74);
+  CHECK(broken.err.find("db rebuild") != std::string::npos);
+  CHECK(study.dtctl.run({"db", "rebuild"}).exit_code == 0);
+  CHECK(study.dtctl.json({"results"}) == before);
+}
