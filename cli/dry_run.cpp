@@ -162,7 +162,7 @@ ExitCode print_dry_run(Context& context, const Home& home, const Resolved& resol
   context.out.table(plan_table(resolved, standings, context.json ? &scripts : nullptr));
   context.out.field("study", "study", {resolved.study.id, resolved.study.name + " (" + short_key(resolved.study.id) + ")", Style::strong});
   context.out.field("run_count", "runs", {count, fmt::format("{}, of which {} would be submitted", count, totals.to_submit), Style::plain});
-  context.out.field("core_hours", "core-hours", {totals.hours, fmt::format("at most {:.4g} by the time limits, {:.4g} of them to be submitted", totals.hours, totals.hours_to_submit), Style::plain});
+  context.out.field("core_hours", "core-hours", {totals.hours, fmt::format("at most {} by the time limits, {} of them to be submitted", real_cell(totals.hours).text, real_cell(totals.hours_to_submit).text), Style::plain});
   context.out.data("to_submit", totals.to_submit);
   context.out.data("core_hours_to_submit", totals.hours_to_submit);
   if (all_scripts && !context.json) print_scripts(context, resolved, scripts);
