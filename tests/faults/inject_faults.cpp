@@ -188,7 +188,7 @@ Verdict play(const std::string& dtctl, const std::string& victim, double after_s
 int run(const std::string& dtctl, const std::string& victim, int moments)
 {
   // dtctl submits within tens of milliseconds; the jobs take seconds.
-  const double first_s = victim == "dtctl" ? 0.002 : 0.02, growth = victim == "dtctl" ? 1.5 : 1.7;
+  const double first_s = victim == "dtctl" ? 0.002 : 0.02, growth = victim == "dtctl" ? 1.35 : 1.7;
   int broken = 0, struck_count = 0;
   double after_s = first_s;
   for (int moment = 0; moment < moments; ++moment, after_s *= growth) {
