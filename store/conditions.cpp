@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 
 namespace dt::store {
@@ -76,8 +76,8 @@ const Column& find_column(const Comparison& comparison, const std::vector<Column
   std::vector<std::string> names;
   for (const auto& column : columns) names.push_back(column.name);
   const auto near = nearest(name, names);
-  refuse("'" + printable(comparison.text) + "': there is no column " + comparison.key + (near ? "; did you mean " + *near + "?" : ".") +
-         " Any column of the view runs_flat can be named");
+  refuse("'" + printable(comparison.text) + "': there is no column " + comparison.key +
+         (near ? "; did you mean " + *near + "?" : ".") + " Any column of the view runs_flat can be named");
 }
 
 Cell number_of(const Comparison& comparison)

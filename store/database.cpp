@@ -51,24 +51,32 @@ const fs::path& expected(const fs::path& file, Access access)
   return file;
 }
 
-int flags_of(Access access) { return access == Access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE; }
+int flags_of(Access access)
+{
+  return access == Access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+}
 
 void expect_current(Connection& connection)
 {
   const int version = schema_version(connection);
   if (version < latest_version())
     throw Error(ErrorKind::environment, connection.file().string() + " has the older format " + std::to_string(version) +
-                                            ". Bring it to format " + std::to_string(latest_version()) + " with: dtctl db migrate");
+                                            ". Bring it to format " + std::to_string(latest_version()) +
+                                            " with: dtctl db migrate");
 }
 
 // A rule of ours: the query gives one text for every row that breaks it.
 constexpr std::array rules{
-    "SELECT 'run ' || key || ' succeeded but has no result' FROM runs WHERE state = 'succeeded' AND id NOT IN (SELECT run_id FROM results)",
-    "SELECT 'run ' || key || ' shows the result of attempt ' || results.attempt || ', but its state is of attempt ' || runs.attempt "
+    "SELECT 'run ' || key || ' succeeded but has no result' FROM runs WHERE state = 'succeeded' AND id NOT IN (SELECT run_id "
+    "FROM results)",
+    "SELECT 'run ' || key || ' shows the result of attempt ' || results.attempt || ', but its state is of attempt ' || "
+    "runs.attempt "
     "FROM runs JOIN results ON results.run_id = runs.id WHERE results.attempt <> runs.attempt",
     "SELECT 'run ' || key || ' is ' || state || ' but its attempt ' || attempt || ' is not there' FROM runs "
-    "WHERE attempt > 0 AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt)",
-    "SELECT 'run ' || key || ' has ' || ranks || ' ranks on ' || resources_nodes || ' nodes of ' || resources_ranks_per_node FROM runs "
+    "WHERE attempt > 0 AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = "
+    "runs.attempt)",
+    "SELECT 'run ' || key || ' has ' || ranks || ' ranks on ' || resources_nodes || ' nodes of ' || resources_ranks_per_node "
+    "FROM runs "
     "WHERE ranks <> resources_nodes * resources_ranks_per_node",
     "SELECT 'run ' || key || ' has a communication share of ' || communication_share || ', not between 0 and 1' "
     "FROM runs JOIN results ON results.run_id = runs.id WHERE communication_share NOT BETWEEN 0 AND 1",
@@ -113,8 +121,10 @@ Database::Impl::Impl(const fs::path& file, Access access, double lock_timeout_s)
 {
   connection.execute("PRAGMA foreign_keys = ON");
   connection.execute("PRAGMA cache_size = -65536"); // KiB
-  if (access == Access::read_write) prepare_for_writing(connection, file_system.local);
-  else expect_current(connection);
+  if (access == Access::read_write)
+    prepare_for_writing(connection, file_system.local);
+  else
+    expect_current(connection);
   journal_mode = connection.text_of("PRAGMA journal_mode");
 }
 
@@ -143,7 +153,8 @@ std::vector<std::string> Database::check()
   if (!findings.empty()) return findings; // the rules would read damaged pages
   auto orphans = impl_->connection.statement("SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2");
   while (orphans.next())
-    findings.push_back(std::to_string(orphans.integer(2)) + " rows of " + orphans.text(0) + " belong to no row of " + orphans.text(1));
+    findings.push_back(std::to_string(orphans.integer(2)) + " rows of " + orphans.text(0) + " belong to no row of " +
+                       orphans.text(1));
   for (const auto* rule : rules) {
     auto broken = impl_->connection.statement(rule);
     while (broken.next()) findings.push_back(broken.text(0));

@@ -19,7 +19,7 @@ enum class Access {
 };
 
 class Database {
-public:
+ public:
   // An environment error that says what to do when the file is damaged, newer, not ours or not writable, or locked by
   // another process for lock_timeout_s seconds; that limit holds for every later call too.
   Database(const std::filesystem::path& file, Access access, double lock_timeout_s = 20);
@@ -36,7 +36,7 @@ public:
   struct Impl; // defined in store/sqlite.hpp, for this room only
   Impl& impl() { return *impl_; }
 
-private:
+ private:
   std::unique_ptr<Impl> impl_;
 };
 

@@ -57,25 +57,29 @@ Table changed_parameters(Connection& connection, std::int64_t run_id)
 
 struct Part {
   const char* title;
-  bool upright; // a single row
+  bool upright;    // a single row
   const char* sql; // ?1 is the run's id
 };
 
-constexpr Part run_part{
-    "run", true,
-    "SELECT key, state, cause, evidence, attempt, ranks, cores, global_batch, batch_per_rank, repeat, engine_build, data_id FROM runs WHERE id = ?1"};
+constexpr Part run_part{"run", true,
+                        "SELECT key, state, cause, evidence, attempt, ranks, cores, global_batch, batch_per_rank, repeat, "
+                        "engine_build, data_id FROM runs WHERE id = ?1"};
 
 constexpr Part parts[]{
     {"studies", false,
      "SELECT studies.name AS study, studies.key AS id, position, study_runs.name AS run FROM study_runs "
      "JOIN studies ON studies.id = study_id WHERE run_id = ?1 ORDER BY submitted_unix_s DESC, studies.key, position"},
     {"attempts", false,
-     "SELECT attempt, scheduler, job_id, submitted_unix_s, begin_unix_s, end_unix_s, exit_code, host, error_rank, error_host, error_step, "
-     "error_cause, (SELECT max(step) FROM steps WHERE steps.run_id = attempts.run_id AND steps.attempt = attempts.attempt) AS last_step "
+     "SELECT attempt, scheduler, job_id, submitted_unix_s, begin_unix_s, end_unix_s, exit_code, host, error_rank, error_host, "
+     "error_step, "
+     "error_cause, (SELECT max(step) FROM steps WHERE steps.run_id = attempts.run_id AND steps.attempt = attempts.attempt) AS "
+     "last_step "
      "FROM attempts WHERE run_id = ?1 ORDER BY attempt"},
     {"result", true,
-     "SELECT throughput, communication_share, accuracy, best_accuracy, time_to_accuracy_s, final_loss, eval_loss, wall_s, step_p50_s, steps, "
-     "warmup_steps, measured_samples, measured_s, bytes_sent, messages_sent, memory_peak_bytes, parameters, weights_hash, finished_unix_s "
+     "SELECT throughput, communication_share, accuracy, best_accuracy, time_to_accuracy_s, final_loss, eval_loss, wall_s, "
+     "step_p50_s, steps, "
+     "warmup_steps, measured_samples, measured_s, bytes_sent, messages_sent, memory_peak_bytes, parameters, weights_hash, "
+     "finished_unix_s "
      "FROM results WHERE run_id = ?1"},
     {"evaluations", false,
      "SELECT evals.attempt, step, epoch, elapsed_s, loss, accuracy, samples, eval_s FROM evals JOIN runs ON runs.id = run_id "
@@ -83,7 +87,8 @@ constexpr Part parts[]{
     {"phases by rank", false,
      "SELECT rank, phase, total_s, mean_s, p50_s, p95_s, p99_s, max_s FROM rank_phases WHERE run_id = ?1 ORDER BY rank, "
      "instr('input forward backward communication optimizer evaluation step', phase)"},
-    {"ranks", false, "SELECT rank, host, mask, bytes_sent, messages_sent, memory_peak_bytes FROM ranks WHERE run_id = ?1 ORDER BY rank"},
+    {"ranks", false,
+     "SELECT rank, host, mask, bytes_sent, messages_sent, memory_peak_bytes FROM ranks WHERE run_id = ?1 ORDER BY rank"},
     {"environment", false, "SELECT name, value FROM environment WHERE run_id = ?1 ORDER BY name"},
 };
 
@@ -99,7 +104,8 @@ std::int64_t id_of(Connection& connection, const std::string& key)
 {
   auto statement = connection.statement("SELECT id FROM runs WHERE key = ?");
   statement.bind(key);
-  if (!statement.next()) throw Error(ErrorKind::usage, "the results database has no run " + printable(key) + ". List them with: dtctl list");
+  if (!statement.next())
+    throw Error(ErrorKind::usage, "the results database has no run " + printable(key) + ". List them with: dtctl list");
   return statement.integer(0);
 }
 

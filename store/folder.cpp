@@ -19,7 +19,8 @@ AttemptFacts read_attempt(const AttemptFolder& folder, std::vector<std::string>&
   // The records are written atomically, so one that is there and unreadable is damaged, not on its way.
   const auto expect = [&](bool is_read, const fs::path& path) {
     std::error_code ignored;
-    if (!is_read && fs::exists(path, ignored)) problems.push_back(path.string() + " is damaged or of another format; it was left out");
+    if (!is_read && fs::exists(path, ignored))
+      problems.push_back(path.string() + " is damaged or of another format; it was left out");
   };
   expect(facts.submission.has_value(), folder.submission());
   expect(facts.begin.has_value(), folder.begin());

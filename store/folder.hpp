@@ -15,7 +15,7 @@ namespace dt::store {
 
 // A run's folder cannot be read: that run's problem, while a failing database is everybody's. All functions here throw it.
 class FolderError : public Error {
-public:
+ public:
   explicit FolderError(const std::string& message) : Error(ErrorKind::environment, message) {}
 };
 
@@ -43,6 +43,7 @@ std::string fingerprint_of(const std::filesystem::path& run_folder, int last_att
 
 // Gives the whole lines of a file from byte `offset` on, a few MiB at a time; returns the offset behind the last whole line.
 // Nothing happens when there is no file.
-std::int64_t read_lines_from(const std::filesystem::path& file, std::int64_t offset, const std::function<void(std::string_view)>& take);
+std::int64_t read_lines_from(const std::filesystem::path& file, std::int64_t offset,
+                             const std::function<void(std::string_view)>& take);
 
 } // namespace dt::store

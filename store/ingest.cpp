@@ -23,7 +23,8 @@ std::optional<Stored> look_up(Connection& connection, const std::string& key)
   auto s = connection.statement("SELECT state, cause, evidence, attempt, fingerprint FROM runs WHERE key = ?");
   s.bind(key);
   if (!s.next()) return std::nullopt;
-  return Stored{{key, run_state_of(s.text(0)).value_or(RunState::unknown), s.text(1), s.text(2), static_cast<int>(s.integer(3))}, s.text(4)};
+  return Stored{{key, run_state_of(s.text(0)).value_or(RunState::unknown), s.text(1), s.text(2), static_cast<int>(s.integer(3))},
+                s.text(4)};
 }
 
 bool same(const RunVerdict& a, const RunVerdict& b)
@@ -62,8 +63,8 @@ std::size_t take_in_events(Connection& connection, std::int64_t run_id, const At
     offset = 0;
   }
   std::size_t steps = 0;
-  const auto end = read_lines_from(attempt.events, offset,
-                                   [&](std::string_view lines) { steps += write_events(connection, run_id, attempt.number, lines); });
+  const auto end = read_lines_from(
+      attempt.events, offset, [&](std::string_view lines) { steps += write_events(connection, run_id, attempt.number, lines); });
   connection.statement("UPDATE attempts SET events_bytes = ? WHERE run_id = ? AND attempt = ?").run(end, run_id, attempt.number);
   return steps;
 }
@@ -84,7 +85,7 @@ std::size_t write_facts(Connection& connection, const RunFacts& facts, const Run
 }
 
 class Ingest {
-public:
+ public:
   Ingest(Database::Impl& database, const Home& home) : database_(database), home_(home) {}
 
   void take_in(const RunVerdict& verdict)
@@ -98,7 +99,7 @@ public:
 
   IngestReport report() && { return std::move(report_); }
 
-private:
+ private:
   void take_in_folder(const RunVerdict& verdict, const fs::path& folder)
   {
     const auto stored = look_up(database_.connection, verdict.key);

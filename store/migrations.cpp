@@ -490,11 +490,13 @@ int schema_version(Connection& connection)
   const auto owner = connection.integer_of("PRAGMA application_id");
   const bool empty = version == 0 && owner == 0 && connection.integer_of("SELECT count(*) FROM sqlite_schema") == 0;
   if (!empty && owner != application_id)
-    throw Error(ErrorKind::environment, name + " is another program's database. Move it away, or choose another folder with DTCTL_HOME");
+    throw Error(ErrorKind::environment,
+                name + " is another program's database. Move it away, or choose another folder with DTCTL_HOME");
   if (version > latest_version())
-    throw Error(ErrorKind::environment, name + " has format " + std::to_string(version) + " and this dtctl knows formats up to " +
-                                            std::to_string(latest_version()) +
-                                            ": a newer dtctl made it. Use that one, or move the file away and call: dtctl db rebuild");
+    throw Error(ErrorKind::environment,
+                name + " has format " + std::to_string(version) + " and this dtctl knows formats up to " +
+                    std::to_string(latest_version()) +
+                    ": a newer dtctl made it. Use that one, or move the file away and call: dtctl db rebuild");
   return static_cast<int>(version);
 }
 

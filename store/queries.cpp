@@ -15,7 +15,8 @@ namespace {
 
 // In the order in which run_row reads them.
 constexpr const char* run_columns =
-    "SELECT key, study_key, name, label, repeat, position, state, cause, model, data, strategy, allreduce, nodes, ranks, threads, "
+    "SELECT key, study_key, name, label, repeat, position, state, cause, model, data, strategy, allreduce, nodes, ranks, "
+    "threads, "
     "global_batch, attempt, throughput, communication_share, accuracy, best_accuracy, time_to_accuracy_s, wall_s, final_loss, "
     "step_p50_s FROM runs_flat ";
 
@@ -32,8 +33,8 @@ RunRow run_row(const Statement& s)
   for (auto* text : {&row.cause, &row.model, &row.data, &row.strategy, &row.allreduce}) *text = s.text(at++);
   for (auto* number : {&row.nodes, &row.ranks, &row.threads, &row.global_batch}) *number = s.integer(at++);
   row.attempt = static_cast<int>(s.integer(at++));
-  for (auto* number : {&row.throughput, &row.communication_share, &row.accuracy, &row.best_accuracy, &row.time_to_accuracy_s, &row.wall_s,
-                       &row.final_loss, &row.step_p50_s})
+  for (auto* number : {&row.throughput, &row.communication_share, &row.accuracy, &row.best_accuracy, &row.time_to_accuracy_s,
+                       &row.wall_s, &row.final_loss, &row.step_p50_s})
     *number = s.real(at++);
   return row;
 }
@@ -88,7 +89,8 @@ std::vector<RunRow> runs_with_keys(Connection& connection, const std::string& fr
 std::vector<std::string> keys_of_name(Connection& connection, const std::string& name)
 {
   std::vector<std::string> keys;
-  auto statement = connection.statement("SELECT DISTINCT runs.key FROM study_runs JOIN runs ON runs.id = study_runs.run_id WHERE study_runs.name = ?");
+  auto statement = connection.statement(
+      "SELECT DISTINCT runs.key FROM study_runs JOIN runs ON runs.id = study_runs.run_id WHERE study_runs.name = ?");
   statement.bind(name);
   while (statement.next()) keys.push_back(statement.text(0));
   return keys;
@@ -97,7 +99,8 @@ std::vector<std::string> keys_of_name(Connection& connection, const std::string&
 std::vector<Column> flat_columns(Connection& connection)
 {
   std::vector<Column> columns;
-  auto statement = connection.statement("SELECT name, type IN ('INTEGER', 'REAL') OR name = 'newest' FROM pragma_table_info('runs_flat')");
+  auto statement =
+      connection.statement("SELECT name, type IN ('INTEGER', 'REAL') OR name = 'newest' FROM pragma_table_info('runs_flat')");
   while (statement.next()) columns.push_back({statement.text(0), statement.integer(1) != 0});
   return columns;
 }
@@ -118,8 +121,9 @@ using PointKey = std::tuple<std::string, std::int64_t, std::int64_t>; // label, 
 std::map<PointKey, Point> points_of_study(Connection& connection, const std::string& study_id)
 {
   std::map<PointKey, Point> points;
-  auto s = connection.statement("SELECT series, nodes, ranks, state, throughput, communication_share, accuracy, time_to_accuracy_s "
-                                "FROM runs_flat WHERE study_key = ? AND ranks IS NOT NULL");
+  auto s =
+      connection.statement("SELECT series, nodes, ranks, state, throughput, communication_share, accuracy, time_to_accuracy_s "
+                           "FROM runs_flat WHERE study_key = ? AND ranks IS NOT NULL");
   s.bind(study_id);
   while (s.next()) {
     auto& point = points[{s.text(0), s.integer(2), s.integer(1)}];

@@ -50,12 +50,13 @@ std::vector<RunRow> runs_where(Database& database, const std::string& condition,
 
 // One point of a study: the runs that differ only in their repeat.
 struct ScalingRow {
-  std::string label;   // what the sweep varies, without the size
+  std::string label; // what the sweep varies, without the size
   std::int64_t nodes = 0, ranks = 0;
   std::int64_t runs = 0, succeeded = 0;
-  double throughput = not_measured;            // median over repeats, samples/s
+  double throughput = not_measured; // median over repeats, samples/s
   double throughput_min = not_measured, throughput_max = not_measured;
-  double speedup = not_measured, efficiency = not_measured; // against the smallest size of the same label (papers.md, Definitions)
+  double speedup = not_measured,
+         efficiency = not_measured; // against the smallest size of the same label (papers.md, Definitions)
   double efficiency_low = not_measured, efficiency_high = not_measured; // 95% bootstrap interval; NaN with fewer than 3 repeats
   double communication_share = not_measured;
   double accuracy = not_measured, time_to_accuracy_s = not_measured; // medians

@@ -22,7 +22,10 @@ int authorize(void* denied, int action, const char* first, const char* second, c
   if (action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_RECURSIVE) return SQLITE_OK;
   if (action == SQLITE_FUNCTION && function != "load_extension" && function != "fts3_tokenizer") return SQLITE_OK;
   auto& what = *static_cast<std::string*>(denied);
-  if (what.empty()) what = action == SQLITE_FUNCTION ? std::string(function) : action == SQLITE_PRAGMA && first != nullptr ? "PRAGMA " + std::string(first) : "";
+  if (what.empty())
+    what = action == SQLITE_FUNCTION                     ? std::string(function)
+           : action == SQLITE_PRAGMA && first != nullptr ? "PRAGMA " + std::string(first)
+                                                         : "";
   return SQLITE_DENY;
 }
 
@@ -30,9 +33,10 @@ int is_late(void* deadline) { return Clock::now() > *static_cast<const Clock::ti
 
 // The fence around a connection, taken down at the end.
 class Fence {
-public:
+ public:
   Fence(sqlite3* database, double time_s)
-      : database_(database), deadline_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(time_s)))
+      : database_(database),
+        deadline_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(time_s)))
   {
     constexpr int longest_value_bytes = 64 * 1024 * 1024;
     constexpr int instructions_between_looks = 10000;
@@ -50,7 +54,7 @@ public:
   }
   const std::string& denied() const { return denied_; }
 
-private:
+ private:
   sqlite3* database_;
   Clock::time_point deadline_;
   std::string denied_;
@@ -63,7 +67,7 @@ struct Finalize {
 using Prepared = std::unique_ptr<sqlite3_stmt, Finalize>;
 
 class Question {
-public:
+ public:
   Question(Connection& connection, const std::string& sql, const QueryLimits& limits)
       : connection_(connection), limits_(limits), fence_(connection.handle(), limits.time_s)
   {
@@ -73,7 +77,8 @@ public:
     while (*rest != '\0')
       if (prepare(rest) != nullptr) refuse("only one statement is allowed, and text follows the first one's semicolon");
     if (sqlite3_stmt_readonly(statement_.get()) == 0) refuse("only reading is allowed. Write one SELECT");
-    if (sqlite3_bind_parameter_count(statement_.get()) > 0) refuse("it has a parameter (? or :name), which nothing gives a value. Write the value itself");
+    if (sqlite3_bind_parameter_count(statement_.get()) > 0)
+      refuse("it has a parameter (? or :name), which nothing gives a value. Write the value itself");
   }
 
   Table answer()
@@ -91,7 +96,7 @@ public:
     return table;
   }
 
-private:
+ private:
   // The statement at the front of `sql`, which moves behind it; null for blanks and comments.
   Prepared prepare(const char*& sql)
   {
@@ -119,14 +124,18 @@ private:
   {
     const std::string message = sqlite3_errmsg(connection_.handle());
     switch (code & 0xFF) {
-    case SQLITE_AUTH: refuse("only reading is allowed" + (fence_.denied().empty() ? "" : ", not " + fence_.denied()) + ". Write one SELECT");
+    case SQLITE_AUTH:
+      refuse("only reading is allowed" + (fence_.denied().empty() ? "" : ", not " + fence_.denied()) + ". Write one SELECT");
     case SQLITE_INTERRUPT:
       refuse("it ran longer than " + format_shortest(limits_.time_s) + " s and was stopped. Narrow it, or allow more time");
-    case SQLITE_ERROR: refuse(message + hint(message));
+    case SQLITE_ERROR:
+      refuse(message + hint(message));
     case SQLITE_TOOBIG:
     case SQLITE_MISMATCH:
-    case SQLITE_RANGE: refuse(message);
-    default: throw connection_.error_of(code);
+    case SQLITE_RANGE:
+      refuse(message);
+    default:
+      throw connection_.error_of(code);
     }
   }
 

@@ -35,7 +35,7 @@ void remove_database(const fs::path& file)
 
 // A database beside the real one, gone at the end whatever happens.
 class Scratch {
-public:
+ public:
   explicit Scratch(fs::path file) : file_(std::move(file))
   {
     remove_database(file_); // of a rebuild that was killed
@@ -53,7 +53,7 @@ public:
   }
   Database& database() { return *database_; }
 
-private:
+ private:
   fs::path file_;
   std::unique_ptr<Database> database_;
 };
@@ -74,7 +74,8 @@ void take_in_studies(Database& database, const Home& home, IngestReport& report)
     if (study)
       ingest_study(database, *study);
     else
-      report.problems.push_back((home.study(id) / "study.json").string() + " is missing, damaged or of another format; it was left out");
+      report.problems.push_back((home.study(id) / "study.json").string() +
+                                " is missing, damaged or of another format; it was left out");
   }
 }
 

@@ -28,8 +28,8 @@ std::string upsert(const std::string& table, const std::vector<std::string>& col
 {
   std::vector<std::string> updates;
   for (const auto& column : columns) updates.push_back(column + " = excluded." + column);
-  return "INSERT INTO " + table + " (" + join(columns, ", ") + ") VALUES " + placeholders(columns.size()) + " ON CONFLICT (" + conflict +
-         ") DO UPDATE SET " + join(updates, ", ");
+  return "INSERT INTO " + table + " (" + join(columns, ", ") + ") VALUES " + placeholders(columns.size()) + " ON CONFLICT (" +
+         conflict + ") DO UPDATE SET " + join(updates, ", ");
 }
 
 std::string run_upsert()
@@ -57,7 +57,8 @@ bool is_size(std::string_view word)
 std::int64_t write_study_row(Connection& connection, const StudyRecord& study)
 {
   static const std::string sql =
-      upsert("studies", {"key", "name", "description", "kind", "recipe_path", "recipe_text", "created_unix_s", "submitted_unix_s"}, "key") +
+      upsert("studies",
+             {"key", "name", "description", "kind", "recipe_path", "recipe_text", "created_unix_s", "submitted_unix_s"}, "key") +
       " RETURNING id";
   auto statement = connection.statement(sql);
   statement.bind(study.id, study.name, study.description, study.kind, study.recipe_path, study.recipe_text, study.created_unix_s,
@@ -79,19 +80,21 @@ void write_result(Connection& connection, std::int64_t run_id, int attempt, cons
     memory = std::max(memory, rank.memory_peak_bytes);
   }
   connection
-      .statement("INSERT INTO results (run_id, attempt, finished_unix_s, steps, warmup_steps, measured_samples, measured_s, throughput, "
-                 "wall_s, communication_share, final_loss, eval_loss, accuracy, best_accuracy, time_to_accuracy_s, step_p50_s, bytes_sent, "
-                 "messages_sent, memory_peak_bytes, parameters, weights_hash) VALUES " +
-                 placeholders(21))
+      .statement(
+          "INSERT INTO results (run_id, attempt, finished_unix_s, steps, warmup_steps, measured_samples, measured_s, throughput, "
+          "wall_s, communication_share, final_loss, eval_loss, accuracy, best_accuracy, time_to_accuracy_s, step_p50_s, "
+          "bytes_sent, "
+          "messages_sent, memory_peak_bytes, parameters, weights_hash) VALUES " +
+          placeholders(21))
       .run(run_id, attempt, r.unix_s, r.steps, r.warmup_steps, r.measured_samples, r.measured_s, r.throughput, r.wall_s,
-           r.communication_share, r.final_loss, r.eval_loss, r.accuracy, r.best_accuracy, r.time_to_accuracy_s, step_p50_s, bytes, messages,
-           memory, r.parameters, r.weights_hash);
+           r.communication_share, r.final_loss, r.eval_loss, r.accuracy, r.best_accuracy, r.time_to_accuracy_s, step_p50_s, bytes,
+           messages, memory, r.parameters, r.weights_hash);
 }
 
 void write_phases(Connection& connection, std::int64_t run_id, const RankRecord& rank)
 {
-  auto statement = connection.statement("INSERT INTO rank_phases (run_id, rank, phase, total_s, mean_s, p50_s, p95_s, p99_s, max_s) VALUES " +
-                                        placeholders(9));
+  auto statement = connection.statement(
+      "INSERT INTO rank_phases (run_id, rank, phase, total_s, mean_s, p50_s, p95_s, p99_s, max_s) VALUES " + placeholders(9));
   const auto write = [&](std::string_view phase, const PhaseStats& s) {
     statement.run(run_id, rank.rank, phase, s.total_s, s.mean_s, s.p50_s, s.p95_s, s.p99_s, s.max_s);
   };
@@ -123,20 +126,24 @@ void write_ranks(Connection& connection, std::int64_t run_id, const AttemptFacts
 
 void write_steps(Connection& connection, std::int64_t run_id, int attempt, const std::vector<StepEvent>& steps)
 {
-  auto statement = connection.statement("INSERT OR REPLACE INTO steps (run_id, attempt, step, epoch, elapsed_s, loss, learning_rate, step_s, "
-                                        "input_s, forward_s, backward_s, communication_s, optimizer_s) VALUES " +
-                                        placeholders(13));
+  auto statement =
+      connection.statement("INSERT OR REPLACE INTO steps (run_id, attempt, step, epoch, elapsed_s, loss, learning_rate, step_s, "
+                           "input_s, forward_s, backward_s, communication_s, optimizer_s) VALUES " +
+                           placeholders(13));
   const auto phase = [](const StepEvent& e, Phase p) { return e.phase_s[static_cast<std::size_t>(p)]; };
   for (const auto& e : steps)
     statement.run(run_id, attempt, e.step, e.epoch, e.elapsed_s, e.loss, e.learning_rate, e.step_s, phase(e, Phase::input),
-                  phase(e, Phase::forward), phase(e, Phase::backward), phase(e, Phase::communication), phase(e, Phase::optimizer));
+                  phase(e, Phase::forward), phase(e, Phase::backward), phase(e, Phase::communication),
+                  phase(e, Phase::optimizer));
 }
 
 void write_evals(Connection& connection, std::int64_t run_id, int attempt, const std::vector<EvalEvent>& evals)
 {
   auto statement = connection.statement(
-      "INSERT OR REPLACE INTO evals (run_id, attempt, step, epoch, elapsed_s, loss, accuracy, samples, eval_s) VALUES " + placeholders(9));
-  for (const auto& e : evals) statement.run(run_id, attempt, e.step, e.epoch, e.elapsed_s, e.loss, e.accuracy, e.samples, e.eval_s);
+      "INSERT OR REPLACE INTO evals (run_id, attempt, step, epoch, elapsed_s, loss, accuracy, samples, eval_s) VALUES " +
+      placeholders(9));
+  for (const auto& e : evals)
+    statement.run(run_id, attempt, e.step, e.epoch, e.elapsed_s, e.loss, e.accuracy, e.samples, e.eval_s);
 }
 
 } // namespace
@@ -206,14 +213,15 @@ void write_study(Connection& connection, const StudyRecord& study)
   }
 }
 
-std::int64_t write_run(Connection& connection, const PlannedRun& planned, const RunVerdict& verdict, const std::string& fingerprint)
+std::int64_t write_run(Connection& connection, const PlannedRun& planned, const RunVerdict& verdict,
+                       const std::string& fingerprint)
 {
   static const std::string sql = run_upsert();
   const auto& spec = planned.spec;
   auto statement = connection.statement(sql);
-  statement.bind(planned.key, name_of(verdict.state), verdict.cause, verdict.evidence, verdict.attempt, fingerprint, planned.engine_build,
-                 planned.data_id, spec.label, spec.repeat, spec.ranks(), spec.cores(), spec.effective_global_batch(),
-                 spec.effective_batch_per_rank());
+  statement.bind(planned.key, name_of(verdict.state), verdict.cause, verdict.evidence, verdict.attempt, fingerprint,
+                 planned.engine_build, planned.data_id, spec.label, spec.repeat, spec.ranks(), spec.cores(),
+                 spec.effective_global_batch(), spec.effective_batch_per_rank());
   int parameter = 14;
   for (const auto* key : column_keys()) statement.bind_at(++parameter, cell_of(value_of(spec, *key)));
   statement.next();
@@ -225,9 +233,10 @@ std::int64_t write_run(Connection& connection, const PlannedRun& planned, const 
 void write_attempt(Connection& connection, std::int64_t run_id, const AttemptFacts& facts)
 {
   static const std::string sql =
-      upsert("attempts", {"run_id",        "attempt",    "token",      "scheduler",   "study_key",  "job_id",      "submitted_unix_s",
-                          "begin_unix_s",  "host",       "pid",        "ranks",       "nodes",      "threads_per_rank", "end_unix_s",
-                          "exit_code",     "error_rank", "error_host", "error_cause", "error_step", "error_unix_s"},
+      upsert("attempts",
+             {"run_id",       "attempt",    "token",      "scheduler",   "study_key",  "job_id",           "submitted_unix_s",
+              "begin_unix_s", "host",       "pid",        "ranks",       "nodes",      "threads_per_rank", "end_unix_s",
+              "exit_code",    "error_rank", "error_host", "error_cause", "error_step", "error_unix_s"},
              "run_id, attempt");
   const auto& s = facts.submission;
   const auto& b = facts.begin;
@@ -237,13 +246,14 @@ void write_attempt(Connection& connection, std::int64_t run_id, const AttemptFac
     return record ? std::optional<Value>((*record).*member) : std::nullopt;
   };
   const auto token = of(s, &Submission::token);
-  connection.statement("DELETE FROM attempts WHERE run_id = ? AND attempt = ? AND token IS NOT ?").run(run_id, facts.number, token);
+  connection.statement("DELETE FROM attempts WHERE run_id = ? AND attempt = ? AND token IS NOT ?")
+      .run(run_id, facts.number, token);
   connection.statement(sql).run(run_id, facts.number, token, of(s, &Submission::scheduler), of(s, &Submission::study),
                                 of(s, &Submission::job_id), of(s, &Submission::submitted_unix_s), of(b, &BeginRecord::unix_s),
-                                of(b, &BeginRecord::host), of(b, &BeginRecord::pid), of(b, &BeginRecord::ranks), of(b, &BeginRecord::nodes),
-                                of(b, &BeginRecord::threads_per_rank), of(facts.end, &JobEnd::unix_s), of(facts.end, &JobEnd::exit_code),
-                                of(e, &RankError::rank), of(e, &RankError::host), of(e, &RankError::cause), of(e, &RankError::step),
-                                of(e, &RankError::unix_s));
+                                of(b, &BeginRecord::host), of(b, &BeginRecord::pid), of(b, &BeginRecord::ranks),
+                                of(b, &BeginRecord::nodes), of(b, &BeginRecord::threads_per_rank), of(facts.end, &JobEnd::unix_s),
+                                of(facts.end, &JobEnd::exit_code), of(e, &RankError::rank), of(e, &RankError::host),
+                                of(e, &RankError::cause), of(e, &RankError::step), of(e, &RankError::unix_s));
 }
 
 void keep_attempts(Connection& connection, std::int64_t run_id, const std::vector<AttemptFacts>& attempts)

@@ -31,7 +31,8 @@ std::string label_in_name(std::string_view run_name, std::string_view study_name
 void write_study(Connection& connection, const StudyRecord& study);
 
 // Adds or updates the run's own row; its id. `fingerprint` stands for the files that the rows were made from.
-std::int64_t write_run(Connection& connection, const PlannedRun& planned, const RunVerdict& verdict, const std::string& fingerprint);
+std::int64_t write_run(Connection& connection, const PlannedRun& planned, const RunVerdict& verdict,
+                       const std::string& fingerprint);
 
 // Adds or updates an attempt. Of an attempt whose token is another one, as after a removed folder, nothing old is kept.
 void write_attempt(Connection& connection, std::int64_t run_id, const AttemptFacts& facts);

@@ -11,7 +11,7 @@ constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
 // SplitMix64 (Steele, Lea, Flood 2014): the same numbers on every machine, which std's distributions do not promise.
 class Random {
-public:
+ public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
   // 0 … n-1, n below 2^32: the upper half of the state scaled down; its bias is below n / 2^32.
   std::size_t below(std::size_t n)
@@ -22,7 +22,7 @@ public:
     return static_cast<std::size_t>((((z ^ (z >> 31)) >> 32) * n) >> 32);
   }
 
-private:
+ private:
   std::uint64_t state_;
 };
 

@@ -92,15 +92,20 @@ Cell Statement::cell(int column) const { return cell_of(handle_, column); }
 Cell cell_of(sqlite3_stmt* statement, int column)
 {
   switch (sqlite3_column_type(statement, column)) {
-  case SQLITE_INTEGER: return std::int64_t{sqlite3_column_int64(statement, column)};
-  case SQLITE_FLOAT: return sqlite3_column_double(statement, column);
-  case SQLITE_NULL: return std::monostate{};
-  default: break;
+  case SQLITE_INTEGER:
+    return std::int64_t{sqlite3_column_int64(statement, column)};
+  case SQLITE_FLOAT:
+    return sqlite3_column_double(statement, column);
+  case SQLITE_NULL:
+    return std::monostate{};
+  default:
+    break;
   }
   const bool blob = sqlite3_column_type(statement, column) == SQLITE_BLOB;
   const auto* bytes = static_cast<const char*>(blob ? sqlite3_column_blob(statement, column)
                                                     : static_cast<const void*>(sqlite3_column_text(statement, column)));
-  const std::string_view content(bytes == nullptr ? "" : bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement, column)));
+  const std::string_view content(bytes == nullptr ? "" : bytes,
+                                 static_cast<std::size_t>(sqlite3_column_bytes(statement, column)));
   if (!blob) return std::string(content);
   constexpr std::string_view digits = "0123456789abcdef";
   std::string hex;
@@ -136,7 +141,8 @@ Statement Connection::statement(const std::string& sql)
 {
   if (auto node = idle_.extract(sql); !node.empty()) return {*this, std::move(node.key()), node.mapped()};
   sqlite3_stmt* statement = nullptr;
-  expect_ok(sqlite3_prepare_v3(handle_, sql.c_str(), static_cast<int>(sql.size()) + 1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr));
+  expect_ok(
+      sqlite3_prepare_v3(handle_, sql.c_str(), static_cast<int>(sql.size()) + 1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr));
   return {*this, sql, statement};
 }
 
@@ -171,21 +177,27 @@ Error Connection::error_of(int code) const
   std::string why = handle_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle_);
   const int system = handle_ == nullptr ? 0 : sqlite3_system_errno(handle_);
   const auto environment = [](const std::string& text) { return Error(ErrorKind::environment, text); };
-  if (((code & 0xFF) == SQLITE_CANTOPEN || (code & 0xFF) == SQLITE_IOERR) && system != 0) why += std::string(": ") + std::strerror(system);
+  if (((code & 0xFF) == SQLITE_CANTOPEN || (code & 0xFF) == SQLITE_IOERR) && system != 0)
+    why += std::string(": ") + std::strerror(system);
   switch (code & 0xFF) {
   case SQLITE_BUSY:
   case SQLITE_LOCKED:
     return environment(name + " stayed locked by another process for " + format_shortest(lock_timeout_s_) +
                        " s; nothing was changed. Call again when the other dtctl has ended");
   case SQLITE_FULL:
-    return environment(name + ": no space left on the disk (" + why + "). Free some and call again; what was taken in before is kept");
-  case SQLITE_READONLY: return environment(name + " cannot be written (" + why + "). Make the file and its folder writable");
-  case SQLITE_CANTOPEN: return environment(name + " cannot be opened (" + why + "). Check that its folder exists and is yours to use");
+    return environment(name + ": no space left on the disk (" + why +
+                       "). Free some and call again; what was taken in before is kept");
+  case SQLITE_READONLY:
+    return environment(name + " cannot be written (" + why + "). Make the file and its folder writable");
+  case SQLITE_CANTOPEN:
+    return environment(name + " cannot be opened (" + why + "). Check that its folder exists and is yours to use");
   case SQLITE_CORRUPT:
   case SQLITE_NOTADB:
     return environment(name + " is damaged (" + why + "). Make it again from the run folders with: dtctl db rebuild");
-  case SQLITE_IOERR: return environment(name + ": the disk failed or is full (" + why + "). Check the disk and call again");
-  default: return Error(ErrorKind::internal, name + ": " + why + " (SQLite code " + std::to_string(code) + ")");
+  case SQLITE_IOERR:
+    return environment(name + ": the disk failed or is full (" + why + "). Check the disk and call again");
+  default:
+    return Error(ErrorKind::internal, name + ": " + why + " (SQLite code " + std::to_string(code) + ")");
   }
 }
 
@@ -213,7 +225,8 @@ FileLock acquire_writer_lock(const std::filesystem::path& database, double timeo
   for (;;) {
     if (auto lock = FileLock::try_acquire(path)) return std::move(*lock);
     if (std::chrono::steady_clock::now() >= deadline)
-      throw Error(ErrorKind::environment, database.string() + " stayed locked by another process for " + format_shortest(timeout_s) +
+      throw Error(ErrorKind::environment, database.string() + " stayed locked by another process for " +
+                                              format_shortest(timeout_s) +
                                               " s; nothing was changed. Call again when the other dtctl has ended");
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }

@@ -23,7 +23,7 @@ class Connection;
 
 // A prepared statement on loan from its connection's cache; it goes back, reset, when this ends. Must not outlive the connection.
 class Statement {
-public:
+ public:
   Statement(Connection& connection, std::string sql, sqlite3_stmt* handle);
   Statement(Statement&& other) noexcept;
   Statement& operator=(Statement&&) = delete;
@@ -69,7 +69,7 @@ public:
   std::string text(int column) const;                                                      // empty for NULL
   Cell cell(int column) const;
 
-private:
+ private:
   void reset();
 
   Connection* connection_;
@@ -82,7 +82,7 @@ Cell cell_of(sqlite3_stmt* statement, int column);
 
 // One open database file.
 class Connection {
-public:
+ public:
   // `flags` as for sqlite3_open_v2; `immutable`: the file lies where nobody can write, not even SQLite's own helper files.
   Connection(const std::filesystem::path& file, int flags, double lock_timeout_s, bool immutable = false);
   Connection(const Connection&) = delete;
@@ -104,7 +104,7 @@ public:
   // The meaning of a failure: who must act, and how.
   Error error_of(int code) const;
 
-private:
+ private:
   friend class Statement;
   void give_back(std::string sql, sqlite3_stmt* handle);
 
@@ -116,14 +116,14 @@ private:
 
 // Everything between construction and commit() happens, or nothing. Takes the write lock at once.
 class Transaction {
-public:
+ public:
   explicit Transaction(Connection& connection);
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
   ~Transaction();
   void commit();
 
-private:
+ private:
   Connection& connection_;
   bool open_ = true;
 };

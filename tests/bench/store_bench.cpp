@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 
@@ -43,7 +44,8 @@ RunSpec spec_of(std::int64_t study, std::int64_t learning_rate, std::int64_t siz
   spec.train.seed = study + 1;
   spec.optimizer.learning_rate = 0.001 * static_cast<double>(learning_rate + 1);
   spec.resources.ranks_per_node = std::int64_t{1} << size;
-  spec.label = "optimizer.learning_rate=" + std::to_string(spec.optimizer.learning_rate) + " ranks=" + std::to_string(spec.ranks());
+  spec.label =
+      "optimizer.learning_rate=" + std::to_string(spec.optimizer.learning_rate) + " ranks=" + std::to_string(spec.ranks());
   spec.repeat = repeat;
   return spec;
 }
@@ -55,7 +57,8 @@ RunResult result_of(const RunSpec& spec)
   const auto ranks = static_cast<double>(spec.ranks());
   result.steps = 500;
   result.warmup_steps = 5;
-  result.throughput = 20000 * ranks / (1 + 0.05 * ranks) * (1 + 0.01 * static_cast<double>((spec.repeat * 7 + spec.train.seed) % 5));
+  result.throughput =
+      20000 * ranks / (1 + 0.05 * ranks) * (1 + 0.01 * static_cast<double>((spec.repeat * 7 + spec.train.seed) % 5));
   result.measured_samples = 500 * 256;
   result.measured_s = static_cast<double>(result.measured_samples) / result.throughput;
   result.wall_s = result.measured_s * 1.1;
@@ -71,7 +74,8 @@ std::vector<PlannedRun> runs_of(std::int64_t study)
   std::vector<PlannedRun> runs;
   for (std::int64_t learning_rate = 0; learning_rate < 10; ++learning_rate)
     for (std::int64_t size = 0; size < 5; ++size)
-      for (std::int64_t repeat = 0; repeat < 5; ++repeat) runs.push_back(plan_run(spec_of(study, learning_rate, size, repeat), "build", "data"));
+      for (std::int64_t repeat = 0; repeat < 5; ++repeat)
+        runs.push_back(plan_run(spec_of(study, learning_rate, size, repeat), "build", "data"));
   return runs;
 }
 
@@ -97,7 +101,8 @@ void write_study_whole(Connection& connection, std::int64_t number)
   write_study(connection, study);
   for (const auto& run : runs) {
     const auto id = write_run(connection, run, {run.key, RunState::succeeded, "", "result.json", 1}, "made by bench_store");
-    AttemptFacts attempt{1, Submission{1, "token", "local", study.id, study.submitted_unix_s, "1"}, {}, JobEnd{}, {}, result_of(run.spec), {}};
+    AttemptFacts attempt{
+        1, Submission{1, "token", "local", study.id, study.submitted_unix_s, "1"}, {}, JobEnd{}, {}, result_of(run.spec), {}};
     write_attempt(connection, id, attempt);
     write_current(connection, id, &attempt);
   }
@@ -112,7 +117,8 @@ void make(const fs::path& file, std::int64_t runs)
     database.impl().connection.execute("PRAGMA synchronous = OFF");
     for (std::int64_t first = 0; first < studies; first += studies_a_transaction)
       database.impl().write([&](Connection& connection) {
-        for (auto study = first; study < std::min(studies, first + studies_a_transaction); ++study) write_study_whole(connection, study);
+        for (auto study = first; study < std::min(studies, first + studies_a_transaction); ++study)
+          write_study_whole(connection, study);
       });
   });
   std::printf("{\"benchmark\": \"make\", \"runs\": %lld, \"studies\": %lld, \"seconds\": %.3f, \"bytes\": %lld}\n",
@@ -125,7 +131,12 @@ std::string event_lines(std::int64_t steps)
   std::string text;
   for (std::int64_t step = 1; step <= steps; ++step) {
     const auto x = static_cast<double>(step);
-    append_line(text, StepEvent{step, x / 937.5, x * 0.00213456, 2.3 / (1 + x / 100), 0.0123456789, 0.002134567,
+    append_line(text, StepEvent{step,
+                                x / 937.5,
+                                x * 0.00213456,
+                                2.3 / (1 + x / 100),
+                                0.0123456789,
+                                0.002134567,
                                 {0.0000123, 0.000734567, 0.001034567, 0.000203456, 0.000123456, 0}});
   }
   return text;
@@ -156,12 +167,15 @@ void ingest(std::int64_t runs, std::int64_t steps)
   }
   IngestReport first, second;
   Database database(home.database(), Access::read_write);
+  const auto cpu_begin = std::clock(); // on a busy machine the rate an idle one would have
   const double seconds = seconds_of([&] { first = ingest_runs(database, home, verdicts); });
+  const double cpu_seconds = static_cast<double>(std::clock() - cpu_begin) / CLOCKS_PER_SEC;
   const double again_seconds = seconds_of([&] { second = ingest_runs(database, home, verdicts); });
   std::printf("{\"benchmark\": \"ingest\", \"runs\": %lld, \"steps_a_run\": %lld, \"step_rows\": %zu, \"seconds\": %.3f, "
-              "\"step_rows_per_s\": %.0f, \"again_unchanged\": %zu, \"again_us_per_run\": %.2f}\n",
+              "\"step_rows_per_s\": %.0f, \"step_rows_per_cpu_s\": %.0f, \"again_unchanged\": %zu, \"again_us_per_run\": %.2f}\n",
               static_cast<long long>(runs), static_cast<long long>(steps), first.step_rows, seconds,
-              static_cast<double>(first.step_rows) / seconds, second.runs_unchanged, again_seconds * 1e6 / static_cast<double>(runs));
+              static_cast<double>(first.step_rows) / seconds, static_cast<double>(first.step_rows) / cpu_seconds,
+              second.runs_unchanged, again_seconds * 1e6 / static_cast<double>(runs));
   fs::remove_all(home.root());
 }
 
@@ -173,18 +187,19 @@ void time_study(const fs::path& file, int times)
     std::vector<StudyRow> studies;
     Database(file, Access::read_only); // the file exists and is of this format, or this ends here
     results_ms.push_back(1e3 * seconds_of([&] {
-      Database database(file, Access::read_only);
-      studies = find_studies(database, "study-" + std::to_string(1 + 97 * i % 1000));
-      if (studies.empty()) studies = find_studies(database, "last");
-      rows = runs_of_study(database, studies.at(0).id).size();
-      scaling_of_study(database, studies.at(0).id);
-    }));
+                           Database database(file, Access::read_only);
+                           studies = find_studies(database, "study-" + std::to_string(1 + 97 * i % 1000));
+                           if (studies.empty()) studies = find_studies(database, "last");
+                           rows = runs_of_study(database, studies.at(0).id).size();
+                           scaling_of_study(database, studies.at(0).id);
+                         }));
     find_ms.push_back(1e3 * seconds_of([&] {
-      Database database(file, Access::read_only);
-      find_runs(database, "abcdef");
-    }));
+                        Database database(file, Access::read_only);
+                        find_runs(database, "abcdef");
+                      }));
   }
-  std::printf("{\"benchmark\": \"study\", \"rows\": %zu, \"results_median_ms\": %.3f, \"results_max_ms\": %.3f, \"find_run_median_ms\": %.3f}\n",
+  std::printf("{\"benchmark\": \"study\", \"rows\": %zu, \"results_median_ms\": %.3f, \"results_max_ms\": %.3f, "
+              "\"find_run_median_ms\": %.3f}\n",
               rows, median(results_ms), quantile(results_ms, 1), median(find_ms));
 }
 

@@ -62,8 +62,8 @@ TEST_CASE("a value of another type than its column is refused")
 
 TEST_CASE("a key that is no column is refused with the nearest one, or with none when none is near")
 {
-  CHECK(error_of([] { clause("stratgy=x"); }) ==
-        "usage: condition 'stratgy=x': there is no column stratgy; did you mean strategy? Any column of the view runs_flat can be named");
+  CHECK(error_of([] { clause("stratgy=x"); }) == "usage: condition 'stratgy=x': there is no column stratgy; did you mean "
+                                                 "strategy? Any column of the view runs_flat can be named");
   CHECK(error_of([] { clause("zzzzzzzz=1"); }) ==
         "usage: condition 'zzzzzzzz=1': there is no column zzzzzzzz. Any column of the view runs_flat can be named");
 }

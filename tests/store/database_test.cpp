@@ -19,7 +19,9 @@ TEST_CASE("a new database is made with its folders, and says its format and jour
 TEST_CASE("a file system that is not local gets no write-ahead log")
 {
   const Site site;
-  { site.open(); } // in WAL mode, as made on a local disk and copied
+  {
+    site.open();
+  } // in WAL mode, as made on a local disk and copied
   Connection connection(site.home.database(), SQLITE_OPEN_READWRITE, 1);
   prepare_for_writing(connection, false);
   CHECK(connection.text_of("PRAGMA journal_mode") == "delete");
@@ -39,7 +41,9 @@ TEST_CASE("a path with characters of a URI is that path")
 {
   const dt::test::TemporaryFolder folder;
   const auto file = folder.path() / "a?b#c%41 d" / "results.db";
-  { Database database(file, Access::read_write); }
+  {
+    Database database(file, Access::read_write);
+  }
   CHECK(std::filesystem::exists(file));
 }
 
@@ -101,10 +105,12 @@ TEST_CASE("check names what breaks a rule")
     return findings.empty() ? std::string() : findings.front();
   };
   CHECK(breaks("DELETE FROM results") == "run " + run.key + " succeeded but has no result");
-  CHECK(breaks("UPDATE results SET attempt = 7") == "run " + run.key + " shows the result of attempt 7, but its state is of attempt 1");
+  CHECK(breaks("UPDATE results SET attempt = 7") ==
+        "run " + run.key + " shows the result of attempt 7, but its state is of attempt 1");
   CHECK(breaks("DELETE FROM attempts") == "run " + run.key + " is succeeded but its attempt 1 is not there");
   CHECK(breaks("UPDATE runs SET ranks = 3") == "run " + run.key + " has 3 ranks on 1 nodes of 2");
-  CHECK(breaks("UPDATE results SET communication_share = 1.5") == "run " + run.key + " has a communication share of 1.5, not between 0 and 1");
+  CHECK(breaks("UPDATE results SET communication_share = 1.5") ==
+        "run " + run.key + " has a communication share of 1.5, not between 0 and 1");
   CHECK(breaks("UPDATE results SET accuracy = 90") == "run " + run.key + " has an accuracy of 90.0, not between 0 and 1");
   CHECK(breaks("DELETE FROM rank_phases WHERE rank = 1") == "run " + run.key + " has a result of 1 ranks, not of 2");
   CHECK_THAT(breaks("UPDATE study_runs SET position = 5"), Catch::EndsWith("has gaps in its list of runs"));

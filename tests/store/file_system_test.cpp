@@ -7,8 +7,13 @@ using namespace dt::store::test;
 
 TEST_CASE("network file systems and unknown ones do not count as local")
 {
-  for (const auto& [magic, name] : std::vector<std::pair<std::uint64_t, std::string>>{
-           {0x6969, "nfs"}, {0x0BD00BD0, "lustre"}, {0x47504653, "gpfs"}, {0xFF534D42, "cifs"}, {0x65735546, "fuse"}, {0x01021997, "9p"}, {0x1234, "0x1234"}}) {
+  for (const auto& [magic, name] : std::vector<std::pair<std::uint64_t, std::string>>{{0x6969, "nfs"},
+                                                                                      {0x0BD00BD0, "lustre"},
+                                                                                      {0x47504653, "gpfs"},
+                                                                                      {0xFF534D42, "cifs"},
+                                                                                      {0x65735546, "fuse"},
+                                                                                      {0x01021997, "9p"},
+                                                                                      {0x1234, "0x1234"}}) {
     CHECK(file_system_of_type(magic).name == name);
     CHECK_FALSE(file_system_of_type(magic).local);
   }

@@ -22,7 +22,10 @@
 namespace dt::store::test {
 
 // Without a sync: hundreds of small files are written here, and no power cut is tested.
-inline void put_file(const std::filesystem::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+inline void put_file(const std::filesystem::path& path, const std::string& text)
+{
+  std::ofstream(path, std::ios::binary) << text;
+}
 
 inline RunSpec sample_spec(std::int64_t ranks = 2, std::int64_t repeat = 0)
 {
@@ -85,7 +88,7 @@ inline constexpr double patience_s = 60;
 
 // A home with run folders in it, and what a reconcile would say of them.
 class Site {
-public:
+ public:
   Site() : home(folder.path() / "home") { make_folders(home.root()); }
 
   Database open(Access access = Access::read_write) const { return Database(home.database(), access, patience_s); }
@@ -154,7 +157,8 @@ public:
     record.submitted_unix_s = submitted_unix_s;
     for (const auto& run : runs) {
       record.run_keys.push_back(run.key);
-      record.run_names.push_back(name + (run.spec.label.empty() ? "" : "/" + run.spec.label) + "/#" + std::to_string(run.spec.repeat));
+      record.run_names.push_back(name + (run.spec.label.empty() ? "" : "/" + run.spec.label) + "/#" +
+                                 std::to_string(run.spec.repeat));
     }
     record.id = study_id(record.name, record.run_keys);
     make_folders(home.study(record.id));
@@ -176,7 +180,8 @@ public:
     if (attempts.empty()) return {key, RunState::planned, "", "no attempt", 0};
     const AttemptFolder attempt(home.run(key), attempts.back());
     if (read_result(attempt)) return {key, RunState::succeeded, "", "result.json", attempt.number()};
-    if (const auto end = read_end(attempt)) return {key, RunState::failed, "rank 1: out of memory", "end: exit 1", attempt.number()};
+    if (const auto end = read_end(attempt))
+      return {key, RunState::failed, "rank 1: out of memory", "end: exit 1", attempt.number()};
     return {key, RunState::running, "", "heartbeat", attempt.number()};
   }
 

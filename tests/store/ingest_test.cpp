@@ -24,15 +24,18 @@ TEST_CASE("a finished run is taken in whole")
   CHECK(report.runs_updated == 0);
   CHECK(report.step_rows == 20);
   CHECK(report.problems.empty());
-  const auto counts = "SELECT (SELECT count(*) FROM steps) || ' ' || (SELECT count(*) FROM evals) || ' ' || (SELECT count(*) FROM ranks) || "
-                      "' ' || (SELECT count(*) FROM rank_phases) || ' ' || (SELECT count(*) FROM environment)";
+  const auto counts =
+      "SELECT (SELECT count(*) FROM steps) || ' ' || (SELECT count(*) FROM evals) || ' ' || (SELECT count(*) FROM ranks) || "
+      "' ' || (SELECT count(*) FROM rank_phases) || ' ' || (SELECT count(*) FROM environment)";
   CHECK(ask_text(database, counts) == "20 2 2 14 3");
   CHECK(ask_text(database, "SELECT state || ' ' || evidence || ' ' || attempt FROM runs") == "succeeded result.json 1");
   CHECK(ask_text(database, "SELECT job_id || ' ' || host || ' ' || exit_code FROM attempts") == "17 node0 0");
   CHECK(ask_text(database, "SELECT host || ' ' || mask || ' ' || bytes_sent FROM ranks WHERE rank = 1") == "node0 1 1000");
-  CHECK(ask_text(database, "SELECT bytes_sent || ' ' || messages_sent || ' ' || memory_peak_bytes FROM results") == "2000 30 1048576");
+  CHECK(ask_text(database, "SELECT bytes_sent || ' ' || messages_sent || ' ' || memory_peak_bytes FROM results") ==
+        "2000 30 1048576");
   CHECK(ask_text(database, "SELECT backward_s || ' ' || loss FROM steps WHERE step = 10") == "0.003 0.25");
-  CHECK(ask_text(database, "SELECT printf('%.4f', share) FROM phases_flat WHERE rank = 0 AND phase = 'communication'") == "0.1667");
+  CHECK(ask_text(database, "SELECT printf('%.4f', share) FROM phases_flat WHERE rank = 0 AND phase = 'communication'") ==
+        "0.1667");
   CHECK(database.check().empty());
 }
 
@@ -107,7 +110,8 @@ TEST_CASE("a result of an older attempt is not the result of a newer one")
   CHECK(ask_text(database, "SELECT count(*) FROM rank_phases") == "0");
   CHECK(ask_text(database, "SELECT count(bytes_sent) || ' of ' || count(*) FROM ranks") == "0 of 2");
   CHECK(ask_text(database, "SELECT throughput FROM runs_flat") == "NULL");
-  CHECK(ask_text(database, "SELECT group_concat(attempt || ':' || n, ' ') FROM (SELECT attempt, count(*) AS n FROM steps GROUP BY 1)") ==
+  CHECK(ask_text(database,
+                 "SELECT group_concat(attempt || ':' || n, ' ') FROM (SELECT attempt, count(*) AS n FROM steps GROUP BY 1)") ==
         "1:20 2:7");
   CHECK(ask_text(database, "SELECT error_cause FROM attempts WHERE attempt = 2") == "out of memory");
   CHECK(database.check().empty());
@@ -162,8 +166,9 @@ TEST_CASE("a damaged folder is a problem of its own, and the others are taken in
 {
   const Site site;
   auto database = site.open();
-  const auto torn = site.run_well(sample_spec(1), 100), wrong = site.run_well(sample_spec(2), 190), gone = site.run_well(sample_spec(3), 260),
-             senseless = site.run_well(sample_spec(5), 1), good = site.run_well(sample_spec(4), 340);
+  const auto torn = site.run_well(sample_spec(1), 100), wrong = site.run_well(sample_spec(2), 190),
+             gone = site.run_well(sample_spec(3), 260), senseless = site.run_well(sample_spec(5), 1),
+             good = site.run_well(sample_spec(4), 340);
   const std::vector<PlannedRun> runs{torn, wrong, gone, senseless, good};
   std::vector<RunVerdict> verdicts;
   for (const auto& run : runs) verdicts.push_back(site.judge(run.key));
@@ -180,7 +185,8 @@ TEST_CASE("a damaged folder is a problem of its own, and the others are taken in
         std::vector<std::string>{spec_of(torn).string() + " is not a run's spec of format 1",
                                  spec_of(wrong).string() + " is of another run, " + good.key,
                                  "read " + spec_of(gone).string() + ": No such file or directory",
-                                 spec_of(senseless).string() + " is damaged: nodes, ranks a node and threads a rank must be at least 1"});
+                                 spec_of(senseless).string() +
+                                     " is damaged: nodes, ranks a node and threads a rank must be at least 1"});
   CHECK(ask_text(database, "SELECT key FROM runs") == good.key);
 }
 
@@ -192,7 +198,8 @@ TEST_CASE("a damaged record is reported and the rest of its run is taken in")
   const AttemptFolder attempt(site.home.run(run.key), 1);
   put_file(attempt.begin(), "{}");
   const auto report = site.ingest(database, {run});
-  CHECK(report.problems == std::vector<std::string>{attempt.begin().string() + " is damaged or of another format; it was left out"});
+  CHECK(report.problems ==
+        std::vector<std::string>{attempt.begin().string() + " is damaged or of another format; it was left out"});
   CHECK(report.runs_added == 1);
   CHECK(ask_text(database, "SELECT throughput FROM results") == "190.0");
 }

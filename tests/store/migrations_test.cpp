@@ -50,7 +50,10 @@ TEST_CASE("a migrated database has the schema of a new one")
 TEST_CASE("a database of a newer dtctl is refused and left alone")
 {
   const Site site;
-  { auto database = site.open(); database.impl().connection.execute("PRAGMA user_version = 99"); }
+  {
+    auto database = site.open();
+    database.impl().connection.execute("PRAGMA user_version = 99");
+  }
   const auto expected = "environment: " + site.home.database().string() + " has format 99 and this dtctl knows formats up to " +
                         std::to_string(latest_version()) +
                         ": a newer dtctl made it. Use that one, or move the file away and call: dtctl db rebuild";
@@ -68,9 +71,9 @@ TEST_CASE("a database of an older dtctl is not read without a migration")
     Connection connection(site.home.database(), new_file, 1);
     migrate(connection, 1);
   }
-  CHECK(error_of([&] { site.open(Access::read_only); }) ==
-        "environment: " + site.home.database().string() + " has the older format 1. Bring it to format " + std::to_string(latest_version()) +
-            " with: dtctl db migrate");
+  CHECK(error_of([&] { site.open(Access::read_only); }) == "environment: " + site.home.database().string() +
+                                                               " has the older format 1. Bring it to format " +
+                                                               std::to_string(latest_version()) + " with: dtctl db migrate");
 }
 
 TEST_CASE("another program's database is refused")
@@ -80,6 +83,7 @@ TEST_CASE("another program's database is refused")
     Connection connection(site.home.database(), new_file, 1);
     connection.execute("CREATE TABLE bookmarks (url TEXT)");
   }
-  CHECK(error_of([&] { site.open(); }) == "environment: " + site.home.database().string() +
-                                              " is another program's database. Move it away, or choose another folder with DTCTL_HOME");
+  CHECK(error_of([&] { site.open(); }) ==
+        "environment: " + site.home.database().string() +
+            " is another program's database. Move it away, or choose another folder with DTCTL_HOME");
 }

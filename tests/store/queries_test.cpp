@@ -87,8 +87,9 @@ TEST_CASE("the scaling view says what scaling_of_study says")
 {
   StrongStudy s;
   const auto rows = scaling_of_study(s.database, s.record.id);
-  const auto view = ask(s.database, "SELECT label, nodes, ranks, runs, succeeded, throughput, throughput_min, throughput_max, speedup, "
-                                    "efficiency, communication_share, accuracy FROM scaling WHERE study = 'sample' ORDER BY label, ranks");
+  const auto view =
+      ask(s.database, "SELECT label, nodes, ranks, runs, succeeded, throughput, throughput_min, throughput_max, speedup, "
+                      "efficiency, communication_share, accuracy FROM scaling WHERE study = 'sample' ORDER BY label, ranks");
   REQUIRE(view.rows.size() == rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto& cells = view.rows[i];
@@ -131,8 +132,9 @@ TEST_CASE("a failed run has no part in its point's medians, and a failed smalles
   CHECK(rows[1].efficiency == Approx(1));
   CHECK(rows[2].efficiency == Approx(0.75));
   CHECK(std::isnan(rows[2].efficiency_low));
-  CHECK(ask_text(database, "SELECT group_concat(coalesce(efficiency, 'none'), ' ') FROM (SELECT * FROM scaling ORDER BY ranks)") ==
-        "none 1.0 0.75");
+  CHECK(
+      ask_text(database, "SELECT group_concat(coalesce(efficiency, 'none'), ' ') FROM (SELECT * FROM scaling ORDER BY ranks)") ==
+      "none 1.0 0.75");
 }
 
 TEST_CASE("a study over nodes counts nodes, and each label has its own base")
@@ -162,7 +164,8 @@ TEST_CASE("a study over nodes counts nodes, and each label has its own base")
   CHECK(rows[1].efficiency == Approx(0.8));
   CHECK(rows[3].label == "sync.strategy=sync-sgd");
   CHECK(rows[3].efficiency == Approx(0.8));
-  CHECK(ask_text(database, "SELECT group_concat(printf('%.1f', speedup), ' ') FROM (SELECT * FROM scaling ORDER BY label, nodes)") ==
+  CHECK(ask_text(database,
+                 "SELECT group_concat(printf('%.1f', speedup), ' ') FROM (SELECT * FROM scaling ORDER BY label, nodes)") ==
         "2.0 3.2 2.0 3.2");
 }
 
@@ -293,8 +296,9 @@ TEST_CASE("a value of a condition stays a value, whatever it holds")
 TEST_CASE("a condition on no column names the nearest one")
 {
   StrongStudy s;
-  CHECK(error_of([&] { runs_where(s.database, "rnaks>=2", 10); }) ==
-        "usage: condition 'rnaks>=2': there is no column rnaks; did you mean ranks? Any column of the view runs_flat can be named");
+  CHECK(
+      error_of([&] { runs_where(s.database, "rnaks>=2", 10); }) ==
+      "usage: condition 'rnaks>=2': there is no column rnaks; did you mean ranks? Any column of the view runs_flat can be named");
 }
 
 TEST_CASE("a reused run counts once among selected runs")
@@ -327,8 +331,8 @@ TEST_CASE("show has a section for everything kept about a run")
   const auto sections = describe_run(database, run.key);
   std::vector<std::string> titles;
   for (const auto& section : sections) titles.push_back(section.title);
-  CHECK(titles == std::vector<std::string>{"run", "parameters", "studies", "attempts", "result", "evaluations", "phases by rank", "ranks",
-                                           "environment"});
+  CHECK(titles == std::vector<std::string>{"run", "parameters", "studies", "attempts", "result", "evaluations", "phases by rank",
+                                           "ranks", "environment"});
   const auto& parameters = sections[1].table;
   CHECK(parameters.columns == std::vector<std::string>{"parameter", "value", "default", "unit"});
   const auto has = [](const Table& table, std::vector<Cell> row) {
@@ -337,7 +341,8 @@ TEST_CASE("show has a section for everything kept about a run")
   CHECK(has(parameters, {"optimizer.linear_scaling", "true", "false", ""}));
   CHECK(has(parameters, {"train.global_batch", std::int64_t{64}, std::int64_t{0}, "samples"}));
   CHECK(has(parameters, {"resources.env", "{\"A\":\"1\"}", "{}", ""}));
-  CHECK(std::none_of(parameters.rows.begin(), parameters.rows.end(), [](const auto& row) { return row[0] == Cell("train.seed"); }));
+  CHECK(
+      std::none_of(parameters.rows.begin(), parameters.rows.end(), [](const auto& row) { return row[0] == Cell("train.seed"); }));
   const auto& attempts = sections[3].table;
   REQUIRE(attempts.rows.size() == 2);
   CHECK(attempts.rows[0][11] == Cell("out of memory"));

@@ -82,11 +82,17 @@ TEST_CASE("rebuild twice gives the same file content, ids included")
     for (const auto* table : {"runs", "studies", "study_runs", "attempts", "results", "environment"})
       for (const auto& row : ask(database, std::string("SELECT * FROM ") + table + " ORDER BY 1, 2").rows)
         for (const auto& cell : row)
-          text += std::visit([](const auto& v) -> std::string {
-            if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::monostate>) return "NULL";
-            else if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::string>) return v;
-            else return std::to_string(v);
-          }, cell) + "|";
+          text += std::visit(
+                      [](const auto& v) -> std::string {
+                        if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::monostate>)
+                          return "NULL";
+                        else if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::string>)
+                          return v;
+                        else
+                          return std::to_string(v);
+                      },
+                      cell) +
+                  "|";
     return text;
   };
   site.rebuild();
@@ -110,8 +116,9 @@ TEST_CASE("rebuild puts a damaged file aside and makes a whole one")
   const Varied site;
   for (const auto* suffix : {"-wal", "-shm"}) std::filesystem::remove(site.home.database().string() + suffix);
   put_file(site.home.database(), "this is no database at all, it only has its name and some length to it");
-  CHECK(error_of([&] { site.open(); }) == "environment: " + site.home.database().string() +
-                                              " is damaged (file is not a database). Make it again from the run folders with: dtctl db rebuild");
+  CHECK(error_of([&] { site.open(); }) ==
+        "environment: " + site.home.database().string() +
+            " is damaged (file is not a database). Make it again from the run folders with: dtctl db rebuild");
   CHECK(site.rebuild().runs_added == 5);
   CHECK(std::filesystem::exists(site.home.database().string() + ".damaged"));
   auto database = site.open();
@@ -154,8 +161,10 @@ TEST_CASE("rebuild that fails leaves the old database as it was")
   const Varied site;
   auto database = site.open();
   const auto before = dump(database);
-  CHECK_THROWS_AS(rebuild(site.home, [](std::span<const std::string>) -> std::vector<RunVerdict> { throw Error(ErrorKind::scheduler, "down"); }),
-                  Error);
+  CHECK_THROWS_AS(
+      rebuild(site.home,
+              [](std::span<const std::string>) -> std::vector<RunVerdict> { throw Error(ErrorKind::scheduler, "down"); }),
+      Error);
   CHECK(dump(database) == before);
   CHECK_FALSE(std::filesystem::exists(site.home.database().string() + ".new"));
 }

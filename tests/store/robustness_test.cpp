@@ -19,7 +19,7 @@ namespace {
 
 // A file system of its own in memory; none where mounting is not allowed.
 class Tmpfs {
-public:
+ public:
   explicit Tmpfs(const std::string& size)
   {
     mounted_ = ::mount("dtctl-test", folder_.path().c_str(), "tmpfs", 0, ("size=" + size).c_str()) == 0;
@@ -35,14 +35,14 @@ public:
   bool mounted() const { return mounted_; }
   const std::filesystem::path& path() const { return folder_.path(); }
 
-private:
+ private:
   dt::test::TemporaryFolder folder_;
   bool mounted_ = false;
 };
 
 // Another process that does `work` and ends with 0, or with 1 when it throws.
 class Child {
-public:
+ public:
   explicit Child(const std::function<void()>& work) : pid_(::fork())
   {
     if (pid_ != 0) return;
@@ -73,13 +73,13 @@ public:
     return status;
   }
 
-private:
+ private:
   pid_t pid_;
 };
 
 // A child that holds something open until it is killed, and says when it does.
 class Holder {
-public:
+ public:
   explicit Holder(const std::function<void(const std::function<void()>& hold)>& work)
   {
     REQUIRE(::pipe(pipe_) == 0);
@@ -99,7 +99,7 @@ public:
     ::close(pipe_[1]);
   }
 
-private:
+ private:
   int pipe_[2] = {-1, -1};
   std::unique_ptr<Child> child_;
 };
@@ -134,8 +134,9 @@ TEST_CASE("a database that may not grow any more keeps what it has")
   auto database = sweep.open();
   database.impl().connection.execute("PRAGMA max_page_count = 120");
   const auto error = error_of([&] { sweep.ingest(database, sweep.runs); });
-  CHECK(error == "environment: " + sweep.home.database().string() +
-                     ": no space left on the disk (database or disk is full). Free some and call again; what was taken in before is kept");
+  CHECK(error ==
+        "environment: " + sweep.home.database().string() +
+            ": no space left on the disk (database or disk is full). Free some and call again; what was taken in before is kept");
   CHECK(database.check().empty());
   const auto kept = std::stoi(ask_text(database, "SELECT count(*) FROM runs WHERE state = 'succeeded'"));
   CHECK(kept > 0);
@@ -203,10 +204,13 @@ TEST_CASE("a folder that a user may not write to gives the same errors")
 TEST_CASE("a database that another process keeps locked gives up after its time, having changed nothing")
 {
   const Sweep sweep(2);
-  { sweep.open(); }
+  {
+    sweep.open();
+  }
   const auto file = sweep.home.database();
-  const auto expected = "environment: " + file.string() +
-                        " stayed locked by another process for 0.1 s; nothing was changed. Call again when the other dtctl has ended";
+  const auto expected =
+      "environment: " + file.string() +
+      " stayed locked by another process for 0.1 s; nothing was changed. Call again when the other dtctl has ended";
   {
     const Holder holder([&](const auto& hold) {
       const auto lock = FileLock::acquire(file.string() + ".lock");
@@ -250,7 +254,8 @@ TEST_CASE("an ingest killed at any moment leaves a whole database and is resumed
     auto database = sweep.open();
     CHECK(database.check().empty());
     CHECK(ask_text(database, "SELECT count(*) FROM runs_flat WHERE state = 'succeeded'") == "40");
-    CHECK(ask_text(database, "SELECT count(*) || ' ' || min(n) || ' ' || max(n) FROM (SELECT count(*) AS n FROM steps GROUP BY run_id)") ==
+    CHECK(ask_text(database,
+                   "SELECT count(*) || ' ' || min(n) || ' ' || max(n) FROM (SELECT count(*) AS n FROM steps GROUP BY run_id)") ==
           "40 200 200");
   }
 }

@@ -23,9 +23,12 @@ TEST_CASE("every identity key of the schema table has a column of its type in ru
     switch (type) {
     case KeyType::integer:
     case KeyType::boolean:
-    case KeyType::duration: return "INTEGER";
-    case KeyType::real: return "REAL";
-    default: return "TEXT";
+    case KeyType::duration:
+      return "INTEGER";
+    case KeyType::real:
+      return "REAL";
+    default:
+      return "TEXT";
     }
   };
   for (const auto& key : spec_keys()) {
@@ -56,7 +59,8 @@ TEST_CASE("every parameter of a run is stored as it was resolved")
   }
   CHECK(ask_text(database, "SELECT resources_launcher_args FROM runs") == "[\"--bind-to\",\"a b\"]");
   CHECK(ask_text(database, "SELECT json_extract(resources_env, '$.Y') FROM runs") == "it's");
-  CHECK(ask_text(database, "SELECT ranks || ' ' || cores || ' ' || global_batch || ' ' || batch_per_rank FROM runs") == "3 3 64 21");
+  CHECK(ask_text(database, "SELECT ranks || ' ' || cores || ' ' || global_batch || ' ' || batch_per_rank FROM runs") ==
+        "3 3 64 21");
 }
 
 TEST_CASE("a series is a label without its size")
