@@ -43,6 +43,7 @@ public:
   std::filesystem::path end() const { return path_ / "end"; }                    // the job script: exit status
   std::filesystem::path cancel() const { return path_ / "cancel"; }              // dtctl cancel: who asked, when
   std::filesystem::path stop_reason() const { return path_ / "stop_reason"; }    // the scheduler: "time_limit"
+  std::filesystem::path reserve() const { return path_ / "reserve"; }            // rank 0: room kept for the last words on a full disk
   std::filesystem::path out() const { return path_ / "stdout"; }
   std::filesystem::path err() const { return path_ / "stderr"; }
 

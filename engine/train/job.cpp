@@ -48,6 +48,9 @@ void complain(const RankError& error)
   std::fflush(nullptr);
 }
 
+// A few pages: error.json, and the script's `end` after it, must be written even when a full disk is the cause.
+constexpr std::size_t reserve_bytes = 32 * 1024;
+
 class Job {
 public:
   Job(const JobOptions& options, Communicator& comm) : options_(options), comm_(comm), attempt_(options.attempt) {}
@@ -62,6 +65,7 @@ private:
   void print_start(const BeginRecord& begin) const;
   void require_startable(const std::vector<RankPlace>& places) const;
   std::filesystem::path data_folder() const;
+  void free_reserve() const;
   void write_result(const RunResult& result) const;
 
   JobOptions options_;
@@ -86,6 +90,7 @@ int Job::run()
   // Every rank is done when the root has gathered their records; the others wait here until the result is safe.
   if (recorder_) {
     recorder_->close();
+    free_reserve();
     write_result(result);
   }
   comm_.barrier();
@@ -112,6 +117,7 @@ bool Job::claim()
     const auto begin = begin_record(places);
     ours_ = create_file_exclusive(attempt_.begin(), to_json(begin));
     if (ours_) {
+      write_file_atomic(attempt_.reserve(), std::string(reserve_bytes, '\0'));
       recorder_.emplace(Recorder::Options{.attempt = attempt_});
       print_start(begin);
       require_startable(places);
@@ -176,6 +182,13 @@ std::filesystem::path Job::data_folder() const
   return options_.data.empty() ? std::filesystem::path(planned_.spec.data.path) : options_.data;
 }
 
+// Whoever must still write gets the room; the ranks on other nodes reach the same folder.
+void Job::free_reserve() const
+{
+  std::error_code ignored;
+  std::filesystem::remove(attempt_.reserve(), ignored);
+}
+
 void Job::write_result(const RunResult& result) const
 {
   write_file_atomic(attempt_.result(), to_json(result));
@@ -187,6 +200,7 @@ void Job::fail(const std::string& cause, std::int64_t step)
 {
   const RankError error{comm_.rank(), host_name(), cause, step, now_unix_s()};
   complain(error);
+  if (ours_) free_reserve();
   try {
     if (ours_) create_file_exclusive(attempt_.error(), to_json(error));
   } catch (const std::exception& another) {

@@ -59,10 +59,9 @@ make_room
 expect "with room again the same submission works" run 0 submit "$work/later.yaml" --wait
 
 expect "a long run starts" run 0 submit "$work/long.yaml"
-for _ in $(seq 100); do "$dtctl" status last 2>/dev/null | grep -q running && break; sleep 0.1; done
+for _ in $(seq 100); do "$dtctl" status last 2>/dev/null | grep -q "/200000" && break; sleep 0.1; done
 fill
-code=0
-"$dtctl" wait last --timeout 60s >"$work/out" 2>"$work/err" || code=$?
+for _ in $(seq 300); do pgrep -f "dtengine run --attempt $disk" >/dev/null || break; sleep 0.1; done
 make_room
 expect "a disk that fills up during a run fails the run" run 1 wait last --timeout 60s
 run 0 explain last || true
