@@ -137,9 +137,9 @@ TEST_CASE("words reach the program as they are, without a shell")
 
 TEST_CASE("a program that is not there, or is none, cannot be started, and the error names it")
 {
-  const auto missing = test::error_of([] { run_command({"no-such-program-at-all", "x"}); });
+  const auto missing = test::error_of([] { run_command({"/none/such-program", "x"}); });
   CHECK(missing.kind() == ErrorKind::environment);
-  CHECK(std::string(missing.what()) == "start no-such-program-at-all: No such file or directory");
+  CHECK(std::string(missing.what()) == "start /none/such-program: No such file or directory");
   CHECK(test::message_of([] { run_command({"/etc/passwd"}); }) == "start /etc/passwd: Permission denied");
 }
 

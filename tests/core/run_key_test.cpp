@@ -3,6 +3,7 @@
 #include "core/file.hpp"
 #include "core/paths.hpp"
 #include "tests/core/error_of.hpp"
+#include "tests/core/put_file.hpp"
 #include "tests/core/sample_spec.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -67,7 +68,7 @@ TEST_CASE("changes of different keys make different runs")
   }
 }
 
-TEST_CASE("what decides the training is part of the key; names, places and accounting are not")
+TEST_CASE("what decides the training is part of the key, and names, places and accounting are not")
 {
   for (const auto* path : {"model.name", "data.name", "train.seed", "train.global_batch", "optimizer.learning_rate", "sync.strategy",
                            "resources.nodes", "resources.threads_per_rank", "resources.env"})
@@ -207,7 +208,7 @@ TEST_CASE("a file without a build id is refused by name")
   const TemporaryFolder folder;
   const auto path = (folder.path() / "dtengine").string();
   const auto text = GENERATE(std::string("#!/bin/sh\nexit 0\n"), std::string(), std::string("\x7F" "ELF"), "\x7F" "ELF" + std::string(200, '\xFF'));
-  write_file_atomic(path, text);
+  test::put_file(path, text);
   const auto error = error_of([&] { read_build_id(path); });
   CHECK(error.kind() == ErrorKind::environment);
   CHECK(std::string(error.what()) == path + " has no GNU build id; is it the dtengine program of this build?");
@@ -221,7 +222,7 @@ TEST_CASE("a program cut off anywhere in its head is refused or read, never a cr
   const auto whole = read_file(own_program());
   const auto id = read_build_id(own_program());
   for (std::size_t size = 0; size < 1200; size += 7) {
-    write_file_atomic(path, std::string_view(whole).substr(0, size));
+    test::put_file(path, std::string_view(whole).substr(0, size));
     std::string seen = id;
     try {
       seen = read_build_id(path);
@@ -244,9 +245,9 @@ DataSpec named(const char* name)
 void fill(const fs::path& folder)
 {
   make_folders(folder / "sub");
-  write_file_atomic(folder / "train", "images");
-  write_file_atomic(folder / "test", "labels");
-  write_file_atomic(folder / "sub" / "more", "bytes");
+  test::put_file(folder / "train", "images");
+  test::put_file(folder / "test", "labels");
+  test::put_file(folder / "sub" / "more", "bytes");
 }
 
 } // namespace
@@ -273,11 +274,11 @@ TEST_CASE("a changed byte, a changed name, a moved border and a further file eac
     return data_id(named("mnist"), place);
   };
   std::set<std::string> seen{id_after([](const fs::path&) {})};
-  CHECK(seen.insert(id_after([](const fs::path& p) { write_file_atomic(p / "train", "imagez"); })).second);
+  CHECK(seen.insert(id_after([](const fs::path& p) { test::put_file(p / "train", "imagez"); })).second);
   CHECK(seen.insert(id_after([](const fs::path& p) { fs::rename(p / "train", p / "trains"); })).second);
   CHECK(seen.insert(id_after([](const fs::path& p) { fs::rename(p / "sub" / "more", p / "more"); })).second);
-  CHECK(seen.insert(id_after([](const fs::path& p) { write_file_atomic(p / "zero", ""); })).second);
-  CHECK(seen.insert(id_after([](const fs::path& p) { write_file_atomic(p / "test", "bels"), write_file_atomic(p / "train", "imagesla"); })).second);
+  CHECK(seen.insert(id_after([](const fs::path& p) { test::put_file(p / "zero", ""); })).second);
+  CHECK(seen.insert(id_after([](const fs::path& p) { test::put_file(p / "test", "bels"), test::put_file(p / "train", "imagesla"); })).second);
 }
 
 TEST_CASE("hidden files and folders do not count: editors and version control leave them")
@@ -285,9 +286,9 @@ TEST_CASE("hidden files and folders do not count: editors and version control le
   const TemporaryFolder folder;
   fill(folder.path());
   const auto id = data_id(named("mnist"), folder.path());
-  write_file_atomic(folder.path() / ".DS_Store", "junk");
+  test::put_file(folder.path() / ".DS_Store", "junk");
   make_folders(folder.path() / ".git");
-  write_file_atomic(folder.path() / ".git" / "config", "junk");
+  test::put_file(folder.path() / ".git" / "config", "junk");
   CHECK(data_id(named("mnist"), folder.path()) == id);
 }
 
@@ -342,6 +343,6 @@ TEST_CASE("an empty folder and one with hidden files only are missing data too")
   const TemporaryFolder folder;
   const auto text = "data set digits: no files in " + folder.path().string() + "; make it with: dtctl data make digits";
   CHECK(message_of([&] { data_id(named("digits"), folder.path()); }) == text);
-  write_file_atomic(folder.path() / ".partial", "x");
+  test::put_file(folder.path() / ".partial", "x");
   CHECK(message_of([&] { data_id(named("digits"), folder.path()); }) == text);
 }

@@ -2,6 +2,7 @@
 
 #include "core/file.hpp"
 #include "tests/core/error_of.hpp"
+#include "tests/core/put_file.hpp"
 #include "tests/core/sample_spec.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -96,7 +97,7 @@ TEST_CASE("every key of a spec survives spec.json, nasty texts included")
 {
   const TemporaryFolder folder;
   const auto run = sample_run(GENERATE(1, 3));
-  write_file_atomic(spec_path(folder.path()), to_json(run));
+  test::put_file(spec_path(folder.path()), to_json(run));
   check_equal(read_planned_run(folder.path()), run);
   check_equal(parse_planned_run(to_json(run), "here"), run);
 }
@@ -161,7 +162,7 @@ TEST_CASE("a spec.json of our format with a wrong or missing member is damaged, 
   const auto damaged = GENERATE(as<std::string>{}, R"({"schema": 1})", json_with(to_json(sample_run(1)), "key", 7),
                                 json_with(to_json(sample_run(1)), "train", {{"seed", "one"}}),
                                 json_with(to_json(sample_run(1)), "resources", {{"env", {1, 2}}}));
-  write_file_atomic(spec_path(folder.path()), damaged);
+  test::put_file(spec_path(folder.path()), damaged);
   const auto error = error_of([&] { read_planned_run(folder.path()); });
   CHECK(error.kind() == ErrorKind::environment);
   CHECK_THAT(error.what(), Catch::StartsWith(spec_path(folder.path()).string() + " is damaged: "));
@@ -173,7 +174,7 @@ TEST_CASE("a submission survives its file, with and without the job's id")
 {
   const Attempt here;
   Submission submission{3, "token", "local", "study", 1795233906.125, GENERATE(as<std::string>{}, "", "4711", test::nasty)};
-  write_file_atomic(here.attempt.submission(), to_json(submission));
+  test::put_file(here.attempt.submission(), to_json(submission));
   const auto back = read_submission(here.attempt);
   REQUIRE(back);
   CHECK(back->attempt == 3);
@@ -184,10 +185,10 @@ TEST_CASE("a submission survives its file, with and without the job's id")
   CHECK(back->job_id == submission.job_id);
 }
 
-TEST_CASE("a rank's error survives its file; bytes of its cause that are not UTF-8 are replaced, not fatal")
+TEST_CASE("a rank's error survives its file, and bytes of its cause that are not UTF-8 are replaced, not fatal")
 {
   const Attempt here;
-  write_file_atomic(here.attempt.error(), to_json(RankError{7, "node1", "torn \xFF name: " + test::nasty, 12, 1795233906.5}));
+  test::put_file(here.attempt.error(), to_json(RankError{7, "node1", "torn \xFF name: " + test::nasty, 12, 1795233906.5}));
   const auto back = read_error(here.attempt);
   REQUIRE(back);
   CHECK(back->rank == 7);
@@ -202,7 +203,7 @@ TEST_CASE("a begin record survives its file")
   const Attempt here;
   const BeginRecord begin{1795233906.5, "node1", 4711, 4, 2, 3, {"node1", "node1", "node2", "node2"}, {"0-2", "3-5", "0-2", "3-5"},
                           {{"cpu_model", "any"}, {"mpi_version", test::nasty}}};
-  write_file_atomic(here.attempt.begin(), to_json(begin));
+  test::put_file(here.attempt.begin(), to_json(begin));
   const auto back = read_begin(here.attempt);
   REQUIRE(back);
   CHECK(back->unix_s == begin.unix_s);
@@ -235,7 +236,7 @@ TEST_CASE("a record of another format or of wrong types is none, never a crash")
                              R"({"schema": null})", R"({"schema": {}})", R"({"schema": 1, "rank": "x", "unix_s": "y", "attempt": []})");
   INFO(text);
   for (const auto& path : {here.attempt.submission(), here.attempt.error(), here.attempt.begin(), here.attempt.result()})
-    write_file_atomic(path, text);
+    test::put_file(path, text);
   CHECK_FALSE(read_submission(here.attempt));
   CHECK_FALSE(read_error(here.attempt));
   CHECK_FALSE(read_begin(here.attempt));
@@ -247,12 +248,12 @@ TEST_CASE("a begin record or submission cut off anywhere before its last bracket
   const Attempt here;
   const auto begin = to_json(BeginRecord{1, "h", 1, 1, 1, 1, {"h"}, {"0"}, {{"a", "b"}}});
   for (std::size_t size = 0; size + 2 <= begin.size(); ++size) {
-    write_file_atomic(here.attempt.begin(), std::string_view(begin).substr(0, size));
+    test::put_file(here.attempt.begin(), std::string_view(begin).substr(0, size));
     REQUIRE_FALSE(read_begin(here.attempt));
   }
   const auto submission = to_json(Submission{1, "t", "local", "s", 1, "j"});
   for (std::size_t size = 0; size + 2 <= submission.size(); ++size) {
-    write_file_atomic(here.attempt.submission(), std::string_view(submission).substr(0, size));
+    test::put_file(here.attempt.submission(), std::string_view(submission).substr(0, size));
     REQUIRE_FALSE(read_submission(here.attempt));
   }
 }
@@ -262,12 +263,12 @@ TEST_CASE("a begin record or submission cut off anywhere before its last bracket
 TEST_CASE("the end that a job script writes is read")
 {
   const Attempt here;
-  write_file_atomic(here.attempt.end(), "exit 137 1795233906.250000000\n");
+  test::put_file(here.attempt.end(), "exit 137 1795233906.250000000\n");
   const auto end = read_end(here.attempt);
   REQUIRE(end);
   CHECK(end->exit_code == 137);
   CHECK(end->unix_s == 1795233906.25);
-  write_file_atomic(here.attempt.end(), "exit 0 1795233906\n");
+  test::put_file(here.attempt.end(), "exit 0 1795233906\n");
   CHECK(read_end(here.attempt)->exit_code == 0);
 }
 
@@ -277,7 +278,7 @@ TEST_CASE("an end that is torn or foreign is none")
   const auto text = GENERATE(as<std::string>{}, "", "e", "exit", "exit ", "exit 0", "exit 0\n", "exit 0 17952339", "exit x 1\n", "exit \n",
                              "exit 0 x\n", "Exit 0 1\n", "exit 0 1795233906 more\n", "exit0 1\n", "\n", "exit 99999999999 1\n");
   INFO(text);
-  write_file_atomic(here.attempt.end(), text);
+  test::put_file(here.attempt.end(), text);
   CHECK_FALSE(read_end(here.attempt));
 }
 
@@ -286,7 +287,7 @@ TEST_CASE("a heartbeat survives its file")
   const Attempt here;
   const auto line = to_line(Heartbeat{1795233906.25, 17, 4000});
   CHECK(line == "beat 1795233906.250000000 17 4000\n");
-  write_file_atomic(here.attempt.heartbeat(), line);
+  test::put_file(here.attempt.heartbeat(), line);
   const auto beat = read_heartbeat(here.attempt);
   REQUIRE(beat);
   CHECK(beat->unix_s == 1795233906.25);
@@ -299,13 +300,13 @@ TEST_CASE("a heartbeat cut off anywhere, or foreign, is none")
   const Attempt here;
   const auto whole = to_line(Heartbeat{1795233906.25, 17, 4000});
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    write_file_atomic(here.attempt.heartbeat(), std::string_view(whole).substr(0, size));
+    test::put_file(here.attempt.heartbeat(), std::string_view(whole).substr(0, size));
     INFO(size);
     CHECK_FALSE(read_heartbeat(here.attempt));
   }
   for (const auto* text : {"beat x 1 2\n", "beat 1 2\n", "beet 1 2 3\n", "beat 1 2 3 4\n", "beat 1 2.5 3\n"}) {
     INFO(text);
-    write_file_atomic(here.attempt.heartbeat(), text);
+    test::put_file(here.attempt.heartbeat(), text);
     CHECK_FALSE(read_heartbeat(here.attempt));
   }
 }

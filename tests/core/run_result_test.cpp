@@ -1,6 +1,7 @@
 // What a run measured: events.log and result.json.
 #include "core/file.hpp"
 #include "core/run_record.hpp"
+#include "tests/core/put_file.hpp"
 #include "tests/core/sample_spec.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -216,7 +217,7 @@ struct WithResult {
   explicit WithResult(std::string_view text)
   {
     make_folders(attempt.path());
-    write_file_atomic(attempt.result(), text);
+    test::put_file(attempt.result(), text);
   }
 };
 
@@ -276,7 +277,7 @@ TEST_CASE("a result cut off at any length before its last bracket is no result")
   REQUIRE(whole.ends_with("}\n"));
   const WithResult here("");
   for (std::size_t size = 0; size + 2 <= whole.size(); ++size) {
-    write_file_atomic(here.attempt.result(), std::string_view(whole).substr(0, size));
+    test::put_file(here.attempt.result(), std::string_view(whole).substr(0, size));
     INFO(size << " of " << whole.size());
     REQUIRE_FALSE(read_result(here.attempt));
   }

@@ -100,7 +100,7 @@ TEST_CASE("every number has a range that is not empty")
   }
 }
 
-TEST_CASE("every default lies in its range; only the keys of which one of two is given start below it, as not given")
+TEST_CASE("every default lies in its range, and only the keys of which one of two is given start below it, as not given")
 {
   std::set<std::string_view> not_given;
   for (const auto& key : spec_keys()) {

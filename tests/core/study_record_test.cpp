@@ -1,6 +1,7 @@
 #include "core/study_record.hpp"
 
 #include "core/file.hpp"
+#include "tests/core/put_file.hpp"
 #include "tests/core/sample_spec.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -34,7 +35,7 @@ TEST_CASE("a study written is read back whole")
 {
   const TemporaryFolder folder;
   const auto study = sample_study();
-  write_file_atomic(folder.path() / "study.json", to_json(study));
+  test::put_file(folder.path() / "study.json", to_json(study));
   const auto back = read_study(folder.path());
   REQUIRE(back);
   CHECK(back->id == study.id);
@@ -62,7 +63,7 @@ TEST_CASE("a study with a recipe that is not UTF-8 is still written and read")
   const TemporaryFolder folder;
   auto study = sample_study();
   study.recipe_text = "caf\xE9";
-  write_file_atomic(folder.path() / "study.json", to_json(study));
+  test::put_file(folder.path() / "study.json", to_json(study));
   const auto back = read_study(folder.path());
   REQUIRE(back);
   CHECK(back->recipe_text == "caf\xEF\xBF\xBD");
@@ -73,7 +74,7 @@ TEST_CASE("a study cut off anywhere before its last bracket is no study")
   const TemporaryFolder folder;
   const auto whole = to_json(sample_study());
   for (std::size_t size = 0; size + 2 <= whole.size(); ++size) {
-    write_file_atomic(folder.path() / "study.json", std::string_view(whole).substr(0, size));
+    test::put_file(folder.path() / "study.json", std::string_view(whole).substr(0, size));
     INFO(size << " of " << whole.size());
     REQUIRE_FALSE(read_study(folder.path()));
   }
@@ -87,7 +88,7 @@ TEST_CASE("what is missing, of another format or of wrong types is no study")
   const auto text = GENERATE(as<std::string>{}, "[]", "null", "1", "{}", R"({"schema": 2})", R"({"schema": 1})", R"({"schema": "1"})",
                              R"({"schema": null})", R"({"schema": [1]})", R"({"schema": 1, "id": 7})");
   INFO(text);
-  write_file_atomic(folder.path() / "study.json", text);
+  test::put_file(folder.path() / "study.json", text);
   CHECK_FALSE(read_study(folder.path()));
 }
 
