@@ -1,0 +1,361 @@
+// The local queue with real processes: order, cores, kills, cancellation, limits.
+#include "tests/jobs/playground.hpp"
+
+#include "core/process.hpp"
+#include "jobs/local/cores.hpp"
+#include "jobs/local/local_scheduler.hpp"
+#include "jobs/local/supervisor.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <map>
+#include <thread>
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace dt;
+using namespace dt::jobs;
+using namespace dt::jobs::testing;
+
+namespace {
+
+// A job that says its name when it starts and when it ends, in one shared file.
+std::string traced(const std::string& name, const std::string& middle)
+{
+  return "echo 'start " + name + "' >> \"$trace\"\n" + middle + "\necho 'end " + name + "' >> \"$trace\"";
+}
+
+void pause_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+bool runs(const Playground& place, const std::string& key) { return place.status_of(key).verdict.state == RunState::running; }
+
+} // namespace
+
+TEST_CASE("a job runs with its cores, its output in its folder and its end recorded")
+{
+  Playground place;
+  place.submit({place.job("one", "grep Cpus_allowed_list /proc/self/status; echo words >&2; exit 7")});
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  const auto status = place.status_of("one");
+  CHECK(status.verdict.state == RunState::failed);
+  CHECK(status.verdict.cause == "exit code 7: words");
+  CHECK(read_file(place.attempt("one").err()) == "words\n");
+  CHECK(read_file(place.attempt("one").out()) == fmt::format("Cpus_allowed_list:\t{}\n", local::usable_cores().front()));
+}
+
+TEST_CASE("an empty queue has no supervisor")
+{
+  Playground place;
+  place.submit({place.job("one", "true")});
+  REQUIRE(eventually([&] { return all_final(place.status()) && place.supervisor() == 0; }));
+  CHECK(local::Queue(place.home()).list().empty());
+}
+
+TEST_CASE("jobs are started in the order of their submission, also when a later one would fit")
+{
+  Playground place;
+  const auto cores = static_cast<std::int64_t>(local::usable_cores().size());
+  std::vector<JobRequest> jobs{place.job("first", traced("first", "sleep 0.3"))};
+  jobs.push_back(place.job("wide", traced("wide", "sleep 0.1"), cores));
+  jobs.push_back(place.job("narrow", traced("narrow", "sleep 0.1")));
+  place.submit(jobs);
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  std::vector<std::string> starts;
+  for (const auto& line : lines(place.traces()))
+    if (line.starts_with("start")) starts.push_back(line);
+  CHECK(starts == std::vector<std::string>{"start first", "start wide", "start narrow"});
+}
+
+TEST_CASE("a waiting job says what it waits for")
+{
+  Playground place;
+  const auto cores = static_cast<std::int64_t>(local::usable_cores().size());
+  place.submit({place.job("first", "sleep 30", cores), place.job("second", "true", 1)});
+  REQUIRE(eventually([&] { return runs(place, "first"); }));
+  const auto second = place.status_of("second").verdict;
+  CHECK(second.state == RunState::queued);
+  CHECK(second.evidence == "scheduler: queued (waits for 1 core; 1 job is before it)");
+  CHECK(cancel_runs(place.home(), place.keys(), "test") == 2);
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+}
+
+TEST_CASE("two homes side by side never take more cores than there are, and never one core twice")
+{
+  Playground left;
+  Playground right(left);
+  const auto list = (left.home().root().parent_path() / "busy").string();
+  // Each job takes the name of its core for itself; a second taker of the same core would fail.
+  const auto body = "core=$(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status); mkdir '" + list +
+                    "-'$core || exit 9; sleep 0.15; rmdir '" + list + "-'$core; exit 5";
+  for (auto* place : {&left, &right}) {
+    std::vector<JobRequest> jobs;
+    for (int i = 0; i < 6; ++i) jobs.push_back(place->job(fmt::format("job{}", i), body));
+    place->submit(jobs);
+  }
+  for (const auto* place : {&left, &right}) {
+    REQUIRE(eventually([&] { return all_final(place->status()); }));
+    for (const auto& status : place->status()) CHECK(status.verdict.exit_code == 5);
+  }
+}
+
+TEST_CASE("a job that can never run here is refused with a sentence")
+{
+  Playground place;
+  const auto cores = local::usable_cores().size();
+  auto wide = place.job("wide", "true", static_cast<std::int64_t>(cores) + 1);
+  auto far = place.job("far", "true");
+  far.resources.nodes = 2;
+  const auto outcomes = make_scheduler("local", place.home())->submit(std::vector{wide, far});
+  CHECK(outcomes[0].job_id.empty());
+  CHECK(outcomes[0].error ==
+        fmt::format("It needs {} cores ({} ranks x 1 threads), and this machine offers {}; lower resources.ranks_per_node or "
+                    "resources.threads_per_rank, or set resources.oversubscribe.",
+                    cores + 1, cores + 1, cores));
+  CHECK(outcomes[1].error == "It asks for 2 nodes, and the local scheduler has this machine only; set resources.nodes to 1 and use "
+                             "resources.ranks_per_node.");
+}
+
+TEST_CASE("an oversubscribed job takes all cores and so runs alone")
+{
+  Playground place;
+  auto wide = place.job("wide", traced("wide", "sleep 0.3"), 64);
+  wide.resources.oversubscribe = true;
+  place.submit({wide, place.job("next", traced("next", "true"))});
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK(lines(place.traces()) == std::vector<std::string>{"start wide", "end wide", "start next", "end next"});
+}
+
+TEST_CASE("the supervisor killed at ten moments: every job runs exactly once and ends as it should")
+{
+  Playground place;
+  std::vector<JobRequest> jobs;
+  for (int i = 0; i < 12; ++i) jobs.push_back(place.job(fmt::format("job{:02}", i), traced(std::to_string(i), "sleep 0.2; exit " + std::to_string(i + 1))));
+  place.submit(jobs);
+  int killed = 0;
+  for (int moment = 0; killed < 10 && moment < 200; ++moment) {
+    pause_ms(10 + 17 * (moment % 7));
+    killed += place.kill_supervisor() ? 1 : 0;
+    place.status(); // a look starts the next one
+  }
+  CHECK(killed == 10);
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  std::map<std::string, int> starts;
+  for (const auto& line : lines(place.traces()))
+    if (line.starts_with("start")) ++starts[line];
+  CHECK(starts.size() == 12);
+  for (const auto& [name, count] : starts) CHECK(count == 1);
+  const auto statuses = place.status();
+  for (std::size_t i = 0; i < statuses.size(); ++i)
+    CHECK(statuses[i].verdict.exit_code.value_or(-1) == static_cast<int>(i) + 1);
+}
+
+TEST_CASE("jobs outlive their supervisor and keep their cores")
+{
+  Playground place;
+  const auto cores = static_cast<std::int64_t>(local::usable_cores().size());
+  place.submit({place.job("long", traced("long", "sleep 1"), cores), place.job("next", traced("next", "true"))});
+  REQUIRE(eventually([&] { return runs(place, "long"); }));
+  REQUIRE(place.kill_supervisor());
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK(lines(place.traces()) == std::vector<std::string>{"start long", "end long", "start next", "end next"});
+}
+
+TEST_CASE("a job whose shell is killed has failed, and what it left running is ended before its cores are given away")
+{
+  Playground place;
+  place.submit({place.job("one", "sleep 1000 & echo $! > \"$trace\"; wait")});
+  REQUIRE(eventually([&] { return place.traces().ends_with('\n'); }));
+  const auto sleeper = identify_process(std::stoi(place.traces()));
+  const auto owner = local::read_owner(place.attempt("one"));
+  REQUIRE(sleeper);
+  REQUIRE(::kill(owner->process.pid, SIGKILL) == 0);
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK_FALSE(is_alive(*sleeper));
+  const auto verdict = place.status_of("one").verdict;
+  CHECK(verdict.state == RunState::failed);
+  CHECK(verdict.cause == "the job's shell was killed before it could record an end (SIGKILL, or the machine went down)");
+  CHECK(verdict.exit_code == std::nullopt);
+}
+
+TEST_CASE("shell and supervisor killed at once: the next look finds out and cleans up")
+{
+  Playground place;
+  place.submit({place.job("one", "sleep 1000 & echo $! > \"$trace\"; wait"), place.job("two", "exit 3")});
+  REQUIRE(eventually([&] { return place.traces().ends_with('\n'); }));
+  const auto sleeper = identify_process(std::stoi(place.traces()));
+  place.kill_supervisor();
+  REQUIRE(::kill(local::read_owner(place.attempt("one"))->process.pid, SIGKILL) == 0);
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK_FALSE(is_alive(*sleeper));
+  CHECK(place.status_of("one").verdict.state == RunState::failed);
+  CHECK(place.status_of("two").verdict.exit_code == 3);
+}
+
+TEST_CASE("jobs go on when the process that submitted them is killed")
+{
+  Playground place;
+  const auto job = place.job("one", traced("one", "sleep 0.5; exit 4"));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setsid();
+    make_scheduler("local", place.home())->submit(std::vector{job});
+    ::kill(0, SIGKILL); // its whole process group, as a closed terminal would
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  REQUIRE(eventually([&] { return is_final(place.status_of("one").verdict.state); }));
+  CHECK(place.status_of("one").verdict.exit_code == 4);
+}
+
+TEST_CASE("a queued job that is cancelled never runs")
+{
+  Playground place;
+  const auto cores = static_cast<std::int64_t>(local::usable_cores().size());
+  place.submit({place.job("first", "sleep 0.5", cores), place.job("second", traced("second", "true"))});
+  CHECK(cancel_runs(place.home(), std::vector<std::string>{"second"}, "alice") == 1);
+  const auto verdict = place.status_of("second").verdict;
+  CHECK(verdict.state == RunState::cancelled);
+  CHECK(verdict.cause == "cancelled by alice");
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK(place.traces().empty());
+}
+
+TEST_CASE("a running job that is cancelled is asked with SIGTERM and ends, also when its supervisor is dead")
+{
+  Playground place;
+  place.submit({place.job("one", traced("one", "sleep 1000 & wait"))});
+  REQUIRE(eventually([&] { return place.traces() == "start one\n"; }));
+  if (GENERATE(false, true)) place.kill_supervisor();
+  CHECK(cancel_runs(place.home(), place.keys(), "alice") == 1);
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  const auto verdict = place.status_of("one").verdict;
+  CHECK(verdict.state == RunState::cancelled);
+  CHECK(verdict.exit_code == 143);
+  CHECK(place.traces() == "start one\n");
+  CHECK(cancel_runs(place.home(), place.keys(), "bob") == 0);
+}
+
+TEST_CASE("a job that ignores SIGTERM is killed after a grace")
+{
+  Playground place;
+  place.submit({place.job("deaf", "trap '' TERM; echo up > \"$trace\"; while :; do sleep 1; done")});
+  REQUIRE(eventually([&] { return place.traces() == "up\n"; }));
+  cancel_runs(place.home(), place.keys(), "alice");
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK(place.status_of("deaf").verdict.state == RunState::cancelled);
+  CHECK(eventually([&] { return local::Queue(place.home()).list().empty(); }));
+}
+
+TEST_CASE("a job over its time limit is ended and says so, also after its supervisor was killed")
+{
+  Playground place;
+  auto slow = place.job("slow", traced("slow", "sleep 1000 & wait"));
+  slow.resources.time_limit_s = 1;
+  place.submit({slow});
+  REQUIRE(eventually([&] { return !place.traces().empty(); }));
+  if (GENERATE(false, true)) place.kill_supervisor();
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  const auto verdict = place.status_of("slow").verdict;
+  CHECK(verdict.state == RunState::timed_out);
+  CHECK(verdict.cause == "it reached its time limit");
+}
+
+TEST_CASE("an attempt that has an owner is not run again, and a stranger with the owner's number is left in peace")
+{
+  Playground place;
+  const pid_t stranger = ::fork();
+  if (stranger == 0) {
+    ::setsid();
+    ::pause();
+    ::_exit(0);
+  }
+  auto job = place.job("one", traced("one", "true"));
+  auto forged = local::own_identity(job.token);
+  forged.process.pid = stranger; // as if the number had been given out again
+  REQUIRE(local::claim(job.attempt, forged));
+  place.submit({job});
+  REQUIRE(eventually([&] { return all_final(place.status()) && local::Queue(place.home()).list().empty(); }));
+  CHECK(place.status_of("one").verdict.state == RunState::failed);
+  CHECK(place.traces().empty());
+  CHECK(::kill(stranger, 0) == 0);
+  CHECK(::waitpid(stranger, nullptr, WNOHANG) == 0);
+  ::kill(stranger, SIGKILL);
+  ::waitpid(stranger, nullptr, 0);
+}
+
+TEST_CASE("an owner of an earlier boot is dead, whatever runs under its number now")
+{
+  Playground place;
+  auto owner = local::own_identity("token");
+  CHECK(local::state_of(owner) == local::OwnerState::alive);
+  owner.process.boot_id = "00000000-0000-0000-0000-000000000000";
+  CHECK(local::state_of(owner) == local::OwnerState::dead);
+  CHECK(local::processes_of_job(owner).empty());
+}
+
+TEST_CASE("an attempt owned on another host is unknown, not dead")
+{
+  Playground place;
+  auto job = place.job("one", "true");
+  auto owner = local::own_identity(job.token);
+  owner.host = "elsewhere.example";
+  REQUIRE(local::claim(job.attempt, owner));
+  const auto status = reconcile(place.home(), std::vector<std::string>{"one"}).front();
+  CHECK(status.verdict.state == RunState::unknown);
+  CHECK(status.verdict.evidence == "scheduler: elsewhere (it was started on host elsewhere.example, and only a call there can see it)");
+}
+
+TEST_CASE("a damaged file in the queue does not hold up the others")
+{
+  Playground place;
+  local::Queue queue(place.home());
+  queue.make();
+  std::ofstream(queue.folder() / "queue" / "0000000001-1-0123.json") << "{\"schema\": 1, \"na";
+  place.submit({place.job("next", "exit 6")});
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK(place.status_of("next").verdict.exit_code == 6);
+}
+
+TEST_CASE("a job whose script is gone fails with that cause and does not hold up the others")
+{
+  Playground place;
+  auto job = place.job("one", "true");
+  std::filesystem::remove(job.attempt.script());
+  place.submit({job, place.job("next", "exit 6")});
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK(place.status_of("one").verdict.cause == "the job could not be started: its job.sh is gone");
+  CHECK(place.status_of("next").verdict.exit_code == 6);
+}
+
+TEST_CASE("numbers are not given out twice, also when the counter is lost")
+{
+  Playground place;
+  local::Queue queue(place.home());
+  queue.make();
+  const auto lock = queue.lock();
+  CHECK(queue.reserve_numbers(10) == 1);
+  CHECK(queue.reserve_numbers(1) == 11);
+  queue.add(11, local::Ticket{"name", "token", "/nowhere", 1, {0}, 60, "/", {{"A", "\xff"}}});
+  std::filesystem::remove(place.home().local_queue() / "last_id");
+  CHECK(queue.reserve_numbers(1) == 12);
+  const auto entries = queue.list();
+  REQUIRE(entries.size() == 1);
+  CHECK(entries[0].job_id() == "local-11");
+  CHECK(queue.read(entries[0])->environment == std::map<std::string, std::string>{{"A", "\xff"}});
+  queue.remove(entries[0]);
+}
+
+TEST_CASE("a job keeps paths and language of its submitter, and nothing of a job around it")
+{
+  const Variable size("OMPI_COMM_WORLD_SIZE", "4"), token("DTCTL_JOB_TOKEN", "outer"), slurm("SLURM_JOB_ID", "7"), libraries("LD_LIBRARY_PATH", "/opt/x");
+  const auto kept = local::environment_to_keep();
+  CHECK(kept.at("LD_LIBRARY_PATH") == "/opt/x");
+  CHECK(kept.contains("PATH"));
+  for (const auto* name : {"OMPI_COMM_WORLD_SIZE", "DTCTL_JOB_TOKEN", "SLURM_JOB_ID"}) CHECK_FALSE(kept.contains(name));
+}

@@ -1,0 +1,141 @@
+#include "tests/jobs/playground.hpp"
+
+#include "core/hash.hpp"
+#include "core/process.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "jobs/local/cores.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include <unistd.h>
+
+namespace dt::jobs::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<pid_t> processes_with_words(const std::vector<std::string>& words)
+{
+  std::string wanted;
+  for (const auto& word : words) wanted += word + '\0';
+  std::vector<pid_t> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/proc", error)) {
+    const auto pid = static_cast<pid_t>(std::atoi(entry.path().filename().c_str()));
+    if (pid <= 0) continue;
+    try {
+      if (read_file_if_exists(entry.path() / "cmdline").value_or("").ends_with(wanted) && identify_process(pid)) found.push_back(pid);
+    } catch (const std::exception&) { // it ended meanwhile
+    }
+  }
+  return found;
+}
+
+} // namespace
+
+Folder::Folder()
+{
+  std::string name = "/tmp/dtctl-test-XXXXXX";
+  path_ = ::mkdtemp(name.data());
+}
+
+Folder::~Folder()
+{
+  std::error_code error;
+  fs::remove_all(path_, error);
+}
+
+Variable::Variable(std::string name, const std::string& value) : name_(std::move(name))
+{
+  if (const char* old = std::getenv(name_.c_str()); old != nullptr) before_ = old;
+  ::setenv(name_.c_str(), value.c_str(), 1);
+}
+
+Variable::~Variable()
+{
+  if (before_) ::setenv(name_.c_str(), before_->c_str(), 1);
+  else ::unsetenv(name_.c_str());
+}
+
+Playground::Playground() : home_(folder_.path() / "home")
+{
+  locks_.emplace("DTCTL_CORE_LOCKS", (folder_.path() / "cores").string());
+}
+
+Playground::Playground(const Playground&) : home_(folder_.path() / "home") {}
+
+Playground::~Playground()
+{
+  kill_supervisor();
+  for (const auto& key : keys_)
+    if (const auto owner = local::read_owner(attempt(key)))
+      for (const pid_t process : local::processes_of_job(*owner)) ::kill(process, SIGKILL);
+}
+
+JobRequest Playground::job(const std::string& key, const std::string& body, std::int64_t cores)
+{
+  const AttemptFolder folder(home_.run(key), 1);
+  make_folders(folder.path());
+  const auto end = shell_quote(folder.end().string());
+  write_file_atomic(folder.script(), "#!/bin/bash\ntrap 'c=$?; printf \"exit %d %(%s)T\\n\" $c -1 > " + end + ".t && mv " + end + ".t " + end +
+                                         "; exit $c' EXIT\ntrap 'exit 143' TERM\ntrace=" + shell_quote(trace().string()) + "\n" + body + "\n");
+  Submission intent{1, hash_hex(key), "local", "", now_unix_s(), ""};
+  write_file_atomic(folder.submission(), to_json(intent));
+  JobRequest request{key, intent.token, folder, {}};
+  request.resources.ranks_per_node = cores;
+  return request;
+}
+
+void Playground::submit(const std::vector<JobRequest>& jobs)
+{
+  const auto outcomes = make_scheduler("local", home_)->submit(jobs);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    keys_.push_back(jobs[i].name);
+    auto submission = *read_submission(jobs[i].attempt);
+    submission.job_id = outcomes[i].job_id;
+    write_file_atomic(jobs[i].attempt.submission(), to_json(submission));
+  }
+}
+
+RunStatus Playground::status_of(const std::string& key) const { return reconcile(home_, std::vector{key}).front(); }
+
+pid_t Playground::supervisor() const
+{
+  const auto found = processes_with_words({"supervise", "--home", home_.root().string()});
+  return found.empty() ? 0 : found.front();
+}
+
+bool Playground::kill_supervisor() const
+{
+  const pid_t process = supervisor();
+  return process > 0 && ::kill(process, SIGKILL) == 0;
+}
+
+bool eventually(const std::function<bool()>& done)
+{
+  for (int i = 0; i < 2400; ++i) {
+    if (done()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(25));
+  }
+  return false;
+}
+
+bool all_final(const std::vector<RunStatus>& statuses)
+{
+  return std::all_of(statuses.begin(), statuses.end(), [](const auto& status) { return is_final(status.verdict.state); });
+}
+
+std::vector<std::string> lines(const std::string& text)
+{
+  auto parts = split(text, '\n');
+  if (!parts.empty() && parts.back().empty()) parts.pop_back();
+  return parts;
+}
+
+} // namespace dt::jobs::testing

@@ -1,0 +1,83 @@
+// A home of its own with core locks of its own, and jobs that are real processes: the script is given by the test.
+#pragma once
+
+#include "core/file.hpp"
+#include "core/paths.hpp"
+#include "core/run_record.hpp"
+#include "jobs/local/owner.hpp"
+#include "jobs/local/queue.hpp"
+#include "jobs/reconcile.hpp"
+#include "jobs/scheduler.hpp"
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace dt::jobs::testing {
+
+// A folder that goes when the test ends.
+class Folder {
+public:
+  Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder();
+  const std::filesystem::path& path() const { return path_; }
+
+private:
+  std::filesystem::path path_;
+};
+
+// Sets a variable of the environment while it lives.
+class Variable {
+public:
+  Variable(std::string name, const std::string& value);
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  ~Variable();
+
+private:
+  std::string name_;
+  std::optional<std::string> before_;
+};
+
+class Playground {
+public:
+  Playground();
+  // A second home on the same machine: other queue, same cores.
+  explicit Playground(const Playground& beside);
+  ~Playground();
+
+  const Home& home() const { return home_; }
+  // Where the jobs of a test leave traces.
+  std::filesystem::path trace() const { return folder_.path() / "trace"; }
+  std::string traces() const { return read_file_if_exists(trace()).value_or(""); }
+
+  // An attempt whose script runs `body` and then records its end as a real one does.
+  JobRequest job(const std::string& key, const std::string& body, std::int64_t cores = 1);
+  // Submits through the scheduler and writes the ids down, as submit_runs does.
+  void submit(const std::vector<JobRequest>& jobs);
+  std::vector<RunStatus> status() const { return reconcile(home_, keys_); }
+  RunStatus status_of(const std::string& key) const;
+  AttemptFolder attempt(const std::string& key) const { return {home_.run(key), 1}; }
+
+  // The one supervisor of this home; 0 when there is none.
+  pid_t supervisor() const;
+  // SIGKILL for the supervisor, if there is one.
+  bool kill_supervisor() const;
+  const std::vector<std::string>& keys() const { return keys_; }
+
+private:
+  Folder folder_;
+  std::optional<Variable> locks_;
+  Home home_;
+  std::vector<std::string> keys_;
+};
+
+// Looks again and again until `done` holds; false when that takes longer than is sane (60 s).
+bool eventually(const std::function<bool()>& done);
+bool all_final(const std::vector<RunStatus>& statuses);
+std::vector<std::string> lines(const std::string& text);
+
+} // namespace dt::jobs::testing
