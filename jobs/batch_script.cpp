@@ -24,13 +24,12 @@ std::string quoted(std::string_view value, std::string_view key)
   return shell_quote(value);
 }
 
-std::string export_line(const std::string& name, const std::string& value, std::string_view key)
+std::string set_line(const std::string& name, const std::string& value, std::string_view key)
 {
   if (!is_identifier(name))
     throw Error(ErrorKind::recipe, std::string(key) + ": `" + printable(name) +
                                        "` is not the name of an environment variable; use letters, digits and `_`, no digit first.");
-  const auto word = name + "=" + quoted(value, std::string(key) + "." + name);
-  return "export " + word + " || dtctl_fail $? " + shell_quote("cannot set the environment variable " + name) + "\n";
+  return "dtctl_set " + name + " " + quoted(value, std::string(key) + "." + name) + "\n";
 }
 
 // What every job needs before anything can go wrong: the record of its end, and signals passed on to the ranks.
@@ -62,6 +61,8 @@ dtctl_fail() {
   printf 'dtctl: %s (exit code %d)\n' "$2" "$1" >&2
   exit "$1"
 }
+
+dtctl_set() { export "$1=$2" || dtctl_fail $? "cannot set the environment variable $1"; }
 
 dtctl_guard
 )";
@@ -96,8 +97,8 @@ std::string head(const ScriptInput& input)
 std::string exports(const RunSpec& spec, const Launcher& launcher)
 {
   std::string text = "\n";
-  for (const auto& [name, value] : launcher.environment(spec)) text += export_line(name, value, "the launcher");
-  for (const auto& [name, value] : spec.resources.env) text += export_line(name, value, "resources.env");
+  for (const auto& [name, value] : launcher.environment(spec)) text += set_line(name, value, "the launcher");
+  for (const auto& [name, value] : spec.resources.env) text += set_line(name, value, "resources.env");
   return text;
 }
 

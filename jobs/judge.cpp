@@ -66,7 +66,7 @@ std::string failure_cause(const Evidence& e, std::optional<int> code)
   if (e.error) return rank_error(*e.error);
   if (const auto rank = rank_signal(e.last_words)) return *rank;
   if (code) return exit_cause(*code, e.last_words);
-  return "the job's shell was killed before it could record an end (SIGKILL, or the machine went down)";
+  return "no end was recorded: the job's shell was killed, the machine went down, or the disk was full";
 }
 
 std::string cancel_cause(const Evidence& e) { return "cancelled by " + (e.cancelled_by.empty() ? "unknown" : e.cancelled_by); }

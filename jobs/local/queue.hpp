@@ -68,7 +68,7 @@ public:
 
   std::filesystem::path supervisor_lock() const { return folder_ / "supervisor.lock"; }
   std::filesystem::path supervisor_log() const { return folder_ / "supervisor.log"; }
-  // Why the next job could not be started, in a sentence; absent when all is well.
+  // Why the next job could not be started, in a sentence; blank or absent when all is well.
   std::filesystem::path trouble() const { return folder_ / "trouble"; }
 
 private:

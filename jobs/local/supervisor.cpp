@@ -56,10 +56,31 @@ void signal_all(const std::vector<pid_t>& processes, int signal, pid_t except = 
 // A descriptor that becomes readable when the process ends; -1 when there is none. (glibc 2.36's own pidfd_open does not link from C++.)
 int open_process(pid_t process) { return static_cast<int>(::syscall(SYS_pidfd_open, process, 0)); }
 
+// A line for those who look at the queue. Its bytes are taken when there is room, so that it can be written when there is none.
+class Notice {
+public:
+  explicit Notice(const std::filesystem::path& path) : descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644)) { say(""); }
+  Notice(const Notice&) = delete;
+  Notice& operator=(const Notice&) = delete;
+  ~Notice() { if (descriptor_ >= 0) ::close(descriptor_); }
+
+  void say(std::string text) const
+  {
+    constexpr std::size_t size = 1024;
+    text.resize(size - 1, ' ');
+    text += '\n';
+    // Where even that fails the log may have it; there is nobody else to tell.
+    [[maybe_unused]] const auto written = ::pwrite(descriptor_, text.data(), text.size(), 0);
+  }
+
+private:
+  int descriptor_;
+};
+
 class Supervisor {
 public:
   Supervisor(const Home& home, const SupervisorOptions& options, FileLock lock)
-      : queue_(home), locks_(CoreLocks::default_folder()), options_(options), lock_(std::move(lock))
+      : queue_(home), locks_(CoreLocks::default_folder()), notice_(queue_.trouble()), options_(options), lock_(std::move(lock))
   {
   }
 
@@ -235,17 +256,13 @@ private:
     if (message == trouble_) return;
     trouble_ = message;
     log(message);
-    try {
-      write_file_quick(queue_.trouble(), message + "\n");
-    } catch (const Error&) { // the disk may be what is in trouble; the log has it if anything has
-    }
+    notice_.say(message);
   }
 
   void clear_trouble()
   {
     trouble_.clear();
-    std::error_code error;
-    std::filesystem::remove(queue_.trouble(), error);
+    notice_.say("");
   }
 
   // Until a job's leader ends, at most a tick.
@@ -261,6 +278,7 @@ private:
 
   Queue queue_;
   CoreLocks locks_;
+  Notice notice_;
   SupervisorOptions options_;
   std::optional<FileLock> lock_;
   std::deque<QueueEntry> pending_;

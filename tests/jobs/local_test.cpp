@@ -179,7 +179,7 @@ TEST_CASE("a job whose shell is killed has failed, and what it left running is e
   CHECK_FALSE(is_alive(*sleeper));
   const auto verdict = place.status_of("one").verdict;
   CHECK(verdict.state == RunState::failed);
-  CHECK(verdict.cause == "the job's shell was killed before it could record an end (SIGKILL, or the machine went down)");
+  CHECK(verdict.cause == "no end was recorded: the job's shell was killed, the machine went down, or the disk was full");
   CHECK(verdict.exit_code == std::nullopt);
 }
 

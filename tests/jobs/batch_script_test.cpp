@@ -1,0 +1,292 @@
+// The job script: golden texts, and the same scripts really run by bash under a real mpirun.
+//
+// Regenerate the golden texts with: DTCTL_UPDATE_GOLDEN=1 build/dev/tests/test_jobs '[golden]'
+#include "jobs/batch_script.hpp"
+
+#include "core/error.hpp"
+#include "core/process.hpp"
+#include "core/text.hpp"
+#include "jobs/local/cores.hpp"
+#include "tests/jobs/playground.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace dt;
+using namespace dt::jobs;
+using namespace dt::jobs::testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string evil = "$(touch /tmp/dtctl-test-evil); '\n\"`touch /tmp/dtctl-test-evil`\" \\";
+
+PlannedRun lenet(std::int64_t ranks = 2, std::int64_t threads = 1)
+{
+  PlannedRun run;
+  run.key = "0123456789abcdef0123456789abcdef";
+  run.spec.name = "quickstart";
+  run.spec.label = "ranks=" + std::to_string(ranks);
+  run.spec.resources.ranks_per_node = ranks;
+  run.spec.resources.threads_per_rank = threads;
+  return run;
+}
+
+std::string script_of(const PlannedRun& run)
+{
+  const AttemptFolder attempt("/home/user/.local/share/dtctl/runs/" + run.key, 1);
+  return batch_script({run, attempt, "/usr/bin/dtengine", "/home/user/.local/share/dtctl/data/digits"}, *make_launcher("mpirun"));
+}
+
+void check_golden(const std::string& name, const std::string& text)
+{
+  const auto path = fs::path(DTCTL_SOURCE_DIR) / "tests" / "golden" / "scripts" / (name + ".sh");
+  if (std::getenv("DTCTL_UPDATE_GOLDEN") != nullptr) write_file_atomic(path, text);
+  CHECK(text == read_file_if_exists(path).value_or("(missing)"));
+}
+
+// An attempt in a folder with a hostile name, and an engine that is a shell script.
+struct Stage {
+  Folder folder;
+  AttemptFolder attempt{folder.path() / "it's a \"run\" $HOME", 1};
+  PlannedRun run = lenet(1);
+
+  fs::path engine(const std::string& body) const
+  {
+    const auto path = folder.path() / "engine";
+    write_file_atomic(path, "#!/bin/bash\nattempt=$3\n" + body + "\n");
+    ::chmod(path.c_str(), 0755);
+    return path;
+  }
+
+  fs::path write(const std::string& engine_body) const
+  {
+    make_folders(attempt.path());
+    write_file_atomic(attempt.script(), batch_script({run, attempt, engine(engine_body).string(), evil}, *make_launcher("mpirun")));
+    return attempt.script();
+  }
+
+  CommandResult go(const std::string& engine_body, std::vector<std::string> before = {}) const
+  {
+    before.insert(before.end(), {"bash", write(engine_body).string()});
+    return run_command(before, 60);
+  }
+
+  int recorded_exit() const
+  {
+    const auto end = read_end(attempt);
+    return end ? end->exit_code : -1;
+  }
+};
+
+std::string mask_of(const Stage& stage, int rank) { return read_file(stage.attempt.path() / ("mask." + std::to_string(rank))); }
+
+const std::string write_mask = "sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status > \"$attempt/mask.$OMPI_COMM_WORLD_RANK\"";
+
+} // namespace
+
+TEST_CASE("the script of a plain run is as it was", "[golden]") { check_golden("plain", script_of(lenet())); }
+
+TEST_CASE("the script of a run with every key is as it was", "[golden]")
+{
+  auto run = lenet(4, 2);
+  run.spec.name = "$(touch /tmp/x); '";
+  run.spec.label = "two\nlines";
+  run.spec.resources.oversubscribe = true;
+  run.spec.resources.launcher_args = {"--mca", "btl", "self,vader"};
+  run.spec.resources.modules = {"gcc/12", "it's; touch /tmp/x"};
+  run.spec.resources.env = {{"PLAIN", "1"}, {"QUOTED", "it's \"$HOME\""}, {"LINES", "one\ntwo"}};
+  run.spec.resources.setup = {"source venv/bin/activate", "ulimit -n 4096\necho \"ready\""};
+  check_golden("every_key", script_of(run));
+}
+
+TEST_CASE("the same input gives the same script") { CHECK(script_of(lenet()) == script_of(lenet())); }
+
+TEST_CASE("a name of an environment variable that is none is refused")
+{
+  auto run = lenet();
+  run.spec.resources.env = {{"A-B; touch /tmp/x", "1"}};
+  CHECK_THROWS_WITH(script_of(run), "resources.env: `A-B; touch /tmp/x` is not the name of an environment variable; use letters, digits and "
+                                    "`_`, no digit first.");
+  run.spec.resources.env = {{"A", std::string("1\0002", 3)}};
+  CHECK_THROWS_WITH(script_of(run), "resources.env.A holds a NUL byte, which cannot be handed to a program; remove it.");
+}
+
+TEST_CASE("names, values, modules and paths reach their place as they are, and the shell runs none of them")
+{
+  fs::remove("/tmp/dtctl-test-evil");
+  Stage stage;
+  stage.run.spec.name = evil;
+  stage.run.spec.label = evil;
+  stage.run.spec.resources.env = {{"EVIL", evil}, {"PATH", stage.folder.path().string() + ":" + std::getenv("PATH")}};
+  stage.run.spec.resources.modules = {evil};
+  write_file_atomic(stage.folder.path() / "module", "#!/bin/bash\nprintf %s \"$2\" > '" + stage.folder.path().string() + "/loaded'\n");
+  ::chmod((stage.folder.path() / "module").c_str(), 0755);
+  const auto result = stage.go("printf %s \"$EVIL\" > \"$attempt/env\"; printf %s \"$5\" > \"$attempt/data\"; echo \"$1 $2 $4\"; exit 5");
+  CHECK(result.exit_code == 5);
+  CHECK(result.out == "run --attempt --data\n");
+  CHECK(stage.recorded_exit() == 5);
+  CHECK(read_file(stage.attempt.path() / "env") == evil);
+  CHECK(read_file(stage.attempt.path() / "data") == evil);
+  CHECK(read_file(stage.folder.path() / "loaded") == evil);
+  CHECK_FALSE(fs::exists("/tmp/dtctl-test-evil"));
+}
+
+TEST_CASE("set-up lines act on the job: folders and variables last")
+{
+  Stage stage;
+  stage.run.spec.resources.setup = {"cd /usr", "export FROM_SETUP='a b'", "for i in 1 2; do\n  echo line $i\ndone"};
+  const auto result = stage.go("echo \"$PWD $FROM_SETUP\"");
+  CHECK(result.out == "line 1\nline 2\n/usr a b\n");
+  CHECK(stage.recorded_exit() == 0);
+}
+
+TEST_CASE("a set-up line that fails ends the job before the launch, with a recorded code and a sentence")
+{
+  struct Row {
+    std::string line;
+    int code;
+    std::string message;
+  };
+  const auto row = GENERATE(Row{"(exit 3)", 3, "dtctl: set-up line 2 failed: (exit 3) (exit code 3)\n"}, Row{"exit 4", 4, ""},
+                            Row{"echo 'open", 2, "dtctl: set-up line 2 failed: echo 'open (exit code 2)\n"},
+                            Row{"set -e; false", 1, "dtctl: set-up line 2 failed: set -e; false (exit code 1)\n"});
+  Stage stage;
+  stage.run.spec.resources.setup = {"true", row.line};
+  const auto result = stage.go("touch \"$attempt/launched\"");
+  INFO(result.err);
+  CHECK(result.exit_code == row.code);
+  CHECK(stage.recorded_exit() == row.code);
+  CHECK(result.err.ends_with(row.message));
+  CHECK_FALSE(fs::exists(stage.attempt.path() / "launched"));
+}
+
+TEST_CASE("a module that is not there ends the job with a sentence")
+{
+  Stage stage;
+  stage.run.spec.resources.modules = {"gcc/99"};
+  const auto result = stage.go("true");
+  CHECK(result.exit_code != 0);
+  CHECK(stage.recorded_exit() == result.exit_code);
+  CHECK(result.err.find("dtctl: module load gcc/99 failed (exit code ") != std::string::npos);
+}
+
+TEST_CASE("a job told to stop tells its ranks, waits for them and records its end")
+{
+  Stage stage;
+  const auto script = stage.write("trap 'echo told > \"$attempt/told\"; exit 0' TERM; touch \"$attempt/up\"; sleep 100 & wait");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::execlp("bash", "bash", script.c_str(), nullptr);
+    ::_exit(127);
+  }
+  REQUIRE(eventually([&] { return fs::exists(stage.attempt.path() / "up"); }));
+  ::kill(child, SIGTERM);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(fs::exists(stage.attempt.path() / "told"));
+  CHECK(stage.recorded_exit() == WEXITSTATUS(status));
+  CHECK(stage.recorded_exit() != 0);
+}
+
+TEST_CASE("an end that cannot be recorded is said on stderr")
+{
+  Stage stage;
+  const auto result = stage.go("rm -rf \"$attempt\"");
+  CHECK(result.exit_code == 0);
+  CHECK(result.err.find("dtctl: the end of the job (exit code 0) could not be recorded in " + stage.attempt.path().string()) != std::string::npos);
+}
+
+TEST_CASE("every rank has cores of its own, within the mask the job was given")
+{
+  const auto cores = local::usable_cores();
+  if (cores.size() < 2) {
+    WARN("needs 2 cores");
+    return;
+  }
+  const auto a = std::to_string(cores[0]), b = std::to_string(cores[1]);
+  struct Row {
+    int ranks, threads;
+    std::string mask;
+    std::vector<std::string> expected; // a rank
+  };
+  const auto both = cores[1] == cores[0] + 1 ? a + "-" + b : a + "," + b;
+  const auto row = GENERATE_COPY(Row{1, 1, a + "," + b, {a}}, Row{2, 1, a + "," + b, {a, b}}, Row{1, 2, a + "," + b, {both}}, Row{1, 1, b, {b}}, Row{1, 1, a, {a}});
+  Stage stage;
+  stage.run = lenet(row.ranks, row.threads);
+  const auto result = stage.go(write_mask + "; echo $OMP_NUM_THREADS", {"taskset", "-c", row.mask});
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  CHECK(result.out.starts_with(std::to_string(row.threads) + "\n"));
+  for (std::size_t rank = 0; rank < row.expected.size(); ++rank) CHECK(mask_of(stage, static_cast<int>(rank)) == row.expected[rank] + "\n");
+}
+
+TEST_CASE("ranks that do not fit into the mask are refused, unless the recipe oversubscribes")
+{
+  const auto core = std::to_string(local::usable_cores().front());
+  Stage stage;
+  stage.run = lenet(2, 1);
+  stage.run.spec.resources.oversubscribe = GENERATE(false, true);
+  const auto result = stage.go(write_mask, {"taskset", "-c", core});
+  INFO(result.err);
+  if (stage.run.spec.resources.oversubscribe) {
+    CHECK(result.exit_code == 0);
+    CHECK(mask_of(stage, 1) == core + "\n");
+  } else {
+    CHECK(result.exit_code == 1);
+    CHECK(result.err.find("dtctl: rank 1 needs 1 cores of its own, but the 1 cores of the mask on this node are not enough for all ranks") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("two jobs of one rank side by side run on different cores")
+{
+  if (local::usable_cores().size() < 2) {
+    WARN("needs 2 cores");
+    return;
+  }
+  Playground place;
+  Stage left, right;
+  std::vector<JobRequest> jobs;
+  for (const auto* stage : {&left, &right}) {
+    // Each waits for the other, so both must run at once.
+    const auto other = (stage == &left ? right : left).attempt.path() / "mask.0";
+    const auto script = stage->write(write_mask + "\nuntil [[ -s " + shell_quote(other.string()) + " ]]; do sleep 0.05; done");
+    auto job = place.job(stage == &left ? "left" : "right", "exec bash " + shell_quote(script.string()));
+    jobs.push_back(job);
+  }
+  place.submit(jobs);
+  REQUIRE(eventually([&] { return read_end(left.attempt) && read_end(right.attempt); }));
+  CHECK(mask_of(left, 0) != mask_of(right, 0));
+}
+
+TEST_CASE("a rank killed by SIGKILL ends the job, and the verdict names the rank")
+{
+  Playground place;
+  Stage stage;
+  stage.run = lenet(2);
+  stage.run.spec.resources.oversubscribe = true;
+  const auto script = stage.write("if ((OMPI_COMM_WORLD_RANK == 1)); then kill -9 $$; fi; sleep 100");
+  const auto result = run_command({"bash", script.string()}, 60);
+  CHECK(stage.recorded_exit() == 137);
+  Evidence evidence;
+  evidence.end = read_end(stage.attempt);
+  evidence.last_words = result.err;
+  CHECK(judge(evidence, 0).cause ==
+        "rank 1 on " + host_name() + " was killed by SIGKILL (by hand, or by the kernel when memory ran out)");
+}
+
+TEST_CASE("a launcher nobody knows is refused with the known ones")
+{
+  CHECK_THROWS_WITH(make_launcher("srun"), "There is no launcher `srun`; resources.launcher may be one of: mpirun.");
+  CHECK_THROWS_WITH(make_scheduler("slurm", Home("/nowhere")), "There is no scheduler `slurm`; resources.scheduler may be one of: local.");
+}
