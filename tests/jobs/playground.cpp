@@ -85,7 +85,7 @@ JobRequest Playground::job(const std::string& key, const std::string& body, std:
   const auto end = shell_quote(folder.end().string());
   write_file_atomic(folder.script(), "#!/bin/bash\ntrap 'c=$?; printf \"exit %d %(%s)T\\n\" $c -1 > " + end + ".t && mv " + end + ".t " + end +
                                          "; exit $c' EXIT\ntrap 'exit 143' TERM\ntrace=" + shell_quote(trace().string()) + "\n" + body + "\n");
-  Submission intent{1, hash_hex(key), "local", "", now_unix_s(), ""};
+  Submission intent{1, hash_hex(folder.path().string()), "local", "", now_unix_s(), ""};
   write_file_atomic(folder.submission(), to_json(intent));
   JobRequest request{key, intent.token, folder, {}};
   request.resources.ranks_per_node = cores;
