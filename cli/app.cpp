@@ -40,7 +40,10 @@ std::string suggestion(std::string_view wrong, const std::vector<std::string>& k
   return near ? "; did you mean " + *near + "?" : "";
 }
 
-std::string help_hint(const CLI::App& verb) { return "see: dtctl " + verb_name(verb) + (verb_name(verb).empty() ? "" : " ") + "--help"; }
+std::string help_hint(const CLI::App& verb)
+{
+  return "see: dtctl " + verb_name(verb) + (verb_name(verb).empty() ? "" : " ") + "--help";
+}
 
 // The first word that should be a verb below `family` and is none.
 void refuse_unknown_verb(const CLI::App& family, const std::vector<std::string>& arguments)
@@ -48,11 +51,13 @@ void refuse_unknown_verb(const CLI::App& family, const std::vector<std::string>&
   const auto verbs = visible_verbs(family);
   if (verbs.empty()) return;
   const auto known_word = [&](const std::string& word) {
-    return word.starts_with('-') || !family.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == word; }).empty();
+    return word.starts_with('-') ||
+           !family.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == word; }).empty();
   };
   const auto depth = split(verb_name(family), ' ').size() - (verb_name(family).empty() ? 1 : 0);
   std::vector<std::string> words;
-  std::copy_if(arguments.begin(), arguments.end(), std::back_inserter(words), [](const auto& word) { return !word.starts_with('-'); });
+  std::copy_if(arguments.begin(), arguments.end(), std::back_inserter(words),
+               [](const auto& word) { return !word.starts_with('-'); });
   if (words.size() <= depth || known_word(words[depth])) return;
   std::vector<std::string> names;
   for (const auto* verb : verbs) names.push_back(verb->get_name());

@@ -32,7 +32,8 @@ ExitCode cancel(Context& context, const Selector& selector)
   const auto left_alone = selection.runs.size() - live.size();
   context.out.table(status_table(live));
   context.out.field("cancelled", "asked to end", count_cell(static_cast<std::int64_t>(asked)));
-  context.out.field("left_alone", "left alone", {left_alone, fmt::format("{} (ended already, or never submitted)", left_alone), Style::plain});
+  context.out.field("left_alone", "left alone",
+                    {left_alone, fmt::format("{} (ended already, or never submitted)", left_alone), Style::plain});
   return ExitCode::ok;
 }
 
@@ -41,9 +42,10 @@ ExitCode cancel(Context& context, const Selector& selector)
 void add_cancel(Commands& commands)
 {
   auto selector = std::make_shared<Selector>();
-  auto& verb = commands.add({"cancel", run_verbs, "Ask that runs end: queued ones never start, running ones are stopped.",
-                             "Returns at once. Runs that have ended are left alone.\n\nExample:\n  dtctl cancel --where 'ranks>=2'"},
-                            [selector](Context& context) { return cancel(context, *selector); });
+  auto& verb =
+      commands.add({"cancel", run_verbs, "Ask that runs end: queued ones never start, running ones are stopped.",
+                    "Returns at once. Runs that have ended are left alone.\n\nExample:\n  dtctl cancel --where 'ranks>=2'"},
+                   [selector](Context& context) { return cancel(context, *selector); });
   add_selector(verb, *selector);
 }
 

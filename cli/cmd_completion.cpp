@@ -21,9 +21,11 @@ std::vector<Candidate> selectors(const Home& home)
   if (!std::filesystem::exists(home.database())) return candidates;
   store::Database database(home.database(), store::Access::read_only);
   const auto studies = store::list_studies(database, offered_studies);
-  for (const auto& study : studies) candidates.push_back({printable(study.name), "study of " + std::to_string(study.runs) + " runs"});
+  for (const auto& study : studies)
+    candidates.push_back({printable(study.name), "study of " + std::to_string(study.runs) + " runs"});
   if (studies.empty()) return candidates;
-  for (const auto& run : store::runs_of_study(database, studies.front().id)) candidates.push_back({short_key(run.key), printable(run.name)});
+  for (const auto& run : store::runs_of_study(database, studies.front().id))
+    candidates.push_back({short_key(run.key), printable(run.name)});
   return candidates;
 }
 
@@ -82,8 +84,9 @@ void add_completion(Commands& commands)
 void add_complete(Commands& commands)
 {
   auto words = std::make_shared<std::vector<std::string>>();
-  auto& verb = commands.add({"__complete", "", "What may stand at the last of these words.", ""},
-                            [words, &root = commands.root()](Context& context) { return print_candidates(context, root, *words); });
+  auto& verb =
+      commands.add({"__complete", "", "What may stand at the last of these words.", ""},
+                   [words, &root = commands.root()](Context& context) { return print_candidates(context, root, *words); });
   verb.add_option("WORDS", *words, "the words behind dtctl")->type_name("WORDS");
 }
 

@@ -28,7 +28,10 @@ ExitCode show(Context& context)
 {
   const auto profiles = recipes::list_profiles(load_options({}));
   context.out.heading("Machine profiles");
-  Table table{"profiles", {{"profile", "profile"}, {"key", "key"}, {"value", "value"}, {"file", "from", Align::left, 1}}, {}, "none; recipes use their own resources"};
+  Table table{"profiles",
+              {{"profile", "profile"}, {"key", "key"}, {"value", "value"}, {"file", "from", Align::left, 1}},
+              {},
+              "none; recipes use their own resources"};
   for (const auto& profile : profiles)
     for (const auto& [key, value] : profile.values)
       table.rows.push_back({text_cell(profile.name, Style::strong), text_cell(key), text_cell(value), text_cell(profile.file)});
@@ -41,7 +44,8 @@ ExitCode show(Context& context)
 Cell path_cell(const fs::path& path)
 {
   const bool exists = !path.empty() && fs::exists(path);
-  return {path.empty() ? Json(nullptr) : Json(path.string()), path.empty() ? "none" : path.string() + (exists ? "" : "  (not there)"), exists ? Style::plain : Style::dim};
+  return {path.empty() ? Json(nullptr) : Json(path.string()),
+          path.empty() ? "none" : path.string() + (exists ? "" : "  (not there)"), exists ? Style::plain : Style::dim};
 }
 
 fs::path engine_or_nothing()

@@ -20,12 +20,22 @@ ExitCode make(Context& context, const MakeOptions& options)
   data.name = options.kind;
   const auto folder = options.out.empty() ? context.home().data_folder(data) : std::filesystem::absolute(options.out);
   make_folders(folder.parent_path());
-  const std::vector<std::string> words{engine_program().string(), "data",    "make", options.kind, "--out", folder.string(), "--train", std::to_string(options.train),
-                                       "--test", std::to_string(options.test), "--seed", std::to_string(options.seed)};
+  const std::vector<std::string> words{engine_program().string(),
+                                       "data",
+                                       "make",
+                                       options.kind,
+                                       "--out",
+                                       folder.string(),
+                                       "--train",
+                                       std::to_string(options.train),
+                                       "--test",
+                                       std::to_string(options.test),
+                                       "--seed",
+                                       std::to_string(options.seed)};
   const auto result = run_command(words);
   if (!result.ok())
-    throw Error(ErrorKind::environment, "making the data set failed with exit code " + std::to_string(result.exit_code) + ": " + shell_join(words) + "\n" +
-                                            std::string(trim(result.out + result.err)));
+    throw Error(ErrorKind::environment, "making the data set failed with exit code " + std::to_string(result.exit_code) + ": " +
+                                            shell_join(words) + "\n" + std::string(trim(result.out + result.err)));
   context.out.field("kind", "data set", text_cell(options.kind, Style::strong));
   context.out.field("folder", "folder", text_cell(folder.string()));
   context.out.field("train", "training images", count_cell(options.train));
@@ -40,10 +50,15 @@ void add_data(Commands& commands)
 {
   auto options = std::make_shared<MakeOptions>();
   auto& family = commands.add_family({"data", setup_verbs, "Make data sets.", ""});
-  auto& verb = commands.add_under(family, {"make", "Verbs", "Render a data set with labels: digits in MNIST's files, shapes in CIFAR-10's.",
-                                           "Equal options give equal bytes; what is there already is left alone.\n\nExample:\n  dtctl data make digits"},
-                                  [options](Context& context) { return make(context, *options); });
-  verb.add_option("KIND", options->kind, "digits or shapes")->required()->type_name("digits|shapes")->check(CLI::IsMember({"digits", "shapes"}));
+  auto& verb = commands.add_under(
+      family,
+      {"make", "Verbs", "Render a data set with labels: digits in MNIST's files, shapes in CIFAR-10's.",
+       "Equal options give equal bytes; what is there already is left alone.\n\nExample:\n  dtctl data make digits"},
+      [options](Context& context) { return make(context, *options); });
+  verb.add_option("KIND", options->kind, "digits or shapes")
+      ->required()
+      ->type_name("digits|shapes")
+      ->check(CLI::IsMember({"digits", "shapes"}));
   verb.add_option("--out", options->out, "folder; the home's data/KIND when left out, where recipes look")->type_name("FOLDER");
   verb.add_option("--train", options->train, "training images (20000)")->type_name("N")->check(CLI::PositiveNumber);
   verb.add_option("--test", options->test, "held-out images (4000)")->type_name("N")->check(CLI::PositiveNumber);

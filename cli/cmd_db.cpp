@@ -9,7 +9,9 @@ namespace {
 void print_database(Context& context, store::Database& database, const Home& home)
 {
   context.out.field("database", "database", text_cell(home.database().string()));
-  context.out.field("version", "schema version", {database.version(), std::to_string(database.version()) + " of " + std::to_string(store::latest_version()), Style::plain});
+  context.out.field(
+      "version", "schema version",
+      {database.version(), std::to_string(database.version()) + " of " + std::to_string(store::latest_version()), Style::plain});
   context.out.field("file_system", "file system", text_cell(database.file_system()));
   context.out.field("journal_mode", "journal", text_cell(database.journal_mode()));
 }
@@ -32,7 +34,9 @@ ExitCode rebuild(Context& context)
   context.out.field("database", "database", text_cell(home.database().string()));
   context.out.field("runs", "runs taken in", count_cell(static_cast<std::int64_t>(report.runs_added + report.runs_updated)));
   context.out.field("step_rows", "step rows", count_cell(static_cast<std::int64_t>(report.step_rows)));
-  context.out.field("problems", "problems", {report.problems, std::to_string(report.problems.size()), report.problems.empty() ? Style::good : Style::warning});
+  context.out.field(
+      "problems", "problems",
+      {report.problems, std::to_string(report.problems.size()), report.problems.empty() ? Style::good : Style::warning});
   return ExitCode::ok;
 }
 
@@ -40,13 +44,16 @@ ExitCode check(Context& context)
 {
   const auto home = context.home();
   if (!std::filesystem::exists(home.database()))
-    throw Error(ErrorKind::environment, "there is no database at " + home.database().string() + "; the first submission makes it, or: dtctl db rebuild");
+    throw Error(ErrorKind::environment,
+                "there is no database at " + home.database().string() + "; the first submission makes it, or: dtctl db rebuild");
   store::Database database(home.database(), store::Access::read_only);
   const auto problems = database.check();
   print_database(context, database, home);
   for (const auto& problem : problems) context.messages.warn("{}", problem);
-  context.out.field("problems", "verdict", {problems, problems.empty() ? "sound" : std::to_string(problems.size()) + " problems; make it again with: dtctl db rebuild",
-                                            problems.empty() ? Style::good : Style::bad});
+  context.out.field(
+      "problems", "verdict",
+      {problems, problems.empty() ? "sound" : std::to_string(problems.size()) + " problems; make it again with: dtctl db rebuild",
+       problems.empty() ? Style::good : Style::bad});
   return problems.empty() ? ExitCode::ok : ExitCode::environment;
 }
 

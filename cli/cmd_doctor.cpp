@@ -12,9 +12,12 @@ namespace {
 Style style_of(Level level)
 {
   switch (level) {
-  case Level::ok: return Style::plain;
-  case Level::warn: return Style::warning;
-  case Level::fail: return Style::bad;
+  case Level::ok:
+    return Style::plain;
+  case Level::warn:
+    return Style::warning;
+  case Level::fail:
+    return Style::bad;
   }
   return Style::plain;
 }
@@ -25,14 +28,20 @@ ExitCode doctor(Context& context)
   Json list = Json::array();
   for (const auto& finding : findings) {
     const auto advice = finding.advice.empty() ? "" : ": " + finding.advice;
-    context.out.field("", fmt::format("{:<4}  {}", name_of(finding.level), finding.check), text_cell(finding.found + advice, style_of(finding.level)));
-    list.push_back({{"check", finding.check}, {"level", name_of(finding.level)}, {"found", finding.found}, {"advice", finding.advice}});
+    context.out.field("", fmt::format("{:<4}  {}", name_of(finding.level), finding.check),
+                      text_cell(finding.found + advice, style_of(finding.level)));
+    list.push_back(
+        {{"check", finding.check}, {"level", name_of(finding.level)}, {"found", finding.found}, {"advice", finding.advice}});
   }
   context.out.data("findings", std::move(list));
-  const auto count = [&](Level level) { return std::count_if(findings.begin(), findings.end(), [&](const Finding& f) { return f.level == level; }); };
+  const auto count = [&](Level level) {
+    return std::count_if(findings.begin(), findings.end(), [&](const Finding& f) { return f.level == level; });
+  };
   const auto warnings = count(Level::warn), failures = count(Level::fail);
-  context.out.field("summary", "in all", {{{"ok", count(Level::ok)}, {"warn", warnings}, {"fail", failures}},
-                                          fmt::format("{} ok, {} to know about, {} to mend", count(Level::ok), warnings, failures), failures > 0 ? Style::bad : Style::good});
+  context.out.field("summary", "in all",
+                    {{{"ok", count(Level::ok)}, {"warn", warnings}, {"fail", failures}},
+                     fmt::format("{} ok, {} to know about, {} to mend", count(Level::ok), warnings, failures),
+                     failures > 0 ? Style::bad : Style::good});
   return failures > 0 ? ExitCode::environment : ExitCode::ok;
 }
 
@@ -40,7 +49,8 @@ ExitCode doctor(Context& context)
 
 void add_doctor(Commands& commands)
 {
-  commands.add({"doctor", setup_verbs, "Check this machine: engine, MPI, cores, memory, Slurm, file system, and what to do about each finding.",
+  commands.add({"doctor", setup_verbs,
+                "Check this machine: engine, MPI, cores, memory, Slurm, file system, and what to do about each finding.",
                 "Starts two ranks with mpirun. Exit 74 when something must be mended before runs can work."},
                doctor);
 }

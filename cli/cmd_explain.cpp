@@ -68,7 +68,8 @@ std::string waiting_reason(const Home& home, const RunView& run)
 {
   if (!run.live || !run.live->submission) return "";
   const auto& submission = *run.live->submission;
-  const jobs::JobHandle handle{submission.job_id, run.row.key, submission.token, AttemptFolder(home.run(run.row.key), run.live->attempt)};
+  const jobs::JobHandle handle{submission.job_id, run.row.key, submission.token,
+                               AttemptFolder(home.run(run.row.key), run.live->attempt)};
   const auto status = jobs::make_scheduler(submission.scheduler, home)->poll({&handle, 1}).front();
   return status.reason.empty() ? status.native_state : status.reason;
 }
@@ -91,14 +92,20 @@ std::string advice_for(const RunView& run)
 {
   const auto key = short_key(run.row.key);
   switch (run.row.state) {
-  case RunState::planned: return "submit its recipe again: only what is missing will be";
+  case RunState::planned:
+    return "submit its recipe again: only what is missing will be";
   case RunState::failed:
-  case RunState::lost: return "read dtctl logs " + key + "; when the cause is gone: dtctl retry " + key;
-  case RunState::timed_out: return "raise resources.time_limit (it does not change the run's key) and submit the recipe again";
+  case RunState::lost:
+    return "read dtctl logs " + key + "; when the cause is gone: dtctl retry " + key;
+  case RunState::timed_out:
+    return "raise resources.time_limit (it does not change the run's key) and submit the recipe again";
   case RunState::cancelled:
-  case RunState::preempted: return "dtctl retry " + key;
-  case RunState::running: return "dtctl logs -f " + key;
-  default: return "";
+  case RunState::preempted:
+    return "dtctl retry " + key;
+  case RunState::running:
+    return "dtctl logs -f " + key;
+  default:
+    return "";
   }
 }
 
@@ -106,29 +113,41 @@ std::string why(const Home& home, const RunView& run, const std::optional<StudyR
 {
   const auto cause = run.row.cause.empty() ? "" : ": " + run.row.cause;
   switch (run.row.state) {
-  case RunState::planned: return "it was planned and never submitted";
+  case RunState::planned:
+    return "it was planned and never submitted";
   case RunState::submitted:
   case RunState::queued: {
     const auto reason = waiting_reason(home, run);
     return "it waits" + (reason.empty() ? "" : ": " + reason);
   }
-  case RunState::running: return "it is running" + cause;
+  case RunState::running:
+    return "it is running" + cause;
   case RunState::succeeded: {
     const auto submission = read_submission(AttemptFolder(home.run(run.row.key), run.row.attempt));
     const bool is_reused = study && submission && submission->study != study->id;
-    if (is_reused) return "it was skipped: an earlier study had run the same recipe, build, data and repeat, on " + format_time_local(submission->submitted_unix_s);
+    if (is_reused)
+      return "it was skipped: an earlier study had run the same recipe, build, data and repeat, on " +
+             format_time_local(submission->submitted_unix_s);
     return "it ran and succeeded; submitted again it would be skipped";
   }
-  case RunState::unknown: return "its files and the scheduler tell too little to judge" + cause;
-  default: return "it ended as " + std::string(name_of(run.row.state)) + cause;
+  case RunState::unknown:
+    return "its files and the scheduler tell too little to judge" + cause;
+  default:
+    return "it ended as " + std::string(name_of(run.row.state)) + cause;
   }
 }
 
 Explanation explain_run(ResultsStore& results, const RunView& run, const std::optional<StudyRecord>& study)
 {
   const auto& home = results.home();
-  Explanation explanation{.key = run.row.key, .name = run.row.name, .why = why(home, run, study), .state = run.row.state,
-                          .evidence = {}, .differences = {}, .nearest = {}, .advice = advice_for(run)};
+  Explanation explanation{.key = run.row.key,
+                          .name = run.row.name,
+                          .why = why(home, run, study),
+                          .state = run.row.state,
+                          .evidence = {},
+                          .differences = {},
+                          .nearest = {},
+                          .advice = advice_for(run)};
   if (run.live && !run.live->verdict.evidence.empty()) explanation.evidence.push_back(run.live->verdict.evidence);
   explain_novelty(results, run, explanation);
   return explanation;
@@ -142,18 +161,28 @@ void print(Context& context, const Home& home, const RunView& run, const Explana
   context.out.field("", "why", text_cell(explanation.why));
   if (!explanation.evidence.empty()) context.out.field("", "evidence", text_cell(join(explanation.evidence, "; ")));
   if (!explanation.nearest.empty())
-    context.out.field("", "new since", text_cell(short_key(explanation.nearest) + ", the nearest earlier run, by: " + join(explanation.differences, "; ")));
+    context.out.field(
+        "", "new since",
+        text_cell(short_key(explanation.nearest) + ", the nearest earlier run, by: " + join(explanation.differences, "; ")));
   if (!explanation.advice.empty()) context.out.field("", "next", text_cell(explanation.advice));
   const bool failed = explanation.state == RunState::failed || explanation.state == RunState::lost;
-  const auto err = failed && run.row.attempt > 0 ? tail(read_file_if_exists(AttemptFolder(home.run(run.row.key), run.row.attempt).err()).value_or("")) : "";
+  const auto err = failed && run.row.attempt > 0
+                       ? tail(read_file_if_exists(AttemptFolder(home.run(run.row.key), run.row.attempt).err()).value_or(""))
+                       : "";
   if (err.empty()) return;
   context.out.block("", err);
 }
 
 Json to_json(const Explanation& e)
 {
-  return {{"key", e.key}, {"name", e.name}, {"state", name_of(e.state)}, {"why", e.why}, {"evidence", e.evidence},
-          {"nearest_earlier_run", e.nearest.empty() ? Json(nullptr) : Json(e.nearest)}, {"differences", e.differences}, {"advice", e.advice}};
+  return {{"key", e.key},
+          {"name", e.name},
+          {"state", name_of(e.state)},
+          {"why", e.why},
+          {"evidence", e.evidence},
+          {"nearest_earlier_run", e.nearest.empty() ? Json(nullptr) : Json(e.nearest)},
+          {"differences", e.differences},
+          {"advice", e.advice}};
 }
 
 ExitCode explain(Context& context, const Selector& selector)
@@ -177,9 +206,10 @@ ExitCode explain(Context& context, const Selector& selector)
 void add_explain(Commands& commands)
 {
   auto selector = std::make_shared<Selector>();
-  auto& verb = commands.add({"explain", run_verbs, "Why runs ran, were skipped, wait or failed, and what to do.",
-                             "A run that is new is compared with the nearest earlier run of its recipe.\n\nExample:\n  dtctl explain --failed"},
-                            [selector](Context& context) { return explain(context, *selector); });
+  auto& verb = commands.add(
+      {"explain", run_verbs, "Why runs ran, were skipped, wait or failed, and what to do.",
+       "A run that is new is compared with the nearest earlier run of its recipe.\n\nExample:\n  dtctl explain --failed"},
+      [selector](Context& context) { return explain(context, *selector); });
   add_selector(verb, *selector);
 }
 

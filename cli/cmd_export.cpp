@@ -34,7 +34,8 @@ store::Table flat_rows(ResultsStore& results, const Selection& selection)
   auto table = store::query(results.database(), "SELECT * FROM runs_flat LIMIT 0", limits);
   for (std::size_t begin = 0; begin < keys.size(); begin += keys_a_query) {
     const auto list = quoted_list(keys, begin, std::min(keys.size(), begin + keys_a_query));
-    auto part = store::query(results.database(), "SELECT * FROM runs_flat WHERE " + which + " AND key IN (" + list + ") ORDER BY position", limits);
+    auto part = store::query(results.database(),
+                             "SELECT * FROM runs_flat WHERE " + which + " AND key IN (" + list + ") ORDER BY position", limits);
     std::move(part.rows.begin(), part.rows.end(), std::back_inserter(table.rows));
   }
   return table;
@@ -75,7 +76,8 @@ void add_export(Commands& commands)
                             [options](Context& context) { return export_runs(context, *options); });
   add_selector(verb, options->selector);
   verb.add_option("--format", options->format, "csv or json")->type_name("csv|json")->check(CLI::IsMember({"csv", "json"}));
-  verb.add_option("-o,--output", options->file, "into this file, whole or not at all; standard output when left out")->type_name("FILE");
+  verb.add_option("-o,--output", options->file, "into this file, whole or not at all; standard output when left out")
+      ->type_name("FILE");
 }
 
 } // namespace dt::cli

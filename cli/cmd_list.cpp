@@ -21,7 +21,8 @@ Cell progress_cell(const store::StudyRow& study)
 void refresh(ResultsStore& results, const std::vector<store::StudyRow>& studies)
 {
   for (const auto& study : studies)
-    if (study.succeeded + study.failed < study.runs) results.up_to_date([&] { return store::runs_of_study(results.database(), study.id); });
+    if (study.succeeded + study.failed < study.runs)
+      results.up_to_date([&] { return store::runs_of_study(results.database(), study.id); });
 }
 
 ExitCode list(Context& context, std::int64_t limit)
@@ -29,12 +30,20 @@ ExitCode list(Context& context, std::int64_t limit)
   ResultsStore results(context);
   refresh(results, store::list_studies(results.database(), limit));
   Table table{"studies",
-              {{"id", "id"}, {"name", "study"}, {"kind", "kind", Align::left, 2}, {"runs", ""}, {"succeeded", "succeeded"}, {"failed", ""},
-               {"submitted_unix_s", "submitted", Align::left, 1}, {"description", "description", Align::left, 3}},
-              {}, "nothing has been submitted yet; start with: dtctl sweep quickstart --wait"};
+              {{"id", "id"},
+               {"name", "study"},
+               {"kind", "kind", Align::left, 2},
+               {"runs", ""},
+               {"succeeded", "succeeded"},
+               {"failed", ""},
+               {"submitted_unix_s", "submitted", Align::left, 1},
+               {"description", "description", Align::left, 3}},
+              {},
+              "nothing has been submitted yet; start with: dtctl sweep quickstart --wait"};
   for (const auto& study : store::list_studies(results.database(), limit))
-    table.rows.push_back({key_cell(study.id), text_cell(study.name, Style::strong), text_cell(study.kind), count_cell(study.runs), progress_cell(study),
-                          count_cell(study.failed), time_cell(study.submitted_unix_s), text_cell(study.description)});
+    table.rows.push_back({key_cell(study.id), text_cell(study.name, Style::strong), text_cell(study.kind), count_cell(study.runs),
+                          progress_cell(study), count_cell(study.failed), time_cell(study.submitted_unix_s),
+                          text_cell(study.description)});
   context.out.table(table);
   return ExitCode::ok;
 }
@@ -44,7 +53,8 @@ ExitCode list(Context& context, std::int64_t limit)
 void add_list(Commands& commands)
 {
   auto limit = std::make_shared<std::int64_t>(50);
-  auto& verb = commands.add({"list", result_verbs, "Studies, the newest first.", ""}, [limit](Context& context) { return list(context, *limit); });
+  auto& verb = commands.add({"list", result_verbs, "Studies, the newest first.", ""},
+                            [limit](Context& context) { return list(context, *limit); });
   verb.add_option("-n,--limit", *limit, "at most so many (50)")->type_name("N")->check(CLI::PositiveNumber);
 }
 

@@ -16,7 +16,7 @@ namespace {
 struct LogsOptions {
   Selector selector;
   bool follow = false;
-  int attempt = 0; // 0: the latest
+  int attempt = 0;       // 0: the latest
   std::size_t lines = 0; // 0: all
 };
 
@@ -53,7 +53,8 @@ AttemptFolder attempt_of(const Home& home, const RunView& run, int wanted)
   const auto name = printable(run.row.name);
   if (numbers.empty()) throw Error(ErrorKind::usage, name + " has not been submitted yet, so it has no logs");
   if (wanted != 0 && std::find(numbers.begin(), numbers.end(), wanted) == numbers.end())
-    throw Error(ErrorKind::usage, name + " has attempts 1 to " + std::to_string(numbers.back()) + ", not " + std::to_string(wanted));
+    throw Error(ErrorKind::usage,
+                name + " has attempts 1 to " + std::to_string(numbers.back()) + ", not " + std::to_string(wanted));
   return {home.run(run.row.key), wanted == 0 ? numbers.back() : wanted};
 }
 
@@ -78,7 +79,8 @@ void follow(Context& context, const Home& home, const std::string& key, const At
 
 ExitCode logs(Context& context, const LogsOptions& options)
 {
-  if (options.follow && context.json) throw Error(ErrorKind::usage, "--follow prints as it goes and --json prints one value; give one of them");
+  if (options.follow && context.json)
+    throw Error(ErrorKind::usage, "--follow prints as it goes and --json prints one value; give one of them");
   ResultsStore results(context);
   const auto run = select_one(results, options.selector);
   const auto attempt = attempt_of(results.home(), run, options.attempt);
@@ -93,7 +95,8 @@ ExitCode logs(Context& context, const LogsOptions& options)
   const auto err = last_lines(read_file_if_exists(attempt.err()).value_or(""), options.lines);
   context.out.block("stdout", out);
   context.out.block("stderr", err);
-  if (out.empty() && err.empty()) context.messages.info("{} has printed nothing yet ({})", printable(run.row.name), name_of(run.row.state));
+  if (out.empty() && err.empty())
+    context.messages.info("{} has printed nothing yet ({})", printable(run.row.name), name_of(run.row.state));
   return ExitCode::ok;
 }
 
@@ -107,7 +110,9 @@ void add_logs(Commands& commands)
                             [options](Context& context) { return logs(context, *options); });
   add_selector(verb, options->selector);
   verb.add_flag("-f,--follow", options->follow, "go on until the run has ended");
-  verb.add_option("--attempt", options->attempt, "of this try; the latest when left out")->type_name("N")->check(CLI::PositiveNumber);
+  verb.add_option("--attempt", options->attempt, "of this try; the latest when left out")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
   verb.add_option("-n,--lines", options->lines, "only the last lines of each stream")->type_name("N")->check(CLI::PositiveNumber);
 }
 

@@ -8,7 +8,8 @@ namespace {
 Table names_table(const std::string& name, const std::string& title, std::span<const Name> names)
 {
   Table table{name, {{"name", title}, {"help", "what it is"}}, {}, "none"};
-  for (const auto& entry : names) table.rows.push_back({text_cell(std::string(entry.name), Style::strong), text_cell(std::string(entry.help))});
+  for (const auto& entry : names)
+    table.rows.push_back({text_cell(std::string(entry.name), Style::strong), text_cell(std::string(entry.help))});
   return table;
 }
 
@@ -37,7 +38,9 @@ void add_models(Commands& commands)
 
 void add_strategies(Commands& commands)
 {
-  commands.add({"strategies", recipe_verbs, "Synchronisation strategies, allreduces, optimizers and schedules a recipe may name.", ""}, strategies);
+  commands.add(
+      {"strategies", recipe_verbs, "Synchronisation strategies, allreduces, optimizers and schedules a recipe may name.", ""},
+      strategies);
 }
 
 } // namespace dt::cli

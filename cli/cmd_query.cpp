@@ -35,14 +35,17 @@ ExitCode query(Context& context, const QueryOptions& options)
 void add_query(Commands& commands)
 {
   auto options = std::make_shared<QueryOptions>();
-  auto& verb = commands.add({"query", result_verbs, "Ask the results database in SQL; it can only read.",
-                             "Views: scaling (a row a point of a study), runs_flat (a row a run), phases_flat (a row a run, rank and phase).\n\n"
-                             "Example:\n  dtctl query \"select strategy, ranks, throughput from runs_flat where state = 'succeeded'\""},
-                            [options](Context& context) { return query(context, *options); });
+  auto& verb = commands.add(
+      {"query", result_verbs, "Ask the results database in SQL; it can only read.",
+       "Views: scaling (a row a point of a study), runs_flat (a row a run), phases_flat (a row a run, rank and phase).\n\n"
+       "Example:\n  dtctl query \"select strategy, ranks, throughput from runs_flat where state = 'succeeded'\""},
+      [options](Context& context) { return query(context, *options); });
   verb.add_option("SQL", options->sql, "one SELECT statement")->required()->type_name("SQL");
   verb.add_option("--format", options->format, "table or csv")->type_name("table|csv")->check(CLI::IsMember({"table", "csv"}));
   verb.add_option("--limit", options->limits.rows, "at most so many rows (100000)")->type_name("N")->check(CLI::PositiveNumber);
-  verb.add_option("--timeout", options->limits.time_s, "seconds it may take (30)")->type_name("SECONDS")->check(CLI::PositiveNumber);
+  verb.add_option("--timeout", options->limits.time_s, "seconds it may take (30)")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber);
 }
 
 } // namespace dt::cli

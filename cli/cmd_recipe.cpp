@@ -15,11 +15,16 @@ std::string default_text(const Key& key)
 Table keys_table()
 {
   Table table{"keys",
-              {{"path", "key"}, {"type", "type"}, {"unit", "unit", Align::left, 3}, {"default", "default", Align::left, 2}, {"help", "meaning", Align::left, 1}},
-              {}, "none"};
+              {{"path", "key"},
+               {"type", "type"},
+               {"unit", "unit", Align::left, 3},
+               {"default", "default", Align::left, 2},
+               {"help", "meaning", Align::left, 1}},
+              {},
+              "none"};
   for (const auto& key : spec_keys())
-    table.rows.push_back({text_cell(std::string(key.path), Style::strong), text_cell(std::string(name_of(key.type))), text_cell(std::string(key.unit)),
-                          text_cell(default_text(key)), text_cell(std::string(key.help))});
+    table.rows.push_back({text_cell(std::string(key.path), Style::strong), text_cell(std::string(name_of(key.type))),
+                          text_cell(std::string(key.unit)), text_cell(default_text(key)), text_cell(std::string(key.help))});
   return table;
 }
 
@@ -44,7 +49,8 @@ ExitCode docs(Context& context)
 ExitCode list(Context& context)
 {
   Table table{"recipes", {{"name", "recipe"}, {"path", "file"}}, {}, "no recipes are installed"};
-  for (const auto& name : shipped_recipes()) table.rows.push_back({text_cell(name, Style::strong), text_cell(find_recipe(name).string())});
+  for (const auto& name : shipped_recipes())
+    table.rows.push_back({text_cell(name, Style::strong), text_cell(find_recipe(name).string())});
   context.out.table(table);
   return ExitCode::ok;
 }
@@ -54,8 +60,10 @@ ExitCode list(Context& context)
 void add_recipe(Commands& commands)
 {
   auto& family = commands.add_family({"recipe", recipe_verbs, "What a recipe may hold, and the recipes shipped with dtctl.", ""});
-  commands.add_under(family, {"schema", "Verbs", "All keys; with --json a JSON Schema, from which editors complete.",
-                              "Example:\n  dtctl recipe schema --json > recipe.schema.json"}, schema);
+  commands.add_under(family,
+                     {"schema", "Verbs", "All keys; with --json a JSON Schema, from which editors complete.",
+                      "Example:\n  dtctl recipe schema --json > recipe.schema.json"},
+                     schema);
   commands.add_under(family, {"docs", "Verbs", "The reference of all keys, in Markdown.", ""}, docs);
   commands.add_under(family, {"list", "Verbs", "Recipes shipped with dtctl.", ""}, list);
 }

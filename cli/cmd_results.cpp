@@ -56,12 +56,14 @@ Table scaling_table(const std::vector<store::ScalingRow>& rows)
                {"communication_share", "comm.", Align::right, 1},
                {"accuracy", "accuracy", Align::right},
                {"time_to_accuracy_s", "to target", Align::right, 2}},
-              {}, "no results yet"};
+              {},
+              "no results yet"};
   for (const auto& row : rows)
-    table.rows.push_back({text_cell(row.label), count_cell(row.nodes), count_cell(row.ranks), runs_cell(row), count_cell(row.runs), real_cell(row.throughput),
-                          real_cell(row.throughput_min), real_cell(row.throughput_max), factor_cell(row.speedup), efficiency_cell(row),
-                          percent_cell(row.efficiency_low), percent_cell(row.efficiency_high), percent_cell(row.communication_share),
-                          percent_cell(row.accuracy), seconds_cell(row.time_to_accuracy_s)});
+    table.rows.push_back(
+        {text_cell(row.label), count_cell(row.nodes), count_cell(row.ranks), runs_cell(row), count_cell(row.runs),
+         real_cell(row.throughput), real_cell(row.throughput_min), real_cell(row.throughput_max), factor_cell(row.speedup),
+         efficiency_cell(row), percent_cell(row.efficiency_low), percent_cell(row.efficiency_high),
+         percent_cell(row.communication_share), percent_cell(row.accuracy), seconds_cell(row.time_to_accuracy_s)});
   return table;
 }
 
@@ -86,7 +88,8 @@ ExitCode results(Context& context, const ResultsOptions& options)
   const auto selection = select(results, options.selector);
   if (selection.study) {
     const auto& study = *selection.study;
-    context.out.field("study", "study", {study.id, fmt::format("{} ({}), {}", study.name, short_key(study.id), study.kind), Style::strong});
+    context.out.field("study", "study",
+                      {study.id, fmt::format("{} ({}), {}", study.name, short_key(study.id), study.kind), Style::strong});
     context.out.field("kind", "", text_cell(study.kind));
   }
   const bool by_run = options.runs || !selection.whole_study;
@@ -95,7 +98,8 @@ ExitCode results(Context& context, const ResultsOptions& options)
   else
     context.out.table(without_empty_columns(scaling_table(store::scaling_of_study(results.database(), selection.study->id))));
   context.out.field("states", "in all", {state_counts(selection.runs), summary(selection.runs), Style::plain});
-  if (!by_run && !context.json) context.messages.info("medians over repeats; efficiency against the smallest size; a row a run: --runs");
+  if (!by_run && !context.json)
+    context.messages.info("medians over repeats; efficiency against the smallest size; a row a run: --runs");
   return ExitCode::ok;
 }
 
@@ -104,13 +108,14 @@ ExitCode results(Context& context, const ResultsOptions& options)
 void add_results(Commands& commands)
 {
   auto options = std::make_shared<ResultsOptions>();
-  auto& verb = commands.add({"results", result_verbs, "Throughput, speed-up, efficiency, communication share and accuracy of a study.",
-                             "Throughput is the median over repeats, over the measured steps. Speed-up and efficiency are relative to the\n"
-                             "smallest size of the same point; the interval is a 95% bootstrap interval from 3 repeats on. The communication\n"
-                             "share is the part of a step in which a rank waits on communication and does nothing else.\n"
-                             "With --failed, --where or a run's key, a row a run.\n\n"
-                             "Example:\n  dtctl results quickstart"},
-                            [options](Context& context) { return results(context, *options); });
+  auto& verb = commands.add(
+      {"results", result_verbs, "Throughput, speed-up, efficiency, communication share and accuracy of a study.",
+       "Throughput is the median over repeats, over the measured steps. Speed-up and efficiency are relative to the\n"
+       "smallest size of the same point; the interval is a 95% bootstrap interval from 3 repeats on. The communication\n"
+       "share is the part of a step in which a rank waits on communication and does nothing else.\n"
+       "With --failed, --where or a run's key, a row a run.\n\n"
+       "Example:\n  dtctl results quickstart"},
+      [options](Context& context) { return results(context, *options); });
   add_selector(verb, options->selector);
   verb.add_flag("--runs", options->runs, "a row a run in place of a row a point");
 }

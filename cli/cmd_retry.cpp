@@ -67,7 +67,8 @@ ExitCode retry(Context& context, const RetryOptions& options)
   auto selection = select(results, options.selector);
   const auto all = selection.runs.size();
   std::erase_if(selection.runs, [](const RunView& run) { return !can_retry(run); });
-  if (all > selection.runs.size()) context.messages.info("{} runs are left alone: they succeeded, or have not ended", all - selection.runs.size());
+  if (all > selection.runs.size())
+    context.messages.info("{} runs are left alone: they succeeded, or have not ended", all - selection.runs.size());
 
   std::vector<std::string> names;
   for (const auto& run : selection.runs) names.push_back(run.row.name);

@@ -57,10 +57,11 @@ ExitCode show(Context& context, const ShowOptions& options)
 void add_show(Commands& commands)
 {
   auto options = std::make_shared<ShowOptions>();
-  auto& verb = commands.add({"show", result_verbs, "Everything kept about one run or one study.",
-                             "A run: its parameters, attempts, environment, result, phases a rank. A study: its runs and, with --recipe, the\n"
-                             "recipe as it was.\n\nExample:\n  dtctl show 3f2a"},
-                            [options](Context& context) { return show(context, *options); });
+  auto& verb = commands.add(
+      {"show", result_verbs, "Everything kept about one run or one study.",
+       "A run: its parameters, attempts, environment, result, phases a rank. A study: its runs and, with --recipe, the\n"
+       "recipe as it was.\n\nExample:\n  dtctl show 3f2a"},
+      [options](Context& context) { return show(context, *options); });
   add_selector(verb, options->selector);
   verb.add_flag("--recipe", options->recipe, "of a study: the text of its recipe too");
 }

@@ -18,7 +18,8 @@ ExitCode submit_one(Context& context, const SubmitCommand& command)
 {
   auto plan = load_plan(command.recipe);
   if (plan.kind != recipes::PlanKind::single)
-    throw Error(ErrorKind::usage, plan.name + " asks for " + describe(plan) + ", and submit takes a single run; type: dtctl sweep " + shell_quote(command.recipe.recipe));
+    throw Error(ErrorKind::usage, plan.name + " asks for " + describe(plan) +
+                                      ", and submit takes a single run; type: dtctl sweep " + shell_quote(command.recipe.recipe));
   return submit(context, resolve(context.home(), std::move(plan)), command.submission);
 }
 
@@ -46,9 +47,10 @@ void add_submit(Commands& commands)
 void add_sweep(Commands& commands)
 {
   auto command = std::make_shared<SubmitCommand>();
-  auto& verb = commands.add({"sweep", recipe_verbs, "Submit every run of a recipe's sweep or scaling study.",
-                             std::string(submission_details) + "Example:\n  dtctl sweep quickstart --over optimizer.learning_rate=0.02,0.05 --wait"},
-                            [command](Context& context) { return submit_all(context, *command); });
+  auto& verb = commands.add(
+      {"sweep", recipe_verbs, "Submit every run of a recipe's sweep or scaling study.",
+       std::string(submission_details) + "Example:\n  dtctl sweep quickstart --over optimizer.learning_rate=0.02,0.05 --wait"},
+      [command](Context& context) { return submit_all(context, *command); });
   add_recipe_options(verb, command->recipe);
   add_over_option(verb, command->recipe);
   add_submission_options(verb, command->submission);
@@ -58,10 +60,11 @@ void add_plan(Commands& commands)
 {
   auto command = std::make_shared<SubmitCommand>();
   command->submission.dry_run = true;
-  auto& verb = commands.add({"plan", recipe_verbs, "Print every run of a recipe, its key and what would become of it; submit nothing.",
-                             "The same as sweep --dry-run. In JSON every run holds its job script.\n\n"
-                             "Example:\n  dtctl plan quickstart --scripts"},
-                            [command](Context& context) { return submit_all(context, *command); });
+  auto& verb =
+      commands.add({"plan", recipe_verbs, "Print every run of a recipe, its key and what would become of it; submit nothing.",
+                    "The same as sweep --dry-run. In JSON every run holds its job script.\n\n"
+                    "Example:\n  dtctl plan quickstart --scripts"},
+                   [command](Context& context) { return submit_all(context, *command); });
   add_recipe_options(verb, command->recipe);
   add_over_option(verb, command->recipe);
   verb.add_flag("--scripts", command->submission.scripts, "every run's job script too");

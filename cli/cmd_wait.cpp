@@ -19,7 +19,8 @@ double timeout_s(const std::string& text)
 {
   if (text.empty()) return 0;
   const auto seconds = parse_duration_s(text);
-  if (!seconds || *seconds == 0) throw Error(ErrorKind::usage, "--timeout \"" + text + "\" is no duration; write 90, 45s, 1h30m or HH:MM:SS");
+  if (!seconds || *seconds == 0)
+    throw Error(ErrorKind::usage, "--timeout \"" + text + "\" is no duration; write 90, 45s, 1h30m or HH:MM:SS");
   return static_cast<double>(*seconds);
 }
 
@@ -36,7 +37,8 @@ ExitCode follow(Context& context, const WaitOptions& options, bool to_stderr)
   ResultsStore results(context);
   const auto selection = select(results, options.selector);
   const auto terminal = to_stderr ? context.err_terminal : context.terminal;
-  const auto end = follow_runs(context, results.home(), {keys_of(selection.runs), names_of(selection.runs), terminal, to_stderr, limit_s});
+  const auto end =
+      follow_runs(context, results.home(), {keys_of(selection.runs), names_of(selection.runs), terminal, to_stderr, limit_s});
   const auto runs = look_again(results, selection);
   print_outcome(context, runs);
   if (end != FollowEnd::timed_out) return exit_code_of(runs);
@@ -51,7 +53,8 @@ ExitCode wait(Context& context, const WaitOptions& options) { return follow(cont
 void add_wait_options(CLI::App& verb, WaitOptions& options)
 {
   add_selector(verb, options.selector);
-  verb.add_option("--timeout", options.timeout, "give up after this time: 90, 45s, 1h30m or HH:MM:SS; exit 124")->type_name("DURATION");
+  verb.add_option("--timeout", options.timeout, "give up after this time: 90, 45s, 1h30m or HH:MM:SS; exit 124")
+      ->type_name("DURATION");
 }
 
 } // namespace
@@ -59,10 +62,11 @@ void add_wait_options(CLI::App& verb, WaitOptions& options)
 void add_watch(Commands& commands)
 {
   auto options = std::make_shared<WaitOptions>();
-  auto& verb = commands.add({"watch", run_verbs, "Watch runs as they go on, until they have ended.",
-                             "Redraws in a terminal; elsewhere a line whenever a run's state changes. Ctrl-C leaves the jobs running.\n"
-                             "Exit 1 when a run did not succeed."},
-                            [options](Context& context) { return watch(context, *options); });
+  auto& verb =
+      commands.add({"watch", run_verbs, "Watch runs as they go on, until they have ended.",
+                    "Redraws in a terminal; elsewhere a line whenever a run's state changes. Ctrl-C leaves the jobs running.\n"
+                    "Exit 1 when a run did not succeed."},
+                   [options](Context& context) { return watch(context, *options); });
   add_wait_options(verb, *options);
 }
 

@@ -19,7 +19,8 @@ CLI::App& Commands::make(CLI::App& parent, const VerbInfo& info)
   auto& verb = *parent.add_subcommand(info.name, info.summary);
   verb.group(info.group);
   verb.footer(info.details);
-  verb.add_flag("--json", json_, "print one JSON value with \"schema\": 1 on standard output, errors included")->disable_flag_override();
+  verb.add_flag("--json", json_, "print one JSON value with \"schema\": 1 on standard output, errors included")
+      ->disable_flag_override();
   verb.add_flag("-q,--quiet", quiet_, "no messages but warnings and errors")->disable_flag_override();
   return verb;
 }

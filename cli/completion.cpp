@@ -20,9 +20,9 @@ const CLI::Option* find_option(const CLI::App& verb, const std::string& word)
 // Where the words before the cursor lead.
 struct Place {
   const CLI::App* verb;
-  std::size_t arguments = 0;             // positional words so far
+  std::size_t arguments = 0;            // positional words so far
   const CLI::Option* pending = nullptr; // an option whose value comes next
-  bool only_arguments = false;           // behind "--"
+  bool only_arguments = false;          // behind "--"
 };
 
 void step(Place& place, const std::string& word)

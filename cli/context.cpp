@@ -12,7 +12,8 @@ public:
   explicit Prefix(bool colour) : colour_(colour) {}
   void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& line) override
   {
-    const std::string prefix = message.level >= spdlog::level::warn ? "dtctl: " + painted("warning:", Style::warning, colour_) + " " : "dtctl: ";
+    const std::string prefix =
+        message.level >= spdlog::level::warn ? "dtctl: " + painted("warning:", Style::warning, colour_) + " " : "dtctl: ";
     line.append(prefix.data(), prefix.data() + prefix.size());
   }
   std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<Prefix>(colour_); }

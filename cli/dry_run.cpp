@@ -70,7 +70,10 @@ Standings standings_of(const Home& home, const Resolved& resolved)
   return standings;
 }
 
-bool would_be_submitted(RunState state) { return state == RunState::planned || (is_final(state) && state != RunState::succeeded); }
+bool would_be_submitted(RunState state)
+{
+  return state == RunState::planned || (is_final(state) && state != RunState::succeeded);
+}
 
 std::string reason(const Standing& standing)
 {
@@ -108,18 +111,26 @@ private:
 Table plan_table(const Resolved& resolved, const Standings& standings, Scripts* scripts)
 {
   Table table{"runs",
-              {{"key", "key"}, {"name", "run"}, {"ranks", "ranks", Align::right}, {"cores", "cores", Align::right, 2}, {"core_hours", "core-h", Align::right, 1},
-               {"state", "state"}, {"submit", ""}, {"reason", "why"}},
-              {}, "no runs"};
+              {{"key", "key"},
+               {"name", "run"},
+               {"ranks", "ranks", Align::right},
+               {"cores", "cores", Align::right, 2},
+               {"core_hours", "core-h", Align::right, 1},
+               {"state", "state"},
+               {"submit", ""},
+               {"reason", "why"}},
+              {},
+              "no runs"};
   if (scripts != nullptr) table.columns.push_back({"script", ""});
   table.rows.reserve(resolved.runs.size());
   for (std::size_t i = 0; i < resolved.runs.size(); ++i) {
     const auto& run = resolved.runs[i];
     const auto found = standings.find(run.key);
     const auto standing = found == standings.end() ? Standing{} : found->second;
-    auto& row = table.rows.emplace_back(std::vector<Cell>{
-        key_cell(run.key), text_cell(resolved.study.run_names[i]), count_cell(run.spec.ranks()), count_cell(run.spec.cores()), real_cell(core_hours(run), 3),
-        state_cell(standing.state), data_cell(would_be_submitted(standing.state)), text_cell(reason(standing))});
+    auto& row = table.rows.emplace_back(
+        std::vector<Cell>{key_cell(run.key), text_cell(resolved.study.run_names[i]), count_cell(run.spec.ranks()),
+                          count_cell(run.spec.cores()), real_cell(core_hours(run), 3), state_cell(standing.state),
+                          data_cell(would_be_submitted(standing.state)), text_cell(reason(standing))});
     if (scripts != nullptr) row.push_back(data_cell(scripts->of(run)));
   }
   return table;
@@ -160,9 +171,15 @@ ExitCode print_dry_run(Context& context, const Home& home, const Resolved& resol
   const auto totals = totals_of(resolved, standings);
   const auto count = resolved.runs.size();
   context.out.table(plan_table(resolved, standings, context.json ? &scripts : nullptr));
-  context.out.field("study", "study", {resolved.study.id, resolved.study.name + " (" + short_key(resolved.study.id) + ")", Style::strong});
-  context.out.field("run_count", "runs", {count, fmt::format("{}, of which {} would be submitted", count, totals.to_submit), Style::plain});
-  context.out.field("core_hours", "core-hours", {totals.hours, fmt::format("at most {} by the time limits, {} of them to be submitted", real_cell(totals.hours).text, real_cell(totals.hours_to_submit).text), Style::plain});
+  context.out.field("study", "study",
+                    {resolved.study.id, resolved.study.name + " (" + short_key(resolved.study.id) + ")", Style::strong});
+  context.out.field("run_count", "runs",
+                    {count, fmt::format("{}, of which {} would be submitted", count, totals.to_submit), Style::plain});
+  context.out.field("core_hours", "core-hours",
+                    {totals.hours,
+                     fmt::format("at most {} by the time limits, {} of them to be submitted", real_cell(totals.hours).text,
+                                 real_cell(totals.hours_to_submit).text),
+                     Style::plain});
   context.out.data("to_submit", totals.to_submit);
   context.out.data("core_hours_to_submit", totals.hours_to_submit);
   if (all_scripts && !context.json) print_scripts(context, resolved, scripts);

@@ -49,7 +49,8 @@ void look_again(const Home& home, std::vector<RunView>& runs)
 
 bool all_ended(const std::vector<RunView>& runs)
 {
-  return std::all_of(runs.begin(), runs.end(), [](const RunView& run) { return is_final(run.row.state) || run.row.state == RunState::planned; });
+  return std::all_of(runs.begin(), runs.end(),
+                     [](const RunView& run) { return is_final(run.row.state) || run.row.state == RunState::planned; });
 }
 
 // Often enough to look alive, and never more than a tenth of the time spent on asking.
@@ -85,8 +86,10 @@ FollowEnd follow_runs(Context& context, const Home& home, const Follow& follow)
 void print_outcome(Context& context, const std::vector<RunView>& runs)
 {
   std::vector<RunView> bad;
-  std::copy_if(runs.begin(), runs.end(), std::back_inserter(bad), [](const RunView& run) { return is_final(run.row.state) && run.row.state != RunState::succeeded; });
-  const auto unsubmitted = std::any_of(runs.begin(), runs.end(), [](const RunView& run) { return run.row.state == RunState::planned; });
+  std::copy_if(runs.begin(), runs.end(), std::back_inserter(bad),
+               [](const RunView& run) { return is_final(run.row.state) && run.row.state != RunState::succeeded; });
+  const auto unsubmitted =
+      std::any_of(runs.begin(), runs.end(), [](const RunView& run) { return run.row.state == RunState::planned; });
   if (context.json)
     context.out.table(status_table(runs));
   else if (!bad.empty())

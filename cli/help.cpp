@@ -33,8 +33,10 @@ std::string section(const std::string& title, const std::vector<Entry>& entries)
   for (const auto& [what, does] : entries) {
     text += "  " + what;
     const auto used = display_width(what) + 2;
-    if (used + 2 > indent) text += "\n" + std::string(indent, ' ');
-    else text.append(indent - used, ' ');
+    if (used + 2 > indent)
+      text += "\n" + std::string(indent, ' ');
+    else
+      text.append(indent - used, ' ');
     text += wrap(does, page_width(), indent) + "\n";
   }
   return text;

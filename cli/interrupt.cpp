@@ -17,7 +17,7 @@ constexpr std::array watched{SIGINT, SIGTERM};
 
 void handle(void (*handler)(int))
 {
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = handler;
   ::sigemptyset(&action.sa_mask);
   for (const int signal : watched) ::sigaction(signal, &action, nullptr);

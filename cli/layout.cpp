@@ -8,7 +8,7 @@
 namespace dt::cli {
 namespace {
 
-constexpr std::size_t gap = 2;             // blanks between columns
+constexpr std::size_t gap = 2;              // blanks between columns
 constexpr std::size_t readable_column = 24; // words are cut so far before any column leaves
 constexpr std::size_t narrowest_column = 6; // and so far before the line is given up as too long
 
@@ -60,7 +60,8 @@ bool cut_column(Sheet& sheet, const Table& table, std::size_t missing, std::size
 {
   std::size_t widest = table.columns.size();
   for (const auto c : sheet.shown)
-    if (table.columns[c].align == Align::left && (widest == table.columns.size() || sheet.widths[c] > sheet.widths[widest])) widest = c;
+    if (table.columns[c].align == Align::left && (widest == table.columns.size() || sheet.widths[c] > sheet.widths[widest]))
+      widest = c;
   if (widest == table.columns.size() || sheet.widths[widest] <= narrowest) return false;
   sheet.widths[widest] = std::max(narrowest, sheet.widths[widest] - std::min(missing, sheet.widths[widest]));
   return true;
@@ -122,7 +123,8 @@ std::string layout(const Table& table, std::size_t width, const Paint& paint)
   };
   put_line([&](std::size_t c) -> std::string_view { return table.columns[c].title; }, [](std::size_t) { return Style::strong; });
   for (std::size_t r = 0; r < table.rows.size(); ++r)
-    put_line([&](std::size_t c) -> std::string_view { return sheet.texts[r][c]; }, [&](std::size_t c) { return table.rows[r][c].style; });
+    put_line([&](std::size_t c) -> std::string_view { return sheet.texts[r][c]; },
+             [&](std::size_t c) { return table.rows[r][c].style; });
   return lines;
 }
 

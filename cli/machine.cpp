@@ -50,7 +50,7 @@ std::string answer_of(const std::vector<std::string>& words)
 
 double free_bytes(const fs::path& path)
 {
-  struct statvfs space{};
+  struct statvfs space {};
   return ::statvfs(path.c_str(), &space) == 0 ? static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize) : 0;
 }
 
@@ -73,9 +73,12 @@ double memory_bytes(const std::string& name)
 std::string_view name_of(Level level)
 {
   switch (level) {
-  case Level::ok: return "ok";
-  case Level::warn: return "warn";
-  case Level::fail: return "fail";
+  case Level::ok:
+    return "ok";
+  case Level::warn:
+    return "warn";
+  case Level::fail:
+    return "fail";
   }
   return "fail";
 }
@@ -100,7 +103,8 @@ Finding check_recipes()
 Finding check_mpi()
 {
   const auto version = answer_of({"mpirun", "--version"});
-  if (version.empty()) return {"mpi", Level::fail, "mpirun cannot be run", "install Open MPI (Debian: apt install openmpi-bin), or load its module"};
+  if (version.empty())
+    return {"mpi", Level::fail, "mpirun cannot be run", "install Open MPI (Debian: apt install openmpi-bin), or load its module"};
   const bool known = version.find("Open MPI") != std::string::npos;
   return {"mpi", known ? Level::ok : Level::warn, version, known ? "" : "the launcher `mpirun` is written for Open MPI"};
 }
@@ -112,7 +116,9 @@ Finding check_ranks()
   try {
     const auto result = run_command(words, command_timeout_s);
     if (result.ok()) return {"ranks", Level::ok, "mpirun starts 2 ranks", ""};
-    const auto how = result.timed_out ? std::string("hangs") : fmt::format("ends with exit code {}: {}", result.exit_code, first_line(std::string(trim(result.err))));
+    const auto how = result.timed_out
+                         ? std::string("hangs")
+                         : fmt::format("ends with exit code {}: {}", result.exit_code, first_line(std::string(trim(result.err))));
     return {"ranks", Level::fail, "mpirun " + how, "run it by hand: " + shell_join(words)};
   } catch (const Error& error) {
     return {"ranks", Level::fail, error.what(), "install Open MPI first"};
@@ -128,16 +134,19 @@ Finding check_cores()
   if (quota.size() == 2 && quota[0] != "max") {
     const double cores = std::strtod(quota[0].c_str(), nullptr) / std::strtod(quota[1].c_str(), nullptr);
     if (cores < static_cast<double>(mask.size()))
-      return {"cores", Level::warn, fmt::format("{}, and a control group allows {:.3g} cores' time", found, cores), "timings of more ranks than that mean little"};
+      return {"cores", Level::warn, fmt::format("{}, and a control group allows {:.3g} cores' time", found, cores),
+              "timings of more ranks than that mean little"};
   }
-  if (mask.size() < online) return {"cores", Level::warn, found, "the local scheduler uses these only; start dtctl without taskset or numactl for all"};
+  if (mask.size() < online)
+    return {"cores", Level::warn, found, "the local scheduler uses these only; start dtctl without taskset or numactl for all"};
   return {"cores", Level::ok, found, ""};
 }
 
 Finding check_hyperthreads()
 {
   if (text_in("/sys/devices/system/cpu/smt/active") != "1") return {"hyperthreads", Level::ok, "a core is a core", ""};
-  return {"hyperthreads", Level::warn, "two of the listed cores may share one physical core", "scaling from N/2 to N ranks then flattens; plan sizes up to half of the listed cores"};
+  return {"hyperthreads", Level::warn, "two of the listed cores may share one physical core",
+          "scaling from N/2 to N ranks then flattens; plan sizes up to half of the listed cores"};
 }
 
 Finding check_clock()
@@ -145,7 +154,8 @@ Finding check_clock()
   const auto governor = text_in("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   if (governor.empty()) return {"clock", Level::ok, "the clock's governor is not visible here", ""};
   const bool steady = governor == "performance";
-  return {"clock", steady ? Level::ok : Level::warn, "clock governor " + governor, steady ? "" : "for steady timings: cpupower frequency-set -g performance"};
+  return {"clock", steady ? Level::ok : Level::warn, "clock governor " + governor,
+          steady ? "" : "for steady timings: cpupower frequency-set -g performance"};
 }
 
 Finding check_load()
@@ -170,7 +180,8 @@ Finding check_shared_memory()
   const double bytes = free_bytes("/dev/shm");
   const auto found = format_bytes(bytes) + " in /dev/shm";
   if (bytes >= 64.0 * 1024 * 1024) return {"shared memory", Level::ok, found, ""};
-  return {"shared memory", Level::warn, found, "ranks on one node talk through it; give a container more (docker run --shm-size=1g)"};
+  return {"shared memory", Level::warn, found,
+          "ranks on one node talk through it; give a container more (docker run --shm-size=1g)"};
 }
 
 Finding check_slurm()
@@ -185,7 +196,8 @@ Finding check_home(const Home& home)
   const auto folder = nearest_existing(home.root());
   const double bytes = free_bytes(folder);
   const auto found = home.root().string() + ", " + format_bytes(bytes) + " free";
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) return {"home", Level::fail, home.root().string() + " cannot be written", "choose another folder in DTCTL_HOME"};
+  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    return {"home", Level::fail, home.root().string() + " cannot be written", "choose another folder in DTCTL_HOME"};
   if (bytes < 0.05 * gibibyte) return {"home", Level::fail, found, "free some space, or choose another folder in DTCTL_HOME"};
   if (bytes < gibibyte) return {"home", Level::warn, found, "data sets and step records need space; free some"};
   return {"home", Level::ok, found, ""};
@@ -212,8 +224,10 @@ Finding check_database(const Home& home)
 
 std::vector<Finding> check_machine(const Home& home)
 {
-  return {check_engine(), check_recipes(),       check_mpi(),   check_ranks(),    check_cores(),           check_hyperthreads(),  check_clock(), check_load(),
-          check_memory(), check_shared_memory(), check_slurm(), check_home(home), check_file_system(home), check_database(home)};
+  return {check_engine(),          check_recipes(),       check_mpi(),   check_ranks(),
+          check_cores(),           check_hyperthreads(),  check_clock(), check_load(),
+          check_memory(),          check_shared_memory(), check_slurm(), check_home(home),
+          check_file_system(home), check_database(home)};
 }
 
 } // namespace dt::cli

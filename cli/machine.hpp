@@ -30,7 +30,7 @@ Finding check_load();
 Finding check_memory();
 Finding check_shared_memory();
 Finding check_slurm();
-Finding check_home(const Home& home);       // writable, space
+Finding check_home(const Home& home);        // writable, space
 Finding check_file_system(const Home& home); // may SQLite trust it
 Finding check_database(const Home& home);
 

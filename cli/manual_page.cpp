@@ -42,8 +42,11 @@ void append_verb(std::string& page, const CLI::App& verb)
 std::string manual_page(const CLI::App& root)
 {
   std::string page = ".TH DTCTL 1 \"\" \"dtctl " DTCTL_VERSION "\" \"User Commands\"\n"
-                     ".SH NAME\ndtctl \\- " + roff(root.get_description()) + "\n"
-                     ".SH SYNOPSIS\n.B " + roff(usage_line(root)) + "\n.SH OPTIONS\n";
+                     ".SH NAME\ndtctl \\- " +
+                     roff(root.get_description()) +
+                     "\n"
+                     ".SH SYNOPSIS\n.B " +
+                     roff(usage_line(root)) + "\n.SH OPTIONS\n";
   for (const auto* option : visible_options(root)) page += entry(signature(*option), option->get_description());
   page += ".SH VERBS\n";
   for (const auto* verb : visible_verbs(root)) append_verb(page, *verb);

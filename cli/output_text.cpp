@@ -79,7 +79,8 @@ private:
     for (const auto& [label, cell] : fields) width = std::max(width, display_width(label));
     for (const auto& [label, cell] : fields) {
       const std::string blanks(width - display_width(label) + 2, ' ');
-      write_out(paint(label, Style::dim) + blanks + paint(wrap(printable(cell.text), out_.columns, width + 2), cell.style) + "\n");
+      write_out(paint(label, Style::dim) + blanks + paint(wrap(printable(cell.text), out_.columns, width + 2), cell.style) +
+                "\n");
     }
     after_part_ = true;
   }
@@ -91,18 +92,27 @@ private:
 
 } // namespace
 
-std::unique_ptr<Output> make_text_output(const Terminal& out, const Terminal& err) { return std::make_unique<TextOutput>(out, err); }
+std::unique_ptr<Output> make_text_output(const Terminal& out, const Terminal& err)
+{
+  return std::make_unique<TextOutput>(out, err);
+}
 
 std::string painted(std::string_view text, Style style, bool colour)
 {
   const auto code = [&] {
     switch (style) {
-    case Style::plain: return "";
-    case Style::strong: return "\033[1m";
-    case Style::dim: return "\033[2m";
-    case Style::good: return "\033[32m";
-    case Style::warning: return "\033[33m";
-    case Style::bad: return "\033[31m";
+    case Style::plain:
+      return "";
+    case Style::strong:
+      return "\033[1m";
+    case Style::dim:
+      return "\033[2m";
+    case Style::good:
+      return "\033[32m";
+    case Style::warning:
+      return "\033[33m";
+    case Style::bad:
+      return "\033[31m";
     }
     return "";
   }();

@@ -76,7 +76,8 @@ public:
     const std::size_t room = terminal_.rows > 8 ? terminal_.rows - 4 : 4;
     const auto hidden = shown.size() > room ? shown.size() - room : 0;
     shown.resize(shown.size() - hidden);
-    text += layout(status_table(shown), columns - 1, [this](std::string_view part, Style style) { return painted(part, style, terminal_.colour); });
+    text += layout(status_table(shown), columns - 1,
+                   [this](std::string_view part, Style style) { return painted(part, style, terminal_.colour); });
     if (hidden > 0) text += fmt::format("and {} more\n", hidden);
     writer_.write(erase() + text);
     lines_ = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
@@ -86,7 +87,8 @@ private:
   std::string headline(const std::vector<RunView>& runs) const
   {
     const double total = static_cast<double>(runs.size());
-    return fmt::format("{} {}  {}", bar(total > 0 ? done_runs(runs) / total : 1, 24), format_time_local(now_unix_s()).substr(11), summary(runs));
+    return fmt::format("{} {}  {}", bar(total > 0 ? done_runs(runs) / total : 1, 24), format_time_local(now_unix_s()).substr(11),
+                       summary(runs));
   }
 
   // Up to where the last drawing began, and everything below gone.
@@ -115,8 +117,8 @@ private:
   static std::string line_of(const RunView& run)
   {
     const auto cause = run.row.cause.empty() ? "" : ": " + run.row.cause;
-    return fmt::format("{}  {}  {:<9}  {}{}\n", format_time_local(now_unix_s()).substr(11), short_key(run.row.key), name_of(run.row.state),
-                       printable(run.row.name), printable(cause));
+    return fmt::format("{}  {}  {:<9}  {}{}\n", format_time_local(now_unix_s()).substr(11), short_key(run.row.key),
+                       name_of(run.row.state), printable(run.row.name), printable(cause));
   }
 
   Writer writer_;

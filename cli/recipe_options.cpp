@@ -27,9 +27,12 @@ std::vector<std::string> recipes_in(const fs::path& folder)
 
 void add_recipe_options(CLI::App& verb, RecipeOptions& options)
 {
-  verb.add_option("RECIPE", options.recipe, "a recipe's file, or the name of a shipped one such as quickstart")->required()->type_name("RECIPE");
+  verb.add_option("RECIPE", options.recipe, "a recipe's file, or the name of a shipped one such as quickstart")
+      ->required()
+      ->type_name("RECIPE");
   add_list(verb, "--set", options.set, "override one key of the recipe; may be repeated")->type_name("KEY=VALUE");
-  verb.add_option("--profile", options.profile, "machine profile that supplies resources, stronger than the recipe's own")->type_name("NAME");
+  verb.add_option("--profile", options.profile, "machine profile that supplies resources, stronger than the recipe's own")
+      ->type_name("NAME");
 }
 
 void add_over_option(CLI::App& verb, RecipeOptions& options)
@@ -50,8 +53,8 @@ fs::path find_recipe(const std::string& argument)
   const auto shipped_list = known.empty() ? std::string("none is installed") : join(known, ", ");
   for (const auto& name : recipes_in(fs::current_path())) known.push_back(name + ".yaml");
   const auto near = nearest(argument, known);
-  throw Error(ErrorKind::usage, fmt::format("there is no recipe \"{}\"{}; give a file, or one of the shipped recipes: {}", printable(argument),
-                                            near ? ", did you mean " + *near + "?" : "", shipped_list));
+  throw Error(ErrorKind::usage, fmt::format("there is no recipe \"{}\"{}; give a file, or one of the shipped recipes: {}",
+                                            printable(argument), near ? ", did you mean " + *near + "?" : "", shipped_list));
 }
 
 recipes::LoadOptions load_options(const RecipeOptions& options)
@@ -59,17 +62,24 @@ recipes::LoadOptions load_options(const RecipeOptions& options)
   return {options.set, options.over, options.profile, user_config_path(), project_config_path(fs::current_path())};
 }
 
-recipes::Plan load_plan(const RecipeOptions& options) { return recipes::load_plan(find_recipe(options.recipe), load_options(options)); }
+recipes::Plan load_plan(const RecipeOptions& options)
+{
+  return recipes::load_plan(find_recipe(options.recipe), load_options(options));
+}
 
 std::string describe(const recipes::Plan& plan)
 {
   const auto count = plan.runs.size();
   const auto what = [&] {
     switch (plan.kind) {
-    case recipes::PlanKind::single: return "a single run";
-    case recipes::PlanKind::sweep: return "a sweep";
-    case recipes::PlanKind::strong: return "a strong-scaling study";
-    case recipes::PlanKind::weak: return "a weak-scaling study";
+    case recipes::PlanKind::single:
+      return "a single run";
+    case recipes::PlanKind::sweep:
+      return "a sweep";
+    case recipes::PlanKind::strong:
+      return "a strong-scaling study";
+    case recipes::PlanKind::weak:
+      return "a weak-scaling study";
     }
     return "";
   }();

@@ -5,7 +5,9 @@
 
 namespace dt::cli {
 
-Identities::Identities(const Home& home) : home_(home), engine_(engine_program().string()), engine_build_(read_build_id(engine_)) {}
+Identities::Identities(const Home& home) : home_(home), engine_(engine_program().string()), engine_build_(read_build_id(engine_))
+{
+}
 
 const std::string& Identities::data(const DataSpec& data)
 {

@@ -27,7 +27,8 @@ bool has_earlier_studies(const Home& home)
 {
   const auto pending = names_in(pending_folder(home));
   const auto studies = names_in(home.studies());
-  return std::any_of(studies.begin(), studies.end(), [&](const auto& id) { return std::find(pending.begin(), pending.end(), id) == pending.end(); });
+  return std::any_of(studies.begin(), studies.end(),
+                     [&](const auto& id) { return std::find(pending.begin(), pending.end(), id) == pending.end(); });
 }
 
 bool is_settled(const store::RunRow& row) { return row.state == RunState::succeeded; }
@@ -143,7 +144,8 @@ void ResultsStore::take_in_pending()
 
 void ResultsStore::refresh_newest()
 {
-  for (const auto& study : store::list_studies(*database_, 1)) up_to_date([&] { return store::runs_of_study(*database_, study.id); });
+  for (const auto& study : store::list_studies(*database_, 1))
+    up_to_date([&] { return store::runs_of_study(*database_, study.id); });
 }
 
 std::vector<RunView> ResultsStore::up_to_date(const std::function<std::vector<store::RunRow>()>& query)
@@ -152,7 +154,8 @@ std::vector<RunView> ResultsStore::up_to_date(const std::function<std::vector<st
   const auto statuses = statuses_of(home_, rows);
   std::vector<store::RunVerdict> news;
   for (const auto& row : rows)
-    if (const auto found = statuses.find(row.key); found != statuses.end() && is_news(row, found->second)) news.push_back(verdict_of(found->second));
+    if (const auto found = statuses.find(row.key); found != statuses.end() && is_news(row, found->second))
+      news.push_back(verdict_of(found->second));
   if (!news.empty() && ingest(news)) rows = query();
   std::vector<RunView> views;
   views.reserve(rows.size());

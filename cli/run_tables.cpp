@@ -12,21 +12,27 @@
 namespace dt::cli {
 namespace {
 
-constexpr std::array states{RunState::succeeded, RunState::running,   RunState::queued,    RunState::submitted, RunState::planned, RunState::failed,
-                            RunState::timed_out, RunState::cancelled, RunState::preempted, RunState::lost,      RunState::unknown};
+constexpr std::array states{RunState::succeeded, RunState::running, RunState::queued,    RunState::submitted,
+                            RunState::planned,   RunState::failed,  RunState::timed_out, RunState::cancelled,
+                            RunState::preempted, RunState::lost,    RunState::unknown};
 
 Style style_of(RunState state)
 {
   switch (state) {
-  case RunState::succeeded: return Style::good;
-  case RunState::running: return Style::strong;
+  case RunState::succeeded:
+    return Style::good;
+  case RunState::running:
+    return Style::strong;
   case RunState::failed:
   case RunState::timed_out:
-  case RunState::lost: return Style::bad;
+  case RunState::lost:
+    return Style::bad;
   case RunState::cancelled:
   case RunState::preempted:
-  case RunState::unknown: return Style::warning;
-  default: return Style::plain;
+  case RunState::unknown:
+    return Style::warning;
+  default:
+    return Style::plain;
   }
 }
 
@@ -37,14 +43,19 @@ Cell progress_cell(const RunView& run, double now)
   const auto& beat = *run.live->heartbeat;
   const double left = remaining_s(run, now);
   const std::string stalled = run.live->verdict.stalled ? ", no sign of life for " + format_duration(now - beat.unix_s) : "";
-  Json data{{"step", beat.step}, {"steps", beat.steps}, {"remaining_s", left == left ? Json(left) : Json(nullptr)}, {"stalled", run.live->verdict.stalled}};
-  auto text = fmt::format("{}/{}{}{}", beat.step, beat.steps, left == left ? ", " + format_duration(left) + " left" : "", stalled);
+  Json data{{"step", beat.step},
+            {"steps", beat.steps},
+            {"remaining_s", left == left ? Json(left) : Json(nullptr)},
+            {"stalled", run.live->verdict.stalled}};
+  auto text =
+      fmt::format("{}/{}{}{}", beat.step, beat.steps, left == left ? ", " + format_duration(left) + " left" : "", stalled);
   return {std::move(data), std::move(text), run.live->verdict.stalled ? Style::warning : Style::plain};
 }
 
 std::size_t count_of(const std::vector<RunView>& runs, RunState state)
 {
-  return static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), [&](const RunView& run) { return run.row.state == state; }));
+  return static_cast<std::size_t>(
+      std::count_if(runs.begin(), runs.end(), [&](const RunView& run) { return run.row.state == state; }));
 }
 
 } // namespace
@@ -56,8 +67,14 @@ Cell key_cell(const std::string& key) { return {key, short_key(key), Style::plai
 Table status_table(const std::vector<RunView>& runs)
 {
   Table table{"runs",
-              {{"key", "key"}, {"name", "run"}, {"state", "state"}, {"attempt", "try", Align::right, 2}, {"progress", "step", Align::left, 1}, {"cause", "cause"}},
-              {}, "no runs"};
+              {{"key", "key"},
+               {"name", "run"},
+               {"state", "state"},
+               {"attempt", "try", Align::right, 2},
+               {"progress", "step", Align::left, 1},
+               {"cause", "cause"}},
+              {},
+              "no runs"};
   const double now = now_unix_s();
   for (const auto& run : runs)
     table.rows.push_back({key_cell(run.row.key), text_cell(run.row.name), state_cell(run.row.state), count_cell(run.row.attempt),
@@ -79,11 +96,13 @@ Table measurement_table(const std::vector<RunView>& runs)
                {"time_to_accuracy_s", "to target", Align::right, 2},
                {"final_loss", "loss", Align::right, 3},
                {"wall_s", "wall", Align::right, 3}},
-              {}, "no runs"};
+              {},
+              "no runs"};
   for (const auto& [row, live] : runs)
-    table.rows.push_back({key_cell(row.key), text_cell(row.name), state_cell(row.state), count_cell(row.nodes), count_cell(row.ranks),
-                          real_cell(row.throughput), percent_cell(row.communication_share), percent_cell(row.accuracy),
-                          seconds_cell(row.time_to_accuracy_s), real_cell(row.final_loss), seconds_cell(row.wall_s)});
+    table.rows.push_back({key_cell(row.key), text_cell(row.name), state_cell(row.state), count_cell(row.nodes),
+                          count_cell(row.ranks), real_cell(row.throughput), percent_cell(row.communication_share),
+                          percent_cell(row.accuracy), seconds_cell(row.time_to_accuracy_s), real_cell(row.final_loss),
+                          seconds_cell(row.wall_s)});
   return table;
 }
 

@@ -29,18 +29,23 @@ std::string listed(const std::vector<std::string>& candidates)
   return lines;
 }
 
-std::string line_of(const store::RunRow& row) { return fmt::format("{}  {}  {}", short_key(row.key), name_of(row.state), printable(row.name)); }
+std::string line_of(const store::RunRow& row)
+{
+  return fmt::format("{}  {}  {}", short_key(row.key), name_of(row.state), printable(row.name));
+}
 
 Error nothing_there(ResultsStore& results, const std::string& what)
 {
   const auto studies = store::list_studies(results.database(), 200);
-  if (studies.empty()) return Error(ErrorKind::usage, "nothing has been submitted yet; start with: dtctl sweep quickstart --wait");
+  if (studies.empty())
+    return Error(ErrorKind::usage, "nothing has been submitted yet; start with: dtctl sweep quickstart --wait");
   std::vector<std::string> names;
   for (const auto& study : studies)
     if (std::find(names.begin(), names.end(), study.name) == names.end()) names.push_back(study.name);
   const auto near = nearest(what, names);
-  return Error(ErrorKind::usage, fmt::format("no study and no run is called \"{}\"{}; see: dtctl list (ids and keys need at least {} digits)",
-                                             printable(what), near ? ", did you mean " + *near + "?" : "", shortest_prefix));
+  return Error(ErrorKind::usage,
+               fmt::format("no study and no run is called \"{}\"{}; see: dtctl list (ids and keys need at least {} digits)",
+                           printable(what), near ? ", did you mean " + *near + "?" : "", shortest_prefix));
 }
 
 // The study that is named; of several with the same name the newest.
@@ -53,7 +58,8 @@ std::optional<store::StudyRow> find_study(ResultsStore& results, const std::stri
   if (!by_id || found.size() == 1) return found.front();
   std::vector<std::string> lines;
   for (const auto& study : found) lines.push_back(short_key(study.id) + "  " + printable(study.name));
-  throw Error(ErrorKind::usage, fmt::format("{} is the beginning of {} studies' ids; give more digits:{}", what, found.size(), listed(lines)));
+  throw Error(ErrorKind::usage,
+              fmt::format("{} is the beginning of {} studies' ids; give more digits:{}", what, found.size(), listed(lines)));
 }
 
 // Runs by the beginning of their key or by their whole name, which must be one run's.
@@ -66,7 +72,8 @@ std::vector<RunView> find_run(ResultsStore& results, const std::string& what)
   for (const auto& run : runs)
     if (keys.insert(run.row.key).second) lines.push_back(line_of(run.row));
   if (keys.size() > 1)
-    throw Error(ErrorKind::usage, fmt::format("{} names {} runs; give more digits of a key:{}", printable(what), keys.size(), listed(lines)));
+    throw Error(ErrorKind::usage,
+                fmt::format("{} names {} runs; give more digits of a key:{}", printable(what), keys.size(), listed(lines)));
   return runs;
 }
 
@@ -94,9 +101,13 @@ bool has_failed(const RunView& run) { return is_final(run.row.state) && run.row.
 
 void add_selector(CLI::App& verb, Selector& selector)
 {
-  verb.add_option("SELECTOR", selector.what, "last (the default: the newest study), a study's name or id, a run's key or name, or all")->type_name("SELECTOR");
+  verb.add_option("SELECTOR", selector.what,
+                  "last (the default: the newest study), a study's name or id, a run's key or name, or all")
+      ->type_name("SELECTOR");
   verb.add_flag("--failed", selector.failed, "only runs that ended without success");
-  verb.add_option("--where", selector.where, "only runs that meet this, such as 'strategy=sync-sgd nodes>=2'; operators = != < <= > >= ~")->type_name("CONDITION");
+  verb.add_option("--where", selector.where,
+                  "only runs that meet this, such as 'strategy=sync-sgd nodes>=2'; operators = != < <= > >= ~")
+      ->type_name("CONDITION");
 }
 
 Selection select(ResultsStore& results, const Selector& selector)
@@ -118,7 +129,8 @@ std::vector<RunView> look_again(ResultsStore& results, const Selection& selectio
   if (!selection.study) {
     std::vector<RunView> runs;
     for (const auto& key : keys)
-      for (auto& run : results.up_to_date([&] { return store::find_runs(results.database(), key); })) runs.push_back(std::move(run));
+      for (auto& run : results.up_to_date([&] { return store::find_runs(results.database(), key); }))
+        runs.push_back(std::move(run));
     return runs;
   }
   const std::set<std::string> wanted(keys.begin(), keys.end());
@@ -134,7 +146,8 @@ RunView select_one(ResultsStore& results, const Selector& selector)
   if (selection.runs.size() == 1) return std::move(selection.runs.front());
   std::vector<std::string> lines;
   for (const auto& run : selection.runs) lines.push_back(line_of(run.row));
-  throw Error(ErrorKind::usage, fmt::format("{} names {} runs; give one of them:{}", selector.what, selection.runs.size(), listed(lines)));
+  throw Error(ErrorKind::usage,
+              fmt::format("{} names {} runs; give one of them:{}", selector.what, selection.runs.size(), listed(lines)));
 }
 
 std::optional<StudyRecord> record_of(const Home& home, const store::StudyRow& study) { return read_study(home.study(study.id)); }

@@ -26,7 +26,7 @@ bool reader_left() { return std::ferror(stdout) != 0; }
 void survive_closed_pipes()
 {
   // A handler, not SIG_IGN: handlers are reset when a program is started, an ignored signal would be inherited by the jobs.
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = [](int) {};
   ::sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;

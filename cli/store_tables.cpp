@@ -70,7 +70,9 @@ Table table_of(const std::string& name, const store::Table& table)
 std::string member_name(const std::string& title)
 {
   std::string name;
-  for (const char c : title) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? static_cast<char>(std::tolower(static_cast<unsigned char>(c))) : '_';
+  for (const char c : title)
+    name +=
+        std::isalnum(static_cast<unsigned char>(c)) != 0 ? static_cast<char>(std::tolower(static_cast<unsigned char>(c))) : '_';
   return name;
 }
 

@@ -16,11 +16,13 @@ namespace dt::cli {
 namespace {
 
 using Action = jobs::SubmitReport::Action;
-constexpr std::array actions{Action::already_done, Action::already_active, Action::submitted, Action::left_failed, Action::refused};
+constexpr std::array actions{Action::already_done, Action::already_active, Action::submitted, Action::left_failed,
+                             Action::refused};
 
 std::size_t count_of(const std::vector<jobs::SubmitReport>& reports, Action action)
 {
-  return static_cast<std::size_t>(std::count_if(reports.begin(), reports.end(), [&](const auto& report) { return report.action == action; }));
+  return static_cast<std::size_t>(
+      std::count_if(reports.begin(), reports.end(), [&](const auto& report) { return report.action == action; }));
 }
 
 std::string words_for(Action action)
@@ -33,10 +35,14 @@ std::string words_for(Action action)
 Style style_of(Action action)
 {
   switch (action) {
-  case Action::submitted: return Style::strong;
-  case Action::already_done: return Style::good;
-  case Action::refused: return Style::bad;
-  default: return Style::plain;
+  case Action::submitted:
+    return Style::strong;
+  case Action::already_done:
+    return Style::good;
+  case Action::refused:
+    return Style::bad;
+  default:
+    return Style::plain;
   }
 }
 
@@ -53,7 +59,8 @@ void keep_record(const Home& home, StudyRecord& study)
 
 ExitCode wait_for(Context& context, ResultsStore& results, const StudyRecord& study)
 {
-  Follow follow{.keys = study.run_keys, .names = study.run_names, .terminal = context.err_terminal, .to_stderr = true, .timeout_s = 0};
+  Follow follow{
+      .keys = study.run_keys, .names = study.run_names, .terminal = context.err_terminal, .to_stderr = true, .timeout_s = 0};
   follow_runs(context, results.home(), follow);
   const auto runs = results.up_to_date([&] { return store::runs_of_study(results.database(), study.id); });
   print_outcome(context, runs);
@@ -73,11 +80,16 @@ void add_submission_options(CLI::App& verb, SubmissionOptions& options)
 std::string_view name_of(Action action)
 {
   switch (action) {
-  case Action::submitted: return "submitted";
-  case Action::already_done: return "already_done";
-  case Action::already_active: return "already_active";
-  case Action::left_failed: return "left_failed";
-  case Action::refused: return "refused";
+  case Action::submitted:
+    return "submitted";
+  case Action::already_done:
+    return "already_done";
+  case Action::already_active:
+    return "already_active";
+  case Action::left_failed:
+    return "left_failed";
+  case Action::refused:
+    return "refused";
   }
   return "refused";
 }
@@ -91,11 +103,17 @@ ExitCode exit_code_of(const std::vector<jobs::SubmitReport>& reports)
 
 void print_reports(Context& context, const std::vector<jobs::SubmitReport>& reports, const std::vector<std::string>& names)
 {
-  Table table{"submissions", {{"key", "key"}, {"name", "run"}, {"action", "action"}, {"attempt", "try", Align::right, 1}, {"reason", "why"}}, {}, "no runs"};
+  Table table{"submissions",
+              {{"key", "key"}, {"name", "run"}, {"action", "action"}, {"attempt", "try", Align::right, 1}, {"reason", "why"}},
+              {},
+              "no runs"};
   for (std::size_t i = 0; i < reports.size(); ++i) {
     const auto& report = reports[i];
-    table.rows.push_back({key_cell(report.key), text_cell(names[i]), {name_of(report.action), words_for(report.action), style_of(report.action)},
-                          count_cell(report.attempt), text_cell(report.reason)});
+    table.rows.push_back({key_cell(report.key),
+                          text_cell(names[i]),
+                          {name_of(report.action), words_for(report.action), style_of(report.action)},
+                          count_cell(report.attempt),
+                          text_cell(report.reason)});
   }
   context.out.table(table);
 
@@ -106,18 +124,23 @@ void print_reports(Context& context, const std::vector<jobs::SubmitReport>& repo
       counts[std::string(name_of(action))] = count;
       parts.push_back(fmt::format("{} {}", count, words_for(action)));
     }
-  context.out.field("counts", "in all", {counts, fmt::format("{} {}: {}", reports.size(), reports.size() == 1 ? "run" : "runs", join(parts, ", ")), Style::plain});
+  context.out.field(
+      "counts", "in all",
+      {counts, fmt::format("{} {}: {}", reports.size(), reports.size() == 1 ? "run" : "runs", join(parts, ", ")), Style::plain});
 }
 
 ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& options)
 {
   const auto home = context.home();
-  if (resolved.duplicates > 0) context.messages.info("{} points of the sweep are the same run as another one and were left out", resolved.duplicates);
+  if (resolved.duplicates > 0)
+    context.messages.info("{} points of the sweep are the same run as another one and were left out", resolved.duplicates);
   if (options.dry_run) return print_dry_run(context, home, resolved, options.scripts);
 
   keep_record(home, resolved.study);
-  const auto reports = jobs::submit_runs(home, resolved.runs, {.engine = resolved.engine, .study = resolved.study.id, .force = options.force});
-  context.out.field("study", "study", {resolved.study.id, resolved.study.name + " (" + short_key(resolved.study.id) + ")", Style::strong});
+  const auto reports =
+      jobs::submit_runs(home, resolved.runs, {.engine = resolved.engine, .study = resolved.study.id, .force = options.force});
+  context.out.field("study", "study",
+                    {resolved.study.id, resolved.study.name + " (" + short_key(resolved.study.id) + ")", Style::strong});
   print_reports(context, reports, resolved.study.run_names);
   ResultsStore results(context);
   results.take_in(resolved.study);

@@ -72,8 +72,9 @@ TEST_CASE("bash completes by the installed script")
   const test::Dtctl dtctl;
   const auto script = dtctl.folder() / "completion";
   write_file_atomic(script, dtctl.run({"completion", "bash"}).out);
-  const auto result = run_command({"bash", "-c", "source '" + script.string() + "'; COMP_WORDS=('" + test::Dtctl::program() +
-                                                     "' 'recipe' 'sc'); COMP_CWORD=2; _dtctl; printf '%s\\n' \"${COMPREPLY[@]}\""});
+  const auto result = run_command({"bash", "-c",
+                                   "source '" + script.string() + "'; COMP_WORDS=('" + test::Dtctl::program() +
+                                       "' 'recipe' 'sc'); COMP_CWORD=2; _dtctl; printf '%s\\n' \"${COMPREPLY[@]}\""});
   CHECK(result.err == "");
   CHECK(result.out == "schema\n");
 }

@@ -28,7 +28,8 @@ TEST_CASE("JSON has null where nothing was measured")
 
 TEST_CASE("columns of numbers stand to the right")
 {
-  const store::Table table{{"n", "t", "mixed"}, {{std::int64_t{1}, std::string("a"), 1.5}, {std::monostate{}, std::string("b"), std::string("c")}}};
+  const store::Table table{{"n", "t", "mixed"},
+                           {{std::int64_t{1}, std::string("a"), 1.5}, {std::monostate{}, std::string("b"), std::string("c")}}};
   const auto shown = table_of("rows", table);
   CHECK(shown.columns[0].align == Align::right);
   CHECK(shown.columns[1].align == Align::left);

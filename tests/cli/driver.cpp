@@ -25,7 +25,8 @@ std::string read_until_closed(int descriptor)
 {
   std::string text;
   std::array<char, 4096> block{};
-  for (ssize_t got = 0; (got = ::read(descriptor, block.data(), block.size())) > 0;) text.append(block.data(), static_cast<std::size_t>(got));
+  for (ssize_t got = 0; (got = ::read(descriptor, block.data(), block.size())) > 0;)
+    text.append(block.data(), static_cast<std::size_t>(got));
   return text;
 }
 
@@ -41,15 +42,31 @@ std::string Dtctl::program() { return DTCTL_BINARY_DIR "/bin/dtctl"; }
 Words Dtctl::command(const Words& words, const Words& environment) const
 {
   const auto at = folder().string();
-  Words line{"env", "-C", at, "-u", "NO_COLOR", "-u", "COLUMNS", "-u", "DTCTL_ENGINE", "-u", "XDG_DATA_HOME", "DTCTL_HOME=" + home().string(),
-             "XDG_CONFIG_HOME=" + at + "/config", "DTCTL_CORE_LOCKS=" + at + "/locks", "TERM=xterm"};
+  Words line{"env",
+             "-C",
+             at,
+             "-u",
+             "NO_COLOR",
+             "-u",
+             "COLUMNS",
+             "-u",
+             "DTCTL_ENGINE",
+             "-u",
+             "XDG_DATA_HOME",
+             "DTCTL_HOME=" + home().string(),
+             "XDG_CONFIG_HOME=" + at + "/config",
+             "DTCTL_CORE_LOCKS=" + at + "/locks",
+             "TERM=xterm"};
   line.insert(line.end(), environment.begin(), environment.end());
   line.push_back(program());
   line.insert(line.end(), words.begin(), words.end());
   return line;
 }
 
-CommandResult Dtctl::run(const Words& words, const Words& environment) const { return run_command(command(words, environment), 100); }
+CommandResult Dtctl::run(const Words& words, const Words& environment) const
+{
+  return run_command(command(words, environment), 100);
+}
 
 Json Dtctl::json(Words words, const Words& environment) const
 {

@@ -19,8 +19,17 @@ TEST_CASE("exit code 0: it worked")
 TEST_CASE("exit code 2: the command line is wrong")
 {
   const Dtctl dtctl;
-  for (const auto& words : std::vector<Words>{{}, {"statsu"}, {"db"}, {"db", "chek"}, {"status", "--jsn"}, {"status", "a", "b"}, {"submit"}, {"status"},
-                                              {"wait", "--timeout", "soon"}, {"query", "delete from runs"}, {"completion", "tcsh"}}) {
+  for (const auto& words : std::vector<Words>{{},
+                                              {"statsu"},
+                                              {"db"},
+                                              {"db", "chek"},
+                                              {"status", "--jsn"},
+                                              {"status", "a", "b"},
+                                              {"submit"},
+                                              {"status"},
+                                              {"wait", "--timeout", "soon"},
+                                              {"query", "delete from runs"},
+                                              {"completion", "tcsh"}}) {
     const auto result = dtctl.run(words);
     INFO(result.err);
     CHECK(result.exit_code == 2);
@@ -51,7 +60,8 @@ TEST_CASE("exit code 74: the machine refused")
   dtctl.write("tiny.yaml", tiny_recipe());
   const auto missing = dtctl.run({"plan", "tiny.yaml"}, {"DTCTL_ENGINE=/nowhere/dtengine"});
   CHECK(missing.exit_code == 74);
-  CHECK(missing.err == "dtctl: error: the training engine is not at /nowhere/dtengine; build or install dtengine, or name it in DTCTL_ENGINE\n");
+  CHECK(missing.err ==
+        "dtctl: error: the training engine is not at /nowhere/dtengine; build or install dtengine, or name it in DTCTL_ENGINE\n");
   CHECK(dtctl.run({"db", "check"}).exit_code == 74);
   CHECK(dtctl.run({"list"}, {"DTCTL_HOME=/proc/dtctl"}).exit_code == 74);
 }

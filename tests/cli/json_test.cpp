@@ -54,7 +54,8 @@ TEST_CASE("every verb answers in one JSON value, on an empty home")
     INFO(dt::join(words, " "));
     const auto value = dtctl.json(with_arguments(words));
     CHECK(value.at("verb") == dt::join(words, " "));
-    if (value.contains("error")) CHECK(value.at("error").at("message").get<std::string>().find("nothing has been submitted yet") == 0);
+    if (value.contains("error"))
+      CHECK(value.at("error").at("message").get<std::string>().find("nothing has been submitted yet") == 0);
   }
 }
 
@@ -78,7 +79,8 @@ TEST_CASE("an unknown verb is answered in JSON too")
 
 TEST_CASE("help and version are answered in JSON too")
 {
-  CHECK(Dtctl().json({"submit", "--help"}).at("help").get<std::string>().find("Usage: dtctl submit [OPTIONS] RECIPE") != std::string::npos);
+  CHECK(Dtctl().json({"submit", "--help"}).at("help").get<std::string>().find("Usage: dtctl submit [OPTIONS] RECIPE") !=
+        std::string::npos);
 }
 
 TEST_CASE("a recipe's mistakes are listed one by one in JSON")

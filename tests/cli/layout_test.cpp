@@ -13,7 +13,10 @@ std::string plain(std::string_view text, Style) { return std::string(text); }
 
 Table two_columns()
 {
-  return {"runs", {{"name", "run"}, {"ranks", "ranks", Align::right}}, {{text_cell("tiny"), count_cell(1)}, {text_cell("größer"), count_cell(16)}}, "none"};
+  return {"runs",
+          {{"name", "run"}, {"ranks", "ranks", Align::right}},
+          {{text_cell("tiny"), count_cell(1)}, {text_cell("größer"), count_cell(16)}},
+          "none"};
 }
 
 std::size_t widest_line(const std::string& text)
@@ -49,7 +52,10 @@ TEST_CASE("a column without a title is for programs only")
 
 TEST_CASE("on a narrow terminal the columns with the highest drop number leave first")
 {
-  Table table{"t", {{"a", "aaaa"}, {"b", "bbbb", Align::right, 2}, {"c", "cccc", Align::right, 1}}, {{text_cell("1"), text_cell("2"), text_cell("3")}}, ""};
+  Table table{"t",
+              {{"a", "aaaa"}, {"b", "bbbb", Align::right, 2}, {"c", "cccc", Align::right, 1}},
+              {{text_cell("1"), text_cell("2"), text_cell("3")}},
+              ""};
   CHECK(layout(table, 16, plain) == "aaaa  bbbb  cccc\n1        2     3\n");
   CHECK(layout(table, 15, plain) == "aaaa  cccc\n1        3\n");
   CHECK(layout(table, 9, plain) == "aaaa\n1\n");
@@ -63,7 +69,10 @@ TEST_CASE("long words are cut before columns leave")
 
 TEST_CASE("no table is wider than the terminal")
 {
-  Table table{"t", {{"a", "name"}, {"b", "cause", Align::left, 1}, {"c", "n", Align::right}}, {{text_cell(std::string(80, 'y')), text_cell(std::string(200, 'z')), count_cell(12345)}}, ""};
+  Table table{"t",
+              {{"a", "name"}, {"b", "cause", Align::left, 1}, {"c", "n", Align::right}},
+              {{text_cell(std::string(80, 'y')), text_cell(std::string(200, 'z')), count_cell(12345)}},
+              ""};
   for (std::size_t width = 16; width < 200; ++width) {
     INFO("width " << width);
     CHECK(widest_line(layout(table, width, plain)) <= width);

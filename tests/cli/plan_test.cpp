@@ -37,7 +37,7 @@ TEST_CASE("plan, sweep --dry-run and sweep -n are the same")
   CHECK(plan == dtctl.run({"sweep", "tiny.yaml", "-n"}).out);
 }
 
-TEST_CASE("--scripts prints every run's script")
+TEST_CASE("option --scripts prints every run's script")
 {
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", tiny_recipe(strong));
@@ -53,18 +53,22 @@ TEST_CASE("submit refuses a recipe with a study or a sweep, and says what to typ
   dtctl.write("my study.yaml", tiny_recipe(strong));
   const auto study = dtctl.run({"submit", "my study.yaml"});
   CHECK(study.exit_code == 2);
-  CHECK(study.err == "dtctl: error: tiny asks for 6 runs (a strong-scaling study), and submit takes a single run; type: dtctl sweep 'my study.yaml'\n");
+  CHECK(study.err == "dtctl: error: tiny asks for 6 runs (a strong-scaling study), and submit takes a single run; type: dtctl "
+                     "sweep 'my study.yaml'\n");
   dtctl.write("sweep.yaml", tiny_recipe("sweep: {matrix: {optimizer.learning_rate: [0.1, 0.2]}}\n"));
   CHECK(dtctl.run({"submit", "sweep.yaml"}).err.find("tiny asks for 2 runs (a sweep)") != std::string::npos);
   CHECK_FALSE(std::filesystem::exists(dtctl.home()));
 }
 
-TEST_CASE("--over adds an axis, --set changes a key, each as often as given")
+TEST_CASE("option --over adds an axis and --set changes a key, each as often as given")
 {
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", tiny_recipe());
-  CHECK(dtctl.json({"plan", "--over", "optimizer.learning_rate=0.1,0.2", "--over", "train.seed=1,2,3", "tiny.yaml"}).at("runs").size() == 6);
-  const auto one = dtctl.json({"plan", "tiny.yaml"}), other = dtctl.json({"plan", "--set", "train.seed=7", "--set", "train.epochs=3", "tiny.yaml"});
+  CHECK(dtctl.json({"plan", "--over", "optimizer.learning_rate=0.1,0.2", "--over", "train.seed=1,2,3", "tiny.yaml"})
+            .at("runs")
+            .size() == 6);
+  const auto one = dtctl.json({"plan", "tiny.yaml"}),
+             other = dtctl.json({"plan", "--set", "train.seed=7", "--set", "train.epochs=3", "tiny.yaml"});
   CHECK(one.at("runs")[0].at("key") != other.at("runs")[0].at("key"));
 }
 
@@ -81,5 +85,6 @@ TEST_CASE("a recipe of that name that is not there is answered with the nearest 
 {
   const auto result = Dtctl().run({"plan", "quickstrat"});
   CHECK(result.exit_code == 2);
-  CHECK(result.err.starts_with("dtctl: error: there is no recipe \"quickstrat\", did you mean quickstart?; give a file, or one of the shipped recipes: "));
+  CHECK(result.err.starts_with(
+      "dtctl: error: there is no recipe \"quickstrat\", did you mean quickstart?; give a file, or one of the shipped recipes: "));
 }

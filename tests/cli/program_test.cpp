@@ -42,9 +42,12 @@ TEST_CASE("messages go to standard error, results to standard output, and --quie
 TEST_CASE("a slip of the pen is answered with what was probably meant")
 {
   const Dtctl dtctl;
-  CHECK(dtctl.run({"stauts"}).err.starts_with("dtctl: error: there is no verb \"stauts\"; did you mean status?\nverbs: validate, plan, "));
-  CHECK(dtctl.run({"db", "rebuidl"}).err == "dtctl: error: there is no verb \"rebuidl\"; did you mean rebuild?\nverbs: migrate, rebuild, check\n");
-  CHECK(dtctl.run({"status", "--failde"}).err == "dtctl: error: there is no option --failde; did you mean --failed?; see: dtctl status --help\n");
+  CHECK(dtctl.run({"stauts"})
+            .err.starts_with("dtctl: error: there is no verb \"stauts\"; did you mean status?\nverbs: validate, plan, "));
+  CHECK(dtctl.run({"db", "rebuidl"}).err ==
+        "dtctl: error: there is no verb \"rebuidl\"; did you mean rebuild?\nverbs: migrate, rebuild, check\n");
+  CHECK(dtctl.run({"status", "--failde"}).err ==
+        "dtctl: error: there is no option --failde; did you mean --failed?; see: dtctl status --help\n");
   CHECK(dtctl.run({"status", "a", "b"}).err == "dtctl: error: nothing is expected at \"b\"; see: dtctl status --help\n");
   CHECK(dtctl.run({}).err == "dtctl: error: a verb is missing; see: dtctl --help\n");
 }
@@ -52,6 +55,7 @@ TEST_CASE("a slip of the pen is answered with what was probably meant")
 TEST_CASE("help names every argument and option of a verb and fits 110 columns")
 {
   const auto page = Dtctl().run({"sweep", "--help"}).out;
-  for (const char* part : {"Usage: dtctl sweep [OPTIONS] RECIPE", "--set KEY=VALUE", "--over KEY=A,B,...", "--profile NAME", "-n, --dry-run", "--wait", "--json", "Example"})
+  for (const char* part : {"Usage: dtctl sweep [OPTIONS] RECIPE", "--set KEY=VALUE", "--over KEY=A,B,...", "--profile NAME",
+                           "-n, --dry-run", "--wait", "--json", "Example"})
     CHECK(page.find(part) != std::string::npos);
 }

@@ -49,12 +49,6 @@ TEST_CASE("COLUMNS is stronger than the terminal, also in a pipe")
   CHECK(widest_line(dtctl.in_terminal({"recipe", "schema"}, 120, {"COLUMNS=50", "NO_COLOR=1"})) <= 50);
 }
 
-TEST_CASE("a pipe gets whole texts")
-{
-  CHECK(Dtctl().run({"models"}).out.find("other shapes too\n") != std::string::npos);
-}
+TEST_CASE("a pipe gets whole texts") { CHECK(Dtctl().run({"models"}).out.find("other shapes too\n") != std::string::npos); }
 
-TEST_CASE("help fits narrow terminals")
-{
-  CHECK(widest_line(Dtctl().in_terminal({"models", "--help"}, 50)) <= 50);
-}
+TEST_CASE("help fits narrow terminals") { CHECK(widest_line(Dtctl().in_terminal({"models", "--help"}, 50)) <= 50); }

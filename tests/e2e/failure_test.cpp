@@ -18,7 +18,8 @@ namespace {
 std::string endless_recipe(const std::string& more = "")
 {
   return "version: 1\nname: endless\nmodel: {name: lenet}\ndata: {name: synthetic, train_samples: 256, test_samples: 64}\n"
-         "train: {batch_per_rank: 8, steps: 100000000, eval_every_epochs: 0}\n" + more;
+         "train: {batch_per_rank: 8, steps: 100000000, eval_every_epochs: 0}\n" +
+         more;
 }
 
 // Polls until `is_true`, at most a minute.
@@ -61,9 +62,12 @@ TEST_CASE("a run whose data set is damaged has failed, with rank and cause, and 
 {
   const Dtctl dtctl;
   std::filesystem::create_directory(dtctl.folder() / "mnist");
-  for (const char* name : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"})
+  for (const char* name :
+       {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"})
     dtctl.write("mnist/" + std::string(name), "no images here");
-  dtctl.write("bad.yaml", "version: 1\nname: bad\nmodel: {name: lenet}\ndata: {name: mnist, path: mnist}\ntrain: {global_batch: 32, epochs: 1}\n");
+  dtctl.write(
+      "bad.yaml",
+      "version: 1\nname: bad\nmodel: {name: lenet}\ndata: {name: mnist, path: mnist}\ntrain: {global_batch: 32, epochs: 1}\n");
   const auto outcome = dtctl.json({"submit", "bad.yaml", "--wait"});
   CHECK(outcome.at("exit_code") == 1);
   CHECK(outcome.at("states") == Json{{"failed", 1}});
@@ -123,7 +127,9 @@ TEST_CASE("a queued run says what it waits for, and is cancelled without ever st
 {
   const Dtctl dtctl;
   const Cancelled cancelled{dtctl};
-  dtctl.write("endless.yaml", endless_recipe("sweep: {matrix: {train.seed: [1, 2, 3, 4, 5, 6, 7, 8]}, exclude: []}\nresources: {threads_per_rank: 2}\n"));
+  dtctl.write(
+      "endless.yaml",
+      endless_recipe("sweep: {matrix: {train.seed: [1, 2, 3, 4, 5, 6, 7, 8]}, exclude: []}\nresources: {threads_per_rank: 2}\n"));
   const auto cores = std::to_string(dt::cores_in_mask().size());
   dtctl.json({"sweep", "endless.yaml", "--set", "resources.threads_per_rank=" + cores});
   REQUIRE(eventually([&] { return is_training(dtctl); }));
@@ -168,8 +174,10 @@ TEST_CASE("a run over its time limit has timed out, and a higher limit is not an
 TEST_CASE("what a recipe is called reaches no shell")
 {
   const Dtctl dtctl;
-  dtctl.write("evil.yaml", "version: 1\nname: \"$(touch x); '\"\nmodel: {name: lenet}\ndata: {name: synthetic, train_samples: 64, test_samples: 32}\n"
-                           "train: {global_batch: 32, steps: 8, warmup_steps: 1}\n");
+  dtctl.write(
+      "evil.yaml",
+      "version: 1\nname: \"$(touch x); '\"\nmodel: {name: lenet}\ndata: {name: synthetic, train_samples: 64, test_samples: 32}\n"
+      "train: {global_batch: 32, steps: 8, warmup_steps: 1}\n");
   CHECK(dtctl.json({"submit", "evil.yaml", "--wait"}).at("exit_code") == 0);
   CHECK(dtctl.json({"results", "$(touch x); '"}).at("kind") == "single");
   for (const auto& entry : std::filesystem::recursive_directory_iterator(dtctl.folder())) CHECK(entry.path().filename() != "x");

@@ -61,7 +61,7 @@ TEST_CASE("a strong-scaling study over 1 and 2 ranks yields efficiencies with in
   CHECK(rows[1].at("accuracy").is_number());
 }
 
-TEST_CASE("submitting again submits nothing and says so; only what is new is added")
+TEST_CASE("submitting again submits nothing and says so, and only what is new is added")
 {
   const RanStudy study;
   const auto again = study.dtctl.json({"sweep", "tiny.yaml", "--wait"});
@@ -95,7 +95,8 @@ TEST_CASE("selectors name studies and runs")
   CHECK(study.count({"status", "--where", "ranks>=2 strategy=sync-sgd"}) == 3);
   CHECK(study.count({"status", "--where", "ranks>=2", "--failed"}) == 0);
 
-  CHECK(study.dtctl.run({"status", "tinny"}).err.starts_with("dtctl: error: no study and no run is called \"tinny\", did you mean tiny?"));
+  CHECK(study.dtctl.run({"status", "tinny"})
+            .err.starts_with("dtctl: error: no study and no run is called \"tinny\", did you mean tiny?"));
   CHECK(study.dtctl.run({"status", study.key(0).substr(0, 3)}).exit_code == 2);
   CHECK(study.dtctl.run({"status", "--where", "rnks=2"}).err.find("ranks") != std::string::npos);
   const auto many = study.dtctl.run({"logs"});
@@ -131,7 +132,8 @@ TEST_CASE("explain tells runs that ran, runs that another study had run, and wha
 
   dtctl.json({"sweep", "tiny.yaml", "--set", "study.repeats=4", "--wait"});
   const auto reused = dtctl.json({"explain", "--where", "repeat=0 ranks=1"}).at("runs")[0];
-  CHECK(reused.at("why").get<std::string>().starts_with("it was skipped: an earlier study had run the same recipe, build, data and repeat, on "));
+  CHECK(reused.at("why").get<std::string>().starts_with(
+      "it was skipped: an earlier study had run the same recipe, build, data and repeat, on "));
 
   dtctl.json({"sweep", "tiny.yaml", "--set", "train.seed=5", "--set", "study.repeats=1", "--wait"});
   const auto is_new = dtctl.json({"explain", "--where", "ranks=1"}).at("runs")[0];
