@@ -98,6 +98,7 @@ public:
       }
       wait_for_change();
     }
+    end_homeless();
     return 0;
   }
 
@@ -108,6 +109,13 @@ private:
     struct stat held{}, named{};
     return ::fstat(lock_->descriptor(), &held) == 0 && ::stat(queue_.supervisor_lock().c_str(), &named) == 0 &&
            held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+  }
+
+  // A job whose folder is gone can leave no word of what it does, and no later call would find it to end it.
+  void end_homeless() const
+  {
+    for (const auto& job : running_)
+      if (!std::filesystem::exists(job.ticket.attempt)) signal_all(processes_of_job(job.owner), SIGKILL);
   }
 
   void finish_ended()

@@ -4,6 +4,7 @@
 #include "core/process.hpp"
 #include "jobs/local/cores.hpp"
 #include "jobs/local/local_scheduler.hpp"
+#include "jobs/local/owner.hpp"
 #include "jobs/local/supervisor.hpp"
 
 #include <catch2/catch.hpp>
@@ -358,4 +359,15 @@ TEST_CASE("a job keeps paths and language of its submitter, and nothing of a job
   CHECK(kept.at("LD_LIBRARY_PATH") == "/opt/x");
   CHECK(kept.contains("PATH"));
   for (const auto* name : {"OMPI_COMM_WORLD_SIZE", "DTCTL_JOB_TOKEN", "SLURM_JOB_ID"}) CHECK_FALSE(kept.contains(name));
+}
+
+TEST_CASE("jobs of a home that was removed are ended: nobody could find them any more")
+{
+  Playground place;
+  place.submit({place.job("one", "sleep 60")});
+  REQUIRE(eventually([&] { return runs(place, "one"); }));
+  const auto owner = local::read_owner(place.attempt("one"));
+  REQUIRE(owner);
+  std::filesystem::remove_all(place.home().root());
+  CHECK(eventually([&] { return !is_alive(owner->process); }));
 }
