@@ -18,7 +18,7 @@ std::string words_as_seen_by(const std::string& shell, const std::vector<std::st
   const test::TemporaryFolder folder;
   const auto script = folder.path() / "script";
   write_file_atomic(script, "printf '%s\\0' " + shell_join(words) + "\n"); // in a file, as job scripts are
-  const auto result = run_command({shell, script.string()}, 60);
+  const auto result = run_command({"env", "--chdir=" + folder.path().string(), shell, script.string()}, 60); // badly quoted words act there
   INFO(result.err);
   CHECK(result.ok());
   CHECK(result.err.empty());
