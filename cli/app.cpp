@@ -6,6 +6,7 @@
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <new>
 #include <utility>
 
@@ -156,6 +157,8 @@ int run(const std::vector<std::string>& arguments)
     return static_cast<int>(code);
   } catch (const Error& error) {
     return fail(*out, error);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(*out, system_error(error.path1().string(), error.code().value()));
   } catch (const std::bad_alloc&) {
     return fail(*out, Error(ErrorKind::environment, "out of memory"));
   } catch (const std::exception& error) {
