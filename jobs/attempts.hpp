@@ -17,8 +17,8 @@ namespace dt::jobs {
 struct LatestAttempt {
   std::string key;
   int attempts = 0;
-  std::optional<AttemptFolder> folder;     // nothing when there is no attempt
-  std::optional<Submission> submission;    // nothing when no whole intent was written: then nothing was submitted either
+  std::optional<AttemptFolder> folder;  // nothing when there is no attempt
+  std::optional<Submission> submission; // nothing when no whole intent was written: then nothing was submitted either
 };
 
 std::vector<LatestAttempt> latest_attempts(const Home& home, std::span<const std::string> keys);

@@ -27,8 +27,9 @@ std::string quoted(std::string_view value, std::string_view key)
 std::string set_line(const std::string& name, const std::string& value, std::string_view key)
 {
   if (!is_identifier(name))
-    throw Error(ErrorKind::recipe, std::string(key) + ": `" + printable(name) +
-                                       "` is not the name of an environment variable; use letters, digits and `_`, no digit first.");
+    throw Error(ErrorKind::recipe,
+                std::string(key) + ": `" + printable(name) +
+                    "` is not the name of an environment variable; use letters, digits and `_`, no digit first.");
   return "dtctl_set " + name + " " + quoted(value, std::string(key) + "." + name) + "\n";
 }
 
@@ -90,7 +91,8 @@ std::string head(const ScriptInput& input)
 {
   const auto& spec = input.run.spec;
   auto title = spec.name + (spec.label.empty() ? "" : " / " + spec.label) + ", repeat " + std::to_string(spec.repeat);
-  return "#!/bin/bash\n# " + printable(title) + "\n# run " + input.run.key + ", attempt " + std::to_string(input.attempt.number()) +
+  return "#!/bin/bash\n# " + printable(title) + "\n# run " + input.run.key + ", attempt " +
+         std::to_string(input.attempt.number()) +
          "\n\nreadonly dtctl_attempt=" + quoted(input.attempt.path().string(), "the attempt's folder") + "\n";
 }
 
@@ -137,8 +139,8 @@ std::string launch(const ScriptInput& input, const Launcher& launcher)
 std::string batch_script(const ScriptInput& input, const Launcher& launcher)
 {
   const auto& resources = input.run.spec.resources;
-  return head(input) + std::string(frame) + exports(input.run.spec, launcher) + modules(resources.modules) + setup(resources.setup) +
-         launch(input, launcher);
+  return head(input) + std::string(frame) + exports(input.run.spec, launcher) + modules(resources.modules) +
+         setup(resources.setup) + launch(input, launcher);
 }
 
 } // namespace dt::jobs

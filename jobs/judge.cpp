@@ -94,13 +94,15 @@ Verdict succeeded(const Evidence& e)
   if (!e.end) return verdict;
   verdict.evidence += fmt::format("; end: exit {}", e.end->exit_code);
   verdict.exit_code = e.end->exit_code;
-  if (e.end->exit_code != 0) verdict.cause = fmt::format("the result is whole, but the job then ended with exit code {}", e.end->exit_code);
+  if (e.end->exit_code != 0)
+    verdict.cause = fmt::format("the result is whole, but the job then ended with exit code {}", e.end->exit_code);
   return verdict;
 }
 
 std::string scheduler_words(const JobStatus& job)
 {
-  return "scheduler: " + (job.native_state.empty() ? "not found" : job.native_state) + (job.reason.empty() ? "" : " (" + job.reason + ")");
+  return "scheduler: " + (job.native_state.empty() ? "not found" : job.native_state) +
+         (job.reason.empty() ? "" : " (" + job.reason + ")");
 }
 
 double age_s(double then_unix_s, double now_unix_s) { return std::abs(now_unix_s - then_unix_s); }
@@ -114,8 +116,10 @@ Verdict running(const Evidence& e, double now)
     verdict.stalled = true;
     verdict.cause = "no heartbeat for " + format_duration(std::floor(age_s(e.heartbeat->unix_s, now)));
   }
-  if (e.cancel_requested) verdict.cause = "is being ended: " + cancel_cause(e);
-  else if (e.stop_reason == "time_limit") verdict.cause = "is being ended: it reached its time limit";
+  if (e.cancel_requested)
+    verdict.cause = "is being ended: " + cancel_cause(e);
+  else if (e.stop_reason == "time_limit")
+    verdict.cause = "is being ended: it reached its time limit";
   return verdict;
 }
 
@@ -133,8 +137,9 @@ Verdict missing(const Evidence& e, double now)
   if (is_beating(e, now)) return {RunState::running, {}, "heartbeat; scheduler: not found", std::nullopt, false};
   const bool fresh = age_s(e.submission->submitted_unix_s, now) < lost_grace_s;
   if (fresh && !e.begin) return {RunState::submitted, {}, "submission.json; scheduler: not found", std::nullopt, false};
-  if (e.begin && age_s(e.begin->unix_s, now) < lost_grace_s) return {RunState::running, {}, "begin.json; scheduler: not found", std::nullopt, false};
-  const auto cause = e.begin               ? "it began, but its scheduler does not know it any more and no end is recorded"
+  if (e.begin && age_s(e.begin->unix_s, now) < lost_grace_s)
+    return {RunState::running, {}, "begin.json; scheduler: not found", std::nullopt, false};
+  const auto cause = e.begin ? "it began, but its scheduler does not know it any more and no end is recorded"
                      : e.submission->job_id.empty() ? "its submission was interrupted before the scheduler had it"
                                                     : "its scheduler does not know it any more, and it never began";
   return {RunState::lost, cause, "no result, no end; scheduler: not found", std::nullopt, false};
@@ -158,11 +163,16 @@ Verdict judge(const Evidence& e, double now_unix_s)
   if (!e.submission) return {RunState::planned, {}, "no submission", std::nullopt, false};
   switch (e.job.state) {
   case JobStatus::State::queued:
-    return {RunState::queued, e.cancel_requested ? "is being withdrawn: " + cancel_cause(e) : "", scheduler_words(e.job), std::nullopt, false};
-  case JobStatus::State::running: return running(e, now_unix_s);
-  case JobStatus::State::ended: return over(e, "no result, no end; " + scheduler_words(e.job), e.job.exit_code);
-  case JobStatus::State::unknown: return undecided(e, now_unix_s);
-  case JobStatus::State::not_found: break;
+    return {RunState::queued, e.cancel_requested ? "is being withdrawn: " + cancel_cause(e) : "", scheduler_words(e.job),
+            std::nullopt, false};
+  case JobStatus::State::running:
+    return running(e, now_unix_s);
+  case JobStatus::State::ended:
+    return over(e, "no result, no end; " + scheduler_words(e.job), e.job.exit_code);
+  case JobStatus::State::unknown:
+    return undecided(e, now_unix_s);
+  case JobStatus::State::not_found:
+    break;
   }
   return missing(e, now_unix_s);
 }

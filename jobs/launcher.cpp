@@ -10,8 +10,8 @@ namespace dt::jobs {
 std::unique_ptr<Launcher> make_launcher(const std::string& name)
 {
   if (name == "mpirun") return std::make_unique<MpirunLauncher>();
-  throw Error(ErrorKind::recipe, "There is no launcher `" + printable(name) + "`; resources.launcher may be one of: " +
-                                     join(strings_of(launcher_names()), ", ") + ".");
+  throw Error(ErrorKind::recipe, "There is no launcher `" + printable(name) +
+                                     "`; resources.launcher may be one of: " + join(strings_of(launcher_names()), ", ") + ".");
 }
 
 } // namespace dt::jobs

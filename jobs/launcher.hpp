@@ -11,7 +11,7 @@
 namespace dt::jobs {
 
 class Launcher {
-public:
+ public:
   virtual ~Launcher() = default;
   virtual std::string name() const = 0;
   // The words that start `program` on every rank of the spec, with binding and rank counts stated explicitly.

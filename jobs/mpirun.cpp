@@ -26,15 +26,19 @@ printf "dtctl: rank %d needs %d cores of its own, but the %d cores of the mask o
   "$OMPI_COMM_WORLD_RANK" "$threads" "${#cores[@]}" >&2
 exit 1)";
 
-void append(std::vector<std::string>& words, const std::vector<std::string>& more) { words.insert(words.end(), more.begin(), more.end()); }
+void append(std::vector<std::string>& words, const std::vector<std::string>& more)
+{
+  words.insert(words.end(), more.begin(), more.end());
+}
 
 } // namespace
 
 std::vector<std::string> MpirunLauncher::command(const RunSpec& spec, const std::vector<std::string>& program) const
 {
   const auto& resources = spec.resources;
-  std::vector<std::string> words{"mpirun", "-np", std::to_string(spec.ranks()), "--map-by",
-                                 "ppr:" + std::to_string(resources.ranks_per_node) + ":node", "--bind-to", "none"};
+  std::vector<std::string> words{
+      "mpirun",    "-np", std::to_string(spec.ranks()), "--map-by", "ppr:" + std::to_string(resources.ranks_per_node) + ":node",
+      "--bind-to", "none"};
   if (resources.oversubscribe) append(words, {"--oversubscribe", "--mca", "mpi_yield_when_idle", "1"});
   append(words, resources.launcher_args);
   append(words, {"bash", "-c", std::string(bind_and_run), "dtctl-bind", std::to_string(resources.threads_per_rank),

@@ -11,7 +11,7 @@
 namespace dt::jobs {
 
 class MpirunLauncher final : public Launcher {
-public:
+ public:
   std::string name() const override { return "mpirun"; }
   std::vector<std::string> command(const RunSpec& spec, const std::vector<std::string>& program) const override;
   std::map<std::string, std::string> environment(const RunSpec& spec) const override;

@@ -15,22 +15,25 @@ namespace {
 namespace fs = std::filesystem;
 
 class Descriptor {
-public:
+ public:
   explicit Descriptor(int value) : value_(value) {}
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { if (value_ >= 0) ::close(value_); }
+  ~Descriptor()
+  {
+    if (value_ >= 0) ::close(value_);
+  }
   int get() const { return value_; }
   // Closing tells of a failed write on network file systems and quotas.
   int close() { return ::close(std::exchange(value_, -1)); }
 
-private:
+ private:
   int value_;
 };
 
 // The bytes beside their target, removed unless they were moved there.
 class Temporary {
-public:
+ public:
   Temporary(const fs::path& target, std::string_view bytes)
       : path_(target.parent_path() / ("." + target.filename().string() + "." + std::to_string(::getpid())))
   {
@@ -45,11 +48,14 @@ public:
   }
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
-  ~Temporary() { if (!moved_) ::unlink(path_.c_str()); }
+  ~Temporary()
+  {
+    if (!moved_) ::unlink(path_.c_str());
+  }
   const fs::path& path() const { return path_; }
   void moved() { moved_ = true; }
 
-private:
+ private:
   fs::path path_;
   bool moved_ = false;
 };
@@ -74,7 +80,8 @@ bool create_file_quick(const fs::path& path, std::string_view bytes)
 void sync_filesystem(const fs::path& folder)
 {
   const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() < 0 || ::syncfs(directory.get()) != 0) throw system_error("sync the file system of " + folder.string(), errno);
+  if (directory.get() < 0 || ::syncfs(directory.get()) != 0)
+    throw system_error("sync the file system of " + folder.string(), errno);
 }
 
 std::string read_tail(const fs::path& path, std::size_t bytes)

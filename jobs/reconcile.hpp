@@ -19,11 +19,11 @@ struct Evidence {
   std::optional<Heartbeat> heartbeat;
   std::optional<RankError> error;
   std::optional<JobEnd> end;
-  bool has_result = false;       // a whole result.json
+  bool has_result = false; // a whole result.json
   bool cancel_requested = false;
-  std::string cancelled_by;      // who asked for it
-  std::string stop_reason;       // the scheduler's note, "time_limit"
-  std::string last_words;        // last lines of stderr, for the cause
+  std::string cancelled_by; // who asked for it
+  std::string stop_reason;  // the scheduler's note, "time_limit"
+  std::string last_words;   // last lines of stderr, for the cause
   JobStatus job;
 };
 

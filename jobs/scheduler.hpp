@@ -45,7 +45,7 @@ struct JobStatus {
 };
 
 class Scheduler {
-public:
+ public:
   virtual ~Scheduler() = default;
   virtual std::string name() const = 0;
   // One outcome a request, in order. Throws only when nothing can be submitted at all (scheduler or environment error).

@@ -35,7 +35,8 @@ struct Decision {
 
 std::string outcome_words(const RunStatus& status)
 {
-  return fmt::format("attempt {} {}{}", status.attempt, status.verdict.state == RunState::failed ? "failed" : "is " + std::string(name_of(status.verdict.state)),
+  return fmt::format("attempt {} {}{}", status.attempt,
+                     status.verdict.state == RunState::failed ? "failed" : "is " + std::string(name_of(status.verdict.state)),
                      status.verdict.cause.empty() ? "" : ": " + status.verdict.cause);
 }
 
@@ -43,19 +44,26 @@ std::string outcome_words(const RunStatus& status)
 bool is_open_intent(const RunStatus& status)
 {
   const auto state = status.verdict.state;
-  return status.submission && status.submission->job_id.empty() && (state == RunState::submitted || state == RunState::lost) && !status.begin;
+  return status.submission && status.submission->job_id.empty() && (state == RunState::submitted || state == RunState::lost) &&
+         !status.begin;
 }
 
-Decision next_attempt(const RunStatus& status, const std::string& why) { return {Action::submitted, status.attempt + 1, {}, why}; }
+Decision next_attempt(const RunStatus& status, const std::string& why)
+{
+  return {Action::submitted, status.attempt + 1, {}, why};
+}
 
 Decision decide(const RunStatus& status, const SubmitOptions& options, const fs::path& run_folder)
 {
   const auto state = status.verdict.state;
   if (status.attempts == 0) return {Action::submitted, 1, {}, "it has never run"};
-  if (!status.submission) return {Action::submitted, attempt_numbers(run_folder).back(), {}, "an earlier submission was interrupted"};
-  if (is_open_intent(status)) return {Action::submitted, status.attempt, status.submission->token, "an earlier submission was interrupted"};
+  if (!status.submission)
+    return {Action::submitted, attempt_numbers(run_folder).back(), {}, "an earlier submission was interrupted"};
+  if (is_open_intent(status))
+    return {Action::submitted, status.attempt, status.submission->token, "an earlier submission was interrupted"};
   if (state == RunState::succeeded && options.force) return next_attempt(status, "it has succeeded and is run again by force");
-  if (state == RunState::succeeded) return {Action::already_done, status.attempt, {}, fmt::format("attempt {} succeeded", status.attempt)};
+  if (state == RunState::succeeded)
+    return {Action::already_done, status.attempt, {}, fmt::format("attempt {} succeeded", status.attempt)};
   if (!is_final(state)) return {Action::already_active, status.attempt, {}, outcome_words(status)};
   if (!options.retry_failed) return {Action::left_failed, status.attempt, {}, outcome_words(status)};
   return next_attempt(status, outcome_words(status));
@@ -69,7 +77,7 @@ struct Prepared {
 };
 
 class Submitter {
-public:
+ public:
   Submitter(const Home& home, const SubmitOptions& options) : home_(home), options_(options) {}
 
   std::vector<SubmitReport> run(std::span<const PlannedRun> runs)
@@ -83,7 +91,7 @@ public:
     return std::move(reports_);
   }
 
-private:
+ private:
   void consider(const PlannedRun& run, const RunStatus& status)
   {
     auto decision = decide(status, options_, home_.run(run.key));
@@ -104,8 +112,12 @@ private:
   void prepare(const PlannedRun& run, const Decision& decision)
   {
     const AttemptFolder attempt(fs::absolute(home_.run(run.key)), decision.number);
-    Submission submission{decision.number, decision.token.empty() ? random_token() : decision.token, run.spec.resources.scheduler,
-                          options_.study,  now_unix_s(), {}};
+    Submission submission{decision.number,
+                          decision.token.empty() ? random_token() : decision.token,
+                          run.spec.resources.scheduler,
+                          options_.study,
+                          now_unix_s(),
+                          {}};
     try {
       write_attempt(run, attempt, submission);
     } catch (const Error& error) {

@@ -12,10 +12,10 @@
 namespace dt::jobs {
 
 struct SubmitOptions {
-  std::string engine;        // path of dtengine
-  std::string study;         // id of the study that asks
-  bool retry_failed = true;  // a failed, lost, timed-out or cancelled run gets a new attempt
-  bool force = false;        // a succeeded one too
+  std::string engine;       // path of dtengine
+  std::string study;        // id of the study that asks
+  bool retry_failed = true; // a failed, lost, timed-out or cancelled run gets a new attempt
+  bool force = false;       // a succeeded one too
 };
 
 struct SubmitReport {

@@ -68,7 +68,7 @@ CoreLocks::CoreLocks(fs::path folder) : folder_(std::move(folder))
 {
   make_folders(folder_.parent_path());
   if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) throw system_error("make folder " + folder_.string(), errno);
-  struct stat status{};
+  struct stat status {};
   if (::lstat(folder_.c_str(), &status) != 0) throw system_error("look at " + folder_.string(), errno);
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())
     throw Error(ErrorKind::environment, folder_.string() + " is not a folder of yours, so the cores cannot be shared out safely; "

@@ -29,7 +29,7 @@ struct TakenCores {
 };
 
 class CoreLocks {
-public:
+ public:
   // Makes the folder, for this user alone. An environment error when it belongs to somebody else.
   explicit CoreLocks(std::filesystem::path folder);
   // $DTCTL_CORE_LOCKS, else /run/lock/dtctl-<uid>, else /tmp/dtctl-<uid>/cores.
@@ -40,7 +40,7 @@ public:
   std::optional<TakenCores> take(std::size_t count, std::span<const int> allowed);
   void drop_turn() { turn_.reset(); }
 
-private:
+ private:
   std::filesystem::path folder_;
   std::optional<FileLock> turn_;
 };

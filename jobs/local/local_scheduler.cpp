@@ -49,7 +49,8 @@ Ticket ticket_for(const JobRequest& request, const std::vector<int>& allowed, co
 }
 
 // All requests that may run; a disk that fills up refuses what does not fit and keeps what does.
-void add_all(Queue& queue, std::span<const JobRequest> requests, const std::vector<int>& allowed, std::vector<SubmitOutcome>& outcomes)
+void add_all(Queue& queue, std::span<const JobRequest> requests, const std::vector<int>& allowed,
+             std::vector<SubmitOutcome>& outcomes)
 {
   std::error_code error;
   const Ticket common{{}, {}, {}, 1, allowed, 0, fs::current_path(error), environment_to_keep()};
@@ -95,20 +96,30 @@ JobStatus status_of_dead(const Owner& owner)
   if (owner.process.pid <= 0) return {JobStatus::State::ended, "withdrawn", "it never started", std::nullopt, {}};
   const auto leftovers = processes_of_job(owner).size();
   if (leftovers == 0) return {JobStatus::State::ended, "ended", "its processes are gone", std::nullopt, {}};
-  return {JobStatus::State::running, "ending", fmt::format("its shell is gone; {} processes it left are being ended", leftovers), std::nullopt, {}};
+  return {JobStatus::State::running,
+          "ending",
+          fmt::format("its shell is gone; {} processes it left are being ended", leftovers),
+          std::nullopt,
+          {}};
 }
 
 JobStatus status_of(const JobHandle& job, const Place* place, const std::string& trouble)
 {
   const auto owner = read_owner(job.attempt);
   switch (state_of(owner)) {
-  case OwnerState::alive: return {JobStatus::State::running, "running", fmt::format("process {}", owner->process.pid), std::nullopt, {}};
+  case OwnerState::alive:
+    return {JobStatus::State::running, "running", fmt::format("process {}", owner->process.pid), std::nullopt, {}};
   case OwnerState::elsewhere:
-    return {JobStatus::State::unknown, "elsewhere", "it was started on host " + owner->host + ", and only a call there can see it", std::nullopt, {}};
+    return {JobStatus::State::unknown,
+            "elsewhere",
+            "it was started on host " + owner->host + ", and only a call there can see it",
+            std::nullopt,
+            {}};
   case OwnerState::dead:
     if (place != nullptr) return status_of_dead(*owner);
     return {JobStatus::State::ended, owner->process.pid > 0 ? "ended" : "withdrawn", "it has left the queue", std::nullopt, {}};
-  case OwnerState::none: break;
+  case OwnerState::none:
+    break;
   }
   return place != nullptr ? status_of_queued(*place, trouble) : JobStatus{};
 }
@@ -117,9 +128,11 @@ JobStatus status_of(const JobHandle& job, const Place* place, const std::string&
 
 std::map<std::string, std::string> environment_to_keep()
 {
-  constexpr std::array<std::string_view, 17> kept{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR",
-                                                  "LD_LIBRARY_PATH", "MODULEPATH", "MODULESHOME", "MODULES_CMD", "XDG_RUNTIME_DIR",
-                                                  "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"};
+  constexpr std::array<std::string_view, 17> kept{
+      "PATH",          "HOME",        "USER",        "LOGNAME",         "SHELL",
+      "LANG",          "LANGUAGE",    "TZ",          "TMPDIR",          "LD_LIBRARY_PATH",
+      "MODULEPATH",    "MODULESHOME", "MODULES_CMD", "XDG_RUNTIME_DIR", "ASAN_OPTIONS",
+      "UBSAN_OPTIONS", "TSAN_OPTIONS"};
   std::map<std::string, std::string> environment{{"PATH", "/usr/local/bin:/usr/bin:/bin"}};
   for (char** word = environ; *word != nullptr; ++word) {
     const std::string_view text(*word);

@@ -10,7 +10,7 @@
 namespace dt::jobs::local {
 
 class LocalScheduler final : public Scheduler {
-public:
+ public:
   explicit LocalScheduler(const Home& home) : home_(home), queue_(home) {}
   std::string name() const override { return "local"; }
   // Refuses what can never run here: more nodes than one, or more cores than the mask holds without oversubscribe.
@@ -19,7 +19,7 @@ public:
   std::vector<JobStatus> poll(std::span<const JobHandle> jobs) override;
   void cancel(std::span<const JobHandle> jobs) override;
 
-private:
+ private:
   Home home_;
   Queue queue_;
 };

@@ -20,8 +20,13 @@ using Json = nlohmann::json;
 
 std::string to_json(const Owner& owner)
 {
-  return Json{{"schema", 1},         {"pid", owner.process.pid},       {"start_ticks", owner.process.start_ticks}, {"boot_id", owner.process.boot_id},
-              {"host", owner.host}, {"token", owner.token}, {"unix_s", owner.unix_s}}
+  return Json{{"schema", 1},
+              {"pid", owner.process.pid},
+              {"start_ticks", owner.process.start_ticks},
+              {"boot_id", owner.process.boot_id},
+              {"host", owner.host},
+              {"token", owner.token},
+              {"unix_s", owner.unix_s}}
              .dump(-1, ' ', false, Json::error_handler_t::replace) +
          "\n";
 }
@@ -83,7 +88,8 @@ std::optional<Owner> read_owner(const AttemptFolder& attempt)
   if (!text) return std::nullopt;
   try {
     const auto json = Json::parse(*text);
-    return Owner{{json.at("pid"), json.at("start_ticks"), json.at("boot_id")}, json.at("host"), json.at("token"), json.at("unix_s")};
+    return Owner{
+        {json.at("pid"), json.at("start_ticks"), json.at("boot_id")}, json.at("host"), json.at("token"), json.at("unix_s")};
   } catch (const Json::exception&) {
     return Owner{{}, host_name(), "", 0};
   }

@@ -21,7 +21,7 @@ struct Owner {
 };
 
 enum class OwnerState {
-  none,      // not claimed
+  none, // not claimed
   alive,
   dead,      // ended, killed, or of an earlier boot; also a claim by a cancellation
   elsewhere, // claimed on another host: only that host can tell

@@ -77,14 +77,8 @@ std::string to_json(const Ticket& ticket)
 
 Ticket ticket_of(const Json& json)
 {
-  Ticket ticket{json.at("name"),
-                json.at("token"),
-                bytes_of_text(json.at("attempt")),
-                json.at("cores"),
-                json.at("allowed_cores"),
-                json.at("time_limit_s"),
-                bytes_of_text(json.at("working_folder")),
-                {}};
+  Ticket ticket{json.at("name"),          json.at("token"),        bytes_of_text(json.at("attempt")),        json.at("cores"),
+                json.at("allowed_cores"), json.at("time_limit_s"), bytes_of_text(json.at("working_folder")), {}};
   for (const auto& [name, value] : json.at("environment").items()) ticket.environment[name] = bytes_of_text(value);
   return ticket;
 }

@@ -23,7 +23,7 @@ namespace dt::jobs::local {
 
 // What the supervisor needs to start a job as if from the shell it was submitted in.
 struct Ticket {
-  std::string name;  // the run's key
+  std::string name; // the run's key
   std::string token;
   std::filesystem::path attempt; // the attempt's folder
   std::int64_t cores = 1;
@@ -44,7 +44,7 @@ struct QueueEntry {
 };
 
 class Queue {
-public:
+ public:
   explicit Queue(const Home& home);
   bool exists() const;
   // Folder of this host's supervisor.
@@ -71,7 +71,7 @@ public:
   // Why the next job could not be started, in a sentence; blank or absent when all is well.
   std::filesystem::path trouble() const { return folder_ / "trouble"; }
 
-private:
+ private:
   std::vector<QueueEntry> list_host(const std::filesystem::path& folder) const;
 
   std::filesystem::path root_, folder_;

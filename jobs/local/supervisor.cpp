@@ -53,16 +53,23 @@ void signal_all(const std::vector<pid_t>& processes, int signal, pid_t except = 
     if (process != except) ::kill(process, signal);
 }
 
-// A descriptor that becomes readable when the process ends; -1 when there is none. (glibc 2.36's own pidfd_open does not link from C++.)
+// A descriptor that becomes readable when the process ends; -1 when there is none. (glibc 2.36's own pidfd_open does not link
+// from C++.)
 int open_process(pid_t process) { return static_cast<int>(::syscall(SYS_pidfd_open, process, 0)); }
 
 // A line for those who look at the queue. Its bytes are taken when there is room, so that it can be written when there is none.
 class Notice {
-public:
-  explicit Notice(const std::filesystem::path& path) : descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644)) { say(""); }
+ public:
+  explicit Notice(const std::filesystem::path& path) : descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644))
+  {
+    say("");
+  }
   Notice(const Notice&) = delete;
   Notice& operator=(const Notice&) = delete;
-  ~Notice() { if (descriptor_ >= 0) ::close(descriptor_); }
+  ~Notice()
+  {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
 
   void say(std::string text) const
   {
@@ -73,12 +80,12 @@ public:
     [[maybe_unused]] const auto written = ::pwrite(descriptor_, text.data(), text.size(), 0);
   }
 
-private:
+ private:
   int descriptor_;
 };
 
 class Supervisor {
-public:
+ public:
   Supervisor(const Home& home, const SupervisorOptions& options, FileLock lock)
       : queue_(home), locks_(CoreLocks::default_folder()), notice_(queue_.trouble()), options_(options), lock_(std::move(lock))
   {
@@ -102,11 +109,12 @@ public:
     return 0;
   }
 
-private:
+ private:
   // False when the home was removed or replaced under us.
   bool is_in_charge() const
   {
-    struct stat held{}, named{};
+    struct stat held {
+    }, named{};
     return ::fstat(lock_->descriptor(), &held) == 0 && ::stat(queue_.supervisor_lock().c_str(), &named) == 0 &&
            held.st_ino == named.st_ino && held.st_dev == named.st_dev;
   }
@@ -120,7 +128,8 @@ private:
 
   void finish_ended()
   {
-    while (::waitpid(-1, nullptr, WNOHANG) > 0) {}
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
     for (auto job = running_.begin(); job != running_.end();)
       job = state_of(job->owner) == OwnerState::dead && finish(*job) ? running_.erase(job) : job + 1;
   }
@@ -239,7 +248,8 @@ private:
     auto cores = locks_.take(count, allowed);
     if (!cores) return false;
     const auto outcome = start_leader(ticket, *cores, entry.job_id());
-    if (outcome.kind == StartOutcome::Kind::failed) throw Error(ErrorKind::environment, entry.job_id() + " could not be started: " + outcome.error);
+    if (outcome.kind == StartOutcome::Kind::failed)
+      throw Error(ErrorKind::environment, entry.job_id() + " could not be started: " + outcome.error);
     const auto owner = read_owner(attempt);
     if (!owner) throw Error(ErrorKind::environment, entry.job_id() + " was started but its owner.json is gone");
     const bool ours = outcome.kind == StartOutcome::Kind::started;
@@ -279,7 +289,8 @@ private:
     std::vector<pollfd> leaders;
     for (const auto& job : running_)
       if (job.owner.process.pid > 0)
-        if (const int descriptor = open_process(job.owner.process.pid); descriptor >= 0) leaders.push_back({descriptor, POLLIN, 0});
+        if (const int descriptor = open_process(job.owner.process.pid); descriptor >= 0)
+          leaders.push_back({descriptor, POLLIN, 0});
     ::poll(leaders.data(), leaders.size(), static_cast<int>(options_.tick_s * 1000));
     for (const auto& leader : leaders) ::close(leader.fd);
   }
@@ -335,7 +346,8 @@ void spawn_supervisor(const Home& home, const Queue& queue)
     if (::fork() == 0) become_supervisor(log_path.c_str(), argv.data(), environment.data());
     ::_exit(0);
   }
-  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
 }
 
 } // namespace

@@ -14,8 +14,8 @@
 namespace dt::jobs::local {
 
 struct SupervisorOptions {
-  double grace_s = 10;  // from the first SIGTERM to the first SIGKILL
-  double tick_s = 0.1;  // between two looks at requests to end, limits and cores; an end of a job is noticed at once
+  double grace_s = 10; // from the first SIGTERM to the first SIGKILL
+  double tick_s = 0.1; // between two looks at requests to end, limits and cores; an end of a job is noticed at once
 };
 
 // The hidden verb `dtctl supervise --home H`. Returns 0 when the queue is empty or another supervisor is there already.

@@ -71,7 +71,8 @@ struct Stage {
   fs::path write(const std::string& engine_body) const
   {
     make_folders(attempt.path());
-    write_file_atomic(attempt.script(), batch_script({run, attempt, engine(engine_body).string(), evil}, *make_launcher("mpirun")));
+    write_file_atomic(attempt.script(),
+                      batch_script({run, attempt, engine(engine_body).string(), evil}, *make_launcher("mpirun")));
     return attempt.script();
   }
 
@@ -115,8 +116,9 @@ TEST_CASE("a name of an environment variable that is none is refused")
 {
   auto run = lenet();
   run.spec.resources.env = {{"A-B; touch /tmp/x", "1"}};
-  CHECK_THROWS_WITH(script_of(run), "resources.env: `A-B; touch /tmp/x` is not the name of an environment variable; use letters, digits and "
-                                    "`_`, no digit first.");
+  CHECK_THROWS_WITH(script_of(run),
+                    "resources.env: `A-B; touch /tmp/x` is not the name of an environment variable; use letters, digits and "
+                    "`_`, no digit first.");
   run.spec.resources.env = {{"A", std::string("1\0002", 3)}};
   CHECK_THROWS_WITH(script_of(run), "resources.env.A holds a NUL byte, which cannot be handed to a program; remove it.");
 }
@@ -129,9 +131,11 @@ TEST_CASE("names, values, modules and paths reach their place as they are, and t
   stage.run.spec.label = evil;
   stage.run.spec.resources.env = {{"EVIL", evil}, {"PATH", stage.folder.path().string() + ":" + std::getenv("PATH")}};
   stage.run.spec.resources.modules = {evil};
-  write_file_atomic(stage.folder.path() / "module", "#!/bin/bash\nprintf %s \"$2\" > '" + stage.folder.path().string() + "/loaded'\n");
+  write_file_atomic(stage.folder.path() / "module",
+                    "#!/bin/bash\nprintf %s \"$2\" > '" + stage.folder.path().string() + "/loaded'\n");
   ::chmod((stage.folder.path() / "module").c_str(), 0755);
-  const auto result = stage.go("printf %s \"$EVIL\" > \"$attempt/env\"; printf %s \"$5\" > \"$attempt/data\"; echo \"$1 $2 $4\"; exit 5");
+  const auto result =
+      stage.go("printf %s \"$EVIL\" > \"$attempt/env\"; printf %s \"$5\" > \"$attempt/data\"; echo \"$1 $2 $4\"; exit 5");
   CHECK(result.exit_code == 5);
   CHECK(result.out == "run --attempt --data\n");
   CHECK(stage.recorded_exit() == 5);
@@ -203,7 +207,8 @@ TEST_CASE("an end that cannot be recorded is said on stderr")
   Stage stage;
   const auto result = stage.go("rm -rf \"$attempt\"");
   CHECK(result.exit_code == 0);
-  CHECK(result.err.find("dtctl: the end of the job (exit code 0) could not be recorded in " + stage.attempt.path().string()) != std::string::npos);
+  CHECK(result.err.find("dtctl: the end of the job (exit code 0) could not be recorded in " + stage.attempt.path().string()) !=
+        std::string::npos);
 }
 
 TEST_CASE("every rank has cores of its own, within the mask the job was given")
@@ -220,14 +225,16 @@ TEST_CASE("every rank has cores of its own, within the mask the job was given")
     std::vector<std::string> expected; // a rank
   };
   const auto both = cores[1] == cores[0] + 1 ? a + "-" + b : a + "," + b;
-  const auto row = GENERATE_COPY(Row{1, 1, a + "," + b, {a}}, Row{2, 1, a + "," + b, {a, b}}, Row{1, 2, a + "," + b, {both}}, Row{1, 1, b, {b}}, Row{1, 1, a, {a}});
+  const auto row = GENERATE_COPY(Row{1, 1, a + "," + b, {a}}, Row{2, 1, a + "," + b, {a, b}}, Row{1, 2, a + "," + b, {both}},
+                                 Row{1, 1, b, {b}}, Row{1, 1, a, {a}});
   Stage stage;
   stage.run = lenet(row.ranks, row.threads);
   const auto result = stage.go(write_mask + "; echo $OMP_NUM_THREADS", {"taskset", "-c", row.mask});
   INFO(result.err);
   CHECK(result.exit_code == 0);
   CHECK(result.out.starts_with(std::to_string(row.threads) + "\n"));
-  for (std::size_t rank = 0; rank < row.expected.size(); ++rank) CHECK(mask_of(stage, static_cast<int>(rank)) == row.expected[rank] + "\n");
+  for (std::size_t rank = 0; rank < row.expected.size(); ++rank)
+    CHECK(mask_of(stage, static_cast<int>(rank)) == row.expected[rank] + "\n");
 }
 
 TEST_CASE("ranks that do not fit into the mask are refused, unless the recipe oversubscribes")
@@ -243,7 +250,8 @@ TEST_CASE("ranks that do not fit into the mask are refused, unless the recipe ov
     CHECK(mask_of(stage, 1) == core + "\n");
   } else {
     CHECK(result.exit_code == 1);
-    CHECK(result.err.find("dtctl: rank 1 needs 1 cores of its own, but the 1 cores of the mask on this node are not enough for all ranks") !=
+    CHECK(result.err.find(
+              "dtctl: rank 1 needs 1 cores of its own, but the 1 cores of the mask on this node are not enough for all ranks") !=
           std::string::npos);
   }
 }
@@ -288,5 +296,6 @@ TEST_CASE("a rank killed by SIGKILL ends the job, and the verdict names the rank
 TEST_CASE("a launcher nobody knows is refused with the known ones")
 {
   CHECK_THROWS_WITH(make_launcher("srun"), "There is no launcher `srun`; resources.launcher may be one of: mpirun.");
-  CHECK_THROWS_WITH(make_scheduler("slurm", Home("/nowhere")), "There is no scheduler `slurm`; resources.scheduler may be one of: local.");
+  CHECK_THROWS_WITH(make_scheduler("slurm", Home("/nowhere")),
+                    "There is no scheduler `slurm`; resources.scheduler may be one of: local.");
 }

@@ -75,8 +75,10 @@ TEST_CASE("an attempt that is over has a final state, and one that lives has non
 {
   for_all_evidence([](const Evidence& e) {
     const auto verdict = judge(e, now);
-    if (e.has_result || e.end) CHECK(is_final(verdict.state));
-    else if (e.submission && (e.job.state == JobState::running || e.job.state == JobState::queued)) CHECK_FALSE(is_final(verdict.state));
+    if (e.has_result || e.end)
+      CHECK(is_final(verdict.state));
+    else if (e.submission && (e.job.state == JobState::running || e.job.state == JobState::queued))
+      CHECK_FALSE(is_final(verdict.state));
   });
 }
 
@@ -103,11 +105,12 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     rows.push_back({std::move(what), std::move(e), state, std::move(cause)});
   };
 
-  add("exit code with words", ended_with(7, "loading\ncannot read train-images\n"), RunState::failed, "exit code 7: cannot read train-images");
+  add("exit code with words", ended_with(7, "loading\ncannot read train-images\n"), RunState::failed,
+      "exit code 7: cannot read train-images");
   add("exit code, silent", ended_with(7), RunState::failed, "exit code 7, and it said nothing on stderr");
   add("exit 0 without a result", ended_with(0), RunState::failed, "the ranks ended with exit code 0 but left no result");
-  add("the script's own words win", ended_with(3, "dtctl: set-up line 2 failed: false (exit code 3)\nlater noise\n"), RunState::failed,
-      "exit code 3: set-up line 2 failed: false (exit code 3)");
+  add("the script's own words win", ended_with(3, "dtctl: set-up line 2 failed: false (exit code 3)\nlater noise\n"),
+      RunState::failed, "exit code 3: set-up line 2 failed: false (exit code 3)");
   add("mpirun's frame is not the cause", ended_with(7, "engine: bad shape\n" + mpirun_report.substr(0, 230)), RunState::failed,
       "exit code 7: engine: bad shape");
   add("a rank killed", ended_with(137, mpirun_report), RunState::failed,
@@ -148,7 +151,8 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.heartbeat = Heartbeat{now - 90, 3, 10};
     add("stalled", e, RunState::running, "no heartbeat for 1m30s");
   }
-  add("an answer nobody taught us", with_job(JobState::unknown, "SPECIAL_EXIT"), RunState::unknown, "the scheduler's answer does not tell");
+  add("an answer nobody taught us", with_job(JobState::unknown, "SPECIAL_EXIT"), RunState::unknown,
+      "the scheduler's answer does not tell");
   add("just submitted", submitted(5), RunState::submitted, "");
   add("lost", submitted(100), RunState::lost, "its scheduler does not know it any more, and it never began");
   {

@@ -118,8 +118,9 @@ TEST_CASE("a job that can never run here is refused with a sentence")
         fmt::format("It needs {} cores ({} ranks x 1 threads), and this machine offers {}; lower resources.ranks_per_node or "
                     "resources.threads_per_rank, or set resources.oversubscribe.",
                     cores + 1, cores + 1, cores));
-  CHECK(outcomes[1].error == "It asks for 2 nodes, and the local scheduler has this machine only; set resources.nodes to 1 and use "
-                             "resources.ranks_per_node.");
+  CHECK(outcomes[1].error ==
+        "It asks for 2 nodes, and the local scheduler has this machine only; set resources.nodes to 1 and use "
+        "resources.ranks_per_node.");
 }
 
 TEST_CASE("an oversubscribed job takes all cores and so runs alone")
@@ -136,7 +137,8 @@ TEST_CASE("the supervisor killed at ten moments: every job runs exactly once and
 {
   Playground place;
   std::vector<JobRequest> jobs;
-  for (int i = 0; i < 12; ++i) jobs.push_back(place.job(fmt::format("job{:02}", i), traced(std::to_string(i), "sleep 0.2; exit " + std::to_string(i + 1))));
+  for (int i = 0; i < 12; ++i)
+    jobs.push_back(place.job(fmt::format("job{:02}", i), traced(std::to_string(i), "sleep 0.2; exit " + std::to_string(i + 1))));
   place.submit(jobs);
   int killed = 0;
   for (int moment = 0; killed < 10 && moment < 200; ++moment) {
@@ -152,8 +154,7 @@ TEST_CASE("the supervisor killed at ten moments: every job runs exactly once and
   CHECK(starts.size() == 12);
   for (const auto& [name, count] : starts) CHECK(count == 1);
   const auto statuses = place.status();
-  for (std::size_t i = 0; i < statuses.size(); ++i)
-    CHECK(statuses[i].verdict.exit_code.value_or(-1) == static_cast<int>(i) + 1);
+  for (std::size_t i = 0; i < statuses.size(); ++i) CHECK(statuses[i].verdict.exit_code.value_or(-1) == static_cast<int>(i) + 1);
 }
 
 TEST_CASE("jobs outlive their supervisor and keep their cores")
@@ -309,7 +310,8 @@ TEST_CASE("an attempt owned on another host is unknown, not dead")
   REQUIRE(local::claim(job.attempt, owner));
   const auto status = reconcile(place.home(), std::vector<std::string>{"one"}).front();
   CHECK(status.verdict.state == RunState::unknown);
-  CHECK(status.verdict.evidence == "scheduler: elsewhere (it was started on host elsewhere.example, and only a call there can see it)");
+  CHECK(status.verdict.evidence ==
+        "scheduler: elsewhere (it was started on host elsewhere.example, and only a call there can see it)");
 }
 
 TEST_CASE("a damaged file in the queue does not hold up the others")
@@ -354,7 +356,8 @@ TEST_CASE("numbers are not given out twice, also when the counter is lost")
 
 TEST_CASE("a job keeps paths and language of its submitter, and nothing of a job around it")
 {
-  const Variable size("OMPI_COMM_WORLD_SIZE", "4"), token("DTCTL_JOB_TOKEN", "outer"), slurm("SLURM_JOB_ID", "7"), libraries("LD_LIBRARY_PATH", "/opt/x");
+  const Variable size("OMPI_COMM_WORLD_SIZE", "4"), token("DTCTL_JOB_TOKEN", "outer"), slurm("SLURM_JOB_ID", "7"),
+      libraries("LD_LIBRARY_PATH", "/opt/x");
   const auto kept = local::environment_to_keep();
   CHECK(kept.at("LD_LIBRARY_PATH") == "/opt/x");
   CHECK(kept.contains("PATH"));

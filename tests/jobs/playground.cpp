@@ -30,7 +30,8 @@ std::vector<pid_t> processes_with_words(const std::vector<std::string>& words)
     const auto pid = static_cast<pid_t>(std::atoi(entry.path().filename().c_str()));
     if (pid <= 0) continue;
     try {
-      if (read_file_if_exists(entry.path() / "cmdline").value_or("").ends_with(wanted) && identify_process(pid)) found.push_back(pid);
+      if (read_file_if_exists(entry.path() / "cmdline").value_or("").ends_with(wanted) && identify_process(pid))
+        found.push_back(pid);
     } catch (const std::exception&) { // it ended meanwhile
     }
   }
@@ -59,8 +60,10 @@ Variable::Variable(std::string name, const std::string& value) : name_(std::move
 
 Variable::~Variable()
 {
-  if (before_) ::setenv(name_.c_str(), before_->c_str(), 1);
-  else ::unsetenv(name_.c_str());
+  if (before_)
+    ::setenv(name_.c_str(), before_->c_str(), 1);
+  else
+    ::unsetenv(name_.c_str());
 }
 
 Playground::Playground() : home_(folder_.path() / "home")
@@ -83,8 +86,9 @@ JobRequest Playground::job(const std::string& key, const std::string& body, std:
   const AttemptFolder folder(home_.run(key), 1);
   make_folders(folder.path());
   const auto end = shell_quote(folder.end().string());
-  write_file_atomic(folder.script(), "#!/bin/bash\ntrap 'c=$?; printf \"exit %d %(%s)T\\n\" $c -1 > " + end + ".t && mv " + end + ".t " + end +
-                                         "; exit $c' EXIT\ntrap 'exit 143' TERM\ntrace=" + shell_quote(trace().string()) + "\n" + body + "\n");
+  write_file_atomic(folder.script(),
+                    "#!/bin/bash\ntrap 'c=$?; printf \"exit %d %(%s)T\\n\" $c -1 > " + end + ".t && mv " + end + ".t " + end +
+                        "; exit $c' EXIT\ntrap 'exit 143' TERM\ntrace=" + shell_quote(trace().string()) + "\n" + body + "\n");
   Submission intent{1, hash_hex(folder.path().string()), "local", "", now_unix_s(), ""};
   write_file_atomic(folder.submission(), to_json(intent));
   JobRequest request{key, intent.token, folder, {}};

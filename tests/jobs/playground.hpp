@@ -18,32 +18,32 @@ namespace dt::jobs::testing {
 
 // A folder that goes when the test ends.
 class Folder {
-public:
+ public:
   Folder();
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
   ~Folder();
   const std::filesystem::path& path() const { return path_; }
 
-private:
+ private:
   std::filesystem::path path_;
 };
 
 // Sets a variable of the environment while it lives.
 class Variable {
-public:
+ public:
   Variable(std::string name, const std::string& value);
   Variable(const Variable&) = delete;
   Variable& operator=(const Variable&) = delete;
   ~Variable();
 
-private:
+ private:
   std::string name_;
   std::optional<std::string> before_;
 };
 
 class Playground {
-public:
+ public:
   Playground();
   // A second home on the same machine: other queue, same cores.
   explicit Playground(const Playground& beside);
@@ -68,7 +68,7 @@ public:
   bool kill_supervisor() const;
   const std::vector<std::string>& keys() const { return keys_; }
 
-private:
+ private:
   Folder folder_;
   std::optional<Variable> locks_;
   Home home_;

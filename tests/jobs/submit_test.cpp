@@ -60,8 +60,9 @@ struct Lab {
 
   void engine(const std::string& body) const
   {
-    write_file_atomic(options.engine, "#!/bin/bash\nattempt=$3\ntrace=" + shell_quote(place.trace().string()) + "\necho \"$attempt\" >> \"$trace\"\n" +
-                                          body + "\ncp " + shell_quote(options.engine + ".result") + " \"$attempt/result.json\"\n");
+    write_file_atomic(options.engine, "#!/bin/bash\nattempt=$3\ntrace=" + shell_quote(place.trace().string()) +
+                                          "\necho \"$attempt\" >> \"$trace\"\n" + body + "\ncp " +
+                                          shell_quote(options.engine + ".result") + " \"$attempt/result.json\"\n");
     ::chmod(options.engine.c_str(), 0755);
     write_file_atomic(options.engine + ".result", to_json(RunResult{}));
   }
@@ -74,17 +75,22 @@ struct Lab {
     return keys;
   }
   std::vector<RunStatus> status() const { return reconcile(place.home(), keys()); }
-  bool finish() const { return eventually([&] { return all_final(status()); }); }
+  bool finish() const
+  {
+    return eventually([&] { return all_final(status()); });
+  }
   std::size_t count(RunState state) const
   {
     const auto all = status();
-    return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const auto& run) { return run.verdict.state == state; }));
+    return static_cast<std::size_t>(
+        std::count_if(all.begin(), all.end(), [&](const auto& run) { return run.verdict.state == state; }));
   }
 };
 
 std::size_t count(const std::vector<SubmitReport>& reports, Action action)
 {
-  return static_cast<std::size_t>(std::count_if(reports.begin(), reports.end(), [&](const auto& report) { return report.action == action; }));
+  return static_cast<std::size_t>(
+      std::count_if(reports.begin(), reports.end(), [&](const auto& report) { return report.action == action; }));
 }
 
 // Executions an attempt folder; each must be one.
@@ -121,16 +127,22 @@ pid_t submit_in_child(const Lab& lab)
 
 // A file system of so many bytes, as far as this process may mount one.
 class SmallDisk {
-public:
-  explicit SmallDisk(const std::string& size) : mounted_(::mount("tmpfs", folder_.path().c_str(), "tmpfs", 0, ("size=" + size).c_str()) == 0) {}
+ public:
+  explicit SmallDisk(const std::string& size)
+      : mounted_(::mount("tmpfs", folder_.path().c_str(), "tmpfs", 0, ("size=" + size).c_str()) == 0)
+  {
+  }
   SmallDisk(const SmallDisk&) = delete;
   SmallDisk& operator=(const SmallDisk&) = delete;
-  ~SmallDisk() { if (mounted_) ::umount2(folder_.path().c_str(), MNT_DETACH); }
+  ~SmallDisk()
+  {
+    if (mounted_) ::umount2(folder_.path().c_str(), MNT_DETACH);
+  }
   bool is_there() const { return mounted_; }
   bool make_read_only() const { return ::mount(nullptr, folder_.path().c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) == 0; }
   const fs::path& path() const { return folder_.path(); }
 
-private:
+ private:
   Folder folder_;
   bool mounted_;
 };
@@ -225,7 +237,8 @@ TEST_CASE("an intent the scheduler never saw is taken up again as the same attem
   Lab lab(1);
   const AttemptFolder attempt(lab.place.home().run(lab.runs[0].key), 1);
   make_folders(attempt.path());
-  if (GENERATE(true, false)) write_file_atomic(attempt.submission(), to_json(Submission{1, "0123", "local", "", now_unix_s() - 1e5, ""}));
+  if (GENERATE(true, false))
+    write_file_atomic(attempt.submission(), to_json(Submission{1, "0123", "local", "", now_unix_s() - 1e5, ""}));
   const auto report = lab.submit().front();
   CHECK(report.action == Action::submitted);
   CHECK(report.attempt == 1);
@@ -293,7 +306,8 @@ TEST_CASE("a rank killed at ten moments of a sweep: that run has failed with its
   CHECK(failed >= 5);
   for (const auto& status : lab.status()) {
     if (status.verdict.state != RunState::failed) continue;
-    CHECK(status.verdict.cause == "rank 0 on " + host_name() + " was killed by SIGKILL (by hand, or by the kernel when memory ran out)");
+    CHECK(status.verdict.cause ==
+          "rank 0 on " + host_name() + " was killed by SIGKILL (by hand, or by the kernel when memory ran out)");
     CHECK(status.verdict.exit_code == 137);
   }
   CHECK(count(lab.submit(), Action::submitted) == failed);
@@ -345,7 +359,8 @@ TEST_CASE("a job that cannot be started for want of room waits, says why, and st
   const Variable locks("DTCTL_CORE_LOCKS", (lab.place.trace().parent_path() / "other-cores").string());
   const Home home(disk.path() / "home");
   submit_runs(home, std::span(lab.runs).first(1), lab.options);
-  REQUIRE(eventually([&] { return local::Queue(home).list().empty() && FileLock::try_acquire(local::Queue(home).supervisor_lock()); }));
+  REQUIRE(eventually(
+      [&] { return local::Queue(home).list().empty() && FileLock::try_acquire(local::Queue(home).supervisor_lock()); }));
   {
     const auto held = FileLock::acquire(local::Queue(home).supervisor_lock());
     submit_runs(home, lab.runs, lab.options); // the lock is ours: nothing starts yet
