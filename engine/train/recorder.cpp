@@ -34,6 +34,12 @@ void write_all(int descriptor, std::string_view bytes, const fs::path& path)
   }
 }
 
+// A file that was removed takes lines all the same, and the run would go on for nobody.
+void require_present(const fs::path& path)
+{
+  if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) throw system_error("write " + path.string(), ENOENT);
+}
+
 // Whole or absent for readers, but not synced: a heartbeat that a power cut loses was no longer true anyway.
 void replace_unsynced(const fs::path& path, const std::string& text)
 {
@@ -119,6 +125,7 @@ void Recorder::flush()
     lines.swap(pending_);
   }
   try {
+    require_present(options_.attempt.events());
     write_all(events_, lines, options_.attempt.events());
   } catch (const std::exception&) {
     const std::lock_guard lock(mutex_);

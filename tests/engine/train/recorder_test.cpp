@@ -95,6 +95,24 @@ TEST_CASE("a second recorder never appends to another's events")
   CHECK_THROWS_WITH(Recorder({.attempt = attempt}), "create " + attempt.events().string() + ": File exists");
 }
 
+TEST_CASE("a removed folder stops the training with the file's name")
+{
+  const dt::test::TemporaryFolder folder;
+  const auto attempt = attempt_in(folder);
+  Recorder recorder({.attempt = attempt, .flush_every_s = 0.001});
+  recorder.step(step_event(1));
+  std::filesystem::remove_all(attempt.path());
+  const auto message = "write " + attempt.events().string() + ": No such file or directory";
+  CHECK(eventually([&] {
+    try {
+      recorder.step(step_event(2));
+      return false;
+    } catch (const dt::Error& error) {
+      return error.what() == message;
+    }
+  }));
+}
+
 TEST_CASE("a disk that fills up stops the training with the file's name, and whole lines before it stay readable")
 {
   const dt::test::TemporaryFolder folder;
