@@ -279,7 +279,8 @@ TEST_CASE("an attempt that has an owner is not run again, and a stranger with th
   }
   auto job = place.job("one", traced("one", "true"));
   auto forged = local::own_identity(job.token);
-  forged.process.pid = stranger; // as if the number had been given out again
+  forged.process.pid = stranger; // as if the number had been given out again, after a process that started earlier
+  forged.process.start_ticks -= 1;
   REQUIRE(local::claim(job.attempt, forged));
   place.submit({job});
   REQUIRE(eventually([&] { return all_final(place.status()) && local::Queue(place.home()).list().empty(); }));

@@ -177,7 +177,7 @@ TEST_CASE("submitting again leaves what runs and what succeeded alone")
   check_each_ran_once(lab);
 }
 
-TEST_CASE("a failed run gets a new attempt and keeps the old one; or is left, when retries are not wanted")
+TEST_CASE("a failed run gets a new attempt and keeps the old one, or is left, when retries are not wanted")
 {
   Lab lab(1, "echo 'no such data' >&2; exit 3");
   lab.submit();

@@ -123,7 +123,7 @@ TEST_CASE("made sets are read by their sources, normalised to about mean 0 and d
   }
 }
 
-TEST_CASE("equal options make equal bytes; another seed makes other pictures")
+TEST_CASE("equal options make equal bytes, and another seed makes other pictures")
 {
   const test::TemporaryFolder parent;
   for (const std::string kind : {"digits", "shapes"}) {

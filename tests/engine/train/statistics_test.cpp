@@ -31,7 +31,7 @@ TEST_CASE("one sample is every percentile of itself, none is zero")
     CHECK(value == 3);
 }
 
-TEST_CASE("a record gets each phase's own samples; evaluations do not count as part of steps")
+TEST_CASE("a record gets each phase's own samples, and evaluations do not count as part of steps")
 {
   StepStatistics statistics;
   statistics.add_step({1, 2, 3, 4, 5, 99}, 16);

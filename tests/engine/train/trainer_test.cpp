@@ -204,7 +204,7 @@ TEST_CASE("training stops at the target, on all ranks, and notes when it was rea
   CHECK(outcome.result.time_to_accuracy_s <= outcome.result.wall_s);
 }
 
-TEST_CASE("a target without stopping is timed at its first reaching; one never reached has no time")
+TEST_CASE("a target without stopping is timed at its first reaching, and one never reached has no time")
 {
   auto spec = small_run(world_size());
   spec.train.target_accuracy = 0.001;
