@@ -26,7 +26,7 @@ if(DTCTL_SANITIZE)
   target_link_options(dtctl_settings INTERFACE "-fsanitize=${DTCTL_SANITIZE}")
 endif()
 if(DTCTL_CLANG_TIDY)
-  set(CMAKE_CXX_CLANG_TIDY clang-tidy --quiet)
+  set(CMAKE_CXX_CLANG_TIDY clang-tidy --quiet --extra-arg=-Wno-unknown-warning-option)
 endif()
 
 add_library(dtctl_warnings INTERFACE)
