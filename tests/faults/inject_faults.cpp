@@ -179,8 +179,7 @@ Verdict play(const std::string& dtctl, const std::string& victim, double after_s
   if (verdict.failed > 0 && explain.out.find("SIGKILL") == std::string::npos)
     verdict.broken.push_back("the cause does not name SIGKILL: " + explain.out);
   const auto counted = scene.dtctl({"query", "--json", "select count(*) from runs_flat where state = 'succeeded'"}, 60);
-  if (counted.out.find("[" + std::to_string(verdict.succeeded) + "]") == std::string::npos &&
-      counted.out.find(std::to_string(verdict.succeeded)) == std::string::npos)
+  if (counted.out.find("\"count(*)\": " + std::to_string(verdict.succeeded) + "\n") == std::string::npos)
     verdict.broken.push_back("the database disagrees: " + counted.out + counted.err);
   return verdict;
 }
