@@ -29,16 +29,6 @@ private:
   int value_;
 };
 
-void write_all(int descriptor, std::string_view bytes, const fs::path& path)
-{
-  while (!bytes.empty()) {
-    const auto written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw system_error("write " + path.string(), errno);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
 void sync_folder(const fs::path& folder)
 {
   const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -118,6 +108,16 @@ int open_lock(const fs::path& path)
 }
 
 } // namespace
+
+void write_all(int descriptor, std::string_view bytes, const fs::path& path)
+{
+  while (!bytes.empty()) {
+    const auto written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw system_error("write " + path.string(), errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
 
 std::string read_file(const fs::path& path) { return *read_whole(path, true); }
 std::optional<std::string> read_file_if_exists(const fs::path& path) { return read_whole(path, false); }

@@ -21,6 +21,9 @@ void write_file_atomic(const std::filesystem::path& path, std::string_view bytes
 // As write_file_atomic, but never replaces: false when `path` exists already. Of several callers exactly one gets true.
 bool create_file_exclusive(const std::filesystem::path& path, std::string_view bytes);
 
+// All bytes to an open descriptor, whatever signals and short writes come in between. An environment error names `path`.
+void write_all(int descriptor, std::string_view bytes, const std::filesystem::path& path);
+
 // Makes the folder and its parents.
 void make_folders(const std::filesystem::path& path);
 

@@ -41,11 +41,17 @@ constexpr std::array orders{
     Name{"random", "each round of repeats shuffled by `study.seed`, so that a drift of the machine does not look like scaling"},
     Name{"listed", "as expanded: points of the sweep, sizes, repeats"},
 };
+constexpr std::array layouts{
+    Name{"separate", "a job for each run"},
+    Name{"ladder", "one allocation of the largest size; all sizes run in it in turn, each on the first of its nodes"},
+};
 constexpr std::array schedulers{
     Name{"local", "this machine's cores, without a daemon"},
+    Name{"slurm", "a cluster's Slurm, through libslurm"},
 };
 constexpr std::array launchers{
     Name{"mpirun", "Open MPI's mpirun"},
+    Name{"srun", "Slurm's srun with PMIx; another plugin: launcher_args: [--mpi=pmi2]"},
 };
 
 } // namespace
@@ -58,6 +64,7 @@ std::span<const Name> strategy_names() { return strategies; }
 std::span<const Name> allreduce_names() { return allreduces; }
 std::span<const Name> study_modes() { return modes; }
 std::span<const Name> study_orders() { return orders; }
+std::span<const Name> study_layouts() { return layouts; }
 std::span<const Name> scheduler_names() { return schedulers; }
 std::span<const Name> launcher_names() { return launchers; }
 

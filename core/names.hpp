@@ -25,6 +25,7 @@ std::span<const Name> strategy_names();
 std::span<const Name> allreduce_names();
 std::span<const Name> study_modes();
 std::span<const Name> study_orders();
+std::span<const Name> study_layouts();
 std::span<const Name> scheduler_names();
 std::span<const Name> launcher_names();
 

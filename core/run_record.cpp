@@ -182,7 +182,7 @@ PlannedRun parse_planned_run(std::string_view text, const std::string& origin)
 std::string to_json(const Submission& s)
 {
   return dump(Json{{"schema", record_schema}, {"attempt", s.attempt}, {"token", s.token}, {"scheduler", s.scheduler}, {"study", s.study},
-                   {"submitted_unix_s", s.submitted_unix_s}, {"job_id", s.job_id}});
+                   {"submitted_unix_s", s.submitted_unix_s}, {"job_id", s.job_id}, {"restart", s.restart}});
 }
 
 std::string to_json(const RankError& e)
@@ -202,8 +202,36 @@ std::string to_line(const Heartbeat& heartbeat)
 std::optional<Submission> read_submission(const AttemptFolder& attempt)
 {
   return read_record<Submission>(attempt.submission(), [](const Json& j) {
-    return Submission{j.at("attempt"), j.at("token"), j.at("scheduler"), j.at("study"), j.at("submitted_unix_s"), j.at("job_id")};
+    return Submission{j.at("attempt"), j.at("token"), j.at("scheduler"), j.at("study"), j.at("submitted_unix_s"), j.at("job_id"),
+                      j.value("restart", 0)};
   });
+}
+
+std::string to_json(const Preemption& p)
+{
+  return dump(Json{{"schema", record_schema}, {"unix_s", p.unix_s}, {"step", p.step}, {"steps", p.steps},
+                   {"checkpoint", p.checkpoint}, {"signal", p.signal}});
+}
+
+std::optional<Preemption> read_preemption(const AttemptFolder& attempt)
+{
+  return read_record<Preemption>(attempt.preempted(), [](const Json& j) {
+    return Preemption{j.at("unix_s"), j.at("step"), j.at("steps"), j.at("checkpoint"), j.at("signal")};
+  });
+}
+
+std::vector<Launch> read_launches(const AttemptFolder& attempt)
+{
+  std::vector<Launch> launches;
+  const auto text = read_file_if_exists(attempt.launches()).value_or("");
+  for (const auto& line : split(text.substr(0, text.rfind('\n') + 1), '\n')) {
+    std::string_view rest = line;
+    if (!rest.starts_with("launch")) continue;
+    rest.remove_prefix(6);
+    Launch launch;
+    if (take(rest, launch.number) && take(rest, launch.unix_s) && take(rest, launch.exit_code)) launches.push_back(launch);
+  }
+  return launches;
 }
 
 std::optional<RankError> read_error(const AttemptFolder& attempt)
@@ -313,6 +341,7 @@ std::string to_json(const RunResult& r)
   Json ranks = Json::array();
   for (const auto& rank : r.ranks) ranks.push_back(json_of(rank));
   return dump(Json{{"schema", record_schema}, {"unix_s", r.unix_s}, {"steps", r.steps}, {"warmup_steps", r.warmup_steps},
+                   {"resumed_step", r.resumed_step},
                    {"measured_samples", r.measured_samples}, {"measured_s", number(r.measured_s)}, {"throughput", number(r.throughput)},
                    {"wall_s", number(r.wall_s)}, {"communication_share", number(r.communication_share)}, {"final_loss", number(r.final_loss)},
                    {"eval_loss", number(r.eval_loss)}, {"accuracy", number(r.accuracy)}, {"best_accuracy", number(r.best_accuracy)},
@@ -327,6 +356,7 @@ std::optional<RunResult> read_result(const AttemptFolder& attempt)
     r.unix_s = j.at("unix_s");
     r.steps = j.at("steps");
     r.warmup_steps = j.at("warmup_steps");
+    r.resumed_step = j.value("resumed_step", std::int64_t{0});
     r.measured_samples = j.at("measured_samples");
     r.measured_s = number_of(j, "measured_s");
     r.throughput = number_of(j, "throughput");
@@ -341,6 +371,43 @@ std::optional<RunResult> read_result(const AttemptFolder& attempt)
     r.weights_hash = j.at("weights_hash");
     for (const auto& rank : j.at("ranks")) r.ranks.push_back(rank_of(rank));
     return r;
+  });
+}
+
+bool commit_result(const AttemptFolder& attempt, const RunResult& result)
+{
+  return create_file_exclusive(attempt.result(), to_json(result));
+}
+
+bool fence(const AttemptFolder& attempt, int successor)
+{
+  return create_file_exclusive(attempt.result(), dump(Json{{"schema", record_schema}, {"fenced_by", successor}}));
+}
+
+std::optional<int> fenced_by(const AttemptFolder& attempt)
+{
+  return read_record<int>(attempt.result(), [](const Json& j) { return j.at("fenced_by").get<int>(); });
+}
+
+std::string to_json(const ProbeRecord& p)
+{
+  Json ranks = Json::array();
+  for (const auto& rank : p.ranks)
+    ranks.push_back({{"rank", rank.rank}, {"host", rank.host}, {"clock_mhz", number(rank.clock_mhz)}, {"gemm_gflops", number(rank.gemm_gflops)}});
+  return dump(Json{{"schema", record_schema}, {"unix_s", p.unix_s}, {"allreduce_s", number(p.allreduce_s)},
+                   {"allreduce_bytes", p.allreduce_bytes}, {"ranks", ranks}});
+}
+
+std::optional<ProbeRecord> read_probe(const AttemptFolder& attempt)
+{
+  return read_record<ProbeRecord>(attempt.probe(), [](const Json& j) {
+    ProbeRecord probe;
+    probe.unix_s = j.at("unix_s");
+    probe.allreduce_s = number_of(j, "allreduce_s");
+    probe.allreduce_bytes = j.at("allreduce_bytes");
+    for (const auto& rank : j.at("ranks"))
+      probe.ranks.push_back({rank.at("rank"), rank.at("host"), number_of(rank, "clock_mhz"), number_of(rank, "gemm_gflops")});
+    return probe;
   });
 }
 

@@ -44,6 +44,11 @@ public:
   std::filesystem::path cancel() const { return path_ / "cancel"; }              // dtctl cancel: who asked, when
   std::filesystem::path stop_reason() const { return path_ / "stop_reason"; }    // the scheduler: "time_limit"
   std::filesystem::path reserve() const { return path_ / "reserve"; }            // rank 0: room kept for the last words on a full disk
+  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }    // rank 0: step-<n>.h5, the last two
+  std::filesystem::path preempted() const { return path_ / "preempted.json"; }   // rank 0: stopped on request, and where to go on
+  std::filesystem::path requeue() const { return path_ / "requeue"; }            // job script: the scheduler is to start it again
+  std::filesystem::path launches() const { return path_ / "launches"; }          // job script: a line a launch of the ranks
+  std::filesystem::path probe() const { return path_ / "probe.json"; }           // rank 0: how fast each rank's place is
   std::filesystem::path out() const { return path_ / "stdout"; }
   std::filesystem::path err() const { return path_ / "stderr"; }
 
@@ -74,6 +79,7 @@ struct Submission {
   std::string study;      // id of the study that asked for it
   double submitted_unix_s = 0;
   std::string job_id;     // empty: the intent is written, the answer is not known
+  int restart = 0;        // how often the scheduler had started the job again when this attempt began
 };
 
 struct JobEnd {
@@ -93,6 +99,25 @@ struct RankError {
   std::int64_t step = -1;
   double unix_s = 0;
 };
+
+// preempted.json: the run was told to stop before its end (time limit, preemption, node drained) and did so in order.
+struct Preemption {
+  double unix_s = 0;
+  std::int64_t step = 0, steps = 0; // steps done, of how many
+  std::string checkpoint;           // file name in checkpoints/; empty: none could be written
+  std::string signal;               // what told it: "SIGUSR1"
+};
+
+// Lines of `launches`: "launch <number> <unix seconds> <exit code>\n", written when a launch of the ranks has ended.
+struct Launch {
+  int number = 1;
+  double unix_s = 0;
+  int exit_code = 0;
+};
+
+std::string to_json(const Preemption& preemption);
+std::optional<Preemption> read_preemption(const AttemptFolder& attempt);
+std::vector<Launch> read_launches(const AttemptFolder& attempt);
 
 std::string to_json(const Submission& submission);
 std::string to_json(const RankError& error);
@@ -117,6 +142,26 @@ struct BeginRecord {
 
 std::string to_json(const BeginRecord& begin);
 std::optional<BeginRecord> read_begin(const AttemptFolder& attempt);
+
+// ---- probe.json -----------------------------------------------------------------------------------------------------
+
+// A short measurement before the first step, to tell a slow or busy node from a slow program.
+struct RankProbe {
+  int rank = 0;
+  std::string host;
+  double clock_mhz = not_measured;   // of the core it ran on, as the kernel says
+  double gemm_gflops = not_measured; // single-precision matrix product on this rank's threads
+};
+
+struct ProbeRecord {
+  double unix_s = 0;
+  double allreduce_s = not_measured; // median time of one allreduce of allreduce_bytes over all ranks
+  std::int64_t allreduce_bytes = 0;
+  std::vector<RankProbe> ranks;
+};
+
+std::string to_json(const ProbeRecord& probe);
+std::optional<ProbeRecord> read_probe(const AttemptFolder& attempt);
 
 // ---- events.log ---------------------------------------------------------------------------------------------------------
 
@@ -180,6 +225,7 @@ struct RankRecord {
 struct RunResult {
   double unix_s = 0;
   std::int64_t steps = 0, warmup_steps = 0;
+  std::int64_t resumed_step = 0;     // this attempt went on from the checkpoint of this step; 0: it began at the beginning
   std::int64_t measured_samples = 0; // of all ranks, over the measured steps
   double measured_s = 0;             // slowest rank's time in them, without evaluations
   double throughput = 0;             // measured_samples / measured_s, samples/s
@@ -197,6 +243,16 @@ struct RunResult {
 
 std::string to_json(const RunResult& result);
 std::optional<RunResult> read_result(const AttemptFolder& attempt);
+
+// An attempt ends in one of two ways, and whoever creates result.json first decides: with its result, or fenced off by a later
+// attempt that has taken its place. Both are exclusive and synced, and safe between machines that share the file system.
+//
+// False when the attempt was fenced off: the result counts for nothing and nothing was written.
+bool commit_result(const AttemptFolder& attempt, const RunResult& result);
+// False when there is a result already: then there is nothing to take over.
+bool fence(const AttemptFolder& attempt, int successor);
+// The attempt that took this one's place.
+std::optional<int> fenced_by(const AttemptFolder& attempt);
 
 // ---- states ---------------------------------------------------------------------------------------------------------------
 

@@ -37,6 +37,7 @@ struct TrainSpec {
   double eval_every_epochs = 1; // 0: only at the end
   double target_accuracy = 0;   // 0: none
   bool stop_at_target = false;
+  std::int64_t checkpoint_every_s = 0; // 0: only when the job is told to stop
 };
 
 struct OptimizerSpec {
@@ -64,6 +65,10 @@ struct ResourcesSpec {
   std::int64_t ranks_per_node = 1;
   std::int64_t threads_per_rank = 1;
   std::int64_t time_limit_s = 3600;
+  std::int64_t signal_ahead_s = 60;  // before the time limit: write a checkpoint and stop; 0: no warning
+  std::int64_t requeue = 0;          // times that a preempted, interrupted or timed-out job is started again by itself
+  std::int64_t launch_tries = 3;     // a launch that dies before its first step is tried again
+  double max_rpc_per_s = 0;          // submissions to the scheduler; 0: as fast as it answers
   bool oversubscribe = false; // more ranks x threads than cores are allowed
   std::string scheduler = "local";
   std::string launcher = "mpirun";
@@ -83,6 +88,8 @@ struct StudySpec {
   std::string order = "random"; // of study_orders()
   std::int64_t seed = 1;
   bool vary_seed = false; // repeat k trains with train.seed + k
+  std::string layout = "separate"; // of study_layouts()
+  std::int64_t controls = 2;       // ladder: runs of the smallest size from its first to its last place, for drift (A/A)
 };
 
 struct RunSpec {
@@ -90,6 +97,7 @@ struct RunSpec {
   std::string description;
   std::string label;       // what its sweep varies: "learning_rate=0.1 momentum=0.9"; empty without a sweep
   std::int64_t repeat = 0; // 0, 1, … : the same work done again
+  bool control = false;    // an A/A control of its study; the study's matter (study.json), not the run's (spec.json)
   ModelSpec model;
   DataSpec data;
   TrainSpec train;

@@ -51,6 +51,7 @@ std::vector<Key> make_keys()
       {"train.eval_every_epochs", real, "epochs", 0, 1e9, no, yes, none, DT_FIELD(train.eval_every_epochs), "evaluate on the held-out set so often; 0: only at the end"},
       {"train.target_accuracy", real, "", 0, 1, no, yes, none, DT_FIELD(train.target_accuracy), "held-out accuracy whose first reaching is timed; 0: none"},
       {"train.stop_at_target", boolean, "", 0, 0, no, yes, none, DT_FIELD(train.stop_at_target), "stop when target_accuracy is reached"},
+      {"train.checkpoint_every", duration, "s", 0, 1e9, no, no, none, DT_FIELD(train.checkpoint_every_s), "write a checkpoint so often; 0: only when the job is told to stop (time limit, preemption)"},
 
       {"optimizer.name", choice, "", 0, 0, no, yes, optimizer_names(), DT_FIELD(optimizer.name), "the update rule"},
       {"optimizer.learning_rate", real, "", 1e-12, 1e6, no, yes, none, DT_FIELD(optimizer.learning_rate), "learning rate before schedule, warm-up and scaling"},
@@ -72,6 +73,10 @@ std::vector<Key> make_keys()
       {"resources.ranks_per_node", integer, "ranks", 1, 65536, no, yes, none, DT_FIELD(resources.ranks_per_node), "MPI ranks on each node"},
       {"resources.threads_per_rank", integer, "threads", 1, 65536, no, yes, none, DT_FIELD(resources.threads_per_rank), "compute threads of each rank, each on a core of its own"},
       {"resources.time_limit", duration, "s", 1, 1e9, no, no, none, DT_FIELD(resources.time_limit_s), "the job is ended after this time: seconds, 1h30m or HH:MM:SS"},
+      {"resources.signal_ahead", duration, "s", 0, 1e6, no, no, none, DT_FIELD(resources.signal_ahead_s), "so long before the time limit the run is told to write a checkpoint and to stop; 0: it is not told"},
+      {"resources.requeue", integer, "", 0, 1000, no, no, none, DT_FIELD(resources.requeue), "slurm: how often a job that was preempted, reached its time limit or lost a node is started again, going on from its checkpoint"},
+      {"resources.launch_tries", integer, "", 1, 100, no, no, none, DT_FIELD(resources.launch_tries), "a launch that dies before the first step is tried so often in all"},
+      {"resources.max_rpc_per_s", real, "1/s", 0, 1e6, no, no, none, DT_FIELD(resources.max_rpc_per_s), "slurm: most requests a second to the controller while submitting; 0: as fast as it answers"},
       {"resources.oversubscribe", boolean, "", 0, 0, no, yes, none, DT_FIELD(resources.oversubscribe), "allow more threads than cores (timings then mean little)"},
       {"resources.scheduler", choice, "", 0, 0, no, yes, scheduler_names(), DT_FIELD(resources.scheduler), "who runs the jobs"},
       {"resources.launcher", choice, "", 0, 0, no, yes, launcher_names(), DT_FIELD(resources.launcher), "who starts the ranks"},
@@ -92,6 +97,8 @@ std::vector<Key> make_keys()
       {"study.order", choice, "", 0, 0, no, no, study_orders(), DT_FIELD(study.order), "order of submission; a sweep without study is submitted as listed unless this is given"},
       {"study.seed", integer, "", 0, big, no, no, none, DT_FIELD(study.seed), "seed of the random order"},
       {"study.vary_seed", boolean, "", 0, 0, no, no, none, DT_FIELD(study.vary_seed), "repeat k trains with train.seed + k, to see the spread of the accuracy"},
+      {"study.layout", choice, "", 0, 0, no, no, study_layouts(), DT_FIELD(study.layout), "separate: a job for each run; ladder (slurm): all sizes one after the other in one allocation of the largest"},
+      {"study.controls", integer, "", 0, 1000, no, no, none, DT_FIELD(study.controls), "ladder: further runs of the smallest size, spread from its first place to its last; their spread is the machine's drift (A/A control)"},
 
       {"sweep.matrix", structure, "", 0, 0, no, no, none, nullptr, "key: [values]: every combination"},
       {"sweep.zip", structure, "", 0, 0, no, no, none, nullptr, "key: [values], all of one length: first with first, second with second"},

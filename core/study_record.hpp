@@ -19,6 +19,7 @@ struct StudyRecord {
   double submitted_unix_s = 0; // last time it was submitted: decides what `last` means
   std::vector<std::string> run_keys; // in order of submission
   std::vector<std::string> run_names; // "name/label/#repeat", a run
+  std::vector<std::string> control_keys; // of run_keys, the A/A controls: no part of the study's points
 };
 
 std::string study_id(const std::string& name, const std::vector<std::string>& run_keys);

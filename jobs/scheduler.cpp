@@ -5,7 +5,23 @@
 #include "core/text.hpp"
 #include "jobs/local/local_scheduler.hpp"
 
+#include <random>
+
+#include <fmt/format.h>
+
 namespace dt::jobs {
+
+std::string random_token()
+{
+  std::random_device device;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
+}
+
+void Scheduler::assign_tokens(std::span<JobRequest> requests, const SubmitRules&)
+{
+  for (auto& request : requests)
+    if (request.token.empty()) request.token = random_token();
+}
 
 std::unique_ptr<Scheduler> make_scheduler(const std::string& name, const Home& home)
 {

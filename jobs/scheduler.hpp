@@ -18,12 +18,21 @@ struct JobRequest {
   std::string token; // of the submission
   AttemptFolder attempt;
   ResourcesSpec resources;
+  std::string ladder{};           // runs of the same one share an allocation, in the order of the requests; empty: a job of its own
+  std::vector<std::string> after{}; // ids of this scheduler's jobs that must have ended before it starts
 };
 
-// What the scheduler answered; an empty id with a message when it refused.
+// What the scheduler answered: an id; or a refusal in words; or, unanswered, words about an answer that never came. An
+// unanswered request may be in the queue all the same: its intent stays, and its token finds it.
 struct SubmitOutcome {
   std::string job_id;
   std::string error;
+  bool unanswered = false;
+};
+
+// How the user wants a submission to be spread.
+struct SubmitRules {
+  std::int64_t max_running = 0; // most jobs of this submission that run at the same time; 0: as many as the scheduler starts
 };
 
 // A job submitted before. Id, name and token together: ids alone are given out again after a crash.
@@ -32,6 +41,7 @@ struct JobHandle {
   std::string name;
   std::string token;
   AttemptFolder attempt;
+  bool has_ended = false; // its `end` is there: only whether it is queued again is asked, not its past
 };
 
 // What the scheduler knows about a job now.
@@ -42,19 +52,29 @@ struct JobStatus {
   std::string reason;           // in words: "waits for 2 cores; 3 jobs are before it"
   std::optional<int> exit_code; // of an ended job; 128 + n when signal n ended it
   std::string job_id;           // of a job that is known by its token: the answer its submitter may never have seen
+  std::optional<RunState> outcome{}; // of an ended job, when the scheduler knows better than an exit code: timed_out, preempted, …
+  std::string cause{};             // its words for that: "node2 failed (NODE_FAIL)"
+  int restarts = 0;                // how often the scheduler has started it again
 };
 
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
   virtual std::string name() const = 0;
+  // Gives every request that has none a token, before its intent is written. Requests that a scheduler is going to submit
+  // together get related ones. A scheduler error when it cannot be reached: then nothing was written yet.
+  virtual void assign_tokens(std::span<JobRequest> requests, const SubmitRules& rules);
   // One outcome a request, in order. Throws only when nothing can be submitted at all (scheduler or environment error).
-  virtual std::vector<SubmitOutcome> submit(std::span<const JobRequest> requests) = 0;
-  // One status a job, in order, in one question to the scheduler.
+  virtual std::vector<SubmitOutcome> submit(std::span<const JobRequest> requests, const SubmitRules& rules) = 0;
+  // One status a job, in order, in at most two questions to the scheduler however many they are. A scheduler error when it
+  // cannot be reached.
   virtual std::vector<JobStatus> poll(std::span<const JobHandle> jobs) = 0;
   // Asks for an end and returns at once; jobs that ended already are left alone.
   virtual void cancel(std::span<const JobHandle> jobs) = 0;
 };
+
+// 32 random hexadecimal digits.
+std::string random_token();
 
 // The scheduler of that name (of scheduler_names()).
 std::unique_ptr<Scheduler> make_scheduler(const std::string& name, const Home& home);

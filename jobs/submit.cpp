@@ -19,12 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 using Action = SubmitReport::Action;
 
-std::string random_token()
-{
-  std::random_device device;
-  return fmt::format("{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
-}
-
 // What to do about one run: `number` is the attempt to submit when the action is `submitted`.
 struct Decision {
   Action action = Action::submitted;
@@ -152,7 +146,7 @@ class Submitter {
   {
     std::vector<JobRequest> requests;
     for (const auto* job : jobs) requests.push_back(job->request);
-    const auto outcomes = scheduler.submit(requests);
+    const auto outcomes = scheduler.submit(requests, {});
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       if (outcomes[i].job_id.empty())
         refuse(jobs[i]->index, jobs[i]->request.attempt, outcomes[i].error);

@@ -1,6 +1,7 @@
 #include "engine/train/recorder.hpp"
 
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "core/units.hpp"
 
 #include <cerrno>
@@ -22,16 +23,6 @@ int create(const fs::path& path)
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
   if (descriptor < 0) throw system_error("create " + path.string(), errno);
   return descriptor;
-}
-
-void write_all(int descriptor, std::string_view bytes, const fs::path& path)
-{
-  while (!bytes.empty()) {
-    const auto written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw system_error("write " + path.string(), errno);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
 }
 
 // A file that was removed takes lines all the same, and the run would go on for nobody.

@@ -144,7 +144,7 @@ std::map<std::string, std::string> environment_to_keep()
   return environment;
 }
 
-std::vector<SubmitOutcome> LocalScheduler::submit(std::span<const JobRequest> requests)
+std::vector<SubmitOutcome> LocalScheduler::submit(std::span<const JobRequest> requests, const SubmitRules&)
 {
   const auto cores = usable_cores();
   std::vector<SubmitOutcome> outcomes(requests.size());

@@ -14,7 +14,7 @@ class LocalScheduler final : public Scheduler {
   explicit LocalScheduler(const Home& home) : home_(home), queue_(home) {}
   std::string name() const override { return "local"; }
   // Refuses what can never run here: more nodes than one, or more cores than the mask holds without oversubscribe.
-  std::vector<SubmitOutcome> submit(std::span<const JobRequest> requests) override;
+  std::vector<SubmitOutcome> submit(std::span<const JobRequest> requests, const SubmitRules& rules) override;
   // Starts a supervisor again when jobs wait and theirs was killed.
   std::vector<JobStatus> poll(std::span<const JobHandle> jobs) override;
   void cancel(std::span<const JobHandle> jobs) override;

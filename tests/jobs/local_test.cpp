@@ -112,7 +112,7 @@ TEST_CASE("a job that can never run here is refused with a sentence")
   auto wide = place.job("wide", "true", static_cast<std::int64_t>(cores) + 1);
   auto far = place.job("far", "true");
   far.resources.nodes = 2;
-  const auto outcomes = make_scheduler("local", place.home())->submit(std::vector{wide, far});
+  const auto outcomes = make_scheduler("local", place.home())->submit(std::vector{wide, far}, {});
   CHECK(outcomes[0].job_id.empty());
   CHECK(outcomes[0].error ==
         fmt::format("It needs {} cores ({} ranks x 1 threads), and this machine offers {}; lower resources.ranks_per_node or "
@@ -206,7 +206,7 @@ TEST_CASE("jobs go on when the process that submitted them is killed")
   const pid_t child = ::fork();
   if (child == 0) {
     ::setsid();
-    make_scheduler("local", place.home())->submit(std::vector{job});
+    make_scheduler("local", place.home())->submit(std::vector{job}, {});
     ::kill(0, SIGKILL); // its whole process group, as a closed terminal would
     ::_exit(0);
   }
