@@ -459,6 +459,15 @@ SELECT
 FROM based;
 )sql";
 
+// What came with Slurm: checkpoints, restarts, launches.
+constexpr std::string_view slurm = R"sql(
+ALTER TABLE runs ADD COLUMN train_checkpoint_every INTEGER;
+ALTER TABLE runs ADD COLUMN resources_signal_ahead INTEGER;
+ALTER TABLE runs ADD COLUMN resources_requeue INTEGER;
+ALTER TABLE runs ADD COLUMN resources_launch_tries INTEGER;
+ALTER TABLE runs ADD COLUMN resources_max_rpc_per_s REAL;
+)sql";
+
 void apply(Connection& connection, const Migration& migration)
 {
   Transaction transaction(connection);
@@ -477,6 +486,7 @@ const std::vector<Migration>& migrations()
   static const std::vector<Migration> all{
       {1, "tables", tables},
       {2, "indexes and views", indexes_and_views},
+      {3, "slurm", slurm},
   };
   return all;
 }
