@@ -12,7 +12,8 @@ namespace {
 const std::string root_keys =
     "version, name, description, extends, profile, model, data, train, optimizer, sync, resources, study, sweep";
 const std::string train_keys =
-    "batch_per_rank, global_batch, epochs, steps, warmup_steps, seed, eval_every_epochs, target_accuracy, stop_at_target";
+    "batch_per_rank, global_batch, epochs, steps, warmup_steps, seed, eval_every_epochs, target_accuracy, stop_at_target, "
+    "checkpoint_every";
 
 } // namespace
 
