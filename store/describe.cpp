@@ -70,15 +70,17 @@ constexpr Part parts[]{
      "SELECT studies.name AS study, studies.key AS id, position, study_runs.name AS run FROM study_runs "
      "JOIN studies ON studies.id = study_id WHERE run_id = ?1 ORDER BY submitted_unix_s DESC, studies.key, position"},
     {"attempts", false,
-     "SELECT attempt, scheduler, job_id, submitted_unix_s, begin_unix_s, end_unix_s, exit_code, host, error_rank, error_host, "
-     "error_step, "
-     "error_cause, (SELECT max(step) FROM steps WHERE steps.run_id = attempts.run_id AND steps.attempt = attempts.attempt) AS "
+     "SELECT attempt, scheduler, job_id, submitted_unix_s, begin_unix_s, end_unix_s, exit_code, nullif(restart, 0) AS restart, "
+     "nullif(launches, 0) AS launches, preempted_step, preempted_signal, checkpoint, fenced_by, host, error_rank, error_host, "
+     "error_step, error_cause, (SELECT max(step) FROM steps WHERE steps.run_id = attempts.run_id AND steps.attempt = "
+     "attempts.attempt) AS "
      "last_step "
      "FROM attempts WHERE run_id = ?1 ORDER BY attempt"},
     {"result", true,
      "SELECT throughput, communication_share, accuracy, best_accuracy, time_to_accuracy_s, final_loss, eval_loss, wall_s, "
      "step_p50_s, steps, "
-     "warmup_steps, measured_samples, measured_s, bytes_sent, messages_sent, memory_peak_bytes, parameters, weights_hash, "
+     "warmup_steps, nullif(resumed_step, 0) AS resumed_step, measured_samples, measured_s, bytes_sent, messages_sent, "
+     "memory_peak_bytes, parameters, weights_hash, "
      "finished_unix_s "
      "FROM results WHERE run_id = ?1"},
     {"evaluations", false,
@@ -89,6 +91,9 @@ constexpr Part parts[]{
      "instr('input forward backward communication optimizer evaluation step', phase)"},
     {"ranks", false,
      "SELECT rank, host, mask, bytes_sent, messages_sent, memory_peak_bytes FROM ranks WHERE run_id = ?1 ORDER BY rank"},
+    {"probe", false,
+     "SELECT rank, probes.host, clock_mhz, gemm_gflops, allreduce_s, allreduce_bytes FROM probes JOIN runs ON runs.id = run_id "
+     "AND probes.attempt = runs.attempt WHERE run_id = ?1 ORDER BY rank"},
     {"environment", false, "SELECT name, value FROM environment WHERE run_id = ?1 ORDER BY name"},
 };
 

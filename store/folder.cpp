@@ -14,8 +14,12 @@ namespace fs = std::filesystem;
 
 AttemptFacts read_attempt(const AttemptFolder& folder, std::vector<std::string>& problems)
 {
-  AttemptFacts facts{folder.number(),    read_submission(folder), read_begin(folder), read_end(folder),
-                     read_error(folder), read_result(folder),     folder.events()};
+  AttemptFacts facts{folder.number(),         read_submission(folder),
+                     read_begin(folder),      read_end(folder),
+                     read_error(folder),      read_result(folder),
+                     read_preemption(folder), read_probe(folder),
+                     fenced_by(folder),       static_cast<std::int64_t>(read_launches(folder).size()),
+                     folder.events()};
   // The records are written atomically, so one that is there and unreadable is damaged, not on its way.
   const auto expect = [&](bool is_read, const fs::path& path) {
     std::error_code ignored;
@@ -25,7 +29,9 @@ AttemptFacts read_attempt(const AttemptFolder& folder, std::vector<std::string>&
   expect(facts.submission.has_value(), folder.submission());
   expect(facts.begin.has_value(), folder.begin());
   expect(facts.error.has_value(), folder.error());
-  expect(facts.result.has_value(), folder.result());
+  expect(facts.result || facts.fenced_by, folder.result());
+  expect(facts.preemption.has_value(), folder.preempted());
+  expect(facts.probe.has_value(), folder.probe());
   return facts;
 }
 
@@ -58,7 +64,8 @@ std::int64_t size_of(const fs::path& file)
 void add_fingerprint(Hasher& hasher, const AttemptFolder& folder)
 {
   hasher.update("attempt " + std::to_string(folder.number()));
-  for (const auto& path : {folder.submission(), folder.begin(), folder.error(), folder.result(), folder.end()}) {
+  for (const auto& path : {folder.submission(), folder.begin(), folder.error(), folder.result(), folder.end(), folder.preempted(),
+                           folder.probe(), folder.launches()}) {
     const auto bytes = read_file_if_exists(path);
     hasher.update(bytes ? "\n" + std::to_string(bytes->size()) + ":" + *bytes : "\n-");
   }

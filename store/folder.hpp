@@ -26,6 +26,10 @@ struct AttemptFacts {
   std::optional<JobEnd> end;
   std::optional<RankError> error;
   std::optional<RunResult> result;
+  std::optional<Preemption> preemption;
+  std::optional<ProbeRecord> probe;
+  std::optional<int> fenced_by; // the attempt that took its place
+  std::int64_t launches = 0;    // of the ranks that have ended
   std::filesystem::path events; // read apart, piece by piece: it may be large
 };
 

@@ -487,6 +487,7 @@ const std::vector<Migration>& migrations()
       {1, "tables", tables},
       {2, "indexes and views", indexes_and_views},
       {3, "slurm", slurm},
+      cluster_runs(),
   };
   return all;
 }

@@ -123,7 +123,7 @@ std::map<PointKey, Point> points_of_study(Connection& connection, const std::str
   std::map<PointKey, Point> points;
   auto s =
       connection.statement("SELECT series, nodes, ranks, state, throughput, communication_share, accuracy, time_to_accuracy_s "
-                           "FROM runs_flat WHERE study_key = ? AND ranks IS NOT NULL");
+                           "FROM runs_flat WHERE study_key = ? AND ranks IS NOT NULL AND NOT control");
   s.bind(study_id);
   while (s.next()) {
     auto& point = points[{s.text(0), s.integer(2), s.integer(1)}];

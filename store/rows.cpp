@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -84,11 +85,11 @@ void write_result(Connection& connection, std::int64_t run_id, int attempt, cons
           "INSERT INTO results (run_id, attempt, finished_unix_s, steps, warmup_steps, measured_samples, measured_s, throughput, "
           "wall_s, communication_share, final_loss, eval_loss, accuracy, best_accuracy, time_to_accuracy_s, step_p50_s, "
           "bytes_sent, "
-          "messages_sent, memory_peak_bytes, parameters, weights_hash) VALUES " +
-          placeholders(21))
+          "messages_sent, memory_peak_bytes, parameters, weights_hash, resumed_step) VALUES " +
+          placeholders(22))
       .run(run_id, attempt, r.unix_s, r.steps, r.warmup_steps, r.measured_samples, r.measured_s, r.throughput, r.wall_s,
            r.communication_share, r.final_loss, r.eval_loss, r.accuracy, r.best_accuracy, r.time_to_accuracy_s, step_p50_s, bytes,
-           messages, memory, r.parameters, r.weights_hash);
+           messages, memory, r.parameters, r.weights_hash, r.resumed_step);
 }
 
 void write_phases(Connection& connection, std::int64_t run_id, const RankRecord& rank)
@@ -144,6 +145,19 @@ void write_evals(Connection& connection, std::int64_t run_id, int attempt, const
       placeholders(9));
   for (const auto& e : evals)
     statement.run(run_id, attempt, e.step, e.epoch, e.elapsed_s, e.loss, e.accuracy, e.samples, e.eval_s);
+}
+
+void write_probe(Connection& connection, std::int64_t run_id, const AttemptFacts& facts)
+{
+  connection.statement("DELETE FROM probes WHERE run_id = ? AND attempt = ?").run(run_id, facts.number);
+  if (!facts.probe) return;
+  const auto& probe = *facts.probe;
+  auto statement = connection.statement("INSERT OR REPLACE INTO probes (run_id, attempt, rank, host, clock_mhz, gemm_gflops, "
+                                        "allreduce_s, allreduce_bytes, unix_s) VALUES " +
+                                        placeholders(9));
+  for (const auto& rank : probe.ranks)
+    statement.run(run_id, facts.number, rank.rank, rank.host, rank.clock_mhz, rank.gemm_gflops, probe.allreduce_s,
+                  probe.allreduce_bytes, probe.unix_s);
 }
 
 } // namespace
@@ -202,14 +216,15 @@ void write_study(Connection& connection, const StudyRecord& study)
   const auto study_id = write_study_row(connection, study);
   connection.statement("DELETE FROM study_runs WHERE study_id = ?").run(study_id);
   auto add_run = connection.statement("INSERT INTO runs (key) VALUES (?) ON CONFLICT (key) DO NOTHING");
-  auto add = connection.statement("INSERT INTO study_runs (study_id, position, run_id, name, label, series) "
-                                  "VALUES (?, ?, (SELECT id FROM runs WHERE key = ?), ?, ?, ?)");
+  auto add = connection.statement("INSERT INTO study_runs (study_id, position, run_id, name, label, series, control) "
+                                  "VALUES (?, ?, (SELECT id FROM runs WHERE key = ?), ?, ?, ?, ?)");
+  const std::set<std::string> controls(study.control_keys.begin(), study.control_keys.end());
   for (std::size_t i = 0; i < study.run_keys.size(); ++i) {
     const auto& key = study.run_keys[i];
     const auto name = i < study.run_names.size() ? study.run_names[i] : key;
     const auto label = label_in_name(name, study.name);
     add_run.run(key);
-    add.run(study_id, static_cast<std::int64_t>(i), key, name, label, series_of(label));
+    add.run(study_id, static_cast<std::int64_t>(i), key, name, label, series_of(label), controls.contains(key));
   }
 }
 
@@ -232,15 +247,39 @@ std::int64_t write_run(Connection& connection, const PlannedRun& planned, const 
 
 void write_attempt(Connection& connection, std::int64_t run_id, const AttemptFacts& facts)
 {
-  static const std::string sql =
-      upsert("attempts",
-             {"run_id",       "attempt",    "token",      "scheduler",   "study_key",  "job_id",           "submitted_unix_s",
-              "begin_unix_s", "host",       "pid",        "ranks",       "nodes",      "threads_per_rank", "end_unix_s",
-              "exit_code",    "error_rank", "error_host", "error_cause", "error_step", "error_unix_s"},
-             "run_id, attempt");
+  static const std::string sql = upsert("attempts",
+                                        {"run_id",
+                                         "attempt",
+                                         "token",
+                                         "scheduler",
+                                         "study_key",
+                                         "job_id",
+                                         "submitted_unix_s",
+                                         "begin_unix_s",
+                                         "host",
+                                         "pid",
+                                         "ranks",
+                                         "nodes",
+                                         "threads_per_rank",
+                                         "end_unix_s",
+                                         "exit_code",
+                                         "error_rank",
+                                         "error_host",
+                                         "error_cause",
+                                         "error_step",
+                                         "error_unix_s",
+                                         "restart",
+                                         "launches",
+                                         "preempted_unix_s",
+                                         "preempted_step",
+                                         "preempted_signal",
+                                         "checkpoint",
+                                         "fenced_by"},
+                                        "run_id, attempt");
   const auto& s = facts.submission;
   const auto& b = facts.begin;
   const auto& e = facts.error;
+  const auto& p = facts.preemption;
   const auto of = [](const auto& record, auto member) {
     using Value = std::decay_t<decltype((*record).*member)>;
     return record ? std::optional<Value>((*record).*member) : std::nullopt;
@@ -253,7 +292,10 @@ void write_attempt(Connection& connection, std::int64_t run_id, const AttemptFac
                                 of(b, &BeginRecord::host), of(b, &BeginRecord::pid), of(b, &BeginRecord::ranks),
                                 of(b, &BeginRecord::nodes), of(b, &BeginRecord::threads_per_rank), of(facts.end, &JobEnd::unix_s),
                                 of(facts.end, &JobEnd::exit_code), of(e, &RankError::rank), of(e, &RankError::host),
-                                of(e, &RankError::cause), of(e, &RankError::step), of(e, &RankError::unix_s));
+                                of(e, &RankError::cause), of(e, &RankError::step), of(e, &RankError::unix_s),
+                                of(s, &Submission::restart), facts.launches, of(p, &Preemption::unix_s), of(p, &Preemption::step),
+                                of(p, &Preemption::signal), of(p, &Preemption::checkpoint), facts.fenced_by);
+  write_probe(connection, run_id, facts);
 }
 
 void keep_attempts(Connection& connection, std::int64_t run_id, const std::vector<AttemptFacts>& attempts)

@@ -332,7 +332,7 @@ TEST_CASE("show has a section for everything kept about a run")
   std::vector<std::string> titles;
   for (const auto& section : sections) titles.push_back(section.title);
   CHECK(titles == std::vector<std::string>{"run", "parameters", "studies", "attempts", "result", "evaluations", "phases by rank",
-                                           "ranks", "environment"});
+                                           "ranks", "probe", "environment"});
   const auto& parameters = sections[1].table;
   CHECK(parameters.columns == std::vector<std::string>{"parameter", "value", "default", "unit"});
   const auto has = [](const Table& table, std::vector<Cell> row) {
@@ -345,15 +345,15 @@ TEST_CASE("show has a section for everything kept about a run")
       std::none_of(parameters.rows.begin(), parameters.rows.end(), [](const auto& row) { return row[0] == Cell("train.seed"); }));
   const auto& attempts = sections[3].table;
   REQUIRE(attempts.rows.size() == 2);
-  CHECK(attempts.rows[0][11] == Cell("out of memory"));
-  CHECK(attempts.rows[0][12] == Cell(std::int64_t{7}));
-  CHECK(attempts.rows[1][12] == Cell(std::int64_t{20}));
+  CHECK(attempts.rows[0][17] == Cell("out of memory"));
+  CHECK(attempts.rows[0][18] == Cell(std::int64_t{7}));
+  CHECK(attempts.rows[1][18] == Cell(std::int64_t{20}));
   CHECK(has(sections[4].table, {"throughput", 190.0}));
   CHECK(sections[5].table.rows.size() == 2);
   CHECK(sections[6].table.rows.size() == 14);
   CHECK(sections[6].table.rows[1][1] == Cell("forward"));
   CHECK(sections[7].table.rows.size() == 2);
-  CHECK(has(sections[8].table, {"cpu_model", "EPYC"}));
+  CHECK(has(sections[9].table, {"cpu_model", "EPYC"}));
 }
 
 TEST_CASE("show of an unknown run says so")
@@ -388,7 +388,7 @@ TEST_CASE("finding a study's runs, a study and a run walks through no table")
   CHECK(rows_walked([&] { CHECK(find_runs(s.database, "sample/ranks=2/#1").size() == 1); }) == 0);
   CHECK(rows_walked([&] { CHECK(find_studies(s.database, id.substr(0, 9)).size() == 1); }) == 0);
   CHECK(rows_walked([&] { CHECK(find_studies(s.database, "sample").size() == 1); }) == 0);
-  CHECK(rows_walked([&] { CHECK(describe_run(s.database, key).size() == 9); }) == 0);
+  CHECK(rows_walked([&] { CHECK(describe_run(s.database, key).size() == 10); }) == 0);
   CHECK(asking("SELECT * FROM runs_flat WHERE study = 'sample'") == 0);
   CHECK(asking("SELECT * FROM phases_flat WHERE key = '" + key + "'") == 0);
   CHECK(asking("SELECT * FROM scaling WHERE study = 'sample'") == 0);

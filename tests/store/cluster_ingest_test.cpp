@@ -1,0 +1,99 @@
+// What a cluster's runs leave behind beside a result: restarts, launches, checkpoints, fences, probes, controls.
+#include "tests/store/fixture.hpp"
+
+using namespace dt;
+using namespace dt::store;
+using namespace dt::store::test;
+
+namespace {
+
+ProbeRecord sample_probe()
+{
+  ProbeRecord probe;
+  probe.unix_s = 1700000002;
+  probe.allreduce_s = 0.002;
+  probe.allreduce_bytes = 4194304;
+  probe.ranks = {{0, "node1", 2400, 55.5}, {1, "node2", not_measured, 44.25}};
+  return probe;
+}
+
+} // namespace
+
+TEST_CASE("a preempted attempt keeps its step, its signal and its checkpoint, and the next its restart")
+{
+  const Site site;
+  auto database = site.open();
+  const auto run = site.plan(sample_spec());
+  const auto first = site.begin(run, 1);
+  put_file(first.preempted(), to_json(Preemption{1700000050, 7, 20, "step-7.h5", "SIGUSR1"}));
+  put_file(first.launches(), "launch 1 1700000002 1\nlaunch 2 1700000050 0\nlaunch 3 17000");
+  REQUIRE(fence(first, 2));
+  const auto second = site.begin(run, 2);
+  auto submission = *read_submission(second);
+  submission.restart = 1;
+  put_file(second.submission(), to_json(submission));
+  auto result = sample_result(run.spec, 100);
+  result.resumed_step = 7;
+  REQUIRE(commit_result(second, result));
+  CHECK(site.ingest(database, {run}).problems.empty());
+
+  CHECK(ask_text(database, "SELECT preempted_step || ' ' || preempted_signal || ' ' || checkpoint || ' ' || fenced_by || ' ' || "
+                           "launches || ' ' || restart FROM attempts WHERE attempt = 1") == "7 SIGUSR1 step-7.h5 2 2 0");
+  CHECK(ask_text(database, "SELECT restart || ' ' || launches || iif(fenced_by IS NULL, ' not fenced', '') FROM attempts WHERE "
+                           "attempt = 2") == "1 0 not fenced");
+  CHECK(ask_text(database, "SELECT state || ' ' || resumed_step || ' ' || restarts FROM runs_flat") == "succeeded 7 1");
+}
+
+TEST_CASE("a fence is no damaged result, and no result either")
+{
+  const Site site;
+  auto database = site.open();
+  const auto run = site.plan(sample_spec());
+  REQUIRE(fence(site.begin(run, 1), 2));
+  CHECK(site.ingest(database, {run}).problems.empty());
+  CHECK(ask_text(database, "SELECT count(*) FROM results") == "0");
+}
+
+TEST_CASE("the probe of every attempt is kept, a rank a row, and what was not measured is NULL")
+{
+  const Site site;
+  auto database = site.open();
+  const auto run = site.plan(sample_spec());
+  for (const int number : {1, 2}) put_file(site.begin(run, number).probe(), to_json(sample_probe()));
+  site.ingest(database, {run});
+  CHECK(ask_text(database, "SELECT count(*) FROM probes") == "4");
+  CHECK(ask_text(database, "SELECT host || ' ' || gemm_gflops || ' ' || allreduce_s || ' ' || allreduce_bytes || "
+                           "iif(clock_mhz IS NULL, ' no clock', '') FROM probes WHERE attempt = 2 AND rank = 1") ==
+        "node2 44.25 0.002 4194304 no clock");
+}
+
+TEST_CASE("a probe that comes after the first look is taken in with the next")
+{
+  const Site site;
+  auto database = site.open();
+  const auto run = site.plan(sample_spec());
+  const auto attempt = site.begin(run, 1);
+  site.ingest(database, {run});
+  put_file(attempt.probe(), to_json(sample_probe()));
+  CHECK(site.ingest(database, {run}).runs_updated == 1);
+  CHECK(ask_text(database, "SELECT count(*) FROM probes") == "2");
+}
+
+TEST_CASE("controls of a study are marked, and are no part of its scaling")
+{
+  const Site site;
+  auto database = site.open();
+  const std::vector<PlannedRun> runs{site.run_well(sample_spec(1), 100), site.run_well(sample_spec(2), 180),
+                                     site.run_well(sample_spec(1, 1), 50)};
+  auto study = site.study(runs);
+  study.control_keys = {runs[2].key};
+  ingest_study(database, study);
+  site.ingest(database, runs);
+  CHECK(ask_text(database, "SELECT group_concat(control, ' ') FROM (SELECT control FROM runs_flat ORDER BY position)") ==
+        "0 0 1");
+  CHECK(ask_text(database, "SELECT runs || ' ' || throughput FROM scaling WHERE ranks = 1") == "1 100.0");
+  const auto rows = scaling_of_study(database, study.id);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].runs == 1);
+  CHECK(rows[0].throughput == 100);
+}
