@@ -14,14 +14,6 @@ namespace fs = std::filesystem;
 
 fs::path pending_folder(const Home& home) { return home.root() / "pending"; }
 
-std::vector<std::string> names_in(const fs::path& folder)
-{
-  std::vector<std::string> names;
-  std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(folder, missing)) names.push_back(entry.path().filename().string());
-  return names;
-}
-
 // Studies whose rows an existing database would hold.
 bool has_earlier_studies(const Home& home)
 {

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -137,6 +138,18 @@ bool create_file_exclusive(const fs::path& path, std::string_view bytes)
   }
   sync_folder(folder_of(path));
   return true;
+}
+
+// readdir itself: a look at 10,000 runs asks for 20,000 folders, and directory_iterator doubles what each costs.
+std::vector<std::string> names_in(const fs::path& folder)
+{
+  std::vector<std::string> names;
+  DIR* directory = ::opendir(folder.c_str());
+  if (directory == nullptr) return names;
+  while (const dirent* entry = ::readdir(directory))
+    if (const std::string_view name(entry->d_name); name != "." && name != "..") names.emplace_back(name);
+  ::closedir(directory);
+  return names;
 }
 
 void make_folders(const fs::path& path)

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dt {
 
@@ -23,6 +24,9 @@ bool create_file_exclusive(const std::filesystem::path& path, std::string_view b
 
 // All bytes to an open descriptor, whatever signals and short writes come in between. An environment error names `path`.
 void write_all(int descriptor, std::string_view bytes, const std::filesystem::path& path);
+
+// Names in a folder, in no order, without "." and ".."; none when there is no such folder.
+std::vector<std::string> names_in(const std::filesystem::path& folder);
 
 // Makes the folder and its parents.
 void make_folders(const std::filesystem::path& path);

@@ -48,9 +48,8 @@ template<class Record, class Convert> std::optional<Record> read_record(const fs
   }
 }
 
-int number_in_name(const fs::path& folder)
+int number_in_name(std::string_view name)
 {
-  const auto name = folder.filename().string();
   int number = 0;
   const auto error = std::from_chars(name.data(), name.data() + name.size(), number).ec;
   return error == std::errc() && number > 0 && name == std::to_string(number) ? number : 0; // "01" is not ours
@@ -131,16 +130,15 @@ AttemptFolder::AttemptFolder(const fs::path& run_folder, int number)
 {
 }
 
-AttemptFolder::AttemptFolder(const fs::path& attempt_folder) : path_(attempt_folder), number_(number_in_name(attempt_folder)) {}
+AttemptFolder::AttemptFolder(const fs::path& attempt_folder) : path_(attempt_folder), number_(number_in_name(attempt_folder.filename().native())) {}
 
 fs::path spec_path(const fs::path& run_folder) { return run_folder / "spec.json"; }
 
 std::vector<int> attempt_numbers(const fs::path& run_folder)
 {
   std::vector<int> numbers;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(run_folder / "attempts", error))
-    if (const int number = number_in_name(entry.path()); number > 0) numbers.push_back(number);
+  for (const auto& name : names_in(run_folder / "attempts"))
+    if (const int number = number_in_name(name); number > 0) numbers.push_back(number);
   std::sort(numbers.begin(), numbers.end());
   return numbers;
 }

@@ -5,12 +5,13 @@ namespace {
 
 LatestAttempt latest_attempt(const Home& home, const std::string& key)
 {
-  LatestAttempt latest{key, 0, std::nullopt, std::nullopt};
+  LatestAttempt latest{key, 0, std::nullopt, {}, std::nullopt};
   const auto folder = home.run(key);
   const auto numbers = attempt_numbers(folder);
   if (numbers.empty()) return latest;
   latest.attempts = static_cast<int>(numbers.size());
   latest.folder = AttemptFolder(folder, numbers.back());
+  latest.files = AttemptFiles(*latest.folder);
   latest.submission = read_submission(*latest.folder);
   return latest;
 }
@@ -19,8 +20,8 @@ LatestAttempt latest_attempt(const Home& home, const std::string& key)
 
 std::vector<LatestAttempt> latest_attempts(const Home& home, std::span<const std::string> keys)
 {
-  std::vector<LatestAttempt> latest;
-  for (const auto& key : keys) latest.push_back(latest_attempt(home, key));
+  std::vector<LatestAttempt> latest(keys.size());
+  in_parallel(keys.size(), [&](std::size_t i) { latest[i] = latest_attempt(home, keys[i]); });
   return latest;
 }
 
@@ -29,7 +30,9 @@ std::map<std::string, std::vector<std::size_t>> open_by_scheduler(const std::vec
   std::map<std::string, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < latest.size(); ++i) {
     const auto& attempt = latest[i];
-    if (attempt.submission && !read_end(*attempt.folder) && !read_result(*attempt.folder))
+    if (!attempt.submission) continue;
+    const bool ended = attempt.files.may_have(attempt.folder->end()) && read_end(*attempt.folder);
+    if (!ended && !(attempt.files.may_have(attempt.folder->result()) && read_result(*attempt.folder)))
       groups[attempt.submission->scheduler].push_back(i);
   }
   return groups;

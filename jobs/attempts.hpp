@@ -3,6 +3,7 @@
 
 #include "core/paths.hpp"
 #include "core/run_record.hpp"
+#include "jobs/attempt_files.hpp"
 #include "jobs/scheduler.hpp"
 
 #include <cstddef>
@@ -18,6 +19,7 @@ struct LatestAttempt {
   std::string key;
   int attempts = 0;
   std::optional<AttemptFolder> folder;  // nothing when there is no attempt
+  AttemptFiles files;                   // as they were when this was read
   std::optional<Submission> submission; // nothing when no whole intent was written: then nothing was submitted either
 };
 

@@ -30,21 +30,30 @@ void read_cancel(const AttemptFolder& attempt, Evidence& evidence)
   if (text) evidence.cancelled_by = printable(trim(std::string_view(*text).substr(std::min(text->find(' '), text->size()))));
 }
 
-// Files are read after the scheduler was asked: a job that ends in between is then seen with its end, never without both.
-Evidence read_evidence(const AttemptFolder& attempt, const Submission& submission, const JobStatus& job)
+// What the attempt's files say, of those it may have.
+Evidence read_evidence(const AttemptFolder& attempt, const AttemptFiles& files)
 {
   Evidence evidence;
-  evidence.submission = submission;
-  evidence.job = job;
-  evidence.end = read_end(attempt);
-  evidence.has_result = read_result(attempt).has_value();
-  evidence.begin = read_begin(attempt);
-  evidence.heartbeat = read_heartbeat(attempt);
-  read_cancel(attempt, evidence);
+  if (files.may_have(attempt.end())) evidence.end = read_end(attempt);
+  if (files.may_have(attempt.result())) evidence.has_result = read_result(attempt).has_value();
+  if (files.may_have(attempt.begin())) evidence.begin = read_begin(attempt);
+  if (files.may_have(attempt.heartbeat())) evidence.heartbeat = read_heartbeat(attempt);
+  if (files.may_have(attempt.cancel())) read_cancel(attempt, evidence);
   if (evidence.has_result) return evidence;
-  evidence.error = read_error(attempt);
-  evidence.stop_reason = first_line(attempt.stop_reason());
-  evidence.last_words = read_tail(attempt.err(), stderr_tail_bytes);
+  if (files.may_have(attempt.error())) evidence.error = read_error(attempt);
+  if (files.may_have(attempt.stop_reason())) evidence.stop_reason = first_line(attempt.stop_reason());
+  if (files.may_have(attempt.err())) evidence.last_words = read_tail(attempt.err(), stderr_tail_bytes);
+  return evidence;
+}
+
+// Files are read after the scheduler was asked: a job that ends in between is then seen with its end, never without both. Of a
+// job that still waits, what was read before tells as much.
+Evidence read_evidence(const LatestAttempt& latest, const JobStatus& job)
+{
+  const bool waits = job.state == JobStatus::State::queued;
+  auto evidence = read_evidence(*latest.folder, waits ? latest.files : AttemptFiles(*latest.folder));
+  evidence.submission = latest.submission;
+  evidence.job = job;
   return evidence;
 }
 
@@ -57,7 +66,7 @@ RunStatus status_of(const LatestAttempt& latest, const JobStatus& job, double no
     status.verdict = judge({}, now);
     return status;
   }
-  const auto evidence = read_evidence(*latest.folder, *latest.submission, job);
+  const auto evidence = read_evidence(latest, job);
   status.attempt = latest.folder->number();
   status.verdict = judge(evidence, now);
   status.submission = evidence.submission;
@@ -87,8 +96,8 @@ std::vector<RunStatus> reconcile(const Home& home, std::span<const std::string> 
   const auto latest = latest_attempts(home, keys);
   const auto jobs = ask_schedulers(home, latest);
   const double now = now_unix_s();
-  std::vector<RunStatus> statuses;
-  for (std::size_t i = 0; i < latest.size(); ++i) statuses.push_back(status_of(latest[i], jobs[i], now));
+  std::vector<RunStatus> statuses(latest.size());
+  in_parallel(latest.size(), [&](std::size_t i) { statuses[i] = status_of(latest[i], jobs[i], now); });
   return statuses;
 }
 

@@ -71,13 +71,15 @@ void add_all(Queue& queue, std::span<const JobRequest> requests, const std::vect
 struct Place {
   const QueueEntry* entry;
   std::size_t before;
+  bool is_elsewhere; // in the queue of another host
 };
 
 std::unordered_map<std::string, Place> places_of(const std::vector<QueueEntry>& entries)
 {
   std::unordered_map<std::string, Place> places;
   std::unordered_map<std::string, std::size_t> count; // a host
-  for (const auto& entry : entries) places.emplace(entry.token, Place{&entry, count[entry.host]++});
+  const auto here = host_name();
+  for (const auto& entry : entries) places.emplace(entry.token, Place{&entry, count[entry.host]++, entry.host != here});
   return places;
 }
 
@@ -86,7 +88,7 @@ JobStatus status_of_queued(const Place& place, const std::string& trouble)
   const auto cores = place.entry->cores;
   auto reason = fmt::format("waits for {} core{}; {} job{} {} before it", cores, cores == 1 ? "" : "s", place.before,
                             place.before == 1 ? "" : "s", place.before == 1 ? "is" : "are");
-  if (place.entry->host != host_name()) reason = "waits in the queue of host " + place.entry->host + "; a call there sees to it";
+  if (place.is_elsewhere) reason = "waits in the queue of host " + place.entry->host + "; a call there sees to it";
   if (!trouble.empty()) reason += "; " + trouble;
   return {JobStatus::State::queued, "queued", reason, std::nullopt, {}};
 }

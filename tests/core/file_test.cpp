@@ -21,10 +21,9 @@ using test::TemporaryFolder;
 
 namespace {
 
-std::vector<std::string> names_in(const fs::path& folder)
+std::vector<std::string> sorted_names_in(const fs::path& folder)
 {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+  auto names = names_in(folder);
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -55,7 +54,7 @@ TEST_CASE("a replaced file holds the new bytes only, and nothing is left beside 
   write_file_atomic(path, "a long first content");
   write_file_atomic(path, "short");
   CHECK(read_file(path) == "short");
-  CHECK(names_in(folder.path()) == std::vector<std::string>{"state"});
+  CHECK(sorted_names_in(folder.path()) == std::vector<std::string>{"state"});
 }
 
 TEST_CASE("readers see the old bytes or the new ones, never a mixture")
@@ -138,7 +137,7 @@ TEST_CASE("a file cannot replace a folder, and nothing is left behind")
   const auto path = folder.path() / "state";
   make_folders(path);
   CHECK(message_of([&] { write_file_atomic(path, "x"); }) == "rename to " + path.string() + ": Is a directory");
-  CHECK(names_in(folder.path()) == std::vector<std::string>{"state"});
+  CHECK(sorted_names_in(folder.path()) == std::vector<std::string>{"state"});
 }
 
 TEST_CASE("an exclusive file is made once and never replaced")
@@ -148,7 +147,7 @@ TEST_CASE("an exclusive file is made once and never replaced")
   CHECK(create_file_exclusive(path, "first"));
   CHECK_FALSE(create_file_exclusive(path, "second"));
   CHECK(read_file(path) == "first");
-  CHECK(names_in(folder.path()) == std::vector<std::string>{"owner"});
+  CHECK(sorted_names_in(folder.path()) == std::vector<std::string>{"owner"});
 }
 
 TEST_CASE("of eight threads that want the same file exactly one gets it, with its own content")
@@ -168,7 +167,7 @@ TEST_CASE("of eight threads that want the same file exactly one gets it, with it
     CHECK(winners == 1);
     CHECK(read_file(path) == "thread " + std::to_string(winner));
   }
-  CHECK(names_in(folder.path()).size() == 20);
+  CHECK(sorted_names_in(folder.path()).size() == 20);
 }
 
 TEST_CASE("eight threads may replace the same file at once: one of the contents stays, whole")
@@ -182,7 +181,7 @@ TEST_CASE("eight threads may replace the same file at once: one of the contents 
   const auto bytes = read_file(path);
   CHECK(bytes.size() == 1000);
   CHECK(bytes == std::string(1000, bytes.front()));
-  CHECK(names_in(folder.path()) == std::vector<std::string>{"state"});
+  CHECK(sorted_names_in(folder.path()) == std::vector<std::string>{"state"});
 }
 
 TEST_CASE("folders are made with their parents, and may be there already")

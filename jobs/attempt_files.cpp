@@ -1,0 +1,49 @@
+#include "jobs/attempt_files.hpp"
+
+#include "core/file.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace dt::jobs {
+
+AttemptFiles::AttemptFiles(const AttemptFolder& attempt) : names_(names_in(attempt.path()))
+{
+  has_ended_ = may_have(attempt.end());
+}
+
+bool AttemptFiles::may_have(const std::filesystem::path& file) const
+{
+  if (has_ended_) return true;
+  const std::string_view path = file.native();
+  return std::find(names_.begin(), names_.end(), path.substr(path.rfind('/') + 1)) != names_.end();
+}
+
+void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work)
+{
+  constexpr std::size_t worth_a_thread = 256, most_threads = 8;
+  const auto cores = std::max<std::size_t>(1, std::thread::hardware_concurrency());
+  const auto threads = std::clamp(count / worth_a_thread, std::size_t{1}, std::min(cores, most_threads));
+  std::exception_ptr failure;
+  std::mutex mutex; // guards failure
+  const auto part = [&](std::size_t number) {
+    try {
+      for (std::size_t i = number * count / threads; i < (number + 1) * count / threads; ++i) work(i);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t number = 1; number < threads; ++number) others.emplace_back(part, number);
+    part(0);
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+} // namespace dt::jobs
