@@ -30,6 +30,7 @@ StudyRecord study_of(const recipes::Plan& plan, const std::vector<PlannedRun>& r
   for (const auto& run : runs) {
     study.run_keys.push_back(run.key);
     study.run_names.push_back(recipes::run_name(run.spec));
+    if (run.spec.control) study.control_keys.push_back(run.key);
   }
   study.id = study_id(study.name, study.run_keys);
   return study;

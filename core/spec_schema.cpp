@@ -73,7 +73,7 @@ std::vector<Key> make_keys()
       {"resources.ranks_per_node", integer, "ranks", 1, 65536, no, yes, none, DT_FIELD(resources.ranks_per_node), "MPI ranks on each node"},
       {"resources.threads_per_rank", integer, "threads", 1, 65536, no, yes, none, DT_FIELD(resources.threads_per_rank), "compute threads of each rank, each on a core of its own"},
       {"resources.time_limit", duration, "s", 1, 1e9, no, no, none, DT_FIELD(resources.time_limit_s), "the job is ended after this time: seconds, 1h30m or HH:MM:SS"},
-      {"resources.signal_ahead", duration, "s", 0, 1e6, no, no, none, DT_FIELD(resources.signal_ahead_s), "so long before the time limit the run is told to write a checkpoint and to stop; 0: it is not told"},
+      {"resources.signal_ahead", duration, "s", 0, 1e6, no, no, none, DT_FIELD(resources.signal_ahead_s), "so long before the time limit the run is told to write a checkpoint and to stop; 0: it is not told; not given: no more than a quarter of the time limit"},
       {"resources.requeue", integer, "", 0, 1000, no, no, none, DT_FIELD(resources.requeue), "slurm: how often a job that was preempted, reached its time limit or lost a node is started again, going on from its checkpoint"},
       {"resources.launch_tries", integer, "", 1, 100, no, no, none, DT_FIELD(resources.launch_tries), "a launch that dies before the first step is tried so often in all"},
       {"resources.max_rpc_per_s", real, "1/s", 0, 1e6, no, no, none, DT_FIELD(resources.max_rpc_per_s), "slurm: most requests a second to the controller while submitting; 0: as fast as it answers"},

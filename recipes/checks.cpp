@@ -1,8 +1,11 @@
 #include "recipes/checks.hpp"
 
+#include "core/spec_schema.hpp"
+#include "core/units.hpp"
 #include "recipes/diagnostics.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -143,7 +146,56 @@ void check_sizes(std::string_view key, const std::vector<std::int64_t>& sizes, P
         {{key}, "`" + std::string(key) + "` lists " + text(*twice) + " twice; more runs of a size are `study.repeats`"});
 }
 
+void check_signal(const RunSpec& spec, Problems& problems)
+{
+  const auto& resources = spec.resources;
+  if (resources.signal_ahead_s > 0 && resources.signal_ahead_s >= resources.time_limit_s)
+    problems.push_back({{"resources.signal_ahead", "resources.time_limit"},
+                        "`resources.signal_ahead` " + format_duration(static_cast<double>(resources.signal_ahead_s)) +
+                            " must be below `resources.time_limit` " +
+                            format_duration(static_cast<double>(resources.time_limit_s))});
+}
+
+void check_scheduler(const RunSpec& spec, Problems& problems)
+{
+  if (spec.study.layout == "ladder" && spec.resources.scheduler != "slurm")
+    problems.push_back(
+        {{"study.layout", "resources.scheduler"},
+         "`study.layout` ladder needs `resources.scheduler` slurm: one machine is one allocation already; leave the "
+         "layout out"});
+}
+
+void check_layout(const StudySpec& study, bool has_sizes, Problems& problems)
+{
+  if (study.layout != "ladder") return;
+  if (study.mode.empty() && !has_sizes)
+    problems.push_back(
+        {{"study.layout"},
+         "a ladder is a scaling study in one allocation: give `study.mode` and one of `study.ranks` and `study.nodes`"});
+  if (study.controls == 1)
+    problems.push_back({{"study.controls"}, "`study.controls` 1 shows no drift: give 2 or more, or 0 for none"});
+}
+
+// Of the keys that a sweep may vary, those that a job has once, whatever runs in it.
+constexpr std::array<std::string_view, 3> of_allocation{"resources.scheduler", "resources.partition", "resources.constraint"};
+
 } // namespace
+
+std::vector<Problem> find_problems_between(const std::vector<RunSpec>& runs)
+{
+  Problems problems;
+  for (const auto path : of_allocation) {
+    const auto& key = *find_key(path);
+    const auto differs = [&](const RunSpec& run) {
+      return run.study.layout == "ladder" && value_of(run, key) != value_of(runs.front(), key);
+    };
+    if (std::any_of(runs.begin(), runs.end(), differs))
+      problems.push_back(
+          {{path},
+           "the runs of a ladder share one allocation, so " + ticked(std::string(path)) + " must be the same in all of them"});
+  }
+  return problems;
+}
 
 std::vector<Problem> find_problems(const RunSpec& spec)
 {
@@ -155,6 +207,8 @@ std::vector<Problem> find_problems(const RunSpec& spec)
   check_image(spec, problems);
   check_environment(spec, problems);
   check_mode(spec, problems);
+  check_signal(spec, problems);
+  check_scheduler(spec, problems);
   return problems;
 }
 
@@ -168,6 +222,7 @@ std::vector<Problem> find_study_problems(const StudySpec& study)
   if (study.mode.empty() && has_sizes)
     problems.push_back({{study.ranks.empty() ? "study.nodes" : "study.ranks", "study.mode"},
                         "sizes need a `study.mode`; allowed: strong, weak"});
+  check_layout(study, has_sizes, problems);
   check_sizes("study.ranks", study.ranks, problems);
   check_sizes("study.nodes", study.nodes, problems);
   return problems;

@@ -18,6 +18,9 @@ struct Problem {
 // Everything wrong with a run, or nothing; the keys' own ranges hold already.
 std::vector<Problem> find_problems(const RunSpec& spec);
 
+// Everything wrong between the runs of a study together, each of which is good.
+std::vector<Problem> find_problems_between(const std::vector<RunSpec>& runs);
+
 // Everything wrong with a study as such, before it is expanded.
 std::vector<Problem> find_study_problems(const StudySpec& study);
 

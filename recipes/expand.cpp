@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 
@@ -29,7 +30,8 @@ class Expander {
     if (!sweep.factors.empty() || sweep.include.empty()) add_combinations();
     for (const auto& level : sweep.include) add_point({&level}, {});
     if (cells_.empty() && read_well_ && diagnostics_.empty()) diagnostics_.add(resolved_.file, "`sweep.exclude` leaves no run");
-    return repeat_cells();
+    if (diagnostics_.empty()) report(find_problems_between(cells_), {});
+    return with_controls(repeat_cells());
   }
 
  private:
@@ -68,6 +70,7 @@ class Expander {
       for (const auto& assignment : level->assignments) assign(spec, assignment);
       spec.label += (spec.label.empty() ? "" : " ") + level->label;
     }
+    if (resolved_.settings.find("resources.signal_ahead") == nullptr) fit_signal(spec.resources);
     if (read_well_) refuse_duplicate(spec, point);
     const auto excluded = [&](const RunSpec& cell) {
       return std::any_of(exclude.begin(), exclude.end(), [&](const Condition& condition) { return holds(condition, cell); });
@@ -77,6 +80,12 @@ class Expander {
       report(find_problems(cell), point);
       cells_.push_back(std::move(cell));
     }
+  }
+
+  // The default warning must fit into a short time limit; one that is given is checked instead.
+  static void fit_signal(ResourcesSpec& resources)
+  {
+    resources.signal_ahead_s = std::min(resources.signal_ahead_s, resources.time_limit_s / 4);
   }
 
   // The matrix alone cannot make a point twice; a zip or an included point can.
@@ -127,6 +136,37 @@ class Expander {
     for (auto& cell : cells_)
       for (std::int64_t round = 0; round < study.repeats; ++round) runs.push_back(take_repeat(cell, round));
     return runs;
+  }
+
+  // The smallest size of the first point, again and again: spread evenly from the first place of the ladder to its last.
+  std::vector<RunSpec> with_controls(std::vector<RunSpec> runs) const
+  {
+    const auto& study = resolved_.base.study;
+    if (study.layout != "ladder" || study.controls < 2 || runs.empty()) return runs;
+    const auto& smallest = *std::min_element(runs.begin(), runs.end(), [](const RunSpec& a, const RunSpec& b) {
+      return std::tuple(a.ranks(), a.label, a.repeat) < std::tuple(b.ranks(), b.label, b.repeat);
+    });
+    const auto controls = static_cast<std::size_t>(study.controls);
+    const auto places = runs.size() + controls;
+    std::vector<RunSpec> all;
+    all.reserve(places);
+    auto next = runs.begin();
+    for (std::size_t control = 0; all.size() < places;) {
+      if (all.size() == control * (places - 1) / (controls - 1))
+        all.push_back(control_of(smallest, static_cast<std::int64_t>(control++)));
+      else
+        all.push_back(*next++);
+    }
+    return all;
+  }
+
+  // Its repeat comes after the measured ones: the same work as theirs, under a key of its own.
+  RunSpec control_of(RunSpec run, std::int64_t number) const
+  {
+    if (run.study.vary_seed) run.train.seed -= run.repeat;
+    run.control = true;
+    run.repeat = run.study.repeats + number;
+    return run;
   }
 
   bool is_study() const { return !resolved_.base.study.mode.empty() || resolved_.base.study.repeats > 1; }

@@ -88,6 +88,7 @@ std::string run_name(const RunSpec& spec)
   if (!spec.study.ranks.empty()) add_size("ranks=", spec.ranks());
   if (!spec.study.nodes.empty()) add_size("nodes=", spec.resources.nodes);
   auto name = spec.name + (label.empty() ? "" : "/" + label);
+  if (spec.control) return name + "/control #" + std::to_string(spec.repeat - spec.study.repeats + 1);
   if (spec.study.repeats > 1) name += "/#" + std::to_string(spec.repeat + 1);
   return name;
 }

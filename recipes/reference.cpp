@@ -57,6 +57,19 @@ of the axis it has for that key.
 A sweep and a study combine: each point at each size, `study.repeats` times. In random order each repeat is a round of its own in
 which every run comes once. A recipe makes at most 1,000,000 runs.
 
+## Ladders
+
+`study.layout: ladder` (on Slurm) takes one allocation of the largest size and runs all sizes in it one after the other, each on the
+first of its nodes: same machines, same hour, one wait in the queue. `dtctl plan` prints its node-hours and those of separate jobs.
+
+```yaml
+resources: { scheduler: slurm, ranks_per_node: 8 }
+study: { mode: strong, nodes: [1, 2, 4, 8], repeats: 3, layout: ladder, controls: 3 }
+```
+
+`controls` repeat the smallest size of the first point from the ladder's first place to its last. They are the same work on the same
+nodes, so what sets them apart is the machine's drift; `dtctl results` shows it and leaves them out of the points.
+
 ## Machine profiles
 
 What belongs to the machine stands in `$XDG_CONFIG_HOME/dtctl/config.yaml` or in the project's `dtctl.yaml`, whose keys are
@@ -67,10 +80,17 @@ profiles:
   default: { resources: { threads_per_rank: 4 } }
   cluster:
     extends: default
-    resources: { partition: batch, modules: [openmpi/4.1] }
+    resources:
+      scheduler: slurm
+      partition: batch
+      account: physics
+      modules: [openmpi/4.1]
+      launcher: mpirun                       # what works there: dtctl doctor --launchers --profile cluster
+      launcher_args: [--mca, btl_tcp_if_include, ib0]
+      env: { OMP_WAIT_POLICY: active }
 ```
 
-A profile is chosen by `--profile`, else by the recipe's `profile`, else it is `default`, where there is one.
+`dtctl config show` prints the profiles and where each value stands. A profile is chosen by `--profile`, else by the recipe's `profile`, else it is `default`, where there is one.
 )";
 
 std::string structure_text(std::string_view path)

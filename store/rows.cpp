@@ -207,6 +207,9 @@ std::string label_in_name(std::string_view run_name, std::string_view study_name
   run_name.remove_prefix(study_name.size());
   if (const auto repeat = run_name.rfind("/#"); repeat != run_name.npos && is_number(run_name.substr(repeat + 2)))
     run_name = run_name.substr(0, repeat);
+  constexpr std::string_view control = "/control #";
+  if (const auto at = run_name.rfind(control); at != run_name.npos && is_number(run_name.substr(at + control.size())))
+    run_name = run_name.substr(0, at);
   if (run_name.starts_with('/')) run_name.remove_prefix(1);
   return std::string(run_name);
 }

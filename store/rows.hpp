@@ -25,7 +25,7 @@ Cell cell_of(const FieldValue& value);
 // A label without its size: "sync.strategy=hsgd ranks=2" -> "sync.strategy=hsgd".
 std::string series_of(std::string_view label);
 
-// The label inside a run's name in a study, "name/label/#2" or "name/label"; empty when there is none.
+// The label inside a run's name in a study, "name/label/#2", "name/label/control #1" or "name/label"; empty when there is none.
 std::string label_in_name(std::string_view run_name, std::string_view study_name);
 
 void write_study(Connection& connection, const StudyRecord& study);

@@ -33,6 +33,14 @@ template<class Change> std::string problems_after(Change change)
 
 } // namespace
 
+TEST_CASE("a warning must come before the time limit")
+{
+  CHECK(problems_after([](RunSpec& s) { s.resources.time_limit_s = 90, s.resources.signal_ahead_s = 90; }) ==
+        "`resources.signal_ahead` 1m30s must be below `resources.time_limit` 1m30s");
+  CHECK(problems_after([](RunSpec& s) { s.resources.time_limit_s = 91, s.resources.signal_ahead_s = 90; }).empty());
+  CHECK(problems_after([](RunSpec& s) { s.resources.time_limit_s = 1, s.resources.signal_ahead_s = 0; }).empty());
+}
+
 TEST_CASE("a good run has no problems") { CHECK(find_problems(good()).empty()); }
 
 TEST_CASE("what a run cannot do without is asked for")

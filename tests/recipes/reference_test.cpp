@@ -40,6 +40,7 @@ TEST_CASE("the recipes that the reference shows are good ones")
   };
   CHECK(errors_of(block_after("# Recipe reference")).empty());
   CHECK(errors_of(minimal(block_after("## Sweeps"))).empty());
+  CHECK(errors_of(minimal(block_after("## Ladders"))).empty());
   const TemporaryFolder folder;
   LoadOptions options;
   options.user_config = folder.write("config.yaml", block_after("## Machine profiles"));

@@ -1,4 +1,5 @@
 // What a cluster's runs leave behind beside a result: restarts, launches, checkpoints, fences, probes, controls.
+#include "store/rows.hpp"
 #include "tests/store/fixture.hpp"
 
 using namespace dt;
@@ -77,6 +78,12 @@ TEST_CASE("a probe that comes after the first look is taken in with the next")
   put_file(attempt.probe(), to_json(sample_probe()));
   CHECK(site.ingest(database, {run}).runs_updated == 1);
   CHECK(ask_text(database, "SELECT count(*) FROM probes") == "2");
+}
+
+TEST_CASE("a control's label in its name is that of what it repeats")
+{
+  CHECK(label_in_name("n/seed=1 nodes=1/control #2", "n") == "seed=1 nodes=1");
+  CHECK(label_in_name("n/control #2", "n").empty());
 }
 
 TEST_CASE("controls of a study are marked, and are no part of its scaling")
