@@ -82,6 +82,53 @@ Table without_empty_columns(Table table)
   return table;
 }
 
+// "-2.7 % from the first to the last of 3 controls (812 to 790 samples/s, spread 3.1 %); more than the noise of repeats, 0.8 %".
+std::string describe(const store::Drift& drift)
+{
+  auto text =
+      fmt::format("{:+.1f} % from the first to the last of {} controls ({} to {} samples/s, spread {:.1f} %)", drift.change * 100,
+                  drift.controls, real_cell(drift.first).text, real_cell(drift.last).text, drift.spread * 100);
+  if (!std::isfinite(drift.noise)) return text + "; whether that is noise cannot be told without repeats";
+  return text +
+         fmt::format("; {} the noise of repeats, {:.1f} %", drift.beyond_noise ? "more than" : "within", drift.noise * 100);
+}
+
+void print_drift(Context& context, const store::Drift& drift)
+{
+  context.out.field("drift", "drift",
+                    {{{"controls", drift.controls},
+                      {"first", drift.first},
+                      {"last", drift.last},
+                      {"change", drift.change},
+                      {"spread", drift.spread},
+                      {"noise", real_cell(drift.noise).value},
+                      {"beyond_noise", drift.beyond_noise}},
+                     describe(drift),
+                     drift.beyond_noise ? Style::warning : Style::plain});
+}
+
+void print_outliers(Context& context, const std::vector<store::Outlier>& outliers)
+{
+  Json list = Json::array();
+  for (const auto& outlier : outliers) {
+    const bool is_host = outlier.kind == store::Outlier::Kind::matrix_product;
+    list.push_back({{"kind", is_host ? "matrix_product" : "allreduce"},
+                    {"host", is_host ? Json(outlier.host) : Json(nullptr)},
+                    {"runs", outlier.runs},
+                    {"ranks", outlier.ranks},
+                    {"slower_by", outlier.slower_by}});
+    context.out.field("", is_host ? "slow node" : "slow network", text_cell(store::describe(outlier), Style::warning));
+  }
+  context.out.data("outliers", std::move(list));
+}
+
+// What may have spoilt the numbers above.
+void print_doubts(Context& context, ResultsStore& results, const std::string& study_id)
+{
+  if (const auto drift = store::drift_of_study(results.database(), study_id)) print_drift(context, *drift);
+  print_outliers(context, store::outliers_of_study(results.database(), study_id));
+}
+
 ExitCode results(Context& context, const ResultsOptions& options)
 {
   ResultsStore results(context);
@@ -97,6 +144,7 @@ ExitCode results(Context& context, const ResultsOptions& options)
     context.out.table(without_empty_columns(measurement_table(selection.runs)));
   else
     context.out.table(without_empty_columns(scaling_table(store::scaling_of_study(results.database(), selection.study->id))));
+  if (selection.study) print_doubts(context, results, selection.study->id);
   context.out.field("states", "in all", {state_counts(selection.runs), summary(selection.runs), Style::plain});
   if (!by_run && !context.json)
     context.messages.info("medians over repeats; efficiency against the smallest size; a row a run: --runs");

@@ -1,5 +1,6 @@
 #include "cli/dry_run.hpp"
 
+#include "cli/node_hours.hpp"
 #include "cli/run_tables.hpp"
 #include "core/file.hpp"
 #include "core/run_record.hpp"
@@ -91,7 +92,7 @@ double core_hours(const PlannedRun& run)
 
 // Scripts are built when somebody reads them.
 class Scripts {
-public:
+ public:
   Scripts(const Home& home, const Resolved& resolved) : home_(home), engine_(resolved.engine) {}
   std::string of(const PlannedRun& run)
   {
@@ -102,7 +103,7 @@ public:
     return jobs::batch_script({run, attempt, engine_, fs::absolute(home_.data_folder(run.spec.data)).string()}, *launcher);
   }
 
-private:
+ private:
   Home home_;
   std::string engine_;
   std::map<std::string, std::unique_ptr<jobs::Launcher>> launchers_;
@@ -140,6 +141,31 @@ struct Totals {
   std::size_t to_submit = 0;
   double hours = 0, hours_to_submit = 0;
 };
+
+// Of a ladder's runs; nothing for any other recipe.
+std::vector<const RunSpec*> ladder_runs(const Resolved& resolved, const Standings& standings, bool missing_only)
+{
+  std::vector<const RunSpec*> runs;
+  for (const auto& run : resolved.runs) {
+    const auto found = standings.find(run.key);
+    const bool is_missing = found == standings.end() || would_be_submitted(found->second.state);
+    if (run.spec.study.layout == "ladder" && (is_missing || !missing_only)) runs.push_back(&run.spec);
+  }
+  return runs;
+}
+
+void print_node_hours(Context& context, const Resolved& resolved, const Standings& standings)
+{
+  const auto all = ladder_runs(resolved, standings, false), missing = ladder_runs(resolved, standings, true);
+  if (all.empty()) return;
+  const auto hours = node_hours(all), to_submit = node_hours(missing);
+  Json data{{"ladder", hours.ladder},
+            {"separate", hours.separate},
+            {"ladder_to_submit", to_submit.ladder},
+            {"separate_to_submit", to_submit.separate}};
+  context.out.field("node_hours", "node-hours", {std::move(data), describe(hours), Style::plain});
+  if (!missing.empty() && missing.size() < all.size()) context.out.field("", "of them missing", text_cell(describe(to_submit)));
+}
 
 Totals totals_of(const Resolved& resolved, const Standings& standings)
 {
@@ -180,6 +206,7 @@ ExitCode print_dry_run(Context& context, const Home& home, const Resolved& resol
                      fmt::format("at most {} by the time limits, {} of them to be submitted", real_cell(totals.hours).text,
                                  real_cell(totals.hours_to_submit).text),
                      Style::plain});
+  print_node_hours(context, resolved, standings);
   context.out.data("to_submit", totals.to_submit);
   context.out.data("core_hours_to_submit", totals.hours_to_submit);
   if (all_scripts && !context.json) print_scripts(context, resolved, scripts);

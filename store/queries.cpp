@@ -179,6 +179,45 @@ void relate(const std::vector<Point*>& series)
   }
 }
 
+// Throughputs of a study's controls that succeeded, in the order in which they ran.
+std::vector<double> controls_of_study(Connection& connection, const std::string& study_id)
+{
+  std::vector<double> throughputs;
+  auto s = connection.statement("SELECT throughput FROM runs_flat WHERE study_key = ? AND control AND state = 'succeeded' AND "
+                                "throughput IS NOT NULL ORDER BY coalesce(begin_unix_s, 0), position");
+  s.bind(study_id);
+  while (s.next()) throughputs.push_back(s.real(0));
+  return throughputs;
+}
+
+// Of the current attempts of a study's runs; ?1 is the study's key.
+constexpr const char* probes_of_study =
+    " FROM studies JOIN study_runs ON study_id = studies.id JOIN runs ON runs.id = study_runs.run_id "
+    "JOIN probes ON probes.run_id = runs.id AND probes.attempt = runs.attempt "
+    "LEFT JOIN environment ON environment.run_id = runs.id AND environment.name = 'cpu_model' WHERE studies.key = ?1";
+
+std::vector<RankSpeed> rank_speeds(Connection& connection, const std::string& study_id)
+{
+  std::vector<RankSpeed> ranks;
+  auto s = connection.statement(
+      std::string("SELECT runs.key, probes.host, environment.value, runs.resources_threads_per_rank, gemm_gflops") +
+      probes_of_study);
+  s.bind(study_id);
+  while (s.next()) ranks.push_back({s.text(0), s.text(1), s.text(2), s.integer(3), s.real(4)});
+  return ranks;
+}
+
+std::vector<AllreduceTime> allreduce_times(Connection& connection, const std::string& study_id)
+{
+  std::vector<AllreduceTime> times;
+  auto s = connection.statement(std::string("SELECT runs.key, environment.value, runs.resources_nodes, runs.ranks, "
+                                            "runs.resources_threads_per_rank, allreduce_bytes, allreduce_s") +
+                                probes_of_study + " AND probes.rank = 0");
+  s.bind(study_id);
+  while (s.next()) times.push_back({s.text(0), s.text(1), s.integer(2), s.integer(3), s.integer(4), s.integer(5), s.real(6)});
+  return times;
+}
+
 } // namespace
 
 std::vector<StudyRow> list_studies(Database& database, std::int64_t limit)
@@ -247,6 +286,24 @@ std::vector<ScalingRow> scaling_of_study(Database& database, const std::string& 
   std::vector<ScalingRow> rows;
   for (const auto& [key, point] : points) rows.push_back(point.row);
   return rows;
+}
+
+std::optional<Drift> drift_of_study(Database& database, const std::string& study_id)
+{
+  auto& connection = database.impl().connection;
+  const auto controls = controls_of_study(connection, study_id);
+  if (controls.size() < 2) return std::nullopt;
+  std::vector<std::vector<double>> points;
+  for (const auto& [key, point] : points_of_study(connection, study_id)) points.push_back(point.throughputs);
+  return drift_of_controls(controls, points);
+}
+
+std::vector<Outlier> outliers_of_study(Database& database, const std::string& study_id)
+{
+  auto& connection = database.impl().connection;
+  auto outliers = slow_hosts(rank_speeds(connection, study_id));
+  for (auto& outlier : slow_allreduces(allreduce_times(connection, study_id))) outliers.push_back(std::move(outlier));
+  return outliers;
 }
 
 } // namespace dt::store

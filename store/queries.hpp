@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/run_record.hpp"
+#include "store/contamination.hpp"
 #include "store/database.hpp"
 
 #include <optional>
@@ -64,6 +65,12 @@ struct ScalingRow {
 
 // Sorted by label, then ranks.
 std::vector<ScalingRow> scaling_of_study(Database& database, const std::string& study_id);
+
+// How the machine drifted under a study; nothing when fewer than two of its controls have succeeded.
+std::optional<Drift> drift_of_study(Database& database, const std::string& study_id);
+
+// Hosts and runs of a study that were slower than their like in the probe before the first step.
+std::vector<Outlier> outliers_of_study(Database& database, const std::string& study_id);
 
 // Everything kept about one run, section by section, for `dtctl show`.
 struct Section {

@@ -2,6 +2,8 @@
 #include "store/rows.hpp"
 #include "tests/store/fixture.hpp"
 
+#include <cmath>
+
 using namespace dt;
 using namespace dt::store;
 using namespace dt::store::test;
@@ -103,4 +105,64 @@ TEST_CASE("controls of a study are marked, and are no part of its scaling")
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].runs == 1);
   CHECK(rows[0].throughput == 100);
+}
+
+TEST_CASE("the drift of a study is its controls' in the order in which they ran, with its repeats as the yardstick")
+{
+  const Site site;
+  auto database = site.open();
+  const auto early = site.run_well(sample_spec(1, 8), 100), late = site.run_well(sample_spec(1, 9), 80);
+  auto begin = *read_begin(AttemptFolder(site.home.run(late.key), 1));
+  begin.unix_s += 3600;
+  put_file(AttemptFolder(site.home.run(late.key), 1).begin(), to_json(begin));
+  const std::vector<PlannedRun> runs{late, site.run_well(sample_spec(1, 0), 99), site.run_well(sample_spec(1, 1), 101), early};
+  auto study = site.study(runs);
+  study.control_keys = {early.key, late.key};
+  ingest_study(database, study);
+  site.ingest(database, runs);
+  const auto drift = drift_of_study(database, study.id);
+  REQUIRE(drift);
+  CHECK(drift->first == 100);
+  CHECK(drift->change == Approx(-0.2));
+  CHECK(drift->noise == Approx(0.01 * std::sqrt(2.0)));
+  CHECK(drift->beyond_noise);
+}
+
+TEST_CASE("one control that succeeded tells no drift")
+{
+  const Site site;
+  auto database = site.open();
+  const std::vector<PlannedRun> runs{site.run_well(sample_spec(1), 100), site.plan(sample_spec(1, 1))};
+  auto study = site.study(runs);
+  study.control_keys = study.run_keys;
+  ingest_study(database, study);
+  site.ingest(database, runs);
+  CHECK_FALSE(drift_of_study(database, study.id));
+}
+
+TEST_CASE("a slow node of a study is found in its current probes, earlier attempts' are not looked at")
+{
+  const Site site;
+  auto database = site.open();
+  std::vector<PlannedRun> runs;
+  for (std::int64_t repeat = 0; repeat < 3; ++repeat) {
+    runs.push_back(site.run_well(sample_spec(2, repeat), 100));
+    auto probe = sample_probe();
+    probe.ranks[0].gemm_gflops = probe.ranks[1].gemm_gflops = 50;
+    put_file(AttemptFolder(site.home.run(runs.back().key), 1).probe(), to_json(probe));
+  }
+  auto slow = sample_probe();
+  slow.ranks[1].gemm_gflops = 10;
+  put_file(site.begin(runs[0], 2).probe(), to_json(sample_probe()));
+  put_file(AttemptFolder(site.home.run(runs[0].key), 1).probe(), to_json(slow)); // of the first attempt, which was tried again
+  slow.ranks = {{0, "node1", 2400, 50}, {1, "node3", 2400, 30}};
+  slow.allreduce_s = 0.005;
+  put_file(AttemptFolder(site.home.run(runs[1].key), 1).probe(), to_json(slow));
+  const auto study = site.study(runs);
+  ingest_study(database, study);
+  site.ingest(database, runs);
+  const auto outliers = outliers_of_study(database, study.id);
+  REQUIRE(outliers.size() == 2);
+  CHECK(describe(outliers[0]) == "node3: matrix products 40 % slower than the others (1 rank in 1 run)");
+  CHECK(describe(outliers[1]) == "run " + runs[1].key.substr(0, 10) + ": allreduce 150 % slower than in the others of its shape");
 }

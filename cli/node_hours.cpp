@@ -1,0 +1,37 @@
+#include "cli/node_hours.hpp"
+
+#include "cli/cell.hpp"
+#include "core/units.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+
+NodeHours node_hours(const std::vector<const RunSpec*>& runs)
+{
+  NodeHours hours;
+  double separate_node_s = 0;
+  for (const auto* run : runs) {
+    const auto& resources = run->resources;
+    hours.nodes = std::max(hours.nodes, resources.nodes);
+    hours.time_limit_s += resources.time_limit_s;
+    if (run->control) continue;
+    separate_node_s += static_cast<double>(resources.nodes) * static_cast<double>(resources.time_limit_s);
+    ++hours.jobs;
+  }
+  hours.ladder = static_cast<double>(hours.nodes) * static_cast<double>(hours.time_limit_s) / 3600;
+  hours.separate = separate_node_s / 3600;
+  return hours;
+}
+
+std::string describe(const NodeHours& hours)
+{
+  return fmt::format("ladder {} ({} {} for {}, one wait in the queue), separate jobs {} ({} {}); both by the time limits",
+                     real_cell(hours.ladder).text, hours.nodes, hours.nodes == 1 ? "node" : "nodes",
+                     format_duration(static_cast<double>(hours.time_limit_s)), real_cell(hours.separate).text, hours.jobs,
+                     hours.jobs == 1 ? "wait" : "waits");
+}
+
+} // namespace dt::cli

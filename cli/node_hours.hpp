@@ -1,0 +1,26 @@
+// What a scaling study costs in one allocation, and as jobs of their own.
+#pragma once
+
+#include "core/run_spec.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dt::cli {
+
+// Upper bounds: every run is taken to use its whole time limit.
+struct NodeHours {
+  double ladder = 0;                        // all runs one after the other on the nodes of the largest, controls included
+  double separate = 0;                      // each run on its own nodes; jobs of their own have no controls
+  std::int64_t nodes = 0, time_limit_s = 0; // of the ladder
+  std::size_t jobs = 0;                     // separate ones
+};
+
+NodeHours node_hours(const std::vector<const RunSpec*>& runs);
+
+// "ladder 6 (4 nodes for 1h30m, one wait in the queue), separate jobs 2.333 (6 waits); both by the time limits".
+std::string describe(const NodeHours& hours);
+
+} // namespace dt::cli
