@@ -36,6 +36,11 @@ void Communicator::broadcast(std::span<float> values, int root)
     traffic_.bytes += static_cast<std::int64_t>(values.size_bytes()) * (size_ - 1);
     traffic_.messages += 1;
   }
+  broadcast_record(values, root);
+}
+
+void Communicator::broadcast_record(std::span<float> values, int root)
+{
   while (!values.empty()) {
     const auto piece = values.first(std::min(values.size(), largest_count));
     check_mpi(MPI_Bcast(piece.data(), static_cast<int>(piece.size()), MPI_FLOAT, root, comm_), "MPI_Bcast");
@@ -47,6 +52,22 @@ void Communicator::sum_record(std::span<double> values)
 {
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_SUM, comm_),
             "MPI_Allreduce");
+}
+
+void Communicator::bring_to_root(std::span<float> values, int from) { transfer(values, from, 0); }
+void Communicator::send_from_root(std::span<float> values, int to) { transfer(values, 0, to); }
+
+void Communicator::transfer(std::span<float> values, int from, int to)
+{
+  if (from == to) return;
+  constexpr int tag = 1;
+  while (!values.empty()) {
+    const auto piece = values.first(std::min(values.size(), largest_count));
+    const int count = static_cast<int>(piece.size());
+    if (rank_ == from) check_mpi(MPI_Send(piece.data(), count, MPI_FLOAT, to, tag, comm_), "MPI_Send");
+    if (rank_ == to) check_mpi(MPI_Recv(piece.data(), count, MPI_FLOAT, from, tag, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
+    values = values.subspan(piece.size());
+  }
 }
 
 std::string Communicator::broadcast_text(const std::string& text, int root)

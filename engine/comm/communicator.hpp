@@ -36,6 +36,12 @@ public:
 
   // values <- sum over ranks, in place.
   void sum_record(std::span<double> values);
+  // Rank `from`'s values reach rank 0, into its own `values` of the same length. The other ranks take no part.
+  void bring_to_root(std::span<float> values, int from);
+  // Rank 0's values reach rank `to`. The other ranks take no part.
+  void send_from_root(std::span<float> values, int to);
+  // Root's values, on every rank, as broadcast().
+  void broadcast_record(std::span<float> values, int root = 0);
   // Root's text, on every rank.
   std::string broadcast_text(const std::string& text, int root = 0);
   // Every rank's numbers (equally many on each), rank after rank; empty on ranks other than 0.
@@ -47,6 +53,7 @@ public:
   void barrier();
 
 private:
+  void transfer(std::span<float> values, int from, int to);
   MPI_Comm comm_;
   int rank_ = 0, size_ = 1;
   Traffic traffic_;

@@ -18,9 +18,10 @@ namespace {
 void check(const BatchLoader::Options& options)
 {
   if (options.batch_per_rank < 1 || options.prefetch < 0 || options.ranks < 1 || options.rank < 0 ||
-      options.rank >= options.ranks)
-    throw Error(ErrorKind::internal, fmt::format("A loader was asked for batches of {}, {} ahead, for rank {} of {}.",
-                                                 options.batch_per_rank, options.prefetch, options.rank, options.ranks));
+      options.rank >= options.ranks || options.first_step < 0)
+    throw Error(ErrorKind::internal, fmt::format("A loader was asked for batches of {} from step {} on, {} ahead, for rank {} of {}.",
+                                                 options.batch_per_rank, options.first_step, options.prefetch, options.rank,
+                                                 options.ranks));
 }
 
 // A batch's place in the ring, and how far it is.
@@ -40,7 +41,7 @@ struct BatchLoader::Impl {
   Impl(const Source& source, const Options& options)
       : source_(source), order_(source.size(), options.shuffle, options.seed), batch_(options.batch_per_rank),
         global_batch_(options.batch_per_rank * options.ranks), begin_(shard(global_batch_, options.rank, options.ranks).begin),
-        slots_(static_cast<std::size_t>(options.prefetch) + 1)
+        first_step_(options.first_step), slots_(static_cast<std::size_t>(options.prefetch) + 1)
   {
     if (options.prefetch > 0) thread_ = std::thread([this] { read_ahead(); });
   }
@@ -97,7 +98,8 @@ struct BatchLoader::Impl {
     Slot& slot = slots_[claimed_ % slots_.size()];
     slot.is_read = false;
     slot.indices.resize(static_cast<std::size_t>(batch_));
-    order_.fill(static_cast<std::int64_t>(claimed_++) * global_batch_ + begin_, slot.indices);
+    const auto step = first_step_ + static_cast<std::int64_t>(claimed_++);
+    order_.fill(step * global_batch_ + begin_, slot.indices);
     return slot;
   }
 
@@ -127,7 +129,7 @@ struct BatchLoader::Impl {
   std::mutex mutex_; // guards all that follows, but for what a slot's reader has for itself
   std::condition_variable changed_;
   SampleOrder order_;
-  const std::int64_t batch_, global_batch_, begin_;
+  const std::int64_t batch_, global_batch_, begin_, first_step_;
   std::vector<Slot> slots_;                            // batch n is in slot n modulo their number
   std::size_t claimed_ = 0, taken_ = 0, returned_ = 0; // batches so far
   bool stopping_ = false;

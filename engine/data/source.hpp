@@ -67,6 +67,7 @@ class BatchLoader {
     bool shuffle = true;
     std::int64_t seed = 1;
     std::int64_t prefetch = 2;
+    std::int64_t first_step = 0; // the first batch is that of this step: where a run is taken up again
   };
   BatchLoader(const Source& source, const Options& options); // source must outlive it
   ~BatchLoader();

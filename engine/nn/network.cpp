@@ -122,6 +122,8 @@ std::int64_t Network::parameter_count() const { return impl_->store->parameter_c
 std::vector<float> Network::plain_weights() const { return impl_->store->plain_weights(); }
 std::vector<float> Network::plain_gradients() const { return impl_->store->plain_gradients(); }
 void Network::set_plain_weights(std::span<const float> values) { impl_->store->set_plain_weights(values); }
+std::vector<float> Network::plain_of(std::span<const float> packed) const { return impl_->store->plain_of(packed); }
+void Network::pack(std::span<const float> plain, std::span<float> packed) const { impl_->store->pack(plain, packed); }
 std::string Network::layout() const { return impl_->store->layout(); }
 int Network::reorders() const { return impl_->plan.reorders(); }
 

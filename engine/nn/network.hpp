@@ -30,6 +30,7 @@ struct Parameter {
   std::int64_t offset; // floats from the buffer's start; 64-byte aligned
   std::int64_t size;   // floats, padding of a blocked layout included
   bool is_bias;        // exempt from weight decay (and later from LARS)
+  std::vector<std::int64_t> dims{}; // plain order: outputs, inputs (, height, width), or outputs of a bias
 };
 
 // Times of one forward_backward call, in seconds.
@@ -67,6 +68,10 @@ class Network {
   std::vector<float> plain_weights() const;
   std::vector<float> plain_gradients() const;
   void set_plain_weights(std::span<const float> values); // an internal error for another count
+  // The same for any buffer laid out as weights(): an optimizer's velocity, a strategy's centre. Only numbers are copied, so
+  // plain_of(pack(x)) equals x bit for bit. An internal error for a buffer of another size.
+  std::vector<float> plain_of(std::span<const float> packed) const;
+  void pack(std::span<const float> plain, std::span<float> packed) const;
   // The layouts of the packed buffers in words, a line a parameter. Ranks may sum buffers only when these are equal.
   std::string layout() const;
   // Copies from one layout into another in one step (in one evaluation, for a network that only evaluates).

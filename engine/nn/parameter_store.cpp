@@ -57,7 +57,7 @@ void ParameterStore::seal()
   std::int64_t offset = 0;
   for (const auto& stored : stored_) {
     const auto size = floats_of(stored.weight.get_desc());
-    parameters_.push_back({stored.shape.name, offset, size, stored.shape.is_bias});
+    parameters_.push_back({stored.shape.name, offset, size, stored.shape.is_bias, stored.shape.dims});
     offset += round_up(size);
   }
   const auto bytes = offset * static_cast<std::int64_t>(sizeof(float));
@@ -77,33 +77,42 @@ std::int64_t ParameterStore::parameter_count() const
   return count;
 }
 
-std::vector<float> ParameterStore::to_plain(dnnl::memory StoredParameter::*which) const
+std::vector<float> ParameterStore::plain_of(std::span<const float> packed) const
 {
+  require_size(packed.size());
   std::vector<float> plain(static_cast<std::size_t>(parameter_count()));
+  auto* source = const_cast<float*>(packed.data()); // only read
   auto* next = plain.data();
-  for (const auto& stored : stored_) {
-    copy(stored.*which, dnnl::memory(plain_layout(stored.shape.dims), engine_, next));
-    next += stored.shape.size();
+  for (std::size_t i = 0; i < stored_.size(); ++i) {
+    const auto& shape = stored_[i].shape;
+    copy(dnnl::memory(stored_[i].weight.get_desc(), engine_, source + parameters_[i].offset),
+         dnnl::memory(plain_layout(shape.dims), engine_, next));
+    next += shape.size();
   }
   return plain;
 }
 
-std::vector<float> ParameterStore::plain_weights() const { return to_plain(&StoredParameter::weight); }
-
-std::vector<float> ParameterStore::plain_gradients() const { return to_plain(&StoredParameter::gradient); }
-
-void ParameterStore::set_plain_weights(std::span<const float> values)
+void ParameterStore::pack(std::span<const float> values, std::span<float> packed) const
 {
+  require_size(packed.size());
   if (static_cast<std::int64_t>(values.size()) != parameter_count()) {
     throw Error(ErrorKind::internal, fmt::format("The model has {} parameters, but {} values were given for its weights.",
                                                  parameter_count(), values.size()));
   }
-  auto plain = std::vector<float>(values.begin(), values.end());
-  auto* next = plain.data();
-  for (const auto& stored : stored_) {
-    copy(dnnl::memory(plain_layout(stored.shape.dims), engine_, next), stored.weight);
-    next += stored.shape.size();
+  auto* next = const_cast<float*>(values.data()); // only read
+  for (std::size_t i = 0; i < stored_.size(); ++i) {
+    const auto& shape = stored_[i].shape;
+    copy(dnnl::memory(plain_layout(shape.dims), engine_, next),
+         dnnl::memory(stored_[i].weight.get_desc(), engine_, packed.data() + parameters_[i].offset));
+    next += shape.size();
   }
+}
+
+void ParameterStore::require_size(std::size_t floats) const
+{
+  if (floats == weights().size()) return;
+  throw Error(ErrorKind::internal,
+              fmt::format("A buffer of {} floats is not laid out as the model's {} packed floats.", floats, weights().size()));
 }
 
 std::string ParameterStore::layout() const

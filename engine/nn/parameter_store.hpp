@@ -49,15 +49,18 @@ class ParameterStore {
 
   // In the order of parameters(), each in plain order (outputs, inputs, height, width), without padding: parameter_count()
   // floats, equal for every layout. For records and tests: they allocate.
-  std::vector<float> plain_weights() const;
-  std::vector<float> plain_gradients() const;
-  void set_plain_weights(std::span<const float> values);
+  std::vector<float> plain_weights() const { return plain_of(weights()); }
+  std::vector<float> plain_gradients() const { return plain_of(gradients()); }
+  void set_plain_weights(std::span<const float> values) { pack(values, weights()); }
+  // For any buffer laid out as the weights. An internal error for another number of floats on either side.
+  std::vector<float> plain_of(std::span<const float> packed) const;
+  void pack(std::span<const float> plain, std::span<float> packed) const;
 
   // The layout of every parameter in words, a line each: ranks may sum packed buffers only when these are equal.
   std::string layout() const;
 
  private:
-  std::vector<float> to_plain(dnnl::memory StoredParameter::*which) const;
+  void require_size(std::size_t floats) const;
   dnnl::engine engine_;
   std::vector<StoredParameter> stored_;
   std::vector<Parameter> parameters_;

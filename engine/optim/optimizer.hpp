@@ -17,11 +17,19 @@ struct Segment {
   bool decay;                // whether weight decay applies
 };
 
+// A buffer that a rule keeps from step to step, laid out as the weights it was made for.
+struct OptimizerState {
+  std::string name; // "velocity"
+  std::span<float> values;
+};
+
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
   // weights <- rule(weights, gradients, learning_rate), one pass over the segments. Both have the size the rule was made for.
   virtual void step(std::span<float> weights, std::span<const float> gradients, double learning_rate) = 0;
+  // All that a step leaves behind for the next one, in a fixed order: with it and the weights a run can be taken up again.
+  virtual std::vector<OptimizerState> state() { return {}; }
 };
 
 // The rule of that name (of optimizer_names()) over a buffer of `size` floats. What lies in no segment stays untouched.

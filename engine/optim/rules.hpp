@@ -21,6 +21,7 @@ class Momentum final : public Optimizer {
  public:
   Momentum(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments);
   void step(std::span<float> weights, std::span<const float> gradients, double learning_rate) override;
+  std::vector<OptimizerState> state() override { return {{"velocity", velocity_}}; }
 
  private:
   std::vector<Segment> segments_;

@@ -22,6 +22,13 @@ public:
   virtual void end_update() = 0;
 };
 
+// A buffer that a strategy keeps from step to step, laid out as the replica's weights: a centre, a velocity of its own.
+struct StrategyState {
+  std::string name; // "centre"
+  std::span<float> values;
+  bool per_rank = true; // false: equal on all ranks between two steps
+};
+
 class Strategy {
 public:
   virtual ~Strategy() = default;
@@ -29,6 +36,10 @@ public:
   virtual void start(Replica& replica) = 0;
   // One step: compute, communicate, update. Returns the mean loss over the samples of all ranks. Collective for synchronous ones.
   virtual double step(Replica& replica, PhaseClock& clock) = 0;
+  // All that a step leaves behind for the next one beside the replica, in a fixed order, equally many on every rank.
+  virtual std::vector<StrategyState> state() { return {}; }
+  // Whether weights and optimizer state are equal on all ranks between two steps. Where not, a checkpoint holds each rank's.
+  virtual bool replicated() const { return true; }
 };
 
 // The strategy of that name (of strategy_names()); references are kept, so they must outlive it.
