@@ -7,11 +7,16 @@
 #include "engine/comm/mpi_world.hpp"
 #include "engine/comm/placement.hpp"
 #include "engine/train/environment.hpp"
+#include "engine/train/job_overseer.hpp"
 #include "engine/train/recorder.hpp"
+#include "engine/train/stop_signals.hpp"
 #include "engine/train/trainer.hpp"
 
+#include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
+#include <type_traits>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -48,6 +53,8 @@ void complain(const RankError& error)
   std::fflush(nullptr);
 }
 
+std::string fenced_off(int successor) { return fmt::format("fenced off by attempt {}: it writes nothing more", successor); }
+
 // A few pages: error.json, and the script's `end` after it, must be written even when a full disk is the cause.
 constexpr std::size_t reserve_bytes = 32 * 1024;
 
@@ -61,40 +68,43 @@ public:
 private:
   void read_spec();
   bool claim();
+  void clear_failed_launch() const;
   BeginRecord begin_record(const std::vector<RankPlace>& places) const;
   void print_start(const BeginRecord& begin) const;
   void require_startable(const std::vector<RankPlace>& places) const;
   std::filesystem::path data_folder() const;
+  CheckpointOwner checkpoint_owner() const;
+  JobOverseer::Options overseer_options() const;
+  std::optional<CheckpointReader> look_for_checkpoint() const;
+  std::optional<TrainingProgress> share(const std::optional<CheckpointReader>& checkpoint) const;
+  void look_at_orders();
   void free_reserve() const;
-  void write_result(const RunResult& result) const;
+  int end_with(const RunResult& result);
+  int end_stopped(const Trainer& trainer);
+  void write_preemption(const Trainer& trainer) const;
 
   JobOptions options_;
   Communicator& comm_;
   AttemptFolder attempt_;
   PlannedRun planned_;
-  bool ours_ = false;                // only the owner may write into the folder
-  std::optional<Recorder> recorder_; // on rank 0, once the attempt is ours
+  bool ours_ = false; // only the owner may write into the folder
+  std::optional<JobOverseer> overseer_;
+  std::optional<Recorder> recorder_; // on rank 0, once the attempt is ours; its thread uses the overseer
 };
 
 int Job::run()
 {
   read_spec();
+  overseer_.emplace(overseer_options());
   if (!claim()) return EXIT_FAILURE;
 
-  Trainer trainer({planned_.spec, data_folder()}, comm_);
+  const auto checkpoint = look_for_checkpoint();
+  Trainer trainer({planned_.spec, data_folder(), share(checkpoint), checkpoint ? &*checkpoint : nullptr}, comm_);
   Observer silent;
   std::optional<RootObserver> root;
   if (recorder_) root.emplace(*recorder_);
-  const RunResult result = trainer.run(root ? *root : silent);
-
-  // Every rank is done when the root has gathered their records; the others wait here until the result is safe.
-  if (recorder_) {
-    recorder_->close();
-    free_reserve();
-    write_result(result);
-  }
-  comm_.barrier();
-  return EXIT_SUCCESS;
+  const auto result = trainer.run(root ? *root : silent, *overseer_);
+  return result ? end_with(*result) : end_stopped(trainer);
 }
 
 // One rank reads, so that a thousand do not ask the file system at once.
@@ -117,8 +127,9 @@ bool Job::claim()
     const auto begin = begin_record(places);
     ours_ = create_file_exclusive(attempt_.begin(), to_json(begin));
     if (ours_) {
+      clear_failed_launch();
       write_file_atomic(attempt_.reserve(), std::string(reserve_bytes, '\0'));
-      recorder_.emplace(Recorder::Options{.attempt = attempt_});
+      recorder_.emplace(Recorder::Options{.attempt = attempt_, .before_beat = [this] { look_at_orders(); }});
       print_start(begin);
       require_startable(places);
     } else {
@@ -132,6 +143,13 @@ bool Job::claim()
   }
   ours_ = comm_.broadcast_text(answer) == "ours";
   return ours_;
+}
+
+// A launch that died before its first step may be tried again in the same attempt. It has left an empty log behind.
+void Job::clear_failed_launch() const
+{
+  std::error_code none;
+  if (std::filesystem::file_size(attempt_.events(), none) == 0 && !none) std::filesystem::remove(attempt_.events(), none);
 }
 
 BeginRecord Job::begin_record(const std::vector<RankPlace>& places) const
@@ -182,6 +200,64 @@ std::filesystem::path Job::data_folder() const
   return options_.data.empty() ? std::filesystem::path(planned_.spec.data.path) : options_.data;
 }
 
+CheckpointOwner Job::checkpoint_owner() const
+{
+  return {.run_key = planned_.key,
+          .engine_build = planned_.engine_build,
+          .data_id = planned_.data_id,
+          .model = planned_.spec.model.name,
+          .strategy = planned_.spec.sync.strategy,
+          .ranks = comm_.size()};
+}
+
+JobOverseer::Options Job::overseer_options() const
+{
+  return {.attempt = attempt_,
+          .owner = checkpoint_owner(),
+          .checkpoint_every_s = static_cast<double>(planned_.spec.train.checkpoint_every_s),
+          .is_root = comm_.is_root()};
+}
+
+// On rank 0; nothing elsewhere.
+std::optional<CheckpointReader> Job::look_for_checkpoint() const
+{
+  if (!comm_.is_root()) return std::nullopt;
+  std::vector<std::string> refused;
+  auto found = find_checkpoint(attempt_, checkpoint_owner(), refused);
+  for (const auto& why : refused) fmt::print("checkpoint not used: {}\n", why);
+  if (found)
+    fmt::print("goes on after step {} from {}, {} into the run\n", found->progress().step, found->path().string(),
+               format_seconds(found->progress().wall_s));
+  std::fflush(stdout);
+  return found;
+}
+
+// Rank 0's, on every rank.
+std::optional<TrainingProgress> Job::share(const std::optional<CheckpointReader>& checkpoint) const
+{
+  static_assert(std::is_trivially_copyable_v<TrainingProgress>, "it goes from rank to rank as its bytes");
+  TrainingProgress progress;
+  std::string bytes;
+  if (checkpoint) bytes.assign(reinterpret_cast<const char*>(&checkpoint->progress()), sizeof progress);
+  bytes = comm_.broadcast_text(bytes);
+  if (bytes.empty()) return std::nullopt;
+  std::memcpy(&progress, bytes.data(), sizeof progress);
+  return progress;
+}
+
+// What others have left in the folder for this run, once a second on the recorder's thread.
+void Job::look_at_orders()
+{
+  std::error_code ignored;
+  if (std::filesystem::exists(attempt_.cancel(), ignored)) overseer_->cancel();
+  const auto successor = fenced_by(attempt_);
+  if (!successor) return;
+  // At once, without MPI's leave: the main thread may wait for a rank that is gone. The launcher ends the others.
+  fmt::print(stderr, "dtengine: {}\n", fenced_off(*successor));
+  std::fflush(nullptr);
+  ::_exit(EXIT_FAILURE);
+}
+
 // Whoever must still write gets the room; the ranks on other nodes reach the same folder.
 void Job::free_reserve() const
 {
@@ -189,15 +265,57 @@ void Job::free_reserve() const
   std::filesystem::remove(attempt_.reserve(), ignored);
 }
 
-void Job::write_result(const RunResult& result) const
+// Every rank is done when the root has gathered their records; the others wait here until the result is safe.
+int Job::end_with(const RunResult& result)
 {
-  write_file_atomic(attempt_.result(), to_json(result));
-  fmt::print("{} steps in {}: {:.1f} samples/s, {:.1f}% of the time in communication\n", result.steps,
-             format_seconds(result.wall_s), result.throughput, 100 * result.communication_share);
+  std::string answer = "kept";
+  if (recorder_) {
+    recorder_->close();
+    free_reserve();
+    if (commit_result(attempt_, result)) {
+      fmt::print("{} steps in {}: {:.1f} samples/s, {:.1f}% of the time in communication\n", result.steps,
+                 format_seconds(result.wall_s), result.throughput, 100 * result.communication_share);
+    } else {
+      fmt::print(stderr, "dtengine: {}\n", fenced_off(fenced_by(attempt_).value_or(attempt_.number() + 1)));
+      answer = "fenced";
+    }
+  }
+  return comm_.broadcast_text(answer) == "kept" ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int Job::end_stopped(const Trainer& trainer)
+{
+  const bool cancelled = trainer.stopped_by().cancel;
+  if (recorder_) {
+    free_reserve();
+    recorder_->close();
+    if (cancelled)
+      fmt::print(stderr, "dtengine: cancelled after step {} of {}\n", trainer.steps_done(), trainer.plan().steps);
+    else
+      write_preemption(trainer);
+  }
+  comm_.barrier();
+  return cancelled ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+void Job::write_preemption(const Trainer& trainer) const
+{
+  const Preemption preemption{.unix_s = now_unix_s(),
+                              .step = trainer.steps_done(),
+                              .steps = trainer.plan().steps,
+                              .checkpoint = overseer_->latest_checkpoint(),
+                              .signal = signal_name(trainer.stopped_by().time_limit ? SIGUSR1 : SIGTERM)};
+  write_file_atomic(attempt_.preempted(), to_json(preemption));
+  fmt::print("stopped by {} after step {} of {}; {}\n", preemption.signal, preemption.step, preemption.steps,
+             preemption.checkpoint.empty() ? "there is no checkpoint" : "the next attempt goes on from " + preemption.checkpoint);
 }
 
 void Job::fail(const std::string& cause, std::int64_t step)
 {
+  if (const auto successor = fenced_by(attempt_)) {
+    complain({comm_.rank(), host_name(), fenced_off(*successor), step, now_unix_s()});
+    ours_ = false;
+  }
   const RankError error{comm_.rank(), host_name(), cause, step, now_unix_s()};
   complain(error);
   if (ours_) free_reserve();
@@ -214,6 +332,7 @@ void Job::fail(const std::string& cause, std::int64_t step)
 
 int run_job(const JobOptions& options)
 {
+  catch_stop_signals();
   const MpiWorld world;
   Communicator comm(MPI_COMM_WORLD);
   Job job(options, comm);

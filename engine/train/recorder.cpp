@@ -100,8 +100,10 @@ void Recorder::work(const std::stop_token& stop)
       std::unique_lock lock(mutex_);
       wake_.wait_for(lock, stop, flush_every, [] { return false; });
     }
+    const bool beats = Clock::now() - last_beat >= beat_every;
+    if (beats && options_.before_beat) options_.before_beat();
     flush();
-    if (Clock::now() - last_beat < beat_every) continue;
+    if (!beats) continue;
     beat();
     last_beat = Clock::now();
   }

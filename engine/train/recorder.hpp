@@ -6,6 +6,7 @@
 
 #include <condition_variable>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -19,6 +20,7 @@ public:
     AttemptFolder attempt;
     double flush_every_s = 0.5; // event lines
     double beat_every_s = 1;    // heartbeat
+    std::function<void()> before_beat{}; // called on the recorder's thread before every heartbeat but the first
   };
   // Makes events.log and the first heartbeat; an environment error that names the file when that fails.
   explicit Recorder(const Options& options);

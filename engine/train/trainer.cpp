@@ -24,14 +24,16 @@ NetworkOptions network_options(const RunSpec& spec, const Source& source, std::i
           .seed = static_cast<std::uint64_t>(spec.train.seed)};
 }
 
-BatchLoader::Options loader_options(const RunSpec& spec, const TrainingPlan& plan, const Communicator& comm)
+BatchLoader::Options loader_options(const RunSpec& spec, const TrainingPlan& plan, const Communicator& comm,
+                                    std::int64_t first_step)
 {
   return {.batch_per_rank = plan.batch_per_rank,
           .rank = comm.rank(),
           .ranks = comm.size(),
           .shuffle = spec.data.shuffle,
           .seed = spec.train.seed,
-          .prefetch = spec.data.prefetch_batches};
+          .prefetch = spec.data.prefetch_batches,
+          .first_step = first_step};
 }
 
 std::string hash_of(std::span<const float> weights)
@@ -53,23 +55,27 @@ TrainingError::TrainingError(const Error& cause, std::int64_t step)
 }
 
 Trainer::Trainer(const Options& options, Communicator& comm)
-    : spec_(options.spec), comm_(comm), sources_(open_sources(spec_.data, options.data_folder, spec_.train.seed)),
-      plan_(make_plan(spec_, sources_.train->size())), network_(network_options(spec_, *sources_.train, plan_.batch_per_rank)),
-      loader_(*sources_.train, loader_options(spec_, plan_, comm)),
+    : spec_(options.spec), checkpoint_(options.checkpoint), comm_(comm),
+      sources_(open_sources(spec_.data, options.data_folder, spec_.train.seed)), plan_(make_plan(spec_, sources_.train->size())),
+      network_(network_options(spec_, *sources_.train, plan_.batch_per_rank)),
+      resumed_(options.resumed.value_or(TrainingProgress{.seed = spec_.train.seed})),
+      loader_(*sources_.train, loader_options(spec_, plan_, comm, resumed_.step)),
       optimizer_(make_optimizer(spec_.optimizer, static_cast<std::int64_t>(network_.weights().size()), segments_of(network_))),
       learning_rate_(spec_.optimizer, plan_.epochs, comm.size()), replica_({network_, loader_, *optimizer_, timer_}),
-      strategy_(make_strategy(spec_.sync, comm)), evaluator_(network_, *sources_.test, comm)
+      strategy_(make_strategy(spec_.sync, comm)), snapshot_({network_, *optimizer_, *strategy_, comm}),
+      evaluator_(network_, *sources_.test, comm), lookout_(resumed_.step)
 {
 }
 
-RunResult Trainer::run(Observer& observer)
+std::optional<RunResult> Trainer::run(Observer& observer, Overseer& overseer)
 {
   start(observer);
   try {
-    train(observer);
+    train(observer, overseer);
   } catch (const Error& error) {
     throw TrainingError(error, step_);
   }
+  if (!is_done()) return std::nullopt;
   return finish();
 }
 
@@ -81,18 +87,74 @@ void Trainer::start(Observer& observer)
                 "The ranks hold their weights in different layouts, because their processors differ. Run on nodes "
                 "of one kind (resources.constraint).");
   strategy_->start(replica_);
+  if (resumed_.step > 0) take_up();
   observer.planned(plan_.steps);
   comm_.barrier();
   begin_s_ = monotonic_s();
+  looked_s_ = measured_from_s_ = measured_until_s_ = training_s();
   warmup_traffic_ = comm_.traffic();
 }
 
-void Trainer::train(Observer& observer)
+// As if the steps before had been done by this process.
+void Trainer::take_up()
 {
-  while (step_ < plan_.steps && !stops_here()) {
+  snapshot_.load(checkpoint_);
+  step_ = resumed_.step;
+  evaluation_s_ = resumed_.evaluation_s;
+  checkpoint_s_ = resumed_.checkpoint_s;
+  result_.final_loss = resumed_.loss;
+  result_.eval_loss = resumed_.eval_loss;
+  result_.accuracy = resumed_.accuracy;
+  result_.best_accuracy = resumed_.best_accuracy;
+  result_.time_to_accuracy_s = resumed_.time_to_accuracy_s;
+}
+
+void Trainer::train(Observer& observer, Overseer& overseer)
+{
+  while (!is_done() && !wish_.stops()) {
     step(observer);
     if (plan_.evaluates_after(step_)) evaluate(observer);
+    if (!is_done() && lookout_.is_due(step_)) look_up(overseer);
   }
+}
+
+// Every rank comes here after the same steps. Rank 0 alone decides how many there are to the next look.
+void Trainer::look_up(Overseer& overseer)
+{
+  const auto mine = overseer.wish();
+  const auto interval = comm_.is_root() ? lookout_.proposal(training_s() - looked_s_) : 0;
+  std::array wishes{1.0 * mine.time_limit, 1.0 * mine.preemption, 1.0 * mine.cancel, 1.0 * mine.checkpoint,
+                    static_cast<double>(interval)};
+  comm_.sum_record(wishes);
+  wish_ = {.time_limit = wishes[0] > 0, .preemption = wishes[1] > 0, .cancel = wishes[2] > 0, .checkpoint = wishes[3] > 0};
+  lookout_.agree(step_, static_cast<std::int64_t>(wishes[4]));
+  if (!wish_.cancel && (wish_.checkpoint || wish_.stops())) write_checkpoint(overseer);
+  looked_s_ = training_s();
+}
+
+// Rank 0's disk makes nobody's step longer: all wait for it here.
+void Trainer::write_checkpoint(Overseer& overseer)
+{
+  const double begin_s = monotonic_s();
+  overseer.checkpoint(progress(), snapshot_, wish_);
+  comm_.barrier();
+  checkpoint_s_ += monotonic_s() - begin_s;
+}
+
+TrainingProgress Trainer::progress() const
+{
+  return {.step = step_,
+          .seed = spec_.train.seed,
+          .epoch = plan_.epoch_after(step_),
+          .learning_rate = learning_rate_.at(plan_.epoch_after(step_ - 1)),
+          .wall_s = wall_s(),
+          .evaluation_s = evaluation_s_,
+          .checkpoint_s = checkpoint_s_,
+          .loss = result_.final_loss,
+          .eval_loss = result_.eval_loss,
+          .accuracy = result_.accuracy,
+          .best_accuracy = result_.best_accuracy,
+          .time_to_accuracy_s = result_.time_to_accuracy_s};
 }
 
 void Trainer::step(Observer& observer)
@@ -145,15 +207,19 @@ void Trainer::evaluate(Observer& observer)
                        .eval_s = eval_s});
 }
 
+bool Trainer::is_done() const { return step_ >= plan_.steps || reached_target(); }
+
 // Accuracy is summed over the ranks, so all of them stop at the same step.
-bool Trainer::stops_here() const { return spec_.train.stop_at_target && !std::isnan(result_.time_to_accuracy_s); }
+bool Trainer::reached_target() const { return spec_.train.stop_at_target && !std::isnan(result_.time_to_accuracy_s); }
 
 RunResult Trainer::finish()
 {
   result_.wall_s = wall_s();
   result_.steps = step_;
-  result_.warmup_steps = std::min(step_, plan_.warmup_steps);
-  result_.measured_samples = (result_.steps - result_.warmup_steps) * plan_.global_batch;
+  result_.resumed_step = resumed_.step;
+  const auto own_steps = step_ - resumed_.step;
+  result_.warmup_steps = std::min(own_steps, plan_.warmup_steps);
+  result_.measured_samples = (own_steps - result_.warmup_steps) * plan_.global_batch;
   result_.parameters = network_.parameter_count();
   result_.weights_hash = hash_of(network_.plain_weights());
 

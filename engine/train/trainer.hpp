@@ -4,14 +4,18 @@
 #include "core/error.hpp"
 #include "engine/comm/communicator.hpp"
 #include "engine/sync/strategy.hpp"
+#include "engine/train/checkpoint.hpp"
 #include "engine/train/evaluator.hpp"
+#include "engine/train/lookout.hpp"
 #include "engine/train/network_replica.hpp"
 #include "engine/train/observer.hpp"
+#include "engine/train/overseer.hpp"
 #include "engine/train/plan.hpp"
 #include "engine/train/statistics.hpp"
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 namespace dt::engine {
 
@@ -30,46 +34,64 @@ public:
   struct Options {
     RunSpec spec;
     std::filesystem::path data_folder; // unused for synthetic data
+    // Where a training that stopped goes on, equal on all ranks; its tensors are read by rank 0, the others give null.
+    std::optional<TrainingProgress> resumed{};
+    const CheckpointReader* checkpoint = nullptr; // read by run()
   };
   // Opens the data, builds and places the network. Throws what data, model and optimizer find wrong. comm must outlive it.
   Trainer(const Options& options, Communicator& comm);
 
-  // Trains to the end. The result is whole on rank 0; elsewhere it lacks what only all ranks together know. Collective.
-  RunResult run(Observer& observer);
+  // Trains to the end. The result is whole on rank 0; elsewhere it lacks what only all ranks together know. Nothing when the
+  // overseers' wishes have stopped it before. Collective.
+  std::optional<RunResult> run(Observer& observer, Overseer& overseer);
+  // What all ranks wished when the training stopped before its end.
+  const Overseer::Wish& stopped_by() const { return wish_; }
 
   // This rank's weights now, in plain order.
   std::vector<float> plain_weights() const { return network_.plain_weights(); }
   const TrainingPlan& plan() const { return plan_; }
+  std::int64_t steps_done() const { return step_; }
 
 private:
   void start(Observer& observer);
-  void train(Observer& observer);
+  void take_up();
+  void train(Observer& observer, Overseer& overseer);
+  void look_up(Overseer& overseer);
+  void write_checkpoint(Overseer& overseer);
+  TrainingProgress progress() const;
   void step(Observer& observer);
   void evaluate(Observer& observer);
   RunResult finish();
 
-  bool is_measured() const { return step_ > plan_.warmup_steps; }
-  bool stops_here() const;
-  // Since the first step began, evaluations included or not.
-  double wall_s() const { return monotonic_s() - begin_s_; }
-  double training_s() const { return wall_s() - evaluation_s_; }
+  bool is_measured() const { return step_ - resumed_.step > plan_.warmup_steps; }
+  bool is_done() const;
+  bool reached_target() const;
+  // Since the first step of the first attempt began, evaluations and checkpoints included or not.
+  double wall_s() const { return resumed_.wall_s + monotonic_s() - begin_s_; }
+  double training_s() const { return wall_s() - evaluation_s_ - checkpoint_s_; }
 
   RunSpec spec_;
+  const CheckpointReader* checkpoint_;
   Communicator& comm_;
   Sources sources_;
   TrainingPlan plan_;
   Network network_;
+  TrainingProgress resumed_; // where this attempt began
   BatchLoader loader_;
   std::unique_ptr<Optimizer> optimizer_;
   LearningRate learning_rate_;
   StepTimer timer_;
   NetworkReplica replica_;
   std::unique_ptr<Strategy> strategy_;
+  Snapshot snapshot_;
   Evaluator evaluator_;
 
   std::int64_t step_ = 0; // in progress, or the last one done
-  double begin_s_ = 0;    // clock when the first step began
-  double evaluation_s_ = 0;
+  double begin_s_ = 0;    // clock when this attempt's first step began
+  double evaluation_s_ = 0, checkpoint_s_ = 0;
+  Lookout lookout_;
+  double looked_s_ = 0; // training_s() at the last look
+  Overseer::Wish wish_; // of all ranks, at the last look
   double measured_from_s_ = 0; // training_s() when the first measured step began
   double measured_until_s_ = 0;
   Traffic warmup_traffic_;

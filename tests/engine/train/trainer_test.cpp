@@ -50,7 +50,8 @@ Outcome train(const dt::RunSpec& spec, MPI_Comm handle)
   Communicator comm(handle);
   Trainer trainer({spec, {}}, comm);
   Outcome outcome;
-  outcome.result = trainer.run(outcome.seen);
+  Overseer nobody;
+  outcome.result = trainer.run(outcome.seen, nobody).value();
   outcome.weights = trainer.plain_weights();
   return outcome;
 }

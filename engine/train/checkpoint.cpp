@@ -1,0 +1,435 @@
+#include "engine/train/checkpoint.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/hash.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <fstream>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <hdf5.h>
+#include <unistd.h>
+
+namespace dt::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t header_bytes = 512;
+
+// ---- HDF5's handles and errors ----
+
+// The deepest entry of HDF5's error stack: what the system said, where it did.
+std::string hdf5_words()
+{
+  std::string words;
+  const auto keep = [](unsigned depth, const H5E_error2_t* entry, void* text) -> herr_t {
+    if (depth == 0 && entry->desc != nullptr) *static_cast<std::string*>(text) = entry->desc;
+    return 0;
+  };
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep, &words);
+  const std::string mark = "error message = '";
+  const auto begin = words.find(mark);
+  if (begin == std::string::npos) return words;
+  words.erase(0, begin + mark.size());
+  return words.substr(0, words.find('\''));
+}
+
+Error hdf5_error(const std::string& verb, const fs::path& path)
+{
+  return {ErrorKind::environment, fmt::format("{} {}: {}", verb, path.string(), hdf5_words())};
+}
+
+// An HDF5 identifier; closing may write, so whoever writes closes it in so many words.
+class Handle {
+public:
+  using Close = herr_t (*)(hid_t);
+  Handle(hid_t id, Close closer, const std::string& verb, const fs::path& path) : id_(id), close_(closer)
+  {
+    if (id_ < 0) throw hdf5_error(verb, path);
+  }
+  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  Handle& operator=(Handle&&) = delete;
+  ~Handle()
+  {
+    if (id_ >= 0) close_(id_);
+  }
+  hid_t id() const { return id_; }
+  void close(const std::string& verb, const fs::path& path)
+  {
+    if (close_(std::exchange(id_, -1)) < 0) throw hdf5_error(verb, path);
+  }
+
+private:
+  hid_t id_;
+  Close close_;
+};
+
+// Says nothing by itself on stderr, and does not try at the program's end what a full disk has refused before.
+void quieten_hdf5()
+{
+  H5dont_atexit();
+  H5open();
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+std::vector<hsize_t> extents_of(std::span<const std::int64_t> dims) { return {dims.begin(), dims.end()}; }
+
+std::size_t element_count(std::span<const std::int64_t> dims)
+{
+  std::size_t count = 1;
+  for (const auto dim : dims) count *= static_cast<std::size_t>(dim);
+  return count;
+}
+
+// ---- the attributes: one table for writing and reading ----
+
+struct TextField {
+  const char* name;
+  std::string CheckpointOwner::*member;
+};
+constexpr std::array owner_texts{
+    TextField{"run_key", &CheckpointOwner::run_key}, TextField{"engine_build", &CheckpointOwner::engine_build},
+    TextField{"data_id", &CheckpointOwner::data_id}, TextField{"model", &CheckpointOwner::model},
+    TextField{"strategy", &CheckpointOwner::strategy},
+};
+
+struct CountField {
+  const char* name;
+  std::int64_t TrainingProgress::*member;
+};
+constexpr std::array progress_counts{
+    CountField{"step", &TrainingProgress::step},
+    CountField{"seed", &TrainingProgress::seed},
+};
+
+struct NumberField {
+  const char* name;
+  double TrainingProgress::*member;
+};
+constexpr std::array progress_numbers{
+    NumberField{"epoch", &TrainingProgress::epoch},
+    NumberField{"learning_rate", &TrainingProgress::learning_rate},
+    NumberField{"wall_s", &TrainingProgress::wall_s},
+    NumberField{"evaluation_s", &TrainingProgress::evaluation_s},
+    NumberField{"checkpoint_s", &TrainingProgress::checkpoint_s},
+    NumberField{"loss", &TrainingProgress::loss},
+    NumberField{"eval_loss", &TrainingProgress::eval_loss},
+    NumberField{"accuracy", &TrainingProgress::accuracy},
+    NumberField{"best_accuracy", &TrainingProgress::best_accuracy},
+    NumberField{"time_to_accuracy_s", &TrainingProgress::time_to_accuracy_s},
+};
+
+// Attributes of one group.
+class Attributes {
+public:
+  Attributes(hid_t group, const fs::path& path) : group_(group), path_(path) {}
+  void put(const char* name, std::int64_t value) const { put_scalar(name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value); }
+  void put(const char* name, double value) const { put_scalar(name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value); }
+  void put(const char* name, const std::string& value) const
+  {
+    const auto type = text_type(value.size() + 1); // with its end, as C has it
+    put_scalar(name, type.id(), type.id(), value.c_str());
+  }
+  void get(const char* name, std::int64_t& value) const { get_scalar(name, H5T_NATIVE_INT64, &value); }
+  void get(const char* name, double& value) const { get_scalar(name, H5T_NATIVE_DOUBLE, &value); }
+  void get(const char* name, std::string& value) const
+  {
+    const auto attribute = open(name);
+    const Handle stored(H5Aget_type(attribute.id()), H5Tclose, "read", path_);
+    value.resize(H5Tget_size(stored.id()));
+    if (H5Aread(attribute.id(), stored.id(), value.data()) < 0) throw hdf5_error("read", path_);
+    value.resize(value.find('\0'));
+  }
+
+private:
+  Handle text_type(std::size_t bytes) const
+  {
+    Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "write", path_);
+    if (H5Tset_size(type.id(), bytes) < 0) throw hdf5_error("write", path_);
+    return type;
+  }
+  Handle open(const char* name) const { return {H5Aopen(group_, name, H5P_DEFAULT), H5Aclose, "read", path_}; }
+  void put_scalar(const char* name, hid_t stored, hid_t native, const void* value) const
+  {
+    const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "write", path_);
+    Handle attribute(H5Acreate2(group_, name, stored, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose, "write", path_);
+    if (H5Awrite(attribute.id(), native, value) < 0) throw hdf5_error("write", path_);
+    attribute.close("write", path_);
+  }
+  void get_scalar(const char* name, hid_t native, void* value) const
+  {
+    const auto attribute = open(name);
+    if (H5Aread(attribute.id(), native, value) < 0) throw hdf5_error("read", path_);
+  }
+
+  hid_t group_;
+  const fs::path& path_;
+};
+
+// ---- header and hash ----
+
+class File {
+public:
+  File(const fs::path& path, int flags) : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC))
+  {
+    if (descriptor_ < 0) throw system_error("open " + path.string(), errno);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() { ::close(descriptor_); }
+  int descriptor() const { return descriptor_; }
+  // Up to `bytes` at the file's position; fewer only at its end.
+  std::string read(std::size_t bytes) const
+  {
+    std::string text(bytes, '\0');
+    std::size_t done = 0;
+    while (done < bytes) {
+      const auto got = ::read(descriptor_, text.data() + done, bytes - done);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) throw system_error("read " + path_.string(), errno);
+      if (got == 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+    text.resize(done);
+    return text;
+  }
+  void sync() const
+  {
+    if (::fsync(descriptor_) != 0) throw system_error("sync " + path_.string(), errno);
+  }
+
+private:
+  fs::path path_;
+  int descriptor_;
+};
+
+std::string header_with(const std::string& hash)
+{
+  auto header = fmt::format("dtctl checkpoint 1\nxxh3-128 {}\n", hash);
+  header.resize(header_bytes, '\0');
+  return header;
+}
+
+// Of everything behind the header, where the file's position must be.
+std::string hash_of_rest(const File& file)
+{
+  constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+  Hasher hasher;
+  for (std::string piece = file.read(piece_bytes); !piece.empty(); piece = file.read(piece_bytes)) hasher.update(piece);
+  return hasher.hex();
+}
+
+void require_whole(const fs::path& path)
+{
+  const File file(path, O_RDONLY);
+  const auto header = file.read(header_bytes);
+  if (header == header_with(hash_of_rest(file))) return;
+  throw Error(ErrorKind::environment,
+              fmt::format("read {}: the file is torn or was altered: its content does not have the hash in its header.", path.string()));
+}
+
+void sync_folder(const fs::path& folder) { File(folder, O_RDONLY | O_DIRECTORY).sync(); }
+
+// ---- names ----
+
+constexpr std::string_view prefix = "step-", suffix = ".h5", unfinished = ".step-";
+
+fs::path checkpoint_path(const fs::path& folder, std::int64_t step) { return folder / fmt::format("{}{}{}", prefix, step, suffix); }
+
+// 120 of "step-120.h5"; -1 for another name.
+std::int64_t step_of(const fs::path& path)
+{
+  const auto name = path.filename().string();
+  std::string_view digits = name;
+  if (!digits.starts_with(prefix) || !digits.ends_with(suffix)) return -1;
+  digits.remove_prefix(prefix.size());
+  digits.remove_suffix(suffix.size());
+  std::int64_t step = -1;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
+  return error == std::errc() && end == digits.data() + digits.size() ? step : -1;
+}
+
+} // namespace
+
+// ---- writing ----
+
+struct CheckpointWriter::Impl {
+  Impl(const fs::path& folder, std::int64_t step)
+      : path(checkpoint_path(folder, step)), temporary(folder / ("." + path.filename().string())), file(create())
+  {
+  }
+  ~Impl()
+  {
+    std::error_code ignored;
+    fs::remove(temporary, ignored);
+  }
+
+  Handle create() const
+  {
+    quieten_hdf5();
+    const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "create", temporary);
+    const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create", temporary);
+    H5Pset_userblock(creation.id(), header_bytes);
+    H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG);
+    return {H5Fcreate(temporary.c_str(), H5F_ACC_TRUNC, creation.id(), access.id()), H5Fclose, "create", temporary};
+  }
+
+  void describe(const CheckpointOwner& owner, const TrainingProgress& progress) const
+  {
+    const Attributes root(file.id(), temporary);
+    for (const auto& [name, member] : owner_texts) root.put(name, owner.*member);
+    root.put("ranks", owner.ranks);
+    Handle group(H5Gcreate2(file.id(), "progress", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, "write", temporary);
+    const Attributes attributes(group.id(), temporary);
+    for (const auto& [name, member] : progress_counts) attributes.put(name, progress.*member);
+    for (const auto& [name, member] : progress_numbers) attributes.put(name, progress.*member);
+    group.close("write", temporary);
+  }
+
+  // The hash is read back from the file, so that it covers what the file system has, not what it was given.
+  void seal() const
+  {
+    const File written(temporary, O_RDWR);
+    written.read(header_bytes);
+    const auto header = header_with(hash_of_rest(written));
+    if (::lseek(written.descriptor(), 0, SEEK_SET) != 0) throw system_error("write " + temporary.string(), errno);
+    write_all(written.descriptor(), header, temporary);
+    written.sync();
+  }
+
+  fs::path path, temporary;
+  Handle file;
+};
+
+CheckpointWriter::CheckpointWriter(const fs::path& folder, const CheckpointOwner& owner, const TrainingProgress& progress)
+{
+  make_folders(folder);
+  impl_ = std::make_unique<Impl>(folder, progress.step);
+  impl_->describe(owner, progress);
+}
+
+CheckpointWriter::~CheckpointWriter() = default;
+
+void CheckpointWriter::write(const std::string& name, std::span<const std::int64_t> dims, std::span<const float> values)
+{
+  if (values.size() != element_count(dims))
+    throw Error(ErrorKind::internal, fmt::format("Tensor {} of {} floats was given {}.", name, element_count(dims), values.size()));
+  const auto& path = impl_->temporary;
+  const auto extents = extents_of(dims);
+  const Handle space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose, "write", path);
+  const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose, "write", path);
+  H5Pset_create_intermediate_group(links.id(), 1);
+  Handle tensor(H5Dcreate2(impl_->file.id(), name.c_str(), H5T_IEEE_F32LE, space.id(), links.id(), H5P_DEFAULT, H5P_DEFAULT),
+                H5Dclose, "write", path);
+  if (H5Dwrite(tensor.id(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) throw hdf5_error("write", path);
+  tensor.close("write", path);
+}
+
+CheckpointFile CheckpointWriter::commit()
+{
+  const auto& [path, temporary, file] = *impl_;
+  impl_->file.close("write", temporary);
+  impl_->seal();
+  const auto bytes = static_cast<std::int64_t>(fs::file_size(temporary));
+  if (::rename(temporary.c_str(), path.c_str()) != 0) throw system_error("rename " + temporary.string(), errno);
+  sync_folder(path.parent_path());
+  return {path, bytes};
+}
+
+// ---- reading ----
+
+struct CheckpointReader::Impl {
+  explicit Impl(const fs::path& from) : path(from), file(open())
+  {
+    const Attributes root(file.id(), path);
+    for (const auto& [name, member] : owner_texts) root.get(name, owner.*member);
+    root.get("ranks", owner.ranks);
+    const Handle group(H5Gopen2(file.id(), "progress", H5P_DEFAULT), H5Gclose, "read", path);
+    const Attributes attributes(group.id(), path);
+    for (const auto& [name, member] : progress_counts) attributes.get(name, progress.*member);
+    for (const auto& [name, member] : progress_numbers) attributes.get(name, progress.*member);
+  }
+
+  Handle open() const
+  {
+    require_whole(path);
+    quieten_hdf5();
+    return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "read", path};
+  }
+
+  fs::path path;
+  Handle file;
+  CheckpointOwner owner;
+  TrainingProgress progress;
+};
+
+CheckpointReader::CheckpointReader(const fs::path& path) : impl_(std::make_unique<Impl>(path)) {}
+CheckpointReader::~CheckpointReader() = default;
+CheckpointReader::CheckpointReader(CheckpointReader&&) noexcept = default;
+CheckpointReader& CheckpointReader::operator=(CheckpointReader&&) noexcept = default;
+const fs::path& CheckpointReader::path() const { return impl_->path; }
+const CheckpointOwner& CheckpointReader::owner() const { return impl_->owner; }
+const TrainingProgress& CheckpointReader::progress() const { return impl_->progress; }
+
+void CheckpointReader::read(const std::string& name, std::span<const std::int64_t> dims, std::span<float> values) const
+{
+  const Handle tensor(H5Dopen2(impl_->file.id(), name.c_str(), H5P_DEFAULT), H5Dclose, "read " + name + " of", impl_->path);
+  const Handle space(H5Dget_space(tensor.id()), H5Sclose, "read", impl_->path);
+  std::vector<hsize_t> extents(static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space.id()))));
+  H5Sget_simple_extent_dims(space.id(), extents.data(), nullptr);
+  if (extents != extents_of(dims) || values.size() != element_count(dims))
+    throw Error(ErrorKind::environment,
+                fmt::format("read {} of {}: the tensor has other dimensions than the model's.", name, impl_->path.string()));
+  if (H5Dread(tensor.id(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
+    throw hdf5_error("read " + name + " of", impl_->path);
+}
+
+// ---- folders of checkpoints ----
+
+std::vector<fs::path> list_checkpoints(const fs::path& folder)
+{
+  std::vector<fs::path> found;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none))
+    if (step_of(entry.path()) >= 0) found.push_back(entry.path());
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return step_of(a) > step_of(b); });
+  return found;
+}
+
+std::optional<CheckpointReader> find_checkpoint(const AttemptFolder& attempt, const CheckpointOwner& owner,
+                                                std::vector<std::string>& refused)
+{
+  std::vector<fs::path> candidates;
+  for (int number = attempt.number() - 1; number > 0; --number)
+    for (const auto& path : list_checkpoints(AttemptFolder(attempt.run_folder(), number).checkpoints())) candidates.push_back(path);
+  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return step_of(a) > step_of(b); });
+  for (const auto& path : candidates) {
+    try {
+      CheckpointReader reader(path);
+      if (reader.owner() == owner) return reader;
+      refused.push_back(fmt::format("{} belongs to another run ({}).", path.string(), printable(reader.owner().run_key)));
+    } catch (const Error& error) {
+      refused.emplace_back(error.what());
+    }
+  }
+  return std::nullopt;
+}
+
+void prune_checkpoints(const fs::path& folder, std::size_t count)
+{
+  const auto all = list_checkpoints(folder);
+  std::error_code ignored;
+  for (std::size_t i = count; i < all.size(); ++i) fs::remove(all[i], ignored);
+  for (const auto& entry : fs::directory_iterator(folder, ignored))
+    if (entry.path().filename().string().starts_with(unfinished)) fs::remove(entry.path(), ignored);
+}
+
+} // namespace dt::engine

@@ -1,0 +1,103 @@
+// Checkpoints: a training between two steps as an HDF5 file that is whole or refused.
+//
+//   file     = header hdf5
+//   header   = "dtctl checkpoint 1" LF "xxh3-128 " hash LF zeros     512 bytes, HDF5's user block; the hash is over all that follows
+//   hdf5     = attributes of "/": run_key engine_build data_id model strategy ranks
+//              attributes of "/progress": step seed epoch learning_rate wall_s … (TrainingProgress)
+//              "weights/" parameter, "optimizer/" buffer "/" parameter, "strategy/" buffer "/" parameter;
+//              with "ranks/" rank "/" before them where the ranks differ
+//
+// Tensors are 32-bit floats in plain order (outputs, inputs, height, width), so that any HDF5 tool reads them by name.
+#pragma once
+
+#include "core/run_record.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt::engine {
+
+// Where a training stands after so many steps, apart from its tensors. The order of the samples and the learning rate are
+// pure functions of seed and step, so these two are all their state.
+struct TrainingProgress {
+  std::int64_t step = 0; // steps done
+  std::int64_t seed = 0;
+  double epoch = 0;         // epochs trained
+  double learning_rate = 0; // of the last step
+  double wall_s = 0;        // since the first step began, over all attempts that led here
+  double evaluation_s = 0;  // the part of it in evaluations
+  double checkpoint_s = 0;  // the part of it in writing checkpoints
+  double loss = not_measured; // of the last step
+  double eval_loss = not_measured, accuracy = not_measured; // last evaluation
+  double best_accuracy = not_measured, time_to_accuracy_s = not_measured;
+};
+
+// Whose training it is. A checkpoint serves no other.
+struct CheckpointOwner {
+  std::string run_key, engine_build, data_id, model, strategy;
+  std::int64_t ranks = 1;
+  friend bool operator==(const CheckpointOwner&, const CheckpointOwner&) = default;
+};
+
+struct CheckpointFile {
+  std::filesystem::path path;
+  std::int64_t bytes = 0;
+};
+
+// Writes one checkpoint beside its final name; gone unless committed. All errors are environment errors that name the file.
+class CheckpointWriter {
+public:
+  // Makes the folder when it is missing. The file will be folder/step-<n>.h5.
+  CheckpointWriter(const std::filesystem::path& folder, const CheckpointOwner& owner, const TrainingProgress& progress);
+  ~CheckpointWriter();
+  CheckpointWriter(const CheckpointWriter&) = delete;
+  CheckpointWriter& operator=(const CheckpointWriter&) = delete;
+
+  // A tensor of these dimensions in plain order; its name may hold slashes.
+  void write(const std::string& name, std::span<const std::int64_t> dims, std::span<const float> values);
+  // Seals, syncs and renames the file, then syncs the folder: it is there whole, also after a power cut.
+  CheckpointFile commit();
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// One whole checkpoint.
+class CheckpointReader {
+public:
+  // An environment error that names the file when it is missing, torn, altered or of another format: every byte is checked
+  // against the hash before HDF5 sees any.
+  explicit CheckpointReader(const std::filesystem::path& path);
+  ~CheckpointReader();
+  CheckpointReader(CheckpointReader&&) noexcept;
+  CheckpointReader& operator=(CheckpointReader&&) noexcept;
+
+  const std::filesystem::path& path() const;
+  const CheckpointOwner& owner() const;
+  const TrainingProgress& progress() const;
+  // Fills `values`; an environment error when there is no such tensor or its dimensions are others.
+  void read(const std::string& name, std::span<const std::int64_t> dims, std::span<float> values) const;
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// The checkpoints in a folder by their names, whole or not, the latest step first; none when there is no folder.
+std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& folder);
+
+// The checkpoint of most steps that an earlier attempt of this run has left whole, the newest attempt's among equals. Those
+// that were passed over are told in `refused`, a sentence each.
+std::optional<CheckpointReader> find_checkpoint(const AttemptFolder& attempt, const CheckpointOwner& owner,
+                                                std::vector<std::string>& refused);
+
+// Removes all but the latest `count` checkpoints of a folder, and what a killed writer left behind.
+void prune_checkpoints(const std::filesystem::path& folder, std::size_t count);
+
+} // namespace dt::engine

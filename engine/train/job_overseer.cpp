@@ -1,0 +1,85 @@
+#include "engine/train/job_overseer.hpp"
+
+#include "core/error.hpp"
+#include "core/units.hpp"
+#include "engine/train/step_timer.hpp"
+#include "engine/train/stop_signals.hpp"
+
+#include <csignal>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+namespace dt::engine {
+namespace {
+
+constexpr std::size_t kept_checkpoints = 2; // one is there while the next is written, whatever happens to it
+
+std::string explanation(const std::string& latest)
+{
+  return latest.empty() ? "There is none of this attempt yet." : latest + " stays the latest.";
+}
+
+} // namespace
+
+JobOverseer::JobOverseer(Options options) : options_(std::move(options)), written_s_(monotonic_s()) {}
+
+Overseer::Wish JobOverseer::wish()
+{
+  const int signal = stop_signal();
+  Wish wish{.time_limit = signal == SIGUSR1, .preemption = signal == SIGTERM};
+  if (!options_.is_root) return wish;
+  // Told by a signal, rank 0 asks at once: the signal may be how the cancelling reached the job.
+  std::error_code ignored;
+  wish.cancel = cancelled_.load(std::memory_order_relaxed) ||
+                (wish.stops() && std::filesystem::exists(options_.attempt.cancel(), ignored));
+  wish.checkpoint = options_.checkpoint_every_s > 0 && monotonic_s() - written_s_ >= options_.checkpoint_every_s;
+  return wish;
+}
+
+void JobOverseer::checkpoint(const TrainingProgress& progress, const Snapshot& snapshot, const Wish& agreed)
+{
+  if (!options_.is_root) return snapshot.save(nullptr);
+  try {
+    write(progress, snapshot);
+  } catch (const Error& error) {
+    complain(progress, error.what(), agreed.stops());
+  }
+  written_s_ = monotonic_s();
+}
+
+void JobOverseer::write(const TrainingProgress& progress, const Snapshot& snapshot) const
+{
+  const double begin_s = monotonic_s();
+  std::unique_ptr<CheckpointWriter> writer;
+  std::exception_ptr refused;
+  try {
+    writer = std::make_unique<CheckpointWriter>(options_.attempt.checkpoints(), options_.owner, progress);
+  } catch (const Error&) {
+    refused = std::current_exception(); // the other ranks send all the same
+  }
+  snapshot.save(writer.get());
+  if (refused) std::rethrow_exception(refused);
+  const auto file = writer->commit();
+  prune_checkpoints(options_.attempt.checkpoints(), kept_checkpoints);
+  fmt::print("step {}: checkpoint {}, {}, written in {}\n", progress.step, file.path.filename().string(),
+             format_bytes(static_cast<double>(file.bytes)), format_seconds(monotonic_s() - begin_s));
+  std::fflush(stdout);
+}
+
+void JobOverseer::complain(const TrainingProgress& progress, const std::string& cause, bool stopping)
+{
+  if (complained_ && !stopping) return;
+  complained_ = true;
+  fmt::print(stderr, "dtengine: step {}: no checkpoint could be written: {}. {}{}\n", progress.step, cause,
+             explanation(latest_checkpoint()), stopping ? "" : " The run goes on; later failures of this kind are not told.");
+  std::fflush(stderr);
+}
+
+std::string JobOverseer::latest_checkpoint() const
+{
+  const auto all = list_checkpoints(options_.attempt.checkpoints());
+  return all.empty() ? "" : all.front().filename().string();
+}
+
+} // namespace dt::engine

@@ -1,0 +1,20 @@
+#include "engine/train/lookout.hpp"
+
+#include <algorithm>
+
+namespace dt::engine {
+
+std::int64_t Lookout::proposal(double seconds) const
+{
+  constexpr double look_every_s = 0.25;
+  const double fitting = static_cast<double>(interval_) * look_every_s / std::max(seconds, 1e-9);
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(fitting, 2.0 * static_cast<double>(interval_))));
+}
+
+void Lookout::agree(std::int64_t step, std::int64_t interval)
+{
+  interval_ = std::max<std::int64_t>(1, interval);
+  next_ = step + interval_;
+}
+
+} // namespace dt::engine

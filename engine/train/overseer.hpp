@@ -1,0 +1,26 @@
+// Overseer: who may interrupt a training between two steps. This one never does.
+#pragma once
+
+#include "engine/train/checkpoint.hpp"
+#include "engine/train/snapshot.hpp"
+
+namespace dt::engine {
+
+class Overseer {
+public:
+  // What one rank wants; what any rank wants is done by all.
+  struct Wish {
+    bool time_limit = false; // SIGUSR1 came
+    bool preemption = false; // SIGTERM came
+    bool cancel = false;     // stop without a checkpoint
+    bool checkpoint = false; // write one and go on
+    bool stops() const { return time_limit || preemption || cancel; }
+  };
+  virtual ~Overseer() = default;
+  // This rank's wish now. Local and cheap.
+  virtual Wish wish() { return {}; }
+  // To write a checkpoint, because of what all ranks wish together. Collective.
+  virtual void checkpoint(const TrainingProgress& /*progress*/, const Snapshot& /*snapshot*/, const Wish& /*agreed*/) {}
+};
+
+} // namespace dt::engine

@@ -1,0 +1,50 @@
+// Snapshot: the tensors of a training on all ranks, to and from a checkpoint.
+#pragma once
+
+#include "engine/comm/communicator.hpp"
+#include "engine/nn/network.hpp"
+#include "engine/optim/optimizer.hpp"
+#include "engine/sync/strategy.hpp"
+#include "engine/train/checkpoint.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt::engine {
+
+// Weights, the optimizer's buffers and the strategy's: once where all ranks hold the same, else every rank's own.
+class Snapshot {
+public:
+  // References are kept and must outlive it.
+  struct Parts {
+    Network& network;
+    Optimizer& optimizer;
+    Strategy& strategy;
+    Communicator& comm;
+  };
+  explicit Snapshot(const Parts& parts) : parts_(parts) {}
+
+  // Rank 0 writes; the others give null and what they hold. Collective where ranks differ. What goes wrong with the file is
+  // thrown on rank 0, after every rank has done its part.
+  void save(CheckpointWriter* writer) const;
+  // Rank 0 reads; the others give null. Every rank is left with what it had. Collective.
+  void load(const CheckpointReader* reader) const;
+
+private:
+  struct Buffer {
+    std::string name;
+    std::span<float> packed;
+    bool per_rank;
+  };
+  std::vector<Buffer> buffers() const;
+  std::vector<float> empty() const { return std::vector<float>(static_cast<std::size_t>(parts_.network.parameter_count())); }
+  void write(CheckpointWriter& writer, const std::string& group, std::span<const float> plain) const;
+  void read(const CheckpointReader& reader, const std::string& group, std::span<float> plain) const;
+  void load_shared(const Buffer& buffer, const CheckpointReader* reader) const;
+  void load_own(const Buffer& buffer, const CheckpointReader* reader) const;
+
+  Parts parts_;
+};
+
+} // namespace dt::engine

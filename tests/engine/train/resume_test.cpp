@@ -1,0 +1,338 @@
+// A training that stops after any step and goes on from its checkpoint is, bit for bit, the one that never stopped.
+// Started by mpirun with several counts of ranks.
+#include "core/error.hpp"
+#include "engine/train/trainer.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <bit>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+using namespace dt::engine;
+
+namespace {
+
+struct Diary : Observer {
+  void step(const dt::StepEvent& event) override
+  {
+    losses[event.step] = std::bit_cast<std::uint64_t>(event.loss);
+    rates[event.step] = event.learning_rate;
+    elapsed[event.step] = event.elapsed_s;
+  }
+  void evaluation(const dt::EvalEvent& event) override { accuracies[event.step] = event.accuracy; }
+  std::map<std::int64_t, std::uint64_t> losses;
+  std::map<std::int64_t, double> rates, accuracies, elapsed;
+};
+
+// A folder that all ranks know.
+class SharedFolder {
+public:
+  explicit SharedFolder(Communicator& comm) : comm_(comm)
+  {
+    if (comm.is_root()) own_.emplace();
+    path_ = comm.broadcast_text(own_ ? own_->path().string() : "");
+  }
+  ~SharedFolder() { comm_.barrier(); }
+  const std::filesystem::path& path() const { return path_; }
+
+private:
+  Communicator& comm_;
+  std::optional<dt::test::TemporaryFolder> own_;
+  std::filesystem::path path_;
+};
+
+// Stops at the first look after so many steps, with a checkpoint, because its last rank wants it.
+class Stopper : public Overseer {
+public:
+  Stopper(const std::filesystem::path& folder, std::int64_t after, Communicator& comm)
+      : folder_(folder), after_(after), comm_(comm)
+  {
+  }
+  Wish wish() override { return {.time_limit = comm_.rank() == comm_.size() - 1 && ++looks_ >= after_}; }
+  void checkpoint(const TrainingProgress& progress, const Snapshot& snapshot, const Wish&) override
+  {
+    std::optional<CheckpointWriter> writer;
+    if (comm_.is_root()) writer.emplace(folder_, CheckpointOwner{}, progress);
+    snapshot.save(writer ? &*writer : nullptr);
+    if (writer) writer->commit();
+    saved = progress;
+  }
+  std::optional<TrainingProgress> saved;
+
+private:
+  std::filesystem::path folder_;
+  std::int64_t after_, looks_ = 0;
+  Communicator& comm_;
+};
+
+// Momentum, shuffled data, a schedule that moves every step, short evaluation periods: 10 steps an epoch, evaluations after
+// every third of an epoch.
+dt::RunSpec demanding_spec(std::int64_t ranks)
+{
+  dt::RunSpec spec;
+  spec.model.name = "lenet";
+  spec.data.name = "synthetic";
+  spec.data.train_samples = 250;
+  spec.data.test_samples = 60;
+  spec.train.global_batch = 24;
+  spec.train.steps = 26;
+  spec.train.warmup_steps = 4;
+  spec.train.eval_every_epochs = 1.0 / 3;
+  spec.optimizer.name = "momentum";
+  spec.optimizer.learning_rate = 0.02;
+  spec.optimizer.weight_decay = 0.001;
+  spec.optimizer.schedule = "cosine";
+  spec.optimizer.warmup_epochs = 1;
+  spec.resources.ranks_per_node = ranks;
+  return spec;
+}
+
+struct Outcome {
+  Diary diary;
+  dt::RunResult result;
+};
+
+Outcome uninterrupted(const dt::RunSpec& spec, Communicator& comm)
+{
+  Outcome outcome;
+  Overseer nobody;
+  outcome.result = Trainer({spec, {}}, comm).run(outcome.diary, nobody).value();
+  return outcome;
+}
+
+// Stops at the n-th look, goes on in another trainer, which stops at its n-th look, and so on to the end.
+Outcome interrupted(const dt::RunSpec& spec, std::int64_t looks, Communicator& comm)
+{
+  const SharedFolder folder(comm);
+  Outcome outcome;
+  std::optional<TrainingProgress> from;
+  while (true) {
+    std::optional<CheckpointReader> reader;
+    if (from && comm.is_root()) reader.emplace(list_checkpoints(folder.path()).front());
+    Stopper stopper(folder.path(), looks, comm);
+    Trainer trainer({spec, {}, from, reader ? &*reader : nullptr}, comm);
+    const auto result = trainer.run(outcome.diary, stopper);
+    if (result) {
+      outcome.result = *result;
+      return outcome;
+    }
+    REQUIRE(trainer.stopped_by().time_limit);
+    REQUIRE(stopper.saved->step == trainer.steps_done());
+    from = stopper.saved;
+  }
+}
+
+void check_same(const Outcome& one, const Outcome& other)
+{
+  CHECK(one.diary.losses == other.diary.losses);
+  CHECK(one.diary.rates == other.diary.rates);
+  CHECK(one.diary.accuracies == other.diary.accuracies);
+  CHECK(one.result.weights_hash == other.result.weights_hash);
+  CHECK(one.result.final_loss == other.result.final_loss);
+  CHECK(one.result.eval_loss == other.result.eval_loss);
+  CHECK(one.result.best_accuracy == other.result.best_accuracy);
+  CHECK(one.result.steps == other.result.steps);
+}
+
+} // namespace
+
+TEST_CASE("stopped and taken up again after any number of steps, a training ends in the same bits")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  const auto whole = uninterrupted(demanding_spec(comm.size()), comm);
+  REQUIRE(whole.diary.losses.size() == 26);
+  for (const std::int64_t looks : {1, 2, 3, 4}) { // at steps 1, 2, 3 …; 3, 6, 9 …; up to doubling intervals
+    CAPTURE(looks);
+    const auto pieces = interrupted(demanding_spec(comm.size()), looks, comm);
+    check_same(pieces, whole);
+    CHECK(pieces.result.resumed_step > 0);
+  }
+}
+
+TEST_CASE("plain SGD without reading ahead, and a polynomial schedule, go on in the same bits too")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  auto spec = demanding_spec(comm.size());
+  spec.optimizer.name = "sgd";
+  spec.optimizer.schedule = "polynomial";
+  spec.data.prefetch_batches = 0;
+  check_same(interrupted(spec, 3, comm), uninterrupted(spec, comm));
+}
+
+TEST_CASE("a target stops the training taken up again at the same step")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  auto spec = demanding_spec(comm.size());
+  spec.train.stop_at_target = true;
+  const auto all = uninterrupted(spec, comm);
+  // The first accuracy that no earlier evaluation had, from the second on: reached on the way, not at once.
+  const auto first = all.diary.accuracies.begin()->second;
+  double target = 2;
+  for (const auto& [step, accuracy] : all.diary.accuracies)
+    if (target > 1 && accuracy > first) target = accuracy;
+  REQUIRE(target <= 1);
+  spec.train.target_accuracy = target;
+  const auto whole = uninterrupted(spec, comm);
+  const auto pieces = interrupted(spec, 2, comm);
+  check_same(pieces, whole);
+  CHECK(pieces.result.steps < 26);
+  CHECK(pieces.result.time_to_accuracy_s > 0);
+  CHECK(pieces.result.time_to_accuracy_s <= pieces.result.wall_s);
+}
+
+TEST_CASE("times go on from the checkpoint, and throughput is of this attempt's steps after its own warm-up")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  auto spec = demanding_spec(comm.size());
+  const SharedFolder folder(comm);
+  Diary diary;
+  Stopper stopper(folder.path(), 3, comm); // after step 1, 3, and 7 at the latest
+  Overseer nobody;
+  REQUIRE_FALSE(Trainer({spec, {}}, comm).run(diary, stopper));
+  auto from = *stopper.saved;
+  from.wall_s = 1000;
+  from.evaluation_s = 100;
+  from.checkpoint_s = 10;
+  std::optional<CheckpointReader> reader;
+  if (comm.is_root()) reader.emplace(list_checkpoints(folder.path()).front());
+  const auto result = Trainer({spec, {}, from, reader ? &*reader : nullptr}, comm).run(diary, nobody).value();
+  CHECK(diary.elapsed.at(from.step + 1) >= 890);
+  CHECK(diary.elapsed.at(from.step + 1) < 990);
+  CHECK(result.wall_s > 1000);
+  CHECK(result.resumed_step == from.step);
+  CHECK(result.warmup_steps == 4);
+  CHECK(result.measured_samples == (26 - from.step - 4) * 24);
+  if (comm.is_root()) CHECK(result.measured_s < 100);
+}
+
+TEST_CASE("cancelled, a training stops without a checkpoint")
+{
+  struct Canceller : Overseer {
+    Wish wish() override { return {.preemption = true, .cancel = true}; }
+    void checkpoint(const TrainingProgress&, const Snapshot&, const Wish&) override { FAIL("a checkpoint"); }
+  } canceller;
+  Communicator comm(MPI_COMM_WORLD);
+  Trainer trainer({demanding_spec(comm.size()), {}}, comm);
+  Observer silent;
+  CHECK_FALSE(trainer.run(silent, canceller));
+  CHECK(trainer.steps_done() == 1);
+  CHECK(trainer.stopped_by().cancel);
+}
+
+TEST_CASE("a wish for a checkpoint alone is met and the training goes on, its time left out of training time")
+{
+  struct Slow : Overseer {
+    Wish wish() override { return {.checkpoint = true}; }
+    void checkpoint(const TrainingProgress& now, const Snapshot&, const Wish&) override
+    {
+      const double until = monotonic_s() + 0.2;
+      while (monotonic_s() < until) {}
+      ++written;
+      last = now;
+    }
+    int written = 0;
+    TrainingProgress last;
+  } slow;
+  Communicator comm(MPI_COMM_WORLD);
+  Diary diary;
+  const auto result = Trainer({demanding_spec(comm.size()), {}}, comm).run(diary, slow).value();
+  REQUIRE(slow.written >= 2);
+  CHECK(result.steps == 26);
+  CHECK(result.wall_s - diary.elapsed.at(26) >= 0.2 * slow.written);
+  CHECK(slow.last.checkpoint_s >= 0.2 * (slow.written - 1));
+}
+
+namespace {
+
+// A strategy whose ranks differ, with a centre that they share and a velocity of their own.
+class Differing : public Strategy {
+public:
+  explicit Differing(std::size_t floats) : centre_(floats), velocity_(floats) {}
+  void start(Replica&) override {}
+  double step(Replica&, PhaseClock&) override { return 0; }
+  std::vector<StrategyState> state() override { return {{"centre", centre_, false}, {"velocity", velocity_, true}}; }
+  bool replicated() const override { return false; }
+
+private:
+  std::vector<float> centre_, velocity_;
+};
+
+// Plain values no two of which are equal, whatever tensor and rank.
+std::vector<float> distinct(std::size_t count, int rank, float kind)
+{
+  std::vector<float> values(count);
+  std::iota(values.begin(), values.end(), 1e6F * kind + 1e5F * static_cast<float>(rank));
+  return values;
+}
+
+struct Parts {
+  explicit Parts(Communicator& communicator)
+      : network({.model = "lenet", .image = {}, .batch = 4}),
+        optimizer(make_optimizer({}, static_cast<std::int64_t>(network.weights().size()), {})),
+        strategy(network.weights().size()), comm(communicator)
+  {
+  }
+  void fill(int rank)
+  {
+    const auto count = static_cast<std::size_t>(network.parameter_count());
+    network.pack(distinct(count, rank, 1), network.weights());
+    network.pack(distinct(count, rank, 2), optimizer->state()[0].values);
+    network.pack(distinct(count, 0, 3), strategy.state()[0].values);
+    network.pack(distinct(count, rank, 4), strategy.state()[1].values);
+  }
+  std::vector<std::vector<float>> plain()
+  {
+    return {network.plain_weights(), network.plain_of(optimizer->state()[0].values), network.plain_of(strategy.state()[0].values),
+            network.plain_of(strategy.state()[1].values)};
+  }
+  Snapshot snapshot() { return Snapshot({network, *optimizer, strategy, comm}); }
+  Network network;
+  std::unique_ptr<Optimizer> optimizer;
+  Differing strategy;
+  Communicator& comm;
+};
+
+} // namespace
+
+TEST_CASE("where ranks differ, every rank's weights and buffers are kept and come back to their rank")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  const SharedFolder folder(comm);
+  Parts before(comm), after(comm);
+  before.fill(comm.rank());
+  std::optional<CheckpointWriter> writer;
+  if (comm.is_root()) writer.emplace(folder.path(), CheckpointOwner{}, TrainingProgress{.step = 5});
+  before.snapshot().save(writer ? &*writer : nullptr);
+  if (writer) writer->commit();
+  std::optional<CheckpointReader> reader;
+  if (comm.is_root()) reader.emplace(folder.path() / "step-5.h5");
+  after.snapshot().load(reader ? &*reader : nullptr);
+  CHECK(after.plain() == before.plain());
+  if (!reader) return;
+  std::vector<float> bias(6);
+  const std::vector<std::int64_t> dims{6};
+  CHECK_NOTHROW(reader->read("strategy/centre/conv1.bias", dims, bias));
+  CHECK_NOTHROW(reader->read("ranks/" + std::to_string(comm.size() - 1) + "/optimizer/velocity/conv1.bias", dims, bias));
+  CHECK_THROWS(reader->read("weights/conv1.bias", dims, bias));
+}
+
+TEST_CASE("a writer that fails on rank 0 keeps no other rank waiting")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  const SharedFolder folder(comm);
+  Parts parts(comm);
+  parts.fill(comm.rank());
+  if (comm.is_root()) {
+    CheckpointWriter writer(folder.path(), {}, {.step = 5});
+    const std::vector<std::int64_t> dims{1};
+    const std::vector<float> value(1);
+    writer.write("ranks", dims, value); // in the way of the group of that name
+    CHECK_THROWS_AS(parts.snapshot().save(&writer), dt::Error);
+  } else {
+    parts.snapshot().save(nullptr);
+  }
+  comm.barrier();
+}
