@@ -497,9 +497,13 @@ int latest_version() { return migrations().back().version; }
 int schema_version(Connection& connection)
 {
   const auto name = connection.file().string();
-  const auto version = connection.integer_of("PRAGMA user_version");
-  const auto owner = connection.integer_of("PRAGMA application_id");
-  const bool empty = version == 0 && owner == 0 && connection.integer_of("SELECT count(*) FROM sqlite_schema") == 0;
+  // In one statement, so in one snapshot: another process may be making the file at this moment.
+  auto marks = connection.statement("SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema) "
+                                    "FROM pragma_user_version, pragma_application_id");
+  marks.next();
+  const auto version = marks.integer(0), owner = marks.integer(1), entries = marks.integer(2);
+  marks.finish();
+  const bool empty = version == 0 && owner == 0 && entries == 0;
   if (!empty && owner != application_id)
     throw Error(ErrorKind::environment,
                 name + " is another program's database. Move it away, or choose another folder with DTCTL_HOME");
