@@ -15,15 +15,21 @@ inline std::string dtengine() { return DTCTL_BINARY_DIR "/bin/dtengine"; }
 
 class EngineRun {
 public:
-  // Writes spec.json and makes attempts/1.
+  // Writes spec.json; an attempt's folder is made when it is first asked for.
   explicit EngineRun(RunSpec spec) : planned_(plan_run(std::move(spec), read_build_id(dtengine()), "synthetic"))
   {
-    make_folders(attempt().path());
+    make_folders(folder_.path());
     write_spec();
+    attempt();
   }
   PlannedRun& planned() { return planned_; }
   void write_spec() const { write_file_atomic(spec_path(folder_.path()), to_json(planned_)); }
-  AttemptFolder attempt() const { return {folder_.path(), 1}; }
+  AttemptFolder attempt(int number = 1) const
+  {
+    const AttemptFolder folder(folder_.path(), number);
+    if (!std::filesystem::exists(folder.path())) make_folders(folder.path());
+    return folder;
+  }
 
   // mpirun and its options for so many ranks; one rank may use every core of this machine.
   static std::vector<std::string> launch(int ranks)
@@ -42,13 +48,16 @@ public:
             "-np",
             std::to_string(ranks)};
   }
-  std::vector<std::string> engine() const { return {dtengine(), "run", "--attempt", attempt().path().string()}; }
+  std::vector<std::string> engine(int number = 1) const
+  {
+    return {dtengine(), "run", "--attempt", attempt(number).path().string()};
+  }
 
   // Runs all ranks to their end, however that comes.
-  CommandResult run(int ranks) const
+  CommandResult run(int ranks, int number = 1) const
   {
     auto words = launch(ranks);
-    for (auto& word : engine()) words.push_back(std::move(word));
+    for (auto& word : engine(number)) words.push_back(std::move(word));
     return run_command(words, 120);
   }
 

@@ -2,6 +2,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "tests/support/engine_run.hpp"
+#include "tests/support/running_job.hpp"
 #include "tests/support/tiny_disk.hpp"
 
 #include <catch2/catch.hpp>
@@ -17,6 +18,9 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using Catch::Contains;
 using dt::test::EngineRun;
+using dt::test::eventually;
+using dt::test::is_running;
+using dt::test::RunningJob;
 
 namespace {
 
@@ -44,49 +48,6 @@ dt::RunSpec endless_spec(std::int64_t ranks)
   spec.train.eval_every_epochs = 0;
   return spec;
 }
-
-template<class Condition> bool eventually(Condition condition)
-{
-  for (int i = 0; i < 6000 && !condition(); ++i) std::this_thread::sleep_for(10ms);
-  return condition();
-}
-
-std::vector<pid_t> children_of(pid_t parent)
-{
-  const auto text = dt::read_file_if_exists("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) + "/children");
-  std::vector<pid_t> children;
-  for (const auto& word : dt::split(text.value_or(""), ' '))
-    if (!dt::trim(word).empty()) children.push_back(std::stoi(word));
-  return children;
-}
-
-pid_t parent_of(pid_t child)
-{
-  const auto stat = dt::read_file("/proc/" + std::to_string(child) + "/stat");
-  return std::stoi(dt::split(stat.substr(stat.rfind(')') + 2), ' ').at(1));
-}
-
-// An endless run in the background, in the middle of its training; its mpirun and its ranks.
-struct RunningJob {
-  explicit RunningJob(const EngineRun& run, int count)
-      : end(std::async(std::launch::async, [&run, count] { return run.run(count); }))
-  {
-    const auto attempt = run.attempt();
-    if (!eventually([&] {
-          const auto beat = dt::read_heartbeat(attempt);
-          return beat && beat->step > 0;
-        }))
-      return;
-    root = dt::read_begin(attempt)->pid;
-    mpirun = parent_of(root);
-    ranks = children_of(mpirun);
-  }
-  std::future<dt::CommandResult> end;
-  pid_t root = 0, mpirun = 0;
-  std::vector<pid_t> ranks;
-};
-
-bool is_running(pid_t pid) { return dt::identify_process(pid).has_value(); }
 
 } // namespace
 

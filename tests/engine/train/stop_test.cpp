@@ -1,0 +1,296 @@
+// dtengine under mpirun, told to stop: by signals, `cancel` and fences; and what the next attempt makes of its checkpoints.
+#include "core/text.hpp"
+#include "engine/train/checkpoint.hpp"
+#include "tests/support/engine_run.hpp"
+#include "tests/support/running_job.hpp"
+#include "tests/support/tiny_disk.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <map>
+#include <random>
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using Catch::Contains;
+using dt::engine::list_checkpoints;
+using dt::test::EngineRun;
+using dt::test::RunningJob;
+
+namespace {
+
+// Momentum, shuffled data, a schedule that moves every step, several evaluations: some seconds of training.
+dt::RunSpec seconds_of_training(std::int64_t ranks)
+{
+  dt::RunSpec spec;
+  spec.name = "test";
+  spec.model.name = "lenet";
+  spec.data.name = "synthetic";
+  spec.data.train_samples = 2500;
+  spec.data.test_samples = 60;
+  spec.train.global_batch = 24;
+  spec.train.steps = 2000;
+  spec.optimizer.learning_rate = 0.005;
+  spec.optimizer.schedule = "cosine";
+  spec.resources.ranks_per_node = ranks;
+  spec.resources.oversubscribe = true;
+  return spec;
+}
+
+dt::RunSpec endless(std::int64_t ranks)
+{
+  auto spec = seconds_of_training(ranks);
+  spec.train.steps = 1'000'000'000;
+  spec.train.eval_every_epochs = 0;
+  return spec;
+}
+
+dt::CommandResult end_of(RunningJob& job)
+{
+  REQUIRE(job.end.wait_for(60s) == std::future_status::ready);
+  return job.end.get();
+}
+
+// What the optimiser saw and did at each step, to the last bit: the line without its times.
+std::map<std::int64_t, std::string> trajectory(const dt::AttemptFolder& attempt)
+{
+  std::map<std::int64_t, std::string> steps;
+  for (const auto& event : dt::parse_events(dt::read_file(attempt.events())).steps)
+    steps[event.step] = dt::format_shortest(event.loss) + " " + dt::format_shortest(event.learning_rate);
+  return steps;
+}
+
+// Attempts until one has a result, each but that one told to stop some time into its training.
+int run_in_pieces(const EngineRun& run, int ranks, std::mt19937& random)
+{
+  for (int number = 1; number < 40; ++number) {
+    RunningJob job(run, ranks, number);
+    if (job.mpirun > 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(random() % 300));
+      ::kill(job.mpirun, SIGUSR1);
+    }
+    const auto end = end_of(job);
+    INFO(end.out << end.err);
+    REQUIRE(end.ok());
+    if (dt::read_result(run.attempt(number))) return number;
+    const auto preempted = dt::read_preemption(run.attempt(number));
+    REQUIRE(preempted);
+    CHECK(preempted->signal == "SIGUSR1");
+    CHECK(preempted->checkpoint == "step-" + std::to_string(preempted->step) + ".h5");
+    CHECK(trajectory(run.attempt(number)).rbegin()->first == preempted->step);
+  }
+  FAIL("it never ended");
+  return 0;
+}
+
+std::vector<std::string> names_in(const fs::path& folder)
+{
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+} // namespace
+
+TEST_CASE("stopped by SIGUSR1 to mpirun at any step and taken up again, a run ends in the bits of one that never stopped")
+{
+  const int ranks = GENERATE(1, 2);
+  std::mt19937 random(static_cast<unsigned>(ranks));
+  const EngineRun whole(seconds_of_training(ranks)), pieces(seconds_of_training(ranks));
+  REQUIRE(whole.run(ranks).ok());
+  const int attempts = run_in_pieces(pieces, ranks, random);
+  CHECK(attempts > 1);
+  const auto expected = trajectory(whole.attempt());
+  REQUIRE(expected.size() == 2000);
+  std::map<std::int64_t, std::string> found;
+  for (int number = 1; number <= attempts; ++number)
+    for (const auto& [step, line] : trajectory(pieces.attempt(number))) {
+      CHECK(found.count(step) == 0); // no step is done twice
+      found[step] = line;
+    }
+  CHECK(found == expected);
+  const auto result = *dt::read_result(pieces.attempt(attempts)), reference = *dt::read_result(whole.attempt());
+  CHECK(result.weights_hash == reference.weights_hash);
+  CHECK(result.accuracy == reference.accuracy);
+  CHECK(result.best_accuracy == reference.best_accuracy);
+  CHECK(result.resumed_step == dt::read_preemption(pieces.attempt(attempts - 1))->step);
+}
+
+TEST_CASE("killed with SIGKILL, a run goes on from its last checkpoint, and its steps since are done again in the same bits")
+{
+  auto spec = seconds_of_training(2);
+  spec.train.steps = 4000;
+  spec.train.checkpoint_every_s = 1;
+  const EngineRun whole(spec), killed(spec);
+  REQUIRE(whole.run(2).ok());
+  RunningJob job(killed, 2);
+  REQUIRE(job.root > 0);
+  REQUIRE(dt::test::eventually([&] { return !list_checkpoints(killed.attempt().checkpoints()).empty(); }));
+  ::kill(job.root, SIGKILL);
+  CHECK_FALSE(end_of(job).ok());
+  const auto end = killed.run(2, 2);
+  REQUIRE(end.ok());
+  CHECK_THAT(end.out, Contains("goes on after step "));
+  const auto result = *dt::read_result(killed.attempt(2)), reference = *dt::read_result(whole.attempt());
+  CHECK(result.resumed_step > 0);
+  CHECK(result.weights_hash == reference.weights_hash);
+  const auto expected = trajectory(whole.attempt());
+  for (const auto& [step, line] : trajectory(killed.attempt(2))) REQUIRE(line == expected.at(step));
+}
+
+TEST_CASE("one signal to one rank stops all of them in order, and more signals do no harm")
+{
+  const EngineRun run(endless(2));
+  RunningJob job(run, 2);
+  REQUIRE(job.ranks.size() == 2);
+  const auto other = *std::find_if(job.ranks.begin(), job.ranks.end(), [&](pid_t pid) { return pid != job.root; });
+  ::kill(other, SIGTERM);
+  ::kill(job.root, SIGTERM);
+  ::kill(other, SIGTERM);
+  const auto end = end_of(job);
+  INFO(end.err);
+  CHECK(end.exit_code == 0);
+  const auto preempted = dt::read_preemption(run.attempt());
+  REQUIRE(preempted);
+  CHECK(preempted->signal == "SIGTERM");
+  CHECK(preempted->steps == 1'000'000'000);
+  CHECK_THAT(end.out, Contains("stopped by SIGTERM after step " + std::to_string(preempted->step) +
+                               " of 1000000000; the next attempt goes on from " + preempted->checkpoint));
+  CHECK(names_in(run.attempt().checkpoints()) == std::vector<std::string>{preempted->checkpoint});
+  CHECK_FALSE(fs::exists(run.attempt().error()));
+  CHECK_FALSE(fs::exists(run.attempt().result()));
+  CHECK_FALSE(fs::exists(run.attempt().reserve()));
+}
+
+TEST_CASE("the file cancel ends a run with words, without a checkpoint and without an error")
+{
+  const bool signalled = GENERATE(false, true);
+  const EngineRun run(endless(2));
+  RunningJob job(run, 2);
+  REQUIRE(job.root > 0);
+  dt::write_file_atomic(run.attempt().cancel(), "somebody 1\n");
+  if (signalled) ::kill(job.mpirun, SIGUSR1);
+  const auto end = end_of(job);
+  CHECK(end.exit_code != 0);
+  CHECK_THAT(end.err, Contains("dtengine: cancelled after step "));
+  for (const auto& path :
+       {run.attempt().checkpoints(), run.attempt().preempted(), run.attempt().error(), run.attempt().result()})
+    CHECK_FALSE(fs::exists(path));
+}
+
+TEST_CASE("fenced off by a later attempt, a run ends at once and writes nothing more")
+{
+  const EngineRun run(endless(2));
+  RunningJob job(run, 2);
+  REQUIRE(job.root > 0);
+  REQUIRE(dt::fence(run.attempt(), 2));
+  const auto end = end_of(job);
+  CHECK(end.exit_code != 0);
+  CHECK_THAT(end.err, Contains("dtengine: fenced off by attempt 2: it writes nothing more"));
+  CHECK(dt::test::eventually([&] { return std::none_of(job.ranks.begin(), job.ranks.end(), dt::test::is_running); }));
+  CHECK(dt::fenced_by(run.attempt()) == 2);
+  CHECK_FALSE(fs::exists(run.attempt().error()));
+  CHECK_FALSE(fs::exists(run.attempt().checkpoints()));
+}
+
+TEST_CASE("a run that was fenced off before its end has no result")
+{
+  auto spec = seconds_of_training(2);
+  spec.train.steps = 10;
+  const EngineRun run(spec);
+  REQUIRE(dt::fence(run.attempt(), 5));
+  const auto end = run.run(2);
+  CHECK(end.exit_code != 0);
+  CHECK_THAT(end.err, Contains("fenced off by attempt 5: it writes nothing more"));
+  CHECK(dt::fenced_by(run.attempt()) == 5);
+  CHECK_FALSE(dt::read_result(run.attempt()));
+  CHECK_FALSE(fs::exists(run.attempt().error()));
+}
+
+TEST_CASE("checkpoints on the way: the last two are kept, each is told, and the run's throughput leaves them out")
+{
+  auto spec = seconds_of_training(1);
+  spec.train.steps = 12000;
+  spec.train.checkpoint_every_s = 1;
+  const EngineRun run(spec);
+  const auto end = run.run(1);
+  REQUIRE(end.ok());
+  CHECK_THAT(end.out, Contains(": checkpoint step-") && Contains(" KiB, written in "));
+  const auto kept = list_checkpoints(run.attempt().checkpoints());
+  REQUIRE(kept.size() == 2);
+  for (const auto& path : kept) CHECK_NOTHROW(dt::engine::CheckpointReader(path));
+  const auto result = *dt::read_result(run.attempt());
+  CHECK(result.measured_s < result.wall_s);
+}
+
+TEST_CASE("a disk without room for a checkpoint costs the checkpoint, not the run")
+{
+  auto spec = seconds_of_training(2);
+  spec.train.steps = 4000;
+  spec.train.checkpoint_every_s = 1;
+  const EngineRun run(spec);
+  dt::make_folders(run.attempt().checkpoints());
+  const dt::test::TinyDisk disk(run.attempt().checkpoints(), 64 * 1024);
+  if (!disk.is_mounted()) {
+    WARN("SKIPPED: mounting a small file system needs root");
+    return;
+  }
+  const auto end = run.run(2);
+  REQUIRE(end.ok());
+  CHECK_THAT(end.err, Contains(": no checkpoint could be written: write " + run.attempt().checkpoints().string()) &&
+                          Contains("No space left on device. There is none of this attempt yet. The run goes on; later failures "
+                                   "of this kind are not told."));
+  CHECK(end.err.find("no checkpoint could") == end.err.rfind("no checkpoint could"));
+  CHECK(dt::read_result(run.attempt()));
+}
+
+TEST_CASE("told to stop on a disk without room, a run stops all the same and names no checkpoint")
+{
+  const EngineRun run(endless(2));
+  dt::make_folders(run.attempt().checkpoints());
+  const dt::test::TinyDisk disk(run.attempt().checkpoints(), 64 * 1024);
+  if (!disk.is_mounted()) {
+    WARN("SKIPPED: mounting a small file system needs root");
+    return;
+  }
+  RunningJob job(run, 2);
+  REQUIRE(job.mpirun > 0);
+  ::kill(job.mpirun, SIGUSR1);
+  const auto end = end_of(job);
+  CHECK(end.exit_code == 0);
+  CHECK_THAT(end.out, Contains("there is no checkpoint"));
+  REQUIRE(dt::read_preemption(run.attempt()));
+  CHECK(dt::read_preemption(run.attempt())->checkpoint.empty());
+}
+
+TEST_CASE("an altered checkpoint is told and passed over; without another the next attempt begins at the beginning")
+{
+  auto spec = seconds_of_training(1);
+  const EngineRun run(spec);
+  RunningJob job(run, 1);
+  REQUIRE(job.mpirun > 0);
+  ::kill(job.mpirun, SIGUSR1);
+  REQUIRE(end_of(job).ok());
+  const auto path = list_checkpoints(run.attempt().checkpoints()).at(0);
+  auto bytes = dt::read_file(path);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  dt::write_file_atomic(path, bytes);
+  const auto end = run.run(1, 2);
+  REQUIRE(end.ok());
+  CHECK_THAT(end.out, Contains("checkpoint not used: read " + path.string() + ": the file is torn or was altered"));
+  CHECK(dt::read_result(run.attempt(2))->resumed_step == 0);
+}
+
+TEST_CASE("a launch that died before its first step is tried again in the same attempt")
+{
+  auto spec = seconds_of_training(1);
+  spec.train.steps = 10;
+  const EngineRun run(spec);
+  dt::write_file_atomic(run.attempt().events(), ""); // all that such a launch leaves, when begin.json is moved away
+  CHECK(run.run(1).ok());
+  CHECK(dt::read_result(run.attempt()));
+}

@@ -1,0 +1,59 @@
+// dtengine under mpirun in the background, and its processes, to be killed and signalled.
+#pragma once
+
+#include "core/text.hpp"
+#include "tests/support/engine_run.hpp"
+
+#include <chrono>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace dt::test {
+
+template<class Condition> bool eventually(Condition condition)
+{
+  for (int i = 0; i < 6000 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return condition();
+}
+
+inline std::vector<pid_t> children_of(pid_t parent)
+{
+  const auto text = read_file_if_exists("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) + "/children");
+  std::vector<pid_t> children;
+  for (const auto& word : split(text.value_or(""), ' '))
+    if (!trim(word).empty()) children.push_back(std::stoi(word));
+  return children;
+}
+
+inline pid_t parent_of(pid_t child)
+{
+  const auto stat = read_file("/proc/" + std::to_string(child) + "/stat");
+  return std::stoi(split(stat.substr(stat.rfind(')') + 2), ' ').at(1));
+}
+
+// A run in the background, in the middle of its training; its mpirun and its ranks. Without processes when it ended before.
+struct RunningJob {
+  RunningJob(const EngineRun& run, int count, int number = 1)
+      : end(std::async(std::launch::async, [&run, count, number] { return run.run(count, number); }))
+  {
+    const auto attempt = run.attempt(number);
+    const auto trains = [&] {
+      const auto beat = read_heartbeat(attempt);
+      return beat && beat->step > 0;
+    };
+    const auto has_ended = [&] { return end.wait_for(std::chrono::seconds(0)) == std::future_status::ready; };
+    if (!eventually([&] { return trains() || has_ended(); }) || has_ended()) return;
+    root = read_begin(attempt)->pid;
+    mpirun = parent_of(root);
+    ranks = children_of(mpirun);
+  }
+  std::future<CommandResult> end;
+  pid_t root = 0, mpirun = 0;
+  std::vector<pid_t> ranks;
+};
+
+inline bool is_running(pid_t pid) { return identify_process(pid).has_value(); }
+
+} // namespace dt::test
