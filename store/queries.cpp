@@ -20,6 +20,15 @@ constexpr const char* run_columns =
     "global_batch, attempt, throughput, communication_share, accuracy, best_accuracy, time_to_accuracy_s, wall_s, final_loss, "
     "step_p50_s FROM runs_flat ";
 
+// The same of one study, straight from the tables: the view would make and sort all its columns first.
+constexpr const char* study_run_rows =
+    "SELECT runs.key, studies.key, study_runs.name, study_runs.label, runs.repeat, position, state, cause, model_name, "
+    "data_name, "
+    "sync_strategy, sync_allreduce, resources_nodes, ranks, resources_threads_per_rank, global_batch, runs.attempt, throughput, "
+    "communication_share, accuracy, best_accuracy, time_to_accuracy_s, wall_s, final_loss, step_p50_s FROM studies "
+    "JOIN study_runs ON study_runs.study_id = studies.id JOIN runs ON runs.id = study_runs.run_id "
+    "LEFT JOIN results ON results.run_id = runs.id WHERE studies.key = ? ORDER BY position";
+
 RunState state_of(const std::string& name) { return run_state_of(name).value_or(RunState::unknown); }
 
 RunRow run_row(const Statement& s)
@@ -238,7 +247,7 @@ std::vector<StudyRow> find_studies(Database& database, const std::string& name_o
 
 std::vector<RunRow> runs_of_study(Database& database, const std::string& study_id)
 {
-  auto statement = database.impl().connection.statement(std::string(run_columns) + "WHERE study_key = ? ORDER BY position");
+  auto statement = database.impl().connection.statement(study_run_rows);
   statement.bind(study_id);
   return run_rows(statement);
 }
