@@ -8,6 +8,7 @@
 #include "engine/comm/placement.hpp"
 #include "engine/train/environment.hpp"
 #include "engine/train/job_overseer.hpp"
+#include "engine/train/probe.hpp"
 #include "engine/train/recorder.hpp"
 #include "engine/train/stop_signals.hpp"
 #include "engine/train/trainer.hpp"
@@ -69,10 +70,11 @@ private:
   void read_spec();
   bool claim();
   void clear_failed_launch() const;
-  BeginRecord begin_record(const std::vector<RankPlace>& places) const;
+  BeginRecord begin_record(const std::vector<RankPlace>& places, const std::map<std::string, std::string>& environment) const;
   void print_start(const BeginRecord& begin) const;
   void require_startable(const std::vector<RankPlace>& places) const;
   std::filesystem::path data_folder() const;
+  void probe() const;
   CheckpointOwner checkpoint_owner() const;
   JobOverseer::Options overseer_options() const;
   std::optional<CheckpointReader> look_for_checkpoint() const;
@@ -97,6 +99,7 @@ int Job::run()
   read_spec();
   overseer_.emplace(overseer_options());
   if (!claim()) return EXIT_FAILURE;
+  probe();
 
   const auto checkpoint = look_for_checkpoint();
   Trainer trainer({planned_.spec, data_folder(), share(checkpoint), checkpoint ? &*checkpoint : nullptr}, comm_);
@@ -122,9 +125,10 @@ void Job::read_spec()
 bool Job::claim()
 {
   const auto places = gather_places(comm_);
+  const auto environment = describe_environment(comm_);
   const char* answer = "ours";
   if (comm_.is_root()) {
-    const auto begin = begin_record(places);
+    const auto begin = begin_record(places, environment);
     ours_ = create_file_exclusive(attempt_.begin(), to_json(begin));
     if (ours_) {
       clear_failed_launch();
@@ -152,7 +156,7 @@ void Job::clear_failed_launch() const
   if (std::filesystem::file_size(attempt_.events(), none) == 0 && !none) std::filesystem::remove(attempt_.events(), none);
 }
 
-BeginRecord Job::begin_record(const std::vector<RankPlace>& places) const
+BeginRecord Job::begin_record(const std::vector<RankPlace>& places, const std::map<std::string, std::string>& environment) const
 {
   BeginRecord begin;
   begin.unix_s = now_unix_s();
@@ -165,7 +169,7 @@ BeginRecord Job::begin_record(const std::vector<RankPlace>& places) const
     begin.rank_hosts.push_back(place.host);
     begin.rank_masks.push_back(mask_text(place.cores));
   }
-  begin.environment = describe_environment();
+  begin.environment = environment;
   return begin;
 }
 
@@ -198,6 +202,13 @@ void Job::require_startable(const std::vector<RankPlace>& places) const
 std::filesystem::path Job::data_folder() const
 {
   return options_.data.empty() ? std::filesystem::path(planned_.spec.data.path) : options_.data;
+}
+
+void Job::probe() const
+{
+  const auto& spec = planned_.spec;
+  const auto found = probe_ranks(comm_, static_cast<int>(spec.resources.threads_per_rank), spec.sync.allreduce);
+  if (recorder_) write_file_atomic(attempt_.probe(), to_json(found));
 }
 
 CheckpointOwner Job::checkpoint_owner() const

@@ -66,8 +66,14 @@ TEST_CASE("a run leaves begin, events, heartbeat and a result")
   CHECK(begin->rank_hosts.size() == 2);
   CHECK(begin->environment.at("engine_build") == dt::read_build_id(dt::test::dtengine()));
   for (const auto* key : {"cpu_model", "cores", "memory_bytes", "kernel", "mpi_version", "dnnl_version", "compiler", "build_type",
-                          "engine_version"})
+                          "engine_version", "node_list"})
     CHECK_FALSE(begin->environment.at(key).empty());
+  CHECK(begin->environment.at("launcher") == "mpirun");
+  CHECK_THAT(begin->environment.at("mpi_settings"), Contains("mpi_yield_when_idle=1") && !Contains("orte"));
+  const auto probe = dt::read_probe(run.attempt());
+  REQUIRE(probe);
+  CHECK(probe->ranks.size() == 2);
+  CHECK(probe->unix_s >= begin->unix_s);
   CHECK(dt::parse_events(dt::read_file(run.attempt().events())).steps.size() == 12);
   CHECK(dt::parse_events(dt::read_file(run.attempt().events())).evals.size() == 2);
   CHECK(dt::read_heartbeat(run.attempt()));
