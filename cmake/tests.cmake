@@ -1,9 +1,9 @@
-# dtctl_test(NAME SOURCES … [LINKS …] [RANKS n…] [TIMEOUT seconds] [LABELS …])
+# dtctl_test(NAME SOURCES … [LINKS …] [RANKS n…] [TIMEOUT seconds] [LABELS …] [PROPERTIES name value …])
 #
 # Builds test_NAME from Catch2 test files. Without RANKS every TEST_CASE becomes a CTest test of its own; with RANKS the
 # whole program is launched once by mpirun for each count, and TIMEOUT is the watchdog against a hang.
 function(dtctl_test name)
-  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LINKS;RANKS;LABELS" ${ARGN})
+  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LINKS;RANKS;LABELS;PROPERTIES" ${ARGN})
   set(target test_${name})
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 120)
@@ -14,7 +14,7 @@ function(dtctl_test name)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   target_compile_definitions(${target} PRIVATE DTCTL_SOURCE_DIR="${PROJECT_SOURCE_DIR}" DTCTL_BINARY_DIR="${PROJECT_BINARY_DIR}")
   if(NOT TEST_RANKS)
-    catch_discover_tests(${target} TEST_PREFIX "${name}: " PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}")
+    catch_discover_tests(${target} TEST_PREFIX "${name}: " PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}" ${TEST_PROPERTIES})
     return()
   endif()
   # Open MPI leaves memory behind at its end, in plugins that are unloaded by then, so that no suppression could name them.

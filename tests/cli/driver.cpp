@@ -99,9 +99,9 @@ std::string Dtctl::in_terminal(const Words& words, unsigned short columns, const
   return text;
 }
 
-pid_t Dtctl::start(const Words& words) const
+pid_t Dtctl::start(const Words& words, const Words& environment) const
 {
-  auto line = command(words, {});
+  auto line = command(words, environment);
   const auto argv = pointers(line);
   const pid_t child = ::fork();
   if (child == 0) {

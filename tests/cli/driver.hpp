@@ -25,7 +25,7 @@ public:
   // Everything that appears on a terminal of that width, and nothing else.
   std::string in_terminal(const Words& words, unsigned short columns, const Words& environment = {}) const;
   // Starts `dtctl words…` and does not wait.
-  pid_t start(const Words& words) const;
+  pid_t start(const Words& words, const Words& environment = {}) const;
   // A file in folder().
   std::filesystem::path write(const std::string& name, const std::string& text) const;
 

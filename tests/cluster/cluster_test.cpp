@@ -1,0 +1,74 @@
+// The private Slurm itself: what the other tests here rely on.
+#include "tests/cluster/playground.hpp"
+
+#include "core/file.hpp"
+#include "core/text.hpp"
+
+#include <catch2/catch.hpp>
+
+using dt::test::Cluster;
+using dt::test::eventually;
+using dt::test::Words;
+
+namespace {
+
+// Processes whose environment names that folder.
+int processes_of(const std::filesystem::path& folder)
+{
+  const auto found = dt::run_command(
+      {"bash", "-c", "grep -laF -- \"$1\" /proc/[0-9]*/environ 2>/dev/null | wc -l", "count", folder.string()}, 20);
+  return std::stoi(found.out);
+}
+
+} // namespace
+
+TEST_CASE("a private cluster of four nodes runs a job on each, and stopped it leaves nothing behind")
+{
+  std::filesystem::path folder;
+  {
+    const Cluster cluster;
+    folder = cluster.folder();
+    CHECK(cluster.slurm({"sinfo", "-h", "-N", "-t", "idle", "-o", "%N"}) == "node0\nnode1\nnode2\nnode3");
+    CHECK(cluster.slurm({"timeout", "15", "srun", "-K", "-N4", "-t1", "bash", "-c", "echo $SLURMD_NODENAME"}).size() ==
+          4 * 6 - 1);
+    cluster.slurm({"sbatch", "-N2", "-o", "/dev/null", "--wrap", "sleep 600"});
+    CHECK(processes_of(folder) > 4);
+  }
+  CHECK_FALSE(std::filesystem::exists(folder));
+  CHECK(eventually([&] { return processes_of(folder) == 0; }, 10));
+  CHECK(dt::read_file("/proc/self/mountinfo").find(folder.string()) == std::string::npos);
+}
+
+TEST_CASE("two clusters run side by side, and a setting takes the place of the default")
+{
+  const Cluster one({"--nodes", "1"}), other({"--nodes", "2", "--set", "MinJobAge=77"});
+  CHECK(one.slurm({"sinfo", "-h", "-o", "%D"}) == "1");
+  CHECK(other.slurm({"sinfo", "-h", "-o", "%D"}) == "2");
+  CHECK(one.slurm({"scontrol", "show", "config"}).find("MinJobAge               = 300 sec") != std::string::npos);
+  CHECK(other.slurm({"scontrol", "show", "config"}).find("MinJobAge               = 77 sec") != std::string::npos);
+}
+
+TEST_CASE("a controller that was killed comes back, one that is held still answers nothing")
+{
+  const Cluster cluster({"--nodes", "1"});
+  cluster.hurt({"stop-controller", "--kill"});
+  CHECK(cluster.slurm({"scontrol", "ping"}).find("DOWN") != std::string::npos);
+  cluster.hurt({"start-controller"});
+  CHECK(cluster.slurm({"scontrol", "ping"}).find("UP") != std::string::npos);
+  cluster.hurt({"stop-controller", "--pause"});
+  CHECK(cluster.slurm({"timeout", "1", "squeue"}).empty());
+  cluster.hurt({"resume-controller"});
+  CHECK(cluster.slurm({"squeue", "-h", "-o", "%i"}).empty());
+}
+
+TEST_CASE("accounting remembers a job that the controller has forgotten")
+{
+  const Cluster cluster({"--nodes", "1", "--accounting", "--set", "MinJobAge=2"});
+  cluster.slurm({"sbatch", "-o", "/dev/null", "-J", "gone", "--wrap", "exit 3"});
+  CHECK(eventually([&] { return cluster.slurm({"squeue", "-h", "-t", "all"}).empty(); }));
+  CHECK(eventually(
+      [&] {
+        return cluster.slurm({"sacct", "-n", "-X", "-o", "jobname,exitcode"}).find("gone") != std::string::npos;
+      },
+      20));
+}

@@ -1,0 +1,141 @@
+#include "tests/cluster/playground.hpp"
+
+#include "core/file.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+namespace dt::test {
+namespace fs = std::filesystem;
+
+Cluster::Cluster(const Words& options)
+{
+  Words verb{"start"};
+  verb.insert(verb.end(), options.begin(), options.end());
+  const auto started = call(verb, 60);
+  INFO("standard error: " << started.err);
+  REQUIRE(started.ok());
+}
+
+Cluster::~Cluster() { call({"stop"}, 60); }
+
+CommandResult Cluster::call(const Words& verb, double timeout_s) const
+{
+  Words words{"env", "DTCTL_CLUSTER=" + folder().string(), DTCTL_SOURCE_DIR "/tests/cluster/cluster"};
+  words.insert(words.end(), verb.begin(), verb.end());
+  return run_command(words, timeout_s);
+}
+
+void Cluster::hurt(const Words& verb) const
+{
+  const auto done = call(verb, 60);
+  INFO("cluster " << join(verb, " ") << ": " << done.out << done.err);
+  REQUIRE(done.ok());
+}
+
+std::string Cluster::slurm(const Words& command) const
+{
+  Words words{"env", "SLURM_CONF=" + configuration().string()};
+  words.insert(words.end(), command.begin(), command.end());
+  return std::string(trim(run_command(words, 20).out));
+}
+
+Words Cluster::environment() const
+{
+  return {"SLURM_CONF=" + configuration().string(), "XDG_CONFIG_HOME=" + (folder() / "config").string()};
+}
+
+namespace {
+Words sweep_words(const Words& more)
+{
+  Words words{"sweep", "recipe.yaml", "--profile", "cluster"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+} // namespace
+
+Json ClusterUser::sweep(const std::string& recipe, const Words& more) const
+{
+  dtctl_.write("recipe.yaml", recipe);
+  return json(sweep_words(more));
+}
+
+CommandResult ClusterUser::try_sweep(const std::string& recipe, const Words& more) const
+{
+  dtctl_.write("recipe.yaml", recipe);
+  return run(sweep_words(more));
+}
+
+pid_t ClusterUser::start(const Words& words) const { return dtctl_.start(words, cluster_.environment()); }
+
+int ClusterUser::wait(int timeout_s) const { return run({"wait", "all", "--timeout", std::to_string(timeout_s)}).exit_code; }
+
+bool ClusterUser::reach(const std::string& state, std::size_t count, int timeout_s) const
+{
+  return eventually([&] { return states().value(state, std::size_t{0}) == count; }, timeout_s);
+}
+
+std::vector<fs::path> ClusterUser::run_folders() const
+{
+  std::vector<fs::path> folders;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(dtctl_.home() / "runs", none)) folders.push_back(entry.path());
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+bool eventually(const std::function<bool()>& is_true, double timeout_s)
+{
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
+  while (!is_true()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  return true;
+}
+
+std::string cluster_recipe(std::int64_t steps, const std::string& more)
+{
+  return "version: 1\nname: cluster\nmodel: {name: lenet}\n"
+         "data: {name: synthetic, train_samples: 256, test_samples: 64}\n"
+         "train: {batch_per_rank: 8, steps: " +
+         std::to_string(steps) + ", warmup_steps: 2, eval_every_epochs: 0}\n" + more;
+}
+
+AttemptFolder newest_attempt(const fs::path& run)
+{
+  const auto numbers = attempt_numbers(run);
+  REQUIRE_FALSE(numbers.empty());
+  return {run, numbers.back()};
+}
+
+std::vector<RunResult> results_of(const fs::path& run)
+{
+  std::vector<RunResult> results;
+  for (const int number : attempt_numbers(run)) {
+    const AttemptFolder attempt(run, number);
+    if (fenced_by(attempt)) continue;
+    if (auto result = read_result(attempt)) results.push_back(std::move(*result));
+  }
+  return results;
+}
+
+void check_nothing_ran_twice(const ClusterUser& user)
+{
+  for (const auto& run : user.run_folders()) {
+    INFO("run " << run.filename().string());
+    CHECK(results_of(run).size() <= 1);
+    const auto numbers = attempt_numbers(run);
+    for (const int number : numbers) {
+      const AttemptFolder attempt(run, number);
+      const bool was_open = read_begin(attempt) && !fenced_by(attempt) && !read_result(attempt);
+      CHECK_FALSE((was_open && number != numbers.back()));
+    }
+  }
+}
+
+} // namespace dt::test
