@@ -63,17 +63,6 @@ void explain_novelty(ResultsStore& results, const RunView& run, Explanation& exp
   }
 }
 
-// In the scheduler's words: what a queued run waits for.
-std::string waiting_reason(const Home& home, const RunView& run)
-{
-  if (!run.live || !run.live->submission) return "";
-  const auto& submission = *run.live->submission;
-  const jobs::JobHandle handle{submission.job_id, run.row.key, submission.token,
-                               AttemptFolder(home.run(run.row.key), run.live->attempt)};
-  const auto status = jobs::make_scheduler(submission.scheduler, home)->poll({&handle, 1}).front();
-  return status.reason.empty() ? status.native_state : status.reason;
-}
-
 // The last lines that the ranks printed. What mpirun says about an end stands between lines of dashes and says nothing new.
 std::string tail(const std::string& text)
 {
@@ -117,8 +106,9 @@ std::string why(const Home& home, const RunView& run, const std::optional<StudyR
     return "it was planned and never submitted";
   case RunState::submitted:
   case RunState::queued: {
-    const auto reason = waiting_reason(home, run);
-    return "it waits" + (reason.empty() ? "" : ": " + reason);
+    const auto reason = waiting_reason(run);
+    if (reason.empty()) return "it waits";
+    return reason.starts_with("waits ") ? "it " + reason : "it waits: " + reason;
   }
   case RunState::running:
     return "it is running" + cause;

@@ -52,6 +52,16 @@ Cell progress_cell(const RunView& run, double now)
   return {std::move(data), std::move(text), run.live->verdict.stalled ? Style::warning : Style::plain};
 }
 
+// The cause of an end; or what a queued run waits for; and that it was started again.
+std::string words_for(const RunView& run)
+{
+  std::vector<std::string> words;
+  if (!run.row.cause.empty()) words.push_back(run.row.cause);
+  if (const auto reason = waiting_reason(run); !reason.empty()) words.push_back(reason);
+  if (const int count = restarts(run); count > 0) words.push_back(fmt::format("restart {}", count));
+  return join(words, "; ");
+}
+
 std::size_t count_of(const std::vector<RunView>& runs, RunState state)
 {
   return static_cast<std::size_t>(
@@ -64,6 +74,18 @@ Cell state_cell(RunState state) { return text_cell(std::string(name_of(state)), 
 
 Cell key_cell(const std::string& key) { return {key, short_key(key), Style::plain}; }
 
+std::string waiting_reason(const RunView& run)
+{
+  const bool waits = run.row.state == RunState::queued || run.row.state == RunState::submitted;
+  return waits && run.live ? run.live->job.reason : "";
+}
+
+int restarts(const RunView& run)
+{
+  if (!run.live) return 0;
+  return std::max(run.live->job.restarts, run.live->submission ? run.live->submission->restart : 0);
+}
+
 Table status_table(const std::vector<RunView>& runs)
 {
   Table table{"runs",
@@ -72,13 +94,16 @@ Table status_table(const std::vector<RunView>& runs)
                {"state", "state"},
                {"attempt", "try", Align::right, 2},
                {"progress", "step", Align::left, 1},
-               {"cause", "cause"}},
+               {"cause", "cause"},
+               {"waits_for", ""},
+               {"restarts", ""}},
               {},
               "no runs"};
   const double now = now_unix_s();
   for (const auto& run : runs)
     table.rows.push_back({key_cell(run.row.key), text_cell(run.row.name), state_cell(run.row.state), count_cell(run.row.attempt),
-                          progress_cell(run, now), text_cell(run.row.cause)});
+                          progress_cell(run, now), Cell{run.row.cause, words_for(run), Style::plain},
+                          text_cell(waiting_reason(run)), count_cell(restarts(run))});
   return table;
 }
 

@@ -13,6 +13,12 @@ namespace dt::cli {
 Cell state_cell(RunState state);
 Cell key_cell(const std::string& key); // data: all of it; text: what people need
 
+// In the scheduler's words what a queued run waits for: "waits for 2 cores; 3 jobs are before it". Empty for all others.
+std::string waiting_reason(const RunView& run);
+
+// How often the scheduler has started the run's job again.
+int restarts(const RunView& run);
+
 // key, run, state, progress, cause.
 Table status_table(const std::vector<RunView>& runs);
 

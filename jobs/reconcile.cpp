@@ -73,6 +73,7 @@ RunStatus status_of(const LatestAttempt& latest, const JobStatus& job, double no
   if (status.submission->job_id.empty()) status.submission->job_id = job.job_id;
   status.begin = evidence.begin;
   status.heartbeat = evidence.heartbeat;
+  status.job = job;
   return status;
 }
 

@@ -54,6 +54,7 @@ struct RunStatus {
   std::optional<Submission> submission;
   std::optional<BeginRecord> begin;
   std::optional<Heartbeat> heartbeat;
+  JobStatus job; // what the scheduler says of it, where it was asked
 };
 
 // The latest attempt of each run, one question to each scheduler involved. Also sees to it that queued local jobs go on when

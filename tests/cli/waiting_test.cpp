@@ -1,0 +1,38 @@
+// What is said about runs that wait.
+#include "tests/cli/driver.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <thread>
+
+using dt::test::Dtctl;
+using dt::test::tiny_recipe;
+
+namespace {
+
+// Two runs of which each needs the whole machine, so that the second waits for the first.
+std::string whole_machine()
+{
+  const auto cores = std::to_string(std::thread::hardware_concurrency());
+  return tiny_recipe("resources: {threads_per_rank: " + cores +
+                     ", setup: [sleep 60]}\nsweep: {matrix: {optimizer.learning_rate: [0.1, 0.2]}}\n");
+}
+
+} // namespace
+
+TEST_CASE("status says what a queued run waits for, and in JSON apart from the cause of an end")
+{
+  const Dtctl dtctl;
+  dtctl.write("wide.yaml", whole_machine());
+  REQUIRE(dtctl.run({"sweep", "wide.yaml"}).exit_code == 0);
+  const auto status = dtctl.json({"status"});
+  const auto text = dtctl.run({"status"}).out;
+  const auto explanation = dtctl.run({"explain"}).out;
+  dtctl.run({"cancel", "all"});
+  const auto waits = status.at("runs")[1].at("waits_for").get<std::string>();
+  CHECK(waits.starts_with("waits for "));
+  CHECK(status.at("runs")[1].at("cause") == "");
+  CHECK(status.at("runs")[1].at("restarts") == 0);
+  CHECK(text.find(waits) != std::string::npos);
+  CHECK(explanation.find("it " + waits) != std::string::npos);
+}
