@@ -17,7 +17,7 @@ namespace {
 
 using Action = jobs::SubmitReport::Action;
 constexpr std::array actions{Action::already_done, Action::already_active, Action::submitted, Action::left_failed,
-                             Action::refused};
+                             Action::refused,      Action::unanswered};
 
 std::size_t count_of(const std::vector<jobs::SubmitReport>& reports, Action action)
 {
@@ -41,6 +41,8 @@ Style style_of(Action action)
     return Style::good;
   case Action::refused:
     return Style::bad;
+  case Action::unanswered:
+    return Style::warning;
   default:
     return Style::plain;
   }
@@ -90,15 +92,17 @@ std::string_view name_of(Action action)
     return "left_failed";
   case Action::refused:
     return "refused";
+  case Action::unanswered:
+    return "unanswered";
   }
   return "refused";
 }
 
 ExitCode exit_code_of(const std::vector<jobs::SubmitReport>& reports)
 {
-  const auto refused = count_of(reports, Action::refused);
-  if (refused == 0) return ExitCode::ok;
-  return refused == reports.size() ? ExitCode::scheduler_unreachable : ExitCode::partly_submitted;
+  const auto missing = count_of(reports, Action::refused) + count_of(reports, Action::unanswered);
+  if (missing == 0) return ExitCode::ok;
+  return missing == reports.size() ? ExitCode::scheduler_unreachable : ExitCode::partly_submitted;
 }
 
 void print_reports(Context& context, const std::vector<jobs::SubmitReport>& reports, const std::vector<std::string>& names)

@@ -1,12 +1,14 @@
 #include "jobs/quick_file.hpp"
 
 #include "core/error.hpp"
+#include "core/file.hpp"
 
 #include <cerrno>
 #include <cstdio>
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace dt::jobs {
@@ -67,6 +69,36 @@ void write_file_quick(const fs::path& path, std::string_view bytes)
   Temporary temporary(path, bytes);
   if (std::rename(temporary.path().c_str(), path.c_str()) != 0) throw system_error("rename to " + path.string(), errno);
   temporary.moved();
+}
+
+void write_new_file_quick(const fs::path& path, std::string_view bytes)
+{
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (file.get() < 0 && errno == EEXIST) return write_file_quick(path, bytes);
+  if (file.get() < 0) throw system_error("create " + path.string(), errno);
+  try {
+    write_all(file.get(), bytes, path);
+    if (file.close() != 0) throw system_error("write " + path.string(), errno);
+  } catch (const Error&) {
+    ::unlink(path.c_str());
+    throw;
+  }
+}
+
+void extend_file_quick(const fs::path& path, std::string_view bytes)
+{
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.get() < 0) throw system_error("open " + path.string(), errno);
+  write_all(file.get(), bytes, path);
+  if (file.close() != 0) throw system_error("write " + path.string(), errno);
+}
+
+void make_folders_quick(const fs::path& path)
+{
+  if (::mkdir(path.c_str(), 0777) == 0 || errno == EEXIST) return;
+  if (errno != ENOENT || !path.has_parent_path() || path == path.parent_path()) return make_folders(path);
+  make_folders_quick(path.parent_path());
+  if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) return make_folders(path);
 }
 
 bool create_file_quick(const fs::path& path, std::string_view bytes)

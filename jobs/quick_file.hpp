@@ -13,6 +13,16 @@ namespace dt::jobs {
 // Writes beside `path` and renames over it. An environment error names the path, and nothing is left behind.
 void write_file_quick(const std::filesystem::path& path, std::string_view bytes);
 
+// For a file that nobody else can be writing and whose readers take a torn one for none: created under its own name. Falls back
+// to write_file_quick when there is one.
+void write_new_file_quick(const std::filesystem::path& path, std::string_view bytes);
+
+// Replaces a file's content by a longer one in place, in one write.
+void extend_file_quick(const std::filesystem::path& path, std::string_view bytes);
+
+// The folder and what is missing above it; few system calls when only the last ones are missing.
+void make_folders_quick(const std::filesystem::path& path);
+
 // As above, but never replaces: false when `path` exists already. Of several callers exactly one gets true.
 bool create_file_quick(const std::filesystem::path& path, std::string_view bytes);
 

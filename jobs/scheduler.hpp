@@ -61,6 +61,8 @@ class Scheduler {
  public:
   virtual ~Scheduler() = default;
   virtual std::string name() const = 0;
+  // Whether its queue is files of this home, which a power cut must not leave ahead of the attempts they name.
+  virtual bool keeps_queue_here() const { return false; }
   // Gives every request that has none a token, before its intent is written. Requests that a scheduler is going to submit
   // together get related ones. A scheduler error when it cannot be reached: then nothing was written yet.
   virtual void assign_tokens(std::span<JobRequest> requests, const SubmitRules& rules);

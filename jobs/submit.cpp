@@ -2,13 +2,14 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/run_key.hpp"
 #include "core/units.hpp"
+#include "jobs/attempt_files.hpp"
 #include "jobs/batch_script.hpp"
 #include "jobs/quick_file.hpp"
 
 #include <map>
 #include <optional>
-#include <random>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -63,12 +64,37 @@ Decision decide(const RunStatus& status, const SubmitOptions& options, const fs:
   return next_attempt(status, outcome_words(status));
 }
 
-// An attempt with its intent on disk.
+// An attempt that is to be submitted; its folder is written when its token is known.
 struct Prepared {
   std::size_t index; // of the report
+  const PlannedRun* run;
   JobRequest request;
   Submission submission;
+  std::optional<Error> failure; // of writing its folder
 };
+
+// What has to be over and well before the new jobs may start.
+struct Predecessors {
+  std::vector<std::filesystem::path> run_folders;
+  std::map<std::string, std::vector<std::string>> job_ids; // by scheduler
+};
+
+Predecessors find_predecessors(const Home& home, const std::vector<std::string>& keys)
+{
+  Predecessors found;
+  for (const auto& status : reconcile(home, keys)) {
+    const auto state = status.verdict.state;
+    if (state == RunState::succeeded) continue;
+    if (is_final(state) || state == RunState::planned)
+      throw Error(ErrorKind::usage, fmt::format("Run {} is to come first, but it {}; nothing was submitted. See to it first: dtctl retry {}",
+                                                short_key(status.key), state == RunState::planned ? "was never submitted" : outcome_words(status),
+                                                short_key(status.key)));
+    found.run_folders.push_back(fs::absolute(home.run(status.key)));
+    if (status.submission && !status.submission->job_id.empty())
+      found.job_ids[status.submission->scheduler].push_back(status.submission->job_id);
+  }
+  return found;
+}
 
 class Submitter {
  public:
@@ -78,10 +104,16 @@ class Submitter {
   {
     std::vector<std::string> keys;
     for (const auto& run : runs) keys.push_back(run.key);
+    predecessors_ = find_predecessors(home_, options_.after);
     const auto statuses = reconcile(home_, keys);
     for (std::size_t i = 0; i < runs.size(); ++i) consider(runs[i], statuses[i]);
-    if (prepared_.empty() && failure_) throw Error(*failure_);
-    if (!prepared_.empty()) hand_over();
+    for (auto& job : prepared_) groups_[job.submission.scheduler].push_back(&job);
+    for (auto& [name, jobs] : groups_) {
+      const auto scheduler = make_scheduler(name, home_);
+      assign_tokens(*scheduler, jobs);
+      write_folders(jobs);
+      hand_over_to(*scheduler, jobs);
+    }
     return std::move(reports_);
   }
 
@@ -90,6 +122,10 @@ class Submitter {
   {
     auto decision = decide(status, options_, home_.run(run.key));
     if (!seen_.insert(run.key).second) decision = {Action::already_active, decision.number, {}, "it was asked for twice"};
+    // A copy of the earlier attempt may still run on a node that was given up: it can finish no more, unless it just has.
+    if (decision.action == Action::submitted && decision.number > status.attempt && status.attempt > 0 && !options_.force &&
+        !fence(AttemptFolder(home_.run(run.key), status.attempt), decision.number) && read_result(AttemptFolder(home_.run(run.key), status.attempt)))
+      decision = {Action::already_done, status.attempt, {}, fmt::format("attempt {} has succeeded meanwhile", status.attempt)};
     reports_.push_back({run.key, decision.action, decision.number, decision.reason});
     if (decision.action == Action::submitted) prepare(run, decision);
     // A killed submitter may have left before it wrote down the id it was given.
@@ -106,19 +142,46 @@ class Submitter {
   void prepare(const PlannedRun& run, const Decision& decision)
   {
     const AttemptFolder attempt(fs::absolute(home_.run(run.key)), decision.number);
-    Submission submission{decision.number,
-                          decision.token.empty() ? random_token() : decision.token,
-                          run.spec.resources.scheduler,
-                          options_.study,
-                          now_unix_s(),
-                          {}};
-    try {
-      write_attempt(run, attempt, submission);
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::environment && !failure_) failure_ = error;
-      return refuse(reports_.size() - 1, attempt, error.what());
+    const auto& scheduler = run.spec.resources.scheduler;
+    JobRequest request{run.key, decision.token, attempt, run.spec.resources};
+    if (run.spec.study.layout == "ladder") request.ladder = options_.study;
+    request.after = predecessors_.job_ids[scheduler];
+    Submission submission{decision.number, decision.token, scheduler, options_.study, now_unix_s(), {}};
+    prepared_.push_back({reports_.size() - 1, &run, std::move(request), std::move(submission), std::nullopt});
+  }
+
+  void assign_tokens(Scheduler& scheduler, const std::vector<Prepared*>& jobs) const
+  {
+    std::vector<JobRequest> requests;
+    for (const auto* job : jobs) requests.push_back(job->request);
+    scheduler.assign_tokens(requests, options_.rules);
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      jobs[i]->request.token = requests[i].token;
+      jobs[i]->submission.token = requests[i].token;
     }
-    prepared_.push_back({reports_.size() - 1, {run.key, submission.token, attempt, run.spec.resources}, std::move(submission)});
+  }
+
+  // Whole attempts in, those that the disk refused out.
+  void write_folders(std::vector<Prepared*>& jobs)
+  {
+    in_parallel(jobs.size(), [&](std::size_t i) { try_to_write(*jobs[i]); });
+    std::optional<Error> failure;
+    for (const auto* job : jobs) {
+      if (!job->failure) continue;
+      if (job->failure->kind() == ErrorKind::environment && !failure) failure = job->failure;
+      refuse(*job, job->failure->what());
+    }
+    std::erase_if(jobs, [](const Prepared* job) { return job->failure.has_value(); });
+    if (jobs.empty() && failure) throw Error(*failure);
+  }
+
+  void try_to_write(Prepared& job) const
+  {
+    try {
+      write_attempt(*job.run, job.request.attempt, job.submission);
+    } catch (const Error& error) {
+      job.failure = error;
+    }
   }
 
   // The intent comes last: what has one is whole.
@@ -126,32 +189,34 @@ class Submitter {
   {
     const auto script = batch_script({run, attempt, options_.engine, fs::absolute(home_.data_folder(run.spec.data)).string()},
                                      *make_launcher(run.spec.resources.launcher));
-    make_folders(attempt.path());
-    if (const auto spec = spec_path(attempt.run_folder()); !fs::exists(spec)) write_file_quick(spec, to_json(run));
-    write_file_quick(attempt.script(), script);
-    write_file_quick(attempt.submission(), to_json(intent));
-  }
-
-  void hand_over()
-  {
-    std::map<std::string, std::vector<Prepared*>> groups;
-    for (auto& job : prepared_) groups[job.submission.scheduler].push_back(&job);
-    // A queue that survives a power cut must not name attempts that did not; and what is reported as submitted must stay so.
-    sync_filesystem(home_.root());
-    for (const auto& [name, jobs] : groups) hand_over_to(*make_scheduler(name, home_), jobs);
-    sync_filesystem(home_.root());
+    make_folders_quick(attempt.path());
+    if (attempt.number() == 1 || !fs::exists(spec_path(attempt.run_folder())))
+      write_new_file_quick(spec_path(attempt.run_folder()), to_json(run));
+    write_new_file_quick(attempt.script(), script);
+    write_new_file_quick(attempt.submission(), to_json(intent));
   }
 
   void hand_over_to(Scheduler& scheduler, const std::vector<Prepared*>& jobs)
   {
+    if (jobs.empty()) return;
+    // A queue that survives a power cut must not name attempts that did not; and what is reported as submitted must stay so.
+    if (scheduler.keeps_queue_here()) sync_filesystem(home_.root());
     std::vector<JobRequest> requests;
     for (const auto* job : jobs) requests.push_back(job->request);
-    const auto outcomes = scheduler.submit(requests, {});
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-      if (outcomes[i].job_id.empty())
-        refuse(jobs[i]->index, jobs[i]->request.attempt, outcomes[i].error);
-      else
-        accept(*jobs[i], outcomes[i].job_id);
+    const auto outcomes = scheduler.submit(requests, options_.rules);
+    in_parallel(jobs.size(), [&](std::size_t i) { take_outcome(*jobs[i], outcomes[i]); });
+    if (scheduler.keeps_queue_here()) sync_filesystem(home_.root());
+  }
+
+  void take_outcome(Prepared& job, const SubmitOutcome& outcome)
+  {
+    if (outcome.unanswered) {
+      reports_[job.index].action = Action::unanswered;
+      reports_[job.index].reason = outcome.error;
+    } else if (outcome.job_id.empty()) {
+      refuse(job, outcome.error);
+    } else {
+      accept(job, outcome.job_id);
     }
   }
 
@@ -160,27 +225,29 @@ class Submitter {
   {
     job.submission.job_id = job_id;
     try {
-      write_file_quick(job.request.attempt.submission(), to_json(job.submission));
+      extend_file_quick(job.request.attempt.submission(), to_json(job.submission));
     } catch (const Error& error) {
       reports_[job.index].reason += std::string("; its number could not be written down: ") + error.what();
     }
   }
 
   // Nothing was started, so nothing is kept: the run is as if it had not been asked for.
-  void refuse(std::size_t index, const AttemptFolder& attempt, const std::string& why)
+  void refuse(const Prepared& job, const std::string& why)
   {
-    reports_[index].action = Action::refused;
-    reports_[index].reason = why;
+    reports_[job.index].action = Action::refused;
+    reports_[job.index].reason = why;
+    const auto& attempt = job.request.attempt;
     std::error_code error;
     fs::remove_all(attempt.number() == 1 ? attempt.run_folder() : attempt.path(), error);
   }
 
   const Home& home_;
   const SubmitOptions& options_;
+  Predecessors predecessors_;
   std::vector<SubmitReport> reports_;
   std::vector<Prepared> prepared_;
+  std::map<std::string, std::vector<Prepared*>> groups_; // by scheduler
   std::unordered_set<std::string> seen_;
-  std::optional<Error> failure_;
 };
 
 } // namespace

@@ -16,10 +16,13 @@ struct SubmitOptions {
   std::string study;        // id of the study that asks
   bool retry_failed = true; // a failed, lost, timed-out or cancelled run gets a new attempt
   bool force = false;       // a succeeded one too
+  SubmitRules rules{};
+  std::vector<std::string> after{}; // keys of runs that must have succeeded before any of these starts
 };
 
 struct SubmitReport {
-  enum class Action { submitted, already_done, already_active, left_failed, refused };
+  // unanswered: the scheduler did not say whether it took the job; the intent stays, and its token finds the job later.
+  enum class Action { submitted, already_done, already_active, left_failed, refused, unanswered };
   std::string key;
   Action action;
   int attempt = 0;
@@ -27,7 +30,8 @@ struct SubmitReport {
 };
 
 // Safe to call again at any moment, also by two processes at once, and after a kill at any point: a run has at most one live
-// attempt. Order of submission is the order of `runs`. One report a run.
+// attempt. Order of submission is the order of `runs`. One report a run. A usage error when a run of `after` has failed or was
+// never submitted; a scheduler error, and nothing submitted, when the scheduler cannot be reached.
 std::vector<SubmitReport> submit_runs(const Home& home, std::span<const PlannedRun> runs, const SubmitOptions& options);
 
 } // namespace dt::jobs

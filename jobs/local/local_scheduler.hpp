@@ -13,6 +13,7 @@ class LocalScheduler final : public Scheduler {
  public:
   explicit LocalScheduler(const Home& home) : home_(home), queue_(home) {}
   std::string name() const override { return "local"; }
+  bool keeps_queue_here() const override { return true; }
   // Refuses what can never run here: more nodes than one, or more cores than the mask holds without oversubscribe.
   std::vector<SubmitOutcome> submit(std::span<const JobRequest> requests, const SubmitRules& rules) override;
   // Starts a supervisor again when jobs wait and theirs was killed.
