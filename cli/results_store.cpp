@@ -79,7 +79,7 @@ void mark_pending(const Home& home, const std::string& study_id)
   write_file_atomic(pending_folder(home) / study_id, "");
 }
 
-ResultsStore::ResultsStore(Context& context) : context_(context), home_(context.home())
+ResultsStore::ResultsStore(Context& context, const std::string& later) : context_(context), home_(context.home())
 {
   const bool is_new = !fs::exists(home_.database());
   try {
@@ -95,7 +95,7 @@ ResultsStore::ResultsStore(Context& context) : context_(context), home_(context.
     writable_ = false;
     context_.messages.warn("results are read as they were last kept: {}", error.what());
   }
-  take_in_pending();
+  take_in_pending(later);
 }
 
 bool ResultsStore::written(const std::function<void()>& write)
@@ -124,14 +124,30 @@ void ResultsStore::take_in(const StudyRecord& study)
   auto verdicts = reconcile_verdicts(home_, study.run_keys);
   std::erase_if(verdicts, [](const auto& verdict) { return verdict.state == RunState::planned; });
   const bool done = written([&] { store::ingest_study(*database_, study); }) && ingest(verdicts);
-  std::error_code ignored; // the note stays, and the next call takes the study in once more
-  if (done) fs::remove(pending_folder(home_) / study.id, ignored);
+  if (done) no_longer_pending(study);
 }
 
-void ResultsStore::take_in_pending()
+void ResultsStore::take_in_submitted(const StudyRecord& study, std::span<const store::SubmittedRun> runs)
 {
-  for (const auto& id : names_in(pending_folder(home_)))
+  const bool done = written([&] {
+    store::ingest_study(*database_, study);
+    store::ingest_submitted(*database_, runs);
+  });
+  if (done) no_longer_pending(study);
+}
+
+void ResultsStore::no_longer_pending(const StudyRecord& study)
+{
+  std::error_code ignored; // the note stays, and the next call takes the study in once more
+  fs::remove(pending_folder(home_) / study.id, ignored);
+}
+
+void ResultsStore::take_in_pending(const std::string& later)
+{
+  for (const auto& id : names_in(pending_folder(home_))) {
+    if (id == later) continue;
     if (const auto study = read_study(home_.study(id))) take_in(*study);
+  }
 }
 
 void ResultsStore::refresh_newest()

@@ -23,8 +23,8 @@ struct RunView {
 class ResultsStore {
 public:
   // Makes the database when there is none, from the folders of earlier runs where there are any. Without the right to write
-  // it is read as it is, with a warning.
-  explicit ResultsStore(Context& context);
+  // it is read as it is, with a warning. Studies that wait to be taken in are, except `later`.
+  explicit ResultsStore(Context& context, const std::string& later = {});
 
   store::Database& database() { return *database_; }
   const Home& home() const { return home_; }
@@ -37,9 +37,12 @@ public:
 
   // Takes a study and its runs in; a warning when the database cannot be written now.
   void take_in(const StudyRecord& study);
+  // The same right after a submission that was all new: nothing is asked and no folder is read.
+  void take_in_submitted(const StudyRecord& study, std::span<const store::SubmittedRun> runs);
 
 private:
-  void take_in_pending();
+  void take_in_pending(const std::string& later);
+  void no_longer_pending(const StudyRecord& study);
   bool ingest(std::span<const store::RunVerdict> verdicts);
   bool written(const std::function<void()>& write);
 

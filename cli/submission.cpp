@@ -59,6 +59,18 @@ void keep_record(const Home& home, StudyRecord& study)
   write_file_atomic(home.study(study.id) / "study.json", to_json(study));
 }
 
+// A study of new runs only is known already; any other is looked at run by run.
+void keep_results(ResultsStore& results, const Resolved& resolved, const std::vector<jobs::SubmitReport>& reports)
+{
+  std::vector<store::SubmittedRun> submitted;
+  for (std::size_t i = 0; i < reports.size(); ++i)
+    if (reports[i].submission && reports[i].attempt == 1) submitted.push_back({&resolved.runs[i], *reports[i].submission});
+  if (submitted.size() == reports.size())
+    results.take_in_submitted(resolved.study, submitted);
+  else
+    results.take_in(resolved.study);
+}
+
 ExitCode wait_for(Context& context, ResultsStore& results, const StudyRecord& study)
 {
   Follow follow{
@@ -146,8 +158,8 @@ ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& op
   context.out.field("study", "study",
                     {resolved.study.id, resolved.study.name + " (" + short_key(resolved.study.id) + ")", Style::strong});
   print_reports(context, reports, resolved.study.run_names);
-  ResultsStore results(context);
-  results.take_in(resolved.study);
+  ResultsStore results(context, resolved.study.id);
+  keep_results(results, resolved, reports);
 
   const auto code = exit_code_of(reports);
   if (!options.wait) {

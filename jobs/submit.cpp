@@ -126,7 +126,7 @@ class Submitter {
     if (decision.action == Action::submitted && decision.number > status.attempt && status.attempt > 0 && !options_.force &&
         !fence(AttemptFolder(home_.run(run.key), status.attempt), decision.number) && read_result(AttemptFolder(home_.run(run.key), status.attempt)))
       decision = {Action::already_done, status.attempt, {}, fmt::format("attempt {} has succeeded meanwhile", status.attempt)};
-    reports_.push_back({run.key, decision.action, decision.number, decision.reason});
+    reports_.push_back({.key = run.key, .action = decision.action, .attempt = decision.number, .reason = decision.reason});
     if (decision.action == Action::submitted) prepare(run, decision);
     // A killed submitter may have left before it wrote down the id it was given.
     else if (decision.action == Action::already_active && status.submission)
@@ -224,6 +224,7 @@ class Submitter {
   void accept(Prepared& job, const std::string& job_id)
   {
     job.submission.job_id = job_id;
+    reports_[job.index].submission = job.submission;
     try {
       extend_file_quick(job.request.attempt.submission(), to_json(job.submission));
     } catch (const Error& error) {

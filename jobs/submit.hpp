@@ -5,6 +5,7 @@
 #include "jobs/scheduler.hpp"
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct SubmitReport {
   Action action;
   int attempt = 0;
   std::string reason; // one sentence: why, for `explain` and for the table
+  std::optional<Submission> submission{}; // of a submitted run
 };
 
 // Safe to call again at any moment, also by two processes at once, and after a kill at any point: a run has at most one live

@@ -139,7 +139,36 @@ bool is_known(Connection& connection, const StudyRecord& study)
   return known.next();
 }
 
+// No folder has this one, so the first look at the run's own files takes them in.
+constexpr const char* nothing_read_yet = "submitted";
+
+void write_submitted(Connection& connection, const SubmittedRun& run)
+{
+  const RunVerdict verdict{run.planned->key, RunState::queued, "", "submission.json", run.submission.attempt};
+  AttemptFacts attempt;
+  attempt.number = run.submission.attempt;
+  attempt.submission = run.submission;
+  const auto run_id = write_run(connection, *run.planned, verdict, nothing_read_yet);
+  write_attempt(connection, run_id, attempt);
+  write_current(connection, run_id, &attempt);
+}
+
 } // namespace
+
+std::size_t ingest_submitted(Database& database, std::span<const SubmittedRun> runs)
+{
+  std::size_t taken = 0;
+  database.impl().write([&](Connection& connection) {
+    taken = 0;
+    for (const auto& run : runs) {
+      const auto stored = look_up(connection, run.planned->key);
+      if (stored && !stored->fingerprint.empty()) continue;
+      write_submitted(connection, run);
+      ++taken;
+    }
+  });
+  return taken;
+}
 
 void ingest_study(Database& database, const StudyRecord& study)
 {

@@ -34,6 +34,16 @@ void ingest_study(Database& database, const StudyRecord& study);
 // already costs one look-up.
 IngestReport ingest_runs(Database& database, const Home& home, std::span<const RunVerdict> verdicts);
 
+// A run that was submitted just now, with what its folder says about it.
+struct SubmittedRun {
+  const PlannedRun* planned = nullptr;
+  Submission submission;
+};
+
+// Takes in runs right after their submission without reading their folders again, all in one transaction, in state `queued`.
+// Runs that the database knows already are left to ingest_runs. Number of runs taken in.
+std::size_t ingest_submitted(Database& database, std::span<const SubmittedRun> runs);
+
 // Makes the same database again from the folders alone, in a new file that replaces the old one at the end.
 // `judge` gives the verdicts of a batch of keys (jobs::reconcile, handed in by cli).
 IngestReport rebuild(const Home& home, const std::function<std::vector<RunVerdict>(std::span<const std::string>)>& judge);
