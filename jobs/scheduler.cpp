@@ -4,6 +4,8 @@
 #include "core/names.hpp"
 #include "core/text.hpp"
 #include "jobs/local/local_scheduler.hpp"
+#include "jobs/slurm/load.hpp"
+#include "jobs/slurm/slurm_scheduler.hpp"
 
 #include <random>
 
@@ -26,6 +28,7 @@ void Scheduler::assign_tokens(std::span<JobRequest> requests, const SubmitRules&
 std::unique_ptr<Scheduler> make_scheduler(const std::string& name, const Home& home)
 {
   if (name == "local") return std::make_unique<local::LocalScheduler>(home);
+  if (name == "slurm") return std::make_unique<slurm::SlurmScheduler>(home, slurm::open_slurm());
   throw Error(ErrorKind::recipe, "There is no scheduler `" + printable(name) +
                                      "`; resources.scheduler may be one of: " + join(strings_of(scheduler_names()), ", ") + ".");
 }

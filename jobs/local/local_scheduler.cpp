@@ -4,14 +4,13 @@
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/job_environment.hpp"
 #include "jobs/local/cores.hpp"
 #include "jobs/local/owner.hpp"
 #include "jobs/local/supervisor.hpp"
 #include "jobs/quick_file.hpp"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -127,24 +126,6 @@ JobStatus status_of(const JobHandle& job, const Place* place, const std::string&
 }
 
 } // namespace
-
-std::map<std::string, std::string> environment_to_keep()
-{
-  constexpr std::array<std::string_view, 17> kept{
-      "PATH",          "HOME",        "USER",        "LOGNAME",         "SHELL",
-      "LANG",          "LANGUAGE",    "TZ",          "TMPDIR",          "LD_LIBRARY_PATH",
-      "MODULEPATH",    "MODULESHOME", "MODULES_CMD", "XDG_RUNTIME_DIR", "ASAN_OPTIONS",
-      "UBSAN_OPTIONS", "TSAN_OPTIONS"};
-  std::map<std::string, std::string> environment{{"PATH", "/usr/local/bin:/usr/bin:/bin"}};
-  for (char** word = environ; *word != nullptr; ++word) {
-    const std::string_view text(*word);
-    const auto name = text.substr(0, text.find('='));
-    if (name.size() == text.size()) continue;
-    if (name.starts_with("LC_") || name.starts_with("LMOD_") || std::find(kept.begin(), kept.end(), name) != kept.end())
-      environment[std::string(name)] = text.substr(name.size() + 1);
-  }
-  return environment;
-}
 
 std::vector<SubmitOutcome> LocalScheduler::submit(std::span<const JobRequest> requests, const SubmitRules&)
 {

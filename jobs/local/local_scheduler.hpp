@@ -4,7 +4,6 @@
 #include "jobs/local/queue.hpp"
 #include "jobs/scheduler.hpp"
 
-#include <map>
 #include <string>
 
 namespace dt::jobs::local {
@@ -24,9 +23,5 @@ class LocalScheduler final : public Scheduler {
   Home home_;
   Queue queue_;
 };
-
-// What a job keeps of the environment it was submitted in: enough to find programs, libraries and modules, nothing of a
-// surrounding job or MPI launch.
-std::map<std::string, std::string> environment_to_keep();
 
 } // namespace dt::jobs::local

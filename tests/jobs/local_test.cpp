@@ -2,6 +2,7 @@
 #include "tests/jobs/playground.hpp"
 
 #include "core/process.hpp"
+#include "jobs/job_environment.hpp"
 #include "jobs/local/cores.hpp"
 #include "jobs/local/local_scheduler.hpp"
 #include "jobs/local/owner.hpp"
@@ -359,7 +360,7 @@ TEST_CASE("a job keeps paths and language of its submitter, and nothing of a job
 {
   const Variable size("OMPI_COMM_WORLD_SIZE", "4"), token("DTCTL_JOB_TOKEN", "outer"), slurm("SLURM_JOB_ID", "7"),
       libraries("LD_LIBRARY_PATH", "/opt/x");
-  const auto kept = local::environment_to_keep();
+  const auto kept = environment_to_keep();
   CHECK(kept.at("LD_LIBRARY_PATH") == "/opt/x");
   CHECK(kept.contains("PATH"));
   for (const auto* name : {"OMPI_COMM_WORLD_SIZE", "DTCTL_JOB_TOKEN", "SLURM_JOB_ID"}) CHECK_FALSE(kept.contains(name));

@@ -1,0 +1,84 @@
+#include "jobs/slurm/array_tasks.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace dt::jobs::slurm {
+namespace {
+
+constexpr std::uint32_t most_tasks = 4'000'001; // Slurm's own limit of MaxArraySize
+
+std::optional<std::uint32_t> number_of(std::string_view text)
+{
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value >= most_tasks) return std::nullopt;
+  return value;
+}
+
+// "4-6", "0-20:5" or "3".
+void add_range(std::string_view text, std::vector<std::uint32_t>& tasks)
+{
+  const auto colon = text.find(':');
+  const auto step = colon == std::string_view::npos ? std::optional<std::uint32_t>(1) : number_of(text.substr(colon + 1));
+  const auto range = text.substr(0, colon);
+  const auto dash = range.find('-');
+  const auto first = number_of(range.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : number_of(range.substr(dash + 1));
+  if (!first || !last || !step || *step == 0) return;
+  for (auto task = *first; task <= *last; task += *step) tasks.push_back(task);
+}
+
+int hex_digit(char c)
+{
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return 0;
+}
+
+void add_bits(std::string_view digits, std::vector<std::uint32_t>& tasks)
+{
+  for (std::size_t place = 0; place < digits.size(); ++place)
+    for (std::uint32_t bit = 0; bit < 4; ++bit)
+      if ((hex_digit(digits[digits.size() - 1 - place]) >> bit & 1) != 0)
+        tasks.push_back(static_cast<std::uint32_t>(place) * 4 + bit);
+}
+
+} // namespace
+
+std::vector<std::uint32_t> expand_array_tasks(std::string_view text)
+{
+  std::vector<std::uint32_t> tasks;
+  text = text.substr(0, text.find('%'));
+  if (text.starts_with("0x"))
+    add_bits(text.substr(2), tasks);
+  else
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const auto comma = std::min(text.find(',', begin), text.size());
+      add_range(text.substr(begin, comma - begin), tasks);
+      begin = comma + 1;
+    }
+  std::sort(tasks.begin(), tasks.end());
+  tasks.erase(std::unique(tasks.begin(), tasks.end()), tasks.end());
+  return tasks;
+}
+
+std::string format_array_tasks(std::span<const std::uint32_t> tasks)
+{
+  std::vector<std::uint32_t> sorted(tasks.begin(), tasks.end());
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  std::string text;
+  for (std::size_t i = 0; i < sorted.size();) {
+    auto last = i;
+    while (last + 1 < sorted.size() && sorted[last + 1] == sorted[last] + 1) ++last;
+    text += (text.empty() ? "" : ",") + std::to_string(sorted[i]);
+    if (last > i) text += "-" + std::to_string(sorted[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+} // namespace dt::jobs::slurm

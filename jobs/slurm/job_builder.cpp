@@ -1,0 +1,128 @@
+#include "jobs/slurm/job_builder.hpp"
+
+#include "jobs/slurm/array_tasks.hpp"
+#include "jobs/slurm/scheduler_args.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace dt::jobs::slurm {
+namespace {
+
+constexpr std::int64_t ladder_margin_a_run_s = 60;
+
+const JobRequest& largest(const Batch& batch, std::span<const JobRequest> requests)
+{
+  const auto place = std::max_element(batch.members.begin(), batch.members.end(), [&](std::size_t a, std::size_t b) {
+    return requests[a].resources.nodes < requests[b].resources.nodes;
+  });
+  return requests[*place];
+}
+
+std::int64_t time_limit_s(const Batch& batch, std::span<const JobRequest> requests)
+{
+  if (batch.kind != BatchKind::ladder) return requests[batch.members.front()].resources.time_limit_s;
+  std::int64_t sum_s = ladder_margin_s(batch.members.size());
+  for (const auto member : batch.members) sum_s += requests[member].resources.time_limit_s;
+  return sum_s;
+}
+
+// More ranks than cores are allowed: no more is asked for than a node has, or the job could never start.
+void put_tasks(SlurmJob& job, const ResourcesSpec& resources, std::int64_t cores_per_node)
+{
+  job.nodes = resources.nodes;
+  job.cpus_per_task = resources.threads_per_rank;
+  job.tasks_per_node = resources.ranks_per_node;
+  if (resources.oversubscribe && cores_per_node > 0) {
+    job.cpus_per_task = std::min(job.cpus_per_task, cores_per_node);
+    job.tasks_per_node = std::min(job.tasks_per_node, cores_per_node / job.cpus_per_task);
+  }
+  job.tasks = job.nodes * job.tasks_per_node;
+}
+
+std::string array_of(const Batch& batch, std::int64_t max_running)
+{
+  if (batch.kind != BatchKind::array) return {};
+  const auto tasks = format_array_tasks(batch.indices);
+  return max_running > 0 ? fmt::format("{}%{}", tasks, max_running) : tasks;
+}
+
+// All ids that one of the requests names, and the lanes' holders.
+std::vector<std::string> awaited(const Batch& batch, std::span<const JobRequest> requests, std::span<const std::string> after)
+{
+  std::set<std::string> ids(after.begin(), after.end());
+  for (const auto member : batch.members) ids.insert(requests[member].after.begin(), requests[member].after.end());
+  return {ids.begin(), ids.end()};
+}
+
+} // namespace
+
+std::int64_t ladder_margin_s(std::size_t runs) { return ladder_margin_a_run_s * static_cast<std::int64_t>(runs); }
+
+SlurmJob job_for(const Batch& batch, std::span<const JobRequest> requests, const std::filesystem::path& folder,
+                 const SubmissionContext& context, std::span<const std::string> after)
+{
+  const auto& request = largest(batch, requests);
+  const auto& resources = request.resources;
+  const auto limit_s = time_limit_s(batch, requests);
+  SlurmJob job;
+  job.name = job_name_of(batch.kind, batch.id, request.name);
+  job.comment = comment_of(batch.kind, batch.id);
+  job.script_path = (folder / "script").string();
+  job.work_dir = context.work_dir;
+  job.out_path = (folder / (batch.kind == BatchKind::array ? "log-%a" : "log")).string();
+  job.environment = context.environment;
+  put_tasks(job, resources, context.cores_per_node);
+  job.time_limit_min = (limit_s + 59) / 60;
+  job.partition = resources.partition;
+  job.account = resources.account;
+  job.qos = resources.qos;
+  job.constraint = resources.constraint;
+  job.array = array_of(batch, context.max_running);
+  job.dependency = dependency_on(awaited(batch, requests, after));
+  job.requeue = resources.requeue > 0;
+  job.signal = SIGUSR1;
+  // A warning as long as the whole job would stop it at once.
+  job.signal_ahead_s = std::min(resources.signal_ahead_s, limit_s / 2);
+  apply_scheduler_args(resources.scheduler_args, job);
+  return job;
+}
+
+std::vector<BatchTask> tasks_for(const Batch& batch, std::span<const JobRequest> requests)
+{
+  std::vector<BatchTask> tasks;
+  for (std::size_t i = 0; i < batch.members.size(); ++i) {
+    const auto& request = requests[batch.members[i]];
+    tasks.push_back({batch.indices[i], request.token, request.resources.nodes, request.resources.time_limit_s,
+                     std::filesystem::absolute(request.attempt.path())});
+  }
+  return tasks;
+}
+
+std::string dependency_on(std::span<const std::string> ids)
+{
+  std::string text;
+  for (const auto& id : ids) text += (text.empty() ? "afterany:" : ":") + id;
+  return text;
+}
+
+std::vector<std::string> Lanes::before(std::size_t runs) const
+{
+  std::set<std::string> ids;
+  for (std::size_t i = 0; i < std::min(runs, holders_.size()); ++i)
+    if (!holders_[lane(i)].empty()) ids.insert(holders_[lane(i)]);
+  return {ids.begin(), ids.end()};
+}
+
+void Lanes::take(std::size_t runs, const std::string& id)
+{
+  if (holders_.empty()) return;
+  const auto taken = std::min(runs, holders_.size());
+  for (std::size_t i = 0; i < taken; ++i) holders_[lane(i)] = id;
+  next_ = lane(taken);
+}
+
+} // namespace dt::jobs::slurm

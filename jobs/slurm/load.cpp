@@ -1,0 +1,143 @@
+#include "jobs/slurm/load.hpp"
+
+#include "core/error.hpp"
+#include "core/paths.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace dt::jobs::slurm {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A configuration that is there is read in milliseconds; without one, libslurm asks the DNS for a server.
+constexpr double limit_with_file_s = 10, limit_without_file_s = 3;
+
+Error trouble(const std::string& sentence) { return {ErrorKind::scheduler, sentence}; }
+
+std::string loader_words()
+{
+  const auto* words = dlerror();
+  return words == nullptr ? "for no reason it gives" : words;
+}
+
+OpenSlurmApi load_module()
+{
+  const auto path = slurm_module();
+  if (path.empty())
+    throw trouble("This dtctl was built without Slurm (libdtctl_slurm.so is not in its place): build it where Slurm's headers "
+                  "(libslurm-dev) are installed, or use resources.scheduler: local.");
+  // RTLD_GLOBAL: Slurm's own plugins look for libslurm's symbols, and end the process when they do not find them.
+  void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (module == nullptr)
+    throw trouble("Slurm's library cannot be loaded here (" + loader_words() +
+                  "): install the libslurm that dtctl was built for, or use resources.scheduler: local.");
+  void* symbol = dlsym(module, open_slurm_api_symbol);
+  if (symbol == nullptr) throw trouble(path.string() + " is not of this dtctl (" + loader_words() + "): install dtctl again.");
+  return reinterpret_cast<OpenSlurmApi>(symbol);
+}
+
+// The child's end of the probe: libslurm's last words go to `descriptor`.
+[[noreturn]] void open_in_child(OpenSlurmApi open, int descriptor)
+{
+  dup2(descriptor, STDERR_FILENO);
+  dup2(descriptor, STDOUT_FILENO);
+  open();
+  _exit(0);
+}
+
+// What the child says until it has ended; false in `in_time` when that takes longer than the limit.
+std::string listen(int descriptor, double limit_s, bool& in_time)
+{
+  std::string words;
+  const double deadline = now_unix_s() + limit_s;
+  for (std::array<char, 512> buffer{};;) {
+    const double left_s = deadline - now_unix_s();
+    pollfd waiting{descriptor, POLLIN, 0};
+    in_time = left_s > 0;
+    if (!in_time) return words;
+    if (poll(&waiting, 1, static_cast<int>(left_s * 1000) + 1) <= 0) continue;
+    const auto count = read(descriptor, buffer.data(), buffer.size());
+    if (count <= 0 && errno != EINTR) return words;
+    if (count > 0) words.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+}
+
+Error unusable(const std::string& words)
+{
+  const auto path = slurm_configuration();
+  if (path.empty())
+    return trouble("Slurm cannot be used here: no slurm.conf was found, and no server gives one by DNS; set SLURM_CONF, or use "
+                   "resources.scheduler: local.");
+  return trouble(fmt::format("Slurm cannot be used here: its library does not accept {}{}.", path.string(),
+                             words.empty() ? "" : " (\"" + printable(join(split(trim(words), '\n'), "; ")) + "\")"));
+}
+
+// libslurm ends the process over a configuration that it cannot use, so a child tries it first.
+void try_in_child(OpenSlurmApi open)
+{
+  std::array<int, 2> ends{};
+  if (pipe(ends.data()) != 0) throw system_error("a pipe for the look at Slurm's configuration", errno);
+  const auto child = fork();
+  if (child == 0) open_in_child(open, ends[1]);
+  close(ends[1]);
+  bool in_time = child > 0;
+  const auto words =
+      child > 0 ? listen(ends[0], slurm_configuration().empty() ? limit_without_file_s : limit_with_file_s, in_time) : "";
+  close(ends[0]);
+  if (child < 0) throw system_error("a process for the look at Slurm's configuration", errno);
+  if (!in_time) kill(child, SIGKILL);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!in_time || status != 0) throw unusable(words);
+}
+
+} // namespace
+
+fs::path slurm_module()
+{
+  const auto folder = own_program().parent_path();
+  for (const auto& place :
+       {fs::path("..") / "lib" / "libdtctl_slurm.so", fs::path(DTCTL_MODULES_FROM_PROGRAMS) / "libdtctl_slurm.so"}) {
+    std::error_code error;
+    if (fs::exists(folder / place, error)) return (folder / place).lexically_normal();
+  }
+  return {};
+}
+
+fs::path slurm_configuration()
+{
+  if (const auto* given = std::getenv("SLURM_CONF"); given != nullptr && *given != '\0') return given;
+  for (const auto* place :
+       {"/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf", "/usr/local/etc/slurm.conf", "/run/slurm/conf/slurm.conf"}) {
+    std::error_code error;
+    if (fs::exists(place, error)) return place;
+  }
+  return {};
+}
+
+std::unique_ptr<SlurmApi> open_slurm()
+{
+  const auto open = load_module();
+  const auto path = slurm_configuration();
+  std::error_code error;
+  // libslurm waits a minute for a missing file to come.
+  if (!path.empty() && !fs::exists(path, error))
+    throw trouble("Slurm cannot be used here: SLURM_CONF names " + path.string() + ", which is not there.");
+  try_in_child(open);
+  return std::unique_ptr<SlurmApi>(open());
+}
+
+} // namespace dt::jobs::slurm

@@ -1,0 +1,503 @@
+// libdtctl_slurm: SlurmApi over libslurm. The only file that sees Slurm's headers; built as a module of its own, because a
+// process that links libslurm does not start where Slurm is not installed.
+//
+// libslurm's structs for requests borrow our strings and must never be freed with its functions; its answers are freed with them.
+#include "jobs/slurm/api.hpp"
+#include "jobs/slurm/array_tasks.hpp"
+#include "jobs/slurm/watch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include <pwd.h>
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+#include <slurm/slurmdb.h>
+#include <unistd.h>
+
+// Exported by libslurm, and declared in none of its installed headers.
+extern "C" {
+char* slurm_job_state_string(std::uint32_t state);
+char* slurm_job_reason_string(int reason);
+char* slurm_node_state_string(std::uint32_t state);
+extern slurm_conf_t slurm_conf;
+}
+
+namespace dt::jobs::slurm {
+namespace {
+
+std::string text_of(const char* text) { return text == nullptr ? std::string() : std::string(text); }
+
+// For fields that libslurm borrows and does not change, though it has no const in its structs.
+char* borrow(const std::string& text) { return text.empty() ? nullptr : const_cast<char*>(text.c_str()); }
+
+[[noreturn]] void fail(int code) { throw SlurmFailure(code, slurm_strerror(code)); }
+
+// Runs one of libslurm's calls that return 0 or leave their error in errno.
+template<typename Call> void check(Call call)
+{
+  errno = 0;
+  if (call() == SLURM_SUCCESS) return;
+  fail(slurm_get_errno());
+}
+
+// Seconds of a limit in minutes; 0 for none.
+std::int64_t limit_s(std::uint32_t minutes)
+{
+  return minutes == INFINITE || minutes == NO_VAL ? 0 : static_cast<std::int64_t>(minutes) * 60;
+}
+
+std::int64_t count_or_none(std::uint32_t value)
+{
+  return value == INFINITE || value == NO_VAL ? 0 : static_cast<std::int64_t>(value);
+}
+
+// The number after "name=" in a list like SchedulerParameters; 0 when it is not there.
+std::int64_t parameter(const char* list, const std::string& name)
+{
+  const auto text = "," + text_of(list);
+  const auto place = text.find("," + name + "=");
+  return place == std::string::npos ? 0 : std::strtoll(text.c_str() + place + name.size() + 2, nullptr, 10);
+}
+
+std::string user_name(std::uint32_t uid)
+{
+  const auto* user = getpwuid(uid);
+  return user == nullptr ? "user " + std::to_string(uid) : std::string(user->pw_name);
+}
+
+// "pmix" for each mpi_pmix.so beside Slurm's other plugins.
+std::vector<std::string> mpi_plugins(const char* folders)
+{
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator(text_of(folders), error)) {
+    const auto name = file.path().stem().string();
+    if (name.starts_with("mpi_") && file.path().extension() == ".so") names.push_back(name.substr(4));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// ---- a job to submit --------------------------------------------------------------------------------------------------
+
+void put_size(job_desc_msg_t& message, const SlurmJob& job)
+{
+  message.min_nodes = message.max_nodes = static_cast<std::uint32_t>(job.nodes);
+  message.num_tasks = static_cast<std::uint32_t>(job.tasks);
+  message.ntasks_per_node = static_cast<std::uint16_t>(job.tasks_per_node);
+  message.cpus_per_task = static_cast<std::uint16_t>(job.cpus_per_task);
+  message.min_cpus = static_cast<std::uint32_t>(job.tasks * job.cpus_per_task);
+  message.bitflags |= JOB_NTASKS_SET | JOB_CPUS_SET;
+  if (job.time_limit_min > 0) message.time_limit = static_cast<std::uint32_t>(job.time_limit_min);
+  if (job.memory_mib) message.pn_min_memory = static_cast<std::uint64_t>(*job.memory_mib);
+  if (job.memory_per_cpu_mib) message.pn_min_memory = static_cast<std::uint64_t>(*job.memory_per_cpu_mib) | MEM_PER_CPU;
+  if (job.exclusive) message.shared = 0;
+}
+
+void put_place(job_desc_msg_t& message, const SlurmJob& job)
+{
+  message.partition = borrow(job.partition);
+  message.account = borrow(job.account);
+  message.qos = borrow(job.qos);
+  message.features = borrow(job.constraint);
+  message.reservation = borrow(job.reservation);
+  message.exc_nodes = borrow(job.exclude_nodes);
+  message.req_nodes = borrow(job.require_nodes);
+  message.tres_per_node = borrow(job.gres);
+  message.licenses = borrow(job.licenses);
+  message.wckey = borrow(job.wckey);
+  if (job.switches > 0) message.req_switch = static_cast<std::uint32_t>(job.switches);
+  if (job.switches_wait_s > 0) message.wait4switch = static_cast<std::uint32_t>(job.switches_wait_s);
+}
+
+void put_life(job_desc_msg_t& message, const SlurmJob& job)
+{
+  message.array_inx = borrow(job.array);
+  message.dependency = borrow(job.dependency);
+  message.requeue = job.requeue ? 1 : 0;
+  message.mail_user = borrow(job.mail_user);
+  if (job.mail_type != 0) message.mail_type = job.mail_type;
+  if (job.nice) message.nice = static_cast<std::uint32_t>(NICE_OFFSET + *job.nice);
+  if (job.begin_unix_s > 0) message.begin_time = static_cast<time_t>(job.begin_unix_s);
+  if (job.hold) message.priority = 0;
+  if (job.signal == 0 || job.signal_ahead_s <= 0) return;
+  message.warn_signal = static_cast<std::uint16_t>(job.signal);
+  message.warn_time = static_cast<std::uint16_t>(std::min<std::int64_t>(job.signal_ahead_s, 0xfffe));
+  message.warn_flags = KILL_JOB_BATCH;
+}
+
+std::vector<std::string> words_of(const std::map<std::string, std::string>& environment)
+{
+  std::vector<std::string> words;
+  for (const auto& [name, value] : environment) words.push_back(name + "=" + value);
+  return words;
+}
+
+// A request's message with the arrays of pointers that it borrows.
+class JobMessage {
+ public:
+  explicit JobMessage(const SlurmJob& job) : environment_(words_of(job.environment)), arguments_{job.script_path}
+  {
+    slurm_init_job_desc_msg(&message_);
+    for (auto& word : environment_) environment_pointers_.push_back(word.data());
+    for (auto& word : arguments_) argument_pointers_.push_back(word.data());
+    message_.environment = environment_pointers_.data();
+    message_.env_size = static_cast<std::uint32_t>(environment_pointers_.size());
+    message_.argv = argument_pointers_.data();
+    message_.argc = static_cast<std::uint32_t>(argument_pointers_.size());
+    message_.user_id = getuid();
+    message_.group_id = getgid();
+    put_texts(job);
+    put_size(message_, job);
+    put_place(message_, job);
+    put_life(message_, job);
+  }
+  job_desc_msg_t* get() { return &message_; }
+
+ private:
+  void put_texts(const SlurmJob& job)
+  {
+    message_.name = borrow(job.name);
+    message_.comment = borrow(job.comment);
+    // Kept by the accounting, which keeps comments only where the site asks it to: so a job is known again there, too.
+    message_.submit_line = borrow(job.comment);
+    message_.script = borrow(job.script);
+    message_.work_dir = borrow(job.work_dir);
+    message_.std_out = borrow(job.out_path);
+    message_.std_in = borrow(no_input_);
+    message_.open_mode = OPEN_MODE_APPEND;
+  }
+
+  std::string no_input_ = "/dev/null";
+  std::vector<std::string> environment_, arguments_;
+  std::vector<char*> environment_pointers_, argument_pointers_;
+  job_desc_msg_t message_{};
+};
+
+// ---- what the queue and the accounting answer -------------------------------------------------------------------------
+
+StateFlags flags_of(std::uint32_t state)
+{
+  return {(state & JOB_COMPLETING) != 0, (state & JOB_CONFIGURING) != 0 || (state & JOB_POWER_UP_NODE) != 0,
+          (state & JOB_REQUEUE) != 0, (state & (JOB_REQUEUE_HOLD | JOB_SPECIAL_EXIT)) != 0};
+}
+
+std::string state_words(std::uint32_t state)
+{
+  auto words = (state & JOB_STATE_BASE) < JOB_END ? text_of(slurm_job_state_string(state & JOB_STATE_BASE))
+                                                  : "STATE " + std::to_string(state & JOB_STATE_BASE);
+  constexpr std::array<std::pair<std::uint64_t, const char*>, 12> flags{{{JOB_COMPLETING, "COMPLETING"},
+                                                                         {JOB_CONFIGURING, "CONFIGURING"},
+                                                                         {JOB_POWER_UP_NODE, "POWER_UP_NODE"},
+                                                                         {JOB_REQUEUE, "REQUEUED"},
+                                                                         {JOB_REQUEUE_HOLD, "REQUEUE_HOLD"},
+                                                                         {JOB_REQUEUE_FED, "REQUEUE_FED"},
+                                                                         {JOB_SPECIAL_EXIT, "SPECIAL_EXIT"},
+                                                                         {JOB_STOPPED, "STOPPED"},
+                                                                         {JOB_RESIZING, "RESIZING"},
+                                                                         {JOB_SIGNALING, "SIGNALING"},
+                                                                         {JOB_STAGE_OUT, "STAGE_OUT"},
+                                                                         {JOB_LAUNCH_FAILED, "LAUNCH_FAILED"}}};
+  for (const auto& [bit, name] : flags)
+    if ((state & bit) != 0) words += std::string(" ") + name;
+  return words;
+}
+
+std::vector<std::uint32_t> tasks_of(std::uint32_t array_id, std::uint32_t task, const char* waiting)
+{
+  if (array_id == 0) return {};
+  if (task != NO_VAL) return {task};
+  return expand_array_tasks(text_of(waiting));
+}
+
+SlurmRecord record_of(const slurm_job_info_t& job)
+{
+  SlurmRecord record;
+  record.id = job.job_id;
+  record.array_id = job.array_job_id;
+  record.tasks = tasks_of(job.array_job_id, job.array_task_id, job.array_task_str);
+  record.name = text_of(job.name);
+  record.comment = text_of(job.comment);
+  record.state = state_words(job.job_state);
+  record.base_state = job.job_state & JOB_STATE_BASE;
+  record.flags = flags_of(job.job_state);
+  record.reason = text_of(slurm_job_reason_string(job.state_reason));
+  record.reason_details = text_of(job.state_desc);
+  record.dependency = text_of(job.dependency);
+  record.exit_status = job.exit_code == NO_VAL ? 0 : job.exit_code;
+  record.derived_exit_status = job.derived_ec == NO_VAL ? 0 : job.derived_ec;
+  record.submit_unix_s = job.submit_time;
+  record.start_unix_s = job.start_time;
+  record.end_unix_s = job.end_time;
+  record.restarts = job.restart_cnt;
+  record.nodes = text_of(job.nodes);
+  return record;
+}
+
+// The accounting has no restarts and no details; what we put into the submit line stands for the comment.
+SlurmRecord record_of(const slurmdb_job_rec_t& job)
+{
+  SlurmRecord record;
+  record.id = job.jobid;
+  record.array_id = job.array_job_id;
+  record.tasks = tasks_of(job.array_job_id, job.array_task_id, job.array_task_str);
+  record.name = text_of(job.jobname);
+  record.comment = text_of(job.submit_line);
+  record.state = state_words(job.state);
+  record.base_state = job.state & JOB_STATE_BASE;
+  record.flags = flags_of(job.state);
+  record.reason = text_of(slurm_job_reason_string(static_cast<int>(job.state_reason_prev)));
+  record.exit_status = job.exitcode == NO_VAL ? 0 : job.exitcode;
+  record.derived_exit_status = job.derived_ec == NO_VAL ? 0 : job.derived_ec;
+  record.submit_unix_s = job.submit;
+  record.start_unix_s = job.start;
+  record.end_unix_s = job.end;
+  record.nodes = text_of(job.nodes);
+  if (record.base_state == JOB_CANCELLED && job.requid != NO_VAL) record.cancelled_by = user_name(job.requid);
+  return record;
+}
+
+// A list of libslurm's, freed at its end. Its elements are ours as `owned` says.
+class SlurmList {
+ public:
+  explicit SlurmList(List list) : list_(list) {}
+  SlurmList(const SlurmList&) = delete;
+  SlurmList& operator=(const SlurmList&) = delete;
+  ~SlurmList()
+  {
+    if (list_ != nullptr) slurm_list_destroy(list_);
+  }
+  List get() const { return list_; }
+
+ private:
+  List list_;
+};
+
+// What to ask the accounting; the elements of the lists live in here.
+class PastMessage {
+ public:
+  explicit PastMessage(const PastQuery& query)
+      : names_(query.names), user_(std::to_string(getuid())), steps_(query.ids.size()), step_list_(slurm_list_create(nullptr)),
+        name_list_(slurm_list_create(nullptr)), user_list_(slurm_list_create(nullptr))
+  {
+    for (std::size_t i = 0; i < steps_.size(); ++i) add_step(steps_[i], query.ids[i]);
+    for (auto& name : names_) slurm_list_append(name_list_.get(), name.data());
+    slurm_list_append(user_list_.get(), user_.data());
+    condition_.flags = JOBCOND_FLAG_NO_STEP | JOBCOND_FLAG_DUP | JOBCOND_FLAG_NO_TRUNC;
+    condition_.db_flags = NO_VAL; // of SLURMDB_JOB_FLAG: any
+    condition_.usage_start = static_cast<time_t>(query.since_unix_s);
+    condition_.userid_list = user_list_.get();
+    if (!query.ids.empty()) condition_.step_list = step_list_.get();
+    if (!query.names.empty()) condition_.jobname_list = name_list_.get();
+  }
+  slurmdb_job_cond_t* get() { return &condition_; }
+
+ private:
+  void add_step(slurm_selected_step_t& step, std::uint32_t id)
+  {
+    step.array_task_id = NO_VAL;
+    step.het_job_offset = NO_VAL;
+    step.step_id = {id, NO_VAL, NO_VAL};
+    slurm_list_append(step_list_.get(), &step);
+  }
+
+  std::vector<std::string> names_;
+  std::string user_;
+  std::vector<slurm_selected_step_t> steps_;
+  SlurmList step_list_, name_list_, user_list_;
+  slurmdb_job_cond_t condition_{};
+};
+
+class AccountingConnection {
+ public:
+  AccountingConnection() : connection_(slurmdb_connection_get(nullptr)) {}
+  AccountingConnection(const AccountingConnection&) = delete;
+  AccountingConnection& operator=(const AccountingConnection&) = delete;
+  ~AccountingConnection()
+  {
+    if (connection_ != nullptr) slurmdb_connection_close(&connection_);
+  }
+  void* get() const { return connection_; }
+
+ private:
+  void* connection_;
+};
+
+SlurmPartition partition_of(const partition_info_t& info)
+{
+  SlurmPartition partition;
+  partition.name = text_of(info.name);
+  partition.nodes = info.total_nodes;
+  partition.cpus = info.total_cpus;
+  partition.max_time_s = limit_s(info.max_time);
+  partition.max_nodes_per_job = count_or_none(info.max_nodes);
+  partition.is_default = (info.flags & PART_FLAG_DEFAULT) != 0;
+  partition.is_up = info.state_up == PARTITION_UP;
+  partition.node_list = text_of(info.nodes);
+  return partition;
+}
+
+SlurmNode node_of(const node_info_t& info)
+{
+  constexpr auto unusable = NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND | NODE_STATE_MAINT;
+  const auto base = info.node_state & NODE_STATE_BASE;
+  SlurmNode node;
+  node.name = text_of(info.name);
+  node.state = text_of(slurm_node_state_string(info.node_state));
+  node.reason = text_of(info.reason);
+  node.cpus = info.cpus;
+  node.memory_mib = static_cast<std::int64_t>(info.real_memory);
+  node.features = text_of(info.features);
+  node.is_usable =
+      (base == NODE_STATE_IDLE || base == NODE_STATE_ALLOCATED || base == NODE_STATE_MIXED) && (info.node_state & unusable) == 0;
+  return node;
+}
+
+SlurmSite site_of(const slurm_conf_t& conf)
+{
+  SlurmSite site;
+  site.version = text_of(conf.version);
+  site.cluster = text_of(conf.cluster_name);
+  site.max_array_size = conf.max_array_sz;
+  site.max_array_tasks = parameter(conf.sched_params, "max_array_tasks");
+  site.max_jobs = conf.max_job_cnt;
+  site.min_job_age_s = conf.min_job_age;
+  site.message_timeout_s = conf.msg_timeout;
+  site.kill_wait_s = conf.kill_wait;
+  site.has_accounting = text_of(conf.accounting_storage_type) == "accounting_storage/slurmdbd";
+  site.mpi_default = text_of(conf.mpi_default);
+  site.mpi_plugins = mpi_plugins(conf.plugindir);
+  site.preempt_type = text_of(conf.preempt_type);
+  return site;
+}
+
+// ---- the api ------------------------------------------------------------------------------------------------------------
+
+// A question that only reads may be abandoned when the controller turns out to be down: libslurm would try for MessageTimeout.
+template<typename Read> auto read_watched(Read read)
+{
+  return watched(std::move(read), [] {
+    bool listens = false;
+    for (std::uint32_t i = 0; i < slurm_conf.control_cnt && !listens; ++i)
+      listens = !refuses_connections(text_of(slurm_conf.control_addr[i]), static_cast<std::uint16_t>(slurm_conf.slurmctld_port));
+    if (!listens) fail(SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR);
+  });
+}
+
+class Module final : public SlurmApi {
+ public:
+  Module()
+  {
+    // libslurm cuts the list of an array's waiting tasks at 64 characters otherwise.
+    setenv("SLURM_BITSTR_LEN", "0", 1);
+    slurm_init(nullptr);
+  }
+
+  std::string controller() const override
+  {
+    std::string names;
+    for (std::uint32_t i = 0; i < slurm_conf.control_cnt; ++i)
+      names += (i == 0 ? "" : ", ") + text_of(slurm_conf.control_machine[i]) + ":" + std::to_string(slurm_conf.slurmctld_port);
+    return names;
+  }
+
+  bool has_accounting() const override { return text_of(slurm_conf.accounting_storage_type) == "accounting_storage/slurmdbd"; }
+
+  SlurmSite site() override
+  {
+    auto site = read_watched([] {
+      slurm_conf_t* conf = nullptr;
+      check([&] { return slurm_load_ctl_conf(0, &conf); });
+      const std::unique_ptr<slurm_conf_t, decltype(&slurm_free_ctl_conf)> owner(conf, &slurm_free_ctl_conf);
+      return site_of(*conf);
+    });
+    site.controller = controller();
+    return site;
+  }
+
+  std::vector<SlurmPartition> partitions() override
+  {
+    return read_watched([] {
+      partition_info_msg_t* answer = nullptr;
+      check([&] { return slurm_load_partitions(0, &answer, SHOW_ALL | SHOW_LOCAL); });
+      const std::unique_ptr<partition_info_msg_t, decltype(&slurm_free_partition_info_msg)> owner(answer,
+                                                                                                  &slurm_free_partition_info_msg);
+      std::vector<SlurmPartition> partitions;
+      for (std::uint32_t i = 0; i < answer->record_count; ++i) partitions.push_back(partition_of(answer->partition_array[i]));
+      return partitions;
+    });
+  }
+
+  std::vector<SlurmNode> nodes() override
+  {
+    return read_watched([] {
+      node_info_msg_t* answer = nullptr;
+      check([&] { return slurm_load_node(0, &answer, SHOW_ALL | SHOW_LOCAL); });
+      const std::unique_ptr<node_info_msg_t, decltype(&slurm_free_node_info_msg)> owner(answer, &slurm_free_node_info_msg);
+      std::vector<SlurmNode> nodes;
+      for (std::uint32_t i = 0; i < answer->record_count; ++i)
+        if (answer->node_array[i].name != nullptr) nodes.push_back(node_of(answer->node_array[i]));
+      return nodes;
+    });
+  }
+
+  std::uint32_t submit(const SlurmJob& job) override
+  {
+    JobMessage message(job);
+    submit_response_msg_t* answer = nullptr;
+    check([&] { return slurm_submit_batch_job(message.get(), &answer); });
+    const auto id = answer->job_id; // an error_code beside it is only a warning: the job is in
+    slurm_free_submit_response_response_msg(answer);
+    return id;
+  }
+
+  std::vector<SlurmRecord> load_jobs() override
+  {
+    return read_watched([] {
+      job_info_msg_t* answer = nullptr;
+      check([&] { return slurm_load_job_user(&answer, getuid(), SHOW_ALL | SHOW_LOCAL); });
+      const std::unique_ptr<job_info_msg_t, decltype(&slurm_free_job_info_msg)> owner(answer, &slurm_free_job_info_msg);
+      std::vector<SlurmRecord> records;
+      records.reserve(answer->record_count);
+      for (std::uint32_t i = 0; i < answer->record_count; ++i) records.push_back(record_of(answer->job_array[i]));
+      return records;
+    });
+  }
+
+  std::vector<SlurmRecord> load_past(const PastQuery& query) override
+  {
+    const AccountingConnection connection;
+    PastMessage message(query);
+    errno = 0;
+    const SlurmList answer(connection.get() == nullptr ? nullptr : slurmdb_jobs_get(connection.get(), message.get()));
+    if (answer.get() == nullptr) fail(slurm_get_errno() == 0 ? ESLURM_DB_CONNECTION : slurm_get_errno());
+    std::vector<SlurmRecord> records;
+    const auto iterator = slurm_list_iterator_create(answer.get());
+    while (const auto* job = static_cast<slurmdb_job_rec_t*>(slurm_list_next(iterator))) records.push_back(record_of(*job));
+    slurm_list_iterator_destroy(iterator);
+    return records;
+  }
+
+  void kill(const std::string& id) override
+  {
+    check([&] { return slurm_kill_job2(id.c_str(), SIGKILL, 0, nullptr); });
+  }
+
+  bool ping() override
+  {
+    for (std::uint32_t i = 0; i < slurm_conf.control_cnt; ++i)
+      if (slurm_ping(static_cast<int>(i)) == SLURM_SUCCESS) return true;
+    return false;
+  }
+};
+
+} // namespace
+} // namespace dt::jobs::slurm
+
+extern "C" dt::jobs::slurm::SlurmApi* dtctl_slurm_open() { return new dt::jobs::slurm::Module(); }

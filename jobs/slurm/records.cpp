@@ -1,0 +1,54 @@
+#include "jobs/slurm/records.hpp"
+
+namespace dt::jobs::slurm {
+namespace {
+
+constexpr std::string_view prefix = "dtctl:";
+
+std::string place_of(const BatchToken& token)
+{
+  return token.kind == BatchKind::array ? format_token(token) : static_cast<char>(token.kind) + token.batch;
+}
+
+bool lives(const SlurmRecord& record)
+{
+  return record.base_state <= static_cast<std::uint32_t>(BaseState::suspended) || record.flags.completing;
+}
+
+bool outranks(const SlurmRecord& a, const SlurmRecord& b)
+{
+  if (lives(a) != lives(b)) return lives(a);
+  return a.submit_unix_s > b.submit_unix_s;
+}
+
+} // namespace
+
+KnownJobs::KnownJobs(std::vector<SlurmRecord> records) : records_(std::move(records))
+{
+  for (const auto& record : records_) {
+    if (!std::string_view(record.comment).starts_with(prefix)) continue;
+    const auto place = record.comment.substr(prefix.size());
+    if (!place.starts_with(static_cast<char>(BatchKind::array))) add(place, record);
+    for (const auto task : record.tasks) add(place + "." + std::to_string(task), record);
+  }
+}
+
+void KnownJobs::add(const std::string& place, const SlurmRecord& record)
+{
+  const auto [entry, is_new] = places_.try_emplace(place, &record);
+  if (!is_new && outranks(record, *entry->second)) entry->second = &record;
+}
+
+const SlurmRecord* KnownJobs::find(const BatchToken& token, const std::string& key) const
+{
+  const auto found = places_.find(place_of(token));
+  if (found == places_.end() || found->second->name != job_name_of(token.kind, token.batch, key)) return nullptr;
+  return found->second;
+}
+
+std::string id_of(const SlurmRecord& record, const BatchToken& token)
+{
+  return format_job_id(token.kind, token.kind == BatchKind::array ? record.array_id : record.id, token.index);
+}
+
+} // namespace dt::jobs::slurm

@@ -1,0 +1,32 @@
+// The jobs that Slurm knows, found again by what dtctl wrote into them.
+#pragma once
+
+#include "jobs/slurm/api.hpp"
+#include "jobs/slurm/batch.hpp"
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace dt::jobs::slurm {
+
+// Records by batch and array index. Of several for one place (a second submission, an id given out twice) the one that still
+// lives counts, then the newest.
+class KnownJobs {
+ public:
+  explicit KnownJobs(std::vector<SlurmRecord> records);
+  KnownJobs(const KnownJobs&) = delete;
+  KnownJobs& operator=(const KnownJobs&) = delete;
+  // The job of that token whose name is right too; nullptr when there is none. `key` is the run's.
+  const SlurmRecord* find(const BatchToken& token, const std::string& key) const;
+
+ private:
+  void add(const std::string& place, const SlurmRecord& record);
+  std::vector<SlurmRecord> records_;
+  std::unordered_map<std::string, const SlurmRecord*> places_; // "a<batch>.<index>", "j<batch>", "l<batch>"
+};
+
+// Its id as records keep it: "123", "123_4".
+std::string id_of(const SlurmRecord& record, const BatchToken& token);
+
+} // namespace dt::jobs::slurm

@@ -1,0 +1,229 @@
+#include "jobs/slurm/scheduler_args.hpp"
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <functional>
+#include <limits>
+#include <utility>
+
+namespace dt::jobs::slurm {
+namespace {
+
+Error bad_value(const std::string& option, const std::string& value, const std::string& wanted)
+{
+  return {ErrorKind::recipe,
+          "resources.scheduler_args: " + option + " cannot be `" + printable(value) + "`; it takes " + wanted + "."};
+}
+
+std::int64_t whole_number(const std::string& text, const std::string& option)
+{
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) throw bad_value(option, text, "a whole number");
+  return value;
+}
+
+// "now+2hours", "16:00", "2026-11-22T08:00[:00]", "2026-11-22".
+std::int64_t begin_of(const std::string& text, const std::string& option)
+{
+  const auto now = std::time(nullptr);
+  std::tm time{};
+  localtime_r(&now, &time);
+  time.tm_sec = 0;
+  if (text == "now") return now;
+  if (text.starts_with("now+")) {
+    constexpr std::pair<const char*, std::int64_t> units[]{{"", 1},         {"seconds", 1},  {"minutes", 60},
+                                                           {"minute", 60},  {"hours", 3600}, {"hour", 3600},
+                                                           {"days", 86400}, {"day", 86400},  {"weeks", 604800}};
+    const auto digits = text.find_first_not_of("0123456789", 4);
+    const auto unit = digits == std::string::npos ? std::string() : text.substr(digits);
+    for (const auto& [name, seconds] : units)
+      if (unit == name) return now + whole_number(text.substr(4, digits - 4), option) * seconds;
+  }
+  for (const auto* format : {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%H:%M", "%Y-%m-%d"}) {
+    auto parsed = time;
+    if (std::string(format) == "%Y-%m-%d") parsed.tm_hour = parsed.tm_min = 0;
+    const auto* end = strptime(text.c_str(), format, &parsed);
+    if (end == nullptr || *end != '\0') continue;
+    parsed.tm_isdst = -1;
+    const auto moment = std::mktime(&parsed);
+    return moment < now && std::string(format) == "%H:%M" ? moment + 86400 : moment;
+  }
+  throw bad_value(option, text, "a moment: 16:00, 2026-11-22T08:00 or now+2hours");
+}
+
+std::uint16_t mail_types_of(const std::string& text, const std::string& option)
+{
+  constexpr std::pair<const char*, std::uint16_t> types[]{{"NONE", 0},
+                                                          {"BEGIN", 1},
+                                                          {"END", 2},
+                                                          {"FAIL", 4},
+                                                          {"REQUEUE", 8},
+                                                          {"TIME_LIMIT", 16},
+                                                          {"TIME_LIMIT_90", 32},
+                                                          {"TIME_LIMIT_80", 64},
+                                                          {"TIME_LIMIT_50", 128},
+                                                          {"STAGE_OUT", 256},
+                                                          {"ARRAY_TASKS", 512},
+                                                          {"INVALID_DEPEND", 1024},
+                                                          {"ALL", 1 | 2 | 4 | 8 | 256 | 1024}};
+  unsigned mask = 0;
+  for (auto name : split(text, ',')) {
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    const auto* type = std::find_if(std::begin(types), std::end(types), [&](const auto& row) { return name == row.first; });
+    if (type == std::end(types))
+      throw bad_value(option, text, "a list of BEGIN, END, FAIL, REQUEUE, ALL, NONE, TIME_LIMIT, ARRAY_TASKS");
+    mask |= type->second;
+  }
+  return static_cast<std::uint16_t>(mask);
+}
+
+// "2" or "2@30:00": at most so many switches, and how long to wait for them.
+void put_switches(SlurmJob& job, const std::string& text, const std::string& option)
+{
+  const auto at = text.find('@');
+  job.switches = whole_number(text.substr(0, at), option);
+  if (at == std::string::npos) return;
+  const auto wait_s = parse_duration_s(text.substr(at + 1));
+  if (!wait_s) throw bad_value(option, text, "a count, or count@longest wait");
+  job.switches_wait_s = *wait_s;
+}
+
+// "gpu:2" as Slurm keeps it: "gres:gpu:2".
+std::string gres_of(const std::string& text)
+{
+  std::vector<std::string> parts;
+  for (const auto& part : split(text, ',')) parts.push_back(part.starts_with("gres:") ? part : "gres:" + part);
+  return text == "none" ? std::string() : join(parts, ",");
+}
+
+void put_nice(SlurmJob& job, const std::string& text, const std::string& option)
+{
+  job.nice = text.empty() ? 100 : whole_number(text, option);
+}
+
+struct Option {
+  const char* name;
+  char letter; // 0: none
+  enum class Value { needed, optional, none } value;
+  std::function<void(SlurmJob&, const std::string& text, const std::string& option)> put;
+};
+
+std::function<void(SlurmJob&, const std::string&, const std::string&)> text_into(std::string SlurmJob::*field)
+{
+  return [field](SlurmJob& job, const std::string& text, const std::string&) { job.*field = text; };
+}
+
+const std::vector<Option>& options()
+{
+  using V = Option::Value;
+  static const std::vector<Option> rows{
+      {"partition", 'p', V::needed, text_into(&SlurmJob::partition)},
+      {"account", 'A', V::needed, text_into(&SlurmJob::account)},
+      {"qos", 'q', V::needed, text_into(&SlurmJob::qos)},
+      {"constraint", 'C', V::needed, text_into(&SlurmJob::constraint)},
+      {"reservation", 0, V::needed, text_into(&SlurmJob::reservation)},
+      {"exclude", 'x', V::needed, text_into(&SlurmJob::exclude_nodes)},
+      {"nodelist", 'w', V::needed, text_into(&SlurmJob::require_nodes)},
+      {"mem", 0, V::needed,
+       [](SlurmJob& job, const std::string& text, const std::string& option) { job.memory_mib = memory_mib_of(text, option); }},
+      {"mem-per-cpu", 0, V::needed,
+       [](SlurmJob& job, const std::string& text, const std::string& option) {
+         job.memory_per_cpu_mib = memory_mib_of(text, option);
+       }},
+      {"gres", 0, V::needed, [](SlurmJob& job, const std::string& text, const std::string&) { job.gres = gres_of(text); }},
+      {"exclusive", 0, V::none, [](SlurmJob& job, const std::string&, const std::string&) { job.exclusive = true; }},
+      {"nice", 0, V::optional, put_nice},
+      {"licenses", 'L', V::needed, text_into(&SlurmJob::licenses)},
+      {"begin", 'b', V::needed,
+       [](SlurmJob& job, const std::string& text, const std::string& option) { job.begin_unix_s = begin_of(text, option); }},
+      {"mail-type", 0, V::needed,
+       [](SlurmJob& job, const std::string& text, const std::string& option) { job.mail_type = mail_types_of(text, option); }},
+      {"mail-user", 0, V::needed, text_into(&SlurmJob::mail_user)},
+      {"switches", 0, V::needed, put_switches},
+      {"hold", 'H', V::none, [](SlurmJob& job, const std::string&, const std::string&) { job.hold = true; }},
+      {"wckey", 0, V::needed, text_into(&SlurmJob::wckey)},
+  };
+  return rows;
+}
+
+[[noreturn]] void refuse(const std::string& word)
+{
+  std::vector<std::string> known;
+  for (const auto& option : options()) known.push_back(std::string("--") + option.name);
+  const auto hint = word == "--comment" ? "dtctl needs the comment to know its jobs again" : "dtctl does not know it";
+  throw Error(ErrorKind::recipe, "resources.scheduler_args: `" + printable(word) + "` cannot be used (" + hint +
+                                     "); it may be one of: " + join(known, ", ") + ".");
+}
+
+// A word taken apart: "--mem=4G" or "-xnode3"; the value is missing in "--mem" and "-x".
+struct Word {
+  const Option* option = nullptr;
+  std::string shown;
+  std::optional<std::string> value;
+};
+
+Word long_option(const std::string& word)
+{
+  const auto equals = word.find('=');
+  const auto name = word.substr(0, equals);
+  const auto row = std::find_if(options().begin(), options().end(),
+                                [&](const Option& option) { return name == std::string("--") + option.name; });
+  if (row == options().end()) refuse(name);
+  return {&*row, name, equals == std::string::npos ? std::nullopt : std::optional(word.substr(equals + 1))};
+}
+
+Word read_word(const std::string& word)
+{
+  if (word.starts_with("--")) return long_option(word);
+  if (word.size() < 2 || word[0] != '-') refuse(word);
+  const auto row = std::find_if(options().begin(), options().end(),
+                                [&](const Option& option) { return option.letter != 0 && option.letter == word[1]; });
+  if (row == options().end()) refuse(word.substr(0, 2));
+  return {&*row, word.substr(0, 2), word.size() == 2 ? std::nullopt : std::optional(word.substr(2))};
+}
+
+} // namespace
+
+std::int64_t memory_mib_of(const std::string& text, const std::string& option)
+{
+  const auto wanted = "a size: 500, 500M, 4G, 1T";
+  const auto end = text.find_first_not_of("0123456789");
+  const auto unit = end == std::string::npos ? std::string("M") : text.substr(end);
+  if (end == 0 || text.empty() || end > 12) {
+    if (end != std::string::npos || text.empty() || text.size() > 12) throw bad_value(option, text, wanted);
+  }
+  const auto count = whole_number(text.substr(0, end), option);
+  switch (unit.size() == 1 ? std::toupper(static_cast<unsigned char>(unit[0])) : 0) {
+  case 'K':
+    return (count + 1023) / 1024;
+  case 'M':
+    return count;
+  case 'G':
+    return count * 1024;
+  case 'T':
+    return count * 1024 * 1024;
+  default:
+    throw bad_value(option, text, wanted);
+  }
+}
+
+void apply_scheduler_args(std::span<const std::string> args, SlurmJob& job)
+{
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    auto word = read_word(args[i]);
+    if (word.option->value == Option::Value::needed && !word.value) {
+      if (i + 1 == args.size()) throw bad_value(word.shown, "", "a value");
+      word.value = args[++i];
+    }
+    if (word.option->value == Option::Value::none && word.value) throw bad_value(word.shown, *word.value, "no value");
+    word.option->put(job, word.value.value_or(""), word.shown);
+  }
+}
+
+} // namespace dt::jobs::slurm

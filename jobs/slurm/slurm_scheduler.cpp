@@ -1,0 +1,256 @@
+#include "jobs/slurm/slurm_scheduler.hpp"
+
+#include "core/file.hpp"
+#include "jobs/slurm/array_tasks.hpp"
+#include "jobs/slurm/questions.hpp"
+#include "jobs/slurm/records.hpp"
+#include "jobs/slurm/submission.hpp"
+#include "jobs/slurm/words.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include <fmt/format.h>
+
+namespace dt::jobs::slurm {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::int64_t tasks_an_array(const SlurmSite& site)
+{
+  const auto by_size = std::max<std::int64_t>(site.max_array_size, 1); // indices 0 to MaxArraySize - 1
+  return site.max_array_tasks > 0 ? std::min(by_size, site.max_array_tasks) : by_size;
+}
+
+bool is_over(const fs::path& attempt_folder)
+{
+  const AttemptFolder attempt(attempt_folder);
+  std::error_code error;
+  return fs::exists(attempt.end(), error) || fs::exists(attempt.result(), error) || fs::exists(attempt.cancel(), error);
+}
+
+std::vector<BatchTask> read_tasks(const Home& home, const std::string& batch)
+{
+  return parse_tasks(read_file_if_exists(batch_folder(home, batch) / "tasks").value_or(""));
+}
+
+// A run of a ladder whose job runs, when its own turn has not come yet.
+void put_turn(const Home& home, const BatchToken& token, const JobHandle& job, JobStatus& status)
+{
+  std::error_code error;
+  if (status.state != JobStatus::State::running || fs::exists(job.attempt.owner(), error)) return;
+  const auto tasks = read_tasks(home, token.batch);
+  const auto before = std::count_if(tasks.begin(), tasks.end(),
+                                    [&](const BatchTask& task) { return task.index < token.index && !is_over(task.attempt); });
+  status.state = JobStatus::State::queued;
+  status.reason = fmt::format("waits for its turn in the ladder; {} run{} before it", before, before == 1 ? " is" : "s are");
+}
+
+// The ladder's job ended before it came to this run.
+void put_missed_turn(const JobHandle& job, JobStatus& status)
+{
+  std::error_code error;
+  if (status.state != JobStatus::State::ended || fs::exists(job.attempt.owner(), error)) return;
+  status.cause =
+      status.cause.empty() ? "its ladder's job ended before its turn" : "before its turn, its ladder's job " + status.cause;
+}
+
+class Poll {
+ public:
+  Poll(const Home& home, SlurmApi& api, const Pause& pause, std::span<const JobHandle> jobs)
+      : home_(home), api_(api), pause_(pause), jobs_(jobs), statuses_(jobs.size())
+  {
+  }
+
+  std::vector<JobStatus> run()
+  {
+    const KnownJobs queue(ask(api_, pause_, [&] { return api_.load_jobs(); }));
+    std::vector<std::size_t> missing;
+    for (std::size_t i = 0; i < jobs_.size(); ++i)
+      if (!tell(i, queue) && !jobs_[i].has_ended) missing.push_back(i);
+    std::erase_if(missing, [&](std::size_t i) { return was_removed(i); });
+    if (!missing.empty()) look_into_the_past(missing);
+    return std::move(statuses_);
+  }
+
+ private:
+  bool tell(std::size_t i, const KnownJobs& known)
+  {
+    const auto token = parse_token(jobs_[i].token);
+    const auto* record = token ? known.find(*token, jobs_[i].name) : nullptr;
+    if (record == nullptr) return false;
+    statuses_[i] = words_for(record);
+    statuses_[i].job_id = id_of(*record, *token);
+    if (token->kind != BatchKind::ladder) return true;
+    put_turn(home_, *token, jobs_[i], statuses_[i]);
+    put_missed_turn(jobs_[i], statuses_[i]);
+    return true;
+  }
+
+  // Slurm keeps nothing of an array's task that is cancelled while it waits. What never ran and is asked to end never will: the
+  // job script looks for the request before anything else.
+  bool was_removed(std::size_t i)
+  {
+    std::error_code error;
+    const auto& attempt = jobs_[i].attempt;
+    if (!fs::exists(attempt.cancel(), error) || fs::exists(attempt.owner(), error)) return false;
+    statuses_[i].state = JobStatus::State::ended;
+    statuses_[i].native_state = "REMOVED";
+    statuses_[i].outcome = RunState::cancelled;
+    statuses_[i].cause = "removed from Slurm's queue before it started";
+    return true;
+  }
+
+  // Thousands of tasks share the record of their array while they wait.
+  const JobStatus& words_for(const SlurmRecord* record)
+  {
+    const auto [entry, is_new] = words_.try_emplace(record);
+    if (is_new) entry->second = status_of(*record);
+    return entry->second;
+  }
+
+  void look_into_the_past(const std::vector<std::size_t>& missing)
+  {
+    if (!api_.has_accounting())
+      return say(missing, JobStatus::State::not_found, "Slurm's queue does not hold it, and the site keeps no accounts");
+    try {
+      words_.clear();
+      const KnownJobs past(api_.load_past(query_for(missing)));
+      for (const auto i : missing)
+        if (!tell(i, past))
+          say({i}, JobStatus::State::not_found, "neither Slurm's queue nor its accounting holds it");
+        else if (statuses_[i].state != JobStatus::State::ended)
+          forget_runaway(i);
+    } catch (const SlurmFailure& failure) {
+      say(missing, JobStatus::State::unknown,
+          fmt::format("Slurm's queue does not hold it, and its accounting does not answer ({})", failure.what()));
+    }
+  }
+
+  // The accounting was never told of an end that the controller has forgotten.
+  void forget_runaway(std::size_t i)
+  {
+    const auto native = statuses_[i].native_state;
+    statuses_[i] = {};
+    say({i}, JobStatus::State::not_found, "Slurm's queue does not hold it, though its accounting calls it " + native);
+  }
+
+  void say(const std::vector<std::size_t>& places, JobStatus::State state, const std::string& reason)
+  {
+    for (const auto i : places) {
+      statuses_[i].state = state;
+      statuses_[i].reason = reason;
+    }
+  }
+
+  // By id where all are known, for that is quick; otherwise by name since the first of them was submitted.
+  PastQuery query_for(const std::vector<std::size_t>& missing) const
+  {
+    std::set<std::uint32_t> ids;
+    std::set<std::string> names;
+    double since_unix_s = 0;
+    for (const auto i : missing) {
+      const auto token = parse_token(jobs_[i].token);
+      if (!token) continue;
+      if (!jobs_[i].job_id.empty()) ids.insert(static_cast<std::uint32_t>(std::strtoul(jobs_[i].job_id.c_str(), nullptr, 10)));
+      names.insert(job_name_of(token->kind, token->batch, jobs_[i].name));
+      if (!jobs_[i].job_id.empty()) continue;
+      const auto submission = read_submission(jobs_[i].attempt);
+      const double submitted = submission ? submission->submitted_unix_s : 1;
+      since_unix_s = since_unix_s == 0 ? submitted : std::min(since_unix_s, submitted);
+    }
+    if (since_unix_s == 0) return {{ids.begin(), ids.end()}, {}, 0};
+    return {{}, {names.begin(), names.end()}, std::max<std::int64_t>(static_cast<std::int64_t>(since_unix_s) - 3600, 1)};
+  }
+
+  const Home& home_;
+  SlurmApi& api_;
+  const Pause& pause_;
+  std::span<const JobHandle> jobs_;
+  std::vector<JobStatus> statuses_;
+  std::map<const SlurmRecord*, JobStatus> words_;
+};
+
+// Whether every run of the ladder that is not over yet is asked to end.
+bool is_wholly_cancelled(const Home& home, const std::string& batch)
+{
+  for (const auto& task : read_tasks(home, batch)) {
+    const AttemptFolder first(task.attempt);
+    const auto numbers = attempt_numbers(first.run_folder());
+    const AttemptFolder latest(first.run_folder(), numbers.empty() ? first.number() : numbers.back());
+    if (!is_over(latest.path())) return false;
+  }
+  return true;
+}
+
+// What to end: whole jobs, and tasks by their array.
+struct Targets {
+  std::set<std::string> jobs;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> tasks;
+  std::set<std::string> ladders_looked_at;
+};
+
+void add_target(const Home& home, const KnownJobs& queue, const JobHandle& job, Targets& targets)
+{
+  const auto token = parse_token(job.token);
+  const auto* record = token ? queue.find(*token, job.name) : nullptr;
+  if (record == nullptr || status_of(*record).state == JobStatus::State::ended) return;
+  if (token->kind == BatchKind::array)
+    targets.tasks[record->array_id].push_back(token->index);
+  else if (token->kind == BatchKind::single)
+    targets.jobs.insert(id_of(*record, *token));
+  else if (targets.ladders_looked_at.insert(token->batch).second && is_wholly_cancelled(home, token->batch))
+    targets.jobs.insert(id_of(*record, *token));
+}
+
+void kill(SlurmApi& api, const Pause& pause, const std::string& id)
+{
+  ask(api, pause, [&] {
+    try {
+      api.kill(id);
+    } catch (const SlurmFailure& failure) {
+      if (!is_gone(failure.code())) throw;
+    }
+  });
+}
+
+} // namespace
+
+void SlurmScheduler::sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+void SlurmScheduler::assign_tokens(std::span<JobRequest> requests, const SubmitRules&)
+{
+  const auto site = ask(*api_, pause_, [&] { return api_->site(); });
+  const auto new_id = [] { return random_token().substr(0, 16); };
+  for (const auto& batch : plan_batches(requests, tasks_an_array(site), new_id))
+    for (std::size_t i = 0; i < batch.members.size(); ++i)
+      requests[batch.members[i]].token = format_token({batch.kind, batch.id, batch.indices[i]});
+}
+
+std::vector<SubmitOutcome> SlurmScheduler::submit(std::span<const JobRequest> requests, const SubmitRules& rules)
+{
+  return Submission(home_, *api_, pause_, requests, rules).run();
+}
+
+std::vector<JobStatus> SlurmScheduler::poll(std::span<const JobHandle> jobs)
+{
+  if (jobs.empty()) return {};
+  return Poll(home_, *api_, pause_, jobs).run();
+}
+
+void SlurmScheduler::cancel(std::span<const JobHandle> jobs)
+{
+  const KnownJobs queue(ask(*api_, pause_, [&] { return api_->load_jobs(); }));
+  Targets targets;
+  for (const auto& job : jobs) add_target(home_, queue, job, targets);
+  for (const auto& [array, tasks] : targets.tasks) kill(*api_, pause_, fmt::format("{}_[{}]", array, format_array_tasks(tasks)));
+  for (const auto& id : targets.jobs) kill(*api_, pause_, id);
+}
+
+} // namespace dt::jobs::slurm

@@ -1,0 +1,209 @@
+#include "jobs/slurm/submission.hpp"
+
+#include "core/file.hpp"
+#include "core/units.hpp"
+#include "jobs/job_environment.hpp"
+#include "jobs/quick_file.hpp"
+#include "jobs/slurm/plain_dispatch.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace dt::jobs::slurm {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Whether Slurm took a batch is not known, and could not be found out.
+struct Unanswered {
+  std::string words;
+};
+
+// The job's own environment; its `scontrol requeue` needs the same cluster that we speak to.
+std::map<std::string, std::string> job_environment()
+{
+  auto environment = environment_to_keep();
+  if (const auto* conf = std::getenv("SLURM_CONF"); conf != nullptr && *conf != '\0') environment["SLURM_CONF"] = conf;
+  return environment;
+}
+
+std::string current_folder()
+{
+  std::error_code error;
+  const auto folder = fs::current_path(error);
+  return error ? std::string("/") : folder.string();
+}
+
+// The slowest pace that a request asks for, in calls a second; 0: none does.
+double pace_of(std::span<const JobRequest> requests)
+{
+  double pace = 0;
+  for (const auto& request : requests)
+    if (const auto wanted = request.resources.max_rpc_per_s; wanted > 0 && (pace == 0 || wanted < pace)) pace = wanted;
+  return pace;
+}
+
+// Lines of an earlier submission stay: its jobs may still come to read them.
+std::string merged_tasks(const fs::path& file, std::span<const BatchTask> tasks)
+{
+  std::map<std::uint32_t, BatchTask> lines;
+  for (auto& task : parse_tasks(read_file_if_exists(file).value_or(""))) lines.emplace(task.index, std::move(task));
+  for (const auto& task : tasks) lines.insert_or_assign(task.index, task);
+  std::vector<BatchTask> merged;
+  for (auto& [index, task] : lines) merged.push_back(std::move(task));
+  return format_tasks(merged);
+}
+
+} // namespace
+
+Submission::Submission(const Home& home, SlurmApi& api, const Pause& pause, std::span<const JobRequest> requests,
+                       const SubmitRules& rules)
+    : home_(home), api_(api), pause_(pause), requests_(requests), lanes_(rules.max_running), outcomes_(requests.size())
+{
+  context_.work_dir = current_folder();
+  context_.environment = job_environment();
+  context_.max_running = rules.max_running;
+}
+
+std::vector<SubmitOutcome> Submission::run()
+{
+  auto batches = batches_of(requests_);
+  for (auto& outcome : outcomes_) outcome.error = "Its token is not one of the Slurm scheduler's.";
+  for (const auto& batch : batches) settle(batch, {});
+  context_.cores_per_node = cores_per_node();
+  leave_out_known(batches);
+  for (const auto& batch : batches)
+    if (!batch.members.empty()) hand_over(batch);
+  return std::move(outcomes_);
+}
+
+// The folder is written before Slurm is asked, so without one it never was.
+bool Submission::was_begun(const Batch& batch) const { return fs::exists(batch_folder(home_, batch.id) / "tasks"); }
+
+void Submission::leave_out_known(std::vector<Batch>& batches)
+{
+  if (std::none_of(batches.begin(), batches.end(), [&](const Batch& batch) { return was_begun(batch); })) return;
+  const KnownJobs queue(ask(api_, pause_, [&] { return api_.load_jobs(); }));
+  for (auto& batch : batches) {
+    Batch rest{batch.kind, batch.id, {}, {}};
+    for (std::size_t i = 0; i < batch.members.size(); ++i) {
+      const BatchToken token{batch.kind, batch.id, batch.indices[i]};
+      const auto* record = queue.find(token, requests_[batch.members[i]].name);
+      if (record != nullptr) {
+        outcomes_[batch.members[i]].job_id = id_of(*record, token);
+        continue;
+      }
+      rest.members.push_back(batch.members[i]);
+      rest.indices.push_back(batch.indices[i]);
+    }
+    batch = std::move(rest);
+  }
+}
+
+void Submission::hand_over(const Batch& batch)
+{
+  const auto runs = batch.kind == BatchKind::ladder ? 1 : batch.members.size();
+  if (!has_contact_)
+    return settle(batch, {{}, "It was not sent: Slurm's controller at " + api_.controller() + " has stopped answering.", true});
+  SlurmJob job;
+  try {
+    job = job_for(batch, requests_, batch_folder(home_, batch.id), context_, lanes_.before(runs));
+    write_folder(batch);
+    job.script = read_file(job.script_path);
+    const auto id = submit(batch, job);
+    lanes_.take(runs, std::to_string(id));
+    for (std::size_t i = 0; i < batch.members.size(); ++i)
+      outcomes_[batch.members[i]] = {format_job_id(batch.kind, id, batch.indices[i]), {}};
+  } catch (const SlurmFailure& failure) {
+    settle(batch, {{}, refusal_words(failure, job)});
+  } catch (const Unanswered& silence) {
+    has_contact_ = false;
+    settle(batch, {{}, silence.words, true});
+  } catch (const Error& error) {
+    settle(batch, {{}, error.what()});
+  }
+}
+
+void Submission::write_folder(const Batch& batch) const
+{
+  const auto folder = batch_folder(home_, batch.id);
+  make_folders(folder);
+  const auto& resources = requests_[batch.members.front()].resources;
+  write_file_quick(folder / "script",
+                   dispatch_script({folder, batch.kind == BatchKind::ladder, resources.requeue, resources.signal_ahead_s}));
+  write_file_quick(folder / "tasks", merged_tasks(folder / "tasks", tasks_for(batch, requests_)));
+  sync_filesystem(folder);
+}
+
+// Once and no more: after an answer that never came, the queue is looked at before the next try.
+std::uint32_t Submission::submit(const Batch& batch, const SlurmJob& job)
+{
+  for (int number = 1;; ++number) {
+    try {
+      keep_pace();
+      return api_.submit(job);
+    } catch (const SlurmFailure& failure) {
+      if (is_ambiguous(failure.code())) {
+        if (const auto id = look_up(batch)) return *id;
+        if (number >= most_tries) throw Unanswered{no_answer(api_, failure).what()};
+      } else if (!is_temporary(failure.code()) || number >= most_tries) {
+        throw;
+      }
+      pause_(pause_before_s(number));
+    }
+  }
+}
+
+std::optional<std::uint32_t> Submission::look_up(const Batch& batch) const
+{
+  const BatchToken token{batch.kind, batch.id, batch.indices.front()};
+  for (int number = 1;; ++number) {
+    try {
+      const KnownJobs queue(api_.load_jobs());
+      const auto* record = queue.find(token, requests_[batch.members.front()].name);
+      if (record == nullptr) return std::nullopt;
+      return batch.kind == BatchKind::array ? record->array_id : record->id;
+    } catch (const SlurmFailure& failure) {
+      if (number >= most_tries)
+        throw Unanswered{
+            fmt::format("Slurm's controller at {} did not answer ({}), so it is not known whether it took the job; the next look "
+                        "finds out.",
+                        api_.controller(), failure.what())};
+      pause_(pause_before_s(number));
+    }
+  }
+}
+
+void Submission::keep_pace()
+{
+  const double pace = pace_of(requests_);
+  if (pace <= 0) return;
+  const double wait_s = last_call_unix_s_ + 1 / pace - now_unix_s();
+  if (wait_s > 0) pause_(wait_s);
+  last_call_unix_s_ = now_unix_s();
+}
+
+void Submission::settle(const Batch& batch, const SubmitOutcome& outcome)
+{
+  for (const auto member : batch.members) outcomes_[member] = outcome;
+}
+
+// Of the smallest nodes that a run which oversubscribes may get; asked only when there is such a run.
+std::int64_t Submission::cores_per_node() const
+{
+  const auto wants = [](const JobRequest& request) { return request.resources.oversubscribe; };
+  const auto request = std::find_if(requests_.begin(), requests_.end(), wants);
+  if (request == requests_.end()) return 0;
+  std::int64_t cores = 0;
+  for (const auto& partition : ask(api_, pause_, [&] { return api_.partitions(); })) {
+    const auto& name = request->resources.partition;
+    const bool is_ours = name.empty() ? partition.is_default : partition.name == name;
+    if (is_ours && partition.nodes > 0) cores = partition.cpus / partition.nodes;
+  }
+  return cores;
+}
+
+} // namespace dt::jobs::slurm

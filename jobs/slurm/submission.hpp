@@ -1,0 +1,45 @@
+// One submission: batches into Slurm's queue, each once.
+#pragma once
+
+#include "jobs/slurm/api.hpp"
+#include "jobs/slurm/batch.hpp"
+#include "jobs/slurm/job_builder.hpp"
+#include "jobs/slurm/questions.hpp"
+#include "jobs/slurm/records.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt::jobs::slurm {
+
+class Submission {
+ public:
+  Submission(const Home& home, SlurmApi& api, const Pause& pause, std::span<const JobRequest> requests, const SubmitRules& rules);
+  // One outcome a request, in order.
+  std::vector<SubmitOutcome> run();
+
+ private:
+  bool was_begun(const Batch& batch) const;
+  void leave_out_known(std::vector<Batch>& batches);
+  void hand_over(const Batch& batch);
+  void write_folder(const Batch& batch) const;
+  std::uint32_t submit(const Batch& batch, const SlurmJob& job);
+  std::optional<std::uint32_t> look_up(const Batch& batch) const;
+  void keep_pace();
+  void settle(const Batch& batch, const SubmitOutcome& outcome);
+  std::int64_t cores_per_node() const;
+
+  const Home& home_;
+  SlurmApi& api_;
+  const Pause& pause_;
+  std::span<const JobRequest> requests_;
+  SubmissionContext context_;
+  Lanes lanes_;
+  std::vector<SubmitOutcome> outcomes_;
+  bool has_contact_ = true;
+  double last_call_unix_s_ = 0;
+};
+
+} // namespace dt::jobs::slurm

@@ -1,0 +1,294 @@
+#include "jobs/slurm/words.hpp"
+
+#include "core/text.hpp"
+#include "core/units.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace dt::jobs::slurm {
+namespace {
+
+using Row = std::pair<std::string_view, std::string_view>;
+
+// Slurm 22.05's reasons but those of limits, which limit_words builds. Words that begin with "waits" and "cannot" end in the
+// native word in parentheses.
+constexpr std::array reasons{
+    Row{"None", "waits to be looked at by the scheduler"},
+    Row{"Priority", "waits for jobs of higher priority"},
+    Row{"Dependency", "waits for another job"},
+    Row{"Resources", "waits for free nodes"},
+    Row{"PartitionNodeLimit", "asks for more nodes than its partition gives one job, or for nodes that are down"},
+    Row{"PartitionTimeLimit", "asks for more time than its partition allows"},
+    Row{"PartitionDown", "waits for its partition, which is down"},
+    Row{"PartitionInactive", "waits for its partition, which is inactive"},
+    Row{"JobHeldAdmin", "held by an administrator"},
+    Row{"BeginTime", "waits for its earliest start"},
+    Row{"Licenses", "waits for licenses"},
+    Row{"AssociationJobLimit", "waits: the account has as many jobs as it may"},
+    Row{"AssociationResourceLimit", "waits: the account uses as much as it may"},
+    Row{"AssociationTimeLimit", "waits: the account has used up its time"},
+    Row{"Reservation", "waits for its reservation"},
+    Row{"ReqNodeNotAvail", "waits for a node it names, which is down, drained or reserved"},
+    Row{"JobHeldUser", "held by its user (scontrol release lets it go)"},
+    Row{"FrontEndDown", "waits for a front-end node"},
+    Row{"SchedDefer", "waits to be looked at: the site puts off scheduling at submission"},
+    Row{"NodeDown", "waits for a node that is down"},
+    Row{"BadConstraints", "asks for what no node has"},
+    Row{"SystemFailure", "stopped by a failure of Slurm, the file system or the network"},
+    Row{"JobLaunchFailure", "could not be launched"},
+    Row{"NonZeroExitCode", "its script failed"},
+    Row{"TimeLimit", "reached its time limit"},
+    Row{"InactiveLimit", "reached Slurm's limit for inactive jobs"},
+    Row{"InvalidAccount", "names an account that is not valid"},
+    Row{"InvalidQOS", "names a QOS that is not valid"},
+    Row{"QOSUsageThreshold", "waits: the QOS's usage threshold is reached"},
+    Row{"QOSJobLimit", "waits: the QOS has as many jobs as it may"},
+    Row{"QOSResourceLimit", "waits: the QOS uses as much as it may"},
+    Row{"QOSTimeLimit", "waits: the QOS has used up its time"},
+    Row{"BlockMaxError", "waits for a block of nodes with too many errors"},
+    Row{"BlockFreeAction", "waits for a block of nodes to be freed"},
+    Row{"Cleaning", "waits for its last start to be cleaned up"},
+    Row{"Prolog", "waits for the site's prolog"},
+    Row{"QOSNotAllowed", "may not use this QOS"},
+    Row{"AccountNotAllowed", "may not use this account"},
+    Row{"DependencyNeverSatisfied", "waits for a job in vain: it can never start"},
+    Row{"JobHoldMaxRequeue", "held: it was started again too often"},
+    Row{"JobArrayTaskLimit", "waits: as many of its array run as may"},
+    Row{"BurstBufferResources", "waits for room in the burst buffer"},
+    Row{"BurstBufferStageIn", "waits for its files in the burst buffer"},
+    Row{"BurstBufferOperation", "stopped by a failure of the burst buffer"},
+    Row{"PowerNotAvail", "waits for power"},
+    Row{"PowerReserved", "waits for power that is reserved"},
+    Row{"DeadLine", "cannot meet its deadline"},
+    Row{"PartitionConfig", "asks for what its partition does not give: nodes, time or memory"},
+    Row{"AccountingPolicy", "waits: an accounting limit is reached"},
+    Row{"FedJobLock", "waits for its federation"},
+    Row{"OutOfMemory", "ran out of memory"},
+    Row{"MaxMemPerLimit", "asks for more memory than one job may have"},
+    Row{"ReservationDeleted", "held: its reservation was deleted"},
+};
+
+// What limits count, as Slurm spells it in their names.
+constexpr std::array limited{
+    Row{"Cpu", "cores"},
+    Row{"CPU", "cores"},
+    Row{"Memory", "memory"},
+    Row{"Mem", "memory"},
+    Row{"Node", "nodes"},
+    Row{"GRES", "GPUs or other generic resources"},
+    Row{"License", "licenses"},
+    Row{"Energy", "energy"},
+    Row{"BB", "burst buffer"},
+    Row{"Billing", "billing units"},
+    Row{"SubmitJob", "submitted jobs"},
+    Row{"Job", "jobs"},
+    Row{"WallDuration", "run time"},
+    Row{"Wall", "run time"},
+    Row{"Unknown", "a resource"},
+};
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+// "AssocGrpCPUMinutesLimit": the limits of associations (accounts) and QOS are named by one grammar.
+std::string limit_words(std::string_view native)
+{
+  const bool of_account = native.starts_with("Assoc") || native.ends_with("PerAccount");
+  if (!of_account && !native.starts_with("QOS")) return {};
+  const auto rest = native.starts_with("Assoc") ? native.substr(5) : native.starts_with("QOS") ? native.substr(3) : native;
+  const auto thing = std::find_if(limited.begin(), limited.end(), [&](const Row& row) { return has(rest, row.first); });
+  if (thing == limited.end()) return {};
+  const auto what = std::string(thing->second) + (has(rest, "Minutes") ? "-minutes" : "");
+  const std::string owner = of_account ? "the account" : "the QOS";
+  if (rest.starts_with("Min")) return fmt::format("asks for less {} than {} demands of a job", what, owner);
+  const std::string scope = has(rest, "PerJob")    ? " a job"
+                            : has(rest, "PerNode") ? " a node"
+                            : has(rest, "PerUser") ? " a user"
+                                                   : "";
+  return fmt::format("waits: {}'s limit of {}{} is reached", owner, what, scope);
+}
+
+std::string plain_words(std::string_view native)
+{
+  const auto row = std::find_if(reasons.begin(), reasons.end(), [&](const Row& reason) { return reason.first == native; });
+  return row != reasons.end() ? std::string(row->second) : limit_words(native);
+}
+
+// "14:20", with the day when that is not within the next 18 hours.
+std::string clock_time(double unix_s)
+{
+  const auto local = format_time_local(unix_s); // 2026-11-21 05:05:06
+  return unix_s - now_unix_s() < 18 * 3600 ? local.substr(11, 5) : local.substr(0, 16);
+}
+
+// "afterany:12(unfulfilled),afterany:13_*(unfulfilled)" as "12, 13".
+std::string awaited_jobs(std::string_view dependency)
+{
+  std::vector<std::string> jobs;
+  for (const auto& part : split(dependency, ',')) {
+    const auto colon = part.find(':');
+    if (colon == std::string::npos) continue;
+    const auto job = part.substr(colon + 1, part.find_first_of("(_", colon) - colon - 1); // "12_*" is the whole array
+    jobs.push_back(job);
+  }
+  return join(jobs, ", ");
+}
+
+JobStatus ended(const SlurmRecord& record, std::optional<RunState> outcome, std::string cause)
+{
+  JobStatus status;
+  status.state = JobStatus::State::ended;
+  status.native_state = record.state;
+  status.exit_code = std::max(exit_code_of(record.exit_status), exit_code_of(record.derived_exit_status));
+  status.outcome = outcome;
+  status.cause = std::move(cause);
+  status.restarts = record.restarts;
+  return status;
+}
+
+std::string on_nodes(const SlurmRecord& record) { return record.nodes.empty() ? "a node" : record.nodes; }
+
+JobStatus status_of_ended(const SlurmRecord& record)
+{
+  switch (static_cast<BaseState>(record.base_state)) {
+  case BaseState::complete:
+    return ended(record, std::nullopt, {});
+  case BaseState::cancelled:
+    return ended(record, RunState::cancelled,
+                 record.cancelled_by.empty() ? "cancelled in Slurm" : "cancelled by " + record.cancelled_by);
+  case BaseState::timeout:
+    return ended(record, RunState::timed_out, "reached Slurm's time limit (TIMEOUT)");
+  case BaseState::preempted:
+    return ended(record, RunState::preempted, "made way for another job (PREEMPTED)");
+  case BaseState::node_fail:
+    return ended(record, RunState::failed, on_nodes(record) + " failed (NODE_FAIL)");
+  case BaseState::boot_fail:
+    return ended(record, RunState::failed, on_nodes(record) + " did not boot (BOOT_FAIL)");
+  case BaseState::deadline:
+    return ended(record, RunState::failed, "its deadline passed (DEADLINE)");
+  case BaseState::out_of_memory:
+    return ended(record, RunState::failed, "used more memory than it was given (OUT_OF_MEMORY)");
+  case BaseState::failed:
+    return ended(record, std::nullopt,
+                 record.reason == "NonZeroExitCode" || record.reason == "None" || record.reason.empty()
+                     ? std::string()
+                     : reason_words(record.reason));
+  default:
+    return {JobStatus::State::unknown, record.state, "a state that dtctl does not know", std::nullopt, {}};
+  }
+}
+
+JobStatus living(const SlurmRecord& record, JobStatus::State state, std::string reason)
+{
+  JobStatus status;
+  status.state = state;
+  status.native_state = record.state;
+  status.reason = std::move(reason);
+  status.restarts = record.restarts;
+  return status;
+}
+
+// What stands behind a refusal: Slurm's code, the setting, its value.
+struct Setting {
+  int code;
+  std::string_view key;
+  std::string SlurmJob::*value;
+};
+constexpr std::array settings{
+    Setting{2000, "resources.partition", &SlurmJob::partition},
+    Setting{2101, "resources.partition", &SlurmJob::partition},
+    Setting{2070, "resources.partition", &SlurmJob::partition},
+    Setting{2045, "resources.account", &SlurmJob::account},
+    Setting{2066, "resources.qos", &SlurmJob::qos},
+    Setting{2029, "resources.constraint", &SlurmJob::constraint},
+    Setting{2053, "--reservation", &SlurmJob::reservation},
+    Setting{2052, "--reservation", &SlurmJob::reservation},
+    Setting{2048, "--licenses", &SlurmJob::licenses},
+    Setting{2072, "--gres", &SlurmJob::gres},
+    Setting{2018, "--nodelist or --exclude", &SlurmJob::require_nodes},
+};
+
+std::string at_fault(int code, const SlurmJob& job)
+{
+  const auto* setting = std::find_if(settings.begin(), settings.end(), [&](const Setting& row) { return row.code == code; });
+  if (setting != settings.end())
+    return fmt::format(" ({}: {})", setting->key, (job.*setting->value).empty() ? "none given" : job.*setting->value);
+  return fmt::format(" (asked for: {} nodes, {} tasks of {} cores, {} min{})", job.nodes, job.tasks, job.cpus_per_task,
+                     job.time_limit_min, job.partition.empty() ? "" : ", partition " + job.partition);
+}
+
+bool is_one_of(int code, std::initializer_list<int> codes) { return std::find(codes.begin(), codes.end(), code) != codes.end(); }
+
+} // namespace
+
+std::string reason_words(std::string_view native)
+{
+  const auto words = plain_words(native);
+  if (words.empty()) return fmt::format("waits ({})", native.empty() ? "no reason given" : printable(native));
+  return fmt::format("{} ({})", words, native);
+}
+
+std::string waiting_words(const SlurmRecord& record)
+{
+  auto words = record.flags.held ? "put back on hold after its last start (" + record.state + ")" : reason_words(record.reason);
+  if (record.reason == "Dependency" && !awaited_jobs(record.dependency).empty())
+    words = "waits for job " + awaited_jobs(record.dependency) + " (Dependency)";
+  if (!record.reason_details.empty() && record.reason_details != record.reason) words += ": " + printable(record.reason_details);
+  if (static_cast<double>(record.start_unix_s) > now_unix_s())
+    words += "; starts about " + clock_time(static_cast<double>(record.start_unix_s));
+  return words;
+}
+
+JobStatus status_of(const SlurmRecord& record)
+{
+  const auto base = static_cast<BaseState>(record.base_state);
+  if (base == BaseState::pending) return living(record, JobStatus::State::queued, waiting_words(record));
+  if (record.flags.completing) return living(record, JobStatus::State::running, "is being ended on " + on_nodes(record));
+  if (record.flags.requeued || record.flags.held) return living(record, JobStatus::State::queued, "goes back into the queue");
+  if (record.flags.configuring) return living(record, JobStatus::State::queued, on_nodes(record) + " is made ready for it");
+  if (base == BaseState::running) return living(record, JobStatus::State::running, "on " + on_nodes(record));
+  if (base == BaseState::suspended) return living(record, JobStatus::State::running, "suspended on " + on_nodes(record));
+  return status_of_ended(record);
+}
+
+int exit_code_of(std::uint32_t wait_status)
+{
+  const auto signal = static_cast<int>(wait_status & 0x7f);
+  return signal != 0 ? 128 + signal : static_cast<int>(wait_status >> 8 & 0xff);
+}
+
+// Numbers of slurm_errno.h. Kept here as numbers, so that nothing but the module needs Slurm's headers.
+bool is_ambiguous(int code)
+{
+  const bool of_message = code >= 1000 && code <= 1004; // connection, send, receive, shutdown
+  const bool of_controller = code >= 1800 && code <= 1803;
+  const bool of_socket = code >= 5000 && code <= 5005; // 5004: timed out
+  return of_message || of_controller || of_socket ||
+         is_one_of(code, {0, ETIMEDOUT, ECONNREFUSED, ECONNRESET, EPIPE, ENETUNREACH, EHOSTUNREACH, EINTR});
+}
+
+bool is_slow(int code) { return (code >= 5000 && code <= 5005) || is_one_of(code, {1003, 1802, ETIMEDOUT}); }
+
+bool is_temporary(int code)
+{
+  // Queue full (sbatch sleeps and tries again, too), standby, submissions briefly disabled for the node table, again.
+  return is_one_of(code, {2007, 2027, 2131, EAGAIN});
+}
+
+bool is_gone(int code)
+{
+  return is_one_of(code,
+                   {2017, 2021, 2084, 2085, 2086}); // unknown id, already done, finished, not running, neither waits nor runs
+}
+
+std::string refusal_words(const SlurmFailure& failure, const SlurmJob& job)
+{
+  return fmt::format("Slurm refused it: {}{}.", failure.what(), at_fault(failure.code(), job));
+}
+
+} // namespace dt::jobs::slurm

@@ -1,0 +1,287 @@
+// Which requests become one job of Slurm, and the texts that lead back from the job to them.
+#include "jobs/slurm/array_tasks.hpp"
+#include "jobs/slurm/batch.hpp"
+#include "jobs/slurm/job_builder.hpp"
+
+#include "core/error.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <csignal>
+#include <numeric>
+
+using namespace dt;
+using namespace dt::jobs;
+using namespace dt::jobs::slurm;
+
+namespace {
+
+JobRequest request(const std::string& key, std::int64_t nodes = 1)
+{
+  JobRequest made{key, {}, AttemptFolder("/home/runs/" + key, 1), {}};
+  made.resources.nodes = nodes;
+  made.resources.time_limit_s = 600;
+  return made;
+}
+
+std::vector<JobRequest> requests(std::size_t count)
+{
+  std::vector<JobRequest> all;
+  for (std::size_t i = 0; i < count; ++i) all.push_back(request("key" + std::to_string(i)));
+  return all;
+}
+
+// Ids "0000000000000001", "…2", …
+auto counted_ids()
+{
+  return [number = 0]() mutable {
+    auto digits = std::to_string(++number);
+    return std::string(16 - digits.size(), '0') + digits;
+  };
+}
+
+std::vector<Batch> plan(std::span<const JobRequest> all, std::int64_t max_tasks = 1000)
+{
+  return plan_batches(all, max_tasks, counted_ids());
+}
+
+} // namespace
+
+TEST_CASE("array indices are read from lists, ranges, steps, throttles and Slurm's hexadecimal bits")
+{
+  using Tasks = std::vector<std::uint32_t>;
+  CHECK(expand_array_tasks("3") == Tasks{3});
+  CHECK(expand_array_tasks("0-3") == Tasks{0, 1, 2, 3});
+  CHECK(expand_array_tasks("0-20:5%2") == Tasks{0, 5, 10, 15, 20});
+  CHECK(expand_array_tasks("7,1-2,7%100") == Tasks{1, 2, 7});
+  CHECK(expand_array_tasks("0x1f") == Tasks{0, 1, 2, 3, 4});
+  CHECK(expand_array_tasks("0x8001") == Tasks{0, 15});
+  CHECK(expand_array_tasks("0xF0") == Tasks{4, 5, 6, 7});
+}
+
+TEST_CASE("array indices that cannot be read stand for nothing")
+{
+  for (const auto* text : {"", "%4", "-", "x", "1-", "-3", "5-2", "1-9:0", "4294967295", "0-99999999999", "0x", "..."}) {
+    INFO(text);
+    CHECK(expand_array_tasks(text).empty());
+  }
+  CHECK(expand_array_tasks("1,2,...") == std::vector<std::uint32_t>{1, 2}); // cut by Slurm
+}
+
+TEST_CASE("array indices are written as the shortest list of ranges and read back alike")
+{
+  const std::vector<std::uint32_t> tasks{9, 0, 1, 2, 5, 7, 8, 2};
+  CHECK(format_array_tasks(tasks) == "0-2,5,7-9");
+  CHECK(format_array_tasks(std::vector<std::uint32_t>{}).empty());
+  CHECK(expand_array_tasks(format_array_tasks(tasks)) == std::vector<std::uint32_t>{0, 1, 2, 5, 7, 8, 9});
+}
+
+TEST_CASE("a token is read back as it was written, and other schedulers' tokens are none")
+{
+  const BatchToken token{BatchKind::array, "0123456789abcdef", 417};
+  CHECK(format_token(token) == "a0123456789abcdef.417");
+  const auto back = parse_token(format_token(token));
+  REQUIRE(back);
+  CHECK(back->kind == BatchKind::array);
+  CHECK(back->batch == token.batch);
+  CHECK(back->index == 417);
+  for (const auto* text : {"", "0123456789abcdef0123456789abcdef", "x0123456789abcdef.1", "a0123456789abcdef",
+                           "a0123456789abcdef.", "a0123456789ABCDEF.1", "a0123456789abcdef.-1", "a0123456789abcdef.1x"}) {
+    INFO(text);
+    CHECK_FALSE(parse_token(text));
+  }
+}
+
+TEST_CASE("runs of equal shape become one array in their order, a shape of its own a single job")
+{
+  auto all = requests(4);
+  all[2].resources.nodes = 2;
+  const auto batches = plan(all);
+  REQUIRE(batches.size() == 2);
+  CHECK(batches[0].kind == BatchKind::array);
+  CHECK(batches[0].members == std::vector<std::size_t>{0, 1, 3});
+  CHECK(batches[0].indices == std::vector<std::uint32_t>{0, 1, 2});
+  CHECK(batches[1].kind == BatchKind::single);
+  CHECK(batches[1].members == std::vector<std::size_t>{2});
+}
+
+TEST_CASE("whatever Slurm is asked for sets two shapes apart")
+{
+  const std::vector<std::function<void(JobRequest&)>> changes{[](JobRequest& r) { r.resources.nodes = 2; },
+                                                              [](JobRequest& r) { r.resources.ranks_per_node = 2; },
+                                                              [](JobRequest& r) { r.resources.threads_per_rank = 2; },
+                                                              [](JobRequest& r) { r.resources.time_limit_s = 601; },
+                                                              [](JobRequest& r) { r.resources.partition = "x"; },
+                                                              [](JobRequest& r) { r.resources.account = "x"; },
+                                                              [](JobRequest& r) { r.resources.qos = "x"; },
+                                                              [](JobRequest& r) { r.resources.constraint = "x"; },
+                                                              [](JobRequest& r) { r.resources.scheduler_args = {"-H"}; },
+                                                              [](JobRequest& r) { r.resources.requeue = 1; },
+                                                              [](JobRequest& r) { r.resources.signal_ahead_s = 7; },
+                                                              [](JobRequest& r) { r.resources.oversubscribe = true; },
+                                                              [](JobRequest& r) { r.after = {"12"}; }};
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    INFO("change " << i);
+    auto all = requests(2);
+    changes[i](all[1]);
+    CHECK(plan(all).size() == 2);
+  }
+}
+
+TEST_CASE("arrays are split at the site's limit, and a remainder of one is a single job")
+{
+  const auto batches = plan(requests(7), 3);
+  REQUIRE(batches.size() == 3);
+  CHECK(batches[0].members.size() == 3);
+  CHECK(batches[1].members == std::vector<std::size_t>{3, 4, 5});
+  CHECK(batches[1].indices == std::vector<std::uint32_t>{0, 1, 2});
+  CHECK(batches[2].kind == BatchKind::single);
+}
+
+TEST_CASE("runs of one ladder are one job, whatever their sizes")
+{
+  auto all = requests(5);
+  for (const std::size_t i : {1u, 2u, 4u}) {
+    all[i].ladder = "L";
+    all[i].resources.nodes = static_cast<std::int64_t>(i);
+  }
+  const auto batches = plan(all);
+  REQUIRE(batches.size() == 2);
+  CHECK(batches[0].kind == BatchKind::array);
+  CHECK(batches[1].kind == BatchKind::ladder);
+  CHECK(batches[1].members == std::vector<std::size_t>{1, 2, 4});
+}
+
+TEST_CASE("requests that have a token already are not grouped anew")
+{
+  auto all = requests(3);
+  all[1].token = "a0123456789abcdef.5";
+  const auto batches = plan(all);
+  REQUIRE(batches.size() == 1);
+  CHECK(batches[0].members == std::vector<std::size_t>{0, 2});
+}
+
+TEST_CASE("batches are found again from the tokens, with their indices")
+{
+  auto all = requests(4);
+  all[0].token = "a0123456789abcdef.5";
+  all[1].token = "jffffffffffffffff.0";
+  all[2].token = "no token of ours";
+  all[3].token = "a0123456789abcdef.2";
+  const auto batches = batches_of(all);
+  REQUIRE(batches.size() == 2);
+  CHECK(batches[0].members == std::vector<std::size_t>{0, 3});
+  CHECK(batches[0].indices == std::vector<std::uint32_t>{5, 2});
+  CHECK(batches[1].kind == BatchKind::single);
+}
+
+TEST_CASE("tasks are read back as they were written, whatever the attempt's folder is called")
+{
+  const std::vector<BatchTask> tasks{{0, "a0123456789abcdef.0", 2, 600, "/a folder/with 'quotes'/attempts/1"},
+                                     {7, "a0123456789abcdef.7", 1, 60, "/b"}};
+  const auto text = format_tasks(tasks);
+  CHECK(text.starts_with("0 a0123456789abcdef.0 2 600 /a folder/with 'quotes'/attempts/1\n"));
+  const auto back = parse_tasks(text + "8 a0123456789abcdef.8 1 60 /torn");
+  REQUIRE(back.size() == 2);
+  CHECK(back[0].attempt == tasks[0].attempt);
+  CHECK(back[1].index == 7);
+  CHECK(back[1].time_limit_s == 60);
+}
+
+TEST_CASE("a job asks for its run's size, time and place, and carries what it is known by")
+{
+  auto all = requests(1);
+  auto& resources = all[0].resources;
+  resources.nodes = 2;
+  resources.ranks_per_node = 3;
+  resources.threads_per_rank = 4;
+  resources.time_limit_s = 601;
+  resources.signal_ahead_s = 60;
+  resources.partition = "gpu";
+  resources.requeue = 2;
+  all[0].after = {"12", "13_4"};
+  all[0].token = "j0123456789abcdef.0";
+  const auto job = job_for(batches_of(all)[0], all, "/home/slurm/0123456789abcdef", {"/work", {{"PATH", "/bin"}}, 0, 0}, {});
+  CHECK(job.name == "key0");
+  CHECK(job.comment == "dtctl:j0123456789abcdef");
+  CHECK(job.out_path == "/home/slurm/0123456789abcdef/log");
+  CHECK(job.nodes == 2);
+  CHECK(job.tasks == 6);
+  CHECK(job.tasks_per_node == 3);
+  CHECK(job.cpus_per_task == 4);
+  CHECK(job.time_limit_min == 11);
+  CHECK(job.partition == "gpu");
+  CHECK(job.requeue);
+  CHECK(job.signal == SIGUSR1);
+  CHECK(job.signal_ahead_s == 60);
+  CHECK(job.dependency == "afterany:12:13_4");
+  CHECK(job.array.empty());
+}
+
+TEST_CASE("an array is throttled, logs by task, and bears the batch's name")
+{
+  auto all = requests(3);
+  for (std::size_t i = 0; i < 3; ++i) all[i].token = "a0123456789abcdef." + std::to_string(i * 2);
+  const auto job = job_for(batches_of(all)[0], all, "/f", {"/work", {}, 2, 0}, {});
+  CHECK(job.array == "0,2,4%2");
+  CHECK(job.out_path == "/f/log-%a");
+  CHECK(job.name == "dtctl-0123456789abcdef");
+}
+
+TEST_CASE("a ladder's job has its largest size and the time of all its runs together with a margin")
+{
+  auto all = requests(3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    all[i].resources.nodes = static_cast<std::int64_t>(i == 1 ? 4 : 1);
+    all[i].token = "l0123456789abcdef." + std::to_string(i);
+  }
+  const auto job = job_for(batches_of(all)[0], all, "/f", {"/work", {}, 5, 0}, {});
+  CHECK(job.nodes == 4);
+  CHECK(job.time_limit_min == (3 * 600 + ladder_margin_s(3)) / 60);
+  CHECK(job.array.empty());
+}
+
+TEST_CASE("a warning longer than half the time limit is shortened, for it would stop the run at once")
+{
+  auto all = requests(1);
+  all[0].resources.time_limit_s = 60;
+  all[0].resources.signal_ahead_s = 60;
+  all[0].token = "j0123456789abcdef.0";
+  CHECK(job_for(batches_of(all)[0], all, "/f", {}, {}).signal_ahead_s == 30);
+}
+
+TEST_CASE("a run that oversubscribes asks for no more cores than a node has")
+{
+  auto all = requests(1);
+  all[0].resources.ranks_per_node = 8;
+  all[0].resources.threads_per_rank = 2;
+  all[0].resources.oversubscribe = true;
+  all[0].token = "j0123456789abcdef.0";
+  const auto job = job_for(batches_of(all)[0], all, "/f", {"/", {}, 0, 4}, {});
+  CHECK(job.tasks_per_node == 2);
+  CHECK(job.cpus_per_task == 2);
+  all[0].resources.threads_per_rank = 16;
+  CHECK(job_for(batches_of(all)[0], all, "/f", {"/", {}, 0, 4}, {}).cpus_per_task == 4);
+  CHECK(job_for(batches_of(all)[0], all, "/f", {"/", {}, 0, 4}, {}).tasks_per_node == 1);
+}
+
+TEST_CASE("no more runs of a submission than allowed hold lanes at a time")
+{
+  Lanes lanes(3);
+  CHECK(lanes.before(2).empty());
+  lanes.take(2, "10"); // two of three lanes
+  CHECK(lanes.before(1).empty());
+  lanes.take(1, "11");
+  CHECK(lanes.before(1) == std::vector<std::string>{"10"});
+  lanes.take(1, "12");
+  CHECK(lanes.before(9) == std::vector<std::string>{"10", "11", "12"});
+  lanes.take(9, "13");
+  CHECK(lanes.before(1) == std::vector<std::string>{"13"});
+}
+
+TEST_CASE("without a limit nothing waits for anything")
+{
+  Lanes lanes(0);
+  lanes.take(5, "10");
+  CHECK(lanes.before(5).empty());
+}

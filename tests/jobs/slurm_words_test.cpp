@@ -1,0 +1,265 @@
+// Slurm's states, reasons and refusals in words.
+#include "jobs/slurm/scheduler_args.hpp"
+#include "jobs/slurm/words.hpp"
+
+#include "core/error.hpp"
+#include "core/units.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::jobs;
+using namespace dt::jobs::slurm;
+
+namespace {
+
+SlurmRecord record(BaseState base, const std::string& state)
+{
+  SlurmRecord made;
+  made.base_state = static_cast<std::uint32_t>(base);
+  made.state = state;
+  made.nodes = "node[1-2]";
+  return made;
+}
+
+SlurmRecord waiting(const std::string& reason)
+{
+  auto made = record(BaseState::pending, "PENDING");
+  made.reason = reason;
+  return made;
+}
+
+std::string recipe_error(const std::vector<std::string>& args)
+{
+  SlurmJob job;
+  try {
+    apply_scheduler_args(args, job);
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::recipe);
+    return error.what();
+  }
+  return {};
+}
+
+SlurmJob with_args(const std::vector<std::string>& args)
+{
+  SlurmJob job;
+  job.partition = "from recipe";
+  apply_scheduler_args(args, job);
+  return job;
+}
+
+} // namespace
+
+TEST_CASE("a reason is told in plain words with Slurm's own word beside it")
+{
+  CHECK(reason_words("Resources") == "waits for free nodes (Resources)");
+  CHECK(reason_words("JobHeldAdmin") == "held by an administrator (JobHeldAdmin)");
+  CHECK(reason_words("AssocGrpCPUMinutesLimit") ==
+        "waits: the account's limit of cores-minutes is reached (AssocGrpCPUMinutesLimit)");
+  CHECK(reason_words("QOSMaxJobsPerUserLimit") == "waits: the QOS's limit of jobs a user is reached (QOSMaxJobsPerUserLimit)");
+  CHECK(reason_words("QOSMaxSubmitJobPerUserLimit") ==
+        "waits: the QOS's limit of submitted jobs a user is reached (QOSMaxSubmitJobPerUserLimit)");
+  CHECK(reason_words("QOSMinGRES") == "asks for less GPUs or other generic resources than the QOS demands of a job (QOSMinGRES)");
+  CHECK(reason_words("MaxNodePerAccount") == "waits: the account's limit of nodes is reached (MaxNodePerAccount)");
+}
+
+TEST_CASE("a reason that dtctl does not know is shown as Slurm says it")
+{
+  CHECK(reason_words("SomethingOf2031") == "waits (SomethingOf2031)");
+  CHECK(reason_words("") == "waits (no reason given)");
+}
+
+TEST_CASE("a waiting job tells when it starts about, what it waits for, and Slurm's details")
+{
+  auto job = waiting("Resources");
+  job.start_unix_s = static_cast<std::int64_t>(now_unix_s()) + 600;
+  const auto clock = format_time_local(static_cast<double>(job.start_unix_s)).substr(11, 5);
+  CHECK(waiting_words(job) == "waits for free nodes (Resources); starts about " + clock);
+  job.start_unix_s = 5; // past: no estimate
+  CHECK(waiting_words(job) == "waits for free nodes (Resources)");
+
+  auto dependent = waiting("Dependency");
+  dependent.dependency = "afterany:12(unfulfilled),afterany:13_*(unfulfilled)";
+  CHECK(waiting_words(dependent) == "waits for job 12, 13 (Dependency)");
+
+  auto unavailable = waiting("ReqNodeNotAvail");
+  unavailable.reason_details = "ReqNodeNotAvail, UnavailableNodes:node3";
+  CHECK(
+      waiting_words(unavailable) ==
+      "waits for a node it names, which is down, drained or reserved (ReqNodeNotAvail): ReqNodeNotAvail, UnavailableNodes:node3");
+}
+
+TEST_CASE("states that live are never ended, whatever their base says")
+{
+  CHECK(status_of(waiting("Priority")).state == JobStatus::State::queued);
+  CHECK(status_of(record(BaseState::running, "RUNNING")).state == JobStatus::State::running);
+  CHECK(status_of(record(BaseState::suspended, "SUSPENDED")).state == JobStatus::State::running);
+
+  auto completing = record(BaseState::failed, "FAILED COMPLETING");
+  completing.flags.completing = true;
+  CHECK(status_of(completing).state == JobStatus::State::running);
+
+  auto booting = record(BaseState::running, "RUNNING CONFIGURING");
+  booting.flags.configuring = true;
+  CHECK(status_of(booting).state == JobStatus::State::queued);
+
+  auto requeued = record(BaseState::complete, "COMPLETED REQUEUED");
+  requeued.flags.requeued = true;
+  CHECK(status_of(requeued).state == JobStatus::State::queued);
+
+  auto held = waiting("JobHeldUser");
+  held.flags.held = true;
+  held.state = "PENDING SPECIAL_EXIT";
+  CHECK(status_of(held).reason == "put back on hold after its last start (PENDING SPECIAL_EXIT)");
+}
+
+TEST_CASE("an ended job has the outcome and cause that Slurm knows")
+{
+  using Expected = std::tuple<BaseState, const char*, std::optional<RunState>, const char*>;
+  const std::vector<Expected> all{
+      {BaseState::complete, "COMPLETED", std::nullopt, ""},
+      {BaseState::cancelled, "CANCELLED", RunState::cancelled, "cancelled in Slurm"},
+      {BaseState::timeout, "TIMEOUT", RunState::timed_out, "reached Slurm's time limit (TIMEOUT)"},
+      {BaseState::preempted, "PREEMPTED", RunState::preempted, "made way for another job (PREEMPTED)"},
+      {BaseState::node_fail, "NODE_FAIL", RunState::failed, "node[1-2] failed (NODE_FAIL)"},
+      {BaseState::boot_fail, "BOOT_FAIL", RunState::failed, "node[1-2] did not boot (BOOT_FAIL)"},
+      {BaseState::deadline, "DEADLINE", RunState::failed, "its deadline passed (DEADLINE)"},
+      {BaseState::out_of_memory, "OUT_OF_MEMORY", RunState::failed, "used more memory than it was given (OUT_OF_MEMORY)"},
+      {BaseState::failed, "FAILED", std::nullopt, ""}};
+  for (const auto& [base, native, outcome, cause] : all) {
+    INFO(native);
+    const auto status = status_of(record(base, native));
+    CHECK(status.state == JobStatus::State::ended);
+    CHECK(status.native_state == native);
+    CHECK(status.outcome == outcome);
+    CHECK(status.cause == cause);
+  }
+  auto cancelled = record(BaseState::cancelled, "CANCELLED");
+  cancelled.cancelled_by = "alice";
+  CHECK(status_of(cancelled).cause == "cancelled by alice");
+}
+
+TEST_CASE("a state that dtctl does not know is unknown and shown as it is")
+{
+  const auto status = status_of(record(static_cast<BaseState>(13), "STATE 13"));
+  CHECK(status.state == JobStatus::State::unknown);
+  CHECK(status.native_state == "STATE 13");
+}
+
+TEST_CASE("the exit code is the worse of the job's and its steps'")
+{
+  auto job = record(BaseState::complete, "COMPLETED");
+  job.exit_status = 0;
+  job.derived_exit_status = 3 << 8;
+  CHECK(status_of(job).exit_code == 3);
+  job.exit_status = 9; // SIGKILL
+  CHECK(status_of(job).exit_code == 137);
+  CHECK(exit_code_of(75 << 8) == 75);
+}
+
+TEST_CASE("only an answer that never came is ambiguous")
+{
+  for (const int code : {1800, 1802, 1001, 5004, 5003}) CHECK(is_ambiguous(code));
+  for (const int code : {2000, 2015, 2045, 2081, 2007, 6000}) CHECK_FALSE(is_ambiguous(code));
+  CHECK(is_slow(5004));
+  CHECK_FALSE(is_slow(1800));
+  CHECK(is_temporary(2007));
+  CHECK(is_gone(2021));
+  CHECK_FALSE(is_gone(2002));
+}
+
+TEST_CASE("a refusal names the setting at fault")
+{
+  SlurmJob job;
+  job.partition = "gpu";
+  CHECK(refusal_words({2000, "Invalid partition name specified"}, job) ==
+        "Slurm refused it: Invalid partition name specified (resources.partition: gpu).");
+  job.nodes = 9;
+  job.tasks = 18;
+  CHECK(refusal_words({2014, "Requested node configuration is not available"}, job) ==
+        "Slurm refused it: Requested node configuration is not available (asked for: 9 nodes, 18 tasks of 1 cores, 0 min, "
+        "partition gpu).");
+}
+
+TEST_CASE("sbatch's options are read in each of their spellings, and win over the recipe's keys")
+{
+  CHECK(with_args({"--partition=a"}).partition == "a");
+  CHECK(with_args({"--partition", "a"}).partition == "a");
+  CHECK(with_args({"-p", "a"}).partition == "a");
+  CHECK(with_args({"-pa"}).partition == "a");
+  CHECK(with_args({"-p", "a", "-p", "b"}).partition == "b");
+  CHECK(with_args({}).partition == "from recipe");
+  const auto job = with_args({"-A",
+                              "proj",
+                              "--qos=high",
+                              "-C",
+                              "ib",
+                              "--reservation=r",
+                              "-x",
+                              "n1",
+                              "-w",
+                              "n2",
+                              "--gres=gpu:2,shard:1",
+                              "--exclusive",
+                              "-H",
+                              "-L",
+                              "ansys:2",
+                              "--switches=2@10:00",
+                              "--wckey=w",
+                              "--mail-type=END,fail",
+                              "--mail-user=a@b",
+                              "--nice=50"});
+  CHECK(job.account == "proj");
+  CHECK(job.qos == "high");
+  CHECK(job.constraint == "ib");
+  CHECK(job.reservation == "r");
+  CHECK(job.exclude_nodes == "n1");
+  CHECK(job.require_nodes == "n2");
+  CHECK(job.gres == "gres:gpu:2,gres:shard:1");
+  CHECK(job.exclusive);
+  CHECK(job.hold);
+  CHECK(job.licenses == "ansys:2");
+  CHECK(job.switches == 2);
+  CHECK(job.switches_wait_s == 600);
+  CHECK(job.mail_type == 6);
+  CHECK(job.mail_user == "a@b");
+  CHECK(job.nice == 50);
+  CHECK(job.wckey == "w");
+}
+
+TEST_CASE("memory is read in Slurm's units")
+{
+  CHECK(with_args({"--mem=4G"}).memory_mib == 4096);
+  CHECK(with_args({"--mem=0"}).memory_mib == 0);
+  CHECK(with_args({"--mem-per-cpu=1500"}).memory_per_cpu_mib == 1500);
+  CHECK(with_args({"--mem=1t"}).memory_mib == 1048576);
+  CHECK(with_args({"--mem=1025K"}).memory_mib == 2);
+  for (const auto* size : {"", "G", "4X", "4GB", "-1", "99999999999999999999"}) {
+    INFO(size);
+    CHECK_FALSE(recipe_error({"--mem=" + std::string(size)}).empty());
+  }
+}
+
+TEST_CASE("an earliest start is read as a moment or as time from now")
+{
+  const auto now = static_cast<std::int64_t>(now_unix_s());
+  CHECK(std::abs(with_args({"--begin=now+2hours"}).begin_unix_s - now - 7200) < 5);
+  CHECK(std::abs(with_args({"--begin=now+90"}).begin_unix_s - now - 90) < 5);
+  CHECK(format_time_local(static_cast<double>(with_args({"--begin=2031-02-03T04:05"}).begin_unix_s)) == "2031-02-03 04:05:00");
+  CHECK(with_args({"-b", "00:00"}).begin_unix_s >= now - 60);
+  CHECK_FALSE(recipe_error({"--begin=tomorrowish"}).empty());
+}
+
+TEST_CASE("an option that dtctl does not know is named with those it knows")
+{
+  const auto error = recipe_error({"--nodes=4"});
+  CHECK(error.starts_with(
+      "resources.scheduler_args: `--nodes` cannot be used (dtctl does not know it); it may be one of: --partition, --account,"));
+  CHECK(recipe_error({"--comment=x"}).find("needs the comment to know its jobs again") != std::string::npos);
+  CHECK(recipe_error({"-Z"}).find("`-Z`") != std::string::npos);
+  CHECK(recipe_error({"gpu"}).find("`gpu`") != std::string::npos);
+  CHECK(recipe_error({"--partition"}) == "resources.scheduler_args: --partition cannot be ``; it takes a value.");
+  CHECK(recipe_error({"--exclusive=user"}) == "resources.scheduler_args: --exclusive cannot be `user`; it takes no value.");
+  CHECK(recipe_error({"--nice=much"}) == "resources.scheduler_args: --nice cannot be `much`; it takes a whole number.");
+}
