@@ -16,6 +16,22 @@ LatestAttempt latest_attempt(const Home& home, const std::string& key)
   return latest;
 }
 
+bool exists(const LatestAttempt& latest, const std::filesystem::path& file)
+{
+  return latest.files.may_have(file) && std::filesystem::exists(file);
+}
+
+bool is_open(const LatestAttempt& latest)
+{
+  const auto& attempt = *latest.folder;
+  if (latest.files.may_have(attempt.result()) && read_result(attempt)) return false;
+  const auto end = latest.files.may_have(attempt.end()) ? read_end(attempt) : std::nullopt;
+  if (!end || exists(latest, attempt.requeue())) return true;
+  const bool is_explained = exists(latest, attempt.stop_reason()) || exists(latest, attempt.cancel()) ||
+                            exists(latest, attempt.error()) || exists(latest, attempt.preempted());
+  return end->exit_code > 128 && !is_explained && latest.submission->scheduler != "local";
+}
+
 } // namespace
 
 std::vector<LatestAttempt> latest_attempts(const Home& home, std::span<const std::string> keys)
@@ -28,19 +44,16 @@ std::vector<LatestAttempt> latest_attempts(const Home& home, std::span<const std
 std::map<std::string, std::vector<std::size_t>> open_by_scheduler(const std::vector<LatestAttempt>& latest)
 {
   std::map<std::string, std::vector<std::size_t>> groups;
-  for (std::size_t i = 0; i < latest.size(); ++i) {
-    const auto& attempt = latest[i];
-    if (!attempt.submission) continue;
-    const bool ended = attempt.files.may_have(attempt.folder->end()) && read_end(*attempt.folder);
-    if (!ended && !(attempt.files.may_have(attempt.folder->result()) && read_result(*attempt.folder)))
-      groups[attempt.submission->scheduler].push_back(i);
-  }
+  for (std::size_t i = 0; i < latest.size(); ++i)
+    if (latest[i].submission && is_open(latest[i])) groups[latest[i].submission->scheduler].push_back(i);
   return groups;
 }
 
 JobHandle handle_of(const LatestAttempt& latest)
 {
-  return {latest.submission->job_id, latest.key, latest.submission->token, *latest.folder};
+  const bool has_ended = exists(latest, latest.folder->end());
+  const bool is_to_come_back = exists(latest, latest.folder->requeue());
+  return {latest.submission->job_id, latest.key, latest.submission->token, *latest.folder, has_ended && is_to_come_back};
 }
 
 } // namespace dt::jobs

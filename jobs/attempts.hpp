@@ -25,7 +25,8 @@ struct LatestAttempt {
 
 std::vector<LatestAttempt> latest_attempts(const Home& home, std::span<const std::string> keys);
 
-// Indices of the attempts that left neither result nor end, by their scheduler.
+// Indices of the attempts of which a scheduler may know more than their files tell, by their scheduler: no result, and no end;
+// or they are to be started again; or a signal ended them, and whose it was is not noted yet.
 std::map<std::string, std::vector<std::size_t>> open_by_scheduler(const std::vector<LatestAttempt>& latest);
 
 JobHandle handle_of(const LatestAttempt& latest);

@@ -12,6 +12,7 @@
 namespace dt::jobs {
 namespace {
 
+constexpr std::string_view time_limit = "time_limit";
 constexpr std::size_t longest_words = 300; // of a program's own, quoted in a cause
 
 std::string killed_by(int signal)
@@ -71,21 +72,69 @@ std::string failure_cause(const Evidence& e, std::optional<int> code)
 
 std::string cancel_cause(const Evidence& e) { return "cancelled by " + (e.cancelled_by.empty() ? "unknown" : e.cancelled_by); }
 
+// Which step it had reached, and what is kept of that.
+std::string progress_words(const Evidence& e)
+{
+  if (!e.preemption) return e.heartbeat ? fmt::format(" at step {} of {}", e.heartbeat->step, e.heartbeat->steps) : "";
+  const auto& p = *e.preemption;
+  return fmt::format(" at step {} of {}{}", p.step, p.steps,
+                     p.checkpoint.empty() ? ", and no checkpoint could be written" : "; a checkpoint is kept: " + printable(p.checkpoint));
+}
+
+std::string preemption_cause(const Evidence& e)
+{
+  const bool at_limit = e.stop_reason == time_limit || e.stop_reason.starts_with("timed_out: ");
+  return (at_limit ? "it reached its time limit" : "it was told to stop (" + printable(e.preemption->signal) + ")") + progress_words(e);
+}
+
+// The scheduler's own word about the end: "preempted: cause".
+struct SchedulerWord {
+  RunState state;
+  std::string cause;
+};
+
+std::optional<SchedulerWord> scheduler_word(const Evidence& e)
+{
+  const auto colon = e.stop_reason.find(": ");
+  if (colon == std::string::npos) return std::nullopt;
+  const auto state = run_state_of(e.stop_reason.substr(0, colon));
+  if (!state || !is_final(*state) || *state == RunState::succeeded) return std::nullopt;
+  return SchedulerWord{*state, e.stop_reason.substr(colon + 2)};
+}
+
+// A rank that said what was wrong knows better than a scheduler that saw the job fail.
+bool is_witness_better(const Evidence& e, const SchedulerWord& word) { return word.state == RunState::failed && e.error.has_value(); }
+
 // Over, and no result: by whose will, or for what reason.
 Verdict over(const Evidence& e, std::string evidence, std::optional<int> code)
 {
   Verdict verdict{RunState::failed, {}, std::move(evidence), code, false};
+  const auto word = scheduler_word(e);
   if (e.cancel_requested) {
     verdict.state = RunState::cancelled;
     verdict.cause = cancel_cause(e);
-  } else if (e.stop_reason == "time_limit") {
+  } else if (e.preemption) {
+    verdict.state = RunState::preempted;
+    verdict.cause = preemption_cause(e);
+  } else if (e.stop_reason == time_limit) {
     verdict.state = RunState::timed_out;
-    verdict.cause = "it reached its time limit";
-    if (e.heartbeat) verdict.cause += fmt::format(" at step {} of {}", e.heartbeat->step, e.heartbeat->steps);
+    verdict.cause = "it reached its time limit" + progress_words(e);
+  } else if (word && !is_witness_better(e, *word)) {
+    verdict.state = word->state;
+    verdict.cause = word->cause + (word->state == RunState::failed ? "" : progress_words(e));
   } else {
     verdict.cause = failure_cause(e, code);
   }
+  if (e.launches > 1) verdict.cause += fmt::format("; the ranks were launched {} times", e.launches);
   return verdict;
+}
+
+// It ended, but its job is in the queue once more, or runs once more and has not yet made its next attempt.
+bool is_to_come_back(const Evidence& e)
+{
+  if (e.cancel_requested || !e.submission) return false;
+  if (e.job.state == JobStatus::State::queued) return true;
+  return e.job.state == JobStatus::State::running && (e.requeue_asked || e.job.restarts > e.submission->restart);
 }
 
 Verdict succeeded(const Evidence& e)
@@ -118,7 +167,7 @@ Verdict running(const Evidence& e, double now)
   }
   if (e.cancel_requested)
     verdict.cause = "is being ended: " + cancel_cause(e);
-  else if (e.stop_reason == "time_limit")
+  else if (e.stop_reason == time_limit)
     verdict.cause = "is being ended: it reached its time limit";
   return verdict;
 }
@@ -127,7 +176,8 @@ Verdict running(const Evidence& e, double now)
 Verdict undecided(const Evidence& e, double now)
 {
   if (is_beating(e, now)) return {RunState::running, {}, "heartbeat; " + scheduler_words(e.job), std::nullopt, false};
-  return {RunState::unknown, "the scheduler's answer does not tell", scheduler_words(e.job), std::nullopt, false};
+  const auto cause = e.job.native_state == unreachable_state ? "its scheduler cannot be asked now" : "the scheduler's answer does not tell";
+  return {RunState::unknown, cause, scheduler_words(e.job), std::nullopt, false};
 }
 
 // No scheduler knows it and no end is recorded.
@@ -149,6 +199,7 @@ std::string file_words(const Evidence& e)
 {
   auto text = fmt::format("end: exit {}", e.end->exit_code);
   if (e.error) text += fmt::format("; error.json: rank {}", e.error->rank);
+  if (e.preemption) text += fmt::format("; preempted.json: step {}", e.preemption->step);
   if (!e.stop_reason.empty()) text += "; stop_reason: " + e.stop_reason;
   if (e.cancel_requested) text += "; cancel";
   return text + "; no result";
@@ -159,6 +210,9 @@ std::string file_words(const Evidence& e)
 Verdict judge(const Evidence& e, double now_unix_s)
 {
   if (e.has_result) return succeeded(e);
+  if (e.end && is_to_come_back(e))
+    return {RunState::queued, "is to be started again; it stopped" + progress_words(e),
+            file_words(e) + "; " + scheduler_words(e.job), std::nullopt, false};
   if (e.end) return over(e, file_words(e), e.end->exit_code);
   if (!e.submission) return {RunState::planned, {}, "no submission", std::nullopt, false};
   switch (e.job.state) {

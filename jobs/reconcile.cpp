@@ -39,7 +39,10 @@ Evidence read_evidence(const AttemptFolder& attempt, const AttemptFiles& files)
   if (files.may_have(attempt.begin())) evidence.begin = read_begin(attempt);
   if (files.may_have(attempt.heartbeat())) evidence.heartbeat = read_heartbeat(attempt);
   if (files.may_have(attempt.cancel())) read_cancel(attempt, evidence);
+  if (files.may_have(attempt.launches())) evidence.launches = static_cast<int>(read_launches(attempt).size());
+  if (files.may_have(attempt.preempted())) evidence.preemption = read_preemption(attempt);
   if (evidence.has_result) return evidence;
+  evidence.requeue_asked = files.may_have(attempt.requeue()) && std::filesystem::exists(attempt.requeue());
   if (files.may_have(attempt.error())) evidence.error = read_error(attempt);
   if (files.may_have(attempt.stop_reason())) evidence.stop_reason = first_line(attempt.stop_reason());
   if (files.may_have(attempt.err())) evidence.last_words = read_tail(attempt.err(), stderr_tail_bytes);
@@ -57,6 +60,18 @@ Evidence read_evidence(const LatestAttempt& latest, const JobStatus& job)
   return evidence;
 }
 
+// The scheduler forgets its jobs, and its word about an end must not change with that.
+void keep_outcome(const AttemptFolder& attempt, Evidence& evidence)
+{
+  const auto& job = evidence.job;
+  if (job.state != JobStatus::State::ended || !job.outcome || evidence.has_result || !evidence.stop_reason.empty()) return;
+  evidence.stop_reason = fmt::format("{}: {}", name_of(*job.outcome), printable(job.cause));
+  try {
+    create_file_quick(attempt.stop_reason(), evidence.stop_reason + "\n");
+  } catch (const Error&) { // a home that cannot be written now is asked about again
+  }
+}
+
 RunStatus status_of(const LatestAttempt& latest, const JobStatus& job, double now)
 {
   RunStatus status;
@@ -66,7 +81,8 @@ RunStatus status_of(const LatestAttempt& latest, const JobStatus& job, double no
     status.verdict = judge({}, now);
     return status;
   }
-  const auto evidence = read_evidence(latest, job);
+  auto evidence = read_evidence(latest, job);
+  keep_outcome(*latest.folder, evidence);
   status.attempt = latest.folder->number();
   status.verdict = judge(evidence, now);
   status.submission = evidence.submission;
@@ -74,17 +90,34 @@ RunStatus status_of(const LatestAttempt& latest, const JobStatus& job, double no
   status.begin = evidence.begin;
   status.heartbeat = evidence.heartbeat;
   status.job = job;
+  status.preemption = evidence.preemption;
+  status.launches = evidence.launches;
   return status;
 }
 
-// One question a scheduler; those of a scheduler we do not have are left unknown.
-std::vector<JobStatus> ask_schedulers(const Home& home, const std::vector<LatestAttempt>& latest)
+using Jobs = std::vector<JobStatus>;
+
+// What can be known of jobs whose scheduler cannot be reached: nothing, but for those whose end is there.
+Jobs unreachable(const std::vector<JobHandle>& handles, const std::string& why)
 {
-  std::vector<JobStatus> statuses(latest.size());
+  return Jobs(handles.size(), {JobStatus::State::unknown, std::string(unreachable_state), why, std::nullopt, {}});
+}
+
+// One question a scheduler.
+Jobs ask_schedulers(const Home& home, const std::vector<LatestAttempt>& latest, std::vector<std::string>* troubles)
+{
+  Jobs statuses(latest.size());
   for (const auto& [name, members] : open_by_scheduler(latest)) {
     std::vector<JobHandle> handles;
     for (const auto i : members) handles.push_back(handle_of(latest[i]));
-    const auto answers = make_scheduler(name, home)->poll(handles);
+    Jobs answers;
+    try {
+      answers = make_scheduler(name, home)->poll(handles);
+    } catch (const Error& error) {
+      if (troubles == nullptr || error.kind() != ErrorKind::scheduler) throw;
+      troubles->emplace_back(error.what());
+      answers = unreachable(handles, error.what());
+    }
     for (std::size_t k = 0; k < members.size(); ++k) statuses[members[k]] = answers[k];
   }
   return statuses;
@@ -92,10 +125,10 @@ std::vector<JobStatus> ask_schedulers(const Home& home, const std::vector<Latest
 
 } // namespace
 
-std::vector<RunStatus> reconcile(const Home& home, std::span<const std::string> keys)
+std::vector<RunStatus> reconcile(const Home& home, std::span<const std::string> keys, std::vector<std::string>* troubles)
 {
   const auto latest = latest_attempts(home, keys);
-  const auto jobs = ask_schedulers(home, latest);
+  const auto jobs = ask_schedulers(home, latest, troubles);
   const double now = now_unix_s();
   std::vector<RunStatus> statuses(latest.size());
   in_parallel(latest.size(), [&](std::size_t i) { statuses[i] = status_of(latest[i], jobs[i], now); });

@@ -22,7 +22,10 @@ struct Evidence {
   bool has_result = false; // a whole result.json
   bool cancel_requested = false;
   std::string cancelled_by; // who asked for it
-  std::string stop_reason;  // the scheduler's note, "time_limit"
+  std::string stop_reason;  // the scheduler's note: "time_limit", "not started: why", or its outcome: "preempted: cause"
+  std::optional<Preemption> preemption;
+  bool requeue_asked = false; // the job's script has asked the scheduler to start the job again
+  int launches = 0;           // of the ranks that have ended
   std::string last_words;   // last lines of stderr, for the cause
   JobStatus job;
 };
@@ -55,11 +58,16 @@ struct RunStatus {
   std::optional<BeginRecord> begin;
   std::optional<Heartbeat> heartbeat;
   JobStatus job; // what the scheduler says of it, where it was asked
+  std::optional<Preemption> preemption; // stopped in order before its end, and where it can go on
+  int launches = 0;                     // of the ranks that have ended; more than one: some died before the first step
 };
 
 // The latest attempt of each run, one question to each scheduler involved. Also sees to it that queued local jobs go on when
-// their supervisor was killed.
-std::vector<RunStatus> reconcile(const Home& home, std::span<const std::string> keys);
+// their supervisor was killed, and keeps what a scheduler says of a job's end (stop_reason), which it forgets one day.
+//
+// A scheduler that cannot be reached is a scheduler error; with `troubles` its words go there instead, and the runs it alone
+// could tell about are `unknown`.
+std::vector<RunStatus> reconcile(const Home& home, std::span<const std::string> keys, std::vector<std::string>* troubles = nullptr);
 
 // Asks that each run's live attempt end; leaves finished ones alone. Number of runs asked.
 std::size_t cancel_runs(const Home& home, std::span<const std::string> keys, const std::string& who);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dt::jobs {
@@ -43,6 +44,9 @@ struct JobHandle {
   AttemptFolder attempt;
   bool has_ended = false; // its `end` is there: only whether it is queued again is asked, not its past
 };
+
+// The native state of jobs whose scheduler does not answer.
+inline constexpr std::string_view unreachable_state = "unreachable";
 
 // What the scheduler knows about a job now.
 struct JobStatus {

@@ -47,7 +47,7 @@ vm exited on signal 9 (Killed).
 // Every combination of evidence, `visit`ed once.
 template<class Visit> void for_all_evidence(Visit visit)
 {
-  for (unsigned bits = 0; bits < 256; ++bits)
+  for (unsigned bits = 0; bits < 512; ++bits)
     for (const auto state : {JobState::not_found, JobState::queued, JobState::running, JobState::ended, JobState::unknown})
       for (const int code : {-1, 0, 1, 137}) {
         auto e = submitted((bits & 1) != 0 ? 5 : 1e6);
@@ -58,6 +58,7 @@ template<class Visit> void for_all_evidence(Visit visit)
         e.cancel_requested = (bits & 32) != 0;
         if ((bits & 64) != 0) e.stop_reason = "time_limit";
         if ((bits & 128) != 0) e.submission.reset();
+        if ((bits & 256) != 0) e.preemption = Preemption{now, 3, 10, "step-3.h5", "SIGUSR1"};
         if (code >= 0) e.end = JobEnd{code, now};
         e.job.state = state;
         visit(e);
@@ -75,8 +76,11 @@ TEST_CASE("an attempt that is over has a final state, and one that lives has non
 {
   for_all_evidence([](const Evidence& e) {
     const auto verdict = judge(e, now);
-    if (e.has_result || e.end)
+    const bool comes_back = e.job.state == JobState::queued && !e.cancel_requested && e.submission;
+    if (e.has_result || (e.end && !comes_back))
       CHECK(is_final(verdict.state));
+    else if (e.end)
+      CHECK(verdict.state == RunState::queued);
     else if (e.submission && (e.job.state == JobState::running || e.job.state == JobState::queued))
       CHECK_FALSE(is_final(verdict.state));
   });
@@ -165,6 +169,49 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     add("unknown to its scheduler but beating", e, RunState::running, "");
   }
   add("nothing", Evidence{}, RunState::planned, "");
+  {
+    auto e = ended_with(75);
+    e.heartbeat = Heartbeat{now, 121, 400};
+    e.preemption = Preemption{now, 120, 400, "step-120.h5", "SIGTERM"};
+    add("preempted", e, RunState::preempted, "it was told to stop (SIGTERM) at step 120 of 400; a checkpoint is kept: step-120.h5");
+    e.stop_reason = "time_limit";
+    add("time limit with a checkpoint", e, RunState::preempted,
+        "it reached its time limit at step 120 of 400; a checkpoint is kept: step-120.h5");
+    e.preemption->checkpoint.clear();
+    add("no room for a checkpoint", e, RunState::preempted,
+        "it reached its time limit at step 120 of 400, and no checkpoint could be written");
+    e.preemption->checkpoint = "step-120.h5";
+    e.job.state = JobState::queued;
+    add("queued once more", e, RunState::queued, "is to be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.h5");
+    e.job.state = JobState::running;
+    add("still ending", e, RunState::preempted, "it reached its time limit at step 120 of 400; a checkpoint is kept: step-120.h5");
+    e.requeue_asked = true;
+    add("about to be queued once more", e, RunState::queued,
+        "is to be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.h5");
+    e.requeue_asked = false;
+    e.job.restarts = 1;
+    add("started again, next attempt to come", e, RunState::queued,
+        "is to be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.h5");
+    e.cancel_requested = true;
+    e.cancelled_by = "alice";
+    add("cancelled while queued once more", e, RunState::cancelled, "cancelled by alice");
+  }
+  {
+    auto e = ended_with(143);
+    e.stop_reason = "cancelled: cancelled by user 0 (scancel)";
+    add("cancelled behind our back", e, RunState::cancelled, "cancelled by user 0 (scancel)");
+    e.stop_reason = "failed: node2 failed (NODE_FAIL)";
+    e.launches = 2;
+    add("a node failed", e, RunState::failed, "node2 failed (NODE_FAIL); the ranks were launched 2 times");
+    e.error = RankError{1, "node7", "loss is NaN", 12, now};
+    e.launches = 0;
+    add("a rank knows better than FAILED", e, RunState::failed, "rank 1 on node7: loss is NaN (step 12)");
+    e.stop_reason = "succeeded: COMPLETED";
+    e.error.reset();
+    add("a scheduler cannot say that a run succeeded", e, RunState::failed, "ended by SIGTERM");
+  }
+  add("a scheduler that cannot be asked", with_job(JobState::unknown, std::string(unreachable_state), "connection refused"), RunState::unknown,
+      "its scheduler cannot be asked now");
 
   for (const auto& row : rows) {
     INFO(row.what);
