@@ -10,6 +10,7 @@
 #include "engine/train/job_overseer.hpp"
 #include "engine/train/probe.hpp"
 #include "engine/train/recorder.hpp"
+#include "engine/train/step_timer.hpp"
 #include "engine/train/stop_signals.hpp"
 #include "engine/train/trainer.hpp"
 
@@ -56,6 +57,17 @@ void complain(const RankError& error)
 
 std::string fenced_off(int successor) { return fmt::format("fenced off by attempt {}: it writes nothing more", successor); }
 
+// At once, without MPI's leave: the main thread may wait for a rank that is gone. The launcher ends the others.
+[[noreturn]] void end_at_once(const std::string& words)
+{
+  fmt::print(stderr, "dtengine: {}\n", words);
+  std::fflush(nullptr);
+  ::_exit(EXIT_FAILURE);
+}
+
+// A cancelled run has so long to come to the end of a step; one that hangs never does.
+constexpr double cancel_grace_s = 10;
+
 // A few pages: error.json, and the script's `end` after it, must be written even when a full disk is the cause.
 constexpr std::size_t reserve_bytes = 32 * 1024;
 
@@ -80,6 +92,7 @@ private:
   std::optional<CheckpointReader> look_for_checkpoint() const;
   std::optional<TrainingProgress> share(const std::optional<CheckpointReader>& checkpoint) const;
   void look_at_orders();
+  std::optional<int> successor() const;
   void free_reserve() const;
   int end_with(const RunResult& result);
   int end_stopped(const Trainer& trainer);
@@ -91,6 +104,7 @@ private:
   PlannedRun planned_;
   bool ours_ = false; // only the owner may write into the folder
   std::optional<JobOverseer> overseer_;
+  double cancelled_s_ = 0;           // clock when the recorder's thread first saw `cancel`; 0: not yet
   std::optional<Recorder> recorder_; // on rank 0, once the attempt is ours; its thread uses the overseer
 };
 
@@ -259,14 +273,23 @@ std::optional<TrainingProgress> Job::share(const std::optional<CheckpointReader>
 // What others have left in the folder for this run, once a second on the recorder's thread.
 void Job::look_at_orders()
 {
+  if (const auto later = successor()) end_at_once(fenced_off(*later));
   std::error_code ignored;
-  if (std::filesystem::exists(attempt_.cancel(), ignored)) overseer_->cancel();
-  const auto successor = fenced_by(attempt_);
-  if (!successor) return;
-  // At once, without MPI's leave: the main thread may wait for a rank that is gone. The launcher ends the others.
-  fmt::print(stderr, "dtengine: {}\n", fenced_off(*successor));
-  std::fflush(nullptr);
-  ::_exit(EXIT_FAILURE);
+  if (!std::filesystem::exists(attempt_.cancel(), ignored)) return;
+  overseer_->cancel();
+  if (cancelled_s_ == 0) cancelled_s_ = monotonic_s();
+  if (monotonic_s() - cancelled_s_ > cancel_grace_s)
+    end_at_once(fmt::format("cancelled; no step has come to its end for {}", format_duration(cancel_grace_s)));
+}
+
+// The attempt that has taken this one's place. A file system that does not answer now is asked again later.
+std::optional<int> Job::successor() const
+{
+  try {
+    return fenced_by(attempt_);
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
 }
 
 // Whoever must still write gets the room; the ranks on other nodes reach the same folder.
@@ -287,7 +310,7 @@ int Job::end_with(const RunResult& result)
       fmt::print("{} steps in {}: {:.1f} samples/s, {:.1f}% of the time in communication\n", result.steps,
                  format_seconds(result.wall_s), result.throughput, 100 * result.communication_share);
     } else {
-      fmt::print(stderr, "dtengine: {}\n", fenced_off(fenced_by(attempt_).value_or(attempt_.number() + 1)));
+      fmt::print(stderr, "dtengine: {}\n", fenced_off(successor().value_or(attempt_.number() + 1)));
       answer = "fenced";
     }
   }
@@ -323,8 +346,8 @@ void Job::write_preemption(const Trainer& trainer) const
 
 void Job::fail(const std::string& cause, std::int64_t step)
 {
-  if (const auto successor = fenced_by(attempt_)) {
-    complain({comm_.rank(), host_name(), fenced_off(*successor), step, now_unix_s()});
+  if (const auto later = successor()) {
+    complain({comm_.rank(), host_name(), fenced_off(*later), step, now_unix_s()});
     ours_ = false;
   }
   const RankError error{comm_.rank(), host_name(), cause, step, now_unix_s()};
@@ -343,7 +366,7 @@ void Job::fail(const std::string& cause, std::int64_t step)
 
 int run_job(const JobOptions& options)
 {
-  catch_stop_signals();
+  hold_stop_signals();
   const MpiWorld world;
   Communicator comm(MPI_COMM_WORLD);
   Job job(options, comm);

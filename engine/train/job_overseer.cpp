@@ -26,8 +26,8 @@ JobOverseer::JobOverseer(Options options) : options_(std::move(options)), writte
 
 Overseer::Wish JobOverseer::wish()
 {
-  const int signal = stop_signal();
-  Wish wish{.time_limit = signal == SIGUSR1, .preemption = signal == SIGTERM};
+  if (const int signal = take_stop_signal(); signal != 0) signal_ = signal;
+  Wish wish{.time_limit = signal_ == SIGUSR1, .preemption = signal_ == SIGTERM};
   if (!options_.is_root) return wish;
   // Told by a signal, rank 0 asks at once: the signal may be how the cancelling reached the job.
   std::error_code ignored;

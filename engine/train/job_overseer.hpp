@@ -33,6 +33,7 @@ private:
   void complain(const TrainingProgress& progress, const std::string& cause, bool stopping);
 
   Options options_;
+  int signal_ = 0; // the last that told this rank to stop
   std::atomic<bool> cancelled_{false};
   bool complained_ = false;
   double written_s_; // clock at the last checkpoint, or at the beginning

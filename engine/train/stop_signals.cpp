@@ -1,29 +1,34 @@
 #include "engine/train/stop_signals.hpp"
 
-#include <atomic>
 #include <csignal>
+#include <ctime>
 
 namespace dt::engine {
 namespace {
 
-// A handler has nothing but the program's own memory to leave word in.
-std::atomic<int> noted{0};
-static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may not wait for a lock");
-
-void note(int signal) { noted.store(signal, std::memory_order_relaxed); }
+sigset_t stop_signals()
+{
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR1);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
 
 } // namespace
 
-void catch_stop_signals()
+void hold_stop_signals()
 {
-  struct sigaction action {};
-  action.sa_handler = note;
-  action.sa_flags = SA_RESTART; // no system call of MPI or of a file is to fail because of it
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGUSR1, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  const auto set = stop_signals();
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-int stop_signal() { return noted.load(std::memory_order_relaxed); }
+int take_stop_signal()
+{
+  const auto set = stop_signals();
+  const timespec no_wait{};
+  const int signal = ::sigtimedwait(&set, nullptr, &no_wait);
+  return signal > 0 ? signal : 0;
+}
 
 } // namespace dt::engine

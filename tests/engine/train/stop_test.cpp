@@ -166,6 +166,39 @@ TEST_CASE("one signal to one rank stops all of them in order, and more signals d
   CHECK_FALSE(fs::exists(run.attempt().reserve()));
 }
 
+TEST_CASE("no thread of a rank can be interrupted by the signals that stop it")
+{
+  const EngineRun run(endless(1));
+  RunningJob job(run, 1);
+  REQUIRE(job.root > 0);
+  const auto bits = [](const std::string& status, const std::string& field) {
+    return std::stoull(status.substr(status.find(field) + field.size()), nullptr, 16);
+  };
+  constexpr auto stops = (1ULL << (SIGUSR1 - 1)) | (1ULL << (SIGTERM - 1));
+  for (const auto& thread : fs::directory_iterator("/proc/" + std::to_string(job.root) + "/task")) {
+    const auto status = dt::read_file(thread.path() / "status");
+    INFO(status);
+    CHECK((bits(status, "SigBlk:") & stops) == stops);
+    CHECK((bits(status, "SigCgt:") & stops) == 0);
+  }
+  ::kill(job.mpirun, SIGUSR1);
+  CHECK(end_of(job).ok());
+}
+
+TEST_CASE("a cancelled run that hangs is ended all the same")
+{
+  const EngineRun run(endless(2));
+  RunningJob job(run, 2);
+  REQUIRE(job.ranks.size() == 2);
+  const auto other = *std::find_if(job.ranks.begin(), job.ranks.end(), [&](pid_t pid) { return pid != job.root; });
+  ::kill(other, SIGSTOP);
+  dt::write_file_atomic(run.attempt().cancel(), "somebody 1\n");
+  const auto end = end_of(job);
+  CHECK(end.exit_code != 0);
+  CHECK_THAT(end.err, Contains("dtengine: cancelled; no step has come to its end for 10s"));
+  CHECK_FALSE(fs::exists(run.attempt().error()));
+}
+
 TEST_CASE("the file cancel ends a run with words, without a checkpoint and without an error")
 {
   const bool signalled = GENERATE(false, true);
