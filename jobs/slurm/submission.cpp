@@ -4,7 +4,7 @@
 #include "core/units.hpp"
 #include "jobs/job_environment.hpp"
 #include "jobs/quick_file.hpp"
-#include "jobs/slurm/plain_dispatch.hpp"
+#include "jobs/slurm/dispatch.hpp"
 
 #include <algorithm>
 #include <cstdlib>

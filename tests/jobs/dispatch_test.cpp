@@ -1,0 +1,400 @@
+// The script that Slurm runs: golden texts, and the same script really run by bash in a job that the test pretends.
+#include "jobs/slurm/dispatch.hpp"
+
+#include "core/file.hpp"
+#include "core/process.hpp"
+#include "core/run_record.hpp"
+#include "core/text.hpp"
+#include "tests/jobs/playground.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <csignal>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace dt;
+using namespace dt::jobs;
+using namespace dt::jobs::testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string batch_id = "0123456789abcdef";
+
+void check_golden(const std::string& name, const std::string& text)
+{
+  const auto path = fs::path(DTCTL_SOURCE_DIR) / "tests" / "golden" / "scripts" / (name + ".sh");
+  if (std::getenv("DTCTL_UPDATE_GOLDEN") != nullptr) write_file_atomic(path, text);
+  CHECK(text == read_file_if_exists(path).value_or("(missing)"));
+}
+
+// A batch with a home whose name is hostile to shells, job scripts that the test writes, and a Slurm of three commands.
+class Batch {
+ public:
+  explicit Batch(int runs = 1, const std::string& body = "", char kind = 'j') : kind_(kind)
+  {
+    make_folders(folder());
+    make_folders(bin());
+    for (int i = 0; i < runs; ++i) add(i, body);
+    command("scontrol", "[[ $1 != show ]] || printf 'nodeA\\nnodeB\\nnodeC\\n'");
+    command("squeue", "echo RUNNING");
+  }
+
+  fs::path home() const { return place_.path() / "it's a \"home\" $HOME `x`"; }
+  fs::path folder() const { return home() / "slurm" / batch_id; }
+  fs::path bin() const { return place_.path() / "bin"; }
+  fs::path trace() const { return place_.path() / "trace"; }
+  AttemptFolder attempt(int run = 0, int number = 1) const { return {home() / "runs" / fmt::format("run{}", run), number}; }
+  std::string token(int run = 0) const { return fmt::format("{}{}.{}", kind_, batch_id, run); }
+  std::string traces() const { return read_file_if_exists(trace()).value_or(""); }
+  std::string commands() const { return read_file_if_exists(place_.path() / "commands").value_or(""); }
+
+  // A program in front of PATH that writes down how it was called.
+  void command(const std::string& name, const std::string& body) const
+  {
+    write_file_atomic(bin() / name, "#!/bin/bash\necho \"" + name + " $*\" >> " + shell_quote((place_.path() / "commands").string()) +
+                                        "\n" + body + "\n");
+    ::chmod((bin() / name).c_str(), 0755);
+  }
+
+  // A run with an attempt that traps what job.sh traps, leaves a trace and does what the test says.
+  void add(int run, const std::string& body, std::int64_t limit_s = 3600, int nodes = 1)
+  {
+    const auto folder = attempt(run);
+    make_folders(folder.path());
+    write_file_atomic(folder.script(),
+                      "trap 'echo told USR1 >> " + trace_word() + "; exit 75' USR1\ntrap 'echo told TERM >> " + trace_word() +
+                          "; exit 143' TERM\ntrap 'c=$?; echo \"exit $c 1\" > \"$1/end\"; exit $c' EXIT\necho \"ran ${1#" +
+                          shell_quote(home().string()) + "/runs/}\" >> " + trace_word() + "\n" + body + "\n");
+    write_file_atomic(folder.submission(), to_json(Submission{1, token(run), "slurm", "study", 1, "7"}));
+    tasks_ += fmt::format("{} {} {} {} {}\n", run, token(run), nodes, limit_s, folder.path().string());
+    write_file_atomic(this->folder() / "tasks", tasks_);
+  }
+
+  fs::path script(std::int64_t requeue = 0, std::int64_t ahead_s = 0) const
+  {
+    const auto path = folder() / "script";
+    write_file_atomic(path, slurm::dispatch_script({folder(), kind_ == 'l', requeue, ahead_s}));
+    return path;
+  }
+
+  std::vector<std::string> words(const std::string& job, int restart, const std::string& more = "") const
+  {
+    std::vector<std::string> words{"env", "PATH=" + bin().string() + ":" + std::getenv("PATH"), "SLURM_JOB_NODELIST=node[A-C]"};
+    if (const auto at = job.find('_'); at == std::string::npos)
+      words.push_back("SLURM_JOB_ID=" + job);
+    else
+      words.insert(words.end(), {"SLURM_JOB_ID=99", "SLURM_ARRAY_JOB_ID=" + job.substr(0, at), "SLURM_ARRAY_TASK_ID=" + job.substr(at + 1)});
+    if (restart > 0) words.push_back("SLURM_RESTART_COUNT=" + std::to_string(restart));
+    if (!more.empty()) words.push_back(more);
+    words.insert(words.end(), {"bash", (folder() / "script").string()});
+    return words;
+  }
+
+  CommandResult go(const std::string& job = "7", int restart = 0) const { return run_command(words(job, restart), 60); }
+
+  // As a process of its own.
+  pid_t start(const std::string& job = "7", int restart = 0) const
+  {
+    auto list = words(job, restart);
+    std::vector<char*> argv;
+    for (auto& word : list) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const auto log = (place_.path() / "log").string();
+      if (std::freopen(log.c_str(), "a", stdout) == nullptr) ::_exit(126);
+      ::execvp(argv[0], argv.data());
+      ::_exit(127);
+    }
+    return child;
+  }
+  std::string log() const { return read_file_if_exists(place_.path() / "log").value_or(""); }
+
+ private:
+  std::string trace_word() const { return shell_quote(trace().string()); }
+
+  Folder place_;
+  char kind_;
+  std::string tasks_;
+};
+
+int wait_for(pid_t child)
+{
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+bool says(const CommandResult& result, const std::string& words)
+{
+  return (result.out + result.err).find(words) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("the script of a job is as it was", "[golden]")
+{
+  check_golden("dispatch", slurm::dispatch_script({"/home/user/it's/slurm/" + batch_id, false, 2, 60}));
+}
+
+TEST_CASE("the script of a ladder is as it was", "[golden]")
+{
+  check_golden("dispatch_ladder", slurm::dispatch_script({"/home/user/slurm/" + batch_id, true, 0, 60}));
+}
+
+TEST_CASE("a job claims its attempt, runs its script and ends with its exit code")
+{
+  const Batch batch(1, "echo out; echo err >&2; echo \"$DTCTL_JOB_ID $DTCTL_JOB_TOKEN $DTCTL_REQUEUE\"; exit 5");
+  batch.script();
+  const auto result = batch.go();
+  INFO(result.out << result.err);
+  CHECK(result.exit_code == 5);
+  CHECK(batch.traces() == "ran run0/attempts/1\n");
+  CHECK(read_file(batch.attempt().out()) == "out\n7 " + batch.token() + " 0\n");
+  CHECK(read_file(batch.attempt().err()) == "err\n");
+  const auto owner = read_file(batch.attempt().owner());
+  CHECK(owner.find("\"token\": \"" + batch.token() + "\", \"job_id\": \"7\", \"restart\": 0") != std::string::npos);
+}
+
+TEST_CASE("a task of an array runs its own line")
+{
+  const Batch batch(3, "", 'a');
+  batch.script();
+  CHECK(batch.go("7_1").exit_code == 0);
+  CHECK(batch.traces() == "ran run1/attempts/1\n");
+  CHECK(read_file(batch.attempt(1).owner()).find("\"job_id\": \"7_1\"") != std::string::npos);
+}
+
+TEST_CASE("a second job for the same attempt does nothing, whether the first still runs or has ended")
+{
+  const Batch batch;
+  batch.script(3);
+  batch.go("7");
+  for (const int restart : {0, 1}) {
+    const auto second = batch.go("8", restart);
+    CHECK(second.exit_code == 0);
+    CHECK(says(second, "is somebody else's: nothing is run"));
+  }
+  CHECK(says(batch.go("7"), "is somebody else's: nothing is run"));
+  CHECK(batch.traces() == "ran run0/attempts/1\n");
+}
+
+TEST_CASE("of copies that start at once exactly one runs")
+{
+  const int restart = GENERATE(0, 1);
+  const Batch batch(1, "sleep 0.2");
+  batch.script(1);
+  if (restart > 0) batch.go("7", 0);
+  std::vector<pid_t> copies;
+  for (int i = 0; i < 6; ++i) copies.push_back(batch.start("7", restart));
+  for (const pid_t copy : copies) CHECK(wait_for(copy) == 0);
+  CHECK(batch.traces() == (restart > 0 ? "ran run0/attempts/1\nran run0/attempts/2\n" : "ran run0/attempts/1\n"));
+  CHECK(attempt_numbers(batch.attempt().run_folder()).size() == static_cast<std::size_t>(restart) + 1);
+}
+
+TEST_CASE("a job that Slurm starts again makes the next attempt and fences the earlier one off")
+{
+  const Batch batch(1, "echo \"requeue $DTCTL_REQUEUE\"");
+  batch.script(2);
+  batch.go("7", 0);
+  CHECK(batch.go("7", 1).exit_code == 0);
+  CHECK(batch.go("7", 2).exit_code == 0);
+  CHECK(batch.traces() == "ran run0/attempts/1\nran run0/attempts/2\nran run0/attempts/3\n");
+  CHECK(fenced_by(batch.attempt()) == 2);
+  CHECK(fenced_by(batch.attempt(0, 2)) == 3);
+  CHECK_FALSE(commit_result(batch.attempt(), RunResult{}));
+  const auto submission = read_submission(batch.attempt(0, 3));
+  REQUIRE(submission);
+  CHECK(submission->attempt == 3);
+  CHECK(submission->restart == 2);
+  CHECK(submission->token == batch.token());
+  CHECK(submission->job_id == "7");
+  CHECK(read_file(batch.attempt().out()) == "requeue 1\n");
+  CHECK(read_file(batch.attempt(0, 3).out()) == "requeue 0\n");
+}
+
+TEST_CASE("a result that is already there leaves nothing to do")
+{
+  const Batch batch;
+  batch.script(1);
+  if (GENERATE(false, true)) batch.go("7", 0);
+  commit_result(batch.attempt(), RunResult{});
+  const auto before = batch.traces();
+  const auto result = batch.go("7", 1);
+  CHECK(result.exit_code == 0);
+  CHECK(says(result, "has a result: nothing is left to do"));
+  CHECK(batch.traces() == before);
+  CHECK(attempt_numbers(batch.attempt().run_folder()).size() == 1);
+}
+
+TEST_CASE("an attempt that somebody else has taken over is left to him")
+{
+  const Batch batch;
+  batch.script(1);
+  batch.go("7", 0);
+  fence(batch.attempt(), 2);
+  const AttemptFolder next = batch.attempt(0, 2);
+  make_folders(next.path());
+  write_file_atomic(next.script(), "exit 1");
+  write_file_atomic(next.submission(), to_json(Submission{2, "other", "slurm", "study", 1, "9"}));
+  const auto result = batch.go("7", 1);
+  CHECK(result.exit_code == 0);
+  CHECK(says(result, "is not there for " + batch.token() + " any more: nothing is run"));
+  CHECK_FALSE(fs::exists(next.owner()));
+}
+
+TEST_CASE("an attempt fenced off or cancelled before it began is not run")
+{
+  const Batch batch;
+  batch.script();
+  if (GENERATE(false, true))
+    fence(batch.attempt(), 2);
+  else
+    write_file_atomic(batch.attempt().cancel(), "1 alice\n");
+  CHECK(batch.go().exit_code == 0);
+  CHECK(batch.traces().empty());
+}
+
+TEST_CASE("a restart that died between fence and next attempt is made good by the next one")
+{
+  const Batch batch;
+  batch.script(2);
+  batch.go("7", 0);
+  fence(batch.attempt(), 2);
+  make_folders(batch.attempt().path().parent_path() / ".next.node.1");
+  CHECK(batch.go("7", 2).exit_code == 0);
+  CHECK(batch.traces() == "ran run0/attempts/1\nran run0/attempts/2\n");
+  CHECK(read_submission(batch.attempt(0, 2))->restart == 2);
+}
+
+TEST_CASE("tasks that are missing or damaged are told, and nothing is run")
+{
+  const Batch batch;
+  batch.script();
+  const auto tasks = batch.folder() / "tasks";
+  struct Row {
+    std::string text, message;
+  };
+  const auto row = GENERATE(Row{"", "has no line for task 0; nothing is run"},
+                            Row{"0 j0123456789abcdef.0 1\n", "a line is damaged, and nothing is run for it: 0 j0123456789abcdef.0 1"},
+                            Row{"0 $(touch x) 1 60 /a/attempts/1\n", "a line is damaged"},
+                            Row{"0 jffffffffffffffff.0 1 60 /a/attempts/1\n", "a line is of another batch"},
+                            Row{"0 j0123456789abcdef.0 1 60 /nowhere/attempts/1\n", "/nowhere/attempts/1 is not there for"});
+  write_file_atomic(tasks, row.text);
+  const auto result = batch.go();
+  INFO(result.out << result.err);
+  CHECK(says(result, row.message));
+  CHECK(result.exit_code == (row.text.find("/nowhere") == std::string::npos ? 1 : 0));
+  CHECK(batch.traces().empty());
+  fs::remove(tasks);
+  const auto missing = batch.go();
+  CHECK(missing.exit_code == 1);
+  CHECK(says(missing, "tasks cannot be read; the runs of this batch were not started"));
+}
+
+TEST_CASE("outside of Slurm the script refuses to run")
+{
+  const Batch batch;
+  const auto script = batch.script();
+  const auto result = run_command({"env", "-u", "SLURM_JOB_ID", "bash", script.string()}, 60);
+  CHECK(result.exit_code == 1);
+  CHECK(says(result, "this script is for Slurm to run: SLURM_JOB_ID is not set"));
+}
+
+TEST_CASE("a signal reaches the job's script, also one that comes before the script can hear it")
+{
+  const Batch batch(1, "while :; do sleep 0.05; done");
+  batch.script(1);
+  const int signal = GENERATE(SIGUSR1, SIGTERM);
+  const bool at_once = GENERATE(true, false);
+  const pid_t job = batch.start();
+  REQUIRE(eventually([&] { return at_once ? fs::exists(batch.attempt().owner()) : !batch.traces().empty(); }));
+  ::kill(job, signal);
+  CHECK(wait_for(job) == (signal == SIGUSR1 ? 75 : 143));
+  CHECK(batch.traces() == std::string("ran run0/attempts/1\ntold ") + (signal == SIGUSR1 ? "USR1\n" : "TERM\n"));
+}
+
+TEST_CASE("Slurm is asked to start a job again when its script says so, unless the job was ended from outside")
+{
+  const Batch batch(1, "touch \"$1/requeue\"; exit 75");
+  batch.script(1);
+  const bool cancelled = GENERATE(false, true);
+  if (cancelled) batch.command("squeue", "echo COMPLETING");
+  CHECK(batch.go().exit_code == 75);
+  CHECK((batch.commands().find("scontrol requeue 7\n") == std::string::npos) == cancelled);
+  CHECK(fs::exists(batch.attempt().requeue()) != cancelled);
+}
+
+TEST_CASE("a job script that was killed has its end recorded for it")
+{
+  const Batch batch(1, "kill -9 $$");
+  batch.script();
+  CHECK(batch.go().exit_code == 137);
+  REQUIRE(read_end(batch.attempt()));
+  CHECK(read_end(batch.attempt())->exit_code == 137);
+}
+
+TEST_CASE("a ladder runs its runs in order, each on the first of its nodes")
+{
+  Batch batch(0, "", 'l');
+  for (int run = 0; run < 3; ++run) batch.add(run, "cat \"$OMPI_MCA_orte_default_hostfile\"; exit $((3 * (run == 1)))", 3600, run + 1);
+  batch.script();
+  CHECK(batch.go().exit_code == 0);
+  CHECK(batch.traces() == "ran run0/attempts/1\nran run1/attempts/1\nran run2/attempts/1\n");
+  CHECK(read_file(batch.attempt(0).out()) == "nodeA\n");
+  CHECK(read_file(batch.attempt(2).out()) == "nodeA\nnodeB\nnodeC\n");
+}
+
+TEST_CASE("a ladder leaves out what is cancelled or has a result, and goes on after a run that fails")
+{
+  Batch batch(0, "", 'l');
+  for (int run = 0; run < 4; ++run) batch.add(run, run == 0 ? "exit 9" : "");
+  batch.script();
+  write_file_atomic(batch.attempt(1).cancel(), "1 alice\n");
+  commit_result(batch.attempt(2), RunResult{});
+  CHECK(batch.go().exit_code == 9);
+  CHECK(batch.traces() == "ran run0/attempts/1\nran run3/attempts/1\n");
+}
+
+TEST_CASE("a ladder started again goes on with what was cut off and leaves what has ended by itself")
+{
+  Batch batch(0, "", 'l');
+  for (int run = 0; run < 4; ++run) batch.add(run, run == 0 ? "exit 9" : run == 1 ? "echo '{}' > \"$1/preempted.json\"; kill -TERM $PPID; sleep 5" : "");
+  batch.script(1);
+  batch.go("7", 0);
+  CHECK(batch.traces() == "ran run0/attempts/1\nran run1/attempts/1\ntold TERM\n");
+  CHECK(batch.commands().find("scontrol requeue 7\n") != std::string::npos);
+  batch.go("7", 1);
+  CHECK(batch.traces().substr(batch.traces().find("told TERM\n") + 10) ==
+        "ran run1/attempts/2\ntold TERM\n");
+}
+
+TEST_CASE("runs of a ladder whose turn never came are told so")
+{
+  Batch batch(0, "", 'l');
+  batch.add(0, "kill -USR1 $PPID; sleep 5");
+  batch.add(1, "");
+  batch.script();
+  CHECK(batch.go().exit_code == 75);
+  CHECK(batch.traces() == "ran run0/attempts/1\ntold USR1\n");
+  CHECK(read_file(batch.attempt(1).stop_reason()) == "not started: its job was told to stop by SIGUSR1 before its turn came\n");
+}
+
+TEST_CASE("a ladder's run is told ahead of its own time limit, and ended at it, and the next one runs")
+{
+  Batch batch(0, "", 'l');
+  batch.add(0, "while :; do sleep 0.05; done", 2);
+  batch.add(1, "trap 'echo ignored >> " + shell_quote(batch.trace().string()) + "' USR1; while :; do sleep 0.05; done", 2);
+  batch.add(2, "");
+  batch.script(0, 1);
+  CHECK(batch.go().exit_code == 75);
+  CHECK(batch.traces() == "ran run0/attempts/1\ntold USR1\nran run1/attempts/1\nignored\ntold TERM\nran run2/attempts/1\n");
+  CHECK(read_file(batch.attempt(0).stop_reason()) == "time_limit\n");
+  CHECK_FALSE(fs::exists(batch.attempt(2).stop_reason()));
+}
