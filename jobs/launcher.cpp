@@ -4,12 +4,14 @@
 #include "core/names.hpp"
 #include "core/text.hpp"
 #include "jobs/mpirun.hpp"
+#include "jobs/srun.hpp"
 
 namespace dt::jobs {
 
 std::unique_ptr<Launcher> make_launcher(const std::string& name)
 {
   if (name == "mpirun") return std::make_unique<MpirunLauncher>();
+  if (name == "srun") return std::make_unique<SrunLauncher>();
   throw Error(ErrorKind::recipe, "There is no launcher `" + printable(name) +
                                      "`; resources.launcher may be one of: " + join(strings_of(launcher_names()), ", ") + ".");
 }

@@ -1,30 +1,9 @@
 #include "jobs/mpirun.hpp"
 
-#include <string_view>
+#include "jobs/rank_start.hpp"
 
 namespace dt::jobs {
 namespace {
-
-// Arguments: threads a rank, `own` or `share` (what to do when the mask is too small), then the program and its words.
-constexpr std::string_view bind_and_run = R"(threads=$1 policy=$2
-shift 2
-cores=()
-while read -r name ranges; do
-  [[ $name == Cpus_allowed_list: ]] || continue
-  IFS=, read -ra ranges <<< "$ranges"
-  for range in "${ranges[@]}"; do
-    for ((core = ${range%-*}; core <= ${range#*-}; ++core)); do cores+=("$core"); done
-  done
-done < /proc/self/status
-mine=("${cores[@]:OMPI_COMM_WORLD_LOCAL_RANK * threads:threads}")
-if ((${#mine[@]} == threads)); then
-  list=$(IFS=,; printf %s "${mine[*]}")
-  exec taskset --cpu-list "$list" "$@"
-fi
-[[ $policy == share ]] && exec "$@"
-printf "dtctl: rank %d needs %d cores of its own, but the %d cores of the mask on this node are not enough for all ranks\n" \
-  "$OMPI_COMM_WORLD_RANK" "$threads" "${#cores[@]}" >&2
-exit 1)";
 
 void append(std::vector<std::string>& words, const std::vector<std::string>& more)
 {
@@ -41,24 +20,16 @@ std::vector<std::string> MpirunLauncher::command(const RunSpec& spec, const std:
       "--bind-to", "none"};
   if (resources.oversubscribe) append(words, {"--oversubscribe", "--mca", "mpi_yield_when_idle", "1"});
   append(words, resources.launcher_args);
-  append(words, {"bash", "-c", std::string(bind_and_run), "dtctl-bind", std::to_string(resources.threads_per_rank),
-                 resources.oversubscribe ? "share" : "own"});
-  append(words, program);
+  append(words, bound(spec, program));
   return words;
 }
 
 std::map<std::string, std::string> MpirunLauncher::environment(const RunSpec& spec) const
 {
-  return {
-      {"OMP_NUM_THREADS", std::to_string(spec.resources.threads_per_rank)},
-      // The rank's mask is the binding. Were OpenMP to bind as well, libgomp would pin the main thread to one core before
-      // main(), and with it every thread started later (prefetch, communication).
-      {"OMP_PROC_BIND", "false"},
-      {"OMP_DYNAMIC", "false"},
-      // Without effect for ordinary users; the script does not depend on who submits it.
-      {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
-      {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-  };
+  auto environment = rank_environment(spec);
+  // Without effect for ordinary users; the script does not depend on who submits it.
+  environment["OMPI_ALLOW_RUN_AS_ROOT"] = environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
+  return environment;
 }
 
 } // namespace dt::jobs

@@ -1,9 +1,4 @@
-// Open MPI's mpirun (4.1).
-//
-// Binding is ours, not mpirun's: with any --bind-to, Open MPI 4.1 counts cores from 0 and ignores the mask it was started
-// in, so two jobs of one rank side by side would both run on core 0; its default even pins a rank of T threads to one core.
-// Therefore --bind-to none, and each rank is started through a few lines of shell that take the rank's own T cores out of
-// the mask the job was given: local rank r gets the cores r T … r T + T - 1 of the mask.
+// Open MPI's mpirun (4.1), without its binding (rank_start.hpp).
 #pragma once
 
 #include "jobs/launcher.hpp"

@@ -295,7 +295,7 @@ TEST_CASE("a rank killed by SIGKILL ends the job, and the verdict names the rank
 
 TEST_CASE("a launcher nobody knows is refused with the known ones")
 {
-  CHECK_THROWS_WITH(make_launcher("srun"), "There is no launcher `srun`; resources.launcher may be one of: mpirun.");
+  CHECK_THROWS_WITH(make_launcher("prun"), "There is no launcher `prun`; resources.launcher may be one of: mpirun, srun.");
   CHECK_THROWS_WITH(make_scheduler("pbs", Home("/nowhere")),
                     "There is no scheduler `pbs`; resources.scheduler may be one of: local, slurm.");
 }

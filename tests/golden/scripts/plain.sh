@@ -52,14 +52,15 @@ while read -r name ranges; do
     for ((core = ${range%-*}; core <= ${range#*-}; ++core)); do cores+=("$core"); done
   done
 done < /proc/self/status
-mine=("${cores[@]:OMPI_COMM_WORLD_LOCAL_RANK * threads:threads}")
+local_rank=${OMPI_COMM_WORLD_LOCAL_RANK:-${SLURM_LOCALID:?no launcher has said which rank of its node this is}}
+mine=("${cores[@]:local_rank * threads:threads}")
 if ((${#mine[@]} == threads)); then
   list=$(IFS=,; printf %s "${mine[*]}")
   exec taskset --cpu-list "$list" "$@"
 fi
 [[ $policy == share ]] && exec "$@"
 printf "dtctl: rank %d needs %d cores of its own, but the %d cores of the mask on this node are not enough for all ranks\n" \
-  "$OMPI_COMM_WORLD_RANK" "$threads" "${#cores[@]}" >&2
+  "${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}" "$threads" "${#cores[@]}" >&2
 exit 1' dtctl-bind 1 own /usr/bin/dtengine run --attempt /home/user/.local/share/dtctl/runs/0123456789abcdef0123456789abcdef/attempts/1 --data /home/user/.local/share/dtctl/data/digits &
 dtctl_launcher=$!
 wait "$dtctl_launcher"

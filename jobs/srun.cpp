@@ -1,0 +1,46 @@
+#include "jobs/srun.hpp"
+
+#include "jobs/rank_start.hpp"
+
+#include <string_view>
+
+namespace dt::jobs {
+namespace {
+
+std::string option(std::string_view name, std::int64_t value) { return "--" + std::string(name) + "=" + std::to_string(value); }
+
+} // namespace
+
+// The rules for exits are stated: any rank that fails ends the others at once, and a minute after the first that ends well those
+// that hang are ended. The first nodes of the allocation: in a ladder they are fewer than it has.
+std::vector<std::string> SrunLauncher::command(const RunSpec& spec, const std::vector<std::string>& program) const
+{
+  const auto& resources = spec.resources;
+  std::vector<std::string> words{"srun",
+                                 "--mpi=pmix",
+                                 option("nodes", resources.nodes),
+                                 "--relative=0",
+                                 option("ntasks", spec.ranks()),
+                                 option("ntasks-per-node", resources.ranks_per_node),
+                                 option("cpus-per-task", resources.threads_per_rank),
+                                 "--distribution=block",
+                                 "--cpu-bind=none",
+                                 "--kill-on-bad-exit=1",
+                                 "--wait=60",
+                                 "--input=none",
+                                 "--export=ALL"};
+  if (resources.oversubscribe) words.push_back("--overcommit");
+  words.insert(words.end(), resources.launcher_args.begin(), resources.launcher_args.end());
+  const auto start = bound(spec, program);
+  words.insert(words.end(), start.begin(), start.end());
+  return words;
+}
+
+std::map<std::string, std::string> SrunLauncher::environment(const RunSpec& spec) const
+{
+  auto environment = rank_environment(spec);
+  if (spec.resources.oversubscribe) environment["OMPI_MCA_mpi_yield_when_idle"] = "1"; // no mpirun that could be told
+  return environment;
+}
+
+} // namespace dt::jobs
