@@ -101,8 +101,11 @@ void write_study_whole(Connection& connection, std::int64_t number)
   write_study(connection, study);
   for (const auto& run : runs) {
     const auto id = write_run(connection, run, {run.key, RunState::succeeded, "", "result.json", 1}, "made by bench_store");
-    AttemptFacts attempt{
-        1, Submission{1, "token", "local", study.id, study.submitted_unix_s, "1"}, {}, JobEnd{}, {}, result_of(run.spec), {}};
+    AttemptFacts attempt;
+    attempt.number = 1;
+    attempt.submission = Submission{1, "token", "local", study.id, study.submitted_unix_s, "1"};
+    attempt.end = JobEnd{};
+    attempt.result = result_of(run.spec);
     write_attempt(connection, id, attempt);
     write_current(connection, id, &attempt);
   }
