@@ -300,7 +300,7 @@ TEST_CASE("told to stop on a disk without room, a run stops all the same and nam
   CHECK(dt::read_preemption(run.attempt())->checkpoint.empty());
 }
 
-TEST_CASE("an altered checkpoint is told and passed over; without another the next attempt begins at the beginning")
+TEST_CASE("an altered checkpoint is told and passed over, and without another the next attempt begins at the beginning")
 {
   auto spec = seconds_of_training(1);
   const EngineRun run(spec);
