@@ -163,19 +163,20 @@ dtctl_record_end() {
 }
 
 # A ladder's run has its own time limit, which Slurm knows nothing of. $1: job.sh's process, $2: limit in seconds, $3: attempt.
+# It waits by reading what nobody writes: with no child of its own it can be killed without leaving one.
 dtctl_limit() {
-  local ahead=0 nap=
-  trap 'kill "$nap" 2> /dev/null; exit' TERM
-  trap - USR1
+  local ahead=0 never
+  trap - TERM USR1
+  exec {never}<> <(:)
   ((dtctl_signal_ahead >= $2)) || ahead=$dtctl_signal_ahead
-  sleep "$(($2 - ahead))" & nap=$!; wait "$nap"
+  read -r -t "$(($2 - ahead))" -u "$never"
   printf 'time_limit\n' > "$3/stop_reason"
   if ((ahead > 0)); then
     dtctl_pass USR1 "$1"
-    sleep "$ahead" & nap=$!; wait "$nap"
+    read -r -t "$ahead" -u "$never"
   fi
   dtctl_pass TERM "$1"
-  sleep 30 & nap=$!; wait "$nap"
+  read -r -t 30 -u "$never"
   kill -s KILL -- "-$1"
 } > /dev/null 2>&1
 
@@ -199,11 +200,13 @@ dtctl_run() {
   dtctl_child=$!
   [[ -z $dtctl_stop ]] || dtctl_pass "$dtctl_stop" "$dtctl_child"
   if [[ $dtctl_ladder == 1 ]]; then
-    dtctl_limit "$dtctl_child" "$3" "$attempt" & timer=$!
+    dtctl_limit "$dtctl_child" "$3" "$attempt" &
+    timer=$!
+    disown "$timer"
   fi
   dtctl_wait "$dtctl_child"
   dtctl_child=
-  [[ -z $timer ]] || kill "$timer" 2> /dev/null
+  [[ -z $timer ]] || kill -s KILL "$timer" 2> /dev/null
   dtctl_record_end "$attempt" "$dtctl_code"
   [[ ! -e $attempt/requeue ]] || dtctl_again=$attempt
   dtctl_say "$attempt has ended with exit code $dtctl_code"
