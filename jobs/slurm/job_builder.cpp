@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -104,8 +105,10 @@ std::vector<BatchTask> tasks_for(const Batch& batch, std::span<const JobRequest>
 
 std::string dependency_on(std::span<const std::string> ids)
 {
+  std::map<std::string, std::vector<std::string>> jobs; // by the array they are tasks of
+  for (const auto& id : ids) jobs[id.substr(0, id.find('_'))].push_back(id);
   std::string text;
-  for (const auto& id : ids) text += (text.empty() ? "afterany:" : ":") + id;
+  for (const auto& [array, tasks] : jobs) text += (text.empty() ? "afterany:" : ":") + (tasks.size() > 1 ? array : tasks.front());
   return text;
 }
 

@@ -30,7 +30,7 @@ std::int64_t ladder_margin_s(std::size_t runs);
 // Its lines of <batch>/tasks.
 std::vector<BatchTask> tasks_for(const Batch& batch, std::span<const JobRequest> requests);
 
-// "afterany:12:13_4"; empty without ids.
+// "afterany:12:13_4"; empty without ids. Several tasks of one array stand for all of it, or a sweep's list would have no end.
 std::string dependency_on(std::span<const std::string> ids);
 
 // Who may run beside whom when at most `width` runs of a submission may run at a time: a batch takes as many lanes as runs of it

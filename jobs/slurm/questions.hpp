@@ -13,8 +13,9 @@ namespace dt::jobs::slurm {
 
 using Pause = std::function<void(double seconds)>;
 
-// Tries of one question before it counts as not answered.
-inline constexpr int most_tries = 3;
+// Tries of a submission, and of the look after it, before it counts as not answered; and of a question, whose asker waits: each
+// takes MessageTimeout (10 s by default) when the controller hangs.
+inline constexpr int most_tries = 3, most_tries_of_a_question = 2;
 
 // Seconds to wait before the next try: doubling from one second, half as much more or less by chance, so that many callers who
 // wait for a busy controller do not come back together.
@@ -31,7 +32,8 @@ template<typename Ask> auto ask(const SlurmApi& api, const Pause& pause, Ask que
     try {
       return question();
     } catch (const SlurmFailure& failure) {
-      if (number >= most_tries || !(is_temporary(failure.code()) || is_slow(failure.code()))) throw no_answer(api, failure);
+      if (number >= most_tries_of_a_question || !(is_temporary(failure.code()) || is_slow(failure.code())))
+        throw no_answer(api, failure);
       pause(pause_before_s(number));
     }
   }

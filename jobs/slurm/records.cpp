@@ -26,7 +26,7 @@ bool outranks(const SlurmRecord& a, const SlurmRecord& b)
 KnownJobs::KnownJobs(std::vector<SlurmRecord> records) : records_(std::move(records))
 {
   for (const auto& record : records_) {
-    if (!std::string_view(record.comment).starts_with(prefix)) continue;
+    if (!std::string_view(record.comment).starts_with(prefix)) continue; // not ours
     const auto place = record.comment.substr(prefix.size());
     if (!place.starts_with(static_cast<char>(BatchKind::array))) add(place, record);
     for (const auto task : record.tasks) add(place + "." + std::to_string(task), record);

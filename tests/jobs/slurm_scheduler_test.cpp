@@ -1,0 +1,478 @@
+// The Slurm scheduler before a Slurm whose rare answers are written down: timeouts, refusals, ids given out twice. What a real
+// one does is tested in tests/cluster.
+#include "tests/jobs/playground.hpp"
+
+#include "core/error.hpp"
+#include "core/units.hpp"
+#include "jobs/slurm/array_tasks.hpp"
+#include "jobs/slurm/slurm_scheduler.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <deque>
+
+using namespace dt;
+using namespace dt::jobs;
+using namespace dt::jobs::slurm;
+using dt::jobs::testing::Folder;
+
+namespace {
+
+constexpr int timed_out = 5004, bad_partition = 2000, queue_full = 2007, refused_connection = 1800;
+
+class ScriptedSlurm final : public SlurmApi {
+ public:
+  // What the next submissions do: fail with that code, after taking the job or not.
+  struct Fault {
+    int code = 0;
+    bool is_taken = false;
+  };
+  std::deque<Fault> submit_faults;
+  std::deque<int> load_faults;
+  std::vector<SlurmRecord> queue, past;
+  std::vector<SlurmJob> jobs;
+  std::vector<std::string> killed;
+  std::vector<PastQuery> queries;
+  bool keeps_accounts = false;
+  int past_fault = 0;
+  int loads = 0;
+  std::uint32_t next_id = 100;
+  std::int64_t max_array_size = 1001;
+
+  std::string controller() const override { return "head:6817"; }
+  bool has_accounting() const override { return keeps_accounts; }
+  SlurmSite site() override
+  {
+    SlurmSite made;
+    made.max_array_size = max_array_size;
+    return made;
+  }
+  std::vector<SlurmPartition> partitions() override
+  {
+    SlurmPartition main;
+    main.name = "main";
+    main.nodes = 4;
+    main.cpus = 8;
+    main.is_default = true;
+    return {main};
+  }
+  std::vector<SlurmNode> nodes() override { return {}; }
+  std::uint32_t submit(const SlurmJob& job) override
+  {
+    jobs.push_back(job);
+    const auto fault = submit_faults.empty() ? Fault{0, true} : submit_faults.front();
+    if (!submit_faults.empty()) submit_faults.pop_front();
+    const auto id = next_id++;
+    if (fault.is_taken) queue.push_back(waiting(id, job));
+    if (fault.code != 0) throw SlurmFailure(fault.code, "scripted");
+    return id;
+  }
+  std::vector<SlurmRecord> load_jobs() override
+  {
+    ++loads;
+    if (!load_faults.empty()) {
+      const auto code = load_faults.front();
+      load_faults.pop_front();
+      if (code != 0) throw SlurmFailure(code, "scripted");
+    }
+    return queue;
+  }
+  std::vector<SlurmRecord> load_past(const PastQuery& query) override
+  {
+    queries.push_back(query);
+    if (past_fault != 0) throw SlurmFailure(past_fault, "scripted");
+    return past;
+  }
+  void kill(const std::string& id) override { killed.push_back(id); }
+  bool ping() override { return true; }
+
+ private:
+  static SlurmRecord waiting(std::uint32_t id, const SlurmJob& job)
+  {
+    SlurmRecord record;
+    record.id = id;
+    record.array_id = job.array.empty() ? 0 : id;
+    record.tasks = expand_array_tasks(job.array);
+    record.name = job.name;
+    record.comment = job.comment;
+    record.state = "PENDING";
+    record.reason = "Resources";
+    return record;
+  }
+};
+
+struct Stage {
+  Folder folder;
+  Home home{folder.path()};
+  std::shared_ptr<ScriptedSlurm> slurm = std::make_shared<ScriptedSlurm>();
+  double paused_s = 0;
+  SlurmScheduler scheduler{home, slurm, [this](double seconds) { paused_s += seconds; }};
+
+  JobRequest request(const std::string& key, std::int64_t nodes = 1) const
+  {
+    JobRequest made{key, {}, AttemptFolder(home.run(key), 1), {}};
+    made.resources.nodes = nodes;
+    std::filesystem::create_directories(made.attempt.path());
+    return made;
+  }
+  std::vector<JobRequest> requests(std::size_t count) const
+  {
+    std::vector<JobRequest> all;
+    for (std::size_t i = 0; i < count; ++i) all.push_back(request("key" + std::to_string(i)));
+    return all;
+  }
+  std::vector<SubmitOutcome> submit(std::vector<JobRequest>& all, const SubmitRules& rules = {})
+  {
+    scheduler.assign_tokens(all, rules);
+    return scheduler.submit(all, rules);
+  }
+  static JobHandle handle(const JobRequest& request, const std::string& id)
+  {
+    return {id, request.name, request.token, request.attempt, false};
+  }
+  JobStatus poll(const JobRequest& request, const std::string& id)
+  {
+    return scheduler.poll(std::vector{handle(request, id)}).at(0);
+  }
+};
+
+} // namespace
+
+TEST_CASE("a sweep of one shape is one submission, and each run gets its task's id")
+{
+  Stage stage;
+  auto all = stage.requests(5);
+  const auto outcomes = stage.submit(all, {2});
+  REQUIRE(stage.slurm->jobs.size() == 1);
+  CHECK(stage.slurm->jobs[0].array == "0-4%2");
+  CHECK(stage.slurm->jobs[0].script.starts_with("#!/bin/bash"));
+  for (std::size_t i = 0; i < 5; ++i) CHECK(outcomes[i].job_id == "100_" + std::to_string(i));
+  CHECK(stage.slurm->loads == 0);
+  const auto folder = batch_folder(stage.home, parse_token(all[0].token)->batch);
+  CHECK(parse_tasks(read_file(folder / "tasks")).size() == 5);
+}
+
+TEST_CASE("an answer that never came is looked for before the next try, and the job is in once")
+{
+  Stage stage;
+  stage.slurm->submit_faults = {{timed_out, true}};
+  auto all = stage.requests(3);
+  const auto outcomes = stage.submit(all);
+  CHECK(stage.slurm->jobs.size() == 1);
+  CHECK(outcomes[2].job_id == "100_2");
+}
+
+TEST_CASE("a submission that got lost is sent again when the queue does not hold it")
+{
+  Stage stage;
+  stage.slurm->submit_faults = {{timed_out, false}};
+  auto all = stage.requests(1);
+  const auto outcomes = stage.submit(all);
+  CHECK(stage.slurm->jobs.size() == 2);
+  CHECK(stage.slurm->jobs[0].comment == stage.slurm->jobs[1].comment);
+  CHECK(outcomes[0].job_id == "101");
+  CHECK(stage.paused_s > 0);
+}
+
+TEST_CASE("a submission that is neither answered nor found out about stays open, and the rest is not sent")
+{
+  Stage stage;
+  stage.slurm->submit_faults = {{timed_out, true}};
+  stage.slurm->load_faults = {timed_out, timed_out, timed_out};
+  std::vector all{stage.request("a", 1), stage.request("b", 2)};
+  const auto outcomes = stage.submit(all);
+  CHECK(outcomes[0].unanswered);
+  CHECK(outcomes[0].error ==
+        "Slurm's controller at head:6817 did not answer (scripted), so it is not known whether it took the job; the next look "
+        "finds out.");
+  CHECK(outcomes[1].unanswered);
+  CHECK(outcomes[1].error == "It was not sent: Slurm's controller at head:6817 has stopped answering.");
+  CHECK(stage.slurm->jobs.size() == 1);
+
+  // Taken up again: the first is found, the second submitted under its old token.
+  const auto again = stage.scheduler.submit(all, {});
+  CHECK(again[0].job_id == "100");
+  CHECK(again[1].job_id == "101");
+  CHECK(stage.slurm->jobs.size() == 2);
+}
+
+TEST_CASE("a batch of which a part is known is submitted for the rest alone, and its list of tasks stays whole")
+{
+  Stage stage;
+  auto all = stage.requests(4);
+  stage.submit(all);
+  stage.slurm->queue[0].tasks = {0, 2}; // the controller crashed and lost two of them
+  const auto outcomes = stage.scheduler.submit(all, {});
+  REQUIRE(stage.slurm->jobs.size() == 2);
+  CHECK(stage.slurm->jobs[1].array == "1,3");
+  CHECK(outcomes[0].job_id == "100_0");
+  CHECK(outcomes[1].job_id == "101_1");
+  CHECK(parse_tasks(read_file(batch_folder(stage.home, parse_token(all[0].token)->batch) / "tasks")).size() == 4);
+}
+
+TEST_CASE("a refusal is told with the setting at fault, and the other batches go in")
+{
+  Stage stage;
+  stage.slurm->submit_faults = {{bad_partition, false}};
+  std::vector all{stage.request("a", 1), stage.request("b", 2)};
+  all[0].resources.partition = "gpu";
+  const auto outcomes = stage.submit(all);
+  CHECK(outcomes[0].error == "Slurm refused it: scripted (resources.partition: gpu).");
+  CHECK_FALSE(outcomes[0].unanswered);
+  CHECK(outcomes[1].job_id == "101");
+}
+
+TEST_CASE("a full queue is asked again a few times, with growing pauses, and then refuses")
+{
+  Stage stage;
+  stage.slurm->submit_faults = {{queue_full, false}, {queue_full, false}};
+  auto all = stage.requests(1);
+  CHECK(stage.submit(all)[0].job_id == "102");
+  CHECK(stage.paused_s >= 1.5);
+  stage.slurm->submit_faults = {{queue_full, false}, {queue_full, false}, {queue_full, false}};
+  std::vector other{stage.request("other")};
+  CHECK(stage.submit(other)[0].error.starts_with("Slurm refused it: scripted"));
+}
+
+TEST_CASE("submissions keep the pace that the recipe asks for")
+{
+  Stage stage;
+  std::vector all{stage.request("a", 1), stage.request("b", 2), stage.request("c", 3)};
+  for (auto& request : all) request.resources.max_rpc_per_s = 0.1;
+  stage.submit(all);
+  CHECK(stage.paused_s > 19);
+  CHECK(stage.paused_s <= 20);
+}
+
+TEST_CASE("batches beyond the most that may run wait for those before them")
+{
+  Stage stage;
+  std::vector all{stage.request("a", 1), stage.request("b", 2), stage.request("c", 3)};
+  stage.submit(all, {2});
+  REQUIRE(stage.slurm->jobs.size() == 3);
+  CHECK(stage.slurm->jobs[1].dependency.empty());
+  CHECK(stage.slurm->jobs[2].dependency == "afterany:100");
+}
+
+TEST_CASE("the state of any number of runs costs one question, and none to the accounting while all are in the queue")
+{
+  Stage stage;
+  stage.slurm->keeps_accounts = true;
+  auto all = stage.requests(50);
+  stage.submit(all);
+  std::vector<JobHandle> handles;
+  for (const auto& request : all) handles.push_back(Stage::handle(request, ""));
+  const auto statuses = stage.scheduler.poll(handles);
+  CHECK(stage.slurm->loads == 1);
+  CHECK(stage.slurm->queries.empty());
+  CHECK(statuses[49].state == JobStatus::State::queued);
+  CHECK(statuses[49].job_id == "100_49");
+}
+
+TEST_CASE("an id that was given out again to somebody else's job proves nothing")
+{
+  Stage stage;
+  auto all = stage.requests(1);
+  stage.submit(all);
+  stage.slurm->queue[0].comment = "dtctl:j0000000000000000";
+  CHECK(stage.poll(all[0], "100").state == JobStatus::State::not_found);
+  stage.slurm->queue[0].comment = "";
+  CHECK(stage.poll(all[0], "100").state == JobStatus::State::not_found);
+  stage.slurm->queue[0].comment = stage.slurm->jobs[0].comment;
+  stage.slurm->queue[0].name = "another";
+  CHECK(stage.poll(all[0], "100").state == JobStatus::State::not_found);
+  stage.slurm->queue[0].name = all[0].name;
+  CHECK(stage.poll(all[0], "100").state == JobStatus::State::queued);
+}
+
+TEST_CASE("of two jobs for one run the one that lives counts, then the newer one")
+{
+  Stage stage;
+  auto all = stage.requests(1);
+  stage.submit(all);
+  auto second = stage.slurm->queue[0];
+  second.id = 200;
+  second.submit_unix_s = 5;
+  second.base_state = static_cast<std::uint32_t>(BaseState::failed);
+  stage.slurm->queue.push_back(second);
+  CHECK(stage.poll(all[0], "200").job_id == "100");
+  stage.slurm->queue[0].base_state = second.base_state;
+  CHECK(stage.poll(all[0], "100").job_id == "200");
+}
+
+TEST_CASE("jobs that the queue has forgotten are looked up in the accounting, in one question by id")
+{
+  Stage stage;
+  stage.slurm->keeps_accounts = true;
+  auto all = stage.requests(3);
+  stage.submit(all);
+  stage.slurm->past = stage.slurm->queue;
+  stage.slurm->past[0].base_state = static_cast<std::uint32_t>(BaseState::timeout);
+  stage.slurm->queue.clear();
+  std::vector<JobHandle> handles;
+  for (const auto& request : all) handles.push_back(Stage::handle(request, "100_0"));
+  const auto statuses = stage.scheduler.poll(handles);
+  CHECK(statuses[1].outcome == RunState::timed_out);
+  REQUIRE(stage.slurm->queries.size() == 1);
+  CHECK(stage.slurm->queries[0].ids == std::vector<std::uint32_t>{100});
+  CHECK(stage.slurm->queries[0].names.empty());
+}
+
+TEST_CASE("a run whose answer was never seen is looked up in the accounting by name since its submission")
+{
+  Stage stage;
+  stage.slurm->keeps_accounts = true;
+  auto all = stage.requests(1);
+  stage.submit(all);
+  stage.slurm->queue.clear();
+  dt::Submission intent;
+  intent.submitted_unix_s = 1'000'000;
+  write_file_atomic(all[0].attempt.submission(), to_json(intent));
+  CHECK(stage.poll(all[0], "").state == JobStatus::State::not_found);
+  REQUIRE(stage.slurm->queries.size() == 1);
+  CHECK(stage.slurm->queries[0].ids.empty());
+  CHECK(stage.slurm->queries[0].names == std::vector<std::string>{"key0"});
+  CHECK(stage.slurm->queries[0].since_unix_s == 1'000'000 - 3600);
+}
+
+TEST_CASE("a run with its end written down is not looked up in the accounting")
+{
+  Stage stage;
+  stage.slurm->keeps_accounts = true;
+  auto all = stage.requests(1);
+  stage.submit(all);
+  stage.slurm->queue.clear();
+  auto handle = Stage::handle(all[0], "100");
+  handle.has_ended = true;
+  CHECK(stage.scheduler.poll(std::vector{handle})[0].state == JobStatus::State::not_found);
+  CHECK(stage.slurm->queries.empty());
+}
+
+TEST_CASE("an accounting that does not answer leaves the state unknown, never lost")
+{
+  Stage stage;
+  stage.slurm->keeps_accounts = true;
+  stage.slurm->past_fault = 7000;
+  auto all = stage.requests(1);
+  stage.submit(all);
+  stage.slurm->queue.clear();
+  const auto status = stage.poll(all[0], "100");
+  CHECK(status.state == JobStatus::State::unknown);
+  CHECK(status.reason == "Slurm's queue does not hold it, and its accounting does not answer (scripted)");
+}
+
+TEST_CASE("a job that only the accounting still calls running is not running")
+{
+  Stage stage;
+  stage.slurm->keeps_accounts = true;
+  auto all = stage.requests(1);
+  stage.submit(all);
+  stage.slurm->past.swap(stage.slurm->queue);
+  stage.slurm->past[0].base_state = static_cast<std::uint32_t>(BaseState::running);
+  stage.slurm->past[0].state = "RUNNING";
+  const auto status = stage.poll(all[0], "100");
+  CHECK(status.state == JobStatus::State::not_found);
+  CHECK(status.reason == "Slurm's queue does not hold it, though its accounting calls it RUNNING");
+}
+
+TEST_CASE("a task that was removed while it waited is cancelled, though Slurm keeps nothing of it")
+{
+  Stage stage;
+  auto all = stage.requests(2);
+  stage.submit(all);
+  stage.slurm->queue.clear();
+  write_file_atomic(all[0].attempt.cancel(), "1 me\n");
+  CHECK(stage.poll(all[0], "100_0").outcome == RunState::cancelled);
+  CHECK(stage.poll(all[1], "100_1").state == JobStatus::State::not_found);
+  write_file_atomic(all[0].attempt.owner(), "{}"); // it ran
+  CHECK(stage.poll(all[0], "100_0").state == JobStatus::State::not_found);
+}
+
+TEST_CASE("tasks are ended by one list, jobs of their own by id, and what is over is left alone")
+{
+  Stage stage;
+  auto all = stage.requests(6);
+  all.push_back(stage.request("alone", 2));
+  all.push_back(stage.request("over", 3));
+  const auto outcomes = stage.submit(all);
+  stage.slurm->queue[2].base_state = static_cast<std::uint32_t>(BaseState::complete);
+  std::vector<JobHandle> handles;
+  for (const std::size_t i : {0u, 1u, 2u, 5u, 6u, 7u}) handles.push_back(Stage::handle(all[i], outcomes[i].job_id));
+  stage.scheduler.cancel(handles);
+  CHECK(stage.slurm->killed == std::vector<std::string>{"100_[0-2,5]", "101"});
+}
+
+TEST_CASE("a ladder's job is ended only when all of its open runs are to end")
+{
+  Stage stage;
+  auto all = stage.requests(3);
+  for (auto& request : all) request.ladder = "L";
+  const auto outcomes = stage.submit(all);
+  CHECK(outcomes[2].job_id == "100");
+  std::vector<JobHandle> handles;
+  for (const auto& request : all) handles.push_back(Stage::handle(request, "100"));
+  write_file_atomic(all[0].attempt.end(), "exit 0 1\n");
+  write_file_atomic(all[1].attempt.cancel(), "1 me\n");
+  stage.scheduler.cancel(std::span(handles).subspan(1, 1));
+  CHECK(stage.slurm->killed.empty());
+  write_file_atomic(all[2].attempt.cancel(), "1 me\n");
+  stage.scheduler.cancel(std::span(handles).subspan(1));
+  CHECK(stage.slurm->killed == std::vector<std::string>{"100"});
+}
+
+TEST_CASE("a run of a ladder waits for its turn while the ladder's job runs")
+{
+  Stage stage;
+  auto all = stage.requests(3);
+  for (auto& request : all) request.ladder = "L";
+  stage.submit(all);
+  stage.slurm->queue[0].base_state = static_cast<std::uint32_t>(BaseState::running);
+  write_file_atomic(all[0].attempt.owner(), "{}");
+  CHECK(stage.poll(all[0], "100").state == JobStatus::State::running);
+  CHECK(stage.poll(all[1], "100").reason == "waits for its turn in the ladder; 1 run is before it");
+  CHECK(stage.poll(all[2], "100").reason == "waits for its turn in the ladder; 2 runs are before it");
+  write_file_atomic(all[0].attempt.end(), "exit 0 1\n");
+  CHECK(stage.poll(all[1], "100").reason == "waits for its turn in the ladder; 0 runs are before it");
+  stage.slurm->queue[0].base_state = static_cast<std::uint32_t>(BaseState::timeout);
+  const auto missed = stage.poll(all[1], "100");
+  CHECK(missed.outcome == RunState::timed_out);
+  CHECK(missed.cause == "before its turn, its ladder's job reached Slurm's time limit (TIMEOUT)");
+}
+
+TEST_CASE(
+    "a controller that does not answer is told in one sentence, at once when it is down and after a second try when it is slow")
+{
+  Stage stage;
+  auto all = stage.requests(1);
+  stage.submit(all);
+  const auto sentence = "Slurm's controller at head:6817 does not answer (scripted); nothing was lost; try again later.";
+  stage.slurm->load_faults = {refused_connection};
+  CHECK_THROWS_WITH(stage.poll(all[0], "100"), sentence);
+  CHECK(stage.slurm->loads == 1);
+  CHECK(stage.paused_s == 0);
+  stage.slurm->load_faults = {timed_out, timed_out};
+  CHECK_THROWS_WITH(stage.poll(all[0], "100"), sentence);
+  CHECK(stage.slurm->loads == 3);
+  stage.slurm->load_faults = {timed_out, 0};
+  CHECK(stage.poll(all[0], "100").state == JobStatus::State::queued);
+}
+
+TEST_CASE("a run that oversubscribes asks for no more than the partition's nodes have")
+{
+  Stage stage;
+  auto all = stage.requests(1);
+  all[0].resources.ranks_per_node = 16;
+  all[0].resources.oversubscribe = true;
+  stage.submit(all);
+  CHECK(stage.slurm->jobs[0].tasks_per_node == 2);
+}
+
+TEST_CASE("scheduler_args that dtctl does not know refuse their runs, with the words of the recipe's error")
+{
+  Stage stage;
+  auto all = stage.requests(1);
+  all[0].resources.scheduler_args = {"--nodes=4"};
+  const auto outcomes = stage.submit(all);
+  CHECK(outcomes[0].error.starts_with("resources.scheduler_args: `--nodes` cannot be used"));
+  CHECK(stage.slurm->jobs.empty());
+}
