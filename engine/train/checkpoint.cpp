@@ -80,6 +80,15 @@ void quieten_hdf5()
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
+// How files are opened: closed with all that is open in them, and without locks, which some parallel file systems refuse.
+Handle access_rules(const fs::path& path)
+{
+  Handle rules(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "open", path);
+  H5Pset_fclose_degree(rules.id(), H5F_CLOSE_STRONG);
+  H5Pset_file_locking(rules.id(), 0, 1);
+  return rules;
+}
+
 std::vector<hsize_t> extents_of(std::span<const std::int64_t> dims) { return {dims.begin(), dims.end()}; }
 
 std::size_t element_count(std::span<const std::int64_t> dims)
@@ -276,10 +285,9 @@ struct CheckpointWriter::Impl {
   {
     quieten_hdf5();
     const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "create", temporary);
-    const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create", temporary);
     H5Pset_userblock(creation.id(), header_bytes);
-    H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG);
-    return {H5Fcreate(temporary.c_str(), H5F_ACC_TRUNC, creation.id(), access.id()), H5Fclose, "create", temporary};
+    return {H5Fcreate(temporary.c_str(), H5F_ACC_TRUNC, creation.id(), access_rules(temporary).id()), H5Fclose, "create",
+            temporary};
   }
 
   void describe(const CheckpointOwner& owner, const TrainingProgress& progress) const
@@ -362,7 +370,7 @@ struct CheckpointReader::Impl {
   {
     require_whole(path);
     quieten_hdf5();
-    return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "read", path};
+    return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, access_rules(path).id()), H5Fclose, "read", path};
   }
 
   fs::path path;

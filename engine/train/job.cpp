@@ -57,10 +57,16 @@ void complain(const RankError& error)
 
 std::string fenced_off(int successor) { return fmt::format("fenced off by attempt {}: it writes nothing more", successor); }
 
+void say(const std::string& words)
+{
+  fmt::print(stderr, "dtengine: {}\n", words);
+  std::fflush(stderr);
+}
+
 // At once, without MPI's leave: the main thread may wait for a rank that is gone. The launcher ends the others.
 [[noreturn]] void end_at_once(const std::string& words)
 {
-  fmt::print(stderr, "dtengine: {}\n", words);
+  say(words);
   std::fflush(nullptr);
   ::_exit(EXIT_FAILURE);
 }
@@ -81,6 +87,7 @@ public:
 private:
   void read_spec();
   bool claim();
+  void take(const BeginRecord& begin, const std::vector<RankPlace>& places);
   void clear_failed_launch() const;
   BeginRecord begin_record(const std::vector<RankPlace>& places, const std::map<std::string, std::string>& environment) const;
   void print_start(const BeginRecord& begin) const;
@@ -135,32 +142,30 @@ void Job::read_spec()
   planned_ = parse_planned_run(text, path.string());
 }
 
-// begin.json is made once: whoever makes it owns the attempt. False when another process did.
+// begin.json is made once: whoever makes it owns the attempt. False when another process did, or the attempt is fenced off.
 bool Job::claim()
 {
   const auto places = gather_places(comm_);
   const auto environment = describe_environment(comm_);
-  const char* answer = "ours";
-  if (comm_.is_root()) {
-    const auto begin = begin_record(places, environment);
-    ours_ = create_file_exclusive(attempt_.begin(), to_json(begin));
-    if (ours_) {
-      clear_failed_launch();
-      write_file_atomic(attempt_.reserve(), std::string(reserve_bytes, '\0'));
-      recorder_.emplace(Recorder::Options{.attempt = attempt_, .before_beat = [this] { look_at_orders(); }});
-      print_start(begin);
-      require_startable(places);
-    } else {
-      fmt::print(
-          stderr,
-          "dtengine: {} exists: this attempt was started before, by another process. Nothing was written; to try again, make a "
-          "new attempt (dtctl retry).\n",
-          attempt_.begin().string());
-      answer = "taken";
-    }
-  }
-  ours_ = comm_.broadcast_text(answer) == "ours";
+  if (comm_.is_root()) take(begin_record(places, environment), places);
+  ours_ = comm_.broadcast_text(ours_ ? "ours" : "another's") == "ours";
   return ours_;
+}
+
+// On rank 0.
+void Job::take(const BeginRecord& begin, const std::vector<RankPlace>& places)
+{
+  if (const auto later = successor()) return say(fenced_off(*later));
+  if (!create_file_exclusive(attempt_.begin(), to_json(begin)))
+    return say(fmt::format("{} exists: this attempt was started before, by another process. Nothing was written; to try again, "
+                           "make a new attempt (dtctl retry).",
+                           attempt_.begin().string()));
+  ours_ = true;
+  clear_failed_launch();
+  write_file_atomic(attempt_.reserve(), std::string(reserve_bytes, '\0'));
+  recorder_.emplace(Recorder::Options{.attempt = attempt_, .before_beat = [this] { look_at_orders(); }});
+  print_start(begin);
+  require_startable(places);
 }
 
 // A launch that died before its first step may be tried again in the same attempt. It has left an empty log behind.
@@ -310,7 +315,7 @@ int Job::end_with(const RunResult& result)
       fmt::print("{} steps in {}: {:.1f} samples/s, {:.1f}% of the time in communication\n", result.steps,
                  format_seconds(result.wall_s), result.throughput, 100 * result.communication_share);
     } else {
-      fmt::print(stderr, "dtengine: {}\n", fenced_off(successor().value_or(attempt_.number() + 1)));
+      say(fenced_off(successor().value_or(attempt_.number() + 1)));
       answer = "fenced";
     }
   }
@@ -324,7 +329,7 @@ int Job::end_stopped(const Trainer& trainer)
     free_reserve();
     recorder_->close();
     if (cancelled)
-      fmt::print(stderr, "dtengine: cancelled after step {} of {}\n", trainer.steps_done(), trainer.plan().steps);
+      say(fmt::format("cancelled after step {} of {}", trainer.steps_done(), trainer.plan().steps));
     else
       write_preemption(trainer);
   }

@@ -15,21 +15,15 @@ inline std::string dtengine() { return DTCTL_BINARY_DIR "/bin/dtengine"; }
 
 class EngineRun {
 public:
-  // Writes spec.json; an attempt's folder is made when it is first asked for.
+  // Writes spec.json and makes attempts/1.
   explicit EngineRun(RunSpec spec) : planned_(plan_run(std::move(spec), read_build_id(dtengine()), "synthetic"))
   {
-    make_folders(folder_.path());
+    make_folders(attempt().path());
     write_spec();
-    attempt();
   }
   PlannedRun& planned() { return planned_; }
   void write_spec() const { write_file_atomic(spec_path(folder_.path()), to_json(planned_)); }
-  AttemptFolder attempt(int number = 1) const
-  {
-    const AttemptFolder folder(folder_.path(), number);
-    if (!std::filesystem::exists(folder.path())) make_folders(folder.path());
-    return folder;
-  }
+  AttemptFolder attempt(int number = 1) const { return {folder_.path(), number}; }
 
   // mpirun and its options for so many ranks; one rank may use every core of this machine.
   static std::vector<std::string> launch(int ranks)
@@ -56,6 +50,7 @@ public:
   // Runs all ranks to their end, however that comes.
   CommandResult run(int ranks, int number = 1) const
   {
+    if (number > 1) make_folders(attempt(number).path());
     auto words = launch(ranks);
     for (auto& word : engine(number)) words.push_back(std::move(word));
     return run_command(words, 120);

@@ -230,18 +230,30 @@ TEST_CASE("fenced off by a later attempt, a run ends at once and writes nothing 
   CHECK_FALSE(fs::exists(run.attempt().checkpoints()));
 }
 
-TEST_CASE("a run that was fenced off before its end has no result")
+TEST_CASE("a run that was fenced off on its way has no result, however near its end it was")
 {
   auto spec = seconds_of_training(2);
-  spec.train.steps = 10;
+  spec.train.steps = 100;
   const EngineRun run(spec);
+  auto running = std::async(std::launch::async, [&] { return run.run(2); });
+  REQUIRE(dt::test::eventually([&] { return fs::exists(run.attempt().begin()); }));
   REQUIRE(dt::fence(run.attempt(), 5));
-  const auto end = run.run(2);
+  const auto end = running.get();
   CHECK(end.exit_code != 0);
   CHECK_THAT(end.err, Contains("fenced off by attempt 5: it writes nothing more"));
   CHECK(dt::fenced_by(run.attempt()) == 5);
   CHECK_FALSE(dt::read_result(run.attempt()));
   CHECK_FALSE(fs::exists(run.attempt().error()));
+}
+
+TEST_CASE("an attempt that is fenced off before it starts is not begun")
+{
+  const EngineRun run(seconds_of_training(2));
+  REQUIRE(dt::fence(run.attempt(), 2));
+  const auto end = run.run(2);
+  CHECK(end.exit_code != 0);
+  CHECK_THAT(end.err, Contains("fenced off by attempt 2: it writes nothing more"));
+  CHECK(names_in(run.attempt().path()) == std::vector<std::string>{"result.json"});
 }
 
 TEST_CASE("checkpoints on the way: the last two are kept, each is told, and the run's throughput leaves them out")
