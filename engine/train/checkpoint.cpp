@@ -49,7 +49,7 @@ Error hdf5_error(const std::string& verb, const fs::path& path)
 
 // An HDF5 identifier; closing may write, so whoever writes closes it in so many words.
 class Handle {
-public:
+ public:
   using Close = herr_t (*)(hid_t);
   Handle(hid_t id, Close closer, const std::string& verb, const fs::path& path) : id_(id), close_(closer)
   {
@@ -67,7 +67,7 @@ public:
     if (close_(std::exchange(id_, -1)) < 0) throw hdf5_error(verb, path);
   }
 
-private:
+ private:
   hid_t id_;
   Close close_;
 };
@@ -105,8 +105,8 @@ struct TextField {
   std::string CheckpointOwner::*member;
 };
 constexpr std::array owner_texts{
-    TextField{"run_key", &CheckpointOwner::run_key}, TextField{"engine_build", &CheckpointOwner::engine_build},
-    TextField{"data_id", &CheckpointOwner::data_id}, TextField{"model", &CheckpointOwner::model},
+    TextField{"run_key", &CheckpointOwner::run_key},   TextField{"engine_build", &CheckpointOwner::engine_build},
+    TextField{"data_id", &CheckpointOwner::data_id},   TextField{"model", &CheckpointOwner::model},
     TextField{"strategy", &CheckpointOwner::strategy},
 };
 
@@ -138,7 +138,7 @@ constexpr std::array progress_numbers{
 
 // Attributes of one group.
 class Attributes {
-public:
+ public:
   Attributes(hid_t group, const fs::path& path) : group_(group), path_(path) {}
   void put(const char* name, std::int64_t value) const { put_scalar(name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value); }
   void put(const char* name, double value) const { put_scalar(name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value); }
@@ -158,7 +158,7 @@ public:
     value.resize(value.find('\0'));
   }
 
-private:
+ private:
   Handle text_type(std::size_t bytes) const
   {
     Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "write", path_);
@@ -186,7 +186,7 @@ private:
 // ---- header and hash ----
 
 class File {
-public:
+ public:
   File(const fs::path& path, int flags) : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC))
   {
     if (descriptor_ < 0) throw system_error("open " + path.string(), errno);
@@ -215,7 +215,7 @@ public:
     if (::fsync(descriptor_) != 0) throw system_error("sync " + path_.string(), errno);
   }
 
-private:
+ private:
   fs::path path_;
   int descriptor_;
 };
@@ -241,8 +241,9 @@ void require_whole(const fs::path& path)
   const File file(path, O_RDONLY);
   const auto header = file.read(header_bytes);
   if (header == header_with(hash_of_rest(file))) return;
-  throw Error(ErrorKind::environment,
-              fmt::format("read {}: the file is torn or was altered: its content does not have the hash in its header.", path.string()));
+  throw Error(
+      ErrorKind::environment,
+      fmt::format("read {}: the file is torn or was altered: its content does not have the hash in its header.", path.string()));
 }
 
 void sync_folder(const fs::path& folder) { File(folder, O_RDONLY | O_DIRECTORY).sync(); }
@@ -251,7 +252,10 @@ void sync_folder(const fs::path& folder) { File(folder, O_RDONLY | O_DIRECTORY).
 
 constexpr std::string_view prefix = "step-", suffix = ".h5", unfinished = ".step-";
 
-fs::path checkpoint_path(const fs::path& folder, std::int64_t step) { return folder / fmt::format("{}{}{}", prefix, step, suffix); }
+fs::path checkpoint_path(const fs::path& folder, std::int64_t step)
+{
+  return folder / fmt::format("{}{}{}", prefix, step, suffix);
+}
 
 // 120 of "step-120.h5"; -1 for another name.
 std::int64_t step_of(const fs::path& path)
@@ -329,7 +333,8 @@ CheckpointWriter::~CheckpointWriter() = default;
 void CheckpointWriter::write(const std::string& name, std::span<const std::int64_t> dims, std::span<const float> values)
 {
   if (values.size() != element_count(dims))
-    throw Error(ErrorKind::internal, fmt::format("Tensor {} of {} floats was given {}.", name, element_count(dims), values.size()));
+    throw Error(ErrorKind::internal,
+                fmt::format("Tensor {} of {} floats was given {}.", name, element_count(dims), values.size()));
   const auto& path = impl_->temporary;
   const auto extents = extents_of(dims);
   const Handle space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose, "write", path);
@@ -417,7 +422,8 @@ std::optional<CheckpointReader> find_checkpoint(const AttemptFolder& attempt, co
 {
   std::vector<fs::path> candidates;
   for (int number = attempt.number() - 1; number > 0; --number)
-    for (const auto& path : list_checkpoints(AttemptFolder(attempt.run_folder(), number).checkpoints())) candidates.push_back(path);
+    for (const auto& path : list_checkpoints(AttemptFolder(attempt.run_folder(), number).checkpoints()))
+      candidates.push_back(path);
   std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return step_of(a) > step_of(b); });
   for (const auto& path : candidates) {
     try {

@@ -1,7 +1,8 @@
 // Checkpoints: a training between two steps as an HDF5 file that is whole or refused.
 //
 //   file     = header hdf5
-//   header   = "dtctl checkpoint 1" LF "xxh3-128 " hash LF zeros     512 bytes, HDF5's user block; the hash is over all that follows
+//   header   = "dtctl checkpoint 1" LF "xxh3-128 " hash LF zeros
+//              512 bytes, HDF5's user block; the hash is over everything behind it
 //   hdf5     = attributes of "/": run_key engine_build data_id model strategy ranks
 //              attributes of "/progress": step seed epoch learning_rate wall_s … (TrainingProgress)
 //              "weights/" parameter, "optimizer/" buffer "/" parameter, "strategy/" buffer "/" parameter;

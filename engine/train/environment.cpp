@@ -145,7 +145,8 @@ Environment describe_nodes(Communicator& comm)
 
 // ---- how it was started, and from which sources ----
 
-// "btl=self,tcp mpi_yield_when_idle=1": what was set for Open MPI and the transports below it, without what mpirun tells its ranks.
+// "btl=self,tcp mpi_yield_when_idle=1": what was set for Open MPI and the transports below it, without what mpirun tells its
+// ranks.
 std::string mpi_settings()
 {
   constexpr std::string_view mca = "OMPI_MCA_";

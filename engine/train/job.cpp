@@ -14,6 +14,7 @@
 #include "engine/train/stop_signals.hpp"
 #include "engine/train/trainer.hpp"
 
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -28,7 +29,7 @@ namespace {
 
 // Rank 0's ear: everything is recorded, evaluations are printed too.
 class RootObserver : public Observer {
-public:
+ public:
   explicit RootObserver(Recorder& recorder) : recorder_(recorder) {}
   void planned(std::int64_t steps) override
   {
@@ -45,7 +46,7 @@ public:
     recorder_.evaluation(event);
   }
 
-private:
+ private:
   Recorder& recorder_;
 };
 
@@ -56,6 +57,15 @@ void complain(const RankError& error)
 }
 
 std::string fenced_off(int successor) { return fmt::format("fenced off by attempt {}: it writes nothing more", successor); }
+
+void print_end(const RunResult& result)
+{
+  fmt::print("{} steps in {}: ", result.steps, format_seconds(result.wall_s));
+  if (std::isnan(result.throughput))
+    fmt::print("too few steps since step {} to measure throughput\n", result.resumed_step);
+  else
+    fmt::print("{:.1f} samples/s, {:.1f}% of the time in communication\n", result.throughput, 100 * result.communication_share);
+}
 
 void say(const std::string& words)
 {
@@ -78,13 +88,13 @@ constexpr double cancel_grace_s = 10;
 constexpr std::size_t reserve_bytes = 32 * 1024;
 
 class Job {
-public:
+ public:
   Job(const JobOptions& options, Communicator& comm) : options_(options), comm_(comm), attempt_(options.attempt) {}
   int run();
   // Says what happened on this rank, keeps it as the run's cause unless another rank was first, and ends all ranks.
   [[noreturn]] void fail(const std::string& cause, std::int64_t step);
 
-private:
+ private:
   void read_spec();
   bool claim();
   void take(const BeginRecord& begin, const std::vector<RankPlace>& places);
@@ -312,8 +322,7 @@ int Job::end_with(const RunResult& result)
     recorder_->close();
     free_reserve();
     if (commit_result(attempt_, result)) {
-      fmt::print("{} steps in {}: {:.1f} samples/s, {:.1f}% of the time in communication\n", result.steps,
-                 format_seconds(result.wall_s), result.throughput, 100 * result.communication_share);
+      print_end(result);
     } else {
       say(fenced_off(successor().value_or(attempt_.number() + 1)));
       answer = "fenced";

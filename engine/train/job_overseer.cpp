@@ -31,8 +31,8 @@ Overseer::Wish JobOverseer::wish()
   if (!options_.is_root) return wish;
   // Told by a signal, rank 0 asks at once: the signal may be how the cancelling reached the job.
   std::error_code ignored;
-  wish.cancel = cancelled_.load(std::memory_order_relaxed) ||
-                (wish.stops() && std::filesystem::exists(options_.attempt.cancel(), ignored));
+  wish.cancel =
+      cancelled_.load(std::memory_order_relaxed) || (wish.stops() && std::filesystem::exists(options_.attempt.cancel(), ignored));
   wish.checkpoint = options_.checkpoint_every_s > 0 && monotonic_s() - written_s_ >= options_.checkpoint_every_s;
   return wish;
 }

@@ -164,7 +164,8 @@ TEST_CASE("a tensor of another name or of other dimensions is refused")
   CHECK_THROWS_WITH(reader.read("weights/conv9.weight", dims, values), Contains("read weights/conv9.weight of "));
   const std::vector<std::int64_t> others{3, 2, 1, 2};
   CHECK_THROWS_WITH(reader.read("weights/conv1.weight", others, values),
-                    "read weights/conv1.weight of " + reader.path().string() + ": the tensor has other dimensions than the model's.");
+                    "read weights/conv1.weight of " + reader.path().string() +
+                        ": the tensor has other dimensions than the model's.");
 }
 
 TEST_CASE("a checkpoint that is not committed leaves nothing behind")

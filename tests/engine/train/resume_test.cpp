@@ -29,7 +29,7 @@ struct Diary : Observer {
 
 // A folder that all ranks know.
 class SharedFolder {
-public:
+ public:
   explicit SharedFolder(Communicator& comm) : comm_(comm)
   {
     if (comm.is_root()) own_.emplace();
@@ -38,7 +38,7 @@ public:
   ~SharedFolder() { comm_.barrier(); }
   const std::filesystem::path& path() const { return path_; }
 
-private:
+ private:
   Communicator& comm_;
   std::optional<dt::test::TemporaryFolder> own_;
   std::filesystem::path path_;
@@ -46,7 +46,7 @@ private:
 
 // Stops at the first look after so many steps, with a checkpoint, because its last rank wants it.
 class Stopper : public Overseer {
-public:
+ public:
   Stopper(const std::filesystem::path& folder, std::int64_t after, Communicator& comm)
       : folder_(folder), after_(after), comm_(comm)
   {
@@ -62,7 +62,7 @@ public:
   }
   std::optional<TrainingProgress> saved;
 
-private:
+ private:
   std::filesystem::path folder_;
   std::int64_t after_, looks_ = 0;
   Communicator& comm_;
@@ -208,6 +208,18 @@ TEST_CASE("times go on from the checkpoint, and throughput is of this attempt's 
   if (comm.is_root()) CHECK(result.measured_s < 100);
 }
 
+TEST_CASE("taken up again with no more steps left than warm up, a run has no throughput rather than a wrong one")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  auto spec = demanding_spec(comm.size());
+  spec.train.warmup_steps = 25;
+  const auto pieces = interrupted(spec, 1, comm);
+  CHECK(pieces.result.steps == 26);
+  CHECK(pieces.result.measured_samples == 0);
+  CHECK(pieces.result.warmup_steps == 26 - pieces.result.resumed_step);
+  CHECK(std::isnan(pieces.result.throughput));
+}
+
 TEST_CASE("cancelled, a training stops without a checkpoint")
 {
   struct Canceller : Overseer {
@@ -229,7 +241,8 @@ TEST_CASE("a wish for a checkpoint alone is met and the training goes on, its ti
     void checkpoint(const TrainingProgress& now, const Snapshot&, const Wish&) override
     {
       const double until = monotonic_s() + 0.2;
-      while (monotonic_s() < until) {}
+      while (monotonic_s() < until) {
+      }
       ++written;
       last = now;
     }
@@ -249,14 +262,14 @@ namespace {
 
 // A strategy whose ranks differ, with a centre that they share and a velocity of their own.
 class Differing : public Strategy {
-public:
+ public:
   explicit Differing(std::size_t floats) : centre_(floats), velocity_(floats) {}
   void start(Replica&) override {}
   double step(Replica&, PhaseClock&) override { return 0; }
   std::vector<StrategyState> state() override { return {{"centre", centre_, false}, {"velocity", velocity_, true}}; }
   bool replicated() const override { return false; }
 
-private:
+ private:
   std::vector<float> centre_, velocity_;
 };
 

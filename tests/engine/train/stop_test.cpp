@@ -210,8 +210,7 @@ TEST_CASE("the file cancel ends a run with words, without a checkpoint and witho
   const auto end = end_of(job);
   CHECK(end.exit_code != 0);
   CHECK_THAT(end.err, Contains("dtengine: cancelled after step "));
-  for (const auto& path :
-       {run.attempt().checkpoints(), run.attempt().preempted(), run.attempt().error(), run.attempt().result()})
+  for (const auto& path : {run.attempt().checkpoints(), run.attempt().preempted(), run.attempt().error(), run.attempt().result()})
     CHECK_FALSE(fs::exists(path));
 }
 
