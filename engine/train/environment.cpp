@@ -98,7 +98,8 @@ Environment node_facts()
   add(facts, "clock_governor", cpu_frequency(core, "scaling_governor").value_or(""));
   const auto least = cpu_frequency(core, "scaling_min_freq"), most = cpu_frequency(core, "scaling_max_freq");
   if (least && most) facts["clock_limits_khz"] = *least + "-" + *most;
-  add(facts, "slurm_topology", variable("SLURM_TOPOLOGY_ADDR"));
+  if (variable("SLURM_TOPOLOGY_ADDR_PATTERN") != "node") // which says no more than the node's name
+    add(facts, "slurm_topology", variable("SLURM_TOPOLOGY_ADDR"));
   return facts;
 }
 
