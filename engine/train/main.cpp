@@ -2,6 +2,7 @@
 #include "core/error.hpp"
 #include "engine/data/make.hpp"
 #include "engine/train/environment.hpp"
+#include "engine/train/hello.hpp"
 #include "engine/train/job.hpp"
 
 #include <CLI/CLI.hpp>
@@ -49,11 +50,13 @@ int dispatch(int argc, char** argv)
   MakeOptions data;
   add_run(app, job);
   add_data(app, data);
+  app.add_subcommand("hello", "Let the ranks meet: what dtctl doctor --launchers starts")->group("");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(dt::ExitCode::usage);
   }
+  if (app.got_subcommand("hello")) return say_hello();
   return app.got_subcommand("run") ? run_job(job) : make(data);
 }
 
