@@ -1,8 +1,10 @@
 // dtctl doctor: what this machine can do, and what to do about what it cannot.
 #include "cli/machine.hpp"
+#include "cli/trial_job.hpp"
 #include "cli/verbs.hpp"
 
 #include <algorithm>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -22,9 +24,8 @@ Style style_of(Level level)
   return Style::plain;
 }
 
-ExitCode doctor(Context& context)
+ExitCode print_findings(Context& context, const std::vector<Finding>& findings)
 {
-  const auto findings = check_machine(context.home());
   Json list = Json::array();
   for (const auto& finding : findings) {
     const auto advice = finding.advice.empty() ? "" : ": " + finding.advice;
@@ -45,14 +46,34 @@ ExitCode doctor(Context& context)
   return failures > 0 ? ExitCode::environment : ExitCode::ok;
 }
 
+struct DoctorOptions {
+  bool launchers = false;
+  LauncherTrial trial;
+};
+
+ExitCode doctor(Context& context, const DoctorOptions& options)
+{
+  return print_findings(context, options.launchers ? try_launchers(context, options.trial) : check_machine(context.home()));
+}
+
 } // namespace
 
 void add_doctor(Commands& commands)
 {
-  commands.add({"doctor", setup_verbs,
-                "Check this machine: engine, MPI, cores, memory, Slurm, file system, and what to do about each finding.",
-                "Starts two ranks with mpirun. Exit 74 when something must be mended before runs can work."},
-               doctor);
+  auto options = std::make_shared<DoctorOptions>();
+  auto& verb = commands.add(
+      {"doctor", setup_verbs,
+       "Check this machine: engine, MPI, cores, memory, Slurm, file system, and what to do about each finding.",
+       "Starts two ranks with mpirun. Exit 74 when something must be mended before runs can work.\n"
+       "With --launchers a short job on the cluster starts ranks on several nodes with mpirun and with srun and each of its MPI\n"
+       "plugins, several times each, and says which launcher the profile should name.\n\n"
+       "Example:\n  dtctl doctor --launchers --profile cluster"},
+      [options](Context& context) { return doctor(context, *options); });
+  verb.add_flag("--launchers", options->launchers, "submit a short job to Slurm that tries every launcher");
+  verb.add_option("--profile", options->trial.profile, "with --launchers: the machine profile to try")->type_name("NAME");
+  verb.add_option("--nodes", options->trial.nodes, "with --launchers: nodes of the job (2)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
 }
 
 } // namespace dt::cli

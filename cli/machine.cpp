@@ -1,5 +1,6 @@
 #include "cli/machine.hpp"
 
+#include "cli/cluster_checks.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/process.hpp"
@@ -184,13 +185,6 @@ Finding check_shared_memory()
           "ranks on one node talk through it; give a container more (docker run --shm-size=1g)"};
 }
 
-Finding check_slurm()
-{
-  const auto version = answer_of({"sinfo", "--version"});
-  if (version.empty()) return {"slurm", Level::ok, "no Slurm here; jobs run on this machine's cores", ""};
-  return {"slurm", Level::ok, version, ""};
-}
-
 Finding check_home(const Home& home)
 {
   const auto folder = nearest_existing(home.root());
@@ -224,10 +218,11 @@ Finding check_database(const Home& home)
 
 std::vector<Finding> check_machine(const Home& home)
 {
-  return {check_engine(),          check_recipes(),       check_mpi(),   check_ranks(),
-          check_cores(),           check_hyperthreads(),  check_clock(), check_load(),
-          check_memory(),          check_shared_memory(), check_slurm(), check_home(home),
-          check_file_system(home), check_database(home)};
+  std::vector<Finding> findings{check_engine(),       check_recipes(), check_mpi(),  check_ranks(),  check_cores(),
+                                check_hyperthreads(), check_clock(),   check_load(), check_memory(), check_shared_memory()};
+  for (auto& finding : check_slurm()) findings.push_back(std::move(finding));
+  for (auto& finding : {check_home(home), check_file_system(home), check_database(home)}) findings.push_back(finding);
+  return findings;
 }
 
 } // namespace dt::cli

@@ -1,0 +1,113 @@
+#include "cli/cluster_checks.hpp"
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "jobs/slurm/load.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+namespace slurm = jobs::slurm;
+
+// Between two looks of a user at a sweep there is often more than this.
+constexpr std::int64_t short_memory_s = 300;
+
+std::string duration(std::int64_t seconds) { return format_duration(static_cast<double>(seconds)); }
+
+Finding judge_limits(const slurm::SlurmSite& site)
+{
+  auto found = fmt::format("arrays of up to {} tasks (MaxArraySize), ended jobs kept {} (MinJobAge)",
+                           std::max<std::int64_t>(site.max_array_size - 1, 0), duration(site.min_job_age_s));
+  if (site.max_array_size < 2)
+    return {"slurm limits", Level::warn, found, "without arrays every run of a sweep is a submission of its own"};
+  return {"slurm limits", Level::ok, found, ""};
+}
+
+Finding judge_accounting(const slurm::SlurmSite& site)
+{
+  if (site.has_accounting) return {"slurm accounting", Level::ok, "slurmdbd: what the queue has forgotten can be looked up", ""};
+  const auto found = fmt::format("none: what Slurm says of an ended job is gone after {}; the runs' own files tell the rest",
+                                 duration(site.min_job_age_s));
+  if (site.min_job_age_s >= short_memory_s) return {"slurm accounting", Level::ok, found, ""};
+  return {"slurm accounting", Level::warn, found,
+          "dtctl watch or wait keeps what Slurm says; a run that lost its node unseen is told as lost"};
+}
+
+Finding judge_mpi(const slurm::SlurmSite& site)
+{
+  const auto found = fmt::format("srun --mpi={}; by default {}", site.mpi_plugins.empty() ? "?" : join(site.mpi_plugins, ", "),
+                                 site.mpi_default.empty() ? "none" : site.mpi_default);
+  return {"slurm mpi", Level::ok, found + "; which launcher works: dtctl doctor --launchers", ""};
+}
+
+std::string words_for(const slurm::SlurmPartition& p)
+{
+  const auto limit = p.max_time_s > 0 ? ", at most " + duration(p.max_time_s) : std::string();
+  return fmt::format("{}{} ({} nodes, {} cores{}{})", p.name, p.is_default ? "*" : "", p.nodes, p.cpus, limit,
+                     p.is_up ? "" : ", down");
+}
+
+} // namespace
+
+std::vector<Finding> judge_site(const slurm::SlurmSite& site)
+{
+  return {
+      {"slurm", Level::ok, fmt::format("{}, cluster {}, controller {} answers", site.version, site.cluster, site.controller), ""},
+      judge_limits(site),
+      judge_accounting(site),
+      judge_mpi(site)};
+}
+
+Finding judge_partitions(const std::vector<slurm::SlurmPartition>& partitions)
+{
+  std::vector<std::string> words;
+  for (const auto& partition : partitions) words.push_back(words_for(partition));
+  const bool any_up = std::any_of(partitions.begin(), partitions.end(), [](const auto& p) { return p.is_up; });
+  if (!any_up)
+    return {"slurm partitions", Level::warn, words.empty() ? "none" : join(words, ", "), "no partition takes jobs; ask the site"};
+  const bool any_default = std::any_of(partitions.begin(), partitions.end(), [](const auto& p) { return p.is_default; });
+  return {"slurm partitions", any_default ? Level::ok : Level::warn, join(words, ", "),
+          any_default ? "" : "none is the default; give resources.partition in the profile"};
+}
+
+Finding judge_nodes(const std::vector<slurm::SlurmNode>& nodes)
+{
+  constexpr std::size_t most_named = 4;
+  std::vector<std::string> away;
+  for (const auto& node : nodes)
+    if (!node.is_usable) away.push_back(node.name + " " + node.state + (node.reason.empty() ? "" : " (" + node.reason + ")"));
+  auto found = fmt::format("{} of {} usable", nodes.size() - away.size(), nodes.size());
+  if (away.empty())
+    return {"slurm nodes", nodes.empty() ? Level::warn : Level::ok, found, nodes.empty() ? "none is shown to you" : ""};
+  const auto more = away.size() > most_named ? fmt::format(" and {} more", away.size() - most_named) : "";
+  away.resize(std::min(away.size(), most_named));
+  return {"slurm nodes", away.size() == nodes.size() ? Level::warn : Level::ok, found + ": " + join(away, ", ") + more, ""};
+}
+
+std::vector<Finding> check_slurm()
+{
+  if (slurm::slurm_configuration().empty())
+    return {{"slurm", Level::ok, "no slurm.conf here; jobs run on this machine's cores", ""}};
+  try {
+    const auto api = slurm::open_slurm();
+    if (!api->ping())
+      return {{"slurm", Level::warn, "no controller answers at " + api->controller(),
+               "submissions end with exit 3 until it does; the runs' files are read meanwhile"}};
+    auto findings = judge_site(api->site());
+    findings.push_back(judge_partitions(api->partitions()));
+    findings.push_back(judge_nodes(api->nodes()));
+    return findings;
+  } catch (const Error& error) {
+    return {{"slurm", Level::warn, error.what(), "runs with resources.scheduler: slurm cannot be submitted from here"}};
+  } catch (const slurm::SlurmFailure& failure) {
+    return {{"slurm", Level::warn, fmt::format("it answers with an error: {} ({})", failure.what(), failure.code()), ""}};
+  }
+}
+
+} // namespace dt::cli
