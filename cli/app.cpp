@@ -96,12 +96,23 @@ Error usage_error(const CLI::ParseError& error, const CLI::App& root, const CLI:
   return Error(ErrorKind::usage, message + "; " + help_hint(verb));
 }
 
+// The words up to "--" when the verb passes on what stands behind it, and hands that to the verb; else all of them.
+std::vector<std::string> without_rest(const Commands& commands, const CLI::App& verb, const std::vector<std::string>& arguments)
+{
+  auto* rest = commands.rest_of(verb);
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  if (rest == nullptr || end == arguments.end()) return arguments;
+  rest->assign(end + 1, arguments.end());
+  return {arguments.begin(), end};
+}
+
 void parse(Commands& commands, const std::vector<std::string>& arguments)
 {
   const auto& verb = verb_of(commands.root(), arguments);
   refuse_unknown_verb(verb, arguments);
+  const auto own = without_rest(commands, verb, arguments);
   try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend()); // CLI11 takes them from the back
+    std::vector<std::string> reversed(own.rbegin(), own.rend()); // CLI11 takes them from the back
     commands.root().parse(std::move(reversed));
   } catch (const CLI::Success&) {
     throw; // help or version was asked for
@@ -124,7 +135,9 @@ ExitCode dispatch(Commands& commands, const std::vector<std::string>& arguments,
   const auto err = describe_terminal(STDERR_FILENO);
   const auto messages = make_messages(commands.quiet(), err.colour);
   Context context{out, *messages, describe_terminal(STDOUT_FILENO), err, wants_json(arguments)};
-  return commands.action_of(commands.selected())(context);
+  const auto code = commands.action_of(commands.selected())(context);
+  const bool is_verdict = code == ExitCode::ok || code == ExitCode::runs_failed; // which rests on too little then
+  return is_verdict && !context.troubles.empty() ? ExitCode::scheduler_unreachable : code;
 }
 
 int fail(Output& out, const Error& error)

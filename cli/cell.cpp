@@ -47,6 +47,24 @@ Cell time_cell(double unix_s)
 
 Cell data_cell(Json value) { return {std::move(value), {}, Style::plain}; }
 
+namespace {
+
+bool has_values(const Table& table, std::size_t column)
+{
+  for (const auto& row : table.rows)
+    if (!row[column].value.is_null() && row[column].value != "") return true;
+  return false;
+}
+
+} // namespace
+
+Table without_empty_columns(Table table)
+{
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
+    if (!has_values(table, c)) table.columns[c].title.clear();
+  return table;
+}
+
 Json to_json(const Table& table)
 {
   Json rows = Json::array();

@@ -45,6 +45,9 @@ struct Table {
   std::string when_empty = "none";
 };
 
+// The columns without a value in any row are left to programs: they tell people nothing.
+Table without_empty_columns(Table table);
+
 // An array of one object a row.
 Json to_json(const Table& table);
 

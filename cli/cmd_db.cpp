@@ -29,7 +29,7 @@ ExitCode rebuild(Context& context)
 {
   const auto home = context.home();
   make_folders(home.root());
-  const auto report = store::rebuild(home, [&](std::span<const std::string> keys) { return reconcile_verdicts(home, keys); });
+  const auto report = store::rebuild(home, [&](std::span<const std::string> keys) { return reconcile_verdicts(context, home, keys); });
   for (const auto& problem : report.problems) context.messages.warn("{}", problem);
   context.out.field("database", "database", text_cell(home.database().string()));
   context.out.field("runs", "runs taken in", count_cell(static_cast<std::int64_t>(report.runs_added + report.runs_updated)));

@@ -1,4 +1,6 @@
 // dtctl explain: why a run ran, was skipped, waits or failed.
+#include "cli/attempt_story.hpp"
+#include "cli/checkpoints.hpp"
 #include "cli/run_tables.hpp"
 #include "cli/selectors.hpp"
 #include "cli/verbs.hpp"
@@ -23,6 +25,7 @@ struct Explanation {
   std::string key, name, why;
   RunState state = RunState::planned;
   std::vector<std::string> evidence;    // what the verdict rests on
+  std::vector<std::string> attempts;    // what became of each
   std::vector<std::string> differences; // to `nearest`
   std::string nearest;                  // key of the earlier run of this recipe that differs least
   std::string advice;
@@ -77,7 +80,14 @@ std::string tail(const std::string& text)
   return join(lines, "\n");
 }
 
-std::string advice_for(const RunView& run)
+// ", and goes on from step 120", where there is a checkpoint to go on from.
+std::string going_on(const Home& home, const RunView& run)
+{
+  const auto step = last_checkpoint(home.run(run.row.key), run.row.attempt);
+  return step > 0 ? fmt::format(", and it goes on from step {}", step) : "";
+}
+
+std::string advice_for(const Home& home, const RunView& run)
 {
   const auto key = short_key(run.row.key);
   switch (run.row.state) {
@@ -85,14 +95,19 @@ std::string advice_for(const RunView& run)
     return "submit its recipe again: only what is missing will be";
   case RunState::failed:
   case RunState::lost:
-    return "read dtctl logs " + key + "; when the cause is gone: dtctl retry " + key;
+    return "read dtctl logs " + key + "; when the cause is gone: dtctl retry " + key + going_on(home, run);
   case RunState::timed_out:
-    return "raise resources.time_limit (it does not change the run's key) and submit the recipe again";
+    return "raise resources.time_limit (it does not change the run's key) and submit the recipe again" + going_on(home, run);
   case RunState::cancelled:
   case RunState::preempted:
-    return "dtctl retry " + key;
+    return "dtctl retry " + key + going_on(home, run);
   case RunState::running:
     return "dtctl logs -f " + key;
+  case RunState::submitted:
+  case RunState::queued: {
+    const auto step = last_checkpoint(home.run(run.row.key), run.row.attempt);
+    return step > 0 ? fmt::format("nothing: it goes on from step {} when it starts", step) : "";
+  }
   default:
     return "";
   }
@@ -127,6 +142,20 @@ std::string why(const Home& home, const RunView& run, const std::optional<StudyR
   }
 }
 
+// "attempt 1: …" of every attempt that left something to tell; of a single one that ended as the state says nothing.
+std::vector<std::string> stories_of(const Home& home, const RunView& run)
+{
+  std::vector<std::string> stories;
+  const auto numbers = attempt_numbers(home.run(run.row.key));
+  for (const int number : numbers) {
+    const AttemptFolder attempt(home.run(run.row.key), number);
+    const bool is_plain = numbers.size() == 1 && !read_preemption(attempt) && read_launches(attempt).size() < 2;
+    if (const auto story = is_plain ? "" : story_of(attempt); !story.empty())
+      stories.push_back(fmt::format("attempt {}: {}", number, story));
+  }
+  return stories;
+}
+
 Explanation explain_run(ResultsStore& results, const RunView& run, const std::optional<StudyRecord>& study)
 {
   const auto& home = results.home();
@@ -135,9 +164,10 @@ Explanation explain_run(ResultsStore& results, const RunView& run, const std::op
                           .why = why(home, run, study),
                           .state = run.row.state,
                           .evidence = {},
+                          .attempts = stories_of(home, run),
                           .differences = {},
                           .nearest = {},
-                          .advice = advice_for(run)};
+                          .advice = advice_for(home, run)};
   if (run.live && !run.live->verdict.evidence.empty()) explanation.evidence.push_back(run.live->verdict.evidence);
   explain_novelty(results, run, explanation);
   return explanation;
@@ -150,6 +180,7 @@ void print(Context& context, const Home& home, const RunView& run, const Explana
   context.out.field("", "state", state_cell(explanation.state));
   context.out.field("", "why", text_cell(explanation.why));
   if (!explanation.evidence.empty()) context.out.field("", "evidence", text_cell(join(explanation.evidence, "; ")));
+  for (const auto& story : explanation.attempts) context.out.field("", "history", text_cell(story));
   if (!explanation.nearest.empty())
     context.out.field(
         "", "new since",
@@ -170,6 +201,7 @@ Json to_json(const Explanation& e)
           {"state", name_of(e.state)},
           {"why", e.why},
           {"evidence", e.evidence},
+          {"attempts", e.attempts},
           {"nearest_earlier_run", e.nearest.empty() ? Json(nullptr) : Json(e.nearest)},
           {"differences", e.differences},
           {"advice", e.advice}};

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
+#include <utility>
 
 namespace dt::cli {
 namespace {
@@ -64,12 +65,18 @@ void follow(Context& context, const Home& home, const std::string& key, const At
   const Interrupt interrupt;
   Tail out(attempt.out()), err(attempt.err());
   const std::vector<std::string> keys{key};
+  constexpr int looks_a_question = 10; // a scheduler is not asked as often as a file
+  int looks_until_asked = 0;
   for (bool last_look = false; !reader_left();) {
     for (auto* tail : {&out, &err}) write_out(tail->gained());
     flush_out();
     if (last_look) return;
-    const auto status = jobs::reconcile(home, keys).front();
-    last_look = is_final(status.verdict.state) || status.attempt != attempt.number();
+    if (std::exchange(looks_until_asked, looks_until_asked - 1) == 0 || read_end(attempt)) {
+      std::vector<std::string> troubles; // an end that cannot be asked for will be seen in the files
+      const auto status = jobs::reconcile(home, keys, &troubles).front();
+      last_look = is_final(status.verdict.state) || status.attempt != attempt.number();
+      looks_until_asked = looks_a_question;
+    }
     if (!last_look) interrupt.sleep_s(0.3);
     if (interrupt.signal() == 0) continue;
     context.messages.info("stopped looking on; the job goes on");

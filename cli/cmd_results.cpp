@@ -67,21 +67,6 @@ Table scaling_table(const std::vector<store::ScalingRow>& rows)
   return table;
 }
 
-// Whether any row has a value there; an empty column tells nothing.
-bool has_values(const Table& table, std::size_t column)
-{
-  for (const auto& row : table.rows)
-    if (!row[column].value.is_null() && row[column].value != "") return true;
-  return false;
-}
-
-Table without_empty_columns(Table table)
-{
-  for (std::size_t c = 0; c < table.columns.size(); ++c)
-    if (!has_values(table, c)) table.columns[c].title.clear();
-  return table;
-}
-
 // "-2.7 % from the first to the last of 3 controls (812 to 790 samples/s, spread 3.1 %); more than the noise of repeats, 0.8 %".
 std::string describe(const store::Drift& drift)
 {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 
 namespace dt::cli {
@@ -17,6 +18,7 @@ namespace {
 struct RetryOptions {
   Selector selector;
   bool wait = false;
+  std::int64_t max_jobs = 0;
 };
 
 bool can_retry(const RunView& run) { return is_final(run.row.state) && run.row.state != RunState::succeeded; }
@@ -48,16 +50,31 @@ std::string study_of(const Selection& selection, const RunView& run)
   return run.live && run.live->submission ? run.live->submission->study : run.row.study;
 }
 
-std::vector<jobs::SubmitReport> submit_again(ResultsStore& results, const Selection& selection)
+// Each run in the study it belongs to: `all` may select runs of many. Places of the runs by study, an attempt's study kept.
+std::map<std::string, std::vector<std::size_t>> by_study(const Selection& selection)
+{
+  std::map<std::string, std::vector<std::size_t>> places;
+  for (std::size_t i = 0; i < selection.runs.size(); ++i) places[study_of(selection, selection.runs[i])].push_back(i);
+  return places;
+}
+
+std::vector<jobs::SubmitReport> submit_again(ResultsStore& results, const Selection& selection, std::int64_t max_jobs)
 {
   const auto& home = results.home();
   Identities identities(home);
   const auto planned = planned_runs(home, selection.runs, identities);
-  const auto study = study_of(selection, selection.runs.front());
-  const auto record = study.empty() ? std::nullopt : read_study(home.study(study));
-  if (record) mark_pending(home, study);
-  auto reports = jobs::submit_runs(home, planned, {.engine = identities.engine(), .study = study});
-  if (record) results.take_in(*record);
+  std::vector<jobs::SubmitReport> reports(planned.size());
+  for (const auto& [study, places] : by_study(selection)) {
+    const auto record = study.empty() ? std::nullopt : read_study(home.study(study));
+    if (record) mark_pending(home, study);
+    std::vector<PlannedRun> runs;
+    for (const auto place : places) runs.push_back(planned[place]);
+    auto some =
+        jobs::submit_runs(home, runs, {.engine = identities.engine(), .study = study, .rules = {.max_running = max_jobs}});
+    for (std::size_t i = 0; i < places.size(); ++i) reports[places[i]] = std::move(some[i]);
+    if (record) results.take_in(*record);
+  }
+  tell_checkpoints(home, reports);
   return reports;
 }
 
@@ -72,7 +89,8 @@ ExitCode retry(Context& context, const RetryOptions& options)
 
   std::vector<std::string> names;
   for (const auto& run : selection.runs) names.push_back(run.row.name);
-  const auto reports = selection.runs.empty() ? std::vector<jobs::SubmitReport>() : submit_again(results, selection);
+  const auto reports =
+      selection.runs.empty() ? std::vector<jobs::SubmitReport>() : submit_again(results, selection, options.max_jobs);
   print_reports(context, reports, names);
   if (!options.wait || selection.runs.empty()) return exit_code_of(reports);
 
@@ -87,11 +105,14 @@ ExitCode retry(Context& context, const RetryOptions& options)
 void add_retry(Commands& commands)
 {
   auto options = std::make_shared<RetryOptions>();
-  auto& verb = commands.add({"retry", run_verbs, "Submit runs again that ended without success.",
-                             "Earlier attempts keep their files. Runs that succeeded or have not ended are left alone.\n\n"
-                             "Example:\n  dtctl retry last --failed --wait"},
-                            [options](Context& context) { return retry(context, *options); });
+  auto& verb = commands.add(
+      {"retry", run_verbs, "Submit runs again that ended without success.",
+       "Earlier attempts keep their files, and the new one goes on from their last checkpoint. Runs that succeeded or have not\n"
+       "ended are left alone.\n\n"
+       "Example:\n  dtctl retry last --failed --wait"},
+      [options](Context& context) { return retry(context, *options); });
   add_selector(verb, options->selector);
+  add_max_jobs_option(verb, options->max_jobs);
   verb.add_flag("--wait", options->wait, "stay until these runs have ended; exit 1 when one did not succeed");
 }
 

@@ -22,7 +22,7 @@ ExitCode show_run(Context& context, ResultsStore& results, const RunView& run)
   context.out.data("folder", results.home().run(run.row.key).string());
   for (const auto& section : store::describe_run(results.database(), run.row.key)) {
     context.out.heading(section.title);
-    context.out.table(table_of(member_name(section.title), section.table));
+    context.out.table(without_empty_columns(table_of(member_name(section.title), section.table)));
   }
   return ExitCode::ok;
 }

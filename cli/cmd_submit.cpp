@@ -30,7 +30,8 @@ ExitCode submit_all(Context& context, const SubmitCommand& command)
 
 constexpr const char* submission_details =
     "A run is known by its content: its key is a hash of the resolved recipe, the engine's build, the data and the repeat.\n"
-    "Submitting again submits only what is missing or failed.\n\n";
+    "Submitting again submits only what is missing or failed. Words behind -- are given to the cluster's scheduler as they\n"
+    "are, as resources.scheduler_args.\n\n";
 
 } // namespace
 
@@ -42,18 +43,21 @@ void add_submit(Commands& commands)
                             [command](Context& context) { return submit_one(context, *command); });
   add_recipe_options(verb, command->recipe);
   add_submission_options(verb, command->submission);
+  commands.pass_rest(verb, command->submission.scheduler_args);
 }
 
 void add_sweep(Commands& commands)
 {
   auto command = std::make_shared<SubmitCommand>();
-  auto& verb = commands.add(
-      {"sweep", recipe_verbs, "Submit every run of a recipe's sweep or scaling study.",
-       std::string(submission_details) + "Example:\n  dtctl sweep quickstart --over optimizer.learning_rate=0.02,0.05 --wait"},
-      [command](Context& context) { return submit_all(context, *command); });
+  auto& verb = commands.add({"sweep", recipe_verbs, "Submit every run of a recipe's sweep or scaling study.",
+                             std::string(submission_details) +
+                                 "Example:\n  dtctl sweep quickstart --over optimizer.learning_rate=0.02,0.05 --wait\n"
+                                 "  dtctl sweep study.yaml --profile cluster -- --reservation=team"},
+                            [command](Context& context) { return submit_all(context, *command); });
   add_recipe_options(verb, command->recipe);
   add_over_option(verb, command->recipe);
   add_submission_options(verb, command->submission);
+  commands.pass_rest(verb, command->submission.scheduler_args);
 }
 
 void add_plan(Commands& commands)
@@ -68,6 +72,7 @@ void add_plan(Commands& commands)
   add_recipe_options(verb, command->recipe);
   add_over_option(verb, command->recipe);
   verb.add_flag("--scripts", command->submission.scripts, "every run's job script too");
+  commands.pass_rest(verb, command->submission.scheduler_args);
 }
 
 } // namespace dt::cli

@@ -48,6 +48,12 @@ const CLI::App& Commands::selected() const
   return *verb;
 }
 
+std::vector<std::string>* Commands::rest_of(const CLI::App& verb) const
+{
+  const auto found = rests_.find(&verb);
+  return found == rests_.end() ? nullptr : found->second;
+}
+
 std::string verb_name(const CLI::App& verb)
 {
   if (verb.get_parent() == nullptr) return "";

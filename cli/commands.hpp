@@ -32,7 +32,7 @@ inline constexpr const char* setup_verbs = "Setting up";
 using Action = std::function<ExitCode(Context&)>;
 
 class Commands {
-public:
+ public:
   Commands();
   CLI::App& root() { return root_; }
   const CLI::App& root() const { return root_; }
@@ -45,11 +45,16 @@ public:
   const CLI::App& selected() const;
   const Action& action_of(const CLI::App& verb) const { return actions_.at(&verb); }
   bool quiet() const { return quiet_; }
+  // The words behind "--" of this verb go there as they are. Other verbs take them as arguments.
+  void pass_rest(const CLI::App& verb, std::vector<std::string>& words) { rests_[&verb] = &words; }
+  // Where they go; null for verbs that take them as arguments.
+  std::vector<std::string>* rest_of(const CLI::App& verb) const;
 
-private:
+ private:
   CLI::App& make(CLI::App& parent, const VerbInfo& info);
   CLI::App root_;
   std::map<const CLI::App*, Action> actions_;
+  std::map<const CLI::App*, std::vector<std::string>*> rests_;
   bool json_ = false, quiet_ = false;
 };
 

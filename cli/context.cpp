@@ -1,5 +1,7 @@
 #include "cli/context.hpp"
 
+#include <algorithm>
+
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
@@ -23,6 +25,15 @@ private:
 };
 
 } // namespace
+
+void Context::note(const std::vector<std::string>& found)
+{
+  for (const auto& trouble : found) {
+    if (std::find(troubles.begin(), troubles.end(), trouble) != troubles.end()) continue;
+    messages.warn("{}; what is shown comes from the runs' files alone", trouble);
+    troubles.push_back(trouble);
+  }
+}
 
 std::unique_ptr<spdlog::logger> make_messages(bool quiet, bool colour)
 {

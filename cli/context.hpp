@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <spdlog/logger.h>
 
@@ -19,6 +20,11 @@ struct Context {
   Terminal terminal;     // of standard output
   Terminal err_terminal; // of standard error
   bool json = false;
+  // Schedulers that could not be asked, in their words. What is shown then comes from the files alone, and dtctl ends with
+  // scheduler_unreachable.
+  std::vector<std::string> troubles = {};
+  // Warns of each trouble once.
+  void note(const std::vector<std::string>& found);
   Home home() const { return Home::from_environment(); }
 };
 

@@ -1,12 +1,12 @@
 #include "cli/dry_run.hpp"
 
 #include "cli/node_hours.hpp"
+#include "cli/results_store.hpp"
 #include "cli/run_tables.hpp"
 #include "core/file.hpp"
 #include "core/run_record.hpp"
 #include "jobs/batch_script.hpp"
 #include "jobs/launcher.hpp"
-#include "jobs/reconcile.hpp"
 #include "store/queries.hpp"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ std::unordered_set<std::string> known_successes(const Home& home, const std::str
   return keys;
 }
 
-Standings standings_of(const Home& home, const Resolved& resolved)
+Standings standings_of(Context& context, const Home& home, const Resolved& resolved)
 {
   Standings standings;
   const auto existing = existing_runs(home);
@@ -67,7 +67,7 @@ Standings standings_of(const Home& home, const Resolved& resolved)
       unknown.push_back(run.key);
   }
   if (unknown.empty()) return standings;
-  for (const auto& status : jobs::reconcile(home, unknown)) standings[status.key] = {status.verdict.state, status.verdict.cause};
+  for (const auto& status : reconcile(context, home, unknown)) standings[status.key] = {status.verdict.state, status.verdict.cause};
   return standings;
 }
 
@@ -80,6 +80,7 @@ std::string reason(const Standing& standing)
 {
   if (standing.state == RunState::planned) return "new";
   if (standing.state == RunState::succeeded) return "done already";
+  if (standing.state == RunState::unknown) return "not known now";
   if (!is_final(standing.state)) return "active already";
   return "again: " + (standing.cause.empty() ? std::string(name_of(standing.state)) : standing.cause);
 }
@@ -192,7 +193,7 @@ void print_scripts(Context& context, const Resolved& resolved, Scripts& scripts)
 
 ExitCode print_dry_run(Context& context, const Home& home, const Resolved& resolved, bool all_scripts)
 {
-  const auto standings = standings_of(home, resolved);
+  const auto standings = standings_of(context, home, resolved);
   Scripts scripts(home, resolved);
   const auto totals = totals_of(resolved, standings);
   const auto count = resolved.runs.size();

@@ -4,11 +4,15 @@
 #include "cli/progress.hpp"
 #include "cli/run_tables.hpp"
 #include "cli/standard_out.hpp"
+#include "core/file.hpp"
 #include "core/units.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <map>
+#include <optional>
+#include <random>
 
 namespace dt::cli {
 namespace {
@@ -27,19 +31,28 @@ std::vector<RunView> unseen_runs(const Follow& follow)
   return runs;
 }
 
-// Asks again about every run that is not final.
-void look_again(const Home& home, std::vector<RunView>& runs)
+// An end that a cluster's scheduler may take back: it starts a preempted or interrupted job again, some seconds later.
+bool may_come_back(const RunView& run)
+{
+  return is_final(run.row.state) && run.row.state != RunState::succeeded && run.row.state != RunState::cancelled && run.live &&
+         run.live->submission && run.live->submission->scheduler != "local";
+}
+
+// Asks again about every run that is not final for good.
+void look_again(const Home& home, std::vector<RunView>& runs, std::vector<std::string>& troubles)
 {
   std::vector<std::string> open;
   std::map<std::string, RunView*> by_key;
   for (auto& run : runs) {
-    if (is_final(run.row.state)) continue;
+    if (is_final(run.row.state) && !may_come_back(run)) continue;
     open.push_back(run.row.key);
     by_key[run.row.key] = &run;
   }
   if (open.empty()) return;
-  for (auto& status : jobs::reconcile(home, open)) {
+  for (auto& status : jobs::reconcile(home, open, &troubles)) {
     auto& run = *by_key.at(status.key);
+    const bool tells_nothing = status.verdict.state == RunState::unknown && !troubles.empty();
+    if (tells_nothing && run.live) continue; // what was known last stands
     run.row.state = status.verdict.state;
     run.row.cause = status.verdict.cause;
     run.row.attempt = status.attempt;
@@ -47,14 +60,69 @@ void look_again(const Home& home, std::vector<RunView>& runs)
   }
 }
 
-bool all_ended(const std::vector<RunView>& runs)
+// Whether another dtctl is submitting at this moment: what is planned then may be on its way.
+bool is_submitting(const Home& home)
 {
-  return std::all_of(runs.begin(), runs.end(),
-                     [](const RunView& run) { return is_final(run.row.state) || run.row.state == RunState::planned; });
+  const auto lock = home.root() / "submit.lock";
+  std::error_code ignored;
+  return std::filesystem::exists(lock, ignored) && !FileLock::try_acquire(lock);
 }
 
-// Often enough to look alive, and never more than a tenth of the time spent on asking.
-double pause_s(double last_look_s) { return std::clamp(10 * last_look_s, 0.3, 10.0); }
+bool all_ended(const Home& home, const std::vector<RunView>& runs)
+{
+  const auto is_over = [](const RunView& run) { return is_final(run.row.state) || run.row.state == RunState::planned; };
+  const auto is_planned = [](const RunView& run) { return run.row.state == RunState::planned; };
+  return std::all_of(runs.begin(), runs.end(), is_over) &&
+         (std::none_of(runs.begin(), runs.end(), is_planned) || !is_submitting(home));
+}
+
+// Whether all ends have stood long enough: those that may be taken back for `settle_s`, all others at once.
+class Settling {
+ public:
+  bool is_over(bool ended, const std::vector<RunView>& runs)
+  {
+    if (!ended) since_.reset();
+    if (ended && !since_) since_ = Clock::now();
+    return ended && (std::none_of(runs.begin(), runs.end(), may_come_back) || seconds_since(*since_) >= settle_s);
+  }
+
+ private:
+  static constexpr double settle_s = 10;
+  std::optional<Clock::time_point> since_;
+};
+
+// Often enough to look alive, and never more than a tenth of the time spent on asking; a cluster's controller, which answers
+// many, is asked less often, and not by all at the same moment.
+double pause_s(double last_look_s, const std::vector<RunView>& runs, std::minstd_rand& jitter)
+{
+  const bool on_cluster = std::any_of(runs.begin(), runs.end(), [](const RunView& run) {
+    return !is_final(run.row.state) && run.live && run.live->submission && run.live->submission->scheduler != "local";
+  });
+  if (!on_cluster) return std::clamp(10 * last_look_s, 0.3, 10.0);
+  return std::clamp(10 * last_look_s, 2.0, 30.0) * std::uniform_real_distribution<double>(1, 1.25)(jitter);
+}
+
+// A scheduler may be restarted while we look on; only when it stays away is that the end.
+class Patience {
+ public:
+  explicit Patience(Context& context) : context_(context) {}
+  bool is_over(const std::vector<std::string>& troubles)
+  {
+    if (troubles.empty()) since_.reset();
+    if (!troubles.empty() && !since_) {
+      since_ = Clock::now();
+      context_.messages.info("{}; asking again for up to {:.0f} s", troubles.front(), patience_s);
+    }
+    if (!since_ || seconds_since(*since_) < patience_s) return false;
+    context_.note(troubles);
+    return true;
+  }
+
+ private:
+  static constexpr double patience_s = 60;
+  Context& context_;
+  std::optional<Clock::time_point> since_;
+};
 
 [[noreturn]] void leave(Context& context, const Interrupt& interrupt)
 {
@@ -69,16 +137,22 @@ FollowEnd follow_runs(Context& context, const Home& home, const Follow& follow)
   const Interrupt interrupt;
   const auto start = Clock::now();
   const auto view = make_progress_view(follow.terminal, follow.to_stderr);
+  std::minstd_rand jitter{std::random_device{}()};
+  Settling settling;
+  Patience patience(context);
   for (auto runs = unseen_runs(follow);;) {
     const auto look = Clock::now();
-    look_again(home, runs);
+    std::vector<std::string> troubles;
+    look_again(home, runs, troubles);
     const double look_s = seconds_since(look);
     view->show(runs);
-    if (all_ended(runs)) return FollowEnd::all_ended;
+    if (settling.is_over(all_ended(home, runs), runs)) return FollowEnd::all_ended;
+    if (patience.is_over(troubles)) return FollowEnd::unreachable;
     if (!follow.to_stderr && reader_left()) return FollowEnd::reader_left;
     const double left_s = follow.timeout_s - seconds_since(start);
     if (follow.timeout_s > 0 && left_s <= 0) return FollowEnd::timed_out;
-    interrupt.sleep_s(follow.timeout_s > 0 ? std::min(left_s, pause_s(look_s)) : pause_s(look_s));
+    const double pause = pause_s(look_s, runs, jitter);
+    interrupt.sleep_s(follow.timeout_s > 0 ? std::min(left_s, pause) : pause);
     if (interrupt.signal() != 0) leave(context, interrupt);
   }
 }

@@ -25,22 +25,29 @@ bool has_earlier_studies(const Home& home)
 
 bool is_settled(const store::RunRow& row) { return row.state == RunState::succeeded; }
 
+// Whether the state was found out; that nobody could be asked is nothing to keep.
+bool is_known(const jobs::RunStatus& status)
+{
+  return status.verdict.state != RunState::unknown || status.job.native_state != jobs::unreachable_state;
+}
+
 // Whether the database has something to learn from the run's present state.
 bool is_news(const store::RunRow& row, const jobs::RunStatus& status)
 {
   if (status.verdict.state == RunState::planned) return false; // no folder yet, nothing to take in
+  if (!is_known(status)) return false;
   const bool other_cause = is_final(status.verdict.state) && row.cause != status.verdict.cause;
   return row.model.empty() || row.state != status.verdict.state || row.attempt != status.attempt || other_cause;
 }
 
-std::map<std::string, jobs::RunStatus> statuses_of(const Home& home, const std::vector<store::RunRow>& rows)
+std::map<std::string, jobs::RunStatus> statuses_of(Context& context, const Home& home, const std::vector<store::RunRow>& rows)
 {
   std::vector<std::string> keys;
   for (const auto& row : rows)
     if (!is_settled(row)) keys.push_back(row.key);
   std::map<std::string, jobs::RunStatus> statuses;
   if (keys.empty()) return statuses;
-  for (auto& status : jobs::reconcile(home, keys)) {
+  for (auto& status : reconcile(context, home, keys)) {
     auto key = status.key;
     statuses.emplace(std::move(key), std::move(status));
   }
@@ -66,10 +73,18 @@ store::RunVerdict verdict_of(const jobs::RunStatus& status)
   return {status.key, status.verdict.state, status.verdict.cause, status.verdict.evidence, status.attempt};
 }
 
-std::vector<store::RunVerdict> reconcile_verdicts(const Home& home, std::span<const std::string> keys)
+std::vector<jobs::RunStatus> reconcile(Context& context, const Home& home, std::span<const std::string> keys)
+{
+  std::vector<std::string> troubles;
+  auto statuses = jobs::reconcile(home, keys, &troubles);
+  context.note(troubles);
+  return statuses;
+}
+
+std::vector<store::RunVerdict> reconcile_verdicts(Context& context, const Home& home, std::span<const std::string> keys)
 {
   std::vector<store::RunVerdict> verdicts;
-  for (const auto& status : jobs::reconcile(home, keys)) verdicts.push_back(verdict_of(status));
+  for (const auto& status : reconcile(context, home, keys)) verdicts.push_back(verdict_of(status));
   return verdicts;
 }
 
@@ -86,7 +101,7 @@ ResultsStore::ResultsStore(Context& context, const std::string& later) : context
     if (is_new) make_folders(home_.root());
     if (is_new && has_earlier_studies(home_)) {
       context_.messages.info("{} is missing; making it again from the run folders", home_.database().string());
-      store::rebuild(home_, [&](std::span<const std::string> keys) { return reconcile_verdicts(home_, keys); });
+      store::rebuild(home_, [&](std::span<const std::string> keys) { return reconcile_verdicts(context_, home_, keys); });
     }
     database_.emplace(home_.database(), store::Access::read_write);
   } catch (const Error& error) {
@@ -121,7 +136,7 @@ bool ResultsStore::ingest(std::span<const store::RunVerdict> verdicts)
 
 void ResultsStore::take_in(const StudyRecord& study)
 {
-  auto verdicts = reconcile_verdicts(home_, study.run_keys);
+  auto verdicts = reconcile_verdicts(context_, home_, study.run_keys);
   std::erase_if(verdicts, [](const auto& verdict) { return verdict.state == RunState::planned; });
   const bool done = written([&] { store::ingest_study(*database_, study); }) && ingest(verdicts);
   if (done) no_longer_pending(study);
@@ -159,7 +174,7 @@ void ResultsStore::refresh_newest()
 std::vector<RunView> ResultsStore::up_to_date(const std::function<std::vector<store::RunRow>()>& query)
 {
   auto rows = query();
-  const auto statuses = statuses_of(home_, rows);
+  const auto statuses = statuses_of(context_, home_, rows);
   std::vector<store::RunVerdict> news;
   for (const auto& row : rows)
     if (const auto found = statuses.find(row.key); found != statuses.end() && is_news(row, found->second))

@@ -52,8 +52,11 @@ private:
   bool writable_ = true;
 };
 
+// What jobs::reconcile says; schedulers that cannot be reached are noted in the context.
+std::vector<jobs::RunStatus> reconcile(Context& context, const Home& home, std::span<const std::string> keys);
+
 store::RunVerdict verdict_of(const jobs::RunStatus& status);
-std::vector<store::RunVerdict> reconcile_verdicts(const Home& home, std::span<const std::string> keys);
+std::vector<store::RunVerdict> reconcile_verdicts(Context& context, const Home& home, std::span<const std::string> keys);
 
 // A note that a study's rows in the database may be behind its folders. It is written before anything else happens to a study
 // and removed when the database has caught up, so that a killed dtctl leaves no study unseen.

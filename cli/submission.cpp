@@ -1,8 +1,10 @@
 #include "cli/submission.hpp"
 
+#include "cli/checkpoints.hpp"
 #include "cli/dry_run.hpp"
 #include "cli/follow.hpp"
 #include "cli/run_tables.hpp"
+#include "cli/selectors.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -16,8 +18,8 @@ namespace dt::cli {
 namespace {
 
 using Action = jobs::SubmitReport::Action;
-constexpr std::array actions{Action::already_done, Action::already_active, Action::submitted, Action::left_failed,
-                             Action::refused,      Action::unanswered};
+constexpr std::array actions{Action::already_done, Action::already_active, Action::submitted,
+                             Action::left_failed,  Action::refused,        Action::unanswered};
 
 std::size_t count_of(const std::vector<jobs::SubmitReport>& reports, Action action)
 {
@@ -46,6 +48,34 @@ Style style_of(Action action)
   default:
     return Style::plain;
   }
+}
+
+// After the recipe's own, as if they stood in it.
+void add_scheduler_args(Resolved& resolved, const std::vector<std::string>& words)
+{
+  for (auto& run : resolved.runs) {
+    auto& resources = run.spec.resources;
+    if (!words.empty() && resources.scheduler == "local")
+      throw Error(ErrorKind::usage,
+                  fmt::format("\"{}\" behind -- is for a cluster's scheduler, and {} runs on this machine; leave "
+                              "it out, or choose a profile with resources.scheduler: slurm",
+                              printable(join(words, " ")), resolved.study.name));
+    resources.scheduler_args.insert(resources.scheduler_args.end(), words.begin(), words.end());
+  }
+}
+
+// Keys of the runs that must come first. A usage error when one of them is to be submitted itself.
+std::vector<std::string> predecessors(Context& context, const Resolved& resolved, const std::string& selector)
+{
+  if (selector.empty()) return {};
+  ResultsStore results(context);
+  auto keys = keys_of(select(results, {.what = selector, .failed = false, .where = {}}).runs);
+  for (const auto& run : resolved.runs)
+    if (std::find(keys.begin(), keys.end(), run.key) != keys.end())
+      throw Error(ErrorKind::usage, fmt::format("run {} is in {} too and cannot come after itself; nothing was submitted",
+                                                short_key(run.key), printable(selector)));
+  if (keys.empty()) throw Error(ErrorKind::usage, "--after " + selector + " names no run; nothing was submitted");
+  return keys;
 }
 
 // The record on disk, with the time of its first submission when there was one.
@@ -89,6 +119,18 @@ void add_submission_options(CLI::App& verb, SubmissionOptions& options)
   verb.add_flag("--scripts", options.scripts, "with --dry-run: every run's job script too");
   verb.add_flag("--wait", options.wait, "stay until all runs have ended; exit 1 when one did not succeed");
   verb.add_flag("--force", options.force, "submit runs again that have succeeded already");
+  add_max_jobs_option(verb, options.max_jobs);
+  verb.add_option(
+          "--after", options.after,
+          "start only when these runs have succeeded: a study's name or id, a run's key or name; refused when one has failed")
+      ->type_name("SELECTOR");
+}
+
+void add_max_jobs_option(CLI::App& verb, std::int64_t& max_jobs)
+{
+  verb.add_option("--max-jobs", max_jobs, "at most so many of these jobs at the same time; else as many as the scheduler starts")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
 }
 
 std::string_view name_of(Action action)
@@ -110,11 +152,20 @@ std::string_view name_of(Action action)
   return "refused";
 }
 
+void tell_checkpoints(const Home& home, std::vector<jobs::SubmitReport>& reports)
+{
+  for (auto& report : reports) {
+    if (report.action != Action::submitted || report.attempt < 2) continue;
+    if (const auto step = last_checkpoint(home.run(report.key), report.attempt - 1); step > 0)
+      report.reason += fmt::format("; goes on from step {}", step);
+  }
+}
+
 ExitCode exit_code_of(const std::vector<jobs::SubmitReport>& reports)
 {
   const auto missing = count_of(reports, Action::refused) + count_of(reports, Action::unanswered);
   if (missing == 0) return ExitCode::ok;
-  return missing == reports.size() ? ExitCode::scheduler_unreachable : ExitCode::partly_submitted;
+  return count_of(reports, Action::submitted) == 0 ? ExitCode::scheduler_unreachable : ExitCode::partly_submitted;
 }
 
 void print_reports(Context& context, const std::vector<jobs::SubmitReport>& reports, const std::vector<std::string>& names)
@@ -148,13 +199,19 @@ void print_reports(Context& context, const std::vector<jobs::SubmitReport>& repo
 ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& options)
 {
   const auto home = context.home();
+  add_scheduler_args(resolved, options.scheduler_args);
   if (resolved.duplicates > 0)
     context.messages.info("{} points of the sweep are the same run as another one and were left out", resolved.duplicates);
   if (options.dry_run) return print_dry_run(context, home, resolved, options.scripts);
 
+  const jobs::SubmitOptions how{.engine = resolved.engine,
+                                .study = resolved.study.id,
+                                .force = options.force,
+                                .rules = {.max_running = options.max_jobs},
+                                .after = predecessors(context, resolved, options.after)};
   keep_record(home, resolved.study);
-  const auto reports =
-      jobs::submit_runs(home, resolved.runs, {.engine = resolved.engine, .study = resolved.study.id, .force = options.force});
+  auto reports = jobs::submit_runs(home, resolved.runs, how);
+  tell_checkpoints(home, reports);
   context.out.field("study", "study",
                     {resolved.study.id, resolved.study.name + " (" + short_key(resolved.study.id) + ")", Style::strong});
   print_reports(context, reports, resolved.study.run_names);

@@ -86,8 +86,8 @@ Predecessors find_predecessors(const Home& home, const std::vector<std::string>&
     const auto state = status.verdict.state;
     if (state == RunState::succeeded) continue;
     if (is_final(state) || state == RunState::planned)
-      throw Error(ErrorKind::usage, fmt::format("Run {} is to come first, but it {}; nothing was submitted. See to it first: dtctl retry {}",
-                                                short_key(status.key), state == RunState::planned ? "was never submitted" : outcome_words(status),
+      throw Error(ErrorKind::usage, fmt::format("Run {} is to come first, but {}; nothing was submitted. See to it first: dtctl retry {}",
+                                                short_key(status.key), state == RunState::planned ? "it was never submitted" : "its " + outcome_words(status),
                                                 short_key(status.key)));
     found.run_folders.push_back(fs::absolute(home.run(status.key)));
     if (status.submission && !status.submission->job_id.empty())

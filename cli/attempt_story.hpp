@@ -1,0 +1,14 @@
+// What became of one attempt, in words and from its files alone.
+#pragma once
+
+#include "core/run_record.hpp"
+
+#include <string>
+
+namespace dt::cli {
+
+// "went on from step 40; launched 2 times (exit codes 1, 0); stopped on SIGUSR1 at step 120 of 400, checkpoint step-120.h5;
+// attempt 3 took its place". Empty when there is nothing to tell yet.
+std::string story_of(const AttemptFolder& attempt);
+
+} // namespace dt::cli
