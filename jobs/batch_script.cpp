@@ -1,6 +1,7 @@
 #include "jobs/batch_script.hpp"
 
 #include "core/error.hpp"
+#include "core/run_key.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -34,7 +35,7 @@ std::string set_line(const std::string& name, const std::string& value, std::str
 }
 
 // What every job needs before anything can go wrong: the record of its end, and signals passed on to the ranks.
-constexpr std::string_view frame = R"(dtctl_launcher=
+constexpr std::string_view frame = R"(dtctl_launcher='' dtctl_launching='' dtctl_asked='' dtctl_interrupted='' dtctl_launches=0
 
 # The attempt's last record, whole or absent.
 dtctl_end() {
@@ -45,14 +46,28 @@ dtctl_end() {
   exit "$code"
 }
 
+# A run that is over or unwanted is ended; any other is told to write a checkpoint first. That is what SIGUSR1 means to the
+# ranks: on SIGTERM Open MPI's mpirun kills them within two seconds.
+dtctl_tell() {
+  local signal=USR1
+  if [[ $1 != USR1 && ($dtctl_asked == *TERM*TERM* || -e $dtctl_attempt/cancel || -e $dtctl_attempt/stop_reason) ]]; then signal=$1; fi
+  kill -s "$signal" "$dtctl_launcher" 2> /dev/null
+}
+
 # Asked to stop: the ranks are told, and the script lives on until they are gone.
 dtctl_stop() {
-  [[ -n $dtctl_launcher ]] || exit "$2"
-  kill -s "$1" "$dtctl_launcher" 2> /dev/null
+  dtctl_interrupted=1 dtctl_asked+=" $1"
+  if [[ -n $dtctl_launcher ]]; then
+    dtctl_tell "$1"
+  elif [[ -z $dtctl_launching ]]; then
+    [[ $1 != USR1 ]] || dtctl_stopped_early
+    exit "$2"
+  fi
 }
 
 dtctl_guard() {
   trap dtctl_end EXIT
+  trap 'dtctl_stop USR1 75' USR1
   trap 'dtctl_stop TERM 143' TERM
   trap 'dtctl_stop INT 130' INT
   trap 'dtctl_stop TERM 129' HUP
@@ -65,6 +80,20 @@ dtctl_fail() {
 
 dtctl_set() { export "$1=$2" || dtctl_fail $? "cannot set the environment variable $1"; }
 
+dtctl_put() { printf '%s\n' "$2" > "$dtctl_attempt/.$1.$$" && mv -f -- "$dtctl_attempt/.$1.$$" "$dtctl_attempt/$1"; }
+
+# Told to stop before there was anything to keep.
+dtctl_stopped_early() {
+  dtctl_put preempted.json "{\"schema\": 1, \"unix_s\": $(date +%s), \"step\": 0, \"steps\": 0, \"checkpoint\": \"\", \"signal\": \"SIG${dtctl_asked##* }\"}"
+  dtctl_stopped
+}
+
+# Exit code 75: to be tried again. DTCTL_REQUEUE says that the scheduler would do so if it were asked.
+dtctl_stopped() {
+  if [[ ${DTCTL_REQUEUE:-0} == 1 && ! -e $dtctl_attempt/cancel ]]; then dtctl_put requeue 'asks to be started again'; fi
+  exit 75
+}
+
 dtctl_guard
 )";
 
@@ -76,14 +105,89 @@ if ! command -v module > /dev/null; then
 fi
 )";
 
-constexpr std::string_view wait_for_ranks = R"(dtctl_launcher=$!
-wait "$dtctl_launcher"
-dtctl_code=$?
+// Arguments of dtctl_needs: a run's folder and its name for people.
+constexpr std::string_view predecessors = R"(
+# A job may start when those before it have ended; only their results say that they ended well.
+dtctl_needs() {
+  local attempt latest=0 text=''
+  for attempt in "$1"/attempts/*/; do
+    attempt=${attempt%/} attempt=${attempt##*/}
+    [[ $attempt =~ ^[0-9]+$ ]] && ((attempt > latest)) && latest=$attempt
+  done
+  [[ ! -e $1/attempts/$latest/result.json ]] || text=$(< "$1/attempts/$latest/result.json")
+  [[ $text != *'"throughput"'* || $text == *'"fenced_by"'* ]] || return
+  dtctl_put stop_reason "not run: run $2 did not succeed"
+  dtctl_fail 1 "not run: run $2 did not succeed"
+}
+)";
+
+constexpr std::string_view after_launch = R"(
+dtctl_has_result() { [[ -s $dtctl_attempt/result.json && $(< "$dtctl_attempt/result.json") != *'"fenced_by"'* ]]; }
+
+dtctl_has_stepped() {
+  local beat=''
+  [[ ! -e $dtctl_attempt/heartbeat ]] || beat=$(< "$dtctl_attempt/heartbeat")
+  [[ $beat =~ ^beat\ [^\ ]+\ 0*[1-9] ]] && return
+  [[ -e $dtctl_attempt/events.log ]] && grep -q '^step ' "$dtctl_attempt/events.log"
+}
+
 # A signal of our own interrupts `wait`; the ranks' answer to it is still to come.
-while ((dtctl_code > 128)) && kill -0 "$dtctl_launcher" 2> /dev/null; do
-  wait "$dtctl_launcher"
-  dtctl_code=$?
+dtctl_wait() {
+  local code
+  dtctl_code=127
+  while :; do
+    dtctl_interrupted=''
+    wait "$dtctl_launcher"
+    code=$?
+    ((code == 127)) || dtctl_code=$code
+    [[ -n $dtctl_interrupted ]] || break
+  done
+  dtctl_launcher=''
+}
+
+# Died before its first step, by nobody's will and without a word of its own: MPI's start-up, a node that was not ready.
+dtctl_may_launch_again() {
+  local word
+  ((dtctl_code != 0 && dtctl_code != 126 && dtctl_code != 127 && dtctl_launches < dtctl_tries)) || return
+  [[ -z $dtctl_asked ]] || return
+  for word in cancel stop_reason error.json result.json preempted.json; do [[ ! -e $dtctl_attempt/$word ]] || return; done
+  ! dtctl_has_stepped
+}
+
+# Ended for our asking, with nothing done yet. Who is ended at the time limit has timed out.
+dtctl_was_early() {
+  [[ -n $dtctl_asked && ! -e $dtctl_attempt/cancel && ! -e $dtctl_attempt/error.json ]] || return
+  [[ $dtctl_asked != *TERM* || ! -e $dtctl_attempt/stop_reason ]] && ! dtctl_has_stepped
+}
+
+# What the earlier launch has left makes room for the next one's.
+dtctl_clear() {
+  [[ ! -e $dtctl_attempt/begin.json ]] || mv -- "$dtctl_attempt/begin.json" "$dtctl_attempt/begin.$dtctl_launches.json"
+  rm -f -- "$dtctl_attempt"/{events.log,heartbeat,probe.json,reserve}
+}
+
+# Once, with all that can go wrong; the next try is the caller's.
+dtctl_launch_once() {
+  dtctl_launching=1
+  dtctl_launch &
+  dtctl_launcher=$!
+  [[ -z $dtctl_asked ]] || dtctl_tell "${dtctl_asked##* }"
+  dtctl_wait
+  dtctl_launches=$((dtctl_launches + 1))
+  printf 'launch %d %(%s)T %d\n' "$dtctl_launches" -1 "$dtctl_code" >> "$dtctl_attempt/launches"
+}
+
+dtctl_launch_once
+while dtctl_may_launch_again; do
+  printf 'launch %d ended with exit code %d before the first step and is tried again\n' "$dtctl_launches" "$dtctl_code" >&2
+  dtctl_clear
+  sleep "$dtctl_launches"
+  [[ -n $dtctl_asked ]] || dtctl_launch_once
 done
+if dtctl_has_result; then exit "$dtctl_code"; fi
+if [[ -e $dtctl_attempt/preempted.json ]]; then dtctl_stopped; fi
+if dtctl_was_early; then dtctl_stopped_early; fi
+((dtctl_code != 0)) || dtctl_fail 1 'the ranks ended with exit code 0 but left no result'
 exit "$dtctl_code"
 )";
 
@@ -93,7 +197,9 @@ std::string head(const ScriptInput& input)
   auto title = spec.name + (spec.label.empty() ? "" : " / " + spec.label) + ", repeat " + std::to_string(spec.repeat);
   return "#!/bin/bash\n# " + printable(title) + "\n# run " + input.run.key + ", attempt " +
          std::to_string(input.attempt.number()) +
-         "\n\nreadonly dtctl_attempt=" + quoted(input.attempt.path().string(), "the attempt's folder") + "\n";
+         "\n\n# An attempt that takes this one's place runs a copy of this script and names its own folder.\ndtctl_attempt=${1:-}\n" +
+         "[[ -n $dtctl_attempt ]] || dtctl_attempt=" + quoted(input.attempt.path().string(), "the attempt's folder") +
+         "\nreadonly dtctl_attempt dtctl_tries=" + std::to_string(spec.resources.launch_tries) + "\n";
 }
 
 std::string exports(const RunSpec& spec, const Launcher& launcher)
@@ -125,13 +231,23 @@ std::string setup(const std::vector<std::string>& lines)
   return text + "dtctl_guard\n";
 }
 
+std::string needs(const std::vector<std::filesystem::path>& run_folders)
+{
+  if (run_folders.empty()) return {};
+  std::string text(predecessors);
+  for (const auto& folder : run_folders)
+    text += "dtctl_needs " + quoted(folder.string(), "a run's folder") + " " + shell_quote(short_key(folder.filename().string())) + "\n";
+  return text;
+}
+
+// `exec`, so that the process that is waited for and signalled is the launcher itself.
 std::string launch(const ScriptInput& input, const Launcher& launcher)
 {
-  const auto words = launcher.command(
-      input.run.spec, {input.engine, "run", "--attempt", input.attempt.path().string(), "--data", input.data_folder});
-  std::string text = "\n";
-  for (const auto& word : words) text += quoted(word, "the launch command") + " ";
-  return text + "&\n" + std::string(wait_for_ranks);
+  const auto attempt = input.attempt.path().string();
+  const auto words = launcher.command(input.run.spec, {input.engine, "run", "--attempt", attempt, "--data", input.data_folder});
+  std::string text = "\ndtctl_launch() {\n  trap - USR1 TERM INT HUP EXIT\n  exec";
+  for (const auto& word : words) text += " " + (word == attempt ? "\"$dtctl_attempt\"" : quoted(word, "the launch command"));
+  return text + "\n}\n" + std::string(after_launch);
 }
 
 } // namespace
@@ -139,7 +255,7 @@ std::string launch(const ScriptInput& input, const Launcher& launcher)
 std::string batch_script(const ScriptInput& input, const Launcher& launcher)
 {
   const auto& resources = input.run.spec.resources;
-  return head(input) + std::string(frame) + exports(input.run.spec, launcher) + modules(resources.modules) +
+  return head(input) + std::string(frame) + needs(input.after) + exports(input.run.spec, launcher) + modules(resources.modules) +
          setup(resources.setup) + launch(input, launcher);
 }
 

@@ -6,6 +6,7 @@ namespace dt::jobs {
 namespace {
 
 // Arguments: threads a rank, `own` or `share` (what to do when the mask is too small), then the program and its words.
+// Exit code 126: no other launch would do better.
 constexpr std::string_view bind_and_run = R"(threads=$1 policy=$2
 shift 2
 cores=()
@@ -25,7 +26,7 @@ fi
 [[ $policy == share ]] && exec "$@"
 printf "dtctl: rank %d needs %d cores of its own, but the %d cores of the mask on this node are not enough for all ranks\n" \
   "${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}" "$threads" "${#cores[@]}" >&2
-exit 1)";
+exit 126)";
 
 } // namespace
 

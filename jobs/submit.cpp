@@ -187,7 +187,8 @@ class Submitter {
   // The intent comes last: what has one is whole.
   void write_attempt(const PlannedRun& run, const AttemptFolder& attempt, const Submission& intent) const
   {
-    const auto script = batch_script({run, attempt, options_.engine, fs::absolute(home_.data_folder(run.spec.data)).string()},
+    const auto script = batch_script({run, attempt, options_.engine, fs::absolute(home_.data_folder(run.spec.data)).string(),
+                                      predecessors_.run_folders},
                                      *make_launcher(run.spec.resources.launcher));
     make_folders_quick(attempt.path());
     if (attempt.number() == 1 || !fs::exists(spec_path(attempt.run_folder())))

@@ -11,6 +11,7 @@
 #include "jobs/quick_file.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -47,6 +48,18 @@ Ticket ticket_for(const JobRequest& request, const std::vector<int>& allowed, co
   return ticket;
 }
 
+// The first of as many numbers as there are requests; without them nothing can be taken, and every request is told why.
+std::optional<std::int64_t> take_numbers(Queue& queue, std::vector<SubmitOutcome>& outcomes)
+{
+  try {
+    return queue.reserve_numbers(outcomes.size());
+  } catch (const Error& failure) {
+    for (auto& outcome : outcomes)
+      if (outcome.error.empty()) outcome.error = std::string("The local queue could not take it: ") + failure.what();
+    return std::nullopt;
+  }
+}
+
 // All requests that may run; a disk that fills up refuses what does not fit and keeps what does.
 void add_all(Queue& queue, std::span<const JobRequest> requests, const std::vector<int>& allowed,
              std::vector<SubmitOutcome>& outcomes)
@@ -54,12 +67,12 @@ void add_all(Queue& queue, std::span<const JobRequest> requests, const std::vect
   std::error_code error;
   const Ticket common{{}, {}, {}, 1, allowed, 0, fs::current_path(error), environment_to_keep()};
   const auto lock = queue.lock();
-  auto number = queue.reserve_numbers(requests.size());
-  for (std::size_t i = 0; i < requests.size(); ++i) {
+  auto number = take_numbers(queue, outcomes);
+  for (std::size_t i = 0; number && i < requests.size(); ++i) {
     if (!outcomes[i].error.empty()) continue;
     try {
-      queue.add(number, ticket_for(requests[i], allowed, common));
-      outcomes[i].job_id = "local-" + std::to_string(number++);
+      queue.add(*number, ticket_for(requests[i], allowed, common));
+      outcomes[i].job_id = "local-" + std::to_string((*number)++);
     } catch (const Error& failure) {
       outcomes[i].error = std::string("The local queue could not take it: ") + failure.what();
     }

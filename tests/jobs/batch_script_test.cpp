@@ -59,11 +59,15 @@ struct Stage {
   Folder folder;
   AttemptFolder attempt{folder.path() / "it's a \"run\" $HOME", 1};
   PlannedRun run = lenet(1);
+  std::vector<fs::path> after;
 
+  Stage() { run.spec.resources.launch_tries = 1; }
+
+  // An engine that comes to the end of its body leaves a result.
   fs::path engine(const std::string& body) const
   {
     const auto path = folder.path() / "engine";
-    write_file_atomic(path, "#!/bin/bash\nattempt=$3\n" + body + "\n");
+    write_file_atomic(path, "#!/bin/bash\nattempt=$3\n" + body + "\necho '{\"throughput\": 1}' > \"$attempt/result.json\"\n");
     ::chmod(path.c_str(), 0755);
     return path;
   }
@@ -72,7 +76,7 @@ struct Stage {
   {
     make_folders(attempt.path());
     write_file_atomic(attempt.script(),
-                      batch_script({run, attempt, engine(engine_body).string(), evil}, *make_launcher("mpirun")));
+                      batch_script({run, attempt, engine(engine_body).string(), evil, after}, *make_launcher("mpirun")));
     return attempt.script();
   }
 
@@ -187,7 +191,7 @@ TEST_CASE("a module that is not there ends the job with a sentence")
 TEST_CASE("a job told to stop tells its ranks, waits for them and records its end")
 {
   Stage stage;
-  const auto script = stage.write("trap 'echo told > \"$attempt/told\"; exit 0' TERM; touch \"$attempt/up\"; sleep 100 & wait");
+  const auto script = stage.write("trap 'echo told > \"$attempt/told\"; exit 0' USR1; touch \"$attempt/up\"; sleep 100 & wait");
   const pid_t child = ::fork();
   if (child == 0) {
     ::execlp("bash", "bash", script.c_str(), nullptr);
@@ -206,8 +210,8 @@ TEST_CASE("an end that cannot be recorded is said on stderr")
 {
   Stage stage;
   const auto result = stage.go("rm -rf \"$attempt\"");
-  CHECK(result.exit_code == 0);
-  CHECK(result.err.find("dtctl: the end of the job (exit code 0) could not be recorded in " + stage.attempt.path().string()) !=
+  CHECK(result.exit_code == 1);
+  CHECK(result.err.find("dtctl: the end of the job (exit code 1) could not be recorded in " + stage.attempt.path().string()) !=
         std::string::npos);
 }
 
@@ -249,7 +253,7 @@ TEST_CASE("ranks that do not fit into the mask are refused, unless the recipe ov
     CHECK(result.exit_code == 0);
     CHECK(mask_of(stage, 1) == core + "\n");
   } else {
-    CHECK(result.exit_code == 1);
+    CHECK(result.exit_code == 126);
     CHECK(result.err.find(
               "dtctl: rank 1 needs 1 cores of its own, but the 1 cores of the mask on this node are not enough for all ranks") !=
           std::string::npos);
@@ -291,6 +295,130 @@ TEST_CASE("a rank killed by SIGKILL ends the job, and the verdict names the rank
   evidence.last_words = result.err;
   CHECK(judge(evidence, 0).cause ==
         "rank 1 on " + host_name() + " was killed by SIGKILL (by hand, or by the kernel when memory ran out)");
+}
+
+TEST_CASE("ranks that end well without a result do not look ended well")
+{
+  Stage stage;
+  const auto result = stage.go("exit 0");
+  CHECK(result.exit_code == 1);
+  CHECK(stage.recorded_exit() == 1);
+  CHECK(result.err.find("dtctl: the ranks ended with exit code 0 but left no result (exit code 1)") != std::string::npos);
+  const auto fenced = stage.go("echo '{\"schema\": 1, \"fenced_by\": 2}' > \"$attempt/result.json\"; exit 0");
+  CHECK(fenced.exit_code == 1);
+}
+
+TEST_CASE("a copy of the script runs the attempt it is given")
+{
+  Stage stage;
+  const AttemptFolder next(stage.attempt.run_folder(), 2);
+  make_folders(next.path());
+  const auto result = run_command({"bash", stage.write("echo \"$attempt\"").string(), next.path().string()}, 60);
+  CHECK(result.out == next.path().string() + "\n");
+  CHECK(read_end(next));
+  CHECK(stage.recorded_exit() == -1);
+}
+
+TEST_CASE("a launch that dies before its first step is tried again and counted, and its traces are out of the way")
+{
+  Stage stage;
+  stage.run.spec.resources.launch_tries = 3;
+  const std::string body = "[[ ! -e $attempt/events.log && ! -e $attempt/begin.json ]] || exit 99\n"
+                           "touch \"$attempt/events.log\" \"$attempt/begin.json\"; echo 'beat 1 0 10' > \"$attempt/heartbeat\"\n";
+  const auto result = stage.go(body + "[[ -e $attempt/begin.2.json ]] || exit 134");
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  const auto launches = read_launches(stage.attempt);
+  REQUIRE(launches.size() == 3);
+  CHECK(launches[0].exit_code == 134);
+  CHECK(launches[2].number == 3);
+  CHECK(launches[2].exit_code == 0);
+  CHECK(fs::exists(stage.attempt.path() / "begin.1.json"));
+}
+
+TEST_CASE("a launch is not tried again when that would do no good or harm")
+{
+  const auto body = GENERATE(as<std::string>(), "echo 'beat 1 3 10' > \"$attempt/heartbeat\"; exit 1",
+                             "echo 'step 1 0' > \"$attempt/events.log\"; exit 1", "echo '{}' > \"$attempt/error.json\"; exit 1",
+                             "touch \"$attempt/cancel\"; exit 1", "exit 126", "exit 127",
+                             "echo '{\"fenced_by\": 2}' > \"$attempt/result.json\"; exit 1");
+  Stage stage;
+  stage.run.spec.resources.launch_tries = 3;
+  CHECK(stage.go(body).exit_code != 0);
+  CHECK(read_launches(stage.attempt).size() == 1);
+}
+
+TEST_CASE("a run that stopped in order ends as to be tried again, and asks for it where that may be")
+{
+  Stage stage;
+  const std::string requeue = GENERATE("0", "1");
+  const auto result = stage.go("echo '{}' > \"$attempt/preempted.json\"; exit 0", {"env", "DTCTL_REQUEUE=" + requeue});
+  CHECK(result.exit_code == 75);
+  CHECK(stage.recorded_exit() == 75);
+  CHECK(fs::exists(stage.attempt.requeue()) == (requeue == "1"));
+}
+
+TEST_CASE("a warning during set-up or before the first step ends the job as preempted, with nothing done")
+{
+  Stage stage;
+  const bool set_up = GENERATE(true, false);
+  stage.run.spec.resources.launch_tries = 3;
+  const auto up = stage.attempt.path() / "up";
+  if (set_up) stage.run.spec.resources.setup = {"touch " + shell_quote(up.string()) + "; sleep 0.5"};
+  const auto script = stage.write("touch \"$attempt/up\"; sleep 100");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::execlp("bash", "bash", script.c_str(), nullptr);
+    ::_exit(127);
+  }
+  REQUIRE(eventually([&] { return fs::exists(up); }));
+  ::kill(child, SIGUSR1);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WEXITSTATUS(status) == 75);
+  const auto preemption = read_preemption(stage.attempt);
+  REQUIRE(preemption);
+  CHECK(preemption->signal == "SIGUSR1");
+  CHECK(preemption->step == 0);
+  CHECK(read_launches(stage.attempt).size() == (set_up ? 0 : 1));
+}
+
+TEST_CASE("a run that is cancelled or out of time is ended, not asked for a checkpoint")
+{
+  Stage stage;
+  const auto script = stage.write("trap 'echo USR1 > \"$attempt/told\"; exit 0' USR1; trap 'echo TERM > \"$attempt/told\"; exit 0' TERM; "
+                                  "touch \"$attempt/up\"; sleep 100 & wait");
+  write_file_atomic(GENERATE(true, false) ? stage.attempt.cancel() : stage.attempt.stop_reason(), "time_limit\n");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::execlp("bash", "bash", script.c_str(), nullptr);
+    ::_exit(127);
+  }
+  REQUIRE(eventually([&] { return fs::exists(stage.attempt.path() / "up"); }));
+  ::kill(child, SIGTERM);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(read_file(stage.attempt.path() / "told") == "TERM\n");
+  CHECK(WEXITSTATUS(status) != 0);
+  CHECK_FALSE(fs::exists(stage.attempt.preempted()));
+}
+
+TEST_CASE("a job whose predecessors did not all succeed in their latest attempt is not run")
+{
+  Stage stage;
+  const AttemptFolder first(stage.folder.path() / "aabbccddeeff", 1), second(stage.folder.path() / "aabbccddeeff", 10);
+  stage.after = {first.run_folder()};
+  make_folders(first.path());
+  const auto is_run = [&] { return stage.go("touch \"$attempt/launched\"").exit_code == 0; };
+  CHECK_FALSE(is_run());
+  CHECK(read_file(stage.attempt.stop_reason()) == "not run: run aabbccddee did not succeed\n");
+  CHECK_FALSE(fs::exists(stage.attempt.path() / "launched"));
+  fence(first, 10);
+  CHECK_FALSE(is_run());
+  make_folders(AttemptFolder(first.run_folder(), 9).path());
+  make_folders(second.path());
+  commit_result(second, RunResult{});
+  CHECK(is_run());
 }
 
 TEST_CASE("a launcher nobody knows is refused with the known ones")

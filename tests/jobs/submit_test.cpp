@@ -40,6 +40,7 @@ PlannedRun planned(std::int64_t seed)
   spec.train.global_batch = 64;
   spec.train.steps = 10;
   spec.train.seed = seed;
+  spec.resources.launch_tries = 1;
   return plan_run(spec, "build", "synthetic");
 }
 
@@ -329,7 +330,7 @@ TEST_CASE("a home that cannot be made is an environment error that names the pla
 
 TEST_CASE("on a full disk what does not fit is refused with the reason, and nothing of it stays behind")
 {
-  const SmallDisk disk("400k");
+  const SmallDisk disk("600k");
   if (!disk.is_there()) {
     WARN("cannot mount a small file system here");
     return;

@@ -2,8 +2,11 @@
 # $(touch /tmp/x); ' / two\x0alines, repeat 0
 # run 0123456789abcdef0123456789abcdef, attempt 1
 
-readonly dtctl_attempt=/home/user/.local/share/dtctl/runs/0123456789abcdef0123456789abcdef/attempts/1
-dtctl_launcher=
+# An attempt that takes this one's place runs a copy of this script and names its own folder.
+dtctl_attempt=${1:-}
+[[ -n $dtctl_attempt ]] || dtctl_attempt=/home/user/.local/share/dtctl/runs/0123456789abcdef0123456789abcdef/attempts/1
+readonly dtctl_attempt dtctl_tries=3
+dtctl_launcher='' dtctl_launching='' dtctl_asked='' dtctl_interrupted='' dtctl_launches=0
 
 # The attempt's last record, whole or absent.
 dtctl_end() {
@@ -14,14 +17,28 @@ dtctl_end() {
   exit "$code"
 }
 
+# A run that is over or unwanted is ended; any other is told to write a checkpoint first. That is what SIGUSR1 means to the
+# ranks: on SIGTERM Open MPI's mpirun kills them within two seconds.
+dtctl_tell() {
+  local signal=USR1
+  if [[ $1 != USR1 && ($dtctl_asked == *TERM*TERM* || -e $dtctl_attempt/cancel || -e $dtctl_attempt/stop_reason) ]]; then signal=$1; fi
+  kill -s "$signal" "$dtctl_launcher" 2> /dev/null
+}
+
 # Asked to stop: the ranks are told, and the script lives on until they are gone.
 dtctl_stop() {
-  [[ -n $dtctl_launcher ]] || exit "$2"
-  kill -s "$1" "$dtctl_launcher" 2> /dev/null
+  dtctl_interrupted=1 dtctl_asked+=" $1"
+  if [[ -n $dtctl_launcher ]]; then
+    dtctl_tell "$1"
+  elif [[ -z $dtctl_launching ]]; then
+    [[ $1 != USR1 ]] || dtctl_stopped_early
+    exit "$2"
+  fi
 }
 
 dtctl_guard() {
   trap dtctl_end EXIT
+  trap 'dtctl_stop USR1 75' USR1
   trap 'dtctl_stop TERM 143' TERM
   trap 'dtctl_stop INT 130' INT
   trap 'dtctl_stop TERM 129' HUP
@@ -33,6 +50,20 @@ dtctl_fail() {
 }
 
 dtctl_set() { export "$1=$2" || dtctl_fail $? "cannot set the environment variable $1"; }
+
+dtctl_put() { printf '%s\n' "$2" > "$dtctl_attempt/.$1.$$" && mv -f -- "$dtctl_attempt/.$1.$$" "$dtctl_attempt/$1"; }
+
+# Told to stop before there was anything to keep.
+dtctl_stopped_early() {
+  dtctl_put preempted.json "{\"schema\": 1, \"unix_s\": $(date +%s), \"step\": 0, \"steps\": 0, \"checkpoint\": \"\", \"signal\": \"SIG${dtctl_asked##* }\"}"
+  dtctl_stopped
+}
+
+# Exit code 75: to be tried again. DTCTL_REQUEUE says that the scheduler would do so if it were asked.
+dtctl_stopped() {
+  if [[ ${DTCTL_REQUEUE:-0} == 1 && ! -e $dtctl_attempt/cancel ]]; then dtctl_put requeue 'asks to be started again'; fi
+  exit 75
+}
 
 dtctl_guard
 
@@ -59,7 +90,9 @@ eval 'ulimit -n 4096
 echo "ready"' || dtctl_fail $? 'set-up line 2 failed: ulimit -n 4096\x0aecho "ready"'
 dtctl_guard
 
-mpirun -np 4 --map-by ppr:4:node --bind-to none --oversubscribe --mca mpi_yield_when_idle 1 --mca btl self,vader bash -c 'threads=$1 policy=$2
+dtctl_launch() {
+  trap - USR1 TERM INT HUP EXIT
+  exec mpirun -np 4 --map-by ppr:4:node --bind-to none --oversubscribe --mca mpi_yield_when_idle 1 --mca btl self,vader bash -c 'threads=$1 policy=$2
 shift 2
 cores=()
 while read -r name ranges; do
@@ -78,13 +111,73 @@ fi
 [[ $policy == share ]] && exec "$@"
 printf "dtctl: rank %d needs %d cores of its own, but the %d cores of the mask on this node are not enough for all ranks\n" \
   "${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}" "$threads" "${#cores[@]}" >&2
-exit 1' dtctl-bind 2 share /usr/bin/dtengine run --attempt /home/user/.local/share/dtctl/runs/0123456789abcdef0123456789abcdef/attempts/1 --data /home/user/.local/share/dtctl/data/digits &
-dtctl_launcher=$!
-wait "$dtctl_launcher"
-dtctl_code=$?
+exit 126' dtctl-bind 2 share /usr/bin/dtengine run --attempt "$dtctl_attempt" --data /home/user/.local/share/dtctl/data/digits
+}
+
+dtctl_has_result() { [[ -s $dtctl_attempt/result.json && $(< "$dtctl_attempt/result.json") != *'"fenced_by"'* ]]; }
+
+dtctl_has_stepped() {
+  local beat=''
+  [[ ! -e $dtctl_attempt/heartbeat ]] || beat=$(< "$dtctl_attempt/heartbeat")
+  [[ $beat =~ ^beat\ [^\ ]+\ 0*[1-9] ]] && return
+  [[ -e $dtctl_attempt/events.log ]] && grep -q '^step ' "$dtctl_attempt/events.log"
+}
+
 # A signal of our own interrupts `wait`; the ranks' answer to it is still to come.
-while ((dtctl_code > 128)) && kill -0 "$dtctl_launcher" 2> /dev/null; do
-  wait "$dtctl_launcher"
-  dtctl_code=$?
+dtctl_wait() {
+  local code
+  dtctl_code=127
+  while :; do
+    dtctl_interrupted=''
+    wait "$dtctl_launcher"
+    code=$?
+    ((code == 127)) || dtctl_code=$code
+    [[ -n $dtctl_interrupted ]] || break
+  done
+  dtctl_launcher=''
+}
+
+# Died before its first step, by nobody's will and without a word of its own: MPI's start-up, a node that was not ready.
+dtctl_may_launch_again() {
+  local word
+  ((dtctl_code != 0 && dtctl_code != 126 && dtctl_code != 127 && dtctl_launches < dtctl_tries)) || return
+  [[ -z $dtctl_asked ]] || return
+  for word in cancel stop_reason error.json result.json preempted.json; do [[ ! -e $dtctl_attempt/$word ]] || return; done
+  ! dtctl_has_stepped
+}
+
+# Ended for our asking, with nothing done yet. Who is ended at the time limit has timed out.
+dtctl_was_early() {
+  [[ -n $dtctl_asked && ! -e $dtctl_attempt/cancel && ! -e $dtctl_attempt/error.json ]] || return
+  [[ $dtctl_asked != *TERM* || ! -e $dtctl_attempt/stop_reason ]] && ! dtctl_has_stepped
+}
+
+# What the earlier launch has left makes room for the next one's.
+dtctl_clear() {
+  [[ ! -e $dtctl_attempt/begin.json ]] || mv -- "$dtctl_attempt/begin.json" "$dtctl_attempt/begin.$dtctl_launches.json"
+  rm -f -- "$dtctl_attempt"/{events.log,heartbeat,probe.json,reserve}
+}
+
+# Once, with all that can go wrong; the next try is the caller's.
+dtctl_launch_once() {
+  dtctl_launching=1
+  dtctl_launch &
+  dtctl_launcher=$!
+  [[ -z $dtctl_asked ]] || dtctl_tell "${dtctl_asked##* }"
+  dtctl_wait
+  dtctl_launches=$((dtctl_launches + 1))
+  printf 'launch %d %(%s)T %d\n' "$dtctl_launches" -1 "$dtctl_code" >> "$dtctl_attempt/launches"
+}
+
+dtctl_launch_once
+while dtctl_may_launch_again; do
+  printf 'launch %d ended with exit code %d before the first step and is tried again\n' "$dtctl_launches" "$dtctl_code" >&2
+  dtctl_clear
+  sleep "$dtctl_launches"
+  [[ -n $dtctl_asked ]] || dtctl_launch_once
 done
+if dtctl_has_result; then exit "$dtctl_code"; fi
+if [[ -e $dtctl_attempt/preempted.json ]]; then dtctl_stopped; fi
+if dtctl_was_early; then dtctl_stopped_early; fi
+((dtctl_code != 0)) || dtctl_fail 1 'the ranks ended with exit code 0 but left no result'
 exit "$dtctl_code"
