@@ -14,10 +14,12 @@
 #include <cstring>
 #include <filesystem>
 
+#include <fcntl.h>
 #include <pwd.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <slurm/slurmdb.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 // Exported by libslurm, and declared in none of its installed headers.
@@ -37,6 +39,47 @@ std::string text_of(const char* text) { return text == nullptr ? std::string() :
 char* borrow(const std::string& text) { return text.empty() ? nullptr : const_cast<char*>(text.c_str()); }
 
 [[noreturn]] void fail(int code) { throw SlurmFailure(code, slurm_strerror(code)); }
+
+// Keeps what libslurm writes on standard error while it lives: what it has to say belongs into our sentence, not between our
+// lines.
+class CapturedWords {
+ public:
+  CapturedWords()
+      : file_(memfd_create("libslurm", MFD_CLOEXEC)), before_(file_ < 0 ? -1 : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3))
+  {
+    if (before_ >= 0) dup2(file_, STDERR_FILENO);
+  }
+  CapturedWords(const CapturedWords&) = delete;
+  CapturedWords& operator=(const CapturedWords&) = delete;
+  ~CapturedWords()
+  {
+    if (before_ >= 0) dup2(before_, STDERR_FILENO);
+    if (before_ >= 0) close(before_);
+    if (file_ >= 0) close(file_);
+  }
+  // Its last line, without "<program>: error: ".
+  std::string last() const
+  {
+    std::array<char, 1024> buffer{};
+    const auto size = file_ < 0 ? 0 : lseek(file_, 0, SEEK_END);
+    const auto count = size <= 0 ? 0 : pread(file_, buffer.data(), buffer.size(), std::max<off_t>(size - 1024, 0));
+    std::string text(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    while (text.ends_with('\n')) text.pop_back();
+    text.erase(0, text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1);
+    const auto mark = text.find("error: ");
+    return mark == std::string::npos ? text : text.substr(mark + 7);
+  }
+
+ private:
+  int file_, before_;
+};
+
+// The failure in Slurm's general words, and in the particular ones that it wrote.
+[[noreturn]] void fail_with(int code, const CapturedWords& words)
+{
+  const auto particular = words.last();
+  throw SlurmFailure(code, text_of(slurm_strerror(code)) + (particular.empty() ? "" : ": " + particular));
+}
 
 // Runs one of libslurm's calls that return 0 or leave their error in errno.
 template<typename Call> void check(Call call)
@@ -451,7 +494,9 @@ class Module final : public SlurmApi {
   {
     JobMessage message(job);
     submit_response_msg_t* answer = nullptr;
-    check([&] { return slurm_submit_batch_job(message.get(), &answer); });
+    const CapturedWords words;
+    errno = 0;
+    if (slurm_submit_batch_job(message.get(), &answer) != SLURM_SUCCESS) fail_with(slurm_get_errno(), words);
     const auto id = answer->job_id; // an error_code beside it is only a warning: the job is in
     slurm_free_submit_response_response_msg(answer);
     return id;
@@ -472,6 +517,7 @@ class Module final : public SlurmApi {
 
   std::vector<SlurmRecord> load_past(const PastQuery& query) override
   {
+    const CapturedWords silence;
     const AccountingConnection connection;
     PastMessage message(query);
     errno = 0;
