@@ -75,8 +75,8 @@ std::vector<SubmitOutcome> Submission::run()
   for (const auto& batch : batches) settle(batch, {});
   context_.cores_per_node = cores_per_node();
   leave_out_known(batches);
-  for (const auto& batch : batches)
-    if (!batch.members.empty()) hand_over(batch);
+  write_folders(batches);
+  for (const auto& batch : batches) hand_over(batch);
   return std::move(outcomes_);
 }
 
@@ -87,20 +87,53 @@ void Submission::leave_out_known(std::vector<Batch>& batches)
 {
   if (std::none_of(batches.begin(), batches.end(), [&](const Batch& batch) { return was_begun(batch); })) return;
   const KnownJobs queue(ask(api_, pause_, [&] { return api_.load_jobs(); }));
-  for (auto& batch : batches) {
-    Batch rest{batch.kind, batch.id, {}, {}};
-    for (std::size_t i = 0; i < batch.members.size(); ++i) {
-      const BatchToken token{batch.kind, batch.id, batch.indices[i]};
-      const auto* record = queue.find(token, requests_[batch.members[i]].name);
-      if (record != nullptr) {
-        outcomes_[batch.members[i]].job_id = id_of(*record, token);
-        continue;
-      }
+  for (auto& batch : batches) batch = without_known(batch, queue);
+}
+
+// What is in the queue already gets its id, and holds its lanes.
+Batch Submission::without_known(const Batch& batch, const KnownJobs& queue)
+{
+  Batch rest{batch.kind, batch.id, {}, {}};
+  std::uint32_t job = 0;
+  for (std::size_t i = 0; i < batch.members.size(); ++i) {
+    const BatchToken token{batch.kind, batch.id, batch.indices[i]};
+    if (const auto* record = queue.find(token, requests_[batch.members[i]].name)) {
+      outcomes_[batch.members[i]] = {id_of(*record, token), {}};
+      job = batch.kind == BatchKind::array ? record->array_id : record->id;
+    } else {
       rest.members.push_back(batch.members[i]);
       rest.indices.push_back(batch.indices[i]);
     }
-    batch = std::move(rest);
   }
+  const auto known = batch.members.size() - rest.members.size();
+  if (known > 0) lanes_.take(batch.kind == BatchKind::ladder ? 1 : known, std::to_string(job));
+  return rest;
+}
+
+// All of them before the first request, so that one sync makes them last.
+void Submission::write_folders(std::vector<Batch>& batches)
+{
+  std::erase_if(batches, [&](const Batch& batch) {
+    if (batch.members.empty()) return true;
+    try {
+      write_folder(batch);
+      return false;
+    } catch (const Error& error) {
+      settle(batch, {{}, error.what()});
+      return true;
+    }
+  });
+  if (!batches.empty()) sync_filesystem(batch_folder(home_, batches.front().id));
+}
+
+void Submission::write_folder(const Batch& batch) const
+{
+  const auto folder = batch_folder(home_, batch.id);
+  make_folders(folder);
+  const auto& resources = requests_[batch.members.front()].resources;
+  write_file_quick(folder / "script",
+                   dispatch_script({folder, batch.kind == BatchKind::ladder, resources.requeue, resources.signal_ahead_s}));
+  write_file_quick(folder / "tasks", merged_tasks(folder / "tasks", tasks_for(batch, requests_)));
 }
 
 void Submission::hand_over(const Batch& batch)
@@ -111,7 +144,6 @@ void Submission::hand_over(const Batch& batch)
   SlurmJob job;
   try {
     job = job_for(batch, requests_, batch_folder(home_, batch.id), context_, lanes_.before(runs));
-    write_folder(batch);
     job.script = read_file(job.script_path);
     const auto id = submit(batch, job);
     lanes_.take(runs, std::to_string(id));
@@ -125,17 +157,6 @@ void Submission::hand_over(const Batch& batch)
   } catch (const Error& error) {
     settle(batch, {{}, error.what()});
   }
-}
-
-void Submission::write_folder(const Batch& batch) const
-{
-  const auto folder = batch_folder(home_, batch.id);
-  make_folders(folder);
-  const auto& resources = requests_[batch.members.front()].resources;
-  write_file_quick(folder / "script",
-                   dispatch_script({folder, batch.kind == BatchKind::ladder, resources.requeue, resources.signal_ahead_s}));
-  write_file_quick(folder / "tasks", merged_tasks(folder / "tasks", tasks_for(batch, requests_)));
-  sync_filesystem(folder);
 }
 
 // Once and no more: after an answer that never came, the queue is looked at before the next try.

@@ -23,6 +23,8 @@ class Submission {
  private:
   bool was_begun(const Batch& batch) const;
   void leave_out_known(std::vector<Batch>& batches);
+  Batch without_known(const Batch& batch, const KnownJobs& queue);
+  void write_folders(std::vector<Batch>& batches);
   void hand_over(const Batch& batch);
   void write_folder(const Batch& batch) const;
   std::uint32_t submit(const Batch& batch, const SlurmJob& job);
