@@ -58,18 +58,24 @@ std::string way_function(const RunSpec& spec, const LaunchWay& way, std::size_t 
   return text + "\n)\n";
 }
 
-std::string last_line(const fs::path& file)
+// The first line that is not Slurm's report of how the tasks ended: those say that they failed, and not why.
+std::string telling_line(const fs::path& file)
 {
-  const auto lines = split(trim(read_file_if_exists(file).value_or("")), '\n');
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line)
-    if (line->find_first_not_of("-= \t") != std::string::npos) return printable(trim(*line));
-  return "";
+  const auto text = read_file_if_exists(file).value_or("");
+  if (text.find("not built with SLURM's PMI support") != std::string::npos)
+    return "the MPI library does not speak this plugin's language";
+  const auto lines = split(trim(text), '\n');
+  const auto tells = [](const std::string& line) {
+    return !line.starts_with("srun: ") && !line.starts_with("slurmstepd") && line.find_first_not_of("-= \t") != std::string::npos;
+  };
+  const auto found = std::find_if(lines.begin(), lines.end(), tells);
+  return printable(found != lines.end() ? *found : lines.empty() ? "" : lines.back());
 }
 
 std::string exit_words(int code, const fs::path& err)
 {
   constexpr int killed_by_timeout = 124;
-  const auto said = last_line(err);
+  const auto said = telling_line(err);
   const auto how = code == killed_by_timeout ? fmt::format("it hung for {} s", try_limit_s) : fmt::format("exit code {}", code);
   return said.empty() ? how : how + ": " + said;
 }

@@ -2,6 +2,7 @@
 
 #include "cli/cell.hpp"
 #include "core/units.hpp"
+#include "jobs/slurm/job_builder.hpp"
 
 #include <algorithm>
 
@@ -21,6 +22,7 @@ NodeHours node_hours(const std::vector<const RunSpec*>& runs)
     separate_node_s += static_cast<double>(resources.nodes) * static_cast<double>(resources.time_limit_s);
     ++hours.jobs;
   }
+  if (!runs.empty()) hours.time_limit_s += jobs::slurm::ladder_margin_s(runs.size());
   hours.ladder = static_cast<double>(hours.nodes) * static_cast<double>(hours.time_limit_s) / 3600;
   hours.separate = separate_node_s / 3600;
   return hours;

@@ -12,8 +12,8 @@ namespace dt::cli {
 
 // Upper bounds: every run is taken to use its whole time limit.
 struct NodeHours {
-  double ladder = 0;                        // all runs one after the other on the nodes of the largest, controls included
-  double separate = 0;                      // each run on its own nodes; jobs of their own have no controls
+  double ladder = 0;   // all runs one after the other on the nodes of the largest, controls and the pauses between them included
+  double separate = 0; // each run on its own nodes; jobs of their own have no controls
   std::int64_t nodes = 0, time_limit_s = 0; // of the ladder
   std::size_t jobs = 0;                     // separate ones
 };

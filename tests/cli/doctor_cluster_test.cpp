@@ -104,7 +104,7 @@ TEST_CASE("a launch has worked when its ranks met, not when it ended with 0")
   put_try(folder.path(), 0, 1, 0, "hello 4 ranks on 2 hosts\n");
   put_try(folder.path(), 0, 2, 0, "hello 4 ranks on 2 hosts\n");
   put_try(folder.path(), 1, 1, 0, "hello 1 ranks on 1 hosts\nhello 1 ranks on 1 hosts\n");
-  put_try(folder.path(), 1, 2, 139, "", "slurmstepd: error\nsegmentation fault\n-----\n");
+  put_try(folder.path(), 1, 2, 139, "", "srun: error: node0: task 0: Exited\n-----\nsegmentation fault\nmore\n");
   const auto outcomes = read_outcomes(two_ways, folder.path(), 4, 2);
   CHECK(outcomes[0].worked == 2);
   CHECK(outcomes[0].median_s == 0.5);

@@ -29,10 +29,10 @@ TEST_CASE("a ladder holds the largest size's nodes for all its runs' limits, and
   std::vector<const RunSpec*> runs;
   for (const auto& spec : specs) runs.push_back(&spec);
   const auto hours = node_hours(runs);
-  CHECK(hours.ladder == Approx(4 * 3.0));
+  CHECK(hours.ladder == Approx(4 * (3 + 5 / 60.0))); // and a minute a run to change from one to the next
   CHECK(hours.separate == Approx(0.5 + 1 + 4));
   CHECK(describe(hours) ==
-        "ladder 12 (4 nodes for 3h, one wait in the queue), separate jobs 5.5 (3 waits); both by the time limits");
+        "ladder 12.33 (4 nodes for 3h5m, one wait in the queue), separate jobs 5.5 (3 waits); both by the time limits");
 }
 
 TEST_CASE("the plan of a ladder prints its node-hours and those of separate jobs, other plans do not")
@@ -44,7 +44,7 @@ TEST_CASE("the plan of a ladder prints its node-hours and those of separate jobs
   dtctl.write("separate.yaml", tiny_recipe(resources + study + "}\n"));
   const auto plan = dtctl.json({"plan", "ladder.yaml"});
   CHECK(plan.at("runs").size() == 6);
-  CHECK(plan.at("node_hours").at("ladder").get<double>() == Approx(2 * 3.0));
+  CHECK(plan.at("node_hours").at("ladder").get<double>() == Approx(2 * (3 + 6 / 60.0)));
   CHECK(plan.at("node_hours").at("separate").get<double>() == Approx(2 * 0.5 + 2 * 1.0));
   CHECK_FALSE(dtctl.json({"plan", "separate.yaml"}).contains("node_hours"));
 }
