@@ -15,4 +15,10 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # What dpkg-shlibdeps cannot see: the job scripts start mpirun.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "openmpi-bin, bash")
+# Slurm's library is loaded when it is used (jobs/slurm/load.cpp); the package must not bring it where there is no Slurm.
+get_property(slurm_soname GLOBAL PROPERTY DTCTL_LIBSLURM)
+if(slurm_soname)
+  string(REGEX REPLACE ".*\\." "libslurm" slurm_package "${slurm_soname}")
+  set(CPACK_DEBIAN_PACKAGE_SUGGESTS "${slurm_package}, slurm-client")
+endif()
 include(CPack)

@@ -38,12 +38,12 @@ OpenSlurmApi load_module()
   if (path.empty())
     throw trouble("This dtctl was built without Slurm (libdtctl_slurm.so is not in its place): build it where Slurm's headers "
                   "(libslurm-dev) are installed, or use resources.scheduler: local.");
-  // RTLD_GLOBAL: Slurm's own plugins look for libslurm's symbols, and end the process when they do not find them.
-  void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (module == nullptr)
+  // RTLD_GLOBAL: the module and Slurm's own plugins look for libslurm's symbols; the latter end the process without them.
+  if (dlopen(DTCTL_LIBSLURM, RTLD_LAZY | RTLD_GLOBAL) == nullptr)
     throw trouble("Slurm's library cannot be loaded here (" + loader_words() +
-                  "): install the libslurm that dtctl was built for, or use resources.scheduler: local.");
-  void* symbol = dlsym(module, open_slurm_api_symbol);
+                  "): install the version that dtctl was built for, or use resources.scheduler: local.");
+  void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* symbol = module == nullptr ? nullptr : dlsym(module, open_slurm_api_symbol);
   if (symbol == nullptr) throw trouble(path.string() + " is not of this dtctl (" + loader_words() + "): install dtctl again.");
   return reinterpret_cast<OpenSlurmApi>(symbol);
 }

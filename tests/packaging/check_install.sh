@@ -18,6 +18,7 @@ else
   for needed in openmpi-bin libdnnl libsqlite3 libyaml-cpp; do
     [[ $depends == *$needed* ]] || fail "the package does not depend on $needed: $depends"
   done
+  [[ $depends != *slurm* ]] || fail "the package depends on Slurm, which many machines do not have: $depends"
   dpkg-deb -x "$package" "$work/moved"
   prefix=$work/moved/usr
 fi
@@ -39,4 +40,9 @@ train: {global_batch: 32, steps: 10, warmup_steps: 2}
 RECIPE
 "$prefix/bin/dtctl" submit "$work/tiny.yaml" --wait >/dev/null || fail "the run did not succeed"
 "$prefix/bin/dtctl" results last | grep -q tiny || "$prefix/bin/dtctl" results last
+if grep -q libdtctl_slurm "$build/jobs/cmake_install.cmake"; then
+  { cat "$work/tiny.yaml"; echo 'resources: {scheduler: slurm}'; } >"$work/slurm.yaml"
+  code=0 said=$(SLURM_CONF=$work/none "$prefix/bin/dtctl" submit "$work/slurm.yaml" 2>&1) || code=$?
+  [[ $code == 3 && ($said == *"SLURM_CONF names"* || $said == *"cannot be loaded"*) ]] || fail "the module for Slurm is not found where it is installed: $said"
+fi
 echo "packaging: the $form works"
