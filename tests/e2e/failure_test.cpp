@@ -135,7 +135,7 @@ TEST_CASE("a queued run says what it waits for, and is cancelled without ever st
   REQUIRE(eventually([&] { return is_training(dtctl); }));
   const auto waiting = dtctl.json({"explain", "--where", "state=queued"}).at("runs");
   REQUIRE(waiting.size() == 7);
-  CHECK(waiting[0].at("why").get<std::string>().starts_with("it waits: "));
+  CHECK(waiting[0].at("why").get<std::string>().starts_with("it waits for "));
   CHECK(dtctl.json({"cancel", "--where", "state=queued"}).at("cancelled") == 7);
   CHECK(dtctl.json({"status"}).at("states") == Json{{"running", 1}, {"cancelled", 7}});
 }
@@ -159,15 +159,19 @@ TEST_CASE("exit code 4: some runs do not fit this machine, the others are submit
   CHECK(outcome.at("counts") == Json{{"submitted", 1}, {"refused", 1}});
 }
 
-TEST_CASE("a run over its time limit has timed out, and a higher limit is not another run")
+TEST_CASE("a run at its time limit stops in order and keeps a checkpoint, and a higher limit is not another run")
 {
   const Dtctl dtctl;
   const Cancelled cancelled{dtctl};
   dtctl.write("endless.yaml", endless_recipe("resources: {time_limit: 3s}\n"));
   const auto outcome = dtctl.json({"submit", "endless.yaml", "--wait"});
-  CHECK(outcome.at("states") == Json{{"timed_out", 1}});
+  CHECK(outcome.at("states") == Json{{"preempted", 1}});
+  CHECK(outcome.at("exit_code") == 1);
+  const auto cause = dtctl.json({"status"}).at("runs")[0].at("cause").get<std::string>();
+  CHECK(cause.starts_with("it reached its time limit at step "));
+  CHECK(cause.find("a checkpoint is kept: step-") != std::string::npos);
   const auto plan = dtctl.json({"plan", "endless.yaml", "--set", "resources.time_limit=10m"});
-  CHECK(plan.at("runs")[0].at("state") == "timed_out");
+  CHECK(plan.at("runs")[0].at("state") == "preempted");
   CHECK(plan.at("to_submit") == 1);
 }
 
