@@ -39,6 +39,7 @@ ExitCode follow(Context& context, const WaitOptions& options, bool to_stderr)
   const auto terminal = to_stderr ? context.err_terminal : context.terminal;
   const auto end =
       follow_runs(context, results.home(), {keys_of(selection.runs), names_of(selection.runs), terminal, to_stderr, limit_s});
+  context.troubles.clear(); // what counts is whether it can be reached now
   const auto runs = look_again(results, selection);
   print_outcome(context, runs);
   if (end != FollowEnd::timed_out) return exit_code_of(runs);

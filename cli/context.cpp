@@ -30,7 +30,7 @@ void Context::note(const std::vector<std::string>& found)
 {
   for (const auto& trouble : found) {
     if (std::find(troubles.begin(), troubles.end(), trouble) != troubles.end()) continue;
-    messages.warn("{}; what is shown comes from the runs' files alone", trouble);
+    messages.warn("{} What is shown comes from the runs' files alone.", trouble);
     troubles.push_back(trouble);
   }
 }

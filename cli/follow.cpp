@@ -111,7 +111,7 @@ class Patience {
     if (troubles.empty()) since_.reset();
     if (!troubles.empty() && !since_) {
       since_ = Clock::now();
-      context_.messages.info("{}; asking again for up to {:.0f} s", troubles.front(), patience_s);
+      context_.messages.info("{} Asking again for up to {:.0f} s.", troubles.front(), patience_s);
     }
     if (!since_ || seconds_since(*since_) < patience_s) return false;
     context_.note(troubles);
