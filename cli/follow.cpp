@@ -53,10 +53,7 @@ void look_again(const Home& home, std::vector<RunView>& runs, std::vector<std::s
     auto& run = *by_key.at(status.key);
     const bool tells_nothing = status.verdict.state == RunState::unknown && !troubles.empty();
     if (tells_nothing && run.live) continue; // what was known last stands
-    run.row.state = status.verdict.state;
-    run.row.cause = status.verdict.cause;
-    run.row.attempt = status.attempt;
-    run.live = std::move(status);
+    put_status(home, run, std::move(status));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "cli/results_store.hpp"
 
+#include "cli/checkpoints.hpp"
 #include "core/file.hpp"
 #include "core/study_record.hpp"
 
@@ -54,15 +55,12 @@ std::map<std::string, jobs::RunStatus> statuses_of(Context& context, const Home&
   return statuses;
 }
 
-RunView view_of(store::RunRow row, const std::map<std::string, jobs::RunStatus>& statuses)
+RunView view_of(const Home& home, store::RunRow row, const std::map<std::string, jobs::RunStatus>& statuses)
 {
-  RunView view{std::move(row), std::nullopt};
+  RunView view{.row = std::move(row), .live = {}};
   const auto found = statuses.find(view.row.key);
   if (found == statuses.end()) return view;
-  view.live = found->second;
-  view.row.state = view.live->verdict.state;
-  view.row.cause = view.live->verdict.cause;
-  view.row.attempt = view.live->attempt;
+  put_status(home, view, found->second);
   return view;
 }
 
@@ -71,6 +69,16 @@ RunView view_of(store::RunRow row, const std::map<std::string, jobs::RunStatus>&
 store::RunVerdict verdict_of(const jobs::RunStatus& status)
 {
   return {status.key, status.verdict.state, status.verdict.cause, status.verdict.evidence, status.attempt};
+}
+
+void put_status(const Home& home, RunView& view, jobs::RunStatus status)
+{
+  view.row.state = status.verdict.state;
+  view.row.cause = status.verdict.cause;
+  view.row.attempt = status.attempt;
+  const bool is_later = status.verdict.state == RunState::running && status.attempt > 1;
+  view.resumed_step = is_later ? last_checkpoint(home.run(status.key), status.attempt - 1) : 0;
+  view.live = std::move(status);
 }
 
 std::vector<jobs::RunStatus> reconcile(Context& context, const Home& home, std::span<const std::string> keys)
@@ -182,7 +190,7 @@ std::vector<RunView> ResultsStore::up_to_date(const std::function<std::vector<st
   if (!news.empty() && ingest(news)) rows = query();
   std::vector<RunView> views;
   views.reserve(rows.size());
-  for (auto& row : rows) views.push_back(view_of(std::move(row), statuses));
+  for (auto& row : rows) views.push_back(view_of(home_, std::move(row), statuses));
   return views;
 }
 

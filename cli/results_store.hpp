@@ -18,10 +18,14 @@ namespace dt::cli {
 struct RunView {
   store::RunRow row; // its state, cause and attempt are those of `live` where there is one
   std::optional<jobs::RunStatus> live;
+  std::int64_t resumed_step = 0; // of a running attempt: the checkpoint that it most likely went on from
 };
 
+// Puts a run's present standing into its view.
+void put_status(const Home& home, RunView& view, jobs::RunStatus status);
+
 class ResultsStore {
-public:
+ public:
   // Makes the database when there is none, from the folders of earlier runs where there are any. Without the right to write
   // it is read as it is, with a warning. Studies that wait to be taken in are, except `later`.
   explicit ResultsStore(Context& context, const std::string& later = {});
@@ -40,7 +44,7 @@ public:
   // The same right after a submission that was all new: nothing is asked and no folder is read.
   void take_in_submitted(const StudyRecord& study, std::span<const store::SubmittedRun> runs);
 
-private:
+ private:
   void take_in_pending(const std::string& later);
   void no_longer_pending(const StudyRecord& study);
   bool ingest(std::span<const store::RunVerdict> verdicts);

@@ -123,11 +123,13 @@ Table measurement_table(const std::vector<RunView>& runs)
                {"wall_s", "wall", Align::right, 3}},
               {},
               "no runs"};
-  for (const auto& [row, live] : runs)
+  for (const auto& run : runs) {
+    const auto& row = run.row;
     table.rows.push_back({key_cell(row.key), text_cell(row.name), state_cell(row.state), count_cell(row.nodes),
                           count_cell(row.ranks), real_cell(row.throughput), percent_cell(row.communication_share),
                           percent_cell(row.accuracy), seconds_cell(row.time_to_accuracy_s), real_cell(row.final_loss),
                           seconds_cell(row.wall_s)});
+  }
   return table;
 }
 
@@ -155,11 +157,12 @@ double fraction_done(const RunView& run)
 
 double remaining_s(const RunView& run, double now_unix_s)
 {
-  const double done = fraction_done(run);
-  if (!(done > 0) || !run.live->begin) return not_measured;
-  const double beat = run.live->heartbeat->unix_s;
-  const double total = (beat - run.live->begin->unix_s) / done;
-  return std::max(0.0, run.live->begin->unix_s + total - now_unix_s);
+  if (!run.live || !run.live->heartbeat || !run.live->begin) return not_measured;
+  const auto& beat = *run.live->heartbeat;
+  const auto own_steps = static_cast<double>(beat.step - run.resumed_step); // earlier attempts' took none of this one's time
+  if (!(own_steps > 0) || beat.steps <= 0) return not_measured;
+  const double step_s = (beat.unix_s - run.live->begin->unix_s) / own_steps;
+  return std::max(0.0, beat.unix_s + step_s * static_cast<double>(beat.steps - beat.step) - now_unix_s);
 }
 
 ExitCode exit_code_of(const std::vector<RunView>& runs)

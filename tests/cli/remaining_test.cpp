@@ -1,0 +1,37 @@
+#include "cli/run_tables.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+
+using namespace dt;
+using namespace dt::cli;
+
+namespace {
+
+// Begun at 1000 s, at `step` of 400 at 1010 s.
+RunView running(std::int64_t step, std::int64_t resumed_step)
+{
+  RunView run;
+  run.resumed_step = resumed_step;
+  run.live.emplace();
+  run.live->begin.emplace();
+  run.live->begin->unix_s = 1000;
+  run.live->heartbeat = Heartbeat{1010, step, 400};
+  return run;
+}
+
+} // namespace
+
+TEST_CASE("the time left follows from the speed so far")
+{
+  CHECK(remaining_s(running(100, 0), 1010) == Approx(30));
+  CHECK(remaining_s(running(100, 0), 1015) == Approx(25));
+  CHECK(remaining_s(running(100, 0), 2000) == 0);
+}
+
+TEST_CASE("an attempt that goes on from a checkpoint is measured by its own steps")
+{
+  CHECK(remaining_s(running(300, 280), 1010) == Approx(50)); // 20 steps in 10 s, 100 to go
+  CHECK(std::isnan(remaining_s(running(280, 280), 1010)));
+}
