@@ -282,10 +282,11 @@ exit "$dtctl_worst"
 
 std::string dispatch_script(const DispatchInput& input)
 {
-  return fmt::format("#!/bin/bash\n# Starts the run{} of a batch. Written by dtctl; jobs/slurm/dispatch.hpp tells its rules.\nset -u\n"
-                     "readonly dtctl_batch={}\nreadonly dtctl_ladder={:d} dtctl_requeue={} dtctl_signal_ahead={}\n",
-                     input.ladder ? "s" : "", shell_quote(input.batch_folder.string()), input.ladder, input.requeue,
-                     input.signal_ahead_s) +
+  return fmt::format(
+             "#!/bin/bash\n# Starts the run{} of a batch. Written by dtctl; jobs/slurm/dispatch.hpp tells its rules.\nset -u\n"
+             "readonly dtctl_batch={}\nreadonly dtctl_ladder={:d} dtctl_requeue={} dtctl_signal_ahead={}\n",
+             input.ladder ? "s" : "", shell_quote(input.batch_folder.string()), input.ladder, input.requeue,
+             input.signal_ahead_s) +
          std::string(identity) + std::string(signals) + std::string(claims) + std::string(running) + std::string(main_part);
 }
 

@@ -21,10 +21,10 @@
 namespace dt::jobs::slurm {
 
 struct DispatchInput {
-  std::filesystem::path batch_folder;  // absolute; its name is the batch's id
-  bool ladder = false;                 // all runs of `tasks` in order, each on the first of the job's nodes
-  std::int64_t requeue = 0;            // times that the job may ask Slurm to start it again
-  std::int64_t signal_ahead_s = 0;     // so long before a ladder run's own time limit it is told to stop; 0: not told
+  std::filesystem::path batch_folder; // absolute; its name is the batch's id
+  bool ladder = false;                // all runs of `tasks` in order, each on the first of the job's nodes
+  std::int64_t requeue = 0;           // times that the job may ask Slurm to start it again
+  std::int64_t signal_ahead_s = 0;    // so long before a ladder run's own time limit it is told to stop; 0: not told
 };
 
 std::string dispatch_script(const DispatchInput& input);

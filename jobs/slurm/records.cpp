@@ -36,7 +36,10 @@ KnownJobs::KnownJobs(std::vector<SlurmRecord> records) : records_(std::move(reco
 void KnownJobs::add(const std::string& place, const SlurmRecord& record)
 {
   const auto [entry, is_new] = places_.try_emplace(place, &record);
-  if (!is_new && outranks(record, *entry->second)) entry->second = &record;
+  if (is_new) return;
+  const bool is_better = outranks(record, *entry->second);
+  outranked_.emplace(place, is_better ? entry->second : &record);
+  if (is_better) entry->second = &record;
 }
 
 const SlurmRecord* KnownJobs::find(const BatchToken& token, const std::string& key) const
@@ -46,9 +49,25 @@ const SlurmRecord* KnownJobs::find(const BatchToken& token, const std::string& k
   return found->second;
 }
 
+std::vector<const SlurmRecord*> KnownJobs::living(const BatchToken& token, const std::string& key) const
+{
+  const auto place = place_of(token);
+  const auto name = job_name_of(token.kind, token.batch, key);
+  std::vector<const SlurmRecord*> found;
+  const auto take = [&](const SlurmRecord* record) {
+    if (lives(*record) && record->name == name) found.push_back(record);
+  };
+  if (const auto best = places_.find(place); best != places_.end()) take(best->second);
+  const auto [begin, end] = outranked_.equal_range(place);
+  for (auto entry = begin; entry != end; ++entry) take(entry->second);
+  return found;
+}
+
+std::uint32_t job_of(const SlurmRecord& record) { return record.array_id != 0 ? record.array_id : record.id; }
+
 std::string id_of(const SlurmRecord& record, const BatchToken& token)
 {
-  return format_job_id(token.kind, token.kind == BatchKind::array ? record.array_id : record.id, token.index);
+  return format_job_id(token.kind, job_of(record), token.index);
 }
 
 } // namespace dt::jobs::slurm

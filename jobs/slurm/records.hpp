@@ -19,13 +19,18 @@ class KnownJobs {
   KnownJobs& operator=(const KnownJobs&) = delete;
   // The job of that token whose name is right too; nullptr when there is none. `key` is the run's.
   const SlurmRecord* find(const BatchToken& token, const std::string& key) const;
+  // Every living job of that token: more than one when a submission that was given up for lost was taken after all.
+  std::vector<const SlurmRecord*> living(const BatchToken& token, const std::string& key) const;
 
  private:
   void add(const std::string& place, const SlurmRecord& record);
   std::vector<SlurmRecord> records_;
   std::unordered_map<std::string, const SlurmRecord*> places_; // "a<batch>.<index>", "j<batch>", "l<batch>"
+  std::unordered_multimap<std::string, const SlurmRecord*> outranked_;
 };
 
+// The job's own number; of an array's task, the array's.
+std::uint32_t job_of(const SlurmRecord& record);
 // Its id as records keep it: "123", "123_4".
 std::string id_of(const SlurmRecord& record, const BatchToken& token);
 

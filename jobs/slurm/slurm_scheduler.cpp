@@ -199,14 +199,16 @@ struct Targets {
 void add_target(const Home& home, const KnownJobs& queue, const JobHandle& job, Targets& targets)
 {
   const auto token = parse_token(job.token);
-  const auto* record = token ? queue.find(*token, job.name) : nullptr;
-  if (record == nullptr || status_of(*record).state == JobStatus::State::ended) return;
-  if (token->kind == BatchKind::array)
-    targets.tasks[record->array_id].push_back(token->index);
-  else if (token->kind == BatchKind::single)
-    targets.jobs.insert(id_of(*record, *token));
-  else if (targets.ladders_looked_at.insert(token->batch).second && is_wholly_cancelled(home, token->batch))
-    targets.jobs.insert(id_of(*record, *token));
+  if (!token) return;
+  const auto records = queue.living(*token, job.name);
+  if (token->kind == BatchKind::ladder && !records.empty() &&
+      (!targets.ladders_looked_at.insert(token->batch).second || !is_wholly_cancelled(home, token->batch)))
+    return;
+  for (const auto* record : records)
+    if (token->kind == BatchKind::array)
+      targets.tasks[record->array_id].push_back(token->index);
+    else
+      targets.jobs.insert(id_of(*record, *token));
 }
 
 void kill(SlurmApi& api, const Pause& pause, const std::string& id)

@@ -99,7 +99,7 @@ Batch Submission::without_known(const Batch& batch, const KnownJobs& queue)
     const BatchToken token{batch.kind, batch.id, batch.indices[i]};
     if (const auto* record = queue.find(token, requests_[batch.members[i]].name)) {
       outcomes_[batch.members[i]] = {id_of(*record, token), {}};
-      job = batch.kind == BatchKind::array ? record->array_id : record->id;
+      job = job_of(*record);
     } else {
       rest.members.push_back(batch.members[i]);
       rest.indices.push_back(batch.indices[i]);
@@ -162,12 +162,15 @@ void Submission::hand_over(const Batch& batch)
 // Once and no more: after an answer that never came, the queue is looked at before the next try.
 std::uint32_t Submission::submit(const Batch& batch, const SlurmJob& job)
 {
+  bool may_be_in = false; // an earlier try may still be taken
   for (int number = 1;; ++number) {
     try {
       keep_pace();
-      return api_.submit(job);
+      const auto id = api_.submit(job);
+      return may_be_in ? without_copies(batch, id) : id;
     } catch (const SlurmFailure& failure) {
       if (is_ambiguous(failure.code())) {
+        may_be_in = true;
         if (const auto id = look_up(batch)) return *id;
         if (number >= most_tries) throw Unanswered{no_answer(api_, failure).what()};
       } else if (!is_temporary(failure.code()) || number >= most_tries) {
@@ -178,23 +181,48 @@ std::uint32_t Submission::submit(const Batch& batch, const SlurmJob& job)
   }
 }
 
+// The batch's job, when the queue holds it. A controller that wakes up may answer this question before it takes the job that it
+// was sent earlier, so an empty answer counts only when it comes twice.
 std::optional<std::uint32_t> Submission::look_up(const Batch& batch) const
 {
   const BatchToken token{batch.kind, batch.id, batch.indices.front()};
+  bool was_empty = false;
   for (int number = 1;; ++number) {
     try {
       const KnownJobs queue(api_.load_jobs());
-      const auto* record = queue.find(token, requests_[batch.members.front()].name);
-      if (record == nullptr) return std::nullopt;
-      return batch.kind == BatchKind::array ? record->array_id : record->id;
+      if (const auto* record = queue.find(token, requests_[batch.members.front()].name)) return job_of(*record);
+      if (was_empty) return std::nullopt;
+      was_empty = true;
     } catch (const SlurmFailure& failure) {
       if (number >= most_tries)
         throw Unanswered{
             fmt::format("Slurm's controller at {} did not answer ({}), so it is not known whether it took the job; the next look "
                         "finds out.",
                         api_.controller(), failure.what())};
-      pause_(pause_before_s(number));
     }
+    pause_(pause_before_s(number));
+  }
+}
+
+// Of several jobs of one batch the one that has started stays, otherwise the first; the rest leave the queue. Where that cannot
+// be done they start, find their runs claimed, and end.
+std::uint32_t Submission::without_copies(const Batch& batch, std::uint32_t id) const
+{
+  const BatchToken token{batch.kind, batch.id, batch.indices.front()};
+  try {
+    const KnownJobs queue(api_.load_jobs());
+    const auto jobs = queue.living(token, requests_[batch.members.front()].name);
+    const auto is_first = [](const SlurmRecord* a, const SlurmRecord* b) {
+      const bool a_waits = a->base_state == 0, b_waits = b->base_state == 0;
+      return a_waits != b_waits ? b_waits : job_of(*a) < job_of(*b);
+    };
+    if (jobs.size() < 2) return id;
+    const auto* kept = *std::min_element(jobs.begin(), jobs.end(), is_first);
+    for (const auto* job : jobs)
+      if (job != kept && job->base_state == 0) api_.kill(std::to_string(job_of(*job)));
+    return job_of(*kept);
+  } catch (const SlurmFailure&) {
+    return id;
   }
 }
 

@@ -29,6 +29,7 @@ class Submission {
   void write_folder(const Batch& batch) const;
   std::uint32_t submit(const Batch& batch, const SlurmJob& job);
   std::optional<std::uint32_t> look_up(const Batch& batch) const;
+  std::uint32_t without_copies(const Batch& batch, std::uint32_t id) const;
   void keep_pace();
   void settle(const Batch& batch, const SubmitOutcome& outcome);
   std::int64_t cores_per_node() const;

@@ -36,6 +36,7 @@ class ScriptedSlurm final : public SlurmApi {
   bool keeps_accounts = false;
   int past_fault = 0;
   int loads = 0;
+  int hidden_loads = 0; // answers of an empty queue, first
   std::uint32_t next_id = 100;
   std::int64_t max_array_size = 1001;
 
@@ -75,7 +76,7 @@ class ScriptedSlurm final : public SlurmApi {
       load_faults.pop_front();
       if (code != 0) throw SlurmFailure(code, "scripted");
     }
-    return queue;
+    return hidden_loads-- > 0 ? std::vector<SlurmRecord>() : queue;
   }
   std::vector<SlurmRecord> load_past(const PastQuery& query) override
   {
@@ -172,6 +173,39 @@ TEST_CASE("a submission that got lost is sent again when the queue does not hold
   CHECK(stage.slurm->jobs[0].comment == stage.slurm->jobs[1].comment);
   CHECK(outcomes[0].job_id == "101");
   CHECK(stage.paused_s > 0);
+}
+
+TEST_CASE("a job that turns up only at the second look is found, and not sent again")
+{
+  Stage stage;
+  stage.slurm->submit_faults = {{timed_out, true}};
+  stage.slurm->hidden_loads = 1;
+  auto all = stage.requests(1);
+  CHECK(stage.submit(all)[0].job_id == "100");
+  CHECK(stage.slurm->jobs.size() == 1);
+}
+
+TEST_CASE("of two jobs for one batch, because the first turned up too late, the first stays and the other leaves the queue")
+{
+  Stage stage;
+  stage.slurm->submit_faults = {{timed_out, true}};
+  stage.slurm->hidden_loads = 2;
+  auto all = stage.requests(4);
+  const auto outcomes = stage.submit(all);
+  CHECK(outcomes[3].job_id == "100_3");
+  CHECK(stage.slurm->killed == std::vector<std::string>{"101"});
+}
+
+TEST_CASE("a copy of a job that could not be removed is ended with it")
+{
+  Stage stage;
+  auto all = stage.requests(2);
+  stage.submit(all);
+  auto copy = stage.slurm->queue[0];
+  copy.id = copy.array_id = 200;
+  stage.slurm->queue.push_back(copy);
+  stage.scheduler.cancel(std::vector{Stage::handle(all[1], "100_1")});
+  CHECK(stage.slurm->killed == std::vector<std::string>{"100_[1]", "200_[1]"});
 }
 
 TEST_CASE("a submission that is neither answered nor found out about stays open, and the rest is not sent")
