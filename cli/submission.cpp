@@ -6,11 +6,13 @@
 #include "cli/run_tables.hpp"
 #include "cli/selectors.hpp"
 #include "core/file.hpp"
+#include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -76,6 +78,18 @@ std::vector<std::string> predecessors(Context& context, const Resolved& resolved
                                                 short_key(run.key), printable(selector)));
   if (keys.empty()) throw Error(ErrorKind::usage, "--after " + selector + " names no run; nothing was submitted");
   return keys;
+}
+
+// What the runs are to keep about the project that they are submitted from; nothing outside a repository.
+void note_git_state()
+{
+  constexpr double limit_s = 5; // a large repository on a slow disk
+  if (std::getenv("DTCTL_GIT_STATE") != nullptr) return;
+  try {
+    const auto described = run_command({"git", "describe", "--always", "--dirty", "--abbrev=12"}, limit_s);
+    if (described.ok()) ::setenv("DTCTL_GIT_STATE", std::string(trim(described.out)).c_str(), 1);
+  } catch (const Error&) { // git is not there
+  }
 }
 
 // The record on disk, with the time of its first submission when there was one.
@@ -209,6 +223,7 @@ ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& op
                                 .force = options.force,
                                 .rules = {.max_running = options.max_jobs},
                                 .after = predecessors(context, resolved, options.after)};
+  note_git_state();
   keep_record(home, resolved.study);
   auto reports = jobs::submit_runs(home, resolved.runs, how);
   tell_checkpoints(home, reports);

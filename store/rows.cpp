@@ -46,14 +46,18 @@ bool is_number(std::string_view text)
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-bool is_size(std::string_view word)
+// "nodes" of "resources.nodes=2" and of "nodes=2"; empty when its value is no number.
+std::string_view counted(std::string_view word)
 {
   const auto equals = word.find('=');
-  if (equals == std::string_view::npos) return false;
+  if (equals == std::string_view::npos || !is_number(word.substr(equals + 1))) return {};
   auto key = word.substr(0, equals);
   if (key.starts_with("resources.")) key.remove_prefix(10);
-  return is_number(word.substr(equals + 1)) && (key == "ranks" || key == "nodes" || key == "ranks_per_node");
+  return key;
 }
+
+bool is_size(std::string_view word) { return counted(word) == "ranks" || counted(word) == "nodes"; }
+bool is_density(std::string_view word) { return counted(word) == "ranks_per_node"; }
 
 std::int64_t write_study_row(Connection& connection, const StudyRecord& study)
 {
@@ -197,6 +201,8 @@ Cell cell_of(const FieldValue& value)
 std::string series_of(std::string_view label)
 {
   auto words = split(label, ' ');
+  // Ranks a node are the size where nothing else is; beside a size they are another line of points.
+  if (std::none_of(words.begin(), words.end(), is_size)) std::erase_if(words, is_density);
   std::erase_if(words, is_size);
   return join(words, " ");
 }

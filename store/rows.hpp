@@ -22,7 +22,8 @@ const std::vector<const Key*>& column_keys();
 // As it is stored: booleans as 0 and 1, lists and maps as JSON.
 Cell cell_of(const FieldValue& value);
 
-// A label without its size: "sync.strategy=hsgd ranks=2" -> "sync.strategy=hsgd".
+// A label without its size: "sync.strategy=hsgd ranks=2" -> "sync.strategy=hsgd", "ranks_per_node=4 nodes=2" ->
+// "ranks_per_node=4", "ranks_per_node=4" -> "".
 std::string series_of(std::string_view label);
 
 // The label inside a run's name in a study, "name/label/#2", "name/label/control #1" or "name/label"; empty when there is none.
