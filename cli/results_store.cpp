@@ -145,7 +145,10 @@ bool ResultsStore::ingest(std::span<const store::RunVerdict> verdicts)
 void ResultsStore::take_in(const StudyRecord& study)
 {
   auto verdicts = reconcile_verdicts(context_, home_, study.run_keys);
-  std::erase_if(verdicts, [](const auto& verdict) { return verdict.state == RunState::planned; });
+  // What nobody could be asked about is taken in by the first call that knows.
+  std::erase_if(verdicts, [&](const auto& verdict) {
+    return verdict.state == RunState::planned || (verdict.state == RunState::unknown && !context_.troubles.empty());
+  });
   const bool done = written([&] { store::ingest_study(*database_, study); }) && ingest(verdicts);
   if (done) no_longer_pending(study);
 }
