@@ -65,12 +65,14 @@ dtctl_stop() {
   fi
 }
 
+# SIGUSR1 first: with a trap for EXIT bash catches every signal that would end it, and who looks whether SIGUSR1 is caught
+# would take that for an ear.
 dtctl_guard() {
-  trap dtctl_end EXIT
   trap 'dtctl_stop USR1 75' USR1
   trap 'dtctl_stop TERM 143' TERM
   trap 'dtctl_stop INT 130' INT
   trap 'dtctl_stop TERM 129' HUP
+  trap dtctl_end EXIT
 }
 
 dtctl_fail() {

@@ -62,7 +62,8 @@ std::string exit_cause(int code, const std::string& words)
 // Why an attempt without a result failed, the most telling witness first.
 std::string failure_cause(const Evidence& e, std::optional<int> code)
 {
-  constexpr std::string_view not_started = "not started: ";
+  constexpr std::string_view not_started = "not started: ", not_run = "not run: ";
+  if (e.stop_reason.starts_with(not_run)) return e.stop_reason;
   if (e.stop_reason.starts_with(not_started)) return "the job could not be started: " + e.stop_reason.substr(not_started.size());
   if (e.error) return rank_error(*e.error);
   if (const auto rank = rank_signal(e.last_words)) return *rank;
@@ -77,6 +78,7 @@ std::string progress_words(const Evidence& e)
 {
   if (!e.preemption) return e.heartbeat ? fmt::format(" at step {} of {}", e.heartbeat->step, e.heartbeat->steps) : "";
   const auto& p = *e.preemption;
+  if (p.steps == 0) return " before its first step";
   return fmt::format(" at step {} of {}{}", p.step, p.steps,
                      p.checkpoint.empty() ? ", and no checkpoint could be written" : "; a checkpoint is kept: " + printable(p.checkpoint));
 }
@@ -133,6 +135,8 @@ Verdict over(const Evidence& e, std::string evidence, std::optional<int> code)
 bool is_to_come_back(const Evidence& e)
 {
   if (e.cancel_requested || !e.submission) return false;
+  // A ladder that is started again leaves out the runs that have ended by themselves.
+  if (e.submission->token.starts_with('l') && !e.preemption) return false;
   if (e.job.state == JobStatus::State::queued) return true;
   return e.job.state == JobStatus::State::running && (e.requeue_asked || e.job.restarts > e.submission->restart);
 }

@@ -11,7 +11,9 @@
 #include "jobs/quick_file.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -36,6 +38,16 @@ std::string objection(const ResourcesSpec& resources, std::size_t offered)
                      needed, resources.ranks_per_node, resources.threads_per_rank, offered);
 }
 
+std::optional<std::int64_t> number_of_job(std::string_view id)
+{
+  constexpr std::string_view prefix = "local-";
+  std::int64_t number = 0;
+  if (!id.starts_with(prefix)) return std::nullopt;
+  id.remove_prefix(prefix.size());
+  const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), number);
+  return error == std::errc() && end == id.data() + id.size() ? std::optional(number) : std::nullopt;
+}
+
 Ticket ticket_for(const JobRequest& request, const std::vector<int>& allowed, const Ticket& common)
 {
   Ticket ticket = common;
@@ -43,6 +55,9 @@ Ticket ticket_for(const JobRequest& request, const std::vector<int>& allowed, co
   ticket.token = request.token;
   ticket.attempt = fs::absolute(request.attempt.path());
   ticket.time_limit_s = request.resources.time_limit_s;
+  ticket.signal_ahead_s = request.resources.signal_ahead_s;
+  for (const auto& id : request.after)
+    if (const auto number = number_of_job(id)) ticket.after.push_back(*number);
   const auto needed = request.resources.ranks_per_node * request.resources.threads_per_rank;
   ticket.cores = std::min(needed, static_cast<std::int64_t>(allowed.size()));
   return ticket;
@@ -61,11 +76,16 @@ std::optional<std::int64_t> take_numbers(Queue& queue, std::vector<SubmitOutcome
 }
 
 // All requests that may run; a disk that fills up refuses what does not fit and keeps what does.
-void add_all(Queue& queue, std::span<const JobRequest> requests, const std::vector<int>& allowed,
+void add_all(Queue& queue, std::span<const JobRequest> requests, const SubmitRules& rules, const std::vector<int>& allowed,
              std::vector<SubmitOutcome>& outcomes)
 {
   std::error_code error;
-  const Ticket common{{}, {}, {}, 1, allowed, 0, fs::current_path(error), environment_to_keep()};
+  Ticket common;
+  common.allowed_cores = allowed;
+  common.working_folder = fs::current_path(error);
+  common.environment = environment_to_keep();
+  common.group = requests.front().token;
+  common.max_running = rules.max_running;
   const auto lock = queue.lock();
   auto number = take_numbers(queue, outcomes);
   for (std::size_t i = 0; number && i < requests.size(); ++i) {
@@ -140,14 +160,14 @@ JobStatus status_of(const JobHandle& job, const Place* place, const std::string&
 
 } // namespace
 
-std::vector<SubmitOutcome> LocalScheduler::submit(std::span<const JobRequest> requests, const SubmitRules&)
+std::vector<SubmitOutcome> LocalScheduler::submit(std::span<const JobRequest> requests, const SubmitRules& rules)
 {
   const auto cores = usable_cores();
   std::vector<SubmitOutcome> outcomes(requests.size());
   for (std::size_t i = 0; i < requests.size(); ++i) outcomes[i].error = objection(requests[i].resources, cores.size());
   if (std::all_of(outcomes.begin(), outcomes.end(), [](const auto& outcome) { return !outcome.error.empty(); })) return outcomes;
   queue_.make();
-  add_all(queue_, requests, cores, outcomes);
+  add_all(queue_, requests, rules, cores, outcomes);
   ensure_supervisor(home_);
   return outcomes;
 }

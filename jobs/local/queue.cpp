@@ -69,6 +69,10 @@ std::string to_json(const Ticket& ticket)
               {"cores", ticket.cores},
               {"allowed_cores", ticket.allowed_cores},
               {"time_limit_s", ticket.time_limit_s},
+              {"signal_ahead_s", ticket.signal_ahead_s},
+              {"group", ticket.group},
+              {"max_running", ticket.max_running},
+              {"after", ticket.after},
               {"working_folder", text_of_bytes(ticket.working_folder.string())},
               {"environment", environment}}
              .dump() +
@@ -77,8 +81,18 @@ std::string to_json(const Ticket& ticket)
 
 Ticket ticket_of(const Json& json)
 {
-  Ticket ticket{json.at("name"),          json.at("token"),        bytes_of_text(json.at("attempt")),        json.at("cores"),
-                json.at("allowed_cores"), json.at("time_limit_s"), bytes_of_text(json.at("working_folder")), {}};
+  Ticket ticket;
+  ticket.name = json.at("name");
+  ticket.token = json.at("token");
+  ticket.attempt = bytes_of_text(json.at("attempt"));
+  ticket.cores = json.at("cores");
+  ticket.allowed_cores = json.at("allowed_cores").get<std::vector<int>>();
+  ticket.time_limit_s = json.at("time_limit_s");
+  ticket.signal_ahead_s = json.value("signal_ahead_s", std::int64_t{0}); // jobs queued by an older dtctl have none of these
+  ticket.group = json.value("group", std::string());
+  ticket.max_running = json.value("max_running", std::int64_t{0});
+  ticket.after = json.value("after", std::vector<std::int64_t>());
+  ticket.working_folder = bytes_of_text(json.at("working_folder"));
   for (const auto& [name, value] : json.at("environment").items()) ticket.environment[name] = bytes_of_text(value);
   return ticket;
 }

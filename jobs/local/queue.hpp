@@ -29,8 +29,12 @@ struct Ticket {
   std::int64_t cores = 1;
   std::vector<int> allowed_cores; // the submitter's mask
   std::int64_t time_limit_s = 0;
+  std::int64_t signal_ahead_s = 0; // so long before the limit it is told to write a checkpoint and to stop; 0: it is not told
   std::filesystem::path working_folder;
   std::map<std::string, std::string> environment;
+  std::string group;                // of the jobs that were submitted with it
+  std::int64_t max_running = 0;     // most of the group that run at the same time; 0: any number
+  std::vector<std::int64_t> after;  // numbers of jobs that must have left the queue before it starts
 };
 
 // What a queue file's name tells.

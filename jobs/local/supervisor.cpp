@@ -10,8 +10,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -43,14 +45,26 @@ struct Running {
   Ticket ticket;
   Owner owner;
   std::optional<TakenCores> cores; // of jobs started here; those of adopted ones hold their cores by themselves
-  std::optional<Clock::time_point> asked_to_end;
+  std::optional<Clock::time_point> asked_to_end{};
   int stage = 0; // signals sent so far
+  bool is_warned = false;
 };
 
 void signal_all(const std::vector<pid_t>& processes, int signal, pid_t except = 0)
 {
   for (const pid_t process : processes)
     if (process != except) ::kill(process, signal);
+}
+
+// The process has a handler for the signal. A script that has not set its traps yet would be ended by it without a word.
+bool handles(pid_t process, int signal)
+{
+  constexpr std::string_view field = "SigCgt:";
+  const auto status = read_file_if_exists(fmt::format("/proc/{}/status", process)).value_or("");
+  const auto at = status.find(field);
+  if (at == std::string::npos) return false;
+  const auto mask = std::strtoull(status.c_str() + at + field.size(), nullptr, 16);
+  return (mask >> (signal - 1) & 1U) != 0;
 }
 
 // A descriptor that becomes readable when the process ends; -1 when there is none. (glibc 2.36's own pidfd_open does not link
@@ -150,6 +164,7 @@ class Supervisor {
     for (auto& job : running_) {
       const AttemptFolder attempt(job.ticket.attempt);
       if (!job.asked_to_end && must_end(job, attempt)) job.asked_to_end = Clock::now();
+      if (!job.asked_to_end && !job.is_warned) job.is_warned = warn(job, attempt);
       if (job.asked_to_end) press(job);
     }
   }
@@ -161,6 +176,17 @@ class Supervisor {
     log(job.entry.job_id() + " has reached its time limit");
     write_file_quick(attempt.stop_reason(), "time_limit\n");
     return true;
+  }
+
+  // Ahead of its time limit a job is told to write a checkpoint and to stop. True when it was told.
+  bool warn(const Running& job, const AttemptFolder& attempt) const
+  {
+    const auto limit = job.ticket.time_limit_s, ahead = job.ticket.signal_ahead_s;
+    if (ahead <= 0 || limit <= ahead || age_s(job.owner) < static_cast<double>(limit - ahead)) return false;
+    if (!is_alive(job.owner.process) || !handles(job.owner.process.pid, SIGUSR1)) return false;
+    log(job.entry.job_id() + " is near its time limit");
+    write_file_quick(attempt.stop_reason(), "time_limit\n");
+    return ::kill(job.owner.process.pid, SIGUSR1) == 0;
   }
 
   // Harder from stage to stage. The script is spared the first SIGKILL, so that it can still record the end.
@@ -222,7 +248,7 @@ class Supervisor {
 
   bool adopt(const QueueEntry& entry, const Ticket& ticket, const Owner& owner)
   {
-    running_.push_back({entry, ticket, owner, std::nullopt, std::nullopt, 0});
+    running_.push_back({entry, ticket, owner, std::nullopt});
     return true;
   }
 
@@ -239,8 +265,21 @@ class Supervisor {
     return withdraw(entry, attempt, why);
   }
 
+  // Jobs that must be over first, or too many of its own group.
+  bool must_wait(const Ticket& ticket) const
+  {
+    const auto is_of_group = [&](const Running& job) { return job.ticket.group == ticket.group; };
+    if (ticket.max_running > 0 && std::count_if(running_.begin(), running_.end(), is_of_group) >= ticket.max_running) return true;
+    if (ticket.after.empty()) return false;
+    const auto entries = queue_.list_all_hosts();
+    return std::any_of(entries.begin(), entries.end(), [&](const QueueEntry& other) {
+      return std::find(ticket.after.begin(), ticket.after.end(), other.number) != ticket.after.end();
+    });
+  }
+
   bool try_start(const QueueEntry& entry, const Ticket& ticket, const AttemptFolder& attempt)
   {
+    if (must_wait(ticket)) return false;
     const auto allowed = settable_cores(ticket.allowed_cores);
     const auto count = static_cast<std::size_t>(ticket.cores);
     if (allowed.size() < count)
@@ -253,7 +292,7 @@ class Supervisor {
     const auto owner = read_owner(attempt);
     if (!owner) throw Error(ErrorKind::environment, entry.job_id() + " was started but its owner.json is gone");
     const bool ours = outcome.kind == StartOutcome::Kind::started;
-    running_.push_back({entry, ticket, *owner, ours ? std::move(cores) : std::nullopt, std::nullopt, 0});
+    running_.push_back({entry, ticket, *owner, ours ? std::move(cores) : std::nullopt});
     log(entry.job_id() + (ours ? " has started" : " was started by somebody else"));
     clear_trouble();
     return true;

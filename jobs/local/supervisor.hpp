@@ -5,7 +5,8 @@
 // goes on: jobs that run are adopted, jobs whose processes are gone are cleaned up, and none can be started twice.
 //
 // Rules: strictly in order, also when a later job would fit. A job has its cores to itself; one that asks for more than there
-// are (resources.oversubscribe) gets all of them, and so runs alone. A job that is to end (cancelled, or over its time) gets
+// are (resources.oversubscribe) gets all of them, and so runs alone. Ahead of its time limit a job's script gets SIGUSR1, so that
+// the run can write a checkpoint. A job that is to end (cancelled, or over its time) gets
 // SIGTERM at its script, which passes it on; then all its processes get it; then SIGKILL.
 #pragma once
 

@@ -148,6 +148,20 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.stop_reason = "not started: it needs 8 cores and this machine now offers 2";
     add("never started", e, RunState::failed, "the job could not be started: it needs 8 cores and this machine now offers 2");
   }
+  {
+    auto e = ended_with(1);
+    e.stop_reason = "not run: run aabbccddee did not succeed";
+    add("a predecessor failed", e, RunState::failed, "not run: run aabbccddee did not succeed");
+  }
+  {
+    auto e = ended_with(75);
+    e.preemption = Preemption{now, 0, 0, "", "SIGUSR1"};
+    add("told to stop before its first step", e, RunState::preempted, "it was told to stop (SIGUSR1) before its first step");
+    e = ended_with(3, "no memory");
+    e.submission->token = "l0123456789abcdef.1";
+    e.job.state = JobState::queued;
+    add("ended by itself in a ladder that is started again", e, RunState::failed, "exit code 3: no memory");
+  }
   add("queued", with_job(JobState::queued, "queued", "waits for 2 cores"), RunState::queued, "");
   add("running", with_job(JobState::running, "running"), RunState::running, "");
   {

@@ -2,6 +2,7 @@
 #include "tests/jobs/playground.hpp"
 
 #include "core/process.hpp"
+#include "core/text.hpp"
 #include "jobs/job_environment.hpp"
 #include "jobs/local/cores.hpp"
 #include "jobs/local/local_scheduler.hpp"
@@ -269,6 +270,65 @@ TEST_CASE("a job over its time limit is ended and says so, also after its superv
   CHECK(verdict.cause == "it reached its time limit");
 }
 
+TEST_CASE("ahead of its time limit a job is told, once, and a run that stops in order is preempted and not timed out")
+{
+  Playground place;
+  const auto attempt = place.attempt("slow");
+  auto slow = place.job("slow", "trap 'echo told >> \"$trace\"; sleep 0.5; mv \"$trace.preempted\" " + attempt.preempted().string() +
+                                    "; exit 75' USR1\nsleep 1000 & while :; do wait; done");
+  write_file_atomic(place.trace().string() + ".preempted", to_json(Preemption{1, 7, 10, "step-7.h5", "SIGUSR1"}));
+  slow.resources.time_limit_s = 600;
+  slow.resources.signal_ahead_s = 599;
+  place.submit({slow});
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  const auto verdict = place.status_of("slow").verdict;
+  CHECK(verdict.state == RunState::preempted);
+  CHECK(verdict.cause == "it reached its time limit at step 7 of 10; a checkpoint is kept: step-7.h5");
+  CHECK(place.traces() == "told\n");
+}
+
+TEST_CASE("a script that would not hear the warning is not ended by it")
+{
+  Playground place;
+  auto deaf = place.job("deaf", "exec bash -c " + shell_quote("sleep 3; echo 'exit 5 1' > " +
+                                                                    shell_quote(place.attempt("deaf").end().string())));
+  deaf.resources.time_limit_s = 600;
+  deaf.resources.signal_ahead_s = 599;
+  place.submit({deaf});
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK(place.status_of("deaf").verdict.exit_code == 5);
+}
+
+TEST_CASE("no more jobs of one submission run at the same time than it allows")
+{
+  if (local::usable_cores().size() < 2) {
+    WARN("needs 2 cores");
+    return;
+  }
+  Playground place;
+  const std::vector jobs{place.job("one", traced("one", "sleep 0.3")), place.job("two", traced("two", "sleep 0.3")),
+                         place.job("three", traced("three", "true"))};
+  place.submit(jobs, {.max_running = 1});
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK(lines(place.traces()) ==
+        std::vector<std::string>{"start one", "end one", "start two", "end two", "start three", "end three"});
+}
+
+TEST_CASE("a job starts when the jobs it comes after have left the queue")
+{
+  if (local::usable_cores().size() < 2) {
+    WARN("needs 2 cores");
+    return;
+  }
+  Playground place;
+  place.submit({place.job("first", traced("first", "sleep 0.5"))});
+  auto second = place.job("second", traced("second", "true"));
+  second.after = {place.status_of("first").submission->job_id};
+  place.submit({second});
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK(lines(place.traces()) == std::vector<std::string>{"start first", "end first", "start second", "end second"});
+}
+
 TEST_CASE("an attempt that has an owner is not run again, and a stranger with the owner's number is left in peace")
 {
   Playground place;
@@ -346,13 +406,19 @@ TEST_CASE("numbers are not given out twice, also when the counter is lost")
   const auto lock = queue.lock();
   CHECK(queue.reserve_numbers(10) == 1);
   CHECK(queue.reserve_numbers(1) == 11);
-  queue.add(11, local::Ticket{"name", "token", "/nowhere", 1, {0}, 60, "/", {{"A", "\xff"}}});
+  local::Ticket ticket;
+  ticket.name = "name";
+  ticket.token = "token";
+  ticket.environment = {{"A", "\xff"}};
+  ticket.after = {3, 5};
+  queue.add(11, ticket);
   std::filesystem::remove(place.home().local_queue() / "last_id");
   CHECK(queue.reserve_numbers(1) == 12);
   const auto entries = queue.list();
   REQUIRE(entries.size() == 1);
   CHECK(entries[0].job_id() == "local-11");
   CHECK(queue.read(entries[0])->environment == std::map<std::string, std::string>{{"A", "\xff"}});
+  CHECK(queue.read(entries[0])->after == std::vector<std::int64_t>{3, 5});
   queue.remove(entries[0]);
 }
 

@@ -57,7 +57,7 @@ class Playground {
   // An attempt whose script runs `body` and then records its end as a real one does.
   JobRequest job(const std::string& key, const std::string& body, std::int64_t cores = 1);
   // Submits through the scheduler and writes the ids down, as submit_runs does.
-  void submit(const std::vector<JobRequest>& jobs);
+  void submit(const std::vector<JobRequest>& jobs, const SubmitRules& rules = {});
   std::vector<RunStatus> status() const { return reconcile(home_, keys_); }
   RunStatus status_of(const std::string& key) const;
   AttemptFolder attempt(const std::string& key) const { return {home_.run(key), 1}; }

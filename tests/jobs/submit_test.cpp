@@ -337,6 +337,7 @@ TEST_CASE("on a full disk what does not fit is refused with the reason, and noth
   }
   Lab lab(40, "sleep 1000");
   const Home home(disk.path() / "home");
+  write_file_atomic(disk.path() / "filler", std::string(100'000, 'x'));
   const auto reports = submit_runs(home, lab.runs, lab.options);
   const auto accepted = count(reports, Action::submitted);
   CHECK(accepted + count(reports, Action::refused) == 40);
@@ -344,6 +345,7 @@ TEST_CASE("on a full disk what does not fit is refused with the reason, and noth
   CHECK(reports.back().reason.find("No space left on device") != std::string::npos);
   CHECK(static_cast<std::size_t>(std::distance(fs::directory_iterator(home.runs()), {})) == accepted);
   cancel_runs(home, lab.keys(), "test");
+  fs::remove(disk.path() / "filler");
   CHECK(count(submit_runs(home, std::span(lab.runs).first(3), lab.options), Action::submitted) == 3);
   CHECK(cancel_runs(home, lab.keys(), "test") == 3);
   REQUIRE(eventually([&] { return local::Queue(home).list().empty(); }));
