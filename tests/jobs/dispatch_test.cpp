@@ -320,6 +320,19 @@ TEST_CASE("a signal reaches the job's script, also one that comes before the scr
   CHECK(batch.traces() == std::string("ran run0/attempts/1\ntold ") + (signal == SIGUSR1 ? "USR1\n" : "TERM\n"));
 }
 
+TEST_CASE("a warning is put down to the time limit only when that is near")
+{
+  Batch batch(0);
+  const bool near = GENERATE(true, false);
+  batch.add(0, "while :; do sleep 0.05; done", near ? 100 : 3600);
+  batch.script(0, 60);
+  const pid_t job = batch.start();
+  REQUIRE(eventually([&] { return !batch.traces().empty(); }));
+  ::kill(job, SIGUSR1);
+  CHECK(wait_for(job) == 75);
+  CHECK(read_file_if_exists(batch.attempt().stop_reason()).value_or("") == (near ? "time_limit\n" : ""));
+}
+
 TEST_CASE("Slurm is asked to start a job again when its script says so, unless the job was ended from outside")
 {
   const Batch batch(1, "touch \"$1/requeue\"; exit 75");

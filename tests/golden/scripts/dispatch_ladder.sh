@@ -10,7 +10,7 @@ dtctl_job=${SLURM_JOB_ID:-}
 [[ -z $dtctl_index ]] || dtctl_job=${SLURM_ARRAY_JOB_ID:-}_$dtctl_index
 readonly dtctl_job
 readonly dtctl_host=${HOSTNAME//[^A-Za-z0-9._-]/}
-dtctl_child='' dtctl_stop='' dtctl_interrupted='' dtctl_code=0 dtctl_again='' dtctl_attempt=''
+dtctl_child='' dtctl_stop='' dtctl_interrupted='' dtctl_code=0 dtctl_again='' dtctl_attempt='' dtctl_limit_s=0
 
 dtctl_say() { TZ=UTC0 printf '%(%F %T)T job %s restart %s on %s: %s\n' -1 "$dtctl_job" "$dtctl_restart" "$dtctl_host" "$1"; }
 
@@ -44,6 +44,10 @@ dtctl_told() {
   dtctl_interrupted=1
   [[ $dtctl_stop == TERM ]] || dtctl_stop=$1
   dtctl_say "told to stop by SIG$1"
+  # Slurm warns up to a minute early. Any earlier, and it is not the time limit that the job is warned of.
+  if [[ $1 == USR1 && -n $dtctl_child && $dtctl_ladder == 0 ]] && ((SECONDS + dtctl_signal_ahead + 60 >= dtctl_limit_s)); then
+    printf 'time_limit\n' > "$dtctl_attempt/stop_reason"
+  fi
   [[ -z $dtctl_child ]] || dtctl_pass "$1" "$dtctl_child"
 }
 trap 'dtctl_told USR1' USR1
@@ -191,7 +195,8 @@ dtctl_narrow() {
 
 # Runs the claimed dtctl_attempt of token $1 on $2 nodes, at most $3 seconds when it is a ladder's.
 dtctl_run() {
-  local attempt=$dtctl_attempt timer=
+  local attempt=$dtctl_attempt timer=''
+  dtctl_limit_s=$3
   export DTCTL_JOB_TOKEN=$1 DTCTL_JOB_ID=$dtctl_job DTCTL_REQUEUE=$((dtctl_requeue > dtctl_restart))
   [[ $dtctl_ladder == 0 ]] || dtctl_narrow "$2"
   dtctl_say "runs $attempt"
