@@ -239,7 +239,9 @@ std::string waiting_words(const SlurmRecord& record)
   if (record.reason == "Dependency" && !awaited_jobs(record.dependency).empty())
     words = "waits for job " + awaited_jobs(record.dependency) + " (Dependency)";
   if (!record.reason_details.empty() && record.reason_details != record.reason) words += ": " + printable(record.reason_details);
-  if (static_cast<double>(record.start_unix_s) > now_unix_s())
+  const bool is_held =
+      record.flags.held || has(record.reason, "Held") || has(record.reason, "Hold"); // its estimate means nothing
+  if (!is_held && static_cast<double>(record.start_unix_s) > now_unix_s())
     words += "; starts about " + clock_time(static_cast<double>(record.start_unix_s));
   return words;
 }

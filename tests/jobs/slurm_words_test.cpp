@@ -79,6 +79,10 @@ TEST_CASE("a waiting job tells when it starts about, what it waits for, and Slur
   job.start_unix_s = 5; // past: no estimate
   CHECK(waiting_words(job) == "waits for free nodes (Resources)");
 
+  auto held = waiting("JobHeldUser");
+  held.start_unix_s = static_cast<std::int64_t>(now_unix_s()) + 600;
+  CHECK(waiting_words(held) == "held by its user (scontrol release lets it go) (JobHeldUser)");
+
   auto dependent = waiting("Dependency");
   dependent.dependency = "afterany:12(unfulfilled),afterany:13_*(unfulfilled)";
   CHECK(waiting_words(dependent) == "waits for job 12, 13 (Dependency)");
