@@ -188,15 +188,18 @@ void relate(const std::vector<Point*>& series)
   }
 }
 
-// Throughputs of a study's controls that succeeded, in the order in which they ran.
+// Throughputs of a study's controls that succeeded, in the order in which they ran: those of one allocation, for only they are
+// the same work on the same nodes (one that was tried again ran in another). Of several allocations the one with most of them.
 std::vector<double> controls_of_study(Connection& connection, const std::string& study_id)
 {
-  std::vector<double> throughputs;
-  auto s = connection.statement("SELECT throughput FROM runs_flat WHERE study_key = ? AND control AND state = 'succeeded' AND "
-                                "throughput IS NOT NULL ORDER BY coalesce(begin_unix_s, 0), position");
+  std::map<std::string, std::vector<double>> by_job;
+  auto s = connection.statement("SELECT coalesce(job_id, ''), throughput FROM runs_flat WHERE study_key = ? AND control AND "
+                                "state = 'succeeded' AND throughput IS NOT NULL ORDER BY coalesce(begin_unix_s, 0), position");
   s.bind(study_id);
-  while (s.next()) throughputs.push_back(s.real(0));
-  return throughputs;
+  while (s.next()) by_job[s.text(0)].push_back(s.real(1));
+  const auto most = std::max_element(by_job.begin(), by_job.end(),
+                                     [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  return most == by_job.end() ? std::vector<double>() : most->second;
 }
 
 // Of the current attempts of a study's runs; ?1 is the study's key.

@@ -66,7 +66,8 @@ struct ScalingRow {
 // Sorted by label, then ranks.
 std::vector<ScalingRow> scaling_of_study(Database& database, const std::string& study_id);
 
-// How the machine drifted under a study; nothing when fewer than two of its controls have succeeded.
+// How the machine drifted under a study; nothing when fewer than two of its controls have succeeded in the same
+// allocation.
 std::optional<Drift> drift_of_study(Database& database, const std::string& study_id);
 
 // Hosts and runs of a study that were slower than their like in the probe before the first step.

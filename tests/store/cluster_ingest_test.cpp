@@ -128,6 +128,26 @@ TEST_CASE("the drift of a study is its controls' in the order in which they ran,
   CHECK(drift->beyond_noise);
 }
 
+TEST_CASE("a control that was tried again in another allocation tells nothing of the first one's drift")
+{
+  const Site site;
+  auto database = site.open();
+  const std::vector<PlannedRun> runs{site.run_well(sample_spec(1, 7), 100), site.run_well(sample_spec(1, 8), 99),
+                                     site.run_well(sample_spec(1, 9), 50)};
+  const AttemptFolder elsewhere(site.home.run(runs[2].key), 1);
+  auto submission = *read_submission(elsewhere);
+  submission.job_id = "18";
+  put_file(elsewhere.submission(), to_json(submission));
+  auto study = site.study(runs);
+  study.control_keys = study.run_keys;
+  ingest_study(database, study);
+  site.ingest(database, runs);
+  const auto drift = drift_of_study(database, study.id);
+  REQUIRE(drift);
+  CHECK(drift->controls == 2);
+  CHECK(drift->spread == Approx(1 / 99.5));
+}
+
 TEST_CASE("one control that succeeded tells no drift")
 {
   const Site site;
