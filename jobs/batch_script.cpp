@@ -35,7 +35,7 @@ std::string set_line(const std::string& name, const std::string& value, std::str
 }
 
 // What every job needs before anything can go wrong: the record of its end, and signals passed on to the ranks.
-constexpr std::string_view frame = R"(dtctl_launcher='' dtctl_launching='' dtctl_asked='' dtctl_interrupted='' dtctl_launches=0
+constexpr std::string_view frame = R"sh(dtctl_launcher='' dtctl_launching='' dtctl_asked='' dtctl_interrupted='' dtctl_launches=0
 
 # The attempt's last record, whole or absent.
 dtctl_end() {
@@ -92,12 +92,12 @@ dtctl_stopped_early() {
 
 # Exit code 75: to be tried again. DTCTL_REQUEUE says that the scheduler would do so if it were asked.
 dtctl_stopped() {
-  if [[ ${DTCTL_REQUEUE:-0} == 1 && ! -e $dtctl_attempt/cancel ]]; then dtctl_put requeue 'asks to be started again'; fi
+  if [[ ${DTCTL_REQUEUE:-0} == 1 && ! -e $dtctl_attempt/cancel ]]; then dtctl_put requeue "$(date +%s)"; fi
   exit 75
 }
 
 dtctl_guard
-)";
+)sh";
 
 constexpr std::string_view find_modules = R"(
 if ! command -v module > /dev/null; then

@@ -63,7 +63,7 @@ dtctl_stopped_early() {
 
 # Exit code 75: to be tried again. DTCTL_REQUEUE says that the scheduler would do so if it were asked.
 dtctl_stopped() {
-  if [[ ${DTCTL_REQUEUE:-0} == 1 && ! -e $dtctl_attempt/cancel ]]; then dtctl_put requeue 'asks to be started again'; fi
+  if [[ ${DTCTL_REQUEUE:-0} == 1 && ! -e $dtctl_attempt/cancel ]]; then dtctl_put requeue "$(date +%s)"; fi
   exit 75
 }
 
