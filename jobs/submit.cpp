@@ -190,6 +190,7 @@ class Submitter {
     const auto script = batch_script({run, attempt, options_.engine, fs::absolute(home_.data_folder(run.spec.data)).string(),
                                       predecessors_.run_folders},
                                      *make_launcher(run.spec.resources.launcher));
+    if (attempt.number() == 1) make_folders_quick(attempt.run_folder());
     make_folders_quick(attempt.path());
     if (attempt.number() == 1 || !fs::exists(spec_path(attempt.run_folder())))
       write_new_file_quick(spec_path(attempt.run_folder()), to_json(run));

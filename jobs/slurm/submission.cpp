@@ -110,7 +110,8 @@ Batch Submission::without_known(const Batch& batch, const KnownJobs& queue)
   return rest;
 }
 
-// All of them before the first request, so that one sync makes them last.
+// All of them before the first request. Nothing is synced, which could take longer than all the rest: a power cut that took
+// these files from a request that is in would leave its job without an attempt of its own to claim, and then it runs nothing.
 void Submission::write_folders(std::vector<Batch>& batches)
 {
   std::erase_if(batches, [&](const Batch& batch) {
@@ -123,7 +124,6 @@ void Submission::write_folders(std::vector<Batch>& batches)
       return true;
     }
   });
-  if (!batches.empty()) sync_filesystem(batch_folder(home_, batches.front().id));
 }
 
 void Submission::write_folder(const Batch& batch) const
