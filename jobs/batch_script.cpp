@@ -193,15 +193,12 @@ if dtctl_was_early; then dtctl_stopped_early; fi
 exit "$dtctl_code"
 )";
 
+// Nothing in it is one run's own, so that the runs of a sweep can share one file.
 std::string head(const ScriptInput& input)
 {
-  const auto& spec = input.run.spec;
-  auto title = spec.name + (spec.label.empty() ? "" : " / " + spec.label) + ", repeat " + std::to_string(spec.repeat);
-  return "#!/bin/bash\n# " + printable(title) + "\n# run " + input.run.key + ", attempt " +
-         std::to_string(input.attempt.number()) +
-         "\n\n# An attempt that takes this one's place runs a copy of this script and names its own folder.\ndtctl_attempt=${1:-}\n" +
-         "[[ -n $dtctl_attempt ]] || dtctl_attempt=" + quoted(input.attempt.path().string(), "the attempt's folder") +
-         "\nreadonly dtctl_attempt dtctl_tries=" + std::to_string(spec.resources.launch_tries) + "\n";
+  return "#!/bin/bash\n# One attempt at a run: the folder that is named, or the one this lies in. What it trains: ../../spec.json\n\n"
+         "dtctl_attempt=${1:-$(cd -- \"$(dirname -- \"${BASH_SOURCE[0]}\")\" && pwd)}\nreadonly dtctl_attempt dtctl_tries=" +
+         std::to_string(input.run.spec.resources.launch_tries) + "\n";
 }
 
 std::string exports(const RunSpec& spec, const Launcher& launcher)

@@ -9,10 +9,12 @@
 #include "jobs/quick_file.hpp"
 
 #include <map>
+#include <mutex>
 #include <optional>
 #include <unordered_set>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace dt::jobs {
 namespace {
@@ -96,6 +98,23 @@ Predecessors find_predecessors(const Home& home, const std::vector<std::string>&
   return found;
 }
 
+// Runs of one sweep have the same script, byte for byte: it is written once and linked from then on, which costs no inode.
+class Scripts {
+ public:
+  void put(const fs::path& path, const std::string& text)
+  {
+    const std::lock_guard lock(mutex_);
+    const auto [first, is_new] = first_.try_emplace(text, path);
+    if (!is_new && ::link(first->second.c_str(), path.c_str()) == 0) return;
+    write_new_file_quick(path, text); // the file system has no links, or no more for this file
+    first->second = path;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, fs::path> first_;
+};
+
 class Submitter {
  public:
   Submitter(const Home& home, const SubmitOptions& options) : home_(home), options_(options) {}
@@ -175,7 +194,7 @@ class Submitter {
     if (jobs.empty() && failure) throw Error(*failure);
   }
 
-  void try_to_write(Prepared& job) const
+  void try_to_write(Prepared& job)
   {
     try {
       write_attempt(*job.run, job.request.attempt, job.submission);
@@ -185,7 +204,7 @@ class Submitter {
   }
 
   // The intent comes last: what has one is whole.
-  void write_attempt(const PlannedRun& run, const AttemptFolder& attempt, const Submission& intent) const
+  void write_attempt(const PlannedRun& run, const AttemptFolder& attempt, const Submission& intent)
   {
     const auto script = batch_script({run, attempt, options_.engine, fs::absolute(home_.data_folder(run.spec.data)).string(),
                                       predecessors_.run_folders},
@@ -194,7 +213,7 @@ class Submitter {
     make_folders_quick(attempt.path());
     if (attempt.number() == 1 || !fs::exists(spec_path(attempt.run_folder())))
       write_new_file_quick(spec_path(attempt.run_folder()), to_json(run));
-    write_new_file_quick(attempt.script(), script);
+    scripts_.put(attempt.script(), script);
     write_new_file_quick(attempt.submission(), to_json(intent));
   }
 
@@ -247,6 +266,7 @@ class Submitter {
   const Home& home_;
   const SubmitOptions& options_;
   Predecessors predecessors_;
+  Scripts scripts_;
   std::vector<SubmitReport> reports_;
   std::vector<Prepared> prepared_;
   std::map<std::string, std::vector<Prepared*>> groups_; // by scheduler

@@ -1,10 +1,7 @@
 #!/bin/bash
-# quickstart / ranks=2, repeat 0
-# run 0123456789abcdef0123456789abcdef, attempt 1
+# One attempt at a run: the folder that is named, or the one this lies in. What it trains: ../../spec.json
 
-# An attempt that takes this one's place runs a copy of this script and names its own folder.
-dtctl_attempt=${1:-}
-[[ -n $dtctl_attempt ]] || dtctl_attempt=/home/user/.local/share/dtctl/runs/0123456789abcdef0123456789abcdef/attempts/1
+dtctl_attempt=${1:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)}
 readonly dtctl_attempt dtctl_tries=3
 dtctl_launcher='' dtctl_launching='' dtctl_asked='' dtctl_interrupted='' dtctl_launches=0
 
