@@ -348,7 +348,7 @@ TEST_CASE("on a full disk what does not fit is refused with the reason, and noth
   cancel_runs(home, lab.keys(), "test");
   fs::remove(disk.path() / "filler");
   CHECK(count(submit_runs(home, std::span(lab.runs).first(3), lab.options), Action::submitted) == 3);
-  CHECK(cancel_runs(home, lab.keys(), "test") == 3);
+  CHECK(cancel_runs(home, std::span<const std::string>(lab.keys()).first(3), "test") == 3);
   REQUIRE(eventually([&] { return local::Queue(home).list().empty(); }));
 }
 
