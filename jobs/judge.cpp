@@ -118,7 +118,7 @@ Verdict over(const Evidence& e, std::string evidence, std::optional<int> code)
   } else if (e.preemption) {
     verdict.state = RunState::preempted;
     verdict.cause = preemption_cause(e);
-  } else if (e.stop_reason == time_limit) {
+  } else if (e.stop_reason == time_limit && !e.error) { // the note comes with the warning: a rank may still fail by itself
     verdict.state = RunState::timed_out;
     verdict.cause = "it reached its time limit" + progress_words(e);
   } else if (word && !is_witness_better(e, *word)) {

@@ -130,6 +130,9 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.stop_reason = "time_limit";
     e.heartbeat = Heartbeat{now, 40, 100};
     add("time limit", e, RunState::timed_out, "it reached its time limit at step 40 of 100");
+    e.error = RankError{1, "node7", "loss is NaN", 12, now};
+    add("failed by itself after the warning", e, RunState::failed, "rank 1 on node7: loss is NaN (step 12)");
+    e.error.reset();
     e.cancel_requested = true;
     e.cancelled_by = "alice";
     add("cancelled", e, RunState::cancelled, "cancelled by alice");
