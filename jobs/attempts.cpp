@@ -21,12 +21,20 @@ bool exists(const LatestAttempt& latest, const std::filesystem::path& file)
   return latest.files.may_have(file) && std::filesystem::exists(file);
 }
 
+// Slurm preempts and queues again by its own will: no marker of ours tells, so the queue is asked until it told the end.
+bool may_be_queued_again(const LatestAttempt& latest)
+{
+  const auto& attempt = *latest.folder;
+  return latest.submission->scheduler != "local" && exists(latest, attempt.preempted()) && !exists(latest, attempt.cancel()) &&
+         !exists(latest, attempt.stop_reason());
+}
+
 bool is_open(const LatestAttempt& latest)
 {
   const auto& attempt = *latest.folder;
   if (latest.files.may_have(attempt.result()) && read_result(attempt)) return false;
   const auto end = latest.files.may_have(attempt.end()) ? read_end(attempt) : std::nullopt;
-  if (!end || exists(latest, attempt.requeue())) return true;
+  if (!end || exists(latest, attempt.requeue()) || may_be_queued_again(latest)) return true;
   const bool is_explained = exists(latest, attempt.stop_reason()) || exists(latest, attempt.cancel()) ||
                             exists(latest, attempt.error()) || exists(latest, attempt.preempted());
   return end->exit_code > 128 && !is_explained && latest.submission->scheduler != "local";
@@ -52,7 +60,7 @@ std::map<std::string, std::vector<std::size_t>> open_by_scheduler(const std::vec
 JobHandle handle_of(const LatestAttempt& latest)
 {
   const bool has_ended = exists(latest, latest.folder->end());
-  const bool is_to_come_back = exists(latest, latest.folder->requeue());
+  const bool is_to_come_back = exists(latest, latest.folder->requeue()) || may_be_queued_again(latest);
   return {latest.submission->job_id, latest.key, latest.submission->token, *latest.folder, has_ended && is_to_come_back};
 }
 
