@@ -228,10 +228,12 @@ Verdict judge(const Evidence& e, double now_unix_s)
   case JobStatus::State::ended:
     return over(e, "no result, no end; " + scheduler_words(e.job), e.job.exit_code);
   case JobStatus::State::unknown:
-    return undecided(e, now_unix_s);
   case JobStatus::State::not_found:
     break;
   }
+  // What the scheduler once said about the end was kept, and holds when it has forgotten or cannot be asked.
+  if (scheduler_word(e)) return over(e, "stop_reason: " + printable(e.stop_reason), std::nullopt);
+  if (e.job.state == JobStatus::State::unknown) return undecided(e, now_unix_s);
   return missing(e, now_unix_s);
 }
 

@@ -229,6 +229,11 @@ TEST_CASE("a verdict tells the most telling witness's cause")
   }
   add("a scheduler that cannot be asked", with_job(JobState::unknown, std::string(unreachable_state), "connection refused"), RunState::unknown,
       "its scheduler cannot be asked now");
+  for (const auto state : {JobState::unknown, JobState::not_found}) {
+    auto e = with_job(state, std::string(unreachable_state), "connection refused");
+    e.stop_reason = "cancelled: cancelled by user 0 (scancel)";
+    add("what the scheduler said before it could no longer be asked", e, RunState::cancelled, "cancelled by user 0 (scancel)");
+  }
 
   for (const auto& row : rows) {
     INFO(row.what);
