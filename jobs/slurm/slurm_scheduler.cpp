@@ -40,11 +40,21 @@ std::vector<BatchTask> read_tasks(const Home& home, const std::string& batch)
   return parse_tasks(read_file_if_exists(batch_folder(home, batch) / "tasks").value_or(""));
 }
 
+// Asked to end before it ever began. The job's script looks for the request before it starts a run, so it never will.
+void put_removed(JobStatus& status, const std::string& cause)
+{
+  status.state = JobStatus::State::ended;
+  status.native_state = "REMOVED";
+  status.outcome = RunState::cancelled;
+  status.cause = cause;
+}
+
 // A run of a ladder whose job runs, when its own turn has not come yet.
 void put_turn(const Home& home, const BatchToken& token, const JobHandle& job, JobStatus& status)
 {
   std::error_code error;
   if (status.state != JobStatus::State::running || fs::exists(job.attempt.owner(), error)) return;
+  if (fs::exists(job.attempt.cancel(), error)) return put_removed(status, "its ladder goes on without it");
   const auto tasks = read_tasks(home, token.batch);
   const auto before = std::count_if(tasks.begin(), tasks.end(),
                                     [&](const BatchTask& task) { return task.index < token.index && !is_over(task.attempt); });
@@ -100,10 +110,7 @@ class Poll {
     std::error_code error;
     const auto& attempt = jobs_[i].attempt;
     if (!fs::exists(attempt.cancel(), error) || fs::exists(attempt.owner(), error)) return false;
-    statuses_[i].state = JobStatus::State::ended;
-    statuses_[i].native_state = "REMOVED";
-    statuses_[i].outcome = RunState::cancelled;
-    statuses_[i].cause = "removed from Slurm's queue before it started";
+    put_removed(statuses_[i], "removed from Slurm's queue before it started");
     return true;
   }
 
