@@ -36,6 +36,8 @@ TEST_CASE("a private cluster of four nodes runs a job on each, and stopped it le
   }
   CHECK_FALSE(std::filesystem::exists(folder));
   CHECK(eventually([&] { return processes_of(folder) == 0; }, 10));
+  CHECK(dt::run_command({"bash", "-c", "readlink /proc/[0-9]*/fd/* 2>/dev/null | grep -F -- \"$1\"", "open", folder.string()}, 20)
+            .out.empty());
   CHECK(dt::read_file("/proc/self/mountinfo").find(folder.string()) == std::string::npos);
 }
 

@@ -9,12 +9,14 @@
 
 #include <catch2/catch.hpp>
 
+#include <unistd.h>
+
 namespace dt::test {
 namespace fs = std::filesystem;
 
 Cluster::Cluster(const Words& options)
 {
-  Words verb{"start"};
+  Words verb{"start", "--owner", std::to_string(::getpid())};
   verb.insert(verb.end(), options.begin(), options.end());
   const auto started = call(verb, 60);
   INFO("standard error: " << started.err);
@@ -72,7 +74,13 @@ CommandResult ClusterUser::try_sweep(const std::string& recipe, const Words& mor
 
 pid_t ClusterUser::start(const Words& words) const { return dtctl_.start(words, cluster_.environment()); }
 
-int ClusterUser::wait(int timeout_s) const { return run({"wait", "all", "--timeout", std::to_string(timeout_s)}).exit_code; }
+int ClusterUser::wait(int timeout_s) const
+{
+  for (;; timeout_s -= 60) {
+    const int code = run({"wait", "all", "--timeout", std::to_string(std::min(timeout_s, 60))}).exit_code;
+    if (code != 124 || timeout_s <= 60) return code;
+  }
+}
 
 bool ClusterUser::reach(const std::string& state, std::size_t count, int timeout_s) const
 {
@@ -86,6 +94,14 @@ std::vector<fs::path> ClusterUser::run_folders() const
   for (const auto& entry : fs::directory_iterator(dtctl_.home() / "runs", none)) folders.push_back(entry.path());
   std::sort(folders.begin(), folders.end());
   return folders;
+}
+
+bool ClusterUser::train(std::size_t count) const
+{
+  return eventually([&] {
+    const auto folders = run_folders();
+    return std::count_if(folders.begin(), folders.end(), is_training) == static_cast<std::ptrdiff_t>(count);
+  });
 }
 
 bool eventually(const std::function<bool()>& is_true, double timeout_s)
@@ -122,6 +138,33 @@ std::vector<RunResult> results_of(const fs::path& run)
     if (auto result = read_result(attempt)) results.push_back(std::move(*result));
   }
   return results;
+}
+
+std::set<std::string> slurm_jobs(const ClusterUser& user)
+{
+  std::set<std::string> jobs;
+  for (const auto& run : user.run_folders())
+    if (const auto submission = read_submission(newest_attempt(run)))
+      jobs.insert(submission->job_id.substr(0, submission->job_id.find('_')));
+  return jobs;
+}
+
+bool is_training(const fs::path& run)
+{
+  const auto numbers = attempt_numbers(run);
+  if (numbers.empty()) return false;
+  const AttemptFolder attempt(run, numbers.back());
+  const auto beat = read_heartbeat(attempt);
+  return beat && beat->step > 0 && !read_result(attempt) && !read_end(attempt);
+}
+
+std::vector<pid_t> engines_in(const fs::path& folder)
+{
+  std::vector<pid_t> pids;
+  const auto found = run_command({"pgrep", "-f", "^[^ ]*dtengine run --attempt " + folder.string()});
+  for (const auto& line : split(trim(found.out), '\n'))
+    if (!line.empty()) pids.push_back(std::stoi(line));
+  return pids;
 }
 
 void check_nothing_ran_twice(const ClusterUser& user)

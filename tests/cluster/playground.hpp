@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,8 @@ class ClusterUser {
   int wait(int timeout_s = 90) const;
   // True when every run has that state before the time is over.
   bool reach(const std::string& state, std::size_t count, int timeout_s = 60) const;
+  // Waits until so many runs are training; false when they are not within a minute.
+  bool train(std::size_t count) const;
 
   // Folders of all runs, sorted by key, and the attempts of a run.
   std::vector<std::filesystem::path> run_folders() const;
@@ -74,6 +77,15 @@ constexpr std::int64_t a_moment = 40, for_ever = 100'000'000;
 // The newest attempt of a run, and its first result, whichever attempt wrote it.
 AttemptFolder newest_attempt(const std::filesystem::path& run);
 std::vector<RunResult> results_of(const std::filesystem::path& run);
+
+// Numbers of the Slurm jobs that the newest attempts were given, each once: "12_3" and "12_4" are of job 12.
+std::set<std::string> slurm_jobs(const ClusterUser& user);
+
+// True when a rank of the run has done a step.
+bool is_training(const std::filesystem::path& run);
+
+// Processes of dtengine that work in that folder.
+std::vector<pid_t> engines_in(const std::filesystem::path& folder);
 
 // Holds all folders of the home against what may never be: a run with two results, or an attempt with begin but no end that is
 // neither fenced nor the newest.

@@ -1,0 +1,122 @@
+// A controller that is restarted, stopped, killed or held still, and a dtctl that is killed.
+#include "tests/cluster/playground.hpp"
+
+#include "core/file.hpp"
+#include "core/text.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <map>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+#include <sys/wait.h>
+
+using namespace dt;
+using namespace dt::test;
+
+namespace {
+
+const std::string four_runs = "sweep: {matrix: {train.seed: [1, 2, 3, 4]}}\n";
+
+// Every task that Slurm was given for these runs, by name and comment; none of them twice.
+void check_submitted_once(const Cluster& cluster, const ClusterUser& user)
+{
+  std::set<std::string> own;
+  for (const auto& run : user.run_folders()) {
+    const auto submission = read_submission(newest_attempt(run));
+    REQUIRE(submission);
+    own.insert("dtctl:" + submission->token.substr(0, submission->token.find('.')));
+  }
+  std::size_t tasks = 0;
+  for (const auto& line : split(cluster.slurm({"squeue", "-h", "-r", "-t", "all", "-o", "%k"}), '\n')) tasks += own.count(line);
+  CHECK(tasks == user.run_folders().size());
+}
+
+} // namespace
+
+TEST_CASE("a controller restarted under running jobs: meanwhile they are told from their files with exit code 3, and end well")
+{
+  const Cluster cluster({"--nodes", "1"});
+  const ClusterUser user(cluster);
+  user.sweep(cluster_recipe(6'000));
+  REQUIRE(user.train(1));
+  cluster.hurt({"stop-controller"});
+  const auto blind = user.run({"status", "all"});
+  INFO(blind.out << blind.err);
+  CHECK(blind.exit_code == 3);
+  CHECK(blind.err.find("does not answer") != std::string::npos);
+  CHECK(blind.out.find("cluster") != std::string::npos);
+  cluster.hurt({"start-controller"});
+  CHECK(user.wait() == 0);
+  CHECK(user.states() == Json{{"succeeded", 1}});
+  check_nothing_ran_twice(user);
+}
+
+TEST_CASE("a controller that is down takes no submission, says so with exit code 3, and nothing is lost or left behind")
+{
+  const Cluster cluster({"--nodes", "2"});
+  const ClusterUser user(cluster);
+  cluster.hurt({"stop-controller"});
+  const auto refused = user.try_sweep(cluster_recipe(a_moment, four_runs));
+  INFO(refused.out << refused.err);
+  CHECK(refused.exit_code == 3);
+  cluster.hurt({"start-controller"});
+  CHECK(user.json({"sweep", "recipe.yaml", "--profile", "cluster", "--wait"}).at("exit_code") == 0);
+  CHECK(user.states() == Json{{"succeeded", 4}});
+  check_submitted_once(cluster, user);
+}
+
+TEST_CASE("a controller held still during a submission: the answer never came, the jobs are found later, and nothing runs twice")
+{
+  const Cluster cluster({"--nodes", "2", "--set", "MessageTimeout=4"});
+  const ClusterUser user(cluster);
+  user.dtctl().write("recipe.yaml", cluster_recipe(a_moment, four_runs));
+  cluster.hurt({"stop-controller", "--pause"});
+  const pid_t sweep = user.start({"sweep", "recipe.yaml", "--profile", "cluster"});
+  std::this_thread::sleep_for(std::chrono::seconds(6));
+  cluster.hurt({"resume-controller"});
+  ::waitpid(sweep, nullptr, 0);
+  CHECK(user.json({"sweep", "recipe.yaml", "--profile", "cluster", "--wait"}).at("exit_code") == 0);
+  CHECK(user.states() == Json{{"succeeded", 4}});
+  check_submitted_once(cluster, user);
+  check_nothing_ran_twice(user);
+}
+
+TEST_CASE("a controller killed at once forgets jobs and gives their ids to others: they are not taken for ours")
+{
+  const Cluster cluster({"--nodes", "1"});
+  const ClusterUser user(cluster);
+  user.sweep(cluster_recipe(a_moment));
+  cluster.hurt({"stop-controller", "--kill"});
+  for (const auto* file : {"job_state", "job_state.old", "last_tres"}) // as if it had not been saved yet
+    std::filesystem::remove(cluster.folder() / "state" / file);
+  cluster.hurt({"start-controller"});
+  for (int i = 0; i < 3; ++i) cluster.slurm({"sbatch", "-J", "other", "-o", "/dev/null", "--wrap", "sleep 60"});
+  CHECK(user.states() == Json{{"submitted", 1}});
+  cluster.slurm({"scancel", "-n", "other"});
+  CHECK(user.wait(120) == 1);
+  CHECK(user.states() == Json{{"lost", 1}});
+  CHECK(user.json({"sweep", "recipe.yaml", "--profile", "cluster", "--wait"}).at("exit_code") == 0);
+  CHECK(user.states() == Json{{"succeeded", 1}});
+  check_nothing_ran_twice(user);
+}
+
+TEST_CASE("dtctl killed between intent and answer: the next sweep finds what is in the queue, and nothing runs twice")
+{
+  const Cluster cluster({"--nodes", "2"});
+  for (const int delay_ms : {4, 8, 12, 18, 25, 35, 50, 80}) {
+    INFO("killed after " << delay_ms << " ms");
+    const ClusterUser user(cluster);
+    user.dtctl().write("recipe.yaml", cluster_recipe(5, four_runs));
+    const pid_t sweep = user.start({"sweep", "recipe.yaml", "--profile", "cluster"});
+    std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
+    ::kill(sweep, SIGKILL);
+    ::waitpid(sweep, nullptr, 0);
+    CHECK(user.json({"sweep", "recipe.yaml", "--profile", "cluster", "--wait"}).at("exit_code") == 0);
+    CHECK(user.states() == Json{{"succeeded", 4}});
+    check_submitted_once(cluster, user);
+    check_nothing_ran_twice(user);
+  }
+}

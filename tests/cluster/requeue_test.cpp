@@ -1,0 +1,100 @@
+// Runs that are interrupted and go on: time limit, preemption, a node that is lost under them.
+#include "tests/cluster/playground.hpp"
+
+#include "core/file.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::test;
+
+namespace {
+
+// The bits that a run of that recipe ends in when nothing interrupts it.
+std::string undisturbed_weights(const ClusterUser& user, const std::string& recipe)
+{
+  user.sweep(recipe);
+  REQUIRE(user.wait(120) == 0);
+  return results_of(user.run_folders().at(0)).at(0).weights_hash;
+}
+
+// The run has succeeded, in a later attempt, from the checkpoint of an earlier one; the bits it ended in.
+std::string resumed_weights(const ClusterUser& user)
+{
+  CHECK(user.states() == Json{{"succeeded", 1}});
+  check_nothing_ran_twice(user);
+  const auto run = user.run_folders().at(0);
+  CHECK(attempt_numbers(run).size() >= 2);
+  const auto results = results_of(run);
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].resumed_step > 0);
+  return results[0].weights_hash;
+}
+
+} // namespace
+
+TEST_CASE("a run at its time limit writes a checkpoint, is started again by Slurm, and ends in the same bits as one undisturbed")
+{
+  const Cluster cluster({"--nodes", "2"});
+  const ClusterUser user(cluster), other(cluster);
+  const auto recipe = cluster_recipe(40'000);
+  user.sweep(recipe,
+             {"--set", "resources.time_limit=60s", "--set", "resources.signal_ahead=55s", "--set", "resources.requeue=5"});
+  const auto expected = undisturbed_weights(other, recipe);
+  CHECK(user.wait(180) == 0);
+  CHECK(resumed_weights(user) == expected);
+  const AttemptFolder first(user.run_folders().at(0), 1);
+  const auto preempted = read_preemption(first);
+  REQUIRE(preempted);
+  CHECK(preempted->signal == "SIGUSR1");
+  CHECK(preempted->step > 0);
+}
+
+TEST_CASE("a preempted run leaves the node in order, comes back behind its better, and ends in the same bits as one undisturbed")
+{
+  const Cluster cluster({"--nodes", "1", "--set", "PreemptType=preempt/partition_prio", "--set", "PreemptMode=REQUEUE", "--set",
+                         "PartitionName=main Nodes=node0 Default=YES MaxTime=INFINITE State=UP PriorityTier=1", "--set",
+                         "PartitionName=urgent Nodes=node0 MaxTime=INFINITE State=UP PriorityTier=9 PreemptMode=OFF"});
+  const ClusterUser user(cluster), other(cluster);
+  const auto recipe = cluster_recipe(15'000);
+  user.sweep(recipe, {"--set", "resources.requeue=3"});
+  REQUIRE(user.train(1));
+  cluster.slurm({"sbatch", "-p", "urgent", "--exclusive", "-t1", "-o", "/dev/null", "--wrap", "sleep 2"});
+  CHECK(user.wait(120) == 0);
+  CHECK(resumed_weights(user) == undisturbed_weights(other, recipe));
+}
+
+TEST_CASE("a run whose slurmd was killed goes on elsewhere as a new attempt, and the old copy is fenced off and ends")
+{
+  const Cluster cluster({"--nodes", "2", "--set", "SlurmdTimeout=5"});
+  const ClusterUser user(cluster);
+  user.sweep(cluster_recipe(for_ever), {"--set", "resources.requeue=3"});
+  REQUIRE(user.train(1));
+  const auto run = user.run_folders().at(0);
+  const auto begin = read_begin(AttemptFolder(run, 1));
+  REQUIRE(begin);
+  cluster.hurt({"kill-slurmd", begin->host});
+  REQUIRE(eventually([&] { return attempt_numbers(run).size() == 2 && is_training(run); }, 100));
+  CHECK(fenced_by(AttemptFolder(run, 1)) == 2);
+  CHECK(eventually([&] { return engines_in(AttemptFolder(run, 1).path()).empty(); }, 10));
+  CHECK(user.states() == Json{{"running", 1}});
+  CHECK(user.runs()[0].at("attempt") == 2);
+  cluster.hurt({"start-slurmd", begin->host});
+  CHECK(user.json({"cancel", "all"}).at("cancelled") == 1);
+  CHECK(user.wait() == 1);
+  CHECK(user.states() == Json{{"cancelled", 1}});
+}
+
+TEST_CASE("a run without requeue whose node loses power has failed, and the cause names the node")
+{
+  const Cluster cluster({"--nodes", "1", "--set", "SlurmdTimeout=5"});
+  const ClusterUser user(cluster);
+  user.sweep(cluster_recipe(for_ever));
+  REQUIRE(user.train(1));
+  cluster.hurt({"kill-node", "node0"});
+  CHECK(user.wait(100) == 1);
+  const auto ended = user.runs()[0];
+  INFO(ended.dump());
+  CHECK(ended.at("state") == "failed");
+  CHECK(ended.at("cause").get<std::string>().find("node0") != std::string::npos);
+}

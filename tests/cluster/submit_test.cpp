@@ -1,0 +1,113 @@
+// Runs, sweeps and ladders as Slurm jobs.
+#include "tests/cluster/playground.hpp"
+
+#include "core/text.hpp"
+
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::test;
+
+namespace {
+
+std::vector<std::string> hosts_of(const std::filesystem::path& run)
+{
+  const auto begin = read_begin(newest_attempt(run));
+  REQUIRE(begin);
+  std::vector<std::string> hosts = begin->rank_hosts;
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+  return hosts;
+}
+
+void check_all_at_first_try(const ClusterUser& user, std::size_t count)
+{
+  CHECK(user.states() == Json{{"succeeded", count}});
+  for (const auto& run : user.runs()) CHECK(run.at("attempt") == 1);
+  check_nothing_ran_twice(user);
+}
+
+} // namespace
+
+TEST_CASE("a run on Slurm trains on the nodes it asked for, in a job that carries its key and its token")
+{
+  const Cluster cluster({"--nodes", "2"});
+  const ClusterUser user(cluster);
+  CHECK(user.sweep(cluster_recipe(a_moment, "resources: {nodes: 2, ranks_per_node: 2}\n")).at("exit_code") == 0);
+  CHECK(user.wait() == 0);
+  check_all_at_first_try(user, 1);
+  const auto run = user.run_folders().at(0);
+  CHECK(hosts_of(run) == std::vector<std::string>{"node0", "node1"});
+  const auto submission = read_submission(newest_attempt(run));
+  REQUIRE(submission);
+  const auto job = cluster.slurm({"scontrol", "show", "job", "-o", submission->job_id});
+  CHECK(job.find("JobName=" + run.filename().string() + " ") != std::string::npos);
+  CHECK(job.find("Comment=dtctl:" + submission->token.substr(0, submission->token.find('.')) + " ") != std::string::npos);
+}
+
+TEST_CASE("a sweep of one shape is one array, of which no more run at a time than was asked for")
+{
+  const Cluster cluster({"--nodes", "2"});
+  const ClusterUser user(cluster);
+  const auto recipe = cluster_recipe(a_moment, "sweep: {matrix: {train.seed: [1, 2, 3, 4, 5, 6]}}\n");
+  CHECK(user.sweep(recipe, {"--max-jobs", "2"}).at("counts") == Json{{"submitted", 6}});
+  CHECK(slurm_jobs(user).size() == 1);
+  CHECK(cluster.slurm({"scontrol", "show", "job", "-o"}).find("ArrayTaskThrottle=2 ") != std::string::npos);
+  CHECK(user.wait() == 0);
+  check_all_at_first_try(user, 6);
+  CHECK(user.sweep(recipe).at("counts") == Json{{"already_done", 6}});
+}
+
+TEST_CASE("a sweep larger than MaxArraySize is split into as few arrays as there must be, and cancelled as one")
+{
+  const Cluster cluster({"--nodes", "1", "--set", "MaxArraySize=4"});
+  const ClusterUser user(cluster);
+  cluster.slurm({"scontrol", "update", "partition=main", "state=down"});
+  user.sweep(cluster_recipe(a_moment, "sweep: {matrix: {train.seed: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}}\n"));
+  CHECK(slurm_jobs(user).size() == 3);
+  CHECK(user.states() == Json{{"queued", 10}});
+  CHECK(user.json({"cancel", "all"}).at("cancelled") == 10);
+  CHECK(user.states() == Json{{"cancelled", 10}});
+  CHECK(eventually([&] { return cluster.slurm({"squeue", "-h"}).empty(); }, 20));
+}
+
+TEST_CASE("different shapes are separate jobs, equal ones share an array")
+{
+  const Cluster cluster({"--nodes", "2"});
+  const ClusterUser user(cluster);
+  user.sweep(cluster_recipe(a_moment, "study: {mode: weak, nodes: [1, 2], repeats: 2}\n"));
+  CHECK(slurm_jobs(user).size() == 2);
+  CHECK(user.wait() == 0);
+  check_all_at_first_try(user, 4);
+}
+
+TEST_CASE("a ladder is one job of the largest size, and each run has the first of its nodes")
+{
+  const Cluster cluster({"--nodes", "4"});
+  const ClusterUser user(cluster);
+  user.sweep(cluster_recipe(a_moment, "study: {mode: weak, nodes: [1, 2, 4], repeats: 2, layout: ladder}\n"));
+  CHECK(slurm_jobs(user).size() == 1);
+  CHECK(cluster.slurm({"scontrol", "show", "job", "-o"}).find("NumNodes=4") != std::string::npos);
+  CHECK(user.wait(150) == 0);
+  check_all_at_first_try(user, user.run_folders().size());
+  CHECK(user.run_folders().size() > 6); // the controls
+  const std::vector<std::string> all{"node0", "node1", "node2", "node3"};
+  for (const auto& run : user.run_folders()) {
+    const auto hosts = hosts_of(run);
+    CHECK(hosts == std::vector<std::string>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(hosts.size())));
+  }
+}
+
+TEST_CASE("a partition that does not exist is refused in Slurm's words, and nothing is left in the queue")
+{
+  const Cluster cluster({"--nodes", "1"});
+  const ClusterUser user(cluster);
+  const auto refused = user.try_sweep(cluster_recipe(a_moment), {"--set", "resources.partition=nowhere", "--json"});
+  INFO(refused.out << refused.err);
+  CHECK(refused.exit_code == 3);
+  CHECK(refused.out.find("nvalid partition") != std::string::npos);
+  CHECK(cluster.slurm({"squeue", "-h"}).empty());
+  CHECK(user.sweep(cluster_recipe(a_moment)).at("counts") == Json{{"submitted", 1}});
+  CHECK(user.wait() == 0);
+}
