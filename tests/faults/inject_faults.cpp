@@ -11,6 +11,7 @@
 #include "core/process.hpp"
 #include "core/run_record.hpp"
 #include "core/text.hpp"
+#include "tests/faults/processes.hpp"
 
 #include <chrono>
 #include <csignal>
@@ -21,7 +22,6 @@
 #include <thread>
 #include <vector>
 
-#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +29,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace dt;
+using faults::find_processes;
+using faults::start;
 
 constexpr int runs_of_the_sweep = 6;
 
@@ -45,38 +47,6 @@ sweep:
 )";
 
 void sleep_s(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
-
-pid_t start(const std::vector<std::string>& words)
-{
-  const pid_t child = ::fork();
-  if (child != 0) return child;
-  const int null = ::open("/dev/null", O_RDWR);
-  for (int stream : {0, 1, 2}) ::dup2(null, stream);
-  std::vector<char*> argv;
-  for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  ::execv(argv[0], argv.data());
-  ::_exit(127);
-}
-
-// Processes whose program is named so and whose command line or environment speaks of this home.
-std::vector<pid_t> find_processes(const std::string& program, const std::string& home, const std::string& word)
-{
-  std::vector<pid_t> found;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const auto name = entry.path().filename().string();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    try {
-      const auto command = read_file(entry.path() / "cmdline");
-      if (fs::path(command.substr(0, command.find('\0'))).filename() != program) continue;
-      const auto environment = read_file(entry.path() / "environ");
-      const bool here = command.find(home) != std::string::npos || environment.find(home) != std::string::npos;
-      if (here && command.find(word) != std::string::npos) found.push_back(std::stoi(name));
-    } catch (const Error&) { // it has just ended
-    }
-  }
-  return found;
-}
 
 struct Verdict {
   int succeeded = 0, failed = 0;
@@ -104,12 +74,13 @@ Verdict examine(const fs::path& home)
     if (begun_without_end > 0) verdict.broken.push_back(short_name + " was begun again after a healthy attempt");
     ++(successes == 1 ? verdict.succeeded : verdict.failed);
   }
-  if (runs != runs_of_the_sweep) verdict.broken.push_back(std::to_string(runs) + " runs in the folders, not " + std::to_string(runs_of_the_sweep));
+  if (runs != runs_of_the_sweep)
+    verdict.broken.push_back(std::to_string(runs) + " runs in the folders, not " + std::to_string(runs_of_the_sweep));
   return verdict;
 }
 
 class Scene {
-public:
+ public:
   Scene(std::string dtctl, std::string victim) : dtctl_(std::move(dtctl)), victim_(std::move(victim))
   {
     std::string pattern = (fs::temp_directory_path() / "dtctl-faults-XXXXXX").string();
@@ -150,12 +121,13 @@ public:
     }
     ::waitpid(sweep, nullptr, 0);
     sleep_s(after_s);
-    const auto pids = victim_ == "rank" ? find_processes("dtengine", home().string(), "run") : find_processes("dtctl", home().string(), "supervise");
+    const auto pids = victim_ == "rank" ? find_processes("dtengine", home().string(), "run")
+                                        : find_processes("dtctl", home().string(), "supervise");
     if (!pids.empty()) ::kill(pids.back(), SIGKILL);
     return !pids.empty();
   }
 
-private:
+ private:
   std::string dtctl_, victim_;
   fs::path root_;
 };
@@ -174,7 +146,8 @@ Verdict play(const std::string& dtctl, const std::string& victim, double after_s
   if (verdict.failed > expected_failures) verdict.broken.push_back(std::to_string(verdict.failed) + " runs without a result");
   const int expected_exit = verdict.failed > 0 ? 1 : 0;
   if (wait.exit_code != expected_exit)
-    verdict.broken.push_back("dtctl wait said " + std::to_string(wait.exit_code) + ", not " + std::to_string(expected_exit) + ": " + wait.err);
+    verdict.broken.push_back("dtctl wait said " + std::to_string(wait.exit_code) + ", not " + std::to_string(expected_exit) +
+                             ": " + wait.err);
   const auto explain = scene.dtctl({"explain", "--failed"}, 60);
   if (verdict.failed > 0 && explain.out.find("SIGKILL") == std::string::npos)
     verdict.broken.push_back("the cause does not name SIGKILL: " + explain.out);
@@ -206,8 +179,9 @@ int run(const std::string& dtctl, const std::string& victim, int moments)
     const auto verdict = play(dtctl, victim, after_s, struck);
     hits += struck ? 1 : 0;
     broken += verdict.broken.empty() ? 0 : 1;
-    std::printf("%-10s after %7.4f s  %-10s succeeded %d failed %d  %s\n", victim.c_str(), after_s, struck ? "killed" : "(was gone)",
-                verdict.succeeded, verdict.failed, verdict.broken.empty() ? "ok" : join(verdict.broken, "; ").c_str());
+    std::printf("%-10s after %7.4f s  %-10s succeeded %d failed %d  %s\n", victim.c_str(), after_s,
+                struck ? "killed" : "(was gone)", verdict.succeeded, verdict.failed,
+                verdict.broken.empty() ? "ok" : join(verdict.broken, "; ").c_str());
     std::fflush(stdout);
     const bool came_late = !struck && victim != "rank"; // a rank that was not there has not started yet
     after_s = came_late ? first_s * (1 + 0.1 * tries) : after_s * growth;

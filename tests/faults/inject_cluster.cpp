@@ -1,0 +1,576 @@
+// inject_cluster DTCTL CLUSTER COUNT [SEED]: starts a private Slurm with the script CLUSTER and injects COUNT faults into sweeps
+// that really train, in turn over the list below, at random moments. After each round the harm is mended as an administrator
+// would, the same sweep is submitted again until every run has succeeded, and what dtctl said is held against the run folders:
+//
+//   lost           a run that did not reach its end, or whose state dtctl could not tell, though everything had been mended
+//   run twice      two results; two copies of an attempt at work; an attempt that was taken over without having been fenced off
+//   false success  dtctl says succeeded without a result, or the weights differ from those of an undisturbed run
+//   wrong state    any other word of dtctl that the folders contradict
+//
+// Prints the table of docs/benchmarks.md; exit 1 when any of the last four columns is not 0.
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/process.hpp"
+#include "core/run_record.hpp"
+#include "core/text.hpp"
+#include "tests/faults/processes.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace dt;
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+constexpr int runs_of_a_round = 6;
+
+const char* recipe_text = R"(version: 1
+name: faults
+model: {name: lenet}
+data: {name: synthetic, train_samples: 512, test_samples: 64}
+train: {batch_per_rank: 8, steps: 1500, warmup_steps: 5, eval_every_epochs: 0, checkpoint_every: 1s}
+resources: {time_limit: 5m, requeue: 3}
+sweep:
+  matrix:
+    train.seed: [1, 2, 3, 4, 5, 6]
+)";
+
+void sleep_s(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+// The private Slurm. Its environment is this process's, and so dtctl's.
+class Cluster {
+ public:
+  Cluster(std::string script, const fs::path& folder) : script_(std::move(script)), folder_(folder)
+  {
+    ::setenv("DTCTL_CLUSTER", folder_.c_str(), 1);
+    ::setenv("SLURM_CONF", (folder_ / "etc" / "slurm.conf").c_str(), 1);
+    ::setenv("XDG_CONFIG_HOME", (folder_ / "config").c_str(), 1);
+    Words words{"start",
+                "--owner",
+                std::to_string(::getpid()),
+                "--nodes",
+                "4",
+                "--set",
+                "SlurmdTimeout=5",
+                "--set",
+                "MessageTimeout=3",
+                "--set",
+                "KillWait=2",
+                "--set",
+                "AuthInfo=socket=%f/munge/socket,cred_expire=5"};
+    if (::getuid() == 0) words.insert(words.end(), {"--small-spool", "--disk", "48m"});
+    verb(words);
+  }
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+  ~Cluster() { try_verb({"stop"}); }
+
+  CommandResult try_verb(Words words) const
+  {
+    words.insert(words.begin(), script_);
+    return run_command(words, 60);
+  }
+  void verb(const Words& words) const
+  {
+    const auto done = try_verb(words);
+    if (!done.ok()) throw Error(ErrorKind::environment, "cluster " + join(words, " ") + ": " + done.err);
+  }
+  std::string slurm(const Words& words) const { return std::string(trim(run_command(words, 15).out)); }
+
+  // Whatever was broken works again. What a fault left hanging, such as a job without its slurmstepd, ends with the slurmd's
+  // restart.
+  void mend() const
+  {
+    try_verb({"resume-controller"});
+    verb({"start-controller"});
+    for (const auto* spool : {"state", "nodes"}) try_verb({"free-spool", spool});
+    std::error_code none;
+    fs::remove(folder_ / "disk" / "ballast", none);
+    for (int node = 0; node < 4; ++node) verb({"start-slurmd", "node" + std::to_string(node)});
+    for (int node = 0; node < 4; ++node) slurm({"scontrol", "update", "nodename=node" + std::to_string(node), "state=resume"});
+    for (const auto& id : split(slurm({"squeue", "-h", "-t", "pending", "-o", "%A"}), '\n'))
+      if (!id.empty()) slurm({"scontrol", "release", id});
+  }
+  void restart_slurmds() const
+  {
+    for (int node = 0; node < 4; ++node) {
+      try_verb({"kill-slurmd", "node" + std::to_string(node)});
+      verb({"start-slurmd", "node" + std::to_string(node)});
+    }
+  }
+  const fs::path& folder() const { return folder_; }
+
+ private:
+  std::string script_;
+  fs::path folder_;
+};
+
+// One sweep in a home of its own.
+class Scene {
+ public:
+  Scene(const Cluster& cluster, std::string dtctl, const fs::path& folder, std::mt19937& random)
+      : cluster_(cluster), dtctl_(std::move(dtctl)), folder_(folder), random_(random)
+  {
+    fs::create_directories(folder_);
+    write_file_atomic(folder_ / "faults.yaml", recipe_text);
+    ::setenv("DTCTL_HOME", home().c_str(), 1);
+  }
+  Scene(const Scene&) = delete;
+  Scene& operator=(const Scene&) = delete;
+  ~Scene()
+  {
+    dtctl({"cancel", "all"});
+    cluster_.slurm({"scancel", "-u", std::to_string(::getuid())});
+    for (const auto* program : {"mpirun", "dtengine"})
+      for (const pid_t pid : faults::find_processes(program, home().string(), "")) ::kill(pid, SIGKILL);
+    std::error_code ignored;
+    if (std::getenv("KEEP_FAULTS") == nullptr) fs::remove_all(folder_, ignored);
+  }
+
+  const Cluster& cluster() const { return cluster_; }
+  fs::path home() const { return folder_ / "home"; }
+  CommandResult dtctl(Words words, double timeout_s = 90) const
+  {
+    words.insert(words.begin(), dtctl_);
+    return run_command(words, timeout_s);
+  }
+  Words sweep_words() const { return {"sweep", (folder_ / "faults.yaml").string(), "--profile", "cluster"}; }
+  CommandResult sweep() const { return dtctl(sweep_words()); }
+  pid_t start_sweep() const
+  {
+    auto words = sweep_words();
+    words.insert(words.begin(), dtctl_);
+    return faults::start(words);
+  }
+
+  double uniform(double low, double high) const { return std::uniform_real_distribution<double>(low, high)(random_); }
+  template<class Items> auto any_of(const Items& items) const
+  {
+    return items[std::uniform_int_distribution<std::size_t>(0, items.size() - 1)(random_)];
+  }
+  std::vector<fs::path> runs() const
+  {
+    std::vector<fs::path> found;
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(home() / "runs", none)) found.push_back(entry.path());
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+  std::string any_node() const { return "node" + std::to_string(std::uniform_int_distribution<int>(0, 3)(random_)); }
+  // Kills one such process of this cluster; false when there is none.
+  bool kill_any(const std::string& program, const fs::path& speaks_of) const
+  {
+    const auto pids = faults::find_processes(program, speaks_of.string(), "");
+    return !pids.empty() && ::kill(any_of(pids), SIGKILL) == 0;
+  }
+  // A job of this cluster that runs, as `squeue` writes it; empty when none does.
+  std::string any_running_job() const
+  {
+    auto jobs = split(cluster_.slurm({"squeue", "-h", "-t", "running", "-o", "%i"}), '\n');
+    std::erase(jobs, "");
+    return jobs.empty() ? "" : any_of(jobs);
+  }
+
+ private:
+  const Cluster& cluster_;
+  std::string dtctl_;
+  fs::path folder_;
+  std::mt19937& random_;
+};
+
+// One way to harm. `strike` is true when there was something to hit; `strikes` of them make a round.
+struct Fault {
+  std::string name;
+  int strikes;
+  std::function<bool(const Scene&)> strike;
+  bool root_only = false;   // needs small file systems
+  bool on_the_disk = false; // the home is on one
+};
+
+bool submit_and_kill(const Scene& scene)
+{
+  const pid_t sweep = scene.start_sweep();
+  sleep_s(scene.uniform(0.002, 0.08));
+  ::kill(sweep, SIGKILL);
+  int status = 0;
+  ::waitpid(sweep, &status, 0);
+  return WIFSIGNALED(status);
+}
+
+bool pause_during_submission(const Scene& scene)
+{
+  scene.cluster().verb({"stop-controller", "--pause"});
+  const pid_t sweep = scene.start_sweep();
+  sleep_s(scene.uniform(0.5, 5));
+  scene.cluster().verb({"resume-controller"});
+  ::waitpid(sweep, nullptr, 0);
+  return true;
+}
+
+bool restart_controller(const Scene& scene, const Words& how)
+{
+  scene.cluster().verb(how);
+  sleep_s(scene.uniform(0, 1));
+  scene.cluster().verb({"start-controller"});
+  return true;
+}
+
+// Submissions of the last moment are forgotten, and their ids are given to others.
+bool forget_submissions(const Scene& scene)
+{
+  scene.cluster().verb({"stop-controller", "--kill"});
+  for (const auto* file : {"job_state", "job_state.old"}) {
+    std::error_code none;
+    fs::remove(scene.cluster().folder() / "state" / file, none);
+  }
+  scene.cluster().verb({"start-controller"});
+  for (int i = 0; i < 2; ++i) scene.cluster().slurm({"sbatch", "-o", "/dev/null", "-J", "other", "--wrap", "sleep 1"});
+  return true;
+}
+
+bool kill_slurmd(const Scene& scene, double away_s)
+{
+  const auto node = scene.any_node();
+  scene.cluster().verb({"kill-slurmd", node});
+  sleep_s(away_s);
+  scene.cluster().verb({"start-slurmd", node});
+  return true;
+}
+
+bool cut_power(const Scene& scene)
+{
+  const auto node = scene.any_node();
+  scene.cluster().verb({"kill-node", node});
+  sleep_s(scene.uniform(0, 1));
+  scene.cluster().verb({"start-slurmd", node});
+  return true;
+}
+
+bool cancel_any(const Scene& scene)
+{
+  const auto runs = scene.runs();
+  return !runs.empty() &&
+         scene.dtctl({"cancel", scene.any_of(runs).filename().string()}).out.find("cancelled") != std::string::npos;
+}
+
+bool slurm_on_any_job(const Scene& scene, Words command)
+{
+  const auto job = scene.any_running_job();
+  if (job.empty()) return false;
+  command.push_back(job);
+  scene.cluster().slurm(command);
+  return true;
+}
+
+bool fill_up(const fs::path& folder, double for_s)
+{
+  run_command({"bash", "-c", "cat /dev/zero >\"$1\"/ballast", "fill", folder.string()}, 20);
+  sleep_s(for_s);
+  std::error_code none;
+  fs::remove(folder / "ballast", none);
+  return true;
+}
+
+std::vector<Fault> all_faults()
+{
+  return {
+      {"dtctl -9 while it submits", 4, submit_and_kill},
+      {"controller restarted", 2, [](const Scene& s) { return restart_controller(s, {"stop-controller"}); }},
+      {"controller -9", 2,
+       [](const Scene& s) {
+         return restart_controller(s, {"stop-controller", "--kill"});
+       }},
+      {"controller -9, jobs forgotten, ids reused", 1, forget_submissions},
+      {"controller held still during submission", 1, pause_during_submission},
+      {"slurmd -9, back soon", 4, [](const Scene& s) { return kill_slurmd(s, s.uniform(0, 1)); }},
+      {"slurmd -9, node given up, old copy runs on", 1, [](const Scene& s) { return kill_slurmd(s, 35); }},
+      {"power cut of a node", 2, cut_power},
+      {"slurmstepd -9", 3, [](const Scene& s) { return s.cluster().try_verb({"kill-slurmstepd"}).ok(); }},
+      {"rank -9", 3, [](const Scene& s) { return s.kill_any("dtengine", s.home()); }},
+      {"mpirun -9", 3, [](const Scene& s) { return s.kill_any("mpirun", s.home()); }},
+      {"dtctl cancel", 3, cancel_any},
+      {"scancel by someone else", 3, [](const Scene& s) { return slurm_on_any_job(s, {"scancel"}); }},
+      {"scontrol requeue", 3,
+       [](const Scene& s) {
+         return slurm_on_any_job(s, {"scontrol", "requeue"});
+       }},
+      {"full disk under the home", 1, [](const Scene& s) { return fill_up(s.cluster().folder() / "disk", s.uniform(0.5, 3)); },
+       true, true},
+      {"full spool of the controller", 1,
+       [](const Scene& s) { return fill_up(s.cluster().folder() / "state", s.uniform(0.5, 2)); }, true},
+      {"full spool of the nodes", 1, [](const Scene& s) { return fill_up(s.cluster().folder() / "spool", s.uniform(0.5, 2)); },
+       true},
+  };
+}
+
+struct Tally {
+  int rounds = 0, injected = 0, runs = 0, lost = 0, twice = 0, false_success = 0, wrong_state = 0;
+  bool is_clean() const { return lost + twice + false_success + wrong_state == 0; }
+};
+
+// Looks for an attempt that more than one process works at, as long as it lives. Every run here has one rank.
+class Watch {
+ public:
+  explicit Watch(fs::path home)
+      : thread_([this, folder = home.string()] {
+          while (!stop_) {
+            std::map<std::string, int> at_work;
+            for (const pid_t pid : faults::find_processes("dtengine", folder, "run")) {
+              std::error_code none;
+              try {
+                ++at_work[read_file("/proc/" + std::to_string(pid) + "/cmdline")];
+              } catch (const Error&) {
+              }
+            }
+            for (const auto& [command, count] : at_work)
+              if (count > 1) doubled_ = true;
+            sleep_s(0.1);
+          }
+        })
+  {
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+  ~Watch()
+  {
+    stop_ = true;
+    thread_.join();
+  }
+  bool saw_two_copies() const { return doubled_; }
+
+ private:
+  std::atomic<bool> stop_ = false, doubled_ = false;
+  std::thread thread_;
+};
+
+std::map<std::string, std::string> states_of(const Scene& scene, std::string& trouble)
+{
+  std::map<std::string, std::string> states;
+  const auto status = scene.dtctl({"status", "all", "--json"});
+  const auto value = Json::parse(status.out, nullptr, false);
+  if (!value.is_object() || !value.contains("runs")) {
+    trouble = status.out + status.err;
+    return states;
+  }
+  for (const auto& run : value.at("runs")) states[run.at("key")] = run.at("state");
+  return states;
+}
+
+// The weights an undisturbed run of each key ends in.
+using Expected = std::map<std::string, std::string>;
+
+class Examiner {
+ public:
+  Examiner(const Scene& scene, Expected& expected, Tally& tally) : scene_(scene), expected_(expected), tally_(tally) {}
+
+  // Holds dtctl's words against the folders, as they stand.
+  void compare()
+  {
+    std::string trouble;
+    const auto states = states_of(scene_, trouble);
+    if (!trouble.empty()) note(tally_.wrong_state, "dtctl status failed: " + trouble);
+    for (const auto& run : scene_.runs()) {
+      const auto key = run.filename().string();
+      const auto found = states.find(key);
+      if (found != states.end()) compare(run, found->second);
+      look_for_copies(run);
+    }
+  }
+  // At the end: every run has succeeded.
+  void demand_success()
+  {
+    const auto runs = scene_.runs();
+    tally_.runs += static_cast<int>(runs.size());
+    if (runs.size() != runs_of_a_round)
+      note(tally_.lost, std::to_string(runs.size()) + " runs, not " + std::to_string(runs_of_a_round));
+    std::string trouble;
+    for (const auto& [key, state] : states_of(scene_, trouble))
+      if (state != "succeeded") note(tally_.lost, key.substr(0, 10) + " is " + state + " after everything had been mended");
+  }
+  void note(int& column, const std::string& words)
+  {
+    ++column;
+    std::printf("    BROKEN: %s (%s)\n", words.c_str(), scene_.home().c_str());
+  }
+
+ private:
+  std::vector<RunResult> results(const fs::path& run) const
+  {
+    std::vector<RunResult> found;
+    for (const int number : attempt_numbers(run)) {
+      const AttemptFolder attempt(run, number);
+      if (fenced_by(attempt)) continue;
+      if (auto result = read_result(attempt)) found.push_back(std::move(*result));
+    }
+    return found;
+  }
+  void compare(const fs::path& run, const std::string& state)
+  {
+    const auto key = run.filename().string();
+    const auto found = results(run);
+    if (state == "succeeded" && found.empty())
+      note(tally_.false_success, key.substr(0, 10) + " is said to have succeeded without a result");
+    if (state != "succeeded" && !found.empty()) {
+      // It may have ended between the question and this look.
+      std::string trouble;
+      if (states_of(scene_, trouble)[key] != "succeeded")
+        note(tally_.wrong_state, key.substr(0, 10) + " has a result and is said to be " + state);
+    }
+    if (found.empty()) return;
+    const auto [expected, is_new] = expected_.emplace(key, found[0].weights_hash);
+    if (expected->second != found[0].weights_hash)
+      note(tally_.false_success, key.substr(0, 10) + " ended in other weights than an undisturbed run");
+  }
+  void look_for_copies(const fs::path& run)
+  {
+    const auto name = run.filename().string().substr(0, 10);
+    if (results(run).size() > 1) note(tally_.twice, name + " has two results");
+    const auto numbers = attempt_numbers(run);
+    for (const int number : numbers) {
+      const AttemptFolder attempt(run, number);
+      if (number != numbers.back() && read_begin(attempt) && !fenced_by(attempt))
+        note(tally_.twice, name + ": attempt " + std::to_string(number) + " was taken over without a fence");
+    }
+  }
+
+  const Scene& scene_;
+  Expected& expected_;
+  Tally& tally_;
+};
+
+void strike(const Fault& fault, const Scene& scene, int strikes, Tally& tally)
+{
+  for (int i = 0; i < strikes; ++i) {
+    sleep_s(scene.uniform(0.05, 0.8));
+    bool hit = false;
+    for (int tries = 0; tries < 40 && !(hit = fault.strike(scene)); ++tries) sleep_s(0.1);
+    tally.injected += hit ? 1 : 0;
+  }
+}
+
+// Submits until everything has succeeded, as a user would: at most five times.
+void bring_to_an_end(const Scene& scene, Examiner& examiner)
+{
+  for (int round = 0; round < 5; ++round) {
+    scene.cluster().mend();
+    scene.sweep();
+    const auto wait = scene.dtctl({"wait", "all", "--timeout", "25s"}, 60);
+    examiner.compare();
+    if (wait.exit_code == 0) return;
+    if (wait.exit_code == 124) scene.cluster().restart_slurmds();
+  }
+}
+
+int play(const Fault& fault, const Cluster& cluster, const std::string& dtctl, int strikes, std::mt19937& random,
+         Expected& expected, Tally& tally)
+{
+  const int before = tally.injected;
+  const auto folder = fault.on_the_disk ? cluster.folder() / "disk" / "scene" : cluster.folder() / "scene";
+  const Scene scene(cluster, dtctl, folder, random);
+  Examiner examiner(scene, expected, tally);
+  const Watch watch(scene.home());
+  const bool submits_itself = fault.name.find("submi") != std::string::npos && fault.name.find("forgotten") == std::string::npos;
+  if (!submits_itself) scene.sweep();
+  strike(fault, scene, strikes, tally);
+  bring_to_an_end(scene, examiner);
+  examiner.demand_success();
+  if (watch.saw_two_copies()) examiner.note(tally.twice, "two processes worked at one attempt");
+  ++tally.rounds;
+  return tally.injected - before;
+}
+
+void print_table(const std::vector<Fault>& faults, const std::map<std::string, Tally>& tallies)
+{
+  std::printf("\n| fault | injected | runs | lost | run twice | false success | wrong state |\n|---|---|---|---|---|---|---|\n");
+  Tally all;
+  const auto row = [](const std::string& name, const Tally& t) {
+    std::printf("| %s | %d | %d | %d | %d | %d | %d |\n", name.c_str(), t.injected, t.runs, t.lost, t.twice, t.false_success,
+                t.wrong_state);
+  };
+  for (const auto& fault : faults) {
+    const auto found = tallies.find(fault.name);
+    if (found == tallies.end()) continue;
+    const auto& t = found->second;
+    row(fault.name, t);
+    all.injected += t.injected;
+    all.runs += t.runs;
+    all.lost += t.lost;
+    all.twice += t.twice;
+    all.false_success += t.false_success;
+    all.wrong_state += t.wrong_state;
+  }
+  row("all", all);
+}
+
+int run(const std::string& dtctl, const std::string& script, int count, unsigned seed)
+{
+  std::string pattern = (fs::temp_directory_path() / "dtctl-faults-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) throw system_error("make " + pattern, errno);
+  const Cluster cluster(script, fs::path(pattern) / "cluster");
+  std::mt19937 random(seed);
+  Expected expected;
+  std::map<std::string, Tally> tallies;
+  auto faults = all_faults();
+  if (::getuid() != 0) std::erase_if(faults, [](const Fault& fault) { return fault.root_only; });
+  if (const char* only = std::getenv("ONLY_FAULT"))
+    std::erase_if(faults, [&](const Fault& fault) { return fault.name.find(only) == std::string::npos; });
+
+  play({"none", 0, [](const Scene&) { return false; }}, cluster, dtctl, 0, random, expected, tallies["none"]);
+  int injected = 0;
+  const bool in_short = count <= static_cast<int>(faults.size());
+  for (std::size_t i = 0; injected < count && i < 1000; ++i) {
+    const auto& fault = faults[in_short ? i * 7 % faults.size() : i % faults.size()];
+    auto& tally = tallies[fault.name];
+    const auto begin = std::chrono::steady_clock::now();
+    const int hits =
+        play(fault, cluster, dtctl, std::min(in_short ? 1 : fault.strikes, count - injected), random, expected, tally);
+    injected += hits;
+    std::printf("%4d  %-45s %d hit, %5.1f s%s\n", injected, fault.name.c_str(), hits,
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
+                tally.is_clean() ? "" : "  BROKEN");
+    std::fflush(stdout);
+  }
+  std::printf("seed %u\n", seed);
+  faults.insert(faults.begin(), {"none", 0, {}});
+  print_table(faults, tallies);
+  std::error_code ignored;
+  if (std::getenv("KEEP_FAULTS") == nullptr) fs::remove_all(pattern, ignored);
+  const bool clean = std::all_of(tallies.begin(), tallies.end(), [](const auto& entry) { return entry.second.is_clean(); });
+  return clean && injected >= count ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char* argv[])
+{
+  if (argc < 4) {
+    std::fprintf(stderr, "usage: inject_cluster DTCTL CLUSTER COUNT [SEED]\n");
+    return 2;
+  }
+  try {
+    return run(argv[1], argv[2], std::atoi(argv[3]),
+               argc > 4 ? static_cast<unsigned>(std::atoi(argv[4])) : std::random_device()());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "inject_cluster: %s\n", error.what());
+    return 1;
+  }
+}
