@@ -268,8 +268,9 @@ bool cut_power(const Scene& scene)
 bool cancel_any(const Scene& scene)
 {
   const auto runs = scene.runs();
-  return !runs.empty() &&
-         scene.dtctl({"cancel", scene.any_of(runs).filename().string()}).out.find("cancelled") != std::string::npos;
+  if (runs.empty()) return false;
+  const auto answer = Json::parse(scene.dtctl({"cancel", scene.any_of(runs).filename().string(), "--json"}).out, nullptr, false);
+  return answer.is_object() && answer.value("cancelled", 0) > 0;
 }
 
 bool slurm_on_any_job(const Scene& scene, Words command)
@@ -327,6 +328,26 @@ struct Tally {
   bool is_clean() const { return lost + twice + false_success + wrong_state == 0; }
 };
 
+// The command line of every rank that works in that folder. A rank's own child, which has its command line until it is another
+// program, does not count.
+std::vector<std::string> ranks_at_work(const std::string& folder)
+{
+  std::map<pid_t, std::pair<pid_t, std::string>> ranks; // parent, command line
+  for (const pid_t pid : faults::find_processes("dtengine", folder, "run")) {
+    const auto process = "/proc/" + std::to_string(pid);
+    try {
+      const auto fields = read_file(process + "/stat");
+      const auto parent = std::stoi(split(fields.substr(fields.rfind(')') + 2), ' ').at(1));
+      ranks[pid] = {parent, read_file(process + "/cmdline")};
+    } catch (const Error&) { // it has just ended
+    }
+  }
+  std::vector<std::string> commands;
+  for (const auto& [pid, rank] : ranks)
+    if (!ranks.contains(rank.first)) commands.push_back(rank.second);
+  return commands;
+}
+
 // Looks for an attempt that more than one process works at, as long as it lives. Every run here has one rank.
 class Watch {
  public:
@@ -334,13 +355,7 @@ class Watch {
       : thread_([this, folder = home.string()] {
           while (!stop_) {
             std::map<std::string, int> at_work;
-            for (const pid_t pid : faults::find_processes("dtengine", folder, "run")) {
-              std::error_code none;
-              try {
-                ++at_work[read_file("/proc/" + std::to_string(pid) + "/cmdline")];
-              } catch (const Error&) {
-              }
-            }
+            for (const auto& command : ranks_at_work(folder)) ++at_work[command];
             for (const auto& [command, count] : at_work)
               if (count > 1) doubled_ = true;
             sleep_s(0.1);
