@@ -14,6 +14,7 @@
 #include "core/run_record.hpp"
 #include "core/text.hpp"
 #include "tests/faults/processes.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -41,18 +42,23 @@ using namespace dt;
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-constexpr int runs_of_a_round = 6;
+// What a round trains: so many runs of so many steps, a rank each.
+struct Work {
+  int runs = 6, steps = 1500;
+};
+constexpr Work outlasts_a_lost_node{2, 80'000};
 
-const char* recipe_text = R"(version: 1
-name: faults
-model: {name: lenet}
-data: {name: synthetic, train_samples: 512, test_samples: 64}
-train: {batch_per_rank: 8, steps: 1500, warmup_steps: 5, eval_every_epochs: 0, checkpoint_every: 1s}
-resources: {time_limit: 5m, requeue: 3}
-sweep:
-  matrix:
-    train.seed: [1, 2, 3, 4, 5, 6]
-)";
+std::string recipe_text(const Work& work)
+{
+  std::string seeds = "1";
+  for (int seed = 2; seed <= work.runs; ++seed) seeds += ", " + std::to_string(seed);
+  return "version: 1\nname: faults\nmodel: {name: lenet}\ndata: {name: synthetic, train_samples: 512, test_samples: 64}\n"
+         "train: {batch_per_rank: 8, steps: " +
+         std::to_string(work.steps) +
+         ", warmup_steps: 5, eval_every_epochs: 0, checkpoint_every: 1s}\n"
+         "resources: {time_limit: 5m, requeue: 3}\nsweep: {matrix: {train.seed: [" +
+         seeds + "]}}\n";
+}
 
 void sleep_s(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
@@ -127,11 +133,11 @@ class Cluster {
 // One sweep in a home of its own.
 class Scene {
  public:
-  Scene(const Cluster& cluster, std::string dtctl, const fs::path& folder, std::mt19937& random)
+  Scene(const Cluster& cluster, std::string dtctl, const fs::path& folder, const Work& work, std::mt19937& random)
       : cluster_(cluster), dtctl_(std::move(dtctl)), folder_(folder), random_(random)
   {
     fs::create_directories(folder_);
-    write_file_atomic(folder_ / "faults.yaml", recipe_text);
+    write_file_atomic(folder_ / "faults.yaml", recipe_text(work));
     ::setenv("DTCTL_HOME", home().c_str(), 1);
   }
   Scene(const Scene&) = delete;
@@ -143,7 +149,7 @@ class Scene {
     for (const auto* program : {"mpirun", "dtengine"})
       for (const pid_t pid : faults::find_processes(program, home().string(), "")) ::kill(pid, SIGKILL);
     std::error_code ignored;
-    if (std::getenv("KEEP_FAULTS") == nullptr) fs::remove_all(folder_, ignored);
+    fs::remove_all(folder_, ignored);
   }
 
   const Cluster& cluster() const { return cluster_; }
@@ -200,10 +206,12 @@ class Scene {
 // One way to harm. `strike` is true when there was something to hit; `strikes` of them make a round.
 struct Fault {
   std::string name;
-  int strikes;
-  std::function<bool(const Scene&)> strike;
+  int strikes = 1;
+  std::function<bool(const Scene&)> strike{};
+  bool is_slow = false;     // played in every third turn of the list only
   bool root_only = false;   // needs small file systems
   bool on_the_disk = false; // the home is on one
+  Work work{};
 };
 
 bool submit_and_kill(const Scene& scene)
@@ -247,13 +255,20 @@ bool forget_submissions(const Scene& scene)
   return true;
 }
 
-bool kill_slurmd(const Scene& scene, double away_s)
+bool kill_slurmd(const Scene& scene, const std::string& node, double away_s)
 {
-  const auto node = scene.any_node();
   scene.cluster().verb({"kill-slurmd", node});
   sleep_s(away_s);
   scene.cluster().verb({"start-slurmd", node});
   return true;
+}
+
+// Away for so long that Slurm starts its jobs elsewhere, while the old copies run on.
+bool lose_a_node(const Scene& scene)
+{
+  auto nodes = split(scene.cluster().slurm({"squeue", "-h", "-t", "running", "-o", "%N"}), '\n');
+  std::erase(nodes, "");
+  return !nodes.empty() && kill_slurmd(scene, scene.any_of(nodes), 45);
 }
 
 bool cut_power(const Scene& scene)
@@ -293,33 +308,37 @@ bool fill_up(const fs::path& folder, double for_s)
 
 std::vector<Fault> all_faults()
 {
+  const auto on_job = [](Words command) { return [command](const Scene& s) { return slurm_on_any_job(s, command); }; };
+  const auto restart = [](Words how) { return [how](const Scene& s) { return restart_controller(s, how); }; };
+  const auto fill = [](const char* what) {
+    return [what](const Scene& s) { return fill_up(s.cluster().folder() / what, s.uniform(0.5, 2)); };
+  };
   return {
-      {"dtctl -9 while it submits", 4, submit_and_kill},
-      {"controller restarted", 2, [](const Scene& s) { return restart_controller(s, {"stop-controller"}); }},
-      {"controller -9", 2,
-       [](const Scene& s) {
-         return restart_controller(s, {"stop-controller", "--kill"});
-       }},
-      {"controller -9, jobs forgotten, ids reused", 1, forget_submissions},
-      {"controller held still during submission", 1, pause_during_submission},
-      {"slurmd -9, back soon", 4, [](const Scene& s) { return kill_slurmd(s, s.uniform(0, 1)); }},
-      {"slurmd -9, node given up, old copy runs on", 1, [](const Scene& s) { return kill_slurmd(s, 35); }},
-      {"power cut of a node", 2, cut_power},
-      {"slurmstepd -9", 3, [](const Scene& s) { return s.cluster().try_verb({"kill-slurmstepd"}).ok(); }},
-      {"rank -9", 3, [](const Scene& s) { return s.kill_any("dtengine", s.home()); }},
-      {"mpirun -9", 3, [](const Scene& s) { return s.kill_any("mpirun", s.home()); }},
-      {"dtctl cancel", 3, cancel_any},
-      {"scancel by someone else", 3, [](const Scene& s) { return slurm_on_any_job(s, {"scancel"}); }},
-      {"scontrol requeue", 3,
-       [](const Scene& s) {
-         return slurm_on_any_job(s, {"scontrol", "requeue"});
-       }},
-      {"full disk under the home", 1, [](const Scene& s) { return fill_up(s.cluster().folder() / "disk", s.uniform(0.5, 3)); },
-       true, true},
-      {"full spool of the controller", 1,
-       [](const Scene& s) { return fill_up(s.cluster().folder() / "state", s.uniform(0.5, 2)); }, true},
-      {"full spool of the nodes", 1, [](const Scene& s) { return fill_up(s.cluster().folder() / "spool", s.uniform(0.5, 2)); },
-       true},
+      {.name = "dtctl -9 while it submits", .strikes = 6, .strike = submit_and_kill},
+      {.name = "controller restarted", .strikes = 3, .strike = restart({"stop-controller"})},
+      {.name = "controller -9", .strikes = 3, .strike = restart({"stop-controller", "--kill"})},
+      {.name = "controller -9, jobs forgotten, ids reused", .strikes = 1, .strike = forget_submissions, .is_slow = true},
+      {.name = "controller held still during submission", .strikes = 1, .strike = pause_during_submission},
+      {.name = "slurmd -9, back soon",
+       .strikes = 5,
+       .strike = [](const Scene& s) { return kill_slurmd(s, s.any_node(), s.uniform(0, 1)); }},
+      {.name = "slurmd -9, node given up, old copy runs on",
+       .strikes = 1,
+       .strike = lose_a_node,
+       .is_slow = true,
+       .work = outlasts_a_lost_node},
+      {.name = "power cut of a node", .strikes = 2, .strike = cut_power, .is_slow = true},
+      {.name = "slurmstepd -9",
+       .strikes = 4,
+       .strike = [](const Scene& s) { return s.cluster().try_verb({"kill-slurmstepd"}).ok(); }},
+      {.name = "rank -9", .strikes = 4, .strike = [](const Scene& s) { return s.kill_any("dtengine", s.home()); }},
+      {.name = "mpirun -9", .strikes = 4, .strike = [](const Scene& s) { return s.kill_any("mpirun", s.home()); }},
+      {.name = "dtctl cancel", .strikes = 4, .strike = cancel_any},
+      {.name = "scancel by someone else", .strikes = 4, .strike = on_job({"scancel"})},
+      {.name = "scontrol requeue", .strikes = 4, .strike = on_job({"scontrol", "requeue"})},
+      {.name = "full disk under the home", .strikes = 2, .strike = fill("disk"), .root_only = true, .on_the_disk = true},
+      {.name = "full spool of the controller", .strikes = 2, .strike = fill("state"), .root_only = true},
+      {.name = "full spool of the nodes", .strikes = 2, .strike = fill("spool"), .root_only = true},
   };
 }
 
@@ -411,12 +430,11 @@ class Examiner {
     }
   }
   // At the end: every run has succeeded.
-  void demand_success()
+  void demand_success(std::size_t expected)
   {
     const auto runs = scene_.runs();
     tally_.runs += static_cast<int>(runs.size());
-    if (runs.size() != runs_of_a_round)
-      note(tally_.lost, std::to_string(runs.size()) + " runs, not " + std::to_string(runs_of_a_round));
+    if (runs.size() != expected) note(tally_.lost, std::to_string(runs.size()) + " runs, not " + std::to_string(expected));
     std::string trouble;
     for (const auto& [key, state] : states_of(scene_, trouble))
       if (state != "succeeded") note(tally_.lost, key.substr(0, 10) + " is " + state + " after everything had been mended");
@@ -500,14 +518,14 @@ int play(const Fault& fault, const Cluster& cluster, const std::string& dtctl, i
 {
   const int before = tally.injected;
   const auto folder = fault.on_the_disk ? cluster.folder() / "disk" / "scene" : cluster.folder() / "scene";
-  const Scene scene(cluster, dtctl, folder, random);
+  const Scene scene(cluster, dtctl, folder, fault.work, random);
   Examiner examiner(scene, expected, tally);
   const Watch watch(scene.home());
   const bool submits_itself = fault.name.find("submi") != std::string::npos && fault.name.find("forgotten") == std::string::npos;
   if (!submits_itself) scene.sweep();
   strike(fault, scene, strikes, tally);
   bring_to_an_end(scene, examiner);
-  examiner.demand_success();
+  examiner.demand_success(static_cast<std::size_t>(fault.work.runs));
   if (watch.saw_two_copies()) examiner.note(tally.twice, "two processes worked at one attempt");
   ++tally.rounds;
   return tally.injected - before;
@@ -536,39 +554,57 @@ void print_table(const std::vector<Fault>& faults, const std::map<std::string, T
   row("all", all);
 }
 
+// One strike a round, of some kinds.
+bool is_short(int count) { return count <= 10; }
+
+std::vector<Fault> choose_faults(int count, std::mt19937& random)
+{
+  auto faults = all_faults();
+  const char* only = std::getenv("ONLY_FAULT");
+  std::erase_if(faults, [&](const Fault& fault) {
+    if (only != nullptr) return fault.name.find(only) == std::string::npos;
+    return (fault.root_only && ::getuid() != 0) || (fault.is_slow && is_short(count));
+  });
+  if (is_short(count)) std::shuffle(faults.begin(), faults.end(), random);
+  return faults;
+}
+
+int play_and_tell(const Fault& fault, const Cluster& cluster, const std::string& dtctl, int strikes, std::mt19937& random,
+                  Expected& expected, Tally& tally)
+{
+  const auto begin = std::chrono::steady_clock::now();
+  const int hits = play(fault, cluster, dtctl, strikes, random, expected, tally);
+  std::printf("%-45s %d hit, %5.1f s%s\n", fault.name.c_str(), hits,
+              std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
+              tally.is_clean() ? "" : "  BROKEN");
+  std::fflush(stdout);
+  return hits;
+}
+
 int run(const std::string& dtctl, const std::string& script, int count, unsigned seed)
 {
-  std::string pattern = (fs::temp_directory_path() / "dtctl-faults-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) throw system_error("make " + pattern, errno);
-  const Cluster cluster(script, fs::path(pattern) / "cluster");
+  const test::TemporaryFolder folder;
+  const Cluster cluster(script, folder.path() / "cluster");
   std::mt19937 random(seed);
   Expected expected;
   std::map<std::string, Tally> tallies;
-  auto faults = all_faults();
-  if (::getuid() != 0) std::erase_if(faults, [](const Fault& fault) { return fault.root_only; });
-  if (const char* only = std::getenv("ONLY_FAULT"))
-    std::erase_if(faults, [&](const Fault& fault) { return fault.name.find(only) == std::string::npos; });
-
-  play({"none", 0, [](const Scene&) { return false; }}, cluster, dtctl, 0, random, expected, tallies["none"]);
+  auto faults = choose_faults(count, random);
+  const auto calm = [&](const Work& work) {
+    play({.name = "none", .work = work}, cluster, dtctl, 0, random, expected, tallies["none"]);
+  };
+  calm({});
+  if (std::any_of(faults.begin(), faults.end(), [](const Fault& fault) { return fault.work.runs == outlasts_a_lost_node.runs; }))
+    calm(outlasts_a_lost_node);
   int injected = 0;
-  const bool in_short = count <= static_cast<int>(faults.size());
-  for (std::size_t i = 0; injected < count && i < 1000; ++i) {
-    const auto& fault = faults[in_short ? i * 7 % faults.size() : i % faults.size()];
-    auto& tally = tallies[fault.name];
-    const auto begin = std::chrono::steady_clock::now();
-    const int hits =
-        play(fault, cluster, dtctl, std::min(in_short ? 1 : fault.strikes, count - injected), random, expected, tally);
-    injected += hits;
-    std::printf("%4d  %-45s %d hit, %5.1f s%s\n", injected, fault.name.c_str(), hits,
-                std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
-                tally.is_clean() ? "" : "  BROKEN");
-    std::fflush(stdout);
-  }
+  for (std::size_t turn = 0; injected < count && turn < 100; ++turn)
+    for (const auto& fault : faults)
+      if (injected < count && (!fault.is_slow || turn % 3 == 0)) {
+        const int strikes = std::min(is_short(count) ? 1 : fault.strikes, count - injected);
+        injected += play_and_tell(fault, cluster, dtctl, strikes, random, expected, tallies[fault.name]);
+      }
   std::printf("seed %u\n", seed);
-  faults.insert(faults.begin(), {"none", 0, {}});
+  faults.insert(faults.begin(), {.name = "none"});
   print_table(faults, tallies);
-  std::error_code ignored;
-  if (std::getenv("KEEP_FAULTS") == nullptr) fs::remove_all(pattern, ignored);
   const bool clean = std::all_of(tallies.begin(), tallies.end(), [](const auto& entry) { return entry.second.is_clean(); });
   return clean && injected >= count ? 0 : 1;
 }
