@@ -330,14 +330,14 @@ TEST_CASE("a home that cannot be made is an environment error that names the pla
 
 TEST_CASE("on a full disk what does not fit is refused with the reason, and nothing of it stays behind")
 {
-  const SmallDisk disk("500k");
+  const SmallDisk disk("600k");
   if (!disk.is_there()) {
     WARN("cannot mount a small file system here");
     return;
   }
   Lab lab(40, "sleep 1000");
   const Home home(disk.path() / "home");
-  write_file_atomic(disk.path() / "filler", std::string(100'000, 'x'));
+  write_file_atomic(disk.path() / "filler", std::string(200'000, 'x'));
   const auto reports = submit_runs(home, lab.runs, lab.options);
   const auto accepted = count(reports, Action::submitted);
   CHECK(accepted + count(reports, Action::refused) == 40);
