@@ -84,25 +84,6 @@ TEST_CASE("a controller held still during a submission: the answer never came, t
   check_nothing_ran_twice(user);
 }
 
-TEST_CASE("a controller killed at once forgets jobs and gives their ids to others: they are not taken for ours")
-{
-  const Cluster cluster({"--nodes", "1"});
-  const ClusterUser user(cluster);
-  user.sweep(cluster_recipe(a_moment));
-  cluster.hurt({"stop-controller", "--kill"});
-  for (const auto* file : {"job_state", "job_state.old", "last_tres"}) // as if it had not been saved yet
-    std::filesystem::remove(cluster.folder() / "state" / file);
-  cluster.hurt({"start-controller"});
-  for (int i = 0; i < 3; ++i) cluster.slurm({"sbatch", "-J", "other", "-o", "/dev/null", "--wrap", "sleep 60"});
-  CHECK(user.states() == Json{{"submitted", 1}});
-  cluster.slurm({"scancel", "-n", "other"});
-  CHECK(user.wait(120) == 1);
-  CHECK(user.states() == Json{{"lost", 1}});
-  CHECK(user.json({"sweep", "recipe.yaml", "--profile", "cluster", "--wait"}).at("exit_code") == 0);
-  CHECK(user.states() == Json{{"succeeded", 1}});
-  check_nothing_ran_twice(user);
-}
-
 TEST_CASE("dtctl killed between intent and answer: the next sweep finds what is in the queue, and nothing runs twice")
 {
   const Cluster cluster({"--nodes", "2"});

@@ -1,71 +1,12 @@
-// What differs from site to site: accounting, how long jobs are remembered, full disks, a configuration that is wrong.
+// Full disks of Slurm, and a configuration that is wrong.
 #include "tests/cluster/playground.hpp"
 
 #include "core/file.hpp"
-#include "core/text.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace dt;
 using namespace dt::test;
-
-namespace {
-
-bool is_forgotten(const Cluster& cluster)
-{
-  return eventually([&] { return cluster.slurm({"squeue", "-h", "-t", "all"}).empty(); }, 100);
-}
-
-// A job that someone else ended before it could leave a word, and that the controller has forgotten.
-void lose_a_job(const Cluster& cluster, const ClusterUser& user)
-{
-  cluster.slurm({"scontrol", "update", "partition=main", "state=down"});
-  user.sweep(cluster_recipe(a_moment));
-  cluster.slurm({"scancel", "--user=" + std::string(trim(run_command({"id", "-un"}).out))});
-  REQUIRE(is_forgotten(cluster));
-}
-
-} // namespace
-
-TEST_CASE("jobs purged before dtctl looks: a result is a success, with and without accounting")
-{
-  const Cluster cluster({"--nodes", "1", "--set", "MinJobAge=2"});
-  const ClusterUser user(cluster);
-  user.sweep(cluster_recipe(a_moment));
-  REQUIRE(is_forgotten(cluster));
-  CHECK(user.states() == Json{{"succeeded", 1}});
-}
-
-TEST_CASE("a forgotten job without a word: no success is made up, and the run can be tried again")
-{
-  const Cluster cluster({"--nodes", "1", "--set", "MinJobAge=2"});
-  const ClusterUser user(cluster);
-  lose_a_job(cluster, user);
-  const auto run = user.runs()[0];
-  INFO(run.dump());
-  CHECK(run.at("state") != "succeeded");
-  CHECK(run.at("state") != "queued");
-  CHECK(run.at("state") != "running");
-  cluster.slurm({"scontrol", "update", "partition=main", "state=up"});
-  CHECK(eventually(
-      [&] {
-        return user.json({"sweep", "recipe.yaml", "--profile", "cluster"}).at("counts") == Json{{"submitted", 1}};
-      },
-      90));
-  CHECK(user.wait() == 0);
-}
-
-TEST_CASE("accounting tells what became of a job that the controller has forgotten")
-{
-  const Cluster cluster({"--nodes", "1", "--accounting", "--set", "MinJobAge=2"});
-  const ClusterUser user(cluster);
-  lose_a_job(cluster, user);
-  const auto run = user.runs()[0];
-  INFO(run.dump());
-  CHECK(run.at("state") == "cancelled");
-  cluster.hurt({"stop-accounting"});
-  CHECK(user.states() == Json{{"cancelled", 1}});
-}
 
 TEST_CASE("a full spool of the controller refuses a sweep in words, and the same sweep works when there is room again")
 {

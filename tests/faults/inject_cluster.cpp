@@ -500,10 +500,10 @@ void strike(const Fault& fault, const Scene& scene, int strikes, Tally& tally)
   }
 }
 
-// Submits until everything has succeeded, as a user would: at most five times.
+// Submits until everything has succeeded, as a user would, for at most about five minutes.
 void bring_to_an_end(const Scene& scene, Examiner& examiner)
 {
-  for (int round = 0; round < 5; ++round) {
+  for (int round = 0; round < 12; ++round) {
     scene.cluster().mend();
     scene.sweep();
     const auto wait = scene.dtctl({"wait", "all", "--timeout", "25s"}, 60);

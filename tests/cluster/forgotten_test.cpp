@@ -1,0 +1,86 @@
+// Jobs that Slurm does not know any more, and what is said of them then.
+#include "tests/cluster/playground.hpp"
+
+#include "core/text.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::test;
+
+namespace {
+
+bool is_forgotten(const Cluster& cluster)
+{
+  return eventually([&] { return cluster.slurm({"squeue", "-h", "-t", "all"}).empty(); }, 100);
+}
+
+// A job that someone else ended before it could leave a word, and that the controller has forgotten.
+void lose_a_job(const Cluster& cluster, const ClusterUser& user)
+{
+  cluster.slurm({"scontrol", "update", "partition=main", "state=down"});
+  user.sweep(cluster_recipe(a_moment));
+  cluster.slurm({"scancel", "--user=" + std::string(trim(run_command({"id", "-un"}).out))});
+  REQUIRE(is_forgotten(cluster));
+}
+
+} // namespace
+
+TEST_CASE("jobs purged before dtctl looks: a result is a success, with and without accounting")
+{
+  const Cluster cluster({"--nodes", "1", "--set", "MinJobAge=2"});
+  const ClusterUser user(cluster);
+  user.sweep(cluster_recipe(a_moment));
+  REQUIRE(is_forgotten(cluster));
+  CHECK(user.states() == Json{{"succeeded", 1}});
+}
+
+TEST_CASE("a forgotten job without a word: no success is made up, and the run can be tried again")
+{
+  const Cluster cluster({"--nodes", "1", "--set", "MinJobAge=2"});
+  const ClusterUser user(cluster);
+  lose_a_job(cluster, user);
+  const auto run = user.runs()[0];
+  INFO(run.dump());
+  CHECK(run.at("state") != "succeeded");
+  CHECK(run.at("state") != "queued");
+  CHECK(run.at("state") != "running");
+  cluster.slurm({"scontrol", "update", "partition=main", "state=up"});
+  CHECK(eventually(
+      [&] {
+        return user.json({"sweep", "recipe.yaml", "--profile", "cluster"}).at("counts") == Json{{"submitted", 1}};
+      },
+      90));
+  CHECK(user.wait() == 0);
+}
+
+TEST_CASE("accounting tells what became of a job that the controller has forgotten")
+{
+  const Cluster cluster({"--nodes", "1", "--accounting", "--set", "MinJobAge=2"});
+  const ClusterUser user(cluster);
+  lose_a_job(cluster, user);
+  const auto run = user.runs()[0];
+  INFO(run.dump());
+  CHECK(run.at("state") == "cancelled");
+  cluster.hurt({"stop-accounting"});
+  CHECK(user.states() == Json{{"cancelled", 1}});
+}
+
+TEST_CASE("a controller killed at once forgets jobs and gives their ids to others: they are not taken for ours")
+{
+  const Cluster cluster({"--nodes", "1"});
+  const ClusterUser user(cluster);
+  user.sweep(cluster_recipe(a_moment));
+  cluster.hurt({"stop-controller", "--kill"});
+  for (const auto* file : {"job_state", "job_state.old", "last_tres"}) // as if it had not been saved yet
+    std::filesystem::remove(cluster.folder() / "state" / file);
+  cluster.hurt({"start-controller"});
+  for (int i = 0; i < 3; ++i) cluster.slurm({"sbatch", "-J", "other", "-o", "/dev/null", "--wrap", "sleep 60"});
+  CHECK(user.states() == Json{{"submitted", 1}});
+  cluster.slurm({"scancel", "-n", "other"});
+  CHECK(user.wait(120) == 1);
+  CHECK(user.states() == Json{{"lost", 1}});
+  CHECK(user.json({"sweep", "recipe.yaml", "--profile", "cluster", "--wait"}).at("exit_code") == 0);
+  CHECK(user.states() == Json{{"succeeded", 1}});
+  check_nothing_ran_twice(user);
+}
