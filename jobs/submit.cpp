@@ -141,15 +141,21 @@ class Submitter {
   {
     auto decision = decide(status, options_, home_.run(run.key));
     if (!seen_.insert(run.key).second) decision = {Action::already_active, decision.number, {}, "it was asked for twice"};
-    // A copy of the earlier attempt may still run on a node that was given up: it can finish no more, unless it just has.
-    if (decision.action == Action::submitted && decision.number > status.attempt && status.attempt > 0 && !options_.force &&
-        !fence(AttemptFolder(home_.run(run.key), status.attempt), decision.number) && read_result(AttemptFolder(home_.run(run.key), status.attempt)))
+    if (decision.action == Action::submitted && decision.number > status.attempt && has_finished_meanwhile(run.key, status, decision.number))
       decision = {Action::already_done, status.attempt, {}, fmt::format("attempt {} has succeeded meanwhile", status.attempt)};
     reports_.push_back({.key = run.key, .action = decision.action, .attempt = decision.number, .reason = decision.reason});
     if (decision.action == Action::submitted) prepare(run, decision);
     // A killed submitter may have left before it wrote down the id it was given.
     else if (decision.action == Action::already_active && status.submission)
       note_id(AttemptFolder(home_.run(run.key), status.attempt), *status.submission);
+  }
+
+  // A copy of the attempt that is replaced may still run on a node that was given up: it is fenced off, unless it just made it.
+  bool has_finished_meanwhile(const std::string& key, const RunStatus& status, int successor) const
+  {
+    if (status.attempt == 0 || status.verdict.state == RunState::succeeded) return false;
+    const AttemptFolder replaced(home_.run(key), status.attempt);
+    return !fence(replaced, successor) && read_result(replaced);
   }
 
   void note_id(const AttemptFolder& attempt, const Submission& submission) const

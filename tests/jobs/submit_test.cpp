@@ -200,6 +200,17 @@ TEST_CASE("a failed run gets a new attempt and keeps the old one, or is left, wh
   CHECK(read_end({lab.place.home().run(lab.runs[0].key), 1})->exit_code == 3);
 }
 
+TEST_CASE("a failed attempt that is replaced is fenced off, by force too")
+{
+  Lab lab(1, "exit 3");
+  lab.submit();
+  REQUIRE(lab.finish());
+  lab.options.force = true;
+  CHECK(lab.submit().front().attempt == 2);
+  CHECK(fenced_by({lab.place.home().run(lab.runs[0].key), 1}) == 2);
+  REQUIRE(lab.finish());
+}
+
 TEST_CASE("a succeeded run is run again by force only")
 {
   Lab lab(1);
