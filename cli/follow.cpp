@@ -38,13 +38,22 @@ bool may_come_back(const RunView& run)
          run.live->submission && run.live->submission->scheduler != "local";
 }
 
+// The result is there, and the job that left it has not told its own end yet: a moment later it has.
+bool is_about_to_end(const RunView& run)
+{
+  return run.row.state == RunState::succeeded && run.live && !run.live->verdict.exit_code;
+}
+
+// Whether more may still be learned about a run that is over.
+bool may_change(const RunView& run) { return may_come_back(run) || is_about_to_end(run); }
+
 // Asks again about every run that is not final for good.
 void look_again(const Home& home, std::vector<RunView>& runs, std::vector<std::string>& troubles)
 {
   std::vector<std::string> open;
   std::map<std::string, RunView*> by_key;
   for (auto& run : runs) {
-    if (is_final(run.row.state) && !may_come_back(run)) continue;
+    if (is_final(run.row.state) && !may_change(run)) continue;
     open.push_back(run.row.key);
     by_key[run.row.key] = &run;
   }
@@ -73,14 +82,14 @@ bool all_ended(const Home& home, const std::vector<RunView>& runs)
          (std::none_of(runs.begin(), runs.end(), is_planned) || !is_submitting(home));
 }
 
-// Whether all ends have stood long enough: those that may be taken back for `settle_s`, all others at once.
+// Whether all ends have stood long enough: those of which more may be learned for `settle_s`, all others at once.
 class Settling {
  public:
   bool is_over(bool ended, const std::vector<RunView>& runs)
   {
     if (!ended) since_.reset();
     if (ended && !since_) since_ = Clock::now();
-    return ended && (std::none_of(runs.begin(), runs.end(), may_come_back) || seconds_since(*since_) >= settle_s);
+    return ended && (std::none_of(runs.begin(), runs.end(), may_change) || seconds_since(*since_) >= settle_s);
   }
 
  private:

@@ -24,7 +24,8 @@ bool has_earlier_studies(const Home& home)
                      [&](const auto& id) { return std::find(pending.begin(), pending.end(), id) == pending.end(); });
 }
 
-bool is_settled(const store::RunRow& row) { return row.state == RunState::succeeded; }
+// A result comes a moment before the end of its job, which is taken in too.
+bool is_settled(const store::RunRow& row) { return row.state == RunState::succeeded && row.has_end; }
 
 // Whether the state was found out; that nobody could be asked is nothing to keep.
 bool is_known(const jobs::RunStatus& status)
@@ -38,7 +39,8 @@ bool is_news(const store::RunRow& row, const jobs::RunStatus& status)
   if (status.verdict.state == RunState::planned) return false; // no folder yet, nothing to take in
   if (!is_known(status)) return false;
   const bool other_cause = is_final(status.verdict.state) && row.cause != status.verdict.cause;
-  return row.model.empty() || row.state != status.verdict.state || row.attempt != status.attempt || other_cause;
+  return row.model.empty() || row.state != status.verdict.state || row.attempt != status.attempt || other_cause ||
+         (!row.has_end && status.verdict.exit_code.has_value());
 }
 
 std::map<std::string, jobs::RunStatus> statuses_of(Context& context, const Home& home, const std::vector<store::RunRow>& rows)

@@ -18,16 +18,19 @@ constexpr const char* run_columns =
     "SELECT key, study_key, name, label, repeat, position, state, cause, model, data, strategy, allreduce, nodes, ranks, "
     "threads, "
     "global_batch, attempt, throughput, communication_share, accuracy, best_accuracy, time_to_accuracy_s, wall_s, final_loss, "
-    "step_p50_s FROM runs_flat ";
+    "step_p50_s, end_unix_s IS NOT NULL FROM runs_flat ";
 
 // The same of one study, straight from the tables: the view would make and sort all its columns first.
 constexpr const char* study_run_rows =
     "SELECT runs.key, studies.key, study_runs.name, study_runs.label, runs.repeat, position, state, cause, model_name, "
     "data_name, "
     "sync_strategy, sync_allreduce, resources_nodes, ranks, resources_threads_per_rank, global_batch, runs.attempt, throughput, "
-    "communication_share, accuracy, best_accuracy, time_to_accuracy_s, wall_s, final_loss, step_p50_s FROM studies "
+    "communication_share, accuracy, best_accuracy, time_to_accuracy_s, wall_s, final_loss, step_p50_s, "
+    "EXISTS (SELECT 1 FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt AND end_unix_s IS NOT NULL) "
+    "FROM studies "
     "JOIN study_runs ON study_runs.study_id = studies.id JOIN runs ON runs.id = study_runs.run_id "
-    "LEFT JOIN results ON results.run_id = runs.id WHERE studies.key = ? ORDER BY position";
+    "LEFT JOIN results ON results.run_id = runs.id "
+    "WHERE studies.key = ? ORDER BY position";
 
 RunState state_of(const std::string& name) { return run_state_of(name).value_or(RunState::unknown); }
 
@@ -45,6 +48,7 @@ RunRow run_row(const Statement& s)
   for (auto* number : {&row.throughput, &row.communication_share, &row.accuracy, &row.best_accuracy, &row.time_to_accuracy_s,
                        &row.wall_s, &row.final_loss, &row.step_p50_s})
     *number = s.real(at++);
+  row.has_end = s.integer(at++) != 0;
   return row;
 }
 

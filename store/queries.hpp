@@ -30,6 +30,7 @@ struct RunRow {
   int attempt = 0;
   double throughput = not_measured, communication_share = not_measured, accuracy = not_measured, best_accuracy = not_measured;
   double time_to_accuracy_s = not_measured, wall_s = not_measured, final_loss = not_measured, step_p50_s = not_measured;
+  bool has_end = false; // the job's own end is recorded too: a result comes a moment before it
 };
 
 // Newest submission first.
