@@ -33,6 +33,34 @@ constexpr std::array strategies{
 constexpr std::array allreduces{
     Name{"mpi", "MPI_Allreduce of the MPI library, one call on the packed buffer"},
 };
+constexpr std::array elastic{
+    Name{"paper", "as the strategy's paper has it: before, but after for decentralized-easgd"},
+    Name{"before", "the elastic term is of the weights before the local step"},
+    Name{"after", "the elastic term is of the weights after the local step"},
+};
+constexpr std::array progress{
+    Name{"none", "messages move only while a rank waits for them: nothing overlaps"},
+    Name{"poll", "the computing thread moves messages on between two layers"},
+    Name{"thread", "a thread with a core of its own sends and receives while the others compute"},
+};
+constexpr std::array wires{
+    Name{"float32", "as computed"},
+    Name{"bfloat16", "half the bytes, 8 bits of mantissa; sums are kept in float32"},
+};
+constexpr std::array placements{
+    Name{"last", "the last ranks"},
+    Name{"spread", "the last rank of each of the last nodes, one a node"},
+};
+constexpr std::array topologies{
+    Name{"hosts", "ranks of one host are near; supernodes are resources.nodes_per_supernode nodes each, if told"},
+    Name{"probe", "nodes are grouped by the bandwidths between them, measured at the start"},
+};
+constexpr std::array evaluated{
+    Name{"auto", "the centre where the strategy has one, else the average where workers differ, else the workers' model"},
+    Name{"centre", "the centre of an EASGD strategy, or the parameter servers' weights"},
+    Name{"worker", "rank 0's weights"},
+    Name{"average", "the mean of the workers' weights"},
+};
 constexpr std::array modes{
     Name{"strong", "the global batch stays, so the work a rank shrinks as ranks grow"},
     Name{"weak", "the batch a rank stays, so the global batch grows with the ranks"},
@@ -62,6 +90,12 @@ std::span<const Name> optimizer_names() { return optimizers; }
 std::span<const Name> schedule_names() { return schedules; }
 std::span<const Name> strategy_names() { return strategies; }
 std::span<const Name> allreduce_names() { return allreduces; }
+std::span<const Name> elastic_forms() { return elastic; }
+std::span<const Name> progress_names() { return progress; }
+std::span<const Name> wire_names() { return wires; }
+std::span<const Name> server_placements() { return placements; }
+std::span<const Name> topology_names() { return topologies; }
+std::span<const Name> evaluated_models() { return evaluated; }
 std::span<const Name> study_modes() { return modes; }
 std::span<const Name> study_orders() { return orders; }
 std::span<const Name> study_layouts() { return layouts; }

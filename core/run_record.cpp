@@ -106,7 +106,7 @@ Json json_of(const RankRecord& rank)
 {
   Json phases = Json::object();
   for (std::size_t i = 0; i < phase_count; ++i) phases[std::string(phase_names[i])] = json_of(rank.phases[i]);
-  return Json{{"rank", rank.rank}, {"host", rank.host}, {"phases", phases}, {"step", json_of(rank.step)}, {"bytes_sent", rank.bytes_sent},
+  return Json{{"rank", rank.rank}, {"host", rank.host}, {"role", rank.role}, {"phases", phases}, {"step", json_of(rank.step)}, {"bytes_sent", rank.bytes_sent},
               {"messages_sent", rank.messages_sent}, {"memory_peak_bytes", rank.memory_peak_bytes}};
 }
 
@@ -115,6 +115,7 @@ RankRecord rank_of(const Json& j)
   RankRecord rank;
   rank.rank = j.at("rank");
   rank.host = j.at("host");
+  rank.role = j.value("role", rank.role);
   for (std::size_t i = 0; i < phase_count; ++i) rank.phases[i] = stats_of(j.at("phases").at(std::string(phase_names[i])));
   rank.step = stats_of(j.at("step"));
   rank.bytes_sent = j.at("bytes_sent");
@@ -334,6 +335,13 @@ Events parse_events(std::string_view text)
   return events;
 }
 
+Json json_of(const Staleness& s)
+{
+  return Json{{"updates", s.updates}, {"mean", number(s.mean)}, {"p95", number(s.p95)}, {"max", number(s.max)}};
+}
+
+Staleness staleness_of(const Json& j) { return {j.at("updates"), number_of(j.at("mean")), number_of(j.at("p95")), number_of(j.at("max"))}; }
+
 std::string to_json(const RunResult& r)
 {
   Json ranks = Json::array();
@@ -344,7 +352,20 @@ std::string to_json(const RunResult& r)
                    {"wall_s", number(r.wall_s)}, {"communication_share", number(r.communication_share)}, {"final_loss", number(r.final_loss)},
                    {"eval_loss", number(r.eval_loss)}, {"accuracy", number(r.accuracy)}, {"best_accuracy", number(r.best_accuracy)},
                    {"time_to_accuracy_s", number(r.time_to_accuracy_s)}, {"parameters", r.parameters}, {"weights_hash", r.weights_hash},
+                   {"isolated_communication_s", number(r.isolated_communication_s)}, {"accuracy_centre", number(r.accuracy_centre)},
+                   {"accuracy_worker", number(r.accuracy_worker)}, {"accuracy_average", number(r.accuracy_average)},
+                   {"staleness", json_of(r.staleness)}, {"facts", r.facts},
                    {"ranks", ranks}});
+}
+
+void read_strategy_results(const Json& j, RunResult& r)
+{
+  r.isolated_communication_s = number_of(j, "isolated_communication_s");
+  r.accuracy_centre = number_of(j, "accuracy_centre");
+  r.accuracy_worker = number_of(j, "accuracy_worker");
+  r.accuracy_average = number_of(j, "accuracy_average");
+  r.staleness = staleness_of(j.at("staleness"));
+  r.facts = j.at("facts").get<std::map<std::string, std::string>>();
 }
 
 std::optional<RunResult> read_result(const AttemptFolder& attempt)
@@ -367,6 +388,7 @@ std::optional<RunResult> read_result(const AttemptFolder& attempt)
     r.time_to_accuracy_s = number_of(j, "time_to_accuracy_s");
     r.parameters = j.at("parameters");
     r.weights_hash = j.at("weights_hash");
+    if (j.contains("staleness")) read_strategy_results(j, r); // not in results of earlier versions
     for (const auto& rank : j.at("ranks")) r.ranks.push_back(rank_of(rank));
     return r;
   });

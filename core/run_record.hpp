@@ -49,6 +49,10 @@ public:
   std::filesystem::path requeue() const { return path_ / "requeue"; }            // job script: the scheduler is to start it again
   std::filesystem::path launches() const { return path_ / "launches"; }          // job script: a line a launch of the ranks
   std::filesystem::path probe() const { return path_ / "probe.json"; }           // rank 0: how fast each rank's place is
+  std::filesystem::path trace() const { return path_ / "trace"; }                // every rank: rank-<n>, its timeline
+  std::filesystem::path dump() const { return path_ / "dump"; }                  // any rank: all are asked what they are doing
+  std::filesystem::path states() const { return path_ / "states"; }              // every rank that was asked: rank-<n>
+  std::filesystem::path stall() const { return path_ / "stall.json"; }           // rank 0: who has not arrived, and what all were doing
   std::filesystem::path out() const { return path_ / "stdout"; }
   std::filesystem::path err() const { return path_ / "stderr"; }
 
@@ -214,11 +218,19 @@ struct PhaseStats {
 struct RankRecord {
   int rank = 0;
   std::string host;
+  std::string role = "worker"; // or "server"
   std::array<PhaseStats, phase_count> phases{};
   PhaseStats step; // whole steps
   std::int64_t bytes_sent = 0;    // by the strategy's messages over the measured steps
   std::int64_t messages_sent = 0;
   std::int64_t memory_peak_bytes = 0; // high-water resident set
+};
+
+// How old the weights were that an asynchronous update was made of: updates of the centre by others between a worker's read
+// and its own update. Over all updates of all servers.
+struct Staleness {
+  std::int64_t updates = 0; // 0: the strategy has none
+  double mean = not_measured, p95 = not_measured, max = not_measured;
 };
 
 // Written once, synced, when all ranks agree that the run is done. Values that were not measured are NaN (null in JSON).
@@ -231,11 +243,16 @@ struct RunResult {
   double throughput = 0;             // measured_samples / measured_s, samples/s
   double wall_s = 0;                 // from first step to last, evaluations included
   double communication_share = 0;    // exposed communication / step time, mean over ranks, measured steps
+  double isolated_communication_s = not_measured; // one step's communication with nothing beside it
   double final_loss = not_measured;     // training loss of the last step
   double eval_loss = not_measured;      // last evaluation
   double accuracy = not_measured;       // last evaluation
   double best_accuracy = not_measured;
   double time_to_accuracy_s = not_measured; // wall time until target_accuracy was first met
+  // After the last step, of the models that the strategy has apart from the workers' common one.
+  double accuracy_centre = not_measured, accuracy_worker = not_measured, accuracy_average = not_measured;
+  Staleness staleness;
+  std::map<std::string, std::string> facts; // found out by the run: "allreduce": "ring from 64 KiB up, else mpi"
   std::int64_t parameters = 0;
   std::string weights_hash; // of the final weights: equal runs end in equal bits
   std::vector<RankRecord> ranks;

@@ -38,6 +38,7 @@ struct TrainSpec {
   double target_accuracy = 0;   // 0: none
   bool stop_at_target = false;
   std::int64_t checkpoint_every_s = 0; // 0: only when the job is told to stop
+  bool trace = false;                  // record each rank's phases, buckets and messages
 };
 
 struct OptimizerSpec {
@@ -58,7 +59,28 @@ struct OptimizerSpec {
 struct SyncSpec {
   std::string strategy = "sync-sgd"; // of strategy_names()
   std::string allreduce = "mpi";     // of allreduce_names()
+  std::int64_t period = 1;           // tau: steps from one exchange of weights to the next
+  double alpha = 0;                  // elastic rate of every exchange; a recipe that gives neither has 0.9 / workers
+  double rho = 0;                    // elastic strength: alpha = learning rate x rho at every step; 0: alpha holds
+  std::string elastic = "paper";     // of elastic_forms()
+  bool pack = true;                  // one message for all parameters; false: one a tensor
+  std::int64_t bucket_bytes = 4 << 20; // with overlap: gradients are sent as soon as so many are there
+  std::string progress = "none";     // of progress_names()
+  std::string wire = "float32";      // of wire_names()
+  std::int64_t overlap = 3;          // sync-easgd: form 1, 2 or 3 of the paper
+  std::int64_t servers = 1;          // dedicated ranks of the strategies with a parameter server
+  std::string server_placement = "last"; // of server_placements()
+  std::int64_t server_threads = 2;   // hogwild: threads of one server that update without a lock
+  std::int64_t node_period = 1;      // hsgd: steps from one exchange between nodes to the next
+  double local_start = 0;            // local-sgd: epochs of sync-sgd before
+  std::string topology = "hosts";    // of topology_names()
+  std::string evaluate = "auto";     // of evaluated_models()
 };
+
+// Whether the strategy of that name has dedicated server ranks.
+bool has_servers(const std::string& strategy);
+// Whether it is of the EASGD family: workers are pulled to a centre, and the centre to them.
+bool is_elastic(const std::string& strategy);
 
 struct ResourcesSpec {
   std::int64_t nodes = 1;
@@ -73,6 +95,8 @@ struct ResourcesSpec {
   std::string scheduler = "local";
   std::string launcher = "mpirun";
   std::vector<std::string> launcher_args; // put before the program
+  std::vector<std::string> hosts;         // where mpirun starts ranks without a cluster's scheduler; none: this machine
+  std::int64_t nodes_per_supernode = 0;   // consecutive nodes behind one switch; 0: not told
   std::string partition, account, qos, constraint;
   std::vector<std::string> modules;       // `module load` each
   std::map<std::string, std::string> env; // exported in the job
@@ -107,11 +131,14 @@ struct RunSpec {
   StudySpec study;
 
   std::int64_t ranks() const { return resources.nodes * resources.ranks_per_node; }
+  // Ranks that serve parameters, and ranks that train.
+  std::int64_t servers() const { return has_servers(sync.strategy) ? sync.servers : 0; }
+  std::int64_t workers() const { return ranks() - servers(); }
   std::int64_t cores() const { return ranks() * resources.threads_per_rank; }
   std::int64_t cores_per_node() const { return resources.ranks_per_node * resources.threads_per_rank; }
-  // Samples of all ranks in one step.
-  std::int64_t effective_global_batch() const { return train.global_batch > 0 ? train.global_batch : train.batch_per_rank * ranks(); }
-  std::int64_t effective_batch_per_rank() const { return train.batch_per_rank > 0 ? train.batch_per_rank : train.global_batch / ranks(); }
+  // Samples of all workers in one step.
+  std::int64_t effective_global_batch() const { return train.global_batch > 0 ? train.global_batch : train.batch_per_rank * workers(); }
+  std::int64_t effective_batch_per_rank() const { return train.batch_per_rank > 0 ? train.batch_per_rank : train.global_batch / workers(); }
 };
 
 } // namespace dt

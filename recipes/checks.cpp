@@ -3,6 +3,7 @@
 #include "core/spec_schema.hpp"
 #include "core/units.hpp"
 #include "recipes/diagnostics.hpp"
+#include "recipes/sync_checks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -27,7 +28,7 @@ void check_required(const RunSpec& spec, Problems& problems)
 bool is_batch_too_large(const RunSpec& spec)
 {
   constexpr double largest = 1e15;
-  return static_cast<double>(spec.train.batch_per_rank) * static_cast<double>(spec.ranks()) > largest;
+  return static_cast<double>(spec.train.batch_per_rank) * static_cast<double>(spec.workers()) > largest;
 }
 
 // "98 and 105 are": the multiples on both sides.
@@ -43,14 +44,15 @@ void check_batch(const RunSpec& spec, Problems& problems)
   if (train.batch_per_rank == 0 && train.global_batch == 0)
     problems.push_back(
         {{"train.batch_per_rank", "train.global_batch"}, "give one of `train.batch_per_rank` and `train.global_batch`"});
-  if (train.global_batch % spec.ranks() != 0)
+  const std::string trainers = spec.servers() > 0 ? " workers" : " ranks";
+  if (train.global_batch % spec.workers() != 0)
     problems.push_back({{"train.global_batch", "study.ranks", "study.nodes", "resources.ranks_per_node", "resources.nodes"},
-                        "`train.global_batch` " + text(train.global_batch) + " is not a multiple of " + text(spec.ranks()) +
-                            " ranks; " + near_multiples(train.global_batch, spec.ranks())});
+                        "`train.global_batch` " + text(train.global_batch) + " is not a multiple of " + text(spec.workers()) +
+                            trainers + "; " + near_multiples(train.global_batch, spec.workers())});
   if (is_batch_too_large(spec))
     problems.push_back({{"train.batch_per_rank", "resources.ranks_per_node", "resources.nodes"},
-                        "`train.batch_per_rank` " + text(train.batch_per_rank) + " on " + text(spec.ranks()) +
-                            " ranks is more than 1e15 samples a step"});
+                        "`train.batch_per_rank` " + text(train.batch_per_rank) + " on " + text(spec.workers()) +
+                            trainers + " is more than 1e15 samples a step"});
 }
 
 // Training samples, where the recipe alone says how many there are.
@@ -201,6 +203,8 @@ std::vector<Problem> find_problems(const RunSpec& spec)
 {
   Problems problems;
   check_required(spec, problems);
+  find_sync_problems(spec, problems);
+  if (spec.workers() <= 0) return problems; // what follows divides among them
   check_batch(spec, problems);
   check_length(spec, problems);
   check_target(spec, problems);

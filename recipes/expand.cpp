@@ -75,12 +75,26 @@ class Expander {
     const auto excluded = [&](const RunSpec& cell) {
       return std::any_of(exclude.begin(), exclude.end(), [&](const Condition& condition) { return holds(condition, cell); });
     };
+    const bool has_rate = is_given("sync.alpha", point) || is_given("sync.rho", point);
     for (auto& cell : sizes_of(std::move(spec), point)) {
       if (excluded(cell)) continue;
+      if (!has_rate && is_elastic(cell.sync.strategy) && cell.workers() > 0) fit_alpha(cell);
       report(find_problems(cell), point);
       cells_.push_back(std::move(cell));
     }
   }
+
+  bool is_given(std::string_view path, const Point& point) const
+  {
+    const auto assigns = [&](const auto* level) {
+      return std::any_of(level->assignments.begin(), level->assignments.end(),
+                         [&](const Assignment& assignment) { return assignment.path == path; });
+    };
+    return resolved_.settings.find(path) != nullptr || std::any_of(point.begin(), point.end(), assigns);
+  }
+
+  // The elastic rate of all workers together is 0.9, as in the first paper on EASGD (beta; Zhang, Choromanska, LeCun 2015).
+  static void fit_alpha(RunSpec& spec) { spec.sync.alpha = 0.9 / static_cast<double>(spec.workers()); }
 
   // The default warning must fit into a short time limit; one that is given is checked instead.
   static void fit_signal(ResourcesSpec& resources)

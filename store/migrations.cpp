@@ -488,6 +488,7 @@ const std::vector<Migration>& migrations()
       {2, "indexes and views", indexes_and_views},
       {3, "slurm", slurm},
       cluster_runs(),
+      strategy_runs(),
   };
   return all;
 }

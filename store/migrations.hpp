@@ -16,6 +16,8 @@ struct Migration {
 
 // Step 4, a file of its own: store/cluster_runs.cpp.
 Migration cluster_runs();
+// Step 5: store/strategy_runs.cpp.
+Migration strategy_runs();
 
 // Ascending from 1 without gaps.
 const std::vector<Migration>& migrations();

@@ -89,11 +89,14 @@ void write_result(Connection& connection, std::int64_t run_id, int attempt, cons
           "INSERT INTO results (run_id, attempt, finished_unix_s, steps, warmup_steps, measured_samples, measured_s, throughput, "
           "wall_s, communication_share, final_loss, eval_loss, accuracy, best_accuracy, time_to_accuracy_s, step_p50_s, "
           "bytes_sent, "
-          "messages_sent, memory_peak_bytes, parameters, weights_hash, resumed_step) VALUES " +
-          placeholders(22))
+          "messages_sent, memory_peak_bytes, parameters, weights_hash, resumed_step, isolated_communication_s, accuracy_centre, "
+          "accuracy_worker, accuracy_average, staleness_updates, staleness_mean, staleness_p95, staleness_max, facts) VALUES " +
+          placeholders(31))
       .run(run_id, attempt, r.unix_s, r.steps, r.warmup_steps, r.measured_samples, r.measured_s, r.throughput, r.wall_s,
            r.communication_share, r.final_loss, r.eval_loss, r.accuracy, r.best_accuracy, r.time_to_accuracy_s, step_p50_s, bytes,
-           messages, memory, r.parameters, r.weights_hash, r.resumed_step);
+           messages, memory, r.parameters, r.weights_hash, r.resumed_step,
+           r.isolated_communication_s, r.accuracy_centre, r.accuracy_worker, r.accuracy_average, r.staleness.updates, r.staleness.mean,
+           r.staleness.p95, r.staleness.max, json_text(Json(r.facts)));
 }
 
 void write_phases(Connection& connection, std::int64_t run_id, const RankRecord& rank)
@@ -111,7 +114,7 @@ void write_phases(Connection& connection, std::int64_t run_id, const RankRecord&
 void write_ranks(Connection& connection, std::int64_t run_id, const AttemptFacts& facts)
 {
   struct RankRow {
-    std::optional<std::string> host, mask;
+    std::optional<std::string> host, mask, role;
     std::optional<std::int64_t> bytes, messages, memory;
   };
   std::map<int, RankRow> rows;
@@ -122,11 +125,11 @@ void write_ranks(Connection& connection, std::int64_t run_id, const AttemptFacts
   if (facts.result)
     for (const auto& rank : facts.result->ranks) {
       auto& row = rows[rank.rank];
-      row = {rank.host, row.mask, rank.bytes_sent, rank.messages_sent, rank.memory_peak_bytes};
+      row = {rank.host, row.mask, rank.role, rank.bytes_sent, rank.messages_sent, rank.memory_peak_bytes};
     }
   auto statement = connection.statement(
-      "INSERT INTO ranks (run_id, rank, host, mask, bytes_sent, messages_sent, memory_peak_bytes) VALUES " + placeholders(7));
-  for (const auto& [rank, row] : rows) statement.run(run_id, rank, row.host, row.mask, row.bytes, row.messages, row.memory);
+      "INSERT INTO ranks (run_id, rank, host, mask, role, bytes_sent, messages_sent, memory_peak_bytes) VALUES " + placeholders(8));
+  for (const auto& [rank, row] : rows) statement.run(run_id, rank, row.host, row.mask, row.role, row.bytes, row.messages, row.memory);
 }
 
 void write_steps(Connection& connection, std::int64_t run_id, int attempt, const std::vector<StepEvent>& steps)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 
 namespace dt::engine {
@@ -12,7 +13,31 @@ namespace {
 // MPI counts with int: longer vectors go in pieces.
 constexpr std::size_t largest_count = std::size_t{1} << 30;
 
+// MPI promises tags up to 32767. The first thousand are for whoever chooses a tag of his own.
+constexpr int first_fresh_tag = 1000, fresh_tags = 31000;
+
+int int_of(std::size_t count)
+{
+  if (count > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    throw Error(ErrorKind::internal, "one message of " + std::to_string(count) + " elements is more than MPI can count");
+  return static_cast<int>(count);
+}
+
 } // namespace
+
+void Transfer::wait() { check_mpi(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait"); }
+
+bool Transfer::test()
+{
+  int done = 0;
+  check_mpi(MPI_Test(&request_, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  return done != 0;
+}
+
+void wait_all(std::span<Transfer> transfers)
+{
+  for (auto& transfer : transfers) transfer.wait();
+}
 
 void check_mpi(int code, const char* call)
 {
@@ -30,11 +55,83 @@ Communicator::Communicator(MPI_Comm comm) : comm_(comm)
   check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
 }
 
+Communicator::~Communicator()
+{
+  if (owned_) MPI_Comm_free(&comm_);
+}
+
+std::unique_ptr<Communicator> Communicator::split(int color, int key)
+{
+  MPI_Comm part = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split(comm_, color < 0 ? MPI_UNDEFINED : color, key, &part), "MPI_Comm_split");
+  if (part == MPI_COMM_NULL) return nullptr;
+  auto made = std::make_unique<Communicator>(part);
+  made->owned_ = true;
+  made->ledger_ = ledger_;
+  return made;
+}
+
+Transfer Communicator::send_begin(std::span<const float> values, int to, int tag)
+{
+  count_sent(values.size_bytes());
+  Transfer transfer;
+  check_mpi(MPI_Isend(values.data(), int_of(values.size()), MPI_FLOAT, to, tag, comm_, transfer.request()), "MPI_Isend");
+  return transfer;
+}
+
+Transfer Communicator::send_begin(std::span<const std::byte> bytes, int to, int tag)
+{
+  count_sent(bytes.size());
+  Transfer transfer;
+  check_mpi(MPI_Isend(bytes.data(), int_of(bytes.size()), MPI_BYTE, to, tag, comm_, transfer.request()), "MPI_Isend");
+  return transfer;
+}
+
+Transfer Communicator::receive_begin(std::span<float> values, int from, int tag)
+{
+  Transfer transfer;
+  check_mpi(MPI_Irecv(values.data(), int_of(values.size()), MPI_FLOAT, from, tag, comm_, transfer.request()), "MPI_Irecv");
+  return transfer;
+}
+
+Transfer Communicator::receive_begin(std::span<std::byte> bytes, int from, int tag)
+{
+  Transfer transfer;
+  check_mpi(MPI_Irecv(bytes.data(), int_of(bytes.size()), MPI_BYTE, from, tag, comm_, transfer.request()), "MPI_Irecv");
+  return transfer;
+}
+
+void Communicator::send(std::span<const float> values, int to, int tag)
+{
+  count_sent(values.size_bytes());
+  check_mpi(MPI_Send(values.data(), int_of(values.size()), MPI_FLOAT, to, tag, comm_), "MPI_Send");
+}
+
+void Communicator::receive(std::span<float> values, int from, int tag)
+{
+  check_mpi(MPI_Recv(values.data(), int_of(values.size()), MPI_FLOAT, from, tag, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
+}
+
+int Communicator::receive_from_any(std::span<float> values, int tag)
+{
+  MPI_Status status;
+  check_mpi(MPI_Recv(values.data(), int_of(values.size()), MPI_FLOAT, MPI_ANY_SOURCE, tag, comm_, &status), "MPI_Recv");
+  return status.MPI_SOURCE;
+}
+
+int Communicator::fresh_tag() { return first_fresh_tag + tags_++ % fresh_tags; }
+
+void Communicator::count_sent(std::size_t bytes)
+{
+  traffic().bytes += static_cast<std::int64_t>(bytes);
+  ++traffic().messages;
+}
+
 void Communicator::broadcast(std::span<float> values, int root)
 {
   if (rank_ == root && size_ > 1 && !values.empty()) {
-    traffic_.bytes += static_cast<std::int64_t>(values.size_bytes()) * (size_ - 1);
-    traffic_.messages += 1;
+    traffic().bytes += static_cast<std::int64_t>(values.size_bytes()) * (size_ - 1);
+    traffic().messages += 1;
   }
   broadcast_record(values, root);
 }

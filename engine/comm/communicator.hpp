@@ -1,8 +1,12 @@
 // Communicator: a group of ranks, with what it sent counted. The only room that calls MPI besides sync and train.
 #pragma once
 
+#include "engine/comm/activity.hpp"
+#include "engine/comm/trace.hpp"
+
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,12 +21,39 @@ struct Traffic {
   std::int64_t messages = 0;
 };
 
+// A message on its way. Its buffer must stay until it is complete.
+class Transfer {
+public:
+  Transfer() = default;
+  // Blocks until the message is complete.
+  void wait();
+  // Whether it is complete; moves messages on. Never blocks.
+  bool test();
+  MPI_Request* request() { return &request_; }
+
+private:
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
+// What belongs to a rank in all the communicators it is in.
+struct RankLedger {
+  Traffic traffic;
+  Activity activity;
+  std::unique_ptr<Trace> trace; // null: nobody asked for one
+};
+
 // One thread calls it (MPI_THREAD_FUNNELED is enough). Every call is collective unless it says otherwise, and throws an
 // internal error with MPI's own words when MPI fails.
 class Communicator {
 public:
   // Borrows the communicator and makes its errors return, so that they can be thrown with rank and cause.
   explicit Communicator(MPI_Comm comm);
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  // A communicator of the ranks that give the same colour, ordered by key, then by rank; null for a rank that gives a colour
+  // below 0. What is sent through it counts here too. Collective.
+  std::unique_ptr<Communicator> split(int color, int key);
   MPI_Comm handle() const { return comm_; }
   int rank() const { return rank_; }
   int size() const { return size_; }
@@ -30,7 +61,26 @@ public:
 
   // Root's values reach every rank. Counted: one message at the root with all that the others receive.
   void broadcast(std::span<float> values, int root = 0);
-  Traffic& traffic() { return traffic_; }
+  Traffic& traffic() { return ledger_->traffic; }
+  Activity& activity() { return ledger_->activity; }
+  // Null when nothing is traced.
+  Trace* trace() { return ledger_->trace.get(); }
+  void begin_trace() { ledger_->trace = std::make_unique<Trace>(); }
+
+  // ---- messages between two ranks: counted where they are sent, not collective ----
+
+  // Numbers of at most 2^31 - 1; the buffer must stay until the transfer is complete.
+  Transfer send_begin(std::span<const float> values, int to, int tag);
+  Transfer send_begin(std::span<const std::byte> bytes, int to, int tag);
+  Transfer receive_begin(std::span<float> values, int from, int tag);
+  Transfer receive_begin(std::span<std::byte> bytes, int from, int tag);
+  void send(std::span<const float> values, int to, int tag);
+  // Exactly so many numbers.
+  void receive(std::span<float> values, int from, int tag);
+  // From whichever rank is first; returns it.
+  int receive_from_any(std::span<float> values, int tag);
+  // A tag that no other exchange uses at the same time, equal on all ranks when they ask in the same order.
+  int fresh_tag();
 
   // ---- for records, evaluation and start-up: not counted ----
 
@@ -54,10 +104,16 @@ public:
 
 private:
   void transfer(std::span<float> values, int from, int to);
+  void count_sent(std::size_t bytes);
   MPI_Comm comm_;
   int rank_ = 0, size_ = 1;
-  Traffic traffic_;
+  bool owned_ = false; // made by split(), freed with this object
+  int tags_ = 0;       // handed out so far
+  std::shared_ptr<RankLedger> ledger_ = std::make_shared<RankLedger>();
 };
+
+// Waits for all of them.
+void wait_all(std::span<Transfer> transfers);
 
 // Throws an internal error with MPI's own text when code is not MPI_SUCCESS.
 void check_mpi(int code, const char* call);

@@ -1,5 +1,7 @@
 #include "engine/comm/mpi_allreduce.hpp"
 
+#include "core/error.hpp"
+
 #include <algorithm>
 
 namespace dt::engine {
@@ -13,14 +15,20 @@ std::int64_t optimal_bytes(std::size_t bytes, int ranks) { return 2 * static_cas
 
 } // namespace
 
-void MpiAllreduce::sum(std::span<float> values, Communicator& comm)
+MpiAllreduce::MpiAllreduce(const AllreduceOptions& options, Communicator& comm) : comm_(comm)
+{
+  if (options.wire != "float32")
+    throw Error(ErrorKind::recipe, "The allreduce `mpi` sends float32 only; take another one for sync.wire: " + options.wire + ".");
+}
+
+void MpiAllreduce::sum(std::span<float> values)
 {
   while (!values.empty()) {
     const auto piece = values.first(std::min(values.size(), largest_count));
-    check_mpi(MPI_Allreduce(MPI_IN_PLACE, piece.data(), static_cast<int>(piece.size()), MPI_FLOAT, MPI_SUM, comm.handle()),
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, piece.data(), static_cast<int>(piece.size()), MPI_FLOAT, MPI_SUM, comm_.handle()),
               "MPI_Allreduce");
-    comm.traffic().bytes += optimal_bytes(piece.size_bytes(), comm.size());
-    comm.traffic().messages += comm.size() > 1 ? 1 : 0;
+    comm_.traffic().bytes += optimal_bytes(piece.size_bytes(), comm_.size());
+    comm_.traffic().messages += comm_.size() > 1 ? 1 : 0;
     values = values.subspan(piece.size());
   }
 }

@@ -7,7 +7,12 @@ namespace dt::engine {
 
 class MpiAllreduce : public Allreduce {
 public:
-  void sum(std::span<float> values, Communicator& comm) override;
+  MpiAllreduce(const AllreduceOptions& options, Communicator& comm);
+  using Allreduce::sum;
+  void sum(std::span<float> values) override;
+
+private:
+  Communicator& comm_;
 };
 
 } // namespace dt::engine

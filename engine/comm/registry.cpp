@@ -9,21 +9,26 @@ namespace {
 
 struct Entry {
   const char* name;
-  std::unique_ptr<Allreduce> (*make)();
+  std::unique_ptr<Allreduce> (*make)(const AllreduceOptions&, Communicator&);
 };
 
+template<class Kind> std::unique_ptr<Allreduce> make(const AllreduceOptions& options, Communicator& comm)
+{
+  return std::make_unique<Kind>(options, comm);
+}
+
 constexpr std::array entries{
-    Entry{"mpi", []() -> std::unique_ptr<Allreduce> { return std::make_unique<MpiAllreduce>(); }},
+    Entry{"mpi", make<MpiAllreduce>},
 };
 
 } // namespace
 
-std::unique_ptr<Allreduce> make_allreduce(const std::string& name)
+std::unique_ptr<Allreduce> make_allreduce(const AllreduceOptions& options, Communicator& comm)
 {
   for (const auto& entry : entries)
-    if (name == entry.name) return entry.make();
+    if (options.algorithm == entry.name) return entry.make(options, comm);
   throw Error(ErrorKind::recipe,
-              "There is no allreduce `" + printable(name) + "`; there are: " + join(registered_allreduces(), ", ") + ".");
+              "There is no allreduce `" + printable(options.algorithm) + "`; there are: " + join(registered_allreduces(), ", ") + ".");
 }
 
 std::vector<std::string> registered_allreduces()

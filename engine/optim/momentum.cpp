@@ -24,9 +24,11 @@ Momentum::Momentum(const OptimizerSpec& spec, std::int64_t size, std::vector<Seg
 {
 }
 
-void Momentum::step(std::span<float> weights, std::span<const float> gradients, double learning_rate)
+void Momentum::step(std::span<float> weights, std::span<const float> gradients, double learning_rate, std::int64_t begin,
+               std::int64_t end)
 {
   for (const auto& segment : segments_) {
+    if (segment.offset < begin || segment.offset >= end) continue;
     update(weights.data() + segment.offset, velocity_.data() + segment.offset, gradients.data() + segment.offset, segment.size,
            {static_cast<float>(learning_rate), momentum_, segment.decay ? weight_decay_ : 0});
   }

@@ -27,7 +27,13 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
   // weights <- rule(weights, gradients, learning_rate), one pass over the segments. Both have the size the rule was made for.
-  virtual void step(std::span<float> weights, std::span<const float> gradients, double learning_rate) = 0;
+  void step(std::span<float> weights, std::span<const float> gradients, double learning_rate)
+  {
+    step(weights, gradients, learning_rate, 0, static_cast<std::int64_t>(weights.size()));
+  }
+  // The same for the segments in [begin, end) only, floats from the buffer's start; a segment lies in it wholly or not at all.
+  virtual void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, std::int64_t begin,
+                    std::int64_t end) = 0;
   // All that a step leaves behind for the next one, in a fixed order: with it and the weights a run can be taken up again.
   virtual std::vector<OptimizerState> state() { return {}; }
 };

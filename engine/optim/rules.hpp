@@ -9,7 +9,9 @@ namespace dt::engine {
 class Sgd final : public Optimizer {
  public:
   Sgd(const OptimizerSpec& spec, std::vector<Segment> segments);
-  void step(std::span<float> weights, std::span<const float> gradients, double learning_rate) override;
+  using Optimizer::step;
+  void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, std::int64_t begin,
+            std::int64_t end) override;
 
  private:
   std::vector<Segment> segments_;
@@ -20,7 +22,9 @@ class Sgd final : public Optimizer {
 class Momentum final : public Optimizer {
  public:
   Momentum(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments);
-  void step(std::span<float> weights, std::span<const float> gradients, double learning_rate) override;
+  using Optimizer::step;
+  void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, std::int64_t begin,
+            std::int64_t end) override;
   std::vector<OptimizerState> state() override { return {{"velocity", velocity_}}; }
 
  private:

@@ -15,9 +15,11 @@ Sgd::Sgd(const OptimizerSpec& spec, std::vector<Segment> segments)
 {
 }
 
-void Sgd::step(std::span<float> weights, std::span<const float> gradients, double learning_rate)
+void Sgd::step(std::span<float> weights, std::span<const float> gradients, double learning_rate, std::int64_t begin,
+               std::int64_t end)
 {
   for (const auto& segment : segments_) {
+    if (segment.offset < begin || segment.offset >= end) continue;
     update(weights.data() + segment.offset, gradients.data() + segment.offset, segment.size, static_cast<float>(learning_rate),
            segment.decay ? weight_decay_ : 0);
   }

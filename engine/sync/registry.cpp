@@ -9,12 +9,12 @@ namespace {
 
 struct Entry {
   const char* name;
-  std::unique_ptr<Strategy> (*make)(const SyncSpec&, Communicator&);
+  std::unique_ptr<Strategy> (*make)(const StrategyParts&);
 };
 
-template<class Kind> std::unique_ptr<Strategy> make(const SyncSpec& sync, Communicator& comm)
+template<class Kind> std::unique_ptr<Strategy> make(const StrategyParts& parts)
 {
-  return std::make_unique<Kind>(sync, comm);
+  return std::make_unique<Kind>(parts);
 }
 
 constexpr std::array entries{
@@ -23,12 +23,12 @@ constexpr std::array entries{
 
 } // namespace
 
-std::unique_ptr<Strategy> make_strategy(const SyncSpec& sync, Communicator& comm)
+std::unique_ptr<Strategy> make_strategy(const StrategyParts& parts)
 {
   for (const auto& entry : entries)
-    if (sync.strategy == entry.name) return entry.make(sync, comm);
+    if (parts.sync.strategy == entry.name) return entry.make(parts);
   throw Error(ErrorKind::recipe,
-              "There is no strategy `" + printable(sync.strategy) + "`; there are: " + join(registered_strategies(), ", ") + ".");
+              "There is no strategy `" + printable(parts.sync.strategy) + "`; there are: " + join(registered_strategies(), ", ") + ".");
 }
 
 std::vector<std::string> registered_strategies()

@@ -1,6 +1,7 @@
 // Replica: a rank's copy of the model as strategies see it: packed numbers and a call that computes. No layer, no oneDNN.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -12,6 +13,19 @@ struct BatchLoss {
   std::int64_t samples = 0;
 };
 
+// A stretch of the packed buffers, in floats.
+struct Stretch {
+  std::size_t offset = 0, size = 0;
+  std::size_t end() const { return offset + size; }
+};
+
+// Told during compute() which gradients are final: tensor by tensor, the last layer's first.
+class GradientListener {
+public:
+  virtual ~GradientListener() = default;
+  virtual void gradients_ready(const Stretch& tensor) = 0;
+};
+
 class Replica {
 public:
   virtual ~Replica() = default;
@@ -19,10 +33,19 @@ public:
   virtual std::span<float> weights() = 0;
   // Gradients of the mean loss over this rank's batch, laid out as the weights. Valid after compute().
   virtual std::span<float> gradients() = 0;
-  // Forward and backward over this rank's next batch.
-  virtual BatchLoss compute() = 0;
-  // W <- opt(W, gradients) with the step's learning rate.
+  // Where each tensor lies, in the order of the layers; together with the padding behind each they cover the buffers.
+  virtual std::span<const Stretch> tensors() = 0;
+  // Forward and backward over this rank's next batch. The listener, if any, hears of every tensor once.
+  virtual BatchLoss compute(GradientListener* listener) = 0;
+  BatchLoss compute() { return compute(nullptr); }
+  // W <- opt(W, gradients) with the step's learning rate, everywhere.
   virtual void update() = 0;
+  // The same on one stretch of whole tensors only. In one step every tensor must be in one such stretch.
+  virtual void update(const Stretch& stretch) = 0;
+  // Of the step in progress.
+  virtual double learning_rate() const = 0;
+  // Epochs done before the step in progress.
+  virtual double epoch() const = 0;
 };
 
 } // namespace dt::engine

@@ -1,10 +1,12 @@
 // Strategy: how ranks keep in step. One file a strategy, one line in make_strategy (registry.cpp).
 #pragma once
 
+#include "core/run_record.hpp"
 #include "core/run_spec.hpp"
 #include "engine/comm/allreduce.hpp"
 #include "engine/comm/communicator.hpp"
 #include "engine/sync/replica.hpp"
+#include "engine/sync/roles.hpp"
 
 #include <memory>
 #include <string>
@@ -34,16 +36,46 @@ public:
   virtual ~Strategy() = default;
   // Before the first step: makes all ranks start from the same weights. Collective.
   virtual void start(Replica& replica) = 0;
-  // One step: compute, communicate, update. Returns the mean loss over the samples of all ranks. Collective for synchronous ones.
+  // One step of this rank. Returns the mean training loss that it knows: over the samples of all ranks for a synchronous strategy,
+  // of its own batch for an asynchronous one, not_measured on a server.
+  // A worker computes, communicates and updates. A server serves as many exchanges as all workers together make in one step,
+  // whoever makes them: so after equally many steps of all ranks every exchange is answered and nothing is on its way.
   virtual double step(Replica& replica, PhaseClock& clock) = 0;
+  // Whether ranks may be at different steps. Then nothing but an evaluation or a checkpoint may make them wait for one another.
+  virtual bool is_asynchronous() const { return false; }
   // All that a step leaves behind for the next one beside the replica, in a fixed order, equally many on every rank.
   virtual std::vector<StrategyState> state() { return {}; }
   // Whether weights and optimizer state are equal on all ranks between two steps. Where not, a checkpoint holds each rank's.
   virtual bool replicated() const { return true; }
+  // Whether there is a centre: the elastic one, or the servers' weights.
+  virtual bool has_centre() const { return false; }
+  // centre <- the centre, on every rank. Only between two steps, and only when there is one. Not counted as traffic. Collective.
+  virtual void read_centre(Replica& replica, std::span<float> centre);
+  // Seconds that the communication of one step takes with nothing beside it, measured now in buffers of its own;
+  // not_measured when that has no meaning. Not counted as traffic. Collective.
+  virtual double isolated_communication_s(Replica& replica);
+  // Of the updates that this rank has served so far.
+  virtual std::vector<std::int32_t> staleness() const { return {}; }
+  // What it found out by itself, for the record: {"allreduce", "ring from 64 KiB up, else mpi"}.
+  virtual std::vector<std::pair<std::string, std::string>> facts() const { return {}; }
 };
 
-// The strategy of that name (of strategy_names()); references are kept, so they must outlive it.
-std::unique_ptr<Strategy> make_strategy(const SyncSpec& sync, Communicator& comm);
+// What a strategy is made of. References are kept and must outlive it.
+struct StrategyParts {
+  SyncSpec sync;
+  Communicator& comm; // all ranks
+  Topology topology;  // of them
+  Roles roles;        // of them
+  std::filesystem::path cache{}; // of timings of this machine; empty: none
+
+  // For the allreduce that sync names, over all ranks.
+  AllreduceOptions allreduce() const { return {sync.allreduce, sync.wire, topology, cache}; }
+};
+// The parts by what the machine tells: hosts, and supernodes as given or found by a probe. Collective.
+StrategyParts make_parts(const RunSpec& spec, Communicator& comm, const std::filesystem::path& cache);
+
+// The strategy of that name (of strategy_names()). Collective.
+std::unique_ptr<Strategy> make_strategy(const StrategyParts& parts);
 
 // Names the registry offers, for the test that holds it to core's vocabulary.
 std::vector<std::string> registered_strategies();

@@ -23,7 +23,7 @@ double global_mean(const BatchLoss& loss, Communicator& comm)
 
 } // namespace
 
-SyncSgd::SyncSgd(const SyncSpec& sync, Communicator& comm) : comm_(comm), allreduce_(make_allreduce(sync.allreduce)) {}
+SyncSgd::SyncSgd(const StrategyParts& parts) : comm_(parts.comm), allreduce_(make_allreduce(parts.allreduce(), parts.comm)) {}
 
 void SyncSgd::start(Replica& replica) { comm_.broadcast(replica.weights()); }
 
@@ -34,7 +34,7 @@ double SyncSgd::step(Replica& replica, PhaseClock& clock)
 
   // g <- sum_i g^i, all parameters in one packed buffer
   clock.begin_communication();
-  allreduce_->sum(replica.gradients(), comm_);
+  allreduce_->sum(replica.gradients());
   const double mean_loss = global_mean(loss, comm_);
   clock.end_communication();
 

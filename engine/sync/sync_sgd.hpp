@@ -7,7 +7,7 @@ namespace dt::engine {
 
 class SyncSgd : public Strategy {
 public:
-  SyncSgd(const SyncSpec& sync, Communicator& comm);
+  explicit SyncSgd(const StrategyParts& parts);
   void start(Replica& replica) override;
   double step(Replica& replica, PhaseClock& clock) override;
 

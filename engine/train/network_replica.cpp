@@ -15,7 +15,13 @@ std::vector<Segment> segments_of(const Network& network)
   return segments;
 }
 
-BatchLoss NetworkReplica::compute()
+NetworkReplica::NetworkReplica(const Parts& parts) : parts_(parts)
+{
+  for (const auto& parameter : parts_.network.parameters())
+    tensors_.push_back({static_cast<std::size_t>(parameter.offset), static_cast<std::size_t>(parameter.size)});
+}
+
+BatchLoss NetworkReplica::compute(GradientListener* listener)
 {
   const double begin = monotonic_s();
   const Batch& batch = parts_.loader.next();
@@ -29,9 +35,17 @@ BatchLoss NetworkReplica::compute()
     throw Error(ErrorKind::run, fmt::format("the loss is {} at a learning rate of {}: the training diverged. Lower "
                                             "optimizer.learning_rate, or lengthen optimizer.warmup_epochs.",
                                             loss, learning_rate_));
+  if (listener != nullptr)
+    for (auto tensor = tensors_.rbegin(); tensor != tensors_.rend(); ++tensor) listener->gradients_ready(*tensor);
   return {loss, parts_.network.options().batch};
 }
 
 void NetworkReplica::update() { parts_.optimizer.step(weights(), gradients(), learning_rate_); }
+
+void NetworkReplica::update(const Stretch& stretch)
+{
+  parts_.optimizer.step(weights(), gradients(), learning_rate_, static_cast<std::int64_t>(stretch.offset),
+                        static_cast<std::int64_t>(stretch.end()));
+}
 
 } // namespace dt::engine

@@ -21,20 +21,30 @@ public:
     Optimizer& optimizer;
     StepTimer& timer;
   };
-  explicit NetworkReplica(const Parts& parts) : parts_(parts) {}
+  explicit NetworkReplica(const Parts& parts);
 
-  // For the updates from now on.
-  void set_learning_rate(double rate) { learning_rate_ = rate; }
+  // Of the step that begins: its learning rate, and the epochs done before it.
+  void begin_step(double learning_rate, double epoch)
+  {
+    learning_rate_ = learning_rate;
+    epoch_ = epoch;
+  }
 
   std::span<float> weights() override { return parts_.network.weights(); }
   std::span<float> gradients() override { return parts_.network.gradients(); }
+  std::span<const Stretch> tensors() override { return tensors_; }
+  using Replica::compute;
   // A run error when the loss is not a finite number.
-  BatchLoss compute() override;
+  BatchLoss compute(GradientListener* listener) override;
   void update() override;
+  void update(const Stretch& stretch) override;
+  double learning_rate() const override { return learning_rate_; }
+  double epoch() const override { return epoch_; }
 
 private:
   Parts parts_;
-  double learning_rate_ = 0;
+  std::vector<Stretch> tensors_;
+  double learning_rate_ = 0, epoch_ = 0;
 };
 
 } // namespace dt::engine

@@ -20,12 +20,12 @@ std::int64_t step_count(const TrainSpec& train, double steps_per_epoch)
 
 void require_sound(const TrainingPlan& plan, const RunSpec& spec)
 {
-  if (plan.global_batch <= 0 || plan.batch_per_rank * spec.ranks() != plan.global_batch)
+  if (plan.global_batch <= 0 || plan.batch_per_rank * spec.workers() != plan.global_batch)
     throw Error(
         ErrorKind::recipe,
         fmt::format(
-            "train.global_batch of {} does not divide among {} ranks; choose a multiple of {}, or give train.batch_per_rank.",
-            plan.global_batch, spec.ranks(), spec.ranks()));
+            "train.global_batch of {} does not divide among {} workers; choose a multiple of {}, or give train.batch_per_rank.",
+            plan.global_batch, spec.workers(), spec.workers()));
   if (plan.steps <= 0) throw Error(ErrorKind::recipe, "The run has no steps; give train.epochs or train.steps.");
   if (plan.warmup_steps >= plan.steps)
     throw Error(ErrorKind::recipe,

@@ -44,12 +44,12 @@ double allreduce_s(Communicator& comm, const std::string& name, std::int64_t byt
 {
   if (comm.size() == 1) return not_measured;
   constexpr double allowed_s = 0.03;
-  const auto allreduce = make_allreduce(name);
+  const auto allreduce = make_allreduce({.algorithm = name, .topology = topology_of_hosts(comm, 0)}, comm);
   std::vector<float> values(static_cast<std::size_t>(bytes) / sizeof(float), 0.0F);
   const auto timed = [&] {
     comm.barrier();
     const double begin_s = monotonic_s();
-    allreduce->sum(values, comm);
+    allreduce->sum(values);
     return monotonic_s() - begin_s;
   };
   timed(); // connections are made at their first use

@@ -1,10 +1,6 @@
 #include "engine/train/step_timer.hpp"
 
-#include <chrono>
-
 namespace dt::engine {
-
-double monotonic_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 void StepTimer::begin_step()
 {

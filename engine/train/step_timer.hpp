@@ -2,14 +2,12 @@
 #pragma once
 
 #include "core/run_record.hpp"
+#include "engine/comm/clock.hpp"
 #include "engine/sync/strategy.hpp"
 
 #include <array>
 
 namespace dt::engine {
-
-// Seconds on a clock that never jumps; only differences mean something.
-double monotonic_s();
 
 // A watch a step: begin_step, the phases in any order, end_step. Phases do not overlap, so their sum is at most the step.
 class StepTimer : public PhaseClock {

@@ -24,15 +24,16 @@ NetworkOptions network_options(const RunSpec& spec, const Source& source, std::i
           .seed = static_cast<std::uint64_t>(spec.train.seed)};
 }
 
-BatchLoader::Options loader_options(const RunSpec& spec, const TrainingPlan& plan, const Communicator& comm,
-                                    std::int64_t first_step)
+BatchLoader::Options loader_options(const RunSpec& spec, const TrainingPlan& plan, const Roles& roles, std::int64_t first_step)
 {
+  // A server has no batches: it never asks for one, and nothing is read ahead.
+  const bool serves = roles.is_server;
   return {.batch_per_rank = plan.batch_per_rank,
-          .rank = comm.rank(),
-          .ranks = comm.size(),
+          .rank = serves ? 0 : roles.index,
+          .ranks = static_cast<int>(roles.workers.size()),
           .shuffle = spec.data.shuffle,
           .seed = spec.train.seed,
-          .prefetch = spec.data.prefetch_batches,
+          .prefetch = serves ? 0 : spec.data.prefetch_batches,
           .first_step = first_step};
 }
 
@@ -55,14 +56,14 @@ TrainingError::TrainingError(const Error& cause, std::int64_t step)
 }
 
 Trainer::Trainer(const Options& options, Communicator& comm)
-    : spec_(options.spec), checkpoint_(options.checkpoint), comm_(comm),
+    : spec_(options.spec), checkpoint_(options.checkpoint), comm_(comm), parts_(make_parts(spec_, comm, options.cache)),
       sources_(open_sources(spec_.data, options.data_folder, spec_.train.seed)), plan_(make_plan(spec_, sources_.train->size())),
       network_(network_options(spec_, *sources_.train, plan_.batch_per_rank)),
       resumed_(options.resumed.value_or(TrainingProgress{.seed = spec_.train.seed})),
-      loader_(*sources_.train, loader_options(spec_, plan_, comm, resumed_.step)),
+      loader_(*sources_.train, loader_options(spec_, plan_, parts_.roles, resumed_.step)),
       optimizer_(make_optimizer(spec_.optimizer, static_cast<std::int64_t>(network_.weights().size()), segments_of(network_))),
-      learning_rate_(spec_.optimizer, plan_.epochs, comm.size()), replica_({network_, loader_, *optimizer_, timer_}),
-      strategy_(make_strategy(spec_.sync, comm)), snapshot_({network_, *optimizer_, *strategy_, comm}),
+      learning_rate_(spec_.optimizer, plan_.epochs, spec_.workers()), replica_({network_, loader_, *optimizer_, timer_}),
+      strategy_(make_strategy(parts_)), snapshot_({network_, *optimizer_, *strategy_, comm}),
       evaluator_(network_, *sources_.test, comm), lookout_(resumed_.step)
 {
 }
@@ -161,7 +162,7 @@ void Trainer::step(Observer& observer)
 {
   const double rate = learning_rate_.at(plan_.epoch_after(step_));
   ++step_;
-  replica_.set_learning_rate(rate);
+  replica_.begin_step(rate, plan_.epoch_after(step_ - 1));
 
   timer_.begin_step();
   result_.final_loss = strategy_->step(replica_, timer_);

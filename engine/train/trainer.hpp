@@ -37,6 +37,7 @@ public:
     // Where a training that stopped goes on, equal on all ranks; its tensors are read by rank 0, the others give null.
     std::optional<TrainingProgress> resumed{};
     const CheckpointReader* checkpoint = nullptr; // read by run()
+    std::filesystem::path cache{};                // of this machine's timings; empty: none
   };
   // Opens the data, builds and places the network. Throws what data, model and optimizer find wrong. comm must outlive it.
   Trainer(const Options& options, Communicator& comm);
@@ -73,6 +74,7 @@ private:
   RunSpec spec_;
   const CheckpointReader* checkpoint_;
   Communicator& comm_;
+  StrategyParts parts_;
   Sources sources_;
   TrainingPlan plan_;
   Network network_;

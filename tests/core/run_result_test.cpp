@@ -162,10 +162,17 @@ RunResult sample_result()
   result.time_to_accuracy_s = 1.75;
   result.parameters = 61706;
   result.weights_hash = "0011";
+  result.isolated_communication_s = 0.001;
+  result.accuracy_centre = 0.99;
+  result.accuracy_worker = 0.97;
+  result.accuracy_average = 0.98;
+  result.staleness = {12, 1.5, 3, 4};
+  result.facts = {{"allreduce", "ring" + test::nasty}};
   for (int rank = 0; rank < 2; ++rank) {
     RankRecord record;
     record.rank = rank;
     record.host = "node" + test::nasty;
+    record.role = rank == 1 ? "server" : "worker";
     for (std::size_t i = 0; i < phase_count; ++i) record.phases[i] = stats_from(static_cast<double>(i) + rank);
     record.step = stats_from(10);
     record.bytes_sent = std::int64_t{1} << 40;
@@ -178,7 +185,9 @@ RunResult sample_result()
 
 constexpr std::array number_members{&RunResult::unix_s,     &RunResult::measured_s, &RunResult::throughput,    &RunResult::wall_s,
                                     &RunResult::communication_share, &RunResult::final_loss, &RunResult::eval_loss, &RunResult::accuracy,
-                                    &RunResult::best_accuracy, &RunResult::time_to_accuracy_s};
+                                    &RunResult::best_accuracy, &RunResult::time_to_accuracy_s,
+                                    &RunResult::isolated_communication_s, &RunResult::accuracy_centre, &RunResult::accuracy_worker,
+                                    &RunResult::accuracy_average};
 constexpr std::array stats_members{&PhaseStats::total_s, &PhaseStats::mean_s, &PhaseStats::p50_s,
                                    &PhaseStats::p95_s,   &PhaseStats::p99_s,  &PhaseStats::max_s};
 
@@ -191,6 +200,7 @@ void check_equal(const RankRecord& seen, const RankRecord& wanted)
 {
   CHECK(seen.rank == wanted.rank);
   CHECK(seen.host == wanted.host);
+  CHECK(seen.role == wanted.role);
   for (std::size_t i = 0; i < phase_count; ++i) check_equal(seen.phases[i], wanted.phases[i]);
   check_equal(seen.step, wanted.step);
   CHECK(seen.bytes_sent == wanted.bytes_sent);
@@ -206,6 +216,9 @@ void check_equal(const RunResult& seen, const RunResult& wanted)
   CHECK(seen.measured_samples == wanted.measured_samples);
   CHECK(seen.parameters == wanted.parameters);
   CHECK(seen.weights_hash == wanted.weights_hash);
+  CHECK(seen.staleness.updates == wanted.staleness.updates);
+  for (const auto member : {&Staleness::mean, &Staleness::p95, &Staleness::max}) CHECK(same(seen.staleness.*member, wanted.staleness.*member));
+  CHECK(seen.facts == wanted.facts);
   REQUIRE(seen.ranks.size() == wanted.ranks.size());
   for (std::size_t i = 0; i < seen.ranks.size(); ++i) check_equal(seen.ranks[i], wanted.ranks[i]);
 }

@@ -44,7 +44,8 @@ TEST_CASE("the allreduces are those of the vocabulary")
 
 TEST_CASE("an unknown allreduce is refused with the known ones")
 {
-  CHECK_THROWS_WITH(make_allreduce("rong"), "There is no allreduce `rong`; there are: mpi.");
+  Communicator comm(MPI_COMM_WORLD);
+  CHECK_THROWS_WITH(make_allreduce({.algorithm = "rong"}, comm), "There is no allreduce `rong`; there are: mpi.");
 }
 
 TEST_CASE("allreduce sums bit-exactly, touches nothing around its values, and does so twice")
@@ -53,12 +54,12 @@ TEST_CASE("allreduce sums bit-exactly, touches nothing around its values, and do
   for (const auto& name : registered_allreduces())
     for (const auto length : lengths_for(comm.size())) {
       CAPTURE(name, length, comm.rank());
-      const auto allreduce = make_allreduce(name);
+      const auto allreduce = make_allreduce({.algorithm = name, .topology = topology_of_hosts(comm, 0)}, comm);
       for (int repeat = 0; repeat < 2; ++repeat) {
         std::vector<float> room(length + 2 * guard_size, guard);
         const auto values = std::span(room).subspan(guard_size, length);
         for (std::size_t i = 0; i < length; ++i) values[i] = value_of(comm.rank(), i);
-        allreduce->sum(values, comm);
+        allreduce->sum(std::span<float>(values));
         CHECK(wrong_values(values, comm.size()) == 0);
         for (std::size_t i = 0; i < guard_size; ++i) REQUIRE((room[i] == guard && room[guard_size + length + i] == guard));
       }
@@ -69,7 +70,7 @@ TEST_CASE("the MPI library's allreduce counts the bandwidth-optimal volume and o
 {
   Communicator comm(MPI_COMM_WORLD);
   std::vector<float> values(120, 1.0F);
-  make_allreduce("mpi")->sum(values, comm);
+  make_allreduce({.algorithm = "mpi"}, comm)->sum(std::span<float>(values));
   CHECK(comm.traffic().bytes == 2 * 480 * (comm.size() - 1) / comm.size());
   CHECK(comm.traffic().messages == (comm.size() > 1 ? 1 : 0));
 }

@@ -1,46 +1,14 @@
 // Strategies over a replica small enough to calculate by hand. Started by mpirun with several counts of ranks.
 #include "core/error.hpp"
 #include "core/names.hpp"
-#include "engine/sync/strategy.hpp"
+#include "tests/engine/sync/replicas.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace dt::engine;
+using namespace dt::engine::test;
 
 namespace {
-
-constexpr float learning_rate = 0.5F;
-
-// f(w) = w . g with g = slope everywhere, and plain SGD.
-class LinearReplica : public Replica {
-public:
-  LinearReplica(float start, float slope, BatchLoss loss) : weights_(100, start), gradients_(100), slope_(slope), loss_(loss) {}
-  std::span<float> weights() override { return weights_; }
-  std::span<float> gradients() override { return gradients_; }
-  BatchLoss compute() override
-  {
-    gradients_.assign(gradients_.size(), slope_);
-    return loss_;
-  }
-  void update() override
-  {
-    for (std::size_t i = 0; i < weights_.size(); ++i) weights_[i] -= learning_rate * gradients_[i];
-  }
-
-private:
-  std::vector<float> weights_, gradients_;
-  float slope_;
-  BatchLoss loss_;
-};
-
-class Diary : public PhaseClock {
-public:
-  void begin_communication() override { text += "[c"; }
-  void end_communication() override { text += "c]"; }
-  void begin_update() override { text += "[u"; }
-  void end_update() override { text += "u]"; }
-  std::string text;
-};
 
 dt::SyncSpec sync_sgd() { return {.strategy = "sync-sgd", .allreduce = "mpi"}; }
 
@@ -54,7 +22,7 @@ TEST_CASE("the strategies are those of the vocabulary")
 TEST_CASE("an unknown strategy is refused with the known ones")
 {
   Communicator comm(MPI_COMM_WORLD);
-  CHECK_THROWS_WITH(make_strategy({.strategy = "sync-sgdd", .allreduce = "mpi"}, comm),
+  CHECK_THROWS_WITH(make({.strategy = "sync-sgdd", .allreduce = "mpi"}, comm),
                     "There is no strategy `sync-sgdd`; there are: sync-sgd.");
 }
 
@@ -63,7 +31,7 @@ TEST_CASE("a strategy starts every rank from rank 0's weights")
   Communicator comm(MPI_COMM_WORLD);
   for (const auto& name : registered_strategies()) {
     LinearReplica replica(static_cast<float>(3 + comm.rank()), 0, {});
-    make_strategy({.strategy = name, .allreduce = "mpi"}, comm)->start(replica);
+    make({.strategy = name, .allreduce = "mpi"}, comm)->start(replica);
     for (const float weight : replica.weights()) REQUIRE(weight == 3.0F);
   }
 }
@@ -74,7 +42,7 @@ TEST_CASE("synchronous SGD steps along the mean of the ranks' gradients")
   const int ranks = comm.size();
   // Slopes 2, 4, 6, … have the mean P + 1.
   LinearReplica replica(10, static_cast<float>(2 * (comm.rank() + 1)), {1.0, 4});
-  const auto strategy = make_strategy(sync_sgd(), comm);
+  const auto strategy = make(sync_sgd(), comm);
   Diary diary;
   strategy->start(replica);
   for (int step = 1; step <= 3; ++step) {
@@ -95,7 +63,7 @@ TEST_CASE("synchronous SGD returns the mean loss over the samples of all ranks")
     samples += r + 1.0;
   }
   Diary diary;
-  CHECK(make_strategy(sync_sgd(), comm)->step(replica, diary) == Approx(sum / samples));
+  CHECK(make(sync_sgd(), comm)->step(replica, diary) == Approx(sum / samples));
 }
 
 TEST_CASE("phases of synchronous SGD: communication, then update, nested nowhere")
@@ -103,7 +71,7 @@ TEST_CASE("phases of synchronous SGD: communication, then update, nested nowhere
   Communicator comm(MPI_COMM_WORLD);
   LinearReplica replica(0, 1, {0, 1});
   Diary diary;
-  make_strategy(sync_sgd(), comm)->step(replica, diary);
+  make(sync_sgd(), comm)->step(replica, diary);
   CHECK(diary.text == "[cc][uu]");
 }
 
@@ -112,7 +80,7 @@ TEST_CASE("synchronous SGD sends the packed gradients and nothing else")
   Communicator comm(MPI_COMM_WORLD);
   LinearReplica replica(0, 1, {0, 1});
   Diary diary;
-  make_strategy(sync_sgd(), comm)->step(replica, diary);
+  make(sync_sgd(), comm)->step(replica, diary);
   CHECK(comm.traffic().bytes == 2 * 400 * (comm.size() - 1) / comm.size());
   CHECK(comm.traffic().messages == (comm.size() > 1 ? 1 : 0));
 }

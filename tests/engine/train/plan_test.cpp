@@ -70,7 +70,7 @@ TEST_CASE("a global batch that does not divide is refused with both numbers")
   auto spec = spec_of(3, 64);
   spec.train.steps = 1;
   CHECK_THROWS_WITH(make_plan(spec, 100),
-                    "train.global_batch of 64 does not divide among 3 ranks; choose a multiple of 3, or give "
+                    "train.global_batch of 64 does not divide among 3 workers; choose a multiple of 3, or give "
                     "train.batch_per_rank.");
 }
 

@@ -1,0 +1,9 @@
+#include "engine/comm/clock.hpp"
+
+#include <chrono>
+
+namespace dt::engine {
+
+double monotonic_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+} // namespace dt::engine

@@ -1,0 +1,17 @@
+#include "engine/sync/strategy.hpp"
+
+#include "core/error.hpp"
+
+namespace dt::engine {
+
+void Strategy::read_centre(Replica&, std::span<float>) { throw Error(ErrorKind::internal, "this strategy has no centre"); }
+
+double Strategy::isolated_communication_s(Replica&) { return not_measured; }
+
+StrategyParts make_parts(const RunSpec& spec, Communicator& comm, const std::filesystem::path& cache)
+{
+  const auto topology = topology_of_hosts(comm, spec.resources.nodes_per_supernode);
+  return {spec.sync, comm, topology, make_roles(spec.sync, topology, comm.rank()), cache};
+}
+
+} // namespace dt::engine

@@ -1,0 +1,61 @@
+// Replicas small enough to calculate by hand, and a diary of phases.
+#pragma once
+
+#include "engine/sync/strategy.hpp"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace dt::engine::test {
+
+inline constexpr float learning_rate = 0.5F;
+
+// f(w) = w . g with g = slope everywhere, and plain SGD. Two tensors of 40 and 60 floats.
+class LinearReplica : public Replica {
+public:
+  LinearReplica(float start, float slope, BatchLoss loss) : weights_(100, start), gradients_(100), slope_(slope), loss_(loss) {}
+  std::span<float> weights() override { return weights_; }
+  std::span<float> gradients() override { return gradients_; }
+  std::span<const Stretch> tensors() override { return tensors_; }
+  using Replica::compute;
+  BatchLoss compute(GradientListener* listener) override
+  {
+    gradients_.assign(gradients_.size(), slope_);
+    if (listener != nullptr)
+      for (auto tensor = tensors_.rbegin(); tensor != tensors_.rend(); ++tensor) listener->gradients_ready(*tensor);
+    return loss_;
+  }
+  void update() override { update({0, weights_.size()}); }
+  void update(const Stretch& stretch) override
+  {
+    for (std::size_t i = stretch.offset; i < stretch.end(); ++i) weights_[i] -= test::learning_rate * gradients_[i];
+  }
+  double learning_rate() const override { return test::learning_rate; }
+  double epoch() const override { return 0; }
+
+private:
+  static constexpr std::array<Stretch, 2> tensors_{Stretch{0, 40}, Stretch{40, 60}};
+  std::vector<float> weights_, gradients_;
+  float slope_;
+  BatchLoss loss_;
+};
+
+class Diary : public PhaseClock {
+public:
+  void begin_communication() override { text += "[c"; }
+  void end_communication() override { text += "c]"; }
+  void begin_update() override { text += "[u"; }
+  void end_update() override { text += "u]"; }
+  std::string text;
+};
+
+// A strategy over all ranks of comm, with everyone on one node.
+inline std::unique_ptr<Strategy> make(const SyncSpec& sync, Communicator& comm)
+{
+  RunSpec spec;
+  spec.sync = sync;
+  return make_strategy(make_parts(spec, comm, {}));
+}
+
+} // namespace dt::engine::test
