@@ -1,5 +1,10 @@
-// What a recipe's strategy asks of its other keys.
 #include "recipes/sync_checks.hpp"
+
+#include "core/spec_schema.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
 
 namespace dt::recipes {
 namespace {
@@ -8,26 +13,154 @@ using Problems = std::vector<Problem>;
 
 std::string text(std::int64_t value) { return std::to_string(value); }
 
+bool is_one_of(const std::string& name, std::initializer_list<std::string_view> names)
+{
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool is_hogwild(const std::string& strategy) { return strategy.starts_with("hogwild-"); }
+bool sums_over_all(const std::string& strategy) { return is_one_of(strategy, {"sync-sgd", "local-sgd", "decentralized-easgd"}); }
+bool can_overlap(const std::string& strategy) { return is_one_of(strategy, {"sync-sgd", "hsgd", "sync-easgd"}); }
+
+// A key that only some strategies look at.
+struct Scope {
+  std::string_view key;
+  std::function<bool(const std::string& strategy)> applies;
+  std::string_view meant_for;
+};
+
+const std::vector<Scope>& scopes()
+{
+  const auto only = [](std::string_view name) { return [name](const std::string& strategy) { return strategy == name; }; };
+  static const std::vector<Scope> all{
+      {"sync.allreduce", sums_over_all, "sync-sgd, local-sgd and decentralized-easgd"},
+      {"sync.wire", sums_over_all, "sync-sgd, local-sgd and decentralized-easgd"},
+      {"sync.period", [](const std::string& s) { return is_elastic(s) || s == "local-sgd"; }, "the EASGD family and local-sgd"},
+      {"sync.alpha", is_elastic, "the EASGD family"},
+      {"sync.rho", is_elastic, "the EASGD family"},
+      {"sync.elastic", is_elastic, "the EASGD family"},
+      {"sync.progress", can_overlap, "sync-sgd, hsgd and sync-easgd"},
+      {"sync.bucket_bytes", can_overlap, "sync-sgd, hsgd and sync-easgd"},
+      {"sync.overlap", only("sync-easgd"), "sync-easgd"},
+      {"sync.servers", has_servers, "strategies with a parameter server"},
+      {"sync.server_placement", has_servers, "strategies with a parameter server"},
+      {"sync.server_threads", is_hogwild, "hogwild-sgd and hogwild-easgd"},
+      {"sync.node_period", only("hsgd"), "hsgd"},
+      {"sync.local_start", only("local-sgd"), "local-sgd"},
+  };
+  return all;
+}
+
+// A key that would be passed over in silence is a misunderstanding.
+void check_scopes(const RunSpec& spec, Problems& problems)
+{
+  for (const auto& scope : scopes()) {
+    const auto& key = *find_key(scope.key);
+    const auto value = value_of(spec, key);
+    if (value == default_of(key) || scope.applies(spec.sync.strategy)) continue;
+    problems.push_back({{scope.key, "sync.strategy"},
+                        "`" + std::string(scope.key) + "` is " + to_text(value) + ", but `" + spec.sync.strategy +
+                            "` does not look at it; it is for " + std::string(scope.meant_for)});
+  }
+}
+
+// A strategy whose rule has momentum or has none by its definition, and the one beside it.
+struct RuleOfStrategy {
+  std::string_view strategy;
+  bool has_momentum;
+  std::string_view reason, remedy;
+};
+
+constexpr std::array rules_of_strategies{
+    RuleOfStrategy{"async-sgd", false, "its servers apply plain SGD", "async-msgd, whose servers keep a velocity"},
+    RuleOfStrategy{"hogwild-sgd", false, "its servers apply plain SGD without a lock, which a velocity would not survive",
+                   "async-msgd, whose servers keep a velocity"},
+    RuleOfStrategy{"async-msgd", true, "its servers apply SGD with momentum", "async-sgd"},
+    RuleOfStrategy{"async-easgd", false, "its workers apply plain SGD", "async-measgd, whose workers have momentum"},
+    RuleOfStrategy{"async-measgd", true, "its workers apply SGD with momentum", "async-easgd"},
+};
+
+void check_optimizer(const RunSpec& spec, Problems& problems)
+{
+  const bool has_momentum = spec.optimizer.name != "sgd";
+  for (const auto& rule : rules_of_strategies) {
+    if (spec.sync.strategy != rule.strategy || has_momentum == rule.has_momentum) continue;
+    problems.push_back({{"optimizer.name", "sync.strategy"},
+                        "`" + spec.sync.strategy + "` does not go with `optimizer.name: " + spec.optimizer.name + "`, because " +
+                            std::string(rule.reason) + "; give `optimizer.name: " + (rule.has_momentum ? "momentum" : "sgd") +
+                            "`, or take the strategy " + std::string(rule.remedy)});
+  }
+}
+
 void check_servers(const RunSpec& spec, Problems& problems)
 {
-  if (spec.servers() == 0 || spec.workers() > 0) return;
-  problems.push_back({{"sync.servers", "study.ranks", "study.nodes", "resources.ranks_per_node", "resources.nodes"},
-                      "`" + spec.sync.strategy + "` with " + text(spec.sync.servers) + " parameter servers (`sync.servers`) needs at least " +
-                          text(spec.sync.servers + 1) + " ranks, and there are " + text(spec.ranks())});
+  const auto& sync = spec.sync;
+  if (!has_servers(sync.strategy)) return;
+  if (sync.servers == 0 && !is_hogwild(sync.strategy))
+    problems.push_back({{"sync.servers", "sync.strategy"}, "`" + sync.strategy + "` needs a parameter server: `sync.servers` of at least 1"});
+  if (sync.servers == 0 && is_hogwild(sync.strategy) && spec.resources.nodes > 1)
+    problems.push_back({{"sync.servers", "resources.nodes"},
+                        "`sync.servers` 0 keeps the weights in the memory that the ranks of one node share, but there are " +
+                            text(spec.resources.nodes) + " nodes; give `sync.servers` of at least 1"});
+  if (spec.workers() <= 0)
+    problems.push_back({{"sync.servers", "study.ranks", "study.nodes", "resources.ranks_per_node", "resources.nodes"},
+                        "`" + sync.strategy + "` with " + text(sync.servers) + " parameter servers (`sync.servers`) needs at least " +
+                            text(sync.servers + 1) + " ranks, and there are " + text(spec.ranks())});
+}
+
+// The largest elastic rate of the run.
+double elastic_rate(const RunSpec& spec)
+{
+  const auto& optimizer = spec.optimizer;
+  const double scale = optimizer.linear_scaling ? static_cast<double>(spec.workers()) : 1;
+  return spec.sync.rho > 0 ? optimizer.learning_rate * scale * spec.sync.rho : spec.sync.alpha;
 }
 
 void check_elastic_rate(const RunSpec& spec, Problems& problems)
 {
+  if (!is_elastic(spec.sync.strategy)) return;
   if (spec.sync.alpha > 0 && spec.sync.rho > 0)
     problems.push_back({{"sync.alpha", "sync.rho"}, "give one of `sync.alpha` and `sync.rho`: alpha = learning rate x rho"});
+  constexpr double slack = 1e-9;
+  const double together = elastic_rate(spec) * static_cast<double>(spec.workers());
+  if (together > 1 + slack)
+    problems.push_back({{spec.sync.rho > 0 ? "sync.rho" : "sync.alpha", "study.ranks", "study.nodes", "resources.ranks_per_node"},
+                        "the elastic rates of " + text(spec.workers()) + " workers sum to " + to_text(FieldValue(together)) +
+                            "; above 1 the centre is thrown beyond them and training diverges. Lower `sync.alpha` or `sync.rho`"});
+}
+
+void check_messages(const RunSpec& spec, Problems& problems)
+{
+  const auto& sync = spec.sync;
+  if (!sums_over_all(sync.strategy) || sync.allreduce != "mpi") return;
+  if (sync.wire != "float32")
+    problems.push_back({{"sync.wire", "sync.allreduce"},
+                        "`sync.allreduce: mpi` sends float32 only; take another algorithm for `sync.wire: " + sync.wire + "`"});
+  if (sync.progress == "poll")
+    problems.push_back({{"sync.progress", "sync.allreduce"},
+                        "`sync.allreduce: mpi` is one call that cannot be moved on between layers; take another algorithm for "
+                        "`sync.progress: poll`, or `sync.progress: thread`"});
+}
+
+void check_evaluated(const RunSpec& spec, Problems& problems)
+{
+  const bool has_centre = is_elastic(spec.sync.strategy) || has_servers(spec.sync.strategy);
+  if (spec.sync.evaluate == "centre" && !has_centre)
+    problems.push_back({{"sync.evaluate", "sync.strategy"}, "`sync.evaluate: centre` needs a strategy with a centre, and `" +
+                                                                spec.sync.strategy + "` has none"});
 }
 
 } // namespace
 
 void find_sync_problems(const RunSpec& spec, std::vector<Problem>& problems)
 {
+  check_scopes(spec, problems);
   check_servers(spec, problems);
+  if (spec.workers() <= 0) return;
+  check_optimizer(spec, problems);
   check_elastic_rate(spec, problems);
+  check_messages(spec, problems);
+  check_evaluated(spec, problems);
 }
 
 } // namespace dt::recipes

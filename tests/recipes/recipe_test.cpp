@@ -161,7 +161,7 @@ r.yaml:10:26: `resources.time_limit` must be a duration such as 90, 1h30m or 01:
 r.yaml:10:41: `resources.modules` must be a list; write [gcc]
 r.yaml:10:51: `resources.env` names the variable `1A`; allowed: letters, digits and _, no digit first
 r.yaml:11:16: `study.mode` is `strng`; did you mean `strong`? Allowed: strong, weak
-r.yaml:13:13: unknown key `train.sede`; did you mean `train.seed`? Allowed: train.batch_per_rank, train.global_batch, train.epochs, train.steps, train.warmup_steps, train.seed, train.eval_every_epochs, train.target_accuracy, train.stop_at_target, train.checkpoint_every
+r.yaml:13:13: unknown key `train.sede`; did you mean `train.seed`? Allowed: )" + allowed_keys("train", "train.") + R"(
 r.yaml:13:54: `optimizer.weight_decay` needs at least one value
 r.yaml:14:13: `resources.nodes` must be a whole number, not `x`)");
 }

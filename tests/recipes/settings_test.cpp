@@ -72,9 +72,7 @@ TEST_CASE("option --set names its mistakes")
 
 TEST_CASE("option --set of an unknown key names the nearest")
 {
-  const std::string train =
-      "train.batch_per_rank, train.global_batch, train.epochs, train.steps, train.warmup_steps, train.seed, "
-      "train.eval_every_epochs, train.target_accuracy, train.stop_at_target, train.checkpoint_every";
+  const auto train = allowed_keys("train", "train.");
   CHECK(errors_with("train.epoch=3") == "--set: unknown key `train.epoch`; did you mean `train.epochs`? Allowed: " + train);
   CHECK(errors_with("epochs=3") == "--set: unknown key `epochs`; did you mean `train.epochs`? Allowed: a full path in model, "
                                    "data, train, optimizer, sync, resources, study");

@@ -1,5 +1,8 @@
 #include "support.hpp"
 
+#include "core/spec_schema.hpp"
+#include "core/text.hpp"
+
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
@@ -57,6 +60,14 @@ std::string errors_of(const std::string& text, const LoadOptions& options)
   const TemporaryFolder folder;
   folder.write("r.yaml", text);
   return errors_in(folder, "r.yaml", options);
+}
+
+std::string allowed_keys(const std::string& block, const std::string& prefix)
+{
+  std::vector<std::string> names;
+  for (const auto& key : spec_keys())
+    if (key.path.starts_with(block + ".")) names.push_back(prefix + std::string(key.path.substr(block.size() + 1)));
+  return join(names, ", ");
 }
 
 std::vector<std::string> names_of(const Plan& plan)

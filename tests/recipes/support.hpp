@@ -32,6 +32,9 @@ Plan plan_of(const std::string& text, const LoadOptions& options = {});
 std::string errors_of(const std::string& text, const LoadOptions& options = {});
 std::string errors_in(const TemporaryFolder& folder, const std::string& name, const LoadOptions& options = {});
 
+// "name, path, …": the keys of a block as errors list them, each with the prefix before it.
+std::string allowed_keys(const std::string& block, const std::string& prefix = "");
+
 // The label of each run, and "ranks=2" of a size, "#2" of a repeat.
 std::vector<std::string> names_of(const Plan& plan);
 

@@ -1,0 +1,108 @@
+// What a strategy asks of the other keys.
+#include "recipes/sync_checks.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using dt::recipes::Problem;
+
+namespace {
+
+RunSpec spec_of(const std::string& strategy, std::int64_t ranks = 4)
+{
+  RunSpec spec;
+  spec.sync.strategy = strategy;
+  spec.resources.ranks_per_node = ranks;
+  return spec;
+}
+
+std::string problems_of(const RunSpec& spec)
+{
+  std::vector<Problem> problems;
+  recipes::find_sync_problems(spec, problems);
+  std::string lines;
+  for (const auto& problem : problems) lines += (lines.empty() ? "" : "\n") + problem.message;
+  return lines;
+}
+
+} // namespace
+
+TEST_CASE("a key that the strategy does not look at is refused")
+{
+  auto spec = spec_of("sync-sgd");
+  spec.sync.period = 8;
+  CHECK(problems_of(spec) ==
+        "`sync.period` is 8, but `sync-sgd` does not look at it; it is for the EASGD family and local-sgd");
+  spec = spec_of("local-sgd");
+  spec.sync.period = 8;
+  CHECK(problems_of(spec).empty());
+  spec.sync.overlap = 1;
+  CHECK(problems_of(spec) == "`sync.overlap` is 1, but `local-sgd` does not look at it; it is for sync-easgd");
+}
+
+TEST_CASE("strategies with and without momentum name one another")
+{
+  auto spec = spec_of("async-sgd");
+  CHECK(problems_of(spec) == "`async-sgd` does not go with `optimizer.name: momentum`, because its servers apply plain SGD; give "
+                             "`optimizer.name: sgd`, or take the strategy async-msgd, whose servers keep a velocity");
+  spec.optimizer.name = "sgd";
+  CHECK(problems_of(spec).empty());
+  spec.sync.strategy = "async-measgd";
+  CHECK(problems_of(spec) == "`async-measgd` does not go with `optimizer.name: sgd`, because its workers apply SGD with momentum; "
+                             "give `optimizer.name: momentum`, or take the strategy async-easgd");
+  spec.sync.strategy = "easgd";
+  CHECK(problems_of(spec).empty());
+}
+
+TEST_CASE("servers leave a worker, and are needed but by hogwild on one node")
+{
+  auto spec = spec_of("easgd", 2);
+  spec.sync.servers = 2;
+  CHECK(problems_of(spec) == "`easgd` with 2 parameter servers (`sync.servers`) needs at least 3 ranks, and there are 2");
+  spec.sync.servers = 0;
+  CHECK(problems_of(spec) == "`easgd` needs a parameter server: `sync.servers` of at least 1");
+  spec.sync.strategy = "hogwild-easgd";
+  CHECK(problems_of(spec).empty());
+  spec.resources.nodes = 2;
+  CHECK(problems_of(spec) == "`sync.servers` 0 keeps the weights in the memory that the ranks of one node share, but there are 2 "
+                             "nodes; give `sync.servers` of at least 1");
+}
+
+TEST_CASE("elastic rates together stay at 1 or below")
+{
+  auto spec = spec_of("decentralized-easgd");
+  spec.sync.alpha = 0.25;
+  CHECK(problems_of(spec).empty());
+  spec.sync.alpha = 0.5;
+  CHECK(problems_of(spec) == "the elastic rates of 4 workers sum to 2; above 1 the centre is thrown beyond them and training "
+                             "diverges. Lower `sync.alpha` or `sync.rho`");
+  spec.sync.alpha = 0;
+  spec.sync.rho = 50;
+  CHECK(problems_of(spec).find("sum to 2;") != std::string::npos); // 4 x 0.01 x 50
+  spec.sync.rho = 25;
+  CHECK(problems_of(spec).empty());
+  spec.sync.alpha = 0.1;
+  CHECK(problems_of(spec) == "give one of `sync.alpha` and `sync.rho`: alpha = learning rate x rho");
+}
+
+TEST_CASE("the MPI library's allreduce has one wire format and cannot be polled")
+{
+  auto spec = spec_of("sync-sgd");
+  spec.sync.wire = "bfloat16";
+  CHECK(problems_of(spec) == "`sync.allreduce: mpi` sends float32 only; take another algorithm for `sync.wire: bfloat16`");
+  spec.sync.wire = "float32";
+  spec.sync.progress = "poll";
+  CHECK(problems_of(spec) == "`sync.allreduce: mpi` is one call that cannot be moved on between layers; take another algorithm "
+                             "for `sync.progress: poll`, or `sync.progress: thread`");
+  spec.sync.allreduce = "ring";
+  CHECK(problems_of(spec).empty());
+}
+
+TEST_CASE("a centre is evaluated only where there is one")
+{
+  auto spec = spec_of("local-sgd");
+  spec.sync.evaluate = "centre";
+  CHECK(problems_of(spec) == "`sync.evaluate: centre` needs a strategy with a centre, and `local-sgd` has none");
+  spec.sync.strategy = "sync-easgd";
+  CHECK(problems_of(spec).empty());
+}
