@@ -28,6 +28,22 @@ struct AllreduceBench {
 // One allreduce of so many bytes; started by mpirun. A repetition lasts as long as its slowest rank. Exit status.
 int bench_allreduce(const AllreduceBench& options);
 
+struct StrategiesBench {
+  std::vector<std::string> strategies{"sync-sgd"}; // "sync-easgd:1" is sync-easgd with overlap 1
+  int workers = 2;
+  double scale = 1;        // of AlexNet's parameters
+  double compute_s = 0.06; // modelled, of one step
+  bool sleeps = false;     // the modelled computation leaves its core to others
+  std::int64_t steps = 5, period = 1, servers = 1;
+  bool pack = true;
+  std::string allreduce = "mpi", progress = "none";
+  bool json = false;
+};
+
+// Steps under each strategy with AlexNet's tensors and a modelled computation; started by mpirun with at least as many ranks as
+// workers and servers. Exit status.
+int bench_strategies(const StrategiesBench& options);
+
 // Middle and least of many times, in seconds; at least one is needed.
 struct Times {
   double median = 0, least = 0;

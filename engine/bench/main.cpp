@@ -28,6 +28,30 @@ void add_allreduce(CLI::App& app, AllreduceBench& options)
   allreduce->add_flag("--json", options.json, "One JSON object");
 }
 
+void add_strategies(CLI::App& app, StrategiesBench& options)
+{
+  auto* strategies = app.add_subcommand(
+      "strategies", "A step under each strategy: AlexNet's tensors, modelled computation, real messages; start it with mpirun");
+  strategies->add_option("--strategy", options.strategies, "Which, in turn; sync-easgd:1 is sync-easgd with overlap 1")
+      ->delimiter(',')
+      ->capture_default_str();
+  strategies->add_option("--workers", options.workers, "Ranks that train; servers come on top")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  strategies->add_option("--scale", options.scale, "Factor on the parameters")->capture_default_str()->check(CLI::PositiveNumber);
+  strategies->add_option("--compute", options.compute_s, "Seconds of computation a step")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  strategies->add_flag("--sleep", options.sleeps, "The computation sleeps, so that ranks may share a core");
+  strategies->add_option("--steps", options.steps, "Steps to measure")->capture_default_str()->check(CLI::PositiveNumber);
+  strategies->add_option("--period", options.period, "sync.period")->capture_default_str()->check(CLI::PositiveNumber);
+  strategies->add_option("--servers", options.servers, "sync.servers")->capture_default_str()->check(CLI::PositiveNumber);
+  strategies->add_flag("!--no-pack", options.pack, "A message a tensor");
+  strategies->add_option("--allreduce", options.allreduce, "sync.allreduce")->capture_default_str();
+  strategies->add_option("--progress", options.progress, "sync.progress")->capture_default_str();
+  strategies->add_flag("--json", options.json, "One JSON array");
+}
+
 int dispatch(int argc, char** argv)
 {
   CLI::App app{"Measurements of dtctl's training engine", "dtbench"};
@@ -36,11 +60,14 @@ int dispatch(int argc, char** argv)
   AllreduceBench allreduce;
   add_compute(app, compute);
   add_allreduce(app, allreduce);
+  StrategiesBench strategies;
+  add_strategies(app, strategies);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(dt::ExitCode::usage);
   }
+  if (app.got_subcommand("strategies")) return bench_strategies(strategies);
   return app.got_subcommand("compute") ? bench_compute(compute) : bench_allreduce(allreduce);
 }
 

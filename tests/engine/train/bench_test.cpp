@@ -43,6 +43,23 @@ TEST_CASE("dtbench allreduce --json prints one object, from rank 0 alone")
   CHECK(json["bytes"] == 4000);
 }
 
+TEST_CASE("dtbench strategies --json prints a row a strategy, with bytes as counted")
+{
+  auto words = dt::test::EngineRun::launch(2);
+  for (const std::string word : {dtbench.c_str(), "strategies", "--scale", "0.0001", "--compute", "0.001", "--steps", "2", "--json"})
+    words.push_back(word);
+  const auto end = dt::run_command(words, 60);
+  REQUIRE(end.ok());
+  const auto rows = nlohmann::ordered_json::parse(end.out);
+  REQUIRE(rows.size() == 1);
+  CHECK(keys_of(rows[0]) == std::vector<std::string>{"strategy", "step_s", "communication_s", "exposed_share", "isolated_s",
+                                                     "update_s", "bytes_per_step", "messages_per_step"});
+  CHECK(rows[0]["strategy"] == "sync-sgd");
+  // Two ranks of a bandwidth-optimal sum each send once what the packed buffer holds: 62.4 million / 10^4 parameters and padding.
+  CHECK(rows[0]["bytes_per_step"].get<double>() / 2 == Approx(4 * 6238).margin(16 * 64));
+  CHECK(rows[0]["step_s"].get<double>() >= 0.001);
+}
+
 TEST_CASE("dtbench names the known models and algorithms when it knows none of that name")
 {
   const auto model = dt::run_command({dtbench, "compute", "--model", "lenett"}, 60);
