@@ -42,6 +42,8 @@ public:
   virtual void update() = 0;
   // The same on one stretch of whole tensors only. In one step every tensor must be in one such stretch.
   virtual void update(const Stretch& stretch) = 0;
+  // Number of the step in progress, from 1. A resumed run goes on counting.
+  virtual std::int64_t step() const = 0;
   // Of the step in progress.
   virtual double learning_rate() const = 0;
   // Epochs done before the step in progress.

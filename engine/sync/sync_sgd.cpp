@@ -1,15 +1,11 @@
 #include "engine/sync/sync_sgd.hpp"
 
+#include "engine/sync/elastic.hpp"
+
 #include <array>
 
 namespace dt::engine {
 namespace {
-
-// g <- factor g. Padding stays zero.
-void scale(std::span<float> values, float factor)
-{
-  for (auto& value : values) value *= factor;
-}
 
 // Mean over the samples of all ranks. For the records, so it is not counted as traffic; it is waited for all the same.
 double global_mean(const BatchLoss& loss, Communicator& comm)

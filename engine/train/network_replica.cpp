@@ -34,17 +34,17 @@ BatchLoss NetworkReplica::compute(GradientListener* listener)
   if (!std::isfinite(loss))
     throw Error(ErrorKind::run, fmt::format("the loss is {} at a learning rate of {}: the training diverged. Lower "
                                             "optimizer.learning_rate, or lengthen optimizer.warmup_epochs.",
-                                            loss, learning_rate_));
+                                            loss, step_.learning_rate));
   if (listener != nullptr)
     for (auto tensor = tensors_.rbegin(); tensor != tensors_.rend(); ++tensor) listener->gradients_ready(*tensor);
   return {loss, parts_.network.options().batch};
 }
 
-void NetworkReplica::update() { parts_.optimizer.step(weights(), gradients(), learning_rate_); }
+void NetworkReplica::update() { parts_.optimizer.step(weights(), gradients(), step_.learning_rate); }
 
 void NetworkReplica::update(const Stretch& stretch)
 {
-  parts_.optimizer.step(weights(), gradients(), learning_rate_, static_cast<std::int64_t>(stretch.offset),
+  parts_.optimizer.step(weights(), gradients(), step_.learning_rate, static_cast<std::int64_t>(stretch.offset),
                         static_cast<std::int64_t>(stretch.end()));
 }
 

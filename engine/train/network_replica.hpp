@@ -23,12 +23,12 @@ public:
   };
   explicit NetworkReplica(const Parts& parts);
 
-  // Of the step that begins: its learning rate, and the epochs done before it.
-  void begin_step(double learning_rate, double epoch)
-  {
-    learning_rate_ = learning_rate;
-    epoch_ = epoch;
-  }
+  // Of the step that begins: its number, its learning rate, and the epochs done before it.
+  struct Step {
+    std::int64_t number = 0; // from 1
+    double learning_rate = 0, epoch = 0;
+  };
+  void begin_step(const Step& step) { step_ = step; }
 
   std::span<float> weights() override { return parts_.network.weights(); }
   std::span<float> gradients() override { return parts_.network.gradients(); }
@@ -38,13 +38,14 @@ public:
   BatchLoss compute(GradientListener* listener) override;
   void update() override;
   void update(const Stretch& stretch) override;
-  double learning_rate() const override { return learning_rate_; }
-  double epoch() const override { return epoch_; }
+  std::int64_t step() const override { return step_.number; }
+  double learning_rate() const override { return step_.learning_rate; }
+  double epoch() const override { return step_.epoch; }
 
 private:
   Parts parts_;
   std::vector<Stretch> tensors_;
-  double learning_rate_ = 0, epoch_ = 0;
+  Step step_;
 };
 
 } // namespace dt::engine

@@ -162,7 +162,7 @@ void Trainer::step(Observer& observer)
 {
   const double rate = learning_rate_.at(plan_.epoch_after(step_));
   ++step_;
-  replica_.begin_step(rate, plan_.epoch_after(step_ - 1));
+  replica_.begin_step({.number = step_, .learning_rate = rate, .epoch = plan_.epoch_after(step_ - 1)});
 
   timer_.begin_step();
   result_.final_loss = strategy_->step(replica_, timer_);

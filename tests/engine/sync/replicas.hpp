@@ -31,8 +31,10 @@ public:
   {
     for (std::size_t i = stretch.offset; i < stretch.end(); ++i) weights_[i] -= test::learning_rate * gradients_[i];
   }
+  std::int64_t step() const override { return number; }
   double learning_rate() const override { return test::learning_rate; }
   double epoch() const override { return 0; }
+  std::int64_t number = 1; // of the step in progress
 
 private:
   static constexpr std::array<Stretch, 2> tensors_{Stretch{0, 40}, Stretch{40, 60}};
