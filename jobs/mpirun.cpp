@@ -1,5 +1,6 @@
 #include "jobs/mpirun.hpp"
 
+#include "core/text.hpp"
 #include "jobs/rank_start.hpp"
 
 namespace dt::jobs {
@@ -10,6 +11,15 @@ void append(std::vector<std::string>& words, const std::vector<std::string>& mor
   words.insert(words.end(), more.begin(), more.end());
 }
 
+// "host0:2,host1:2": the spec's nodes, each with room for its ranks. On a cluster the scheduler has told mpirun.
+std::string places(const ResourcesSpec& resources)
+{
+  std::vector<std::string> places;
+  for (std::size_t i = 0; i < resources.hosts.size() && i < static_cast<std::size_t>(resources.nodes); ++i)
+    places.push_back(resources.hosts[i] + ":" + std::to_string(resources.ranks_per_node));
+  return join(places, ",");
+}
+
 } // namespace
 
 std::vector<std::string> MpirunLauncher::command(const RunSpec& spec, const std::vector<std::string>& program) const
@@ -18,6 +28,7 @@ std::vector<std::string> MpirunLauncher::command(const RunSpec& spec, const std:
   std::vector<std::string> words{
       "mpirun",    "-np", std::to_string(spec.ranks()), "--map-by", "ppr:" + std::to_string(resources.ranks_per_node) + ":node",
       "--bind-to", "none"};
+  if (resources.scheduler == "local" && !resources.hosts.empty()) append(words, {"--host", places(resources)});
   if (resources.oversubscribe) append(words, {"--oversubscribe", "--mca", "mpi_yield_when_idle", "1"});
   append(words, resources.launcher_args);
   append(words, bound(spec, program));

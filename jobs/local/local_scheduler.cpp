@@ -24,18 +24,42 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Why a job can never run here; empty when it can.
+// Why the job can never have its nodes here; empty when it can.
+std::string objection_to_nodes(const ResourcesSpec& resources)
+{
+  const auto& hosts = resources.hosts;
+  if (hosts.empty() && resources.nodes > 1)
+    return fmt::format("It asks for {} nodes, and the local scheduler has this machine only; set resources.nodes to 1 and use "
+                       "resources.ranks_per_node, or name the hosts to run on in resources.hosts.",
+                       resources.nodes);
+  if (!hosts.empty() && resources.nodes > static_cast<std::int64_t>(hosts.size()))
+    return fmt::format("It asks for {} nodes, and resources.hosts names {}; lower resources.nodes, or name more hosts.", resources.nodes,
+                       hosts.size());
+  if (!hosts.empty() && resources.launcher != "mpirun")
+    return fmt::format("resources.hosts names hosts, and {} cannot start ranks on them; set resources.launcher to mpirun.",
+                       resources.launcher);
+  return {};
+}
+
+// Why a job can never run here; empty when it can. The cores of hosts are not known here: on each of them a rank that finds too few
+// says so (rank_start.hpp).
 std::string objection(const ResourcesSpec& resources, std::size_t offered)
 {
-  if (resources.nodes > 1)
-    return fmt::format("It asks for {} nodes, and the local scheduler has this machine only; set resources.nodes to 1 and use "
-                       "resources.ranks_per_node.",
-                       resources.nodes);
+  if (auto nodes = objection_to_nodes(resources); !nodes.empty()) return nodes;
   const auto needed = static_cast<std::size_t>(resources.ranks_per_node * resources.threads_per_rank);
-  if (needed <= offered || resources.oversubscribe) return {};
+  if (needed <= offered || resources.oversubscribe || !resources.hosts.empty()) return {};
   return fmt::format("It needs {} cores ({} ranks x {} threads), and this machine offers {}; lower resources.ranks_per_node or "
                      "resources.threads_per_rank, or set resources.oversubscribe.",
                      needed, resources.ranks_per_node, resources.threads_per_rank, offered);
+}
+
+// A job on hosts takes every core of this machine, whatever it needs. The hosts may be namespaces here, which share these cores and
+// the links between them, or machines of which this queue knows nothing: one such job at a time is the only order in which
+// neither cores nor links are shared unnoticed. (Queues of other machines that name the same hosts are not seen.)
+std::int64_t cores_of(const ResourcesSpec& resources, std::size_t allowed)
+{
+  const auto all = static_cast<std::int64_t>(allowed);
+  return resources.hosts.empty() ? std::min(resources.ranks_per_node * resources.threads_per_rank, all) : all;
 }
 
 std::optional<std::int64_t> number_of_job(std::string_view id)
@@ -58,8 +82,7 @@ Ticket ticket_for(const JobRequest& request, const std::vector<int>& allowed, co
   ticket.signal_ahead_s = request.resources.signal_ahead_s;
   for (const auto& id : request.after)
     if (const auto number = number_of_job(id)) ticket.after.push_back(*number);
-  const auto needed = request.resources.ranks_per_node * request.resources.threads_per_rank;
-  ticket.cores = std::min(needed, static_cast<std::int64_t>(allowed.size()));
+  ticket.cores = cores_of(request.resources, allowed.size());
   return ticket;
 }
 

@@ -1,4 +1,4 @@
-// The local scheduler: this machine's cores, without a daemon (queue.hpp, supervisor.hpp).
+// The local scheduler: this machine's cores, or hosts that it can start ranks on, without a daemon (queue.hpp, supervisor.hpp).
 #pragma once
 
 #include "jobs/local/queue.hpp"
@@ -13,7 +13,8 @@ class LocalScheduler final : public Scheduler {
   explicit LocalScheduler(const Home& home) : home_(home), queue_(home) {}
   std::string name() const override { return "local"; }
   bool keeps_queue_here() const override { return true; }
-  // Refuses what can never run here: more nodes than one, or more cores than the mask holds without oversubscribe.
+  // Refuses what can never run here: more nodes than resources.hosts names (none: than one), or more cores than the mask holds
+  // without oversubscribe.
   std::vector<SubmitOutcome> submit(std::span<const JobRequest> requests, const SubmitRules& rules) override;
   // Starts a supervisor again when jobs wait and theirs was killed.
   std::vector<JobStatus> poll(std::span<const JobHandle> jobs) override;

@@ -99,6 +99,16 @@ const std::string write_mask = "sed -n 's/^Cpus_allowed_list:.//p' /proc/self/st
 
 } // namespace
 
+TEST_CASE("mpirun is told the first of the hosts, each with its ranks, unless a cluster's scheduler tells it")
+{
+  auto run = lenet(2);
+  run.spec.resources.nodes = 2;
+  run.spec.resources.hosts = {"host0", "host1", "host2"};
+  CHECK_THAT(script_of(run), Catch::Contains(" mpirun -np 4 --map-by ppr:2:node --bind-to none --host host0:2,host1:2 bash "));
+  run.spec.resources.scheduler = "slurm";
+  CHECK_THAT(script_of(run), !Catch::Contains("--host"));
+}
+
 TEST_CASE("the script of a plain run is as it was", "[golden]") { check_golden("plain", script_of(lenet())); }
 
 TEST_CASE("the script of a run with every key is as it was", "[golden]")

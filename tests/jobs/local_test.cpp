@@ -122,7 +122,32 @@ TEST_CASE("a job that can never run here is refused with a sentence")
                     cores + 1, cores + 1, cores));
   CHECK(outcomes[1].error ==
         "It asks for 2 nodes, and the local scheduler has this machine only; set resources.nodes to 1 and use "
-        "resources.ranks_per_node.");
+        "resources.ranks_per_node, or name the hosts to run on in resources.hosts.");
+}
+
+TEST_CASE("a job gets as many nodes as resources.hosts names, and mpirun only can reach them")
+{
+  Playground place;
+  auto fits = place.job("fits", "true"), far = place.job("far", "true"), srun = place.job("srun", "true");
+  for (auto* job : {&fits, &far, &srun}) job->resources.hosts = {"host0", "host1"};
+  fits.resources.nodes = 2;
+  fits.resources.ranks_per_node = 1000; // what a host has is known there
+  far.resources.nodes = 3;
+  srun.resources.launcher = "srun";
+  const auto outcomes = make_scheduler("local", place.home())->submit(std::vector{fits, far, srun}, {});
+  CHECK(outcomes[0].error == "");
+  CHECK(outcomes[1].error == "It asks for 3 nodes, and resources.hosts names 2; lower resources.nodes, or name more hosts.");
+  CHECK(outcomes[2].error == "resources.hosts names hosts, and srun cannot start ranks on them; set resources.launcher to mpirun.");
+}
+
+TEST_CASE("a job on hosts takes all cores of this machine and so runs alone")
+{
+  Playground place;
+  auto far = place.job("far", traced("far", "sleep 0.3"));
+  far.resources.hosts = {"host0"};
+  place.submit({far, place.job("next", traced("next", "true"))});
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK(lines(place.traces()) == std::vector<std::string>{"start far", "end far", "start next", "end next"});
 }
 
 TEST_CASE("an oversubscribed job takes all cores and so runs alone")
