@@ -20,6 +20,7 @@ constexpr std::array data_sets{
 constexpr std::array optimizers{
     Name{"sgd", "stochastic gradient descent: w <- w - lr (g + wd w)"},
     Name{"momentum", "SGD with momentum: v <- mu v + (g + wd w); w <- w - lr v"},
+    Name{"lars", "layer-wise rates for large batches: momentum with lr trust |w| / (|g| + wd |w|) of each tensor inside v; biases as plain momentum"},
 };
 constexpr std::array schedules{
     Name{"constant", "the learning rate stays"},

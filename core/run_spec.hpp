@@ -46,6 +46,7 @@ struct OptimizerSpec {
   double learning_rate = 0.01;
   double momentum = 0.9;
   double weight_decay = 0;
+  double trust = 1e-3; // lars: the layers' share of the learning rate
   std::string schedule = "constant"; // of schedule_names()
   double step_epochs = 10;
   double step_factor = 0.1;

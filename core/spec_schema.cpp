@@ -58,6 +58,7 @@ std::vector<Key> make_keys()
       {"optimizer.learning_rate", real, "", 1e-12, 1e6, no, yes, none, DT_FIELD(optimizer.learning_rate), "learning rate before schedule, warm-up and scaling"},
       {"optimizer.momentum", real, "", 0, 0.999999, no, yes, none, DT_FIELD(optimizer.momentum), "mu of the momentum rule"},
       {"optimizer.weight_decay", real, "", 0, 1e3, no, yes, none, DT_FIELD(optimizer.weight_decay), "L2 penalty added to the gradient; biases are exempt"},
+      {"optimizer.trust", real, "", 1e-12, 1e6, no, yes, none, DT_FIELD(optimizer.trust), "lars: trust coefficient; a tensor's learning rate is that times |w| / (|g| + weight_decay |w|)"},
       {"optimizer.schedule", choice, "", 0, 0, no, yes, schedule_names(), DT_FIELD(optimizer.schedule), "how the learning rate changes over the run"},
       {"optimizer.step_epochs", real, "epochs", 1e-9, 1e9, no, yes, none, DT_FIELD(optimizer.step_epochs), "schedule step: epochs between two reductions"},
       {"optimizer.step_factor", real, "", 0, 1, no, yes, none, DT_FIELD(optimizer.step_factor), "schedule step: factor of one reduction"},

@@ -7,6 +7,7 @@ namespace {
 constexpr std::string_view sql = R"sql(
 -- Keys of the recipe.
 ALTER TABLE runs ADD COLUMN train_trace INTEGER;
+ALTER TABLE runs ADD COLUMN optimizer_trust REAL;
 ALTER TABLE runs ADD COLUMN sync_period INTEGER;
 ALTER TABLE runs ADD COLUMN sync_alpha REAL;
 ALTER TABLE runs ADD COLUMN sync_rho REAL;
@@ -138,6 +139,7 @@ SELECT
   runs.optimizer_learning_rate AS optimizer_learning_rate,
   runs.optimizer_momentum AS optimizer_momentum,
   runs.optimizer_weight_decay AS optimizer_weight_decay,
+  runs.optimizer_trust AS optimizer_trust,
   runs.optimizer_schedule AS optimizer_schedule,
   runs.optimizer_step_epochs AS optimizer_step_epochs,
   runs.optimizer_step_factor AS optimizer_step_factor,

@@ -26,6 +26,10 @@ constexpr std::array registry{
           [](const OptimizerSpec& spec, std::int64_t size, Segments segments) -> std::unique_ptr<Optimizer> {
             return std::make_unique<Momentum>(spec, size, std::move(segments));
           }},
+    Entry{"lars",
+          [](const OptimizerSpec& spec, std::int64_t size, Segments segments) -> std::unique_ptr<Optimizer> {
+            return std::make_unique<Lars>(spec, size, std::move(segments));
+          }},
 };
 
 void check_segments(const Segments& segments, std::int64_t size)

@@ -88,7 +88,7 @@ TEST_CASE("anchors and merge keys serve as in any YAML")
   CHECK(errors_of(minimal("optimizer: { <<: { learning_rate: 0.1, learnig_rate: 3 } }\n")) ==
         "r.yaml:5:40: unknown key `learnig_rate` in `optimizer`; did you mean `learning_rate`? Allowed: name, learning_rate, "
         "momentum, "
-        "weight_decay, schedule, step_epochs, step_factor, polynomial_power, final_learning_rate, warmup_epochs, warmup_factor, "
+        "weight_decay, trust, schedule, step_epochs, step_factor, polynomial_power, final_learning_rate, warmup_epochs, warmup_factor, "
         "linear_scaling");
 }
 

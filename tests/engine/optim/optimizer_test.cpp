@@ -1,4 +1,4 @@
-#include "engine/optim/optimizer.hpp"
+#include "engine/optim/rules.hpp"
 
 #include "core/error.hpp"
 #include "core/names.hpp"
@@ -104,10 +104,75 @@ TEST_CASE("zero padding stays zero under every rule")
   }
 }
 
+TEST_CASE("the LARS factor is trust |w| / (|g| + wd |w|), and 1 where a norm is zero")
+{
+  CHECK(lars_factor(1e-3, 1.234, 5.678, 1e-4) == Approx(2.17325e-4).epsilon(1e-5));
+  CHECK(lars_factor(1e-3, 0, 5.678, 1e-4) == 1);
+  CHECK(lars_factor(1e-3, 1.234, 0, 1e-4) == 1);
+}
+
+TEST_CASE("LARS scales the learning rate of each tensor by its own norms, decay included")
+{
+  auto spec = spec_of("lars", 0.5);
+  spec.trust = 0.25;
+  // Tensors (3, 4) and (0, 8): |w| = 5, 8; |g| = 10, 2; factors 0.25 * 5 / 12.5 = 0.1 and 0.25 * 8 / 6 = 1/3.
+  std::vector<float> weights{3, 4, 0, 8};
+  const std::vector<float> gradients{6, 8, 2, 0};
+  const auto optimizer = make_optimizer(spec, 4, {{0, 2, true}, {2, 2, true}});
+  optimizer->step(weights, gradients, 2);
+  CHECK(weights[0] == Approx(3 - 0.2 * 7.5));
+  CHECK(weights[1] == Approx(4 - 0.2 * 10));
+  CHECK(weights[2] == Approx(-2.0 / 3 * 2));
+  CHECK(weights[3] == Approx(8 - 2.0 / 3 * 4));
+}
+
+TEST_CASE("LARS whose factor is pinned to 1 is momentum SGD")
+{
+  // Gradients as long as the weights, without decay: trust |w| / |g| is 1 at every step.
+  auto spec = spec_of("lars", 0, 0.5);
+  spec.trust = 1;
+  const auto lars = make_optimizer(spec, 2, {{0, 2, true}});
+  const auto momentum = make_optimizer(spec_of("momentum", 0, 0.5), 2, {{0, 2, true}});
+  std::vector<float> weights{3, -5}, expected = weights;
+  for (int step = 0; step < 5; ++step) {
+    const std::vector<float> turned{weights[1], -weights[0]};
+    lars->step(weights, turned, 0.25);
+    momentum->step(expected, turned, 0.25);
+    CHECK(weights == expected);
+  }
+}
+
+TEST_CASE("under LARS a bias follows plain momentum without decay")
+{
+  auto lars = spec_of("lars", 0.5, 0.5);
+  CHECK(after_steps(lars, {{0, 4, false}}, 3) == after_steps(spec_of("momentum", 0, 0.5), {{0, 4, false}}, 3));
+}
+
+TEST_CASE("LARS sees the same norms whatever the padding, and the same update whatever the stretches")
+{
+  auto spec = spec_of("lars", 0.01);
+  spec.trust = 0.5;
+  std::vector<float> plain(37), gradients(37);
+  for (std::size_t i = 0; i < plain.size(); ++i) plain[i] = 1.0F / static_cast<float>(i + 1), gradients[i] = plain[i] - 0.1F;
+  auto padded = plain, padded_gradients = gradients;
+  padded.resize(48), padded_gradients.resize(48);
+  make_optimizer(spec, 37, {{0, 37, true}})->step(plain, gradients, 0.1);
+  make_optimizer(spec, 48, {{0, 48, true}})->step(padded, padded_gradients, 0.1);
+  for (std::size_t i = 0; i < padded.size(); ++i) CHECK(padded[i] == Approx(i < 37 ? plain[i] : 0));
+
+  const std::vector<Segment> tensors{{0, 16, true}, {16, 21, false}};
+  std::vector<float> whole(gradients), parts(gradients);
+  make_optimizer(spec, 37, tensors)->step(whole, gradients, 0.1);
+  const auto in_parts = make_optimizer(spec, 37, tensors);
+  in_parts->step(parts, gradients, 0.1, 16, 37);
+  in_parts->step(parts, gradients, 0.1, 0, 16);
+  CHECK(whole == parts);
+}
+
 TEST_CASE("an unknown rule and a segment outside the buffer are refused")
 {
   CHECK(message_of(spec_of("adam"), whole, ErrorKind::recipe) ==
-        "There is no optimizer 'adam'. Known optimizers: sgd, momentum.");
+        "There is no optimizer 'adam'. Known optimizers: sgd, momentum, lars.");
   CHECK(message_of(spec_of("sgd"), {{2, 3, true}}, ErrorKind::internal) ==
         "An optimizer over 4 floats was given a segment of 3 floats at 2.");
 }
