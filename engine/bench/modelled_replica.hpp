@@ -39,6 +39,9 @@ public:
   // w <- w - 0.01 g
   void update() override;
   void update(const Stretch& stretch) override;
+  // Before every step.
+  void begin_step() { ++step_; }
+  std::int64_t step() const override { return step_; }
   double learning_rate() const override { return 0.01; }
   double epoch() const override { return 0; }
 
@@ -52,6 +55,7 @@ private:
   std::vector<Stretch> tensors_;
   std::vector<double> shares_; // of each layer in the time of a pass
   AlignedBuffer weights_, gradients_;
+  std::int64_t step_ = 0;
 };
 
 } // namespace dt::engine

@@ -73,7 +73,10 @@ Cost measure(const StrategiesBench& options, const RunSpec& spec, Communicator& 
   strategy->start(replica);
   Cost cost;
   cost.isolated_s = strategy->isolated_communication_s(replica);
-  for (std::int64_t step = 0; step < options.period; ++step) strategy->step(replica, timer); // connections are made
+  for (std::int64_t step = 0; step < options.period; ++step) { // connections are made
+    replica.begin_step();
+    strategy->step(replica, timer);
+  }
 
   const auto steps = whole_periods(options);
   const Traffic before = comm.traffic();
@@ -82,6 +85,7 @@ Cost measure(const StrategiesBench& options, const RunSpec& spec, Communicator& 
   const double begin_s = monotonic_s();
   for (std::int64_t step = 0; step < steps; ++step) {
     timer.begin_step();
+    replica.begin_step();
     strategy->step(replica, timer);
     communication_s += timer.phases()[static_cast<std::size_t>(Phase::communication)];
     update_s += timer.phases()[static_cast<std::size_t>(Phase::optimizer)];
