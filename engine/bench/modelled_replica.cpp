@@ -83,11 +83,11 @@ BatchLoss ModelledReplica::compute(GradientListener* listener)
 
 void ModelledReplica::update() { update({0, weights().size()}); }
 
-void ModelledReplica::update(const Stretch& stretch)
+void ModelledReplica::update(const Stretch& stretch) { apply(stretch, weights(), gradients(), learning_rate()); }
+
+void ModelledReplica::apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double learning_rate)
 {
-  auto* weights = this->weights().data();
-  const auto* gradients = this->gradients().data();
-  const auto rate = static_cast<float>(learning_rate());
+  const auto rate = static_cast<float>(learning_rate);
   for (std::size_t i = stretch.offset; i < stretch.end(); ++i) weights[i] -= rate * gradients[i];
 }
 

@@ -39,6 +39,7 @@ public:
   // w <- w - 0.01 g
   void update() override;
   void update(const Stretch& stretch) override;
+  void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double learning_rate) override;
   // Before every step.
   void begin_step() { ++step_; }
   std::int64_t step() const override { return step_; }

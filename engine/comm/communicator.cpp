@@ -151,6 +151,14 @@ void Communicator::sum_record(std::span<double> values)
             "MPI_Allreduce");
 }
 
+Transfer Communicator::sum_record_begin(std::span<double> values)
+{
+  Transfer transfer;
+  check_mpi(MPI_Iallreduce(MPI_IN_PLACE, values.data(), int_of(values.size()), MPI_DOUBLE, MPI_SUM, comm_, transfer.request()),
+            "MPI_Iallreduce");
+  return transfer;
+}
+
 void Communicator::bring_to_root(std::span<float> values, int from) { transfer(values, from, 0); }
 void Communicator::send_from_root(std::span<float> values, int to) { transfer(values, 0, to); }
 

@@ -42,6 +42,10 @@ public:
   virtual void update() = 0;
   // The same on one stretch of whole tensors only. In one step every tensor must be in one such stretch.
   virtual void update(const Stretch& stretch) = 0;
+  // One stretch of whole tensors, with another's weights, gradients and learning rate: what a parameter server does for a worker.
+  // Both buffers are laid out as the replica's. Several threads may be in it at once on the same buffers, if the rule keeps nothing
+  // from step to step; what they lose to each other is theirs to judge.
+  virtual void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double learning_rate) = 0;
   // Number of the step in progress, from 1. A resumed run goes on counting.
   virtual std::int64_t step() const = 0;
   // Of the step in progress.

@@ -6,8 +6,7 @@ namespace dt::engine {
 
 std::int64_t Lookout::proposal(double seconds) const
 {
-  constexpr double look_every_s = 0.25;
-  const double fitting = static_cast<double>(interval_) * look_every_s / std::max(seconds, 1e-9);
+  const double fitting = static_cast<double>(interval_) * every_s_ / std::max(seconds, 1e-9);
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(fitting, 2.0 * static_cast<double>(interval_))));
 }
 

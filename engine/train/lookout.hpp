@@ -1,7 +1,7 @@
 // Lookout: after which steps the ranks look up together, to agree whether to stop or to write a checkpoint.
 //
 // A look is one small allreduce. Looking after every step would cost a fast model dearly, so all ranks look after the same
-// steps, K apart, and K follows rank 0's step time so that they look about four times a second however long a step takes.
+// steps, K apart, and K follows rank 0's step time so that they look several times a second however long a step takes.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace dt::engine {
 
 class Lookout {
 public:
-  // The first look comes after the first step.
-  explicit Lookout(std::int64_t steps_done) : next_(steps_done + 1) {}
+  // The first look comes after the first step; the next ones about so many seconds apart.
+  explicit Lookout(std::int64_t steps_done, double every_s = 0.25) : every_s_(every_s), next_(steps_done + 1) {}
 
   bool is_due(std::int64_t step) const { return step >= next_; }
   // K as this rank would have it, when `interval()` steps took so long. At most twice as many as before: the first steps of
@@ -22,6 +22,7 @@ public:
   std::int64_t interval() const { return interval_; }
 
 private:
+  double every_s_;
   std::int64_t interval_ = 1;
   std::int64_t next_;
 };

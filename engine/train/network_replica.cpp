@@ -42,9 +42,11 @@ BatchLoss NetworkReplica::compute(GradientListener* listener)
 
 void NetworkReplica::update() { parts_.optimizer.step(weights(), gradients(), step_.learning_rate); }
 
-void NetworkReplica::update(const Stretch& stretch)
+void NetworkReplica::update(const Stretch& stretch) { apply(stretch, weights(), gradients(), step_.learning_rate); }
+
+void NetworkReplica::apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double learning_rate)
 {
-  parts_.optimizer.step(weights(), gradients(), step_.learning_rate, static_cast<std::int64_t>(stretch.offset),
+  parts_.optimizer.step(weights, gradients, learning_rate, static_cast<std::int64_t>(stretch.offset),
                         static_cast<std::int64_t>(stretch.end()));
 }
 

@@ -38,6 +38,7 @@ public:
   BatchLoss compute(GradientListener* listener) override;
   void update() override;
   void update(const Stretch& stretch) override;
+  void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double learning_rate) override;
   std::int64_t step() const override { return step_.number; }
   double learning_rate() const override { return step_.learning_rate; }
   double epoch() const override { return step_.epoch; }

@@ -37,6 +37,9 @@ BatchLoader::Options loader_options(const RunSpec& spec, const TrainingPlan& pla
           .first_step = first_step};
 }
 
+// From one look to the next, about: how far asynchronous ranks may drift apart, and how late they may act on a wish, twice.
+constexpr double look_s = 0.25, asynchronous_look_s = 1.5;
+
 std::string hash_of(std::span<const float> weights)
 {
   const auto bytes = std::as_bytes(weights);
@@ -64,7 +67,7 @@ Trainer::Trainer(const Options& options, Communicator& comm)
       optimizer_(make_optimizer(spec_.optimizer, static_cast<std::int64_t>(network_.weights().size()), segments_of(network_))),
       learning_rate_(spec_.optimizer, plan_.epochs, spec_.workers()), replica_({network_, loader_, *optimizer_, timer_}),
       strategy_(make_strategy(parts_)), snapshot_({network_, *optimizer_, *strategy_, comm}),
-      evaluator_(network_, *sources_.test, comm), lookout_(resumed_.step)
+      evaluator_(network_, *sources_.test, comm), lookout_(resumed_.step, strategy_->is_asynchronous() ? asynchronous_look_s : look_s), council_(comm)
 {
 }
 
@@ -117,19 +120,20 @@ void Trainer::train(Observer& observer, Overseer& overseer)
     if (plan_.evaluates_after(step_)) evaluate(observer);
     if (!is_done() && lookout_.is_due(step_)) look_up(overseer);
   }
+  council_.read(); // nothing is left on its way
 }
 
-// Every rank comes here after the same steps. Rank 0 alone decides how many there are to the next look.
+// Every rank comes here after the same steps. Rank 0 alone decides how many there are to the next look. Ranks that are in step
+// anyway agree at once; asynchronous ones act on what they wished a look ago, so that none waits for a slower one's step.
 void Trainer::look_up(Overseer& overseer)
 {
-  const auto mine = overseer.wish();
-  const auto interval = comm_.is_root() ? lookout_.proposal(training_s() - looked_s_) : 0;
-  std::array wishes{1.0 * mine.time_limit, 1.0 * mine.preemption, 1.0 * mine.cancel, 1.0 * mine.checkpoint,
-                    static_cast<double>(interval)};
-  comm_.sum_record(wishes);
-  wish_ = {.time_limit = wishes[0] > 0, .preemption = wishes[1] > 0, .cancel = wishes[2] > 0, .checkpoint = wishes[3] > 0};
-  lookout_.agree(step_, static_cast<std::int64_t>(wishes[4]));
+  const auto proposal = lookout_.proposal(training_s() - looked_s_);
+  if (!strategy_->is_asynchronous()) council_.hand_in(overseer.wish(), proposal);
+  const auto agreed = council_.read();
+  wish_ = agreed.wish;
+  lookout_.agree(step_, agreed.interval);
   if (!wish_.cancel && (wish_.checkpoint || wish_.stops())) write_checkpoint(overseer);
+  if (strategy_->is_asynchronous()) council_.hand_in(overseer.wish(), proposal);
   looked_s_ = training_s();
 }
 

@@ -5,6 +5,7 @@
 #include "engine/comm/communicator.hpp"
 #include "engine/sync/strategy.hpp"
 #include "engine/train/checkpoint.hpp"
+#include "engine/train/council.hpp"
 #include "engine/train/evaluator.hpp"
 #include "engine/train/lookout.hpp"
 #include "engine/train/network_replica.hpp"
@@ -92,6 +93,7 @@ private:
   double begin_s_ = 0;    // clock when this attempt's first step began
   double evaluation_s_ = 0, checkpoint_s_ = 0;
   Lookout lookout_;
+  Council council_;
   double looked_s_ = 0; // training_s() at the last look
   Overseer::Wish wish_; // of all ranks, at the last look
   double measured_from_s_ = 0; // training_s() when the first measured step began

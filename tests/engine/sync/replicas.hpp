@@ -27,9 +27,10 @@ public:
     return loss_;
   }
   void update() override { update({0, weights_.size()}); }
-  void update(const Stretch& stretch) override
+  void update(const Stretch& stretch) override { apply(stretch, weights_, gradients_, test::learning_rate); }
+  void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double rate) override
   {
-    for (std::size_t i = stretch.offset; i < stretch.end(); ++i) weights_[i] -= test::learning_rate * gradients_[i];
+    for (std::size_t i = stretch.offset; i < stretch.end(); ++i) weights[i] -= static_cast<float>(rate) * gradients[i];
   }
   std::int64_t step() const override { return number; }
   double learning_rate() const override { return test::learning_rate; }
