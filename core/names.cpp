@@ -33,6 +33,10 @@ constexpr std::array strategies{
 };
 constexpr std::array allreduces{
     Name{"mpi", "MPI_Allreduce of the MPI library, one call on the packed buffer"},
+    Name{"ring", "reduce-scatter and allgather round the ring: least bytes, 2(P-1) rounds; for long vectors"},
+    Name{"halving-doubling", "reduce-scatter by recursive halving, allgather by recursive doubling: least bytes, 2 log2 P rounds"},
+    Name{"tree", "binomial reduction to one rank and broadcast from it: fewest messages, for short vectors"},
+    Name{"topology-aware", "halving-doubling with its large messages inside supernodes; resources.nodes_per_supernode or a probe tells them"},
 };
 constexpr std::array elastic{
     Name{"paper", "as the strategy's paper has it: before, but after for decentralized-easgd"},

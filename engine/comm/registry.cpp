@@ -1,6 +1,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "engine/comm/mpi_allreduce.hpp"
+#include "engine/comm/scheduled_allreduce.hpp"
 
 #include <array>
 
@@ -19,6 +20,10 @@ template<class Kind> std::unique_ptr<Allreduce> make(const AllreduceOptions& opt
 
 constexpr std::array entries{
     Entry{"mpi", make<MpiAllreduce>},
+    Entry{"ring", make_ring},
+    Entry{"halving-doubling", make_halving_doubling},
+    Entry{"tree", make_tree},
+    Entry{"topology-aware", make_topology_aware},
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 // Every allreduce gives bit-exact sums of integer-valued floats, whatever length and count of ranks.
 #include "core/error.hpp"
 #include "core/names.hpp"
+#include "core/text.hpp"
 #include "engine/comm/allreduce.hpp"
 
 #include <catch2/catch.hpp>
@@ -45,7 +46,7 @@ TEST_CASE("the allreduces are those of the vocabulary")
 TEST_CASE("an unknown allreduce is refused with the known ones")
 {
   Communicator comm(MPI_COMM_WORLD);
-  CHECK_THROWS_WITH(make_allreduce({.algorithm = "rong"}, comm), "There is no allreduce `rong`; there are: mpi.");
+  CHECK_THROWS_WITH(make_allreduce({.algorithm = "rong"}, comm), "There is no allreduce `rong`; there are: " + dt::join(registered_allreduces(), ", ") + ".");
 }
 
 TEST_CASE("allreduce sums bit-exactly, touches nothing around its values, and does so twice")
