@@ -242,7 +242,7 @@ struct RunResult {
   double measured_s = 0;             // slowest rank's time in them, without evaluations
   double throughput = 0;             // measured_samples / measured_s, samples/s
   double wall_s = 0;                 // from first step to last, evaluations included
-  double communication_share = 0;    // exposed communication / step time, mean over ranks, measured steps
+  double communication_share = 0;    // exposed communication / step time, mean over workers, measured steps
   double isolated_communication_s = not_measured; // one step's communication with nothing beside it
   double final_loss = not_measured;     // training loss of the last step
   double eval_loss = not_measured;      // last evaluation

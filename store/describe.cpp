@@ -78,7 +78,8 @@ constexpr Part parts[]{
      "FROM attempts WHERE run_id = ?1 ORDER BY attempt"},
     {"result", true,
      "SELECT throughput, communication_share, accuracy, best_accuracy, time_to_accuracy_s, final_loss, eval_loss, wall_s, "
-     "step_p50_s, steps, "
+     "step_p50_s, isolated_communication_s, accuracy_centre, accuracy_worker, accuracy_average, nullif(staleness_updates, 0) AS "
+     "staleness_updates, staleness_mean, staleness_p95, staleness_max, nullif(facts, '{}') AS facts, steps, "
      "warmup_steps, nullif(resumed_step, 0) AS resumed_step, measured_samples, measured_s, bytes_sent, messages_sent, "
      "memory_peak_bytes, parameters, weights_hash, "
      "finished_unix_s "
@@ -90,7 +91,7 @@ constexpr Part parts[]{
      "SELECT rank, phase, total_s, mean_s, p50_s, p95_s, p99_s, max_s FROM rank_phases WHERE run_id = ?1 ORDER BY rank, "
      "instr('input forward backward communication optimizer evaluation step', phase)"},
     {"ranks", false,
-     "SELECT rank, host, mask, bytes_sent, messages_sent, memory_peak_bytes FROM ranks WHERE run_id = ?1 ORDER BY rank"},
+     "SELECT rank, role, host, mask, bytes_sent, messages_sent, memory_peak_bytes FROM ranks WHERE run_id = ?1 ORDER BY rank"},
     {"probe", false,
      "SELECT rank, probes.host, clock_mhz, gemm_gflops, allreduce_s, allreduce_bytes FROM probes JOIN runs ON runs.id = run_id "
      "AND probes.attempt = runs.attempt WHERE run_id = ?1 ORDER BY rank"},

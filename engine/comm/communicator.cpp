@@ -159,6 +159,17 @@ Transfer Communicator::sum_record_begin(std::span<double> values)
   return transfer;
 }
 
+void Communicator::sum_record(std::span<float> values)
+{
+  for (auto rest = values; !rest.empty(); rest = rest.subspan(std::min(rest.size(), largest_count))) {
+    const auto piece = rest.first(std::min(rest.size(), largest_count));
+    check_mpi(MPI_Reduce(is_root() ? MPI_IN_PLACE : piece.data(), piece.data(), static_cast<int>(piece.size()), MPI_FLOAT, MPI_SUM, 0,
+                         comm_),
+              "MPI_Reduce");
+  }
+  broadcast_record(values);
+}
+
 void Communicator::bring_to_root(std::span<float> values, int from) { transfer(values, from, 0); }
 void Communicator::send_from_root(std::span<float> values, int to) { transfer(values, 0, to); }
 

@@ -88,6 +88,8 @@ public:
   void sum_record(std::span<double> values);
   // The same, begun only: values hold the sums once the transfer is complete. All ranks begin theirs in the same order.
   Transfer sum_record_begin(std::span<double> values);
+  // Likewise; equal bits on every rank.
+  void sum_record(std::span<float> values);
   // Rank `from`'s values reach rank 0, into its own `values` of the same length. The other ranks take no part.
   void bring_to_root(std::span<float> values, int from);
   // Rank 0's values reach rank `to`. The other ranks take no part.

@@ -14,12 +14,14 @@
 #include "engine/train/stop_signals.hpp"
 #include "engine/train/trainer.hpp"
 
+#include <array>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -58,13 +60,29 @@ void complain(const RankError& error)
 
 std::string fenced_off(int successor) { return fmt::format("fenced off by attempt {}: it writes nothing more", successor); }
 
+// Of the models beside the workers' common one.
+void print_accuracies(const RunResult& result)
+{
+  const std::array models{std::pair{"the centre", result.accuracy_centre}, std::pair{"rank 0's model", result.accuracy_worker},
+                          std::pair{"the workers' average", result.accuracy_average}};
+  for (const auto& [model, accuracy] : models)
+    if (!std::isnan(accuracy)) fmt::print("held-out accuracy of {}: {:.2f}%\n", model, 100 * accuracy);
+}
+
 void print_end(const RunResult& result)
 {
   fmt::print("{} steps in {}: ", result.steps, format_seconds(result.wall_s));
   if (std::isnan(result.throughput))
     fmt::print("too few steps since step {} to measure throughput\n", result.resumed_step);
   else
-    fmt::print("{:.1f} samples/s, {:.1f}% of the time in communication\n", result.throughput, 100 * result.communication_share);
+    fmt::print("{:.1f} samples/s, {:.1f}% of the time in exposed communication\n", result.throughput,
+               100 * result.communication_share);
+  if (!std::isnan(result.isolated_communication_s))
+    fmt::print("one step's communication takes {} with nothing beside it\n", format_seconds(result.isolated_communication_s));
+  if (result.staleness.updates > 0)
+    fmt::print("{} updates of the centre, staleness {:.2f} in the mean, {:.0f} at most\n", result.staleness.updates,
+               result.staleness.mean, result.staleness.max);
+  print_accuracies(result);
 }
 
 void say(const std::string& words)

@@ -1,11 +1,17 @@
 #include "engine/train/rank_report.hpp"
 
+#include <array>
+#include <cmath>
+#include <map>
 #include <span>
+#include <sstream>
 
 #include <sys/resource.h>
 
 namespace dt::engine {
 namespace {
+
+constexpr const char* server_role = "server";
 
 // On the wire a record is its numbers in one order; 2^53 bytes are exact in a double.
 std::vector<double> numbers_of(const RankRecord& record)
@@ -16,6 +22,7 @@ std::vector<double> numbers_of(const RankRecord& record)
   };
   for (const auto& phase : record.phases) put(phase);
   put(record.step);
+  numbers.push_back(record.role == server_role ? 1 : 0);
   for (const auto count : {record.bytes_sent, record.messages_sent, record.memory_peak_bytes})
     numbers.push_back(static_cast<double>(count));
   return numbers;
@@ -31,9 +38,33 @@ RankRecord record_of(std::span<const double> numbers)
   };
   for (auto& phase : record.phases) take_stats(phase);
   take_stats(record.step);
+  if (take() > 0) record.role = server_role;
   for (auto* count : {&record.bytes_sent, &record.messages_sent, &record.memory_peak_bytes})
     *count = static_cast<std::int64_t>(take());
   return record;
+}
+
+// How many updates were so old. Few ages occur, however many updates there were.
+using AgeCounts = std::map<std::int32_t, std::int64_t>;
+
+AgeCounts counts_of(const std::vector<std::int32_t>& ages)
+{
+  AgeCounts counts;
+  for (const auto age : ages) ++counts[age];
+  return counts;
+}
+
+AgeCounts all_counts(const AgeCounts& mine, Communicator& comm)
+{
+  std::ostringstream text;
+  for (const auto& [age, count] : mine) text << age << ' ' << count << ' ';
+  AgeCounts all;
+  for (const auto& part : comm.gather_texts(text.str())) {
+    std::istringstream numbers(part);
+    std::int32_t age = 0;
+    for (std::int64_t count = 0; numbers >> age >> count;) all[age] += count;
+  }
+  return all;
 }
 
 } // namespace
@@ -55,8 +86,47 @@ std::vector<RankRecord> gather_records(const RankRecord& mine, Communicator& com
 double communication_share(const std::vector<RankRecord>& ranks)
 {
   double sum = 0;
-  for (const auto& rank : ranks) sum += rank.phases[static_cast<std::size_t>(Phase::communication)].total_s / rank.step.total_s;
-  return sum / static_cast<double>(ranks.size());
+  int workers = 0;
+  for (const auto& rank : ranks) {
+    if (rank.role == server_role) continue;
+    sum += rank.phases[static_cast<std::size_t>(Phase::communication)].total_s / rank.step.total_s;
+    ++workers;
+  }
+  return sum / workers;
+}
+
+double mean_of_workers(double mine, const Roles& roles, Communicator& comm)
+{
+  const auto all = comm.gather_numbers(std::array{mine});
+  double sum = 0;
+  int measured = 0;
+  for (const int worker : roles.workers) {
+    if (all.empty() || std::isnan(all[static_cast<std::size_t>(worker)])) continue;
+    sum += all[static_cast<std::size_t>(worker)];
+    ++measured;
+  }
+  return measured > 0 ? sum / measured : not_measured;
+}
+
+Staleness gather_staleness(const std::vector<std::int32_t>& mine, Communicator& comm)
+{
+  const auto updates = all_counts(counts_of(mine), comm);
+  Staleness all;
+  double sum = 0;
+  for (const auto& [age, count] : updates) {
+    all.updates += count;
+    sum += static_cast<double>(age) * static_cast<double>(count);
+  }
+  if (all.updates == 0) return all;
+  all.mean = sum / static_cast<double>(all.updates);
+  all.max = updates.rbegin()->first;
+  const auto rank = static_cast<std::int64_t>(std::ceil(0.95 * static_cast<double>(all.updates)));
+  std::int64_t below = 0;
+  for (const auto& [age, count] : updates) {
+    all.p95 = age;
+    if ((below += count) >= rank) break;
+  }
+  return all;
 }
 
 std::int64_t memory_peak_bytes()

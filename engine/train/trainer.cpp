@@ -66,8 +66,9 @@ Trainer::Trainer(const Options& options, Communicator& comm)
       loader_(*sources_.train, loader_options(spec_, plan_, parts_.roles, resumed_.step)),
       optimizer_(make_optimizer(spec_.optimizer, static_cast<std::int64_t>(network_.weights().size()), segments_of(network_))),
       learning_rate_(spec_.optimizer, plan_.epochs, spec_.workers()), replica_({network_, loader_, *optimizer_, timer_}),
-      strategy_(make_strategy(parts_)), snapshot_({network_, *optimizer_, *strategy_, comm}),
-      evaluator_(network_, *sources_.test, comm), lookout_(resumed_.step, strategy_->is_asynchronous() ? asynchronous_look_s : look_s), council_(comm)
+      strategy_(make_strategy(parts_)), consensus_({replica_, *strategy_, parts_.roles, comm}, spec_.sync.evaluate),
+      snapshot_({network_, *optimizer_, *strategy_, comm}), evaluator_(network_, *sources_.test, comm),
+      lookout_(resumed_.step, strategy_->is_asynchronous() ? asynchronous_look_s : look_s), council_(comm)
 {
 }
 
@@ -92,6 +93,7 @@ void Trainer::start(Observer& observer)
                 "of one kind (resources.constraint).");
   strategy_->start(replica_);
   if (resumed_.step > 0) take_up();
+  isolated_s_ = strategy_->isolated_communication_s(replica_);
   observer.planned(plan_.steps);
   comm_.barrier();
   begin_s_ = monotonic_s();
@@ -193,7 +195,7 @@ void Trainer::evaluate(Observer& observer)
 {
   const double elapsed_s = training_s();
   const double begin_s = monotonic_s();
-  const Evaluation found = evaluator_.evaluate();
+  const Evaluation found = evaluation_of(consensus_.chosen());
   const double eval_s = monotonic_s() - begin_s;
   evaluation_s_ += eval_s;
   if (is_measured()) statistics_.add_evaluation(eval_s);
@@ -212,14 +214,52 @@ void Trainer::evaluate(Observer& observer)
                        .eval_s = eval_s});
 }
 
+Evaluation Trainer::evaluation_of(Model model)
+{
+  const Consensus::Loan loan(consensus_, model);
+  return evaluator_.evaluate();
+}
+
+// After the last step, which was evaluated as the chosen model.
+void Trainer::evaluate_models()
+{
+  const auto models = consensus_.models();
+  if (models == std::vector{Model::common}) return;
+  for (const Model model : models) {
+    auto& accuracy = model == Model::centre    ? result_.accuracy_centre
+                     : model == Model::average ? result_.accuracy_average
+                                               : result_.accuracy_worker;
+    if (model == consensus_.chosen()) {
+      accuracy = result_.accuracy;
+    } else {
+      const auto found = evaluation_of(model);
+      accuracy = share_of(found.correct, found.samples);
+    }
+  }
+}
+
 bool Trainer::is_done() const { return step_ >= plan_.steps || reached_target(); }
 
 // Accuracy is summed over the ranks, so all of them stop at the same step.
 bool Trainer::reached_target() const { return spec_.train.stop_at_target && !std::isnan(result_.time_to_accuracy_s); }
 
+RankRecord Trainer::own_record()
+{
+  RankRecord mine;
+  mine.rank = comm_.rank();
+  mine.host = host_name();
+  mine.role = parts_.roles.is_server ? "server" : "worker";
+  statistics_.fill(mine);
+  mine.bytes_sent = comm_.traffic().bytes - warmup_traffic_.bytes;
+  mine.messages_sent = comm_.traffic().messages - warmup_traffic_.messages;
+  mine.memory_peak_bytes = memory_peak_bytes();
+  return mine;
+}
+
 RunResult Trainer::finish()
 {
   result_.wall_s = wall_s();
+  evaluate_models();
   result_.steps = step_;
   result_.resumed_step = resumed_.step;
   const auto own_steps = step_ - resumed_.step;
@@ -228,15 +268,12 @@ RunResult Trainer::finish()
   result_.parameters = network_.parameter_count();
   result_.weights_hash = hash_of(network_.plain_weights());
 
-  RankRecord mine;
-  mine.rank = comm_.rank();
-  mine.host = host_name();
-  statistics_.fill(mine);
-  mine.bytes_sent = comm_.traffic().bytes - warmup_traffic_.bytes;
-  mine.messages_sent = comm_.traffic().messages - warmup_traffic_.messages;
-  mine.memory_peak_bytes = memory_peak_bytes();
-  result_.ranks = gather_records(mine, comm_);
+  result_.ranks = gather_records(own_record(), comm_);
   result_.communication_share = communication_share(result_.ranks);
+  result_.isolated_communication_s = mean_of_workers(isolated_s_, parts_.roles, comm_);
+  result_.staleness = gather_staleness(strategy_->staleness(), comm_);
+  for (const auto& [name, fact] : strategy_->facts()) result_.facts[name] = fact;
+  if (consensus_.models().size() > 1) result_.facts["evaluated"] = name_of(consensus_.chosen());
 
   const auto measured_s = comm_.gather_numbers(std::array{std::max(0.0, measured_until_s_ - measured_from_s_)});
   if (!measured_s.empty()) result_.measured_s = *std::max_element(measured_s.begin(), measured_s.end());

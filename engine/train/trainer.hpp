@@ -5,6 +5,7 @@
 #include "engine/comm/communicator.hpp"
 #include "engine/sync/strategy.hpp"
 #include "engine/train/checkpoint.hpp"
+#include "engine/train/consensus.hpp"
 #include "engine/train/council.hpp"
 #include "engine/train/evaluator.hpp"
 #include "engine/train/lookout.hpp"
@@ -63,6 +64,9 @@ private:
   TrainingProgress progress() const;
   void step(Observer& observer);
   void evaluate(Observer& observer);
+  Evaluation evaluation_of(Model model);
+  void evaluate_models();
+  RankRecord own_record();
   RunResult finish();
 
   bool is_measured() const { return step_ - resumed_.step > plan_.warmup_steps; }
@@ -86,6 +90,7 @@ private:
   StepTimer timer_;
   NetworkReplica replica_;
   std::unique_ptr<Strategy> strategy_;
+  Consensus consensus_;
   Snapshot snapshot_;
   Evaluator evaluator_;
 
@@ -96,6 +101,7 @@ private:
   Council council_;
   double looked_s_ = 0; // training_s() at the last look
   Overseer::Wish wish_; // of all ranks, at the last look
+  double isolated_s_ = not_measured; // one step's communication, on this rank
   double measured_from_s_ = 0; // training_s() when the first measured step began
   double measured_until_s_ = 0;
   Traffic warmup_traffic_;

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <cmath>
+
 using namespace dt::engine;
 
 TEST_CASE("rank 0 gets every rank's record unchanged, the others none")
@@ -16,6 +18,7 @@ TEST_CASE("rank 0 gets every rank's record unchanged, the others none")
   mine.bytes_sent = (std::int64_t{1} << 40) + comm.rank();
   mine.messages_sent = 3;
   mine.memory_peak_bytes = 4;
+  if (comm.rank() == 1) mine.role = "server";
 
   const auto records = gather_records(mine, comm);
   REQUIRE(records.size() == (comm.is_root() ? static_cast<std::size_t>(comm.size()) : 0));
@@ -27,6 +30,7 @@ TEST_CASE("rank 0 gets every rank's record unchanged, the others none")
     CHECK(records[r].step.mean_s == 11);
     CHECK(records[r].bytes_sent == (std::int64_t{1} << 40) + static_cast<std::int64_t>(r));
     CHECK(records[r].memory_peak_bytes == 4);
+    CHECK(records[r].role == (r == 1 ? "server" : "worker"));
   }
 }
 
@@ -38,6 +42,36 @@ TEST_CASE("communication share is the mean over ranks of exposed communication b
   ranks[1].step.total_s = 10;
   ranks[1].phases[static_cast<std::size_t>(dt::Phase::communication)].total_s = 4;
   CHECK(communication_share(ranks) == Approx(0.25));
+  ranks[1].role = "server"; // it waits most of its time, and nobody for that
+  CHECK(communication_share(ranks) == Approx(0.1));
+}
+
+TEST_CASE("a mean over workers leaves out servers and those that measured nothing")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  Roles roles;
+  for (int rank = 0; rank < comm.size() - 1; ++rank) roles.workers.push_back(rank);
+  const double mine = comm.rank() == 0 ? 3 : dt::not_measured;
+  const double mean = mean_of_workers(comm.rank() == comm.size() - 1 ? 100 : mine, roles, comm);
+  if (comm.is_root() && comm.size() > 1)
+    CHECK(mean == 3);
+  else
+    CHECK(std::isnan(mean));
+}
+
+TEST_CASE("staleness is told of all ranks' updates together")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  CHECK(gather_staleness({}, comm).updates == 0);
+  CHECK(std::isnan(gather_staleness({}, comm).mean));
+  // Ages 0 … 99 dealt out to the ranks in turn: 95 of them are at most 94.
+  std::vector<std::int32_t> mine;
+  for (int age = comm.rank(); age < 100; age += comm.size()) mine.push_back(age);
+  const auto all = gather_staleness(mine, comm);
+  CHECK(all.updates == 100);
+  CHECK(all.mean == Approx(49.5));
+  CHECK(all.p95 == 94);
+  CHECK(all.max == 99);
 }
 
 TEST_CASE("the memory high-water mark is above a buffer that was held")
