@@ -81,9 +81,10 @@ BatchLoss ModelledReplica::compute(GradientListener* listener)
   return {0, 1};
 }
 
-void ModelledReplica::update() { update({0, weights().size()}); }
-
-void ModelledReplica::update(const Stretch& stretch) { apply(stretch, weights(), gradients(), learning_rate()); }
+void ModelledReplica::update(const Stretch& stretch, float gradient_factor)
+{
+  apply(stretch, weights(), gradients(), learning_rate() * gradient_factor);
+}
 
 void ModelledReplica::apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double learning_rate)
 {

@@ -36,9 +36,9 @@ public:
   using Replica::compute;
   // Takes forward_s + backward_s; the gradients stay what they are. Loss 0 of one sample.
   BatchLoss compute(GradientListener* listener) override;
-  // w <- w - 0.01 g
-  void update() override;
-  void update(const Stretch& stretch) override;
+  using Replica::update;
+  // w <- w - 0.01 factor g
+  void update(const Stretch& stretch, float gradient_factor) override;
   void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double learning_rate) override;
   // Before every step.
   void begin_step() { ++step_; }

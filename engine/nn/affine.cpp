@@ -25,6 +25,7 @@ void Affine::plan_forward(Plan& plan)
   const auto primitive = describe_forward(plan, attributes);
   weight_ = plan.parameter({name() + ".weight", weight_dims(), false, relu_}, primitive.weights_desc(0));
   bias_ = plan.parameter({name() + ".bias", {weight_dims()[0]}, true, relu_}, primitive.weights_desc(1));
+  parameters_ = {weight_, bias_};
   const auto source = plan.in_layout(plan.data(input()), primitive.src_desc(0), forward_);
   const auto weights = plan.in_layout(plan.stored(weight_).weight, primitive.weights_desc(0), forward_);
   const auto destination = plan.allocate(primitive.dst_desc(0));
@@ -40,6 +41,7 @@ void Affine::plan_forward(Plan& plan)
 void Affine::plan_backward(Plan& plan)
 {
   plan_backward_weights(plan);
+  gradients_final_ = backward_.size();
   if (plan.needs_gradient(input())) plan_backward_data(plan);
 }
 

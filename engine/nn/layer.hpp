@@ -5,6 +5,7 @@
 #include "engine/nn/plan.hpp"
 #include "engine/nn/tensor.hpp"
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,10 +30,20 @@ class Layer {
   virtual bool fuse_relu() { return false; }
 
   virtual void forward(const dnnl::stream& stream) { run(forward_, stream); }
-  virtual void backward(const dnnl::stream& stream) { run(backward_, stream); }
+  // Tells `ready`, if it is not empty, of each of the layer's parameters as soon as its gradient is final.
+  virtual void backward(const dnnl::stream& stream, const GradientReady& ready)
+  {
+    const auto final = std::span(backward_).first(gradients_final_);
+    run(final, stream);
+    if (ready)
+      for (auto parameter = parameters_.rbegin(); parameter != parameters_.rend(); ++parameter) ready(*parameter);
+    run(std::span(backward_).subspan(gradients_final_), stream);
+  }
 
  protected:
   std::vector<Operation> forward_, backward_;
+  std::vector<ParameterId> parameters_; // in the order of the store
+  std::size_t gradients_final_ = 0;     // so many operations of backward_ make all their gradients
 
  private:
   std::string name_;

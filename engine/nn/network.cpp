@@ -84,9 +84,21 @@ struct Network::Impl {
     for (const auto& layer : model.layers) layer->forward(stream);
   }
 
-  void backward()
+  void backward(const GradientReady& ready)
   {
-    for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer) (*layer)->backward(stream);
+    for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer) (*layer)->backward(stream, ready);
+  }
+
+  // Seconds that `ready` took.
+  double backward_telling(const GradientReady& ready)
+  {
+    double told_s = 0;
+    backward([&](std::size_t parameter) {
+      const auto begin = std::chrono::steady_clock::now();
+      ready(parameter);
+      told_s += seconds_between(begin, std::chrono::steady_clock::now());
+    });
+    return told_s;
   }
 
   NetworkOptions options;
@@ -127,7 +139,8 @@ void Network::pack(std::span<const float> plain, std::span<float> packed) const 
 std::string Network::layout() const { return impl_->store->layout(); }
 int Network::reorders() const { return impl_->plan.reorders(); }
 
-double Network::forward_backward(std::span<const float> images, std::span<const std::int32_t> labels, ComputeTimes* times)
+double Network::forward_backward(std::span<const float> images, std::span<const std::int32_t> labels, ComputeTimes* times,
+                                 const GradientReady& ready)
 {
   impl_->check_sizes(images, labels);
   if (!impl_->plan.training()) throw Error(ErrorKind::internal, "A network that shares another's weights can only evaluate.");
@@ -136,9 +149,10 @@ double Network::forward_backward(std::span<const float> images, std::span<const 
     impl_->forward(images);
     const double loss = impl_->loss->mean_loss(impl_->stream, labels);
     const auto middle = std::chrono::steady_clock::now();
-    impl_->backward();
+    double told_s = 0;
+    ready ? void(told_s = impl_->backward_telling(ready)) : impl_->backward({});
     const auto end = std::chrono::steady_clock::now();
-    if (times) *times = {seconds_between(begin, middle), seconds_between(middle, end)};
+    if (times) *times = {seconds_between(begin, middle), seconds_between(middle, end) - told_s};
     return loss;
   } catch (const dnnl::error& error) {
     throw translated(error, "a training step of model " + impl_->options.model);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,7 +34,11 @@ struct Parameter {
   std::vector<std::int64_t> dims{}; // plain order: outputs, inputs (, height, width), or outputs of a bias
 };
 
-// Times of one forward_backward call, in seconds.
+// Told during the backward pass of each parameter, by its place in parameters(), once its gradient is final: the last layer's
+// first, before the layers below are computed.
+using GradientReady = std::function<void(std::size_t parameter)>;
+
+// Times of one forward_backward call, in seconds; what whoever is told of gradients takes is in neither.
 struct ComputeTimes {
   double forward_s = 0, backward_s = 0;
 };
@@ -80,7 +85,8 @@ class Network {
   // images: batch x channels x height x width floats (plain NCHW); labels: batch class numbers.
   // Mean softmax cross-entropy over the batch; leaves the gradients of that mean. Sets the calling thread's OpenMP team to
   // options().threads and makes it flush denormals, as evaluate() does. Equal bits for equal input and thread count.
-  double forward_backward(std::span<const float> images, std::span<const std::int32_t> labels, ComputeTimes* times = nullptr);
+  double forward_backward(std::span<const float> images, std::span<const std::int32_t> labels, ComputeTimes* times = nullptr,
+                          const GradientReady& ready = {});
   // Forward only; samples with label -1 (padding of a short batch) are not counted.
   Evaluation evaluate(std::span<const float> images, std::span<const std::int32_t> labels);
 

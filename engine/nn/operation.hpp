@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,7 @@ class Operation {
   std::vector<dnnl_exec_arg_t> arguments_; // these; the C++ interface would build this list anew at every call
 };
 
-inline void run(const std::vector<Operation>& operations, const dnnl::stream& stream)
+inline void run(std::span<const Operation> operations, const dnnl::stream& stream)
 {
   for (const auto& operation : operations) operation.run(stream);
 }

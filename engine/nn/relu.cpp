@@ -35,9 +35,9 @@ void Relu::plan_backward(Plan& plan)
   plan.set_gradient(input(), gradient_);
 }
 
-void Relu::backward(const dnnl::stream& stream)
+void Relu::backward(const dnnl::stream& stream, const GradientReady& ready)
 {
-  Layer::backward(stream);
+  Layer::backward(stream, ready);
   const auto* result = static_cast<const float*>(result_.get_data_handle());
   auto* gradient = static_cast<float*>(gradient_.get_data_handle());
   const auto size = static_cast<std::int64_t>(result_.get_desc().get_size() / sizeof(float));

@@ -13,7 +13,7 @@ class Relu final : public Layer {
   void plan_forward(Plan& plan) override;
   void plan_backward(Plan& plan) override;
   // dL/dx = dL/dy where y > 0, else 0; in place. oneDNN's own pass takes twice as long (LeNet, batch 64).
-  void backward(const dnnl::stream& stream) override;
+  void backward(const dnnl::stream& stream, const GradientReady& ready) override;
 
  private:
   bool fused_;

@@ -7,7 +7,7 @@ namespace dt::engine {
 namespace {
 
 struct Factors {
-  float rate, momentum, decay;
+  float rate, gradient, momentum, decay;
 };
 
 // Euclidean length. Sums in double, several at a time, in an order of their own: equal bits for equal numbers.
@@ -31,7 +31,7 @@ void update(float* __restrict weights, float* __restrict velocity, const float* 
             Factors f)
 {
   for (std::int64_t i = 0; i < size; ++i) {
-    velocity[i] = f.momentum * velocity[i] + f.rate * (gradients[i] + f.decay * weights[i]);
+    velocity[i] = f.momentum * velocity[i] + f.rate * (f.gradient * gradients[i] + f.decay * weights[i]);
     weights[i] -= velocity[i];
   }
 }
@@ -50,19 +50,18 @@ Lars::Lars(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> se
 {
 }
 
-void Lars::step(std::span<float> weights, std::span<const float> gradients, double learning_rate, std::int64_t begin,
-                std::int64_t end)
+void Lars::step(std::span<float> weights, std::span<const float> gradients, double learning_rate, const Part& part)
 {
   for (const auto& segment : segments_) {
-    if (segment.offset < begin || segment.offset >= end) continue;
+    if (!part.contains(segment)) continue;
     float* const w = weights.data() + segment.offset;
     const float* const g = gradients.data() + segment.offset;
     // lambda_l = trust |w_l| / (|g_l| + wd |w_l|)
     const double factor =
-        segment.decay ? lars_factor(trust_, norm(w, segment.size), norm(g, segment.size), weight_decay_) : 1;
+        segment.decay ? lars_factor(trust_, norm(w, segment.size), part.gradient_factor * norm(g, segment.size), weight_decay_) : 1;
     // v <- mu v + lr lambda_l (g + wd w); w <- w - v
     update(w, velocity_.data() + segment.offset, g, segment.size,
-           {static_cast<float>(learning_rate * factor), static_cast<float>(momentum_),
+           {static_cast<float>(learning_rate * factor), part.gradient_factor, static_cast<float>(momentum_),
             static_cast<float>(segment.decay ? weight_decay_ : 0)});
   }
 }

@@ -4,14 +4,14 @@ namespace dt::engine {
 namespace {
 
 struct Factors {
-  float rate, momentum, decay;
+  float rate, gradient, momentum, decay;
 };
 
 void update(float* __restrict weights, float* __restrict velocity, const float* __restrict gradients, std::int64_t size,
             Factors f)
 {
   for (std::int64_t i = 0; i < size; ++i) {
-    velocity[i] = f.momentum * velocity[i] + (gradients[i] + f.decay * weights[i]);
+    velocity[i] = f.momentum * velocity[i] + (f.gradient * gradients[i] + f.decay * weights[i]);
     weights[i] -= f.rate * velocity[i];
   }
 }
@@ -24,13 +24,12 @@ Momentum::Momentum(const OptimizerSpec& spec, std::int64_t size, std::vector<Seg
 {
 }
 
-void Momentum::step(std::span<float> weights, std::span<const float> gradients, double learning_rate, std::int64_t begin,
-               std::int64_t end)
+void Momentum::step(std::span<float> weights, std::span<const float> gradients, double learning_rate, const Part& part)
 {
   for (const auto& segment : segments_) {
-    if (segment.offset < begin || segment.offset >= end) continue;
+    if (!part.contains(segment)) continue;
     update(weights.data() + segment.offset, velocity_.data() + segment.offset, gradients.data() + segment.offset, segment.size,
-           {static_cast<float>(learning_rate), momentum_, segment.decay ? weight_decay_ : 0});
+           {static_cast<float>(learning_rate), part.gradient_factor, momentum_, segment.decay ? weight_decay_ : 0});
   }
 }
 

@@ -29,11 +29,15 @@ class Optimizer {
   // weights <- rule(weights, gradients, learning_rate), one pass over the segments. Both have the size the rule was made for.
   void step(std::span<float> weights, std::span<const float> gradients, double learning_rate)
   {
-    step(weights, gradients, learning_rate, 0, static_cast<std::int64_t>(weights.size()));
+    step(weights, gradients, learning_rate, {0, static_cast<std::int64_t>(weights.size())});
   }
-  // The same for the segments in [begin, end) only, floats from the buffer's start; a segment lies in it wholly or not at all.
-  virtual void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, std::int64_t begin,
-                    std::int64_t end) = 0;
+  // The same for a part of the segments, and factor x gradients: 1/P for a sum over P ranks costs no pass of its own.
+  struct Part {
+    std::int64_t begin, end; // floats from the buffer's start; a segment lies in it wholly or not at all
+    float gradient_factor = 1;
+    bool contains(const Segment& segment) const { return segment.offset >= begin && segment.offset < end; }
+  };
+  virtual void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, const Part& part) = 0;
   // All that a step leaves behind for the next one, in a fixed order: with it and the weights a run can be taken up again.
   virtual std::vector<OptimizerState> state() { return {}; }
 };

@@ -10,8 +10,7 @@ class Sgd final : public Optimizer {
  public:
   Sgd(const OptimizerSpec& spec, std::vector<Segment> segments);
   using Optimizer::step;
-  void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, std::int64_t begin,
-            std::int64_t end) override;
+  void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, const Part& part) override;
 
  private:
   std::vector<Segment> segments_;
@@ -23,8 +22,7 @@ class Momentum final : public Optimizer {
  public:
   Momentum(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments);
   using Optimizer::step;
-  void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, std::int64_t begin,
-            std::int64_t end) override;
+  void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, const Part& part) override;
   std::vector<OptimizerState> state() override { return {{"velocity", velocity_}}; }
 
  private:
@@ -44,8 +42,7 @@ class Lars final : public Optimizer {
  public:
   Lars(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments);
   using Optimizer::step;
-  void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, std::int64_t begin,
-            std::int64_t end) override;
+  void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, const Part& part) override;
   std::vector<OptimizerState> state() override { return {{"velocity", velocity_}}; }
 
  private:

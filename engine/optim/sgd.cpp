@@ -3,9 +3,13 @@
 namespace dt::engine {
 namespace {
 
-void update(float* __restrict weights, const float* __restrict gradients, std::int64_t size, float rate, float decay)
+struct Factors {
+  float rate, gradient, decay;
+};
+
+void update(float* __restrict weights, const float* __restrict gradients, std::int64_t size, Factors f)
 {
-  for (std::int64_t i = 0; i < size; ++i) weights[i] -= rate * (gradients[i] + decay * weights[i]);
+  for (std::int64_t i = 0; i < size; ++i) weights[i] -= f.rate * (f.gradient * gradients[i] + f.decay * weights[i]);
 }
 
 } // namespace
@@ -15,13 +19,12 @@ Sgd::Sgd(const OptimizerSpec& spec, std::vector<Segment> segments)
 {
 }
 
-void Sgd::step(std::span<float> weights, std::span<const float> gradients, double learning_rate, std::int64_t begin,
-               std::int64_t end)
+void Sgd::step(std::span<float> weights, std::span<const float> gradients, double learning_rate, const Part& part)
 {
   for (const auto& segment : segments_) {
-    if (segment.offset < begin || segment.offset >= end) continue;
-    update(weights.data() + segment.offset, gradients.data() + segment.offset, segment.size, static_cast<float>(learning_rate),
-           segment.decay ? weight_decay_ : 0);
+    if (!part.contains(segment)) continue;
+    update(weights.data() + segment.offset, gradients.data() + segment.offset, segment.size,
+           {static_cast<float>(learning_rate), part.gradient_factor, segment.decay ? weight_decay_ : 0});
   }
 }
 

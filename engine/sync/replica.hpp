@@ -38,10 +38,11 @@ public:
   // Forward and backward over this rank's next batch. The listener, if any, hears of every tensor once.
   virtual BatchLoss compute(GradientListener* listener) = 0;
   BatchLoss compute() { return compute(nullptr); }
-  // W <- opt(W, gradients) with the step's learning rate, everywhere.
-  virtual void update() = 0;
-  // The same on one stretch of whole tensors only. In one step every tensor must be in one such stretch.
-  virtual void update(const Stretch& stretch) = 0;
+  // W <- opt(W, factor x gradients) with the step's learning rate, on a stretch of whole tensors. In one step every tensor must
+  // be in one such stretch.
+  virtual void update(const Stretch& stretch, float gradient_factor) = 0;
+  // W <- opt(W, gradients), everywhere.
+  void update() { update({0, weights().size()}, 1); }
   // One stretch of whole tensors, with another's weights, gradients and learning rate: what a parameter server does for a worker.
   // Both buffers are laid out as the replica's. Several threads may be in it at once on the same buffers, if the rule keeps nothing
   // from step to step; what they lose to each other is theirs to judge.

@@ -67,6 +67,8 @@ struct StrategyParts {
   Topology topology;  // of them
   Roles roles;        // of them
   std::filesystem::path cache{}; // of timings of this machine; empty: none
+  std::int64_t threads = 1;      // that compute on each rank
+  bool oversubscribe = false;    // more threads than cores are allowed
 
   // For the allreduce that sync names, over all ranks.
   AllreduceOptions allreduce() const { return {sync.allreduce, sync.wire, topology, cache}; }

@@ -35,10 +35,8 @@ double SyncSgd::step(Replica& replica, PhaseClock& clock)
   clock.end_communication();
 
   clock.begin_update();
-  // g <- g / P
-  if (comm_.size() > 1) scale(replica.gradients(), 1.0F / static_cast<float>(comm_.size()));
-  // W <- opt(W, g)
-  replica.update();
+  // W <- opt(W, g / P)
+  replica.update({0, replica.weights().size()}, 1.0F / static_cast<float>(comm_.size()));
   clock.end_update();
   return mean_loss;
 }

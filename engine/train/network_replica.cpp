@@ -28,26 +28,28 @@ BatchLoss NetworkReplica::compute(GradientListener* listener)
   parts_.timer.add(Phase::input, monotonic_s() - begin);
 
   ComputeTimes times;
-  const double loss = parts_.network.forward_backward(batch.images, batch.labels, &times);
+  GradientReady ready;
+  if (listener != nullptr) ready = [&](std::size_t parameter) { listener->gradients_ready(tensors_[parameter]); };
+  const double loss = parts_.network.forward_backward(batch.images, batch.labels, &times, ready);
   parts_.timer.add(Phase::forward, times.forward_s);
   parts_.timer.add(Phase::backward, times.backward_s);
   if (!std::isfinite(loss))
     throw Error(ErrorKind::run, fmt::format("the loss is {} at a learning rate of {}: the training diverged. Lower "
                                             "optimizer.learning_rate, or lengthen optimizer.warmup_epochs.",
                                             loss, step_.learning_rate));
-  if (listener != nullptr)
-    for (auto tensor = tensors_.rbegin(); tensor != tensors_.rend(); ++tensor) listener->gradients_ready(*tensor);
   return {loss, parts_.network.options().batch};
 }
 
-void NetworkReplica::update() { parts_.optimizer.step(weights(), gradients(), step_.learning_rate); }
-
-void NetworkReplica::update(const Stretch& stretch) { apply(stretch, weights(), gradients(), step_.learning_rate); }
+void NetworkReplica::update(const Stretch& stretch, float gradient_factor)
+{
+  parts_.optimizer.step(weights(), gradients(), step_.learning_rate,
+                        {static_cast<std::int64_t>(stretch.offset), static_cast<std::int64_t>(stretch.end()), gradient_factor});
+}
 
 void NetworkReplica::apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double learning_rate)
 {
-  parts_.optimizer.step(weights, gradients, learning_rate, static_cast<std::int64_t>(stretch.offset),
-                        static_cast<std::int64_t>(stretch.end()));
+  parts_.optimizer.step(weights, gradients, learning_rate,
+                        {static_cast<std::int64_t>(stretch.offset), static_cast<std::int64_t>(stretch.end())});
 }
 
 } // namespace dt::engine

@@ -36,8 +36,8 @@ public:
   using Replica::compute;
   // A run error when the loss is not a finite number.
   BatchLoss compute(GradientListener* listener) override;
-  void update() override;
-  void update(const Stretch& stretch) override;
+  using Replica::update;
+  void update(const Stretch& stretch, float gradient_factor) override;
   void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double learning_rate) override;
   std::int64_t step() const override { return step_.number; }
   double learning_rate() const override { return step_.learning_rate; }

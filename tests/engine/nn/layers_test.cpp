@@ -62,7 +62,7 @@ LayerOutput run_layers(const Model& model, const LayerInput& in)
   store->set_plain_weights(to_float(in.weights));
   const dnnl::stream stream(plan.engine());
   for (const auto& layer : model.layers) layer->forward(stream);
-  for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer) (*layer)->backward(stream);
+  for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer) (*layer)->backward(stream, {});
   return {read_plain(plan, stream, output), read_plain(plan, stream, plan.gradient(model.input)),
           to_double(store->plain_gradients())};
 }

@@ -3,7 +3,10 @@
 #include "core/error.hpp"
 #include "tests/engine/nn/numbers.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <thread>
 
 #include <catch2/catch.hpp>
 
@@ -247,6 +250,60 @@ TEST_CASE("a step reports the time of its two halves")
   ComputeTimes times;
   network.forward_backward(batch.images, batch.labels, &times);
   CHECK(times.forward_s > 0);
+  CHECK(times.backward_s > 0);
+}
+
+TEST_CASE("the backward pass tells every gradient once, the last layer's first, and what it tells is final")
+{
+  for (const int channels : {1, 3}) {
+    auto options = lenet(8);
+    options.image.channels = channels;
+    Network network(options);
+    const auto batch = random_batch(network);
+    std::vector<std::size_t> told;
+    std::vector<std::vector<float>> when_told(network.parameters().size());
+    const auto gradient_of = [&](std::size_t parameter) {
+      const auto& where = network.parameters()[parameter];
+      return copy_of(network.gradients().subspan(static_cast<std::size_t>(where.offset), static_cast<std::size_t>(where.size)));
+    };
+    const auto poison = network.gradients();
+    std::fill(poison.begin(), poison.end(), 7.0F); // a gradient told too early would still be this
+    network.forward_backward(batch.images, batch.labels, nullptr, [&](std::size_t parameter) {
+      told.push_back(parameter);
+      when_told[parameter] = gradient_of(parameter);
+    });
+    CHECK(told == std::vector<std::size_t>{9, 8, 7, 6, 5, 4, 3, 2, 1, 0});
+    for (std::size_t parameter = 0; parameter < when_told.size(); ++parameter) CHECK(when_told[parameter] == gradient_of(parameter));
+
+    Network silent(options);
+    silent.forward_backward(batch.images, batch.labels);
+    CHECK(network.plain_gradients() == silent.plain_gradients());
+  }
+}
+
+TEST_CASE("gradients are told before the layers below are computed")
+{
+  Network network(lenet(8));
+  const auto batch = random_batch(network);
+  network.forward_backward(batch.images, batch.labels);
+  const auto gradients = network.gradients();
+  std::fill(gradients.begin(), gradients.end(), 7.0F);
+  network.forward_backward(batch.images, batch.labels, nullptr, [&](std::size_t parameter) {
+    for (std::size_t below = 0; below < parameter / 2 * 2; ++below)
+      REQUIRE(gradients[static_cast<std::size_t>(network.parameters()[below].offset)] == 7.0F);
+  });
+}
+
+TEST_CASE("what the listener to gradients takes is not counted as backward time")
+{
+  Network network(lenet(8));
+  const auto batch = random_batch(network);
+  ComputeTimes times;
+  const auto begin = std::chrono::steady_clock::now();
+  network.forward_backward(batch.images, batch.labels, &times,
+                           [](std::size_t) { std::this_thread::sleep_for(std::chrono::milliseconds(20)); });
+  const std::chrono::duration<double> all = std::chrono::steady_clock::now() - begin;
+  CHECK(times.forward_s + times.backward_s <= all.count() - 10 * 0.02);
   CHECK(times.backward_s > 0);
 }
 

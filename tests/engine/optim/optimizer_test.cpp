@@ -164,8 +164,8 @@ TEST_CASE("LARS sees the same norms whatever the padding, and the same update wh
   std::vector<float> whole(gradients), parts(gradients);
   make_optimizer(spec, 37, tensors)->step(whole, gradients, 0.1);
   const auto in_parts = make_optimizer(spec, 37, tensors);
-  in_parts->step(parts, gradients, 0.1, 16, 37);
-  in_parts->step(parts, gradients, 0.1, 0, 16);
+  in_parts->step(parts, gradients, 0.1, {16, 37});
+  in_parts->step(parts, gradients, 0.1, {0, 16});
   CHECK(whole == parts);
 }
 
@@ -175,4 +175,23 @@ TEST_CASE("an unknown rule and a segment outside the buffer are refused")
         "There is no optimizer 'adam'. Known optimizers: sgd, momentum, lars.");
   CHECK(message_of(spec_of("sgd"), {{2, 3, true}}, ErrorKind::internal) ==
         "An optimizer over 4 floats was given a segment of 3 floats at 2.");
+}
+
+TEST_CASE("a factor on the gradients is as if they had been multiplied before")
+{
+  for (const auto& name : registered_optimizers()) {
+    OptimizerSpec spec;
+    spec.name = name;
+    spec.weight_decay = 0.01;
+    const std::vector<float> gradients{4, -8, 0.5F}, quarter{1, -2, 0.125F};
+    std::vector<float> scaled{1, 2, 3}, given = scaled;
+    const auto one = make_optimizer(spec, 3, {{0, 3, true}}), other = make_optimizer(spec, 3, {{0, 3, true}});
+    for (int step = 0; step < 2; ++step) {
+      one->step(scaled, gradients, 0.1, {0, 3, 0.25F});
+      other->step(given, quarter, 0.1);
+    }
+    CAPTURE(name);
+    for (std::size_t i = 0; i < 3; ++i) CHECK(scaled[i] == Approx(given[i]).epsilon(1e-6));
+    CHECK(scaled[0] != 1);
+  }
 }

@@ -26,8 +26,11 @@ public:
       for (auto tensor = tensors_.rbegin(); tensor != tensors_.rend(); ++tensor) listener->gradients_ready(*tensor);
     return loss_;
   }
-  void update() override { update({0, weights_.size()}); }
-  void update(const Stretch& stretch) override { apply(stretch, weights_, gradients_, test::learning_rate); }
+  using Replica::update;
+  void update(const Stretch& stretch, float gradient_factor) override
+  {
+    apply(stretch, weights_, gradients_, static_cast<double>(test::learning_rate * gradient_factor));
+  }
   void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double rate) override
   {
     for (std::size_t i = stretch.offset; i < stretch.end(); ++i) weights[i] -= static_cast<float>(rate) * gradients[i];
