@@ -36,6 +36,7 @@ constexpr std::array allreduces{
     Name{"ring", "reduce-scatter and allgather round the ring: least bytes, 2(P-1) rounds; for long vectors"},
     Name{"halving-doubling", "reduce-scatter by recursive halving, allgather by recursive doubling: least bytes, 2 log2 P rounds"},
     Name{"tree", "binomial reduction to one rank and broadcast from it: fewest messages, for short vectors"},
+    Name{"hierarchical", "inside a node through shared memory, each rank a slice; then slice by slice over the nodes"},
     Name{"topology-aware", "halving-doubling with its large messages inside supernodes; resources.nodes_per_supernode or a probe tells them"},
 };
 constexpr std::array elastic{

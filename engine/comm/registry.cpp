@@ -1,5 +1,6 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "engine/comm/hierarchical.hpp"
 #include "engine/comm/mpi_allreduce.hpp"
 #include "engine/comm/scheduled_allreduce.hpp"
 
@@ -23,6 +24,7 @@ constexpr std::array entries{
     Entry{"ring", make_ring},
     Entry{"halving-doubling", make_halving_doubling},
     Entry{"tree", make_tree},
+    Entry{"hierarchical", make<HierarchicalAllreduce>},
     Entry{"topology-aware", make_topology_aware},
 };
 

@@ -1,0 +1,195 @@
+#include "engine/comm/hierarchical.hpp"
+
+#include "engine/comm/clock.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace dt::engine {
+namespace {
+
+// Of one rank: it stays in the second-level cache from put to take.
+constexpr std::size_t largest_block_bytes = 512 << 10;
+// Of all ranks of a node together: they stay in the third-level cache.
+constexpr std::size_t all_blocks_bytes = 8 << 20;
+// Blocks under way at once: while one crosses to other nodes, the next is summed inside the node.
+constexpr int rooms_with_others = 3, rooms_alone = 1;
+// Smaller slices cost more in waiting for one another than they save in summing.
+constexpr std::size_t smallest_slice_bytes = 2 << 10;
+
+// The least and the most ranks that a node has.
+std::pair<int, int> ranks_a_node(const Topology& topology)
+{
+  std::map<int, int> ranks;
+  for (const int node : topology.node) ++ranks[node];
+  const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end(), [](auto& a, auto& b) { return a.second < b.second; });
+  return {least->second, most->second};
+}
+
+// Equal on all nodes, whose blocks must have equal lengths.
+SliceBoard::Shape shape_for(const Communicator& node, const Topology& topology)
+{
+  const auto ranks = static_cast<std::size_t>(ranks_a_node(topology).second);
+  return {.ranks = node.size(),
+          .rooms = topology.nodes() > 1 ? rooms_with_others : rooms_alone,
+          .block = std::min(largest_block_bytes, all_blocks_bytes / ranks) / sizeof(float)};
+}
+
+// Supernodes of the ranks of one place a node, which are ordered by node.
+Topology topology_of_peers(const Topology& topology)
+{
+  Topology peers;
+  peers.node.resize(static_cast<std::size_t>(topology.nodes()));
+  peers.supernode.resize(peers.node.size());
+  for (std::size_t rank = 0; rank < topology.node.size(); ++rank) {
+    const auto node = static_cast<std::size_t>(topology.node[rank]);
+    peers.node[node] = topology.node[rank];
+    peers.supernode[node] = topology.supernode[rank];
+  }
+  return peers;
+}
+
+} // namespace
+
+class HierarchicalAllreduce::Pending : public PendingSum {
+public:
+  Pending(HierarchicalAllreduce& allreduce, std::span<float> values)
+      : allreduce_(allreduce), task_{.values = values, .result = values, .block = 0}
+  {
+    allreduce_.enqueue(task_);
+  }
+  bool advance() override
+  {
+    allreduce_.move_on();
+    return task_.done();
+  }
+  void wait() override { allreduce_.wait_for(task_); }
+
+private:
+  HierarchicalAllreduce& allreduce_;
+  Task task_;
+};
+
+HierarchicalAllreduce::HierarchicalAllreduce(const AllreduceOptions& options, Communicator& comm) : comm_(comm)
+{
+  const auto topology = options.topology.node.empty() ? topology_of_hosts(comm, 0) : options.topology;
+  const int node = topology.node[static_cast<std::size_t>(comm.rank())];
+  owners_ = ranks_a_node(topology).first;
+  node_ = comm.split(node, comm.rank());
+  peers_ = comm.split(node_->rank() < owners_ ? node_->rank() : -1, node);
+  if (topology.nodes() > 1 && peers_)
+    over_nodes_ = make_allreduce({.algorithm = "mpi", .wire = options.wire, .topology = topology_of_peers(topology)}, *peers_);
+  const auto shape = shape_for(*node_, topology);
+  window_ = std::make_unique<SharedWindow>(*node_, SliceBoard::part_bytes(shape));
+  board_ = std::make_unique<SliceBoard>(shape, node_->rank(), window_->parts());
+}
+
+HierarchicalAllreduce::~HierarchicalAllreduce() = default;
+
+void HierarchicalAllreduce::sum(std::span<float> values) { sum(values, values); }
+
+void HierarchicalAllreduce::sum(std::span<const float> values, std::span<float> result)
+{
+  Task task{.values = values, .result = result, .block = 0};
+  enqueue(task);
+  wait_for(task);
+}
+
+std::unique_ptr<PendingSum> HierarchicalAllreduce::begin(std::span<float> values) { return std::make_unique<Pending>(*this, values); }
+
+// In blocks of about equal lengths: a short last one would cost as many waits as a long one.
+void HierarchicalAllreduce::enqueue(Task& task)
+{
+  const auto length = task.values.size();
+  if (length == 0) return;
+  const auto blocks = (length + board_->shape().block - 1) / board_->shape().block;
+  task.block = (length + blocks - 1) / blocks;
+  unfinished_.push_back(&task);
+}
+
+void HierarchicalAllreduce::wait_for(const Task& task)
+{
+  for (move_on(); !task.done(); move_on()) wait_for_first();
+}
+
+// Every block as far as it goes without waiting.
+void HierarchicalAllreduce::move_on()
+{
+  do {
+    while (put_next()) {
+    }
+    bool in_order = true; // blocks are published in the order of their numbers
+    for (auto& block : under_way_) {
+      if (block.stage == Stage::put && board_->all_put(block.number)) reduce(block);
+      if (block.stage == Stage::crossing && has_crossed(block) && in_order) publish(block);
+      in_order = in_order && block.stage == Stage::published;
+    }
+  } while (take_first());
+}
+
+bool HierarchicalAllreduce::put_next()
+{
+  if (unfinished_.empty() || under_way_.size() == static_cast<std::size_t>(board_->shape().rooms)) return false;
+  auto& task = *unfinished_.front();
+  const Slice part{task.put, std::min(task.put + task.block, task.values.size())};
+  under_way_.push_back({.task = &task, .number = blocks_++, .part = part, .slices = slices_of(part.size()), .begin_s = monotonic_s()});
+  board_->put(under_way_.back().number, task.values.subspan(part.begin, part.size()), under_way_.back().slices);
+  task.put = part.end;
+  if (task.put == task.values.size()) unfinished_.pop_front();
+  return true;
+}
+
+void HierarchicalAllreduce::reduce(Block& block)
+{
+  board_->reduce(block.number, block.task->values.subspan(block.part.begin, block.part.size()), block.slices);
+  const auto mine = board_->sum_slice(block.number, block.part.size(), block.slices);
+  if (over_nodes_ && !mine.empty()) block.crossing = over_nodes_->begin(mine);
+  block.stage = Stage::crossing;
+}
+
+bool HierarchicalAllreduce::has_crossed(Block& block) { return !block.crossing || block.crossing->advance(); }
+
+void HierarchicalAllreduce::publish(Block& block)
+{
+  board_->publish(block.number);
+  block.stage = Stage::published;
+}
+
+bool HierarchicalAllreduce::take_first()
+{
+  if (under_way_.empty()) return false;
+  const auto& block = under_way_.front();
+  if (block.stage != Stage::published || !board_->all_published(block.number, block.slices)) return false;
+  board_->take(block.number, block.task->result.subspan(block.part.begin, block.part.size()), block.slices);
+  block.task->taken = block.part.end;
+  if (auto* trace = comm_.trace())
+    trace->add({.name = "sum over the node", .track = "communication", .begin_s = block.begin_s, .end_s = monotonic_s(),
+                .bytes = static_cast<std::int64_t>(block.part.size() * sizeof(float))});
+  under_way_.pop_front();
+  return true;
+}
+
+// Blocks until the first block has something to do.
+void HierarchicalAllreduce::wait_for_first()
+{
+  auto& first = under_way_.front();
+  if (first.stage == Stage::put) {
+    comm_.activity().enter("waits for the numbers of its node's ranks");
+    wait_until([&] { return board_->all_put(first.number); });
+  } else if (first.stage == Stage::crossing) {
+    comm_.activity().enter("waits for the sum over the nodes");
+    first.crossing->wait();
+  } else {
+    comm_.activity().enter("waits for the sums of its node's ranks");
+    wait_until([&] { return board_->all_published(first.number, first.slices); });
+  }
+}
+
+// A function of the length alone: equal on all ranks and nodes.
+int HierarchicalAllreduce::slices_of(std::size_t length) const
+{
+  const auto worthwhile = length * sizeof(float) / smallest_slice_bytes;
+  return static_cast<int>(std::clamp<std::size_t>(worthwhile, 1, static_cast<std::size_t>(owners_)));
+}
+
+} // namespace dt::engine

@@ -1,0 +1,135 @@
+// Two levels over made-up nodes: all ranks of a test share one host, so that any of them may pretend to be of any node.
+#include "core/error.hpp"
+#include "engine/comm/hierarchical.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <numeric>
+#include <random>
+
+using namespace dt::engine;
+
+namespace {
+
+float value_of(int rank, std::size_t index, int round) { return static_cast<float>((rank + 1) * 7 + static_cast<int>(index % 1013) + round % 5); }
+
+float sum_of(int ranks, std::size_t index, int round)
+{
+  float sum = 0;
+  for (int r = 0; r < ranks; ++r) sum += value_of(r, index, round);
+  return sum;
+}
+
+std::vector<float> values_of(int rank, std::size_t length, int round)
+{
+  std::vector<float> values(length);
+  for (std::size_t i = 0; i < length; ++i) values[i] = value_of(rank, i, round);
+  return values;
+}
+
+bool is_sum(std::span<const float> values, int ranks, int round)
+{
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i] != sum_of(ranks, i, round)) return false;
+  return true;
+}
+
+// Ranks that pretend to be on so many nodes: in groups, dealt out in turn, or all but one on the first node.
+std::vector<Topology> made_up(int ranks)
+{
+  std::vector<Topology> topologies;
+  for (int nodes = 1; nodes <= std::min(ranks, 3); ++nodes) {
+    Topology grouped, dealt, lonely;
+    for (int r = 0; r < ranks; ++r) {
+      grouped.node.push_back(r * nodes / ranks);
+      dealt.node.push_back(r % nodes);
+      lonely.node.push_back(std::max(0, r - (ranks - nodes)));
+    }
+    for (auto* topology : {&grouped, &dealt, &lonely}) {
+      topology->supernode.assign(topology->node.size(), 0);
+      topologies.push_back(*topology);
+    }
+  }
+  return topologies;
+}
+
+} // namespace
+
+TEST_CASE("hierarchical sums bit-exactly on even and uneven nodes, at every length")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  const auto p = static_cast<std::size_t>(comm.size());
+  for (const auto& topology : made_up(comm.size())) {
+    HierarchicalAllreduce allreduce({.topology = topology}, comm);
+    for (const std::size_t length : {std::size_t{0}, std::size_t{1}, p - 1, p, p + 1, std::size_t{10007}, std::size_t{700'001}}) {
+      CAPTURE(topology.node, length);
+      auto values = values_of(comm.rank(), length, 0);
+      allreduce.sum(std::span(values));
+      CHECK(is_sum(values, comm.size(), 0));
+    }
+  }
+}
+
+TEST_CASE("hierarchical out of place leaves its input untouched")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  for (const auto& topology : made_up(comm.size())) {
+    HierarchicalAllreduce allreduce({.topology = topology}, comm);
+    const auto values = values_of(comm.rank(), 300'000, 0);
+    auto input = values;
+    std::vector<float> result(values.size());
+    allreduce.sum(std::span<const float>(input), std::span(result));
+    CHECK(input == values);
+    CHECK(is_sum(result, comm.size(), 0));
+  }
+}
+
+TEST_CASE("hierarchical sums under way at once end in any order of waiting, and by advancing alone")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  for (const auto& topology : made_up(comm.size())) {
+    HierarchicalAllreduce allreduce({.topology = topology}, comm);
+    std::vector<std::vector<float>> buffers;
+    for (int b = 0; b < 5; ++b) buffers.push_back(values_of(comm.rank(), static_cast<std::size_t>(b) * 150'001, b));
+    std::vector<std::unique_ptr<PendingSum>> sums;
+    for (auto& buffer : buffers) sums.push_back(allreduce.begin(buffer));
+    while (topology.nodes() == 1 && !sums[1]->advance()) std::this_thread::yield();
+    // Ranks wait for different sums first.
+    sums[comm.rank() % 2 == 0 ? 4 : 2]->wait();
+    for (auto& sum : sums) sum->wait();
+    for (int b = 0; b < 5; ++b) CHECK(is_sum(buffers[static_cast<std::size_t>(b)], comm.size(), b));
+  }
+}
+
+TEST_CASE("thousands of hierarchical sums of changing lengths in a row keep apart")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  for (const auto& topology : made_up(comm.size())) {
+    HierarchicalAllreduce allreduce({.topology = topology}, comm);
+    std::mt19937 random(7); // the same lengths on all ranks
+    int wrong = 0;
+    for (int round = 0; round < 2000; ++round) {
+      const std::size_t length = random() % (round % 50 == 0 ? 200'000 : 3'000);
+      auto values = values_of(comm.rank(), length, round);
+      allreduce.sum(std::span(values));
+      wrong += is_sum(values, comm.size(), round) ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("hierarchical counts what crosses nodes, and nothing on one node")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  for (const auto& topology : made_up(comm.size())) {
+    HierarchicalAllreduce allreduce({.topology = topology}, comm);
+    comm.traffic() = {};
+    std::vector<float> values(48'000, 1.0F);
+    allreduce.sum(std::span(values));
+    std::vector<double> sent{static_cast<double>(comm.traffic().bytes)};
+    comm.sum_record(sent);
+    // Every number of a block crosses once for each node but one, there and back: 2 n (N-1) over all ranks.
+    CHECK(sent[0] == Approx(2.0 * 4 * 48'000 * (topology.nodes() - 1)).margin(3.0 * comm.size()));
+    if (topology.nodes() == 1) CHECK(comm.traffic().messages == 0);
+  }
+}
