@@ -78,7 +78,10 @@ HierarchicalAllreduce::HierarchicalAllreduce(const AllreduceOptions& options, Co
   node_ = comm.split(node, comm.rank());
   peers_ = comm.split(node_->rank() < owners_ ? node_->rank() : -1, node);
   if (topology.nodes() > 1 && peers_)
-    over_nodes_ = make_allreduce({.algorithm = "mpi", .wire = options.wire, .topology = topology_of_peers(topology)}, *peers_);
+    over_nodes_ = make_allreduce({.algorithm = topology.supernodes() > 1 ? "topology-aware" : "halving-doubling",
+                                  .wire = options.wire,
+                                  .topology = topology_of_peers(topology)},
+                                 *peers_);
   const auto shape = shape_for(*node_, topology);
   window_ = std::make_unique<SharedWindow>(*node_, SliceBoard::part_bytes(shape));
   board_ = std::make_unique<SliceBoard>(shape, node_->rank(), window_->parts());

@@ -1,5 +1,7 @@
 #include "engine/comm/slice_board.hpp"
 
+#include "engine/comm/kernels.hpp"
+
 #include <algorithm>
 
 namespace dt::engine {
@@ -11,36 +13,6 @@ std::size_t in_lines(std::size_t numbers) { return (numbers + line - 1) / line *
 
 // So many numbers are summed at a time: they stay in the first-level cache until all sources are added.
 constexpr std::size_t strip = 1024;
-
-// sum <- a + b
-void add(float* __restrict sum, const float* __restrict a, const float* __restrict b, std::size_t length)
-{
-  for (std::size_t i = 0; i < length; ++i) sum[i] = a[i] + b[i];
-}
-
-// sum <- sum + a + b, in this order
-void add_on(float* __restrict sum, const float* __restrict a, const float* __restrict b, std::size_t length)
-{
-  for (std::size_t i = 0; i < length; ++i) sum[i] = (sum[i] + a[i]) + b[i];
-}
-
-void add_on(float* __restrict sum, const float* __restrict a, std::size_t length)
-{
-  for (std::size_t i = 0; i < length; ++i) sum[i] += a[i];
-}
-
-// sum <- sources[0] + sources[1] + …, in this order; two at a time, because each pass over `sum` costs a store.
-void add_all(float* sum, std::span<const float* const> sources, std::size_t at, std::size_t length)
-{
-  if (sources.size() == 1) {
-    std::copy_n(sources[0] + at, length, sum);
-    return;
-  }
-  add(sum, sources[0] + at, sources[1] + at, length);
-  std::size_t s = 2;
-  for (; s + 1 < sources.size(); s += 2) add_on(sum, sources[s] + at, sources[s + 1] + at, length);
-  if (s < sources.size()) add_on(sum, sources[s] + at, length);
-}
 
 } // namespace
 
@@ -86,7 +58,11 @@ void SliceBoard::reduce(std::int64_t block, std::span<const float> values, int s
   std::vector<const float*> sources;
   for (int r = 0; r < shape_.ranks; ++r) sources.push_back(r == rank_ ? values.data() : numbers(r, block));
   auto* to = sum(rank_, block);
-  for (auto at = mine.begin; at < mine.end; at += strip) add_all(to + at, sources, at, std::min(strip, mine.end - at));
+  for (auto at = mine.begin; at < mine.end; at += strip) {
+    const std::span sums(to + at, std::min(strip, mine.end - at));
+    std::copy_n(sources.front() + at, sums.size(), sums.begin());
+    for (std::size_t s = 1; s < sources.size(); ++s) add_to(sums, std::span(sources[s] + at, sums.size()));
+  }
 }
 
 std::span<float> SliceBoard::sum_slice(std::int64_t block, std::size_t length, int slices)
