@@ -1,5 +1,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "engine/sync/async_measgd.hpp"
+#include "engine/sync/async_msgd.hpp"
 #include "engine/sync/sync_sgd.hpp"
 
 #include <array>
@@ -19,6 +21,11 @@ template<class Kind> std::unique_ptr<Strategy> make(const StrategyParts& parts)
 
 constexpr std::array entries{
     Entry{"sync-sgd", make<SyncSgd>},
+    Entry{"async-sgd", make<AsyncSgd>},
+    Entry{"async-msgd", make<AsyncMsgd>},
+    Entry{"easgd", make<Easgd>},
+    Entry{"async-easgd", make<AsyncEasgd>},
+    Entry{"async-measgd", make<AsyncMeasgd>},
 };
 
 } // namespace

@@ -1,5 +1,8 @@
 #include "recipes/conditions.hpp"
 
+#include "core/names.hpp"
+#include "core/text.hpp"
+
 #include "support.hpp"
 
 #include <catch2/catch.hpp>
@@ -95,5 +98,6 @@ TEST_CASE("mistakes in conditions are named")
 
 TEST_CASE("a choice that does not exist cannot be excluded")
 {
-  CHECK(errors("sync.strategy=sync-sgb") == "f:1:1: `sync.strategy` is `sync-sgb`; did you mean `sync-sgd`? Allowed: sync-sgd");
+  CHECK(errors("sync.strategy=sync-sgb") == "f:1:1: `sync.strategy` is `sync-sgb`; did you mean `sync-sgd`? Allowed: " +
+                                                  dt::join(dt::strings_of(dt::strategy_names()), ", "));
 }

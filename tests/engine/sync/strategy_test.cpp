@@ -1,6 +1,7 @@
 // Strategies over a replica small enough to calculate by hand. Started by mpirun with several counts of ranks.
 #include "core/error.hpp"
 #include "core/names.hpp"
+#include "core/text.hpp"
 #include "tests/engine/sync/replicas.hpp"
 
 #include <catch2/catch.hpp>
@@ -23,13 +24,14 @@ TEST_CASE("an unknown strategy is refused with the known ones")
 {
   Communicator comm(MPI_COMM_WORLD);
   CHECK_THROWS_WITH(make({.strategy = "sync-sgdd", .allreduce = "mpi"}, comm),
-                    "There is no strategy `sync-sgdd`; there are: sync-sgd.");
+                    "There is no strategy `sync-sgdd`; there are: " + dt::join(registered_strategies(), ", ") + ".");
 }
 
 TEST_CASE("a strategy starts every rank from rank 0's weights")
 {
   Communicator comm(MPI_COMM_WORLD);
   for (const auto& name : registered_strategies()) {
+    if (dt::has_servers(name) && comm.size() == 1) continue; // a server needs a worker beside it
     LinearReplica replica(static_cast<float>(3 + comm.rank()), 0, {});
     make({.strategy = name, .allreduce = "mpi"}, comm)->start(replica);
     for (const float weight : replica.weights()) REQUIRE(weight == 3.0F);

@@ -1,0 +1,240 @@
+// Strategies with parameter servers by hand: the papers' small numbers, messages, errors. Started by mpirun.
+#include "core/error.hpp"
+#include "engine/sync/served_strategy.hpp"
+#include "tests/engine/sync/replicas.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+using namespace dt::engine;
+using namespace dt::engine::test;
+
+namespace {
+
+// Weights w, gradient g, learning rate eta, all the same everywhere.
+class SmallReplica : public LinearReplica {
+public:
+  SmallReplica(float w, float g, double eta) : LinearReplica(w, g, {0.5, 4}), eta_(eta) {}
+  using Replica::update;
+  void update(const Stretch& stretch, float /*gradient_factor*/) override { apply(stretch, weights(), gradients(), eta_); }
+  double learning_rate() const override { return eta_; }
+
+private:
+  double eta_;
+};
+
+// Steps by hand on a strategy over the first ranks: so many workers, and one server.
+struct Outcome {
+  bool takes_part = false;
+  bool is_server = false;
+  float weight = 0;
+};
+
+struct Small {
+  float start; // of all ranks, the centre too
+  std::vector<float> weights, gradients; // of each worker, the weights set after the start
+  double eta;
+  std::int64_t steps;
+};
+
+Outcome run(const dt::SyncSpec& sync, const Small& small, Communicator& world)
+{
+  const auto workers = static_cast<int>(small.weights.size());
+  const auto comm = world.split(world.rank() <= workers ? 0 : -1, world.rank());
+  if (!comm || comm->size() <= workers) return {};
+  const bool serves = comm->rank() == workers;
+  const auto index = static_cast<std::size_t>(comm->rank());
+  SmallReplica replica(small.start, serves ? 99 : small.gradients[index], small.eta);
+  const auto strategy = make(sync, *comm);
+  strategy->start(replica);
+  if (!serves) std::ranges::fill(replica.weights(), small.weights[index]);
+  Diary diary;
+  for (replica.number = 1; replica.number <= small.steps; ++replica.number) strategy->step(replica, diary);
+  const float weight = replica.weights()[0];
+  for (const float other : replica.weights()) REQUIRE(other == weight);
+  return {true, serves, weight};
+}
+
+float expected(const Outcome& outcome, const std::vector<float>& workers, float centre, const Communicator& comm)
+{
+  return outcome.is_server ? centre : workers[static_cast<std::size_t>(comm.rank())];
+}
+
+} // namespace
+
+TEST_CASE("original EASGD of two workers, served in turn: the second meets the centre that the first has moved")
+{
+  // The papers' centre 0, W = (1, 3), g = (1, -1), eta 0.1, rho 1. Of one moment for all (sync-easgd) it gives (0.8, 2.8) and 0.4.
+  // In turn: W1 = 3 - 0.1 (-1 + (3 - 0.1)) = 2.81, and the centre is 0.1 + 0.1 (3 - 0.1) = 0.39.
+  Communicator comm(MPI_COMM_WORLD);
+  const auto outcome = run({.strategy = "easgd", .rho = 1}, {0, {1, 3}, {1, -1}, 0.1, 1}, comm);
+  if (!outcome.takes_part) return;
+  CHECK(outcome.weight == Approx(expected(outcome, {0.8F, 2.81F}, 0.39F, comm)));
+}
+
+TEST_CASE("elastic averaging after the local step, served in turn: locals 0.5 and 0.75, centre 0.75")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  const auto outcome = run({.strategy = "easgd", .alpha = 0.5, .elastic = "after"}, {0, {0, 0}, {-1, -1}, 1, 1}, comm);
+  if (!outcome.takes_part) return;
+  CHECK(outcome.weight == expected(outcome, {0.5F, 0.75F}, 0.75F, comm));
+}
+
+TEST_CASE("elastic averaging of one worker with tau 2 and alpha 1: after step 2 the local weight is 0 and the centre 2")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  const std::string strategy = GENERATE("easgd", "async-easgd", "async-measgd");
+  const auto outcome = run({.strategy = strategy, .period = 2, .alpha = 1, .elastic = "after"}, {0, {0}, {-1}, 1, 2}, comm);
+  if (!outcome.takes_part) return;
+  CHECK(outcome.weight == expected(outcome, {0}, 2, comm));
+}
+
+TEST_CASE("between two exchanges a worker trains alone")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  const auto outcome = run({.strategy = "async-easgd", .period = 4, .alpha = 1}, {0, {0}, {-1}, 1, 3}, comm);
+  if (!outcome.takes_part) return;
+  CHECK(outcome.weight == expected(outcome, {3}, 0, comm));
+}
+
+TEST_CASE("one elastic worker at its centre takes the step of plain SGD")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  const auto outcome = run({.strategy = "easgd", .alpha = 0.3}, {5, {5}, {2}, 0.25, 1}, comm);
+  if (!outcome.takes_part) return;
+  CHECK(outcome.weight == expected(outcome, {4.5F}, 5, comm));
+}
+
+TEST_CASE("servers' parts cover the buffer in order, and begin where the rule allows it")
+{
+  const std::vector<Stretch> tensors{{0, 40}, {48, 7}, {64, 130}, {208, 16}};
+  const auto begins = [&](std::size_t servers, Cut cut) {
+    std::vector<std::size_t> offsets;
+    std::size_t end = 0;
+    for (const auto& part : parts_for_servers(tensors, 224, servers, cut)) {
+      REQUIRE(part.offset == end);
+      offsets.push_back(part.offset);
+      end = part.end();
+    }
+    REQUIRE(end == 224);
+    return offsets;
+  };
+  using Offsets = std::vector<std::size_t>;
+  CHECK(begins(1, Cut::tensors) == Offsets{0});
+  CHECK(begins(2, Cut::tensors) == Offsets{0, 64});
+  CHECK(begins(3, Cut::tensors) == Offsets{0, 64, 208});
+  CHECK(begins(2, Cut::floats) == Offsets{0, 112});
+  CHECK(begins(3, Cut::floats) == Offsets{0, 80, 144});
+  CHECK(begins(6, Cut::tensors).size() == 6); // more servers than tensors: some have nothing
+  CHECK(begins(40, Cut::floats).size() == 40);
+}
+
+TEST_CASE("a part goes in one message, or in one a tensor without its padding")
+{
+  const std::vector<Stretch> tensors{{0, 40}, {48, 7}, {64, 130}, {208, 16}};
+  const auto sizes = [&](Stretch part, bool pack) {
+    std::vector<std::size_t> all;
+    for (const auto& message : messages_of(part, tensors, pack)) all.push_back(message.size);
+    return all;
+  };
+  using Sizes = std::vector<std::size_t>;
+  CHECK(sizes({0, 112}, true) == Sizes{112});
+  CHECK(sizes({0, 112}, false) == Sizes{40, 7, 48});
+  CHECK(sizes({112, 112}, false) == Sizes{82, 16});
+  CHECK(sizes({112, 0}, true).empty());
+  CHECK(sizes({55, 9}, false).empty()); // padding only
+}
+
+TEST_CASE("an exchange costs a head and the values a server, and the answers")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  const std::string strategy = GENERATE("async-sgd", "easgd", "async-easgd");
+  const bool pack = GENERATE(true, false);
+  const std::int64_t servers = comm.size() > 2 ? 2 : 1, workers = comm.size() - servers;
+  const auto made = make({.strategy = strategy, .alpha = 0.1, .pack = pack, .servers = servers}, comm);
+  LinearReplica replica(1, 1, {0, 1});
+  Diary diary;
+  made->start(replica);
+  comm.traffic() = {};
+  made->isolated_communication_s(replica);
+  CHECK(comm.traffic().bytes == 0);
+  for (replica.number = 1; replica.number <= 3; ++replica.number) made->step(replica, diary);
+  // 100 floats in tensors of 40 and 60. Cut in two: at the tensor for SGD, at float 48 for elastic averaging, in three messages.
+  const bool cut = strategy != "async-sgd" && servers == 2;
+  const std::int64_t messages = pack ? servers : cut ? 3 : 2;
+  const bool serves = comm.rank() >= workers;
+  std::array mine{static_cast<double>(comm.traffic().bytes), static_cast<double>(comm.traffic().messages)};
+  if (!serves) {
+    CHECK(comm.traffic().bytes == 3 * (24 * servers + 400));
+    CHECK(comm.traffic().messages == 3 * (servers + messages));
+    mine = {0, 0};
+  }
+  comm.sum_record(mine);
+  CHECK(mine[0] == static_cast<double>(3 * workers * 400));
+  CHECK(mine[1] == static_cast<double>(3 * workers * messages));
+}
+
+TEST_CASE("the centre is read from all servers by everyone, without traffic that counts")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  const auto made = make({.strategy = "async-sgd", .servers = comm.size() > 2 ? 2 : 1}, comm);
+  LinearReplica replica(7, 0, {0, 1});
+  made->start(replica);
+  const auto traffic = comm.traffic();
+  std::ranges::fill(replica.weights(), static_cast<float>(comm.rank()));
+  std::vector<float> centre(100, -1);
+  REQUIRE(made->has_centre());
+  made->read_centre(replica, centre);
+  CHECK(comm.traffic().bytes == traffic.bytes);
+  const auto first = static_cast<float>(comm.size() > 2 ? comm.size() - 2 : 1), last = static_cast<float>(comm.size() - 1);
+  CHECK(std::all_of(centre.begin(), centre.begin() + 40, [&](float value) { return value == first; }));
+  CHECK(std::all_of(centre.begin() + 40, centre.end(), [&](float value) { return value == last; }));
+}
+
+TEST_CASE("a worker reports its own batch's loss, a server none, and neither nests its phases")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  const auto made = make({.strategy = "async-easgd", .alpha = 0.1}, comm);
+  LinearReplica replica(1, 1, {0.5 + comm.rank(), 4});
+  Diary diary;
+  made->start(replica);
+  const double loss = made->step(replica, diary);
+  CHECK(made->is_asynchronous());
+  CHECK_FALSE(made->replicated());
+  if (comm.rank() == comm.size() - 1) {
+    CHECK(std::isnan(loss));
+    CHECK(made->staleness().size() == static_cast<std::size_t>(comm.size() - 1));
+  } else {
+    CHECK(loss == 0.5 + comm.rank());
+    CHECK(diary.text == "[cc][uu][uu][uu]");
+    CHECK(made->staleness().empty());
+  }
+}
+
+TEST_CASE("servers and exchanges are in the timeline when one is kept")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  comm.begin_trace();
+  const auto made = make({.strategy = "async-sgd"}, comm);
+  LinearReplica replica(1, 1, {0, 1});
+  Diary diary;
+  made->start(replica);
+  made->step(replica, diary);
+  const bool serves = comm.rank() == comm.size() - 1;
+  const auto& spans = comm.trace()->spans();
+  REQUIRE(spans.size() == static_cast<std::size_t>(serves ? 2 * (comm.size() - 1) : 1));
+  for (const auto& span : spans) {
+    CHECK(span.begin_s <= span.end_s);
+    CHECK(span.bytes == (serves ? 400 : 800));
+    CHECK((span.peer >= 0) == serves);
+  }
+}
+
+TEST_CASE("a strategy that needs a server is refused without one")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  for (const std::string name : {"async-sgd", "easgd", "async-easgd", "async-measgd"})
+    CHECK_THROWS_WITH(make({.strategy = name, .servers = 0}, comm),
+                      "The strategy `" + name + "` needs a parameter server: give sync.servers of at least 1.");
+}
