@@ -12,11 +12,14 @@
 namespace dt::engine {
 namespace {
 
-constexpr const char* remedy =
-    "Give the job more cores or other binding (resources.launcher_args), lower resources.ranks_per_node or "
-    "resources.threads_per_rank, or set resources.oversubscribe: true (timings then mean little).";
-
 std::string counted(std::size_t n, const char* one) { return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s"); }
+
+std::string remedy(std::size_t communication)
+{
+  return fmt::format("Give the job more cores or other binding (resources.launcher_args), lower resources.ranks_per_node or "
+                     "resources.threads_per_rank, {}or set resources.oversubscribe: true (timings then mean little).",
+                     communication > 0 ? "take sync.progress: poll, " : "");
+}
 
 // Ranks of one host and the cores that any of them may use.
 struct Node {
@@ -73,21 +76,26 @@ std::vector<RankPlace> gather_places(Communicator& comm)
 
 int node_count(const std::vector<RankPlace>& places) { return static_cast<int>(nodes_of(places).size()); }
 
-void require_cores(const std::vector<RankPlace>& places, std::int64_t threads_per_rank)
+void require_cores(const std::vector<RankPlace>& places, std::int64_t threads_per_rank, std::int64_t communication_threads)
 {
-  const auto threads = static_cast<std::size_t>(threads_per_rank);
+  const auto threads = static_cast<std::size_t>(threads_per_rank), communication = static_cast<std::size_t>(communication_threads);
+  const auto needed = threads + communication;
   for (std::size_t r = 0; r < places.size(); ++r)
-    if (threads > places[r].cores.size())
+    if (needed > places[r].cores.size())
       throw Error(ErrorKind::run,
-                  fmt::format("Rank {} on {} may use {} (mask {}), but resources.threads_per_rank asks for {}. {}", r,
+                  fmt::format("Rank {} on {} may use {} (mask {}), but resources.threads_per_rank asks for {}{}. {}", r,
                               places[r].host, counted(places[r].cores.size(), "core"), mask_text(places[r].cores),
-                              counted(threads, "thread"), remedy));
+                              counted(threads, "thread"),
+                              communication > 0 ? fmt::format(" and sync.progress: thread for {} more", communication) : "",
+                              remedy(communication)));
   for (const auto& [host, node] : nodes_of(places))
-    if (node.ranks * threads > node.cores.size())
+    if (node.ranks * needed > node.cores.size())
       throw Error(ErrorKind::run,
-                  fmt::format("The {} on {} share {} (mask {}), but need {}: {} each. {}", counted(node.ranks, "rank"), host,
+                  fmt::format("The {} on {} share {} (mask {}), but need {}: {} each{}. {}", counted(node.ranks, "rank"), host,
                               counted(node.cores.size(), "core"), mask_text({node.cores.begin(), node.cores.end()}),
-                              node.ranks * threads, counted(threads, "thread"), remedy));
+                              node.ranks * needed, counted(threads, "thread"),
+                              communication > 0 ? fmt::format(" and {} more each for sync.progress: thread", communication) : "",
+                              remedy(communication)));
 }
 
 } // namespace dt::engine

@@ -26,7 +26,8 @@ std::vector<int> parse_mask(const std::string& text);
 int node_count(const std::vector<RankPlace>& places);
 
 // A run error that names rank or host, masks and what to do, when a rank has more threads than cores in its mask, or the
-// ranks of a host together more threads than cores in all their masks.
-void require_cores(const std::vector<RankPlace>& places, std::int64_t threads_per_rank);
+// ranks of a host together more threads than cores in all their masks. communication_threads: of each rank, beside those that
+// compute (sync.progress: thread has one).
+void require_cores(const std::vector<RankPlace>& places, std::int64_t threads_per_rank, std::int64_t communication_threads);
 
 } // namespace dt::engine

@@ -121,6 +121,7 @@ class Job {
   void print_start(const BeginRecord& begin) const;
   void require_startable(const std::vector<RankPlace>& places) const;
   std::filesystem::path data_folder() const;
+  std::filesystem::path cache_folder() const;
   void probe() const;
   CheckpointOwner checkpoint_owner() const;
   JobOverseer::Options overseer_options() const;
@@ -151,7 +152,8 @@ int Job::run()
   probe();
 
   const auto checkpoint = look_for_checkpoint();
-  Trainer trainer({planned_.spec, data_folder(), share(checkpoint), checkpoint ? &*checkpoint : nullptr}, comm_);
+  Trainer trainer({planned_.spec, data_folder(), share(checkpoint), checkpoint ? &*checkpoint : nullptr, cache_folder()},
+                  comm_);
   Observer silent;
   std::optional<RootObserver> root;
   if (recorder_) root.emplace(*recorder_);
@@ -243,12 +245,19 @@ void Job::require_startable(const std::vector<RankPlace>& places) const
                 fmt::format("This run was planned for engine build {}, but this program is build {}. Submit the recipe again: "
                             "it becomes a new run.",
                             printable(planned_.engine_build), engine_build()));
-  if (!spec.resources.oversubscribe) require_cores(places, spec.resources.threads_per_rank);
+  if (!spec.resources.oversubscribe)
+    require_cores(places, spec.resources.threads_per_rank, spec.sync.progress == "thread" ? 1 : 0);
 }
 
 std::filesystem::path Job::data_folder() const
 {
   return options_.data.empty() ? std::filesystem::path(planned_.spec.data.path) : options_.data;
+}
+
+// The run's folder is <home>/runs/<key>. What is kept is of this machine, not of this run.
+std::filesystem::path Job::cache_folder() const
+{
+  return attempt_.run_folder().parent_path().parent_path() / "cache";
 }
 
 void Job::probe() const

@@ -8,10 +8,10 @@ using namespace dt::engine;
 
 namespace {
 
-std::string refusal(const std::vector<RankPlace>& places, std::int64_t threads)
+std::string refusal(const std::vector<RankPlace>& places, std::int64_t threads, std::int64_t communication = 0)
 {
   try {
-    require_cores(places, threads);
+    require_cores(places, threads, communication);
   } catch (const dt::Error& error) {
     CHECK(error.kind() == dt::ErrorKind::run);
     return error.what();
@@ -54,6 +54,17 @@ TEST_CASE("ranks that share too few cores are refused although each mask alone w
 {
   CHECK(refusal({{"n1", {0, 1}}, {"n1", {0, 1}}, {"n1", {0, 1}}}, 1) ==
         std::string("The 3 ranks on n1 share 2 cores (mask 0-1), but need 3: 1 thread each.") + remedy);
+}
+
+TEST_CASE("a communication thread needs a core of its own in every rank's mask and on every host")
+{
+  const std::string poll = std::string(remedy).replace(std::string(remedy).find("or set"), 0, "take sync.progress: poll, ");
+  CHECK(refusal({{"n1", {0, 1, 2}}, {"n2", {0, 1, 2}}}, 2, 1) == "accepted");
+  CHECK(refusal({{"n1", {0, 1, 2}}, {"n2", {4, 5}}}, 2, 1) ==
+        "Rank 1 on n2 may use 2 cores (mask 4-5), but resources.threads_per_rank asks for 2 threads and sync.progress: thread for 1 more." +
+            poll);
+  CHECK(refusal({{"n1", {0, 1}}, {"n1", {0, 1}}}, 1, 1) ==
+        "The 2 ranks on n1 share 2 cores (mask 0-1), but need 4: 1 thread each and 1 more each for sync.progress: thread." + poll);
 }
 
 TEST_CASE("nodes are counted by host") { CHECK(node_count({{"a", {0}}, {"b", {0}}, {"a", {1}}}) == 2); }
