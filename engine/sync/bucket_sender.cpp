@@ -1,0 +1,153 @@
+#include "engine/sync/bucket_sender.hpp"
+
+#include "core/error.hpp"
+#include "engine/comm/clock.hpp"
+#include "engine/sync/communication_thread.hpp"
+
+#include <fmt/format.h>
+
+namespace dt::engine {
+namespace {
+
+// `none`: everything is done by the thread that waits for it.
+class BlockingSender : public BucketSender {
+public:
+  explicit BlockingSender(Allreduce& allreduce) : allreduce_(allreduce) {}
+  void begin(std::span<float> values) override { begin([this, values] { allreduce_.sum(values); }); }
+  void begin(std::function<void()> call) override { calls_.push_back({std::move(call), {}}); }
+  void wait(std::size_t i) override
+  {
+    auto& [call, times] = calls_[i];
+    times.begin_s = monotonic_s();
+    call();
+    times.end_s = monotonic_s();
+  }
+  void clear() override { calls_.clear(); } // nothing of what was not waited for has begun
+  Times times(std::size_t i) const override { return calls_[i].times; }
+
+private:
+  struct Call {
+    std::function<void()> call;
+    Times times;
+  };
+  Allreduce& allreduce_;
+  std::vector<Call> calls_;
+};
+
+// A call among pending sums: it cannot be advanced.
+class LateCall : public PendingSum {
+public:
+  explicit LateCall(std::function<void()> call) : call_(std::move(call)) {}
+  bool advance() override { return !call_; }
+  void wait() override
+  {
+    if (call_) call_();
+    call_ = nullptr;
+  }
+
+private:
+  std::function<void()> call_;
+};
+
+// `poll`: the computing thread moves all sums on whenever it is asked to.
+class PollingSender : public BucketSender {
+public:
+  explicit PollingSender(Allreduce& allreduce) : allreduce_(allreduce) {}
+  void begin(std::span<float> values) override { add(allreduce_.begin(values)); }
+  void begin(std::function<void()> call) override { add(std::make_unique<LateCall>(std::move(call))); }
+  void advance() override
+  {
+    for (auto& sum : sums_)
+      if (!sum.done && sum.pending->advance()) finish(sum);
+  }
+  bool is_polled() const override { return true; }
+  void wait(std::size_t i) override
+  {
+    if (sums_[i].done) return;
+    sums_[i].pending->wait();
+    finish(sums_[i]);
+  }
+  void clear() override
+  {
+    for (std::size_t i = 0; i < sums_.size(); ++i) wait(i);
+    sums_.clear();
+  }
+  Times times(std::size_t i) const override { return sums_[i].times; }
+
+private:
+  struct Sum {
+    std::unique_ptr<PendingSum> pending;
+    Times times;
+    bool done = false;
+  };
+  void add(std::unique_ptr<PendingSum> pending) { sums_.push_back({std::move(pending), {monotonic_s(), 0}}); }
+  static void finish(Sum& sum)
+  {
+    sum.done = true;
+    sum.times.end_s = monotonic_s();
+  }
+  Allreduce& allreduce_;
+  std::vector<Sum> sums_;
+};
+
+// `thread`: another thread makes every call; the computing thread makes none before it has waited for all of them.
+class ThreadSender : public BucketSender {
+public:
+  ThreadSender(Allreduce& allreduce, const std::optional<SpareCore>& spare)
+      : allreduce_(allreduce), place_(spare ? fmt::format("core {} of its own", spare->core) : "shares cores with the compute threads"),
+        thread_(spare)
+  {
+  }
+  void begin(std::span<float> values) override { begin([this, values] { allreduce_.sum(values); }); }
+  void begin(std::function<void()> call) override
+  {
+    times_.push_back(std::make_unique<Times>());
+    thread_.give([call = std::move(call), times = times_.back().get()] {
+      times->begin_s = monotonic_s();
+      call();
+      times->end_s = monotonic_s();
+    });
+  }
+  void wait(std::size_t i) override { thread_.wait_for(before_ + i + 1); }
+  void clear() override
+  {
+    thread_.wait_for(thread_.given());
+    before_ = thread_.given();
+    times_.clear();
+  }
+  Times times(std::size_t i) const override { return *times_[i]; }
+  std::string place() const override { return place_; }
+
+private:
+  Allreduce& allreduce_;
+  std::string place_;
+  std::size_t before_ = 0;                    // tasks given before the last clear()
+  std::vector<std::unique_ptr<Times>> times_; // each at an address that stays
+  CommunicationThread thread_;                // last: its tasks use the rest
+};
+
+bool has_thread(const StrategyParts& parts) { return parts.sync.progress == "thread" && parts.comm.size() > 1; }
+
+std::optional<SpareCore> spare_core(const StrategyParts& parts)
+{
+  const auto places = gather_places(parts.comm);
+  const auto spare = find_spare_core(places, parts.comm.rank(), parts.threads);
+  if (spare || parts.oversubscribe) return spare;
+  const auto& mine = places[static_cast<std::size_t>(parts.comm.rank())];
+  throw Error(ErrorKind::run,
+              fmt::format("sync.progress: thread needs one core more than the compute threads, and rank {} on {} has none: its mask is "
+                          "{}, and resources.threads_per_rank is {}. Give the job more cores, lower resources.threads_per_rank, take "
+                          "sync.progress: poll, or set resources.oversubscribe: true (timings then mean little).",
+                          parts.comm.rank(), mine.host, mask_text(mine.cores), parts.threads));
+}
+
+} // namespace
+
+std::unique_ptr<BucketSender> make_bucket_sender(const StrategyParts& parts, Allreduce& allreduce)
+{
+  if (has_thread(parts)) return std::make_unique<ThreadSender>(allreduce, spare_core(parts));
+  if (parts.sync.progress == "poll" && parts.comm.size() > 1) return std::make_unique<PollingSender>(allreduce);
+  return std::make_unique<BlockingSender>(allreduce);
+}
+
+} // namespace dt::engine

@@ -1,0 +1,136 @@
+#include "engine/sync/gradient_sums.hpp"
+
+#include "engine/sync/buckets.hpp"
+#include "engine/sync/isolated.hpp"
+
+#include <utility>
+
+namespace dt::engine {
+namespace {
+
+// Two floats of padding behind a tensor of the bucket.
+std::optional<std::size_t> find_padding(std::span<const Stretch> tensors, const Stretch& bucket)
+{
+  for (std::size_t t = 0; t < tensors.size() && tensors[t].offset < bucket.end(); ++t) {
+    const auto next = t + 1 < tensors.size() ? tensors[t + 1].offset : bucket.end();
+    if (tensors[t].offset >= bucket.offset && tensors[t].end() + 2 <= next) return tensors[t].end();
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+GradientSums::GradientSums(const StrategyParts& parts, Allreduce& allreduce)
+    : parts_(parts), allreduce_(allreduce), sender_(make_bucket_sender(parts, allreduce))
+{
+}
+
+void GradientSums::plan(Replica& replica)
+{
+  if (!buckets_.empty()) return;
+  buckets_ = plan_buckets(replica.tensors(), replica.gradients().size(), bucket_bytes(parts_.sync));
+  // A loss of 8 bits would not be the loss.
+  if (parts_.sync.wire == "float32" && !buckets_.empty()) loss_place_ = find_padding(replica.tensors(), buckets_.back());
+}
+
+BatchLoss GradientSums::compute(Replica& replica, PhaseClock& clock)
+{
+  plan(replica);
+  gradients_ = replica.gradients();
+  clock_ = &clock;
+  lowest_ = gradients_.size();
+  begun_ = 0;
+  parts_.comm.activity().enter("computes gradients");
+  try {
+    return replica.compute(parts_.sync.progress == "none" ? nullptr : this);
+  } catch (...) {
+    sender_->clear(); // the other ranks take part in what was begun, whatever happens here
+    throw;
+  }
+}
+
+// The last bucket is whole only when the pass has ended, and waits for the loss.
+void GradientSums::gradients_ready(const Stretch& tensor)
+{
+  lowest_ = tensor.offset;
+  if (!sender_->is_polled()) return begin_buckets(buckets_.size() - 1);
+  clock_->begin_communication();
+  begin_buckets(buckets_.size() - 1);
+  sender_->advance();
+  clock_->end_communication();
+}
+
+void GradientSums::begin_buckets(std::size_t end)
+{
+  for (; begun_ < end && buckets_[begun_].offset >= lowest_; ++begun_)
+    sender_->begin(gradients_.subspan(buckets_[begun_].offset, buckets_[begun_].size));
+}
+
+// The loss travels in padding, which costs no message; where there is none, in a sum of its own behind the buckets.
+void GradientSums::begin_last(const BatchLoss& loss)
+{
+  const auto samples = static_cast<double>(loss.samples);
+  loss_sums_ = {loss.mean * samples, samples};
+  if (loss_place_)
+    for (std::size_t i = 0; i < 2; ++i) gradients_[*loss_place_ + i] = static_cast<float>(loss_sums_[i]);
+  lowest_ = 0;
+  begin_buckets(buckets_.size());
+  if (!loss_place_ && parts_.comm.size() > 1) sender_->begin([this] { parts_.comm.sum_record(loss_sums_); });
+}
+
+double GradientSums::update(const BatchLoss& loss, Replica& replica, PhaseClock& clock)
+{
+  begin_last(loss);
+  const float per_rank = 1.0F / static_cast<float>(parts_.comm.size());
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    // g <- sum_i g^i
+    wait_for(b, clock);
+    if (b + 1 == buckets_.size() && loss_place_)
+      for (std::size_t i = 0; i < 2; ++i) loss_sums_[i] = static_cast<double>(std::exchange(gradients_[*loss_place_ + i], 0.0F));
+    // W <- opt(W, g / P)
+    clock.begin_update();
+    replica.update(buckets_[b], per_rank);
+    clock.end_update();
+  }
+  return mean_loss(clock);
+}
+
+void GradientSums::wait_for(std::size_t bucket, PhaseClock& clock)
+{
+  parts_.comm.activity().enter("waits for a sum of gradients");
+  clock.begin_communication();
+  sender_->wait(bucket);
+  clock.end_communication();
+  parts_.comm.activity().enter("updates weights");
+}
+
+double GradientSums::mean_loss(PhaseClock& clock)
+{
+  if (!loss_place_ && parts_.comm.size() > 1) wait_for(buckets_.size(), clock);
+  if (auto* trace = parts_.comm.trace())
+    for (std::size_t b = 0; b < buckets_.size(); ++b) {
+      const auto [begin_s, end_s] = sender_->times(b);
+      trace->add({"bucket", "buckets", begin_s, end_s, static_cast<std::int64_t>(buckets_[b].size * sizeof(float))});
+    }
+  sender_->clear();
+  return loss_sums_[0] / loss_sums_[1];
+}
+
+double GradientSums::isolated_s(Replica& replica)
+{
+  plan(replica);
+  std::vector<float> own(replica.gradients().size());
+  return measure_isolated_s(parts_.comm, [&] {
+    for (const auto& bucket : buckets_) allreduce_.sum(std::span(own).subspan(bucket.offset, bucket.size));
+  });
+}
+
+std::vector<std::pair<std::string, std::string>> GradientSums::facts() const
+{
+  std::vector<std::pair<std::string, std::string>> facts;
+  if (const auto choice = allreduce_.choice(); !choice.empty()) facts.emplace_back("allreduce", choice);
+  if (const auto place = sender_->place(); !place.empty()) facts.emplace_back("communication thread", place);
+  return facts;
+}
+
+} // namespace dt::engine
