@@ -38,6 +38,7 @@ struct TrainSpec {
   double target_accuracy = 0;   // 0: none
   bool stop_at_target = false;
   std::int64_t checkpoint_every_s = 0; // 0: only when the job is told to stop
+  std::int64_t stall_after_s = 60;     // without a step: tell who is missing; 0: never
   bool trace = false;                  // record each rank's phases, buckets and messages
 };
 

@@ -52,6 +52,7 @@ std::vector<Key> make_keys()
       {"train.target_accuracy", real, "", 0, 1, no, yes, none, DT_FIELD(train.target_accuracy), "held-out accuracy whose first reaching is timed; 0: none"},
       {"train.stop_at_target", boolean, "", 0, 0, no, yes, none, DT_FIELD(train.stop_at_target), "stop when target_accuracy is reached"},
       {"train.checkpoint_every", duration, "s", 0, 1e9, no, no, none, DT_FIELD(train.checkpoint_every_s), "write a checkpoint so often; 0: only when the job is told to stop (time limit, preemption)"},
+      {"train.stall_after", duration, "s", 0, 1e9, no, no, none, DT_FIELD(train.stall_after_s), "when no step has come to its end for so long, tell which ranks the others wait for, and what all were doing; 0: never"},
       {"train.trace", boolean, "", 0, 0, no, no, none, DT_FIELD(train.trace), "record each rank's phases, buckets and messages; draw them with `dtctl trace`"},
 
       {"optimizer.name", choice, "", 0, 0, no, yes, optimizer_names(), DT_FIELD(optimizer.name), "the update rule"},

@@ -6,6 +6,7 @@ namespace {
 
 constexpr std::string_view sql = R"sql(
 -- Keys of the recipe.
+ALTER TABLE runs ADD COLUMN train_stall_after INTEGER;
 ALTER TABLE runs ADD COLUMN train_trace INTEGER;
 ALTER TABLE runs ADD COLUMN optimizer_trust REAL;
 ALTER TABLE runs ADD COLUMN sync_period INTEGER;
@@ -134,6 +135,7 @@ SELECT
   runs.train_target_accuracy AS train_target_accuracy,
   runs.train_stop_at_target AS train_stop_at_target,
   runs.train_checkpoint_every AS train_checkpoint_every,
+  runs.train_stall_after AS train_stall_after,
   runs.train_trace AS train_trace,
   runs.optimizer_name AS optimizer_name,
   runs.optimizer_learning_rate AS optimizer_learning_rate,

@@ -15,17 +15,24 @@ public:
     peer_.store(peer, std::memory_order_relaxed);
     what_.store(what, std::memory_order_release);
   }
-  void set_step(std::int64_t step) { step_.store(step, std::memory_order_relaxed); }
+  void set_step(std::int64_t step)
+  {
+    step_.store(step, std::memory_order_relaxed);
+    advance();
+  }
+  // Something that takes many steps' time goes on: an evaluation, a checkpoint. Who never advances has stalled.
+  void advance() { advances_.fetch_add(1, std::memory_order_relaxed); }
 
   // Any thread. The parts may be of two neighbouring moments.
   const char* what() const { return what_.load(std::memory_order_acquire); }
   int peer() const { return peer_.load(std::memory_order_relaxed); }
   std::int64_t step() const { return step_.load(std::memory_order_relaxed); }
+  std::int64_t advances() const { return advances_.load(std::memory_order_relaxed); }
 
 private:
   std::atomic<const char*> what_{"starts"};
   std::atomic<int> peer_{-1};
-  std::atomic<std::int64_t> step_{0};
+  std::atomic<std::int64_t> step_{0}, advances_{0};
 };
 
 } // namespace dt::engine

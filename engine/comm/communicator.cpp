@@ -1,11 +1,13 @@
 #include "engine/comm/communicator.hpp"
 
 #include "core/error.hpp"
+#include "engine/comm/clock.hpp"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace dt::engine {
 namespace {
@@ -25,13 +27,35 @@ int int_of(std::size_t count)
 
 } // namespace
 
-void Transfer::wait() { check_mpi(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait"); }
+void Transfer::wait()
+{
+  MPI_Status status;
+  check_mpi(MPI_Wait(&request_, &status), "MPI_Wait");
+  tell(status);
+}
 
 bool Transfer::test()
 {
   int done = 0;
-  check_mpi(MPI_Test(&request_, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  MPI_Status status;
+  check_mpi(MPI_Test(&request_, &done, &status), "MPI_Test");
+  if (done != 0) tell(status);
   return done != 0;
+}
+
+// Once.
+void Transfer::tell(const MPI_Status& status)
+{
+  if (note_.comm == nullptr) return;
+  auto& comm = *std::exchange(note_.comm, nullptr);
+  const int peer = comm.world_rank(note_.peer == MPI_ANY_SOURCE ? status.MPI_SOURCE : note_.peer);
+  comm.trace()->add({.name = note_.name,
+                     .track = "messages",
+                     .begin_s = note_.begin_s,
+                     .end_s = monotonic_s(),
+                     .bytes = static_cast<std::int64_t>(note_.bytes),
+                     .peer = peer,
+                     .tag = note_.tag});
 }
 
 void wait_all(std::span<Transfer> transfers)
@@ -68,13 +92,24 @@ std::unique_ptr<Communicator> Communicator::split(int color, int key)
   auto made = std::make_unique<Communicator>(part);
   made->owned_ = true;
   made->ledger_ = ledger_;
+  made->world_.resize(static_cast<std::size_t>(made->size_));
+  const int mine = world_rank(rank_);
+  check_mpi(MPI_Allgather(&mine, 1, MPI_INT, made->world_.data(), 1, MPI_INT, part), "MPI_Allgather");
   return made;
+}
+
+Transfer Communicator::noted(const char* name, std::size_t bytes, int peer, int tag)
+{
+  Transfer transfer;
+  if (trace() != nullptr)
+    transfer.note_ = {.comm = this, .name = name, .begin_s = monotonic_s(), .bytes = bytes, .peer = peer, .tag = tag};
+  return transfer;
 }
 
 Transfer Communicator::send_begin(std::span<const float> values, int to, int tag)
 {
   count_sent(values.size_bytes());
-  Transfer transfer;
+  auto transfer = noted("send", values.size_bytes(), to, tag);
   check_mpi(MPI_Isend(values.data(), int_of(values.size()), MPI_FLOAT, to, tag, comm_, transfer.request()), "MPI_Isend");
   return transfer;
 }
@@ -82,21 +117,21 @@ Transfer Communicator::send_begin(std::span<const float> values, int to, int tag
 Transfer Communicator::send_begin(std::span<const std::byte> bytes, int to, int tag)
 {
   count_sent(bytes.size());
-  Transfer transfer;
+  auto transfer = noted("send", bytes.size(), to, tag);
   check_mpi(MPI_Isend(bytes.data(), int_of(bytes.size()), MPI_BYTE, to, tag, comm_, transfer.request()), "MPI_Isend");
   return transfer;
 }
 
 Transfer Communicator::receive_begin(std::span<float> values, int from, int tag)
 {
-  Transfer transfer;
+  auto transfer = noted("receive", values.size_bytes(), from, tag);
   check_mpi(MPI_Irecv(values.data(), int_of(values.size()), MPI_FLOAT, from, tag, comm_, transfer.request()), "MPI_Irecv");
   return transfer;
 }
 
 Transfer Communicator::receive_begin(std::span<std::byte> bytes, int from, int tag)
 {
-  Transfer transfer;
+  auto transfer = noted("receive", bytes.size(), from, tag);
   check_mpi(MPI_Irecv(bytes.data(), int_of(bytes.size()), MPI_BYTE, from, tag, comm_, transfer.request()), "MPI_Irecv");
   return transfer;
 }
@@ -104,18 +139,24 @@ Transfer Communicator::receive_begin(std::span<std::byte> bytes, int from, int t
 void Communicator::send(std::span<const float> values, int to, int tag)
 {
   count_sent(values.size_bytes());
+  auto transfer = noted("send", values.size_bytes(), to, tag);
   check_mpi(MPI_Send(values.data(), int_of(values.size()), MPI_FLOAT, to, tag, comm_), "MPI_Send");
+  transfer.tell({});
 }
 
 void Communicator::receive(std::span<float> values, int from, int tag)
 {
+  auto transfer = noted("receive", values.size_bytes(), from, tag);
   check_mpi(MPI_Recv(values.data(), int_of(values.size()), MPI_FLOAT, from, tag, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
+  transfer.tell({});
 }
 
 int Communicator::receive_from_any(std::span<float> values, int tag)
 {
   MPI_Status status;
+  auto transfer = noted("receive", values.size_bytes(), MPI_ANY_SOURCE, tag);
   check_mpi(MPI_Recv(values.data(), int_of(values.size()), MPI_FLOAT, MPI_ANY_SOURCE, tag, comm_, &status), "MPI_Recv");
+  transfer.tell(status);
   return status.MPI_SOURCE;
 }
 

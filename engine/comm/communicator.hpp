@@ -21,7 +21,10 @@ struct Traffic {
   std::int64_t messages = 0;
 };
 
-// A message on its way. Its buffer must stay until it is complete.
+class Communicator;
+
+// A message on its way. Its buffer must stay until it is complete. Where a timeline is kept, it is a span there from its
+// beginning to the moment when somebody saw that it was complete.
 class Transfer {
 public:
   Transfer() = default;
@@ -32,7 +35,19 @@ public:
   MPI_Request* request() { return &request_; }
 
 private:
+  friend class Communicator;
+  // To be told to the timeline at its end.
+  struct Note {
+    Communicator* comm = nullptr; // null: nobody wants to know
+    const char* name = nullptr;
+    double begin_s = 0;
+    std::size_t bytes = 0;
+    int peer = -1, tag = -1; // peer in comm's numbers; MPI_ANY_SOURCE until it has come
+  };
+  void tell(const MPI_Status& status);
+
   MPI_Request request_ = MPI_REQUEST_NULL;
+  Note note_;
 };
 
 // What belongs to a rank in all the communicators it is in.
@@ -58,6 +73,8 @@ public:
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool is_root() const { return rank_ == 0; }
+  // The number that a rank of this communicator has in the one that this was split from in the end.
+  int world_rank(int rank) const { return world_.empty() ? rank : world_[static_cast<std::size_t>(rank)]; }
 
   // Root's values reach every rank. Counted: one message at the root with all that the others receive.
   void broadcast(std::span<float> values, int root = 0);
@@ -65,6 +82,7 @@ public:
   Activity& activity() { return ledger_->activity; }
   // Null when nothing is traced.
   Trace* trace() { return ledger_->trace.get(); }
+  // From here on a timeline is kept, in all communicators that this rank's are split from or into.
   void begin_trace() { ledger_->trace = std::make_unique<Trace>(); }
 
   // ---- messages between two ranks: counted where they are sent, not collective ----
@@ -109,10 +127,12 @@ public:
 private:
   void transfer(std::span<float> values, int from, int to);
   void count_sent(std::size_t bytes);
+  Transfer noted(const char* name, std::size_t bytes, int peer, int tag);
   MPI_Comm comm_;
   int rank_ = 0, size_ = 1;
   bool owned_ = false; // made by split(), freed with this object
   int tags_ = 0;       // handed out so far
+  std::vector<int> world_; // world_rank() of each rank; empty: the same numbers
   std::shared_ptr<RankLedger> ledger_ = std::make_shared<RankLedger>();
 };
 

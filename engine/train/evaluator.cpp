@@ -14,15 +14,18 @@ Evaluator::Evaluator(Network& network, const Source& source, Communicator& comm)
 
 Evaluation Evaluator::evaluate()
 {
+  comm_.activity().enter("evaluates");
   Evaluation mine;
   const auto batch = network_.options().batch;
   for (auto begin = share_.begin; begin < share_.end; begin += batch) {
     load(begin, std::min(begin + batch, share_.end));
     const auto part = network_.evaluate(images_, labels_);
+    comm_.activity().advance();
     mine.loss_sum += part.loss_sum;
     mine.correct += part.correct;
     mine.samples += part.samples;
   }
+  comm_.activity().enter("waits for the other ranks' evaluations");
   std::array sums{mine.loss_sum, static_cast<double>(mine.correct), static_cast<double>(mine.samples)};
   comm_.sum_record(sums);
   return {sums[0], static_cast<std::int64_t>(sums[1]), static_cast<std::int64_t>(sums[2])};

@@ -130,6 +130,7 @@ class Job {
   void look_at_orders();
   std::optional<int> successor() const;
   void free_reserve() const;
+  void keep_timeline(const Trainer& trainer);
   int end_with(const RunResult& result);
   int end_stopped(const Trainer& trainer);
   void write_preemption(const Trainer& trainer) const;
@@ -158,6 +159,7 @@ int Job::run()
   std::optional<RootObserver> root;
   if (recorder_) root.emplace(*recorder_);
   const auto result = trainer.run(root ? *root : silent, *overseer_);
+  if (planned_.spec.train.trace) keep_timeline(trainer);
   return result ? end_with(*result) : end_stopped(trainer);
 }
 
@@ -339,6 +341,17 @@ void Job::free_reserve() const
 {
   std::error_code ignored;
   std::filesystem::remove(attempt_.reserve(), ignored);
+}
+
+// All ranks' are whole before the result is. A disk that refuses one costs the timeline, not the run.
+void Job::keep_timeline(const Trainer& trainer)
+{
+  try {
+    trainer.write_timeline(attempt_);
+  } catch (const Error& error) {
+    say(fmt::format("rank {}: its timeline could not be kept: {}", comm_.rank(), error.what()));
+  }
+  comm_.barrier();
 }
 
 // Every rank is done when the root has gathered their records; the others wait here until the result is safe.

@@ -23,16 +23,23 @@ NetworkReplica::NetworkReplica(const Parts& parts) : parts_(parts)
 
 BatchLoss NetworkReplica::compute(GradientListener* listener)
 {
-  const double begin = monotonic_s();
+  auto& timer = parts_.timer;
+  const double begin_s = monotonic_s();
+  timer.enter("reads its batch");
   const Batch& batch = parts_.loader.next();
-  parts_.timer.add(Phase::input, monotonic_s() - begin);
+  const double read_s = monotonic_s();
+  timer.add(Phase::input, read_s - begin_s);
+  timer.draw("input", begin_s, read_s);
 
+  timer.enter("computes forward and backward");
   ComputeTimes times;
   GradientReady ready;
   if (listener != nullptr) ready = [&](std::size_t parameter) { listener->gradients_ready(tensors_[parameter]); };
   const double loss = parts_.network.forward_backward(batch.images, batch.labels, &times, ready);
-  parts_.timer.add(Phase::forward, times.forward_s);
-  parts_.timer.add(Phase::backward, times.backward_s);
+  timer.add(Phase::forward, times.forward_s);
+  timer.add(Phase::backward, times.backward_s);
+  timer.draw("forward", read_s, read_s + times.forward_s);
+  timer.draw("backward", read_s + times.forward_s, monotonic_s());
   if (!std::isfinite(loss))
     throw Error(ErrorKind::run, fmt::format("the loss is {} at a learning rate of {}: the training diverged. Lower "
                                             "optimizer.learning_rate, or lengthen optimizer.warmup_epochs.",

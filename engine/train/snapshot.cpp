@@ -38,11 +38,13 @@ void Snapshot::save(CheckpointWriter* writer) const
     }
   };
   for (const auto& buffer : buffers()) {
+    parts_.comm.activity().advance();
     auto plain = parts_.network.plain_of(buffer.packed);
     try_write(buffer.per_rank ? group_of(0, buffer.name) : buffer.name, plain);
     for (int rank = 1; buffer.per_rank && rank < parts_.comm.size(); ++rank) {
       parts_.comm.bring_to_root(plain, rank);
       try_write(group_of(rank, buffer.name), plain);
+      parts_.comm.activity().advance();
     }
   }
   if (failure) std::rethrow_exception(failure);

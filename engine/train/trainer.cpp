@@ -65,10 +65,10 @@ Trainer::Trainer(const Options& options, Communicator& comm)
       resumed_(options.resumed.value_or(TrainingProgress{.seed = spec_.train.seed})),
       loader_(*sources_.train, loader_options(spec_, plan_, parts_.roles, resumed_.step)),
       optimizer_(make_optimizer(spec_.optimizer, static_cast<std::int64_t>(network_.weights().size()), segments_of(network_))),
-      learning_rate_(spec_.optimizer, plan_.epochs, spec_.workers()), replica_({network_, loader_, *optimizer_, timer_}),
+      learning_rate_(spec_.optimizer, plan_.epochs, spec_.workers()), timer_(&comm), replica_({network_, loader_, *optimizer_, timer_}),
       strategy_(make_strategy(parts_)), consensus_({replica_, *strategy_, parts_.roles, comm}, spec_.sync.evaluate),
       snapshot_({network_, *optimizer_, *strategy_, comm}), evaluator_(network_, *sources_.test, comm),
-      lookout_(resumed_.step, strategy_->is_asynchronous() ? asynchronous_look_s : look_s), council_(comm)
+      lookout_(resumed_.step, strategy_->is_asynchronous() ? asynchronous_look_s : look_s), council_(comm), timeline_(comm)
 {
 }
 
@@ -80,6 +80,7 @@ std::optional<RunResult> Trainer::run(Observer& observer, Overseer& overseer)
   } catch (const Error& error) {
     throw TrainingError(error, step_);
   }
+  timeline_.end();
   if (!is_done()) return std::nullopt;
   return finish();
 }
@@ -94,6 +95,7 @@ void Trainer::start(Observer& observer)
   strategy_->start(replica_);
   if (resumed_.step > 0) take_up();
   isolated_s_ = strategy_->isolated_communication_s(replica_);
+  if (spec_.train.trace) timeline_.begin();
   observer.planned(plan_.steps);
   comm_.barrier();
   begin_s_ = monotonic_s();
@@ -143,9 +145,12 @@ void Trainer::look_up(Overseer& overseer)
 void Trainer::write_checkpoint(Overseer& overseer)
 {
   const double begin_s = monotonic_s();
+  timer_.enter(comm_.is_root() ? "writes a checkpoint" : "waits for rank 0 to write a checkpoint");
   overseer.checkpoint(progress(), snapshot_, wish_);
   comm_.barrier();
-  checkpoint_s_ += monotonic_s() - begin_s;
+  const double end_s = monotonic_s();
+  checkpoint_s_ += end_s - begin_s;
+  timer_.draw("checkpoint", begin_s, end_s);
 }
 
 TrainingProgress Trainer::progress() const
@@ -169,6 +174,9 @@ void Trainer::step(Observer& observer)
   const double rate = learning_rate_.at(plan_.epoch_after(step_));
   ++step_;
   replica_.begin_step({.number = step_, .learning_rate = rate, .epoch = plan_.epoch_after(step_ - 1)});
+
+  comm_.activity().set_step(step_);
+  if (auto* trace = comm_.trace()) trace->begin_step(step_);
 
   timer_.begin_step();
   result_.final_loss = strategy_->step(replica_, timer_);
@@ -196,7 +204,8 @@ void Trainer::evaluate(Observer& observer)
   const double elapsed_s = training_s();
   const double begin_s = monotonic_s();
   const Evaluation found = evaluation_of(consensus_.chosen());
-  const double eval_s = monotonic_s() - begin_s;
+  const double end_s = monotonic_s(), eval_s = end_s - begin_s;
+  timer_.draw("evaluation", begin_s, end_s);
   evaluation_s_ += eval_s;
   if (is_measured()) statistics_.add_evaluation(eval_s);
 
@@ -248,7 +257,7 @@ RankRecord Trainer::own_record()
   RankRecord mine;
   mine.rank = comm_.rank();
   mine.host = host_name();
-  mine.role = parts_.roles.is_server ? "server" : "worker";
+  mine.role = role();
   statistics_.fill(mine);
   mine.bytes_sent = comm_.traffic().bytes - warmup_traffic_.bytes;
   mine.messages_sent = comm_.traffic().messages - warmup_traffic_.messages;

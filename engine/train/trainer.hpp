@@ -14,6 +14,7 @@
 #include "engine/train/overseer.hpp"
 #include "engine/train/plan.hpp"
 #include "engine/train/statistics.hpp"
+#include "engine/train/timeline.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -54,6 +55,8 @@ public:
   std::vector<float> plain_weights() const { return network_.plain_weights(); }
   const TrainingPlan& plan() const { return plan_; }
   std::int64_t steps_done() const { return step_; }
+  // What this rank did all the time, when the recipe asks for it (train.trace): after run(), however it ended.
+  void write_timeline(const AttemptFolder& attempt) const { timeline_.write(attempt, role()); }
 
 private:
   void start(Observer& observer);
@@ -69,6 +72,7 @@ private:
   RankRecord own_record();
   RunResult finish();
 
+  const char* role() const { return parts_.roles.is_server ? "server" : "worker"; }
   bool is_measured() const { return step_ - resumed_.step > plan_.warmup_steps; }
   bool is_done() const;
   bool reached_target() const;
@@ -99,6 +103,7 @@ private:
   double evaluation_s_ = 0, checkpoint_s_ = 0;
   Lookout lookout_;
   Council council_;
+  Timeline timeline_;
   double looked_s_ = 0; // training_s() at the last look
   Overseer::Wish wish_; // of all ranks, at the last look
   double isolated_s_ = not_measured; // one step's communication, on this rank
