@@ -18,7 +18,7 @@ public:
   virtual ~PendingSum() = default;
   // Moves it on as far as it goes without waiting; true when it is complete. Several may be moved on in turn, by one thread.
   virtual bool advance() = 0;
-  // Blocks until it is complete.
+  // Blocks until it is complete, and those of the same allreduce that were begun before it: ranks may wait in any order.
   virtual void wait() = 0;
 };
 

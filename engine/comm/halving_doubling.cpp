@@ -34,18 +34,18 @@ bool keeps_the_front(const Split& split, std::size_t place)
 
 } // namespace
 
-Schedule halving(const std::vector<int>& group, std::size_t place, Stretch stretch)
+Schedule halving(const std::vector<int>& group, std::size_t place, Interval stretch)
 {
   Schedule rounds;
   for (Split split{0, group.size(), 1}; split.count > 1;) {
     split.ways = largest_prime_factor(split.count);
     const std::size_t mine = split.group_of(place);
-    const Stretch kept = part_of(stretch, mine, split.ways);
+    const Interval kept = part_of(stretch, mine, split.ways);
     Round round;
     // Each sends to the group after its own first, so that no rank is everybody's first.
     for (std::size_t k = 1; k < split.ways; ++k) {
       const std::size_t to = (mine + k) % split.ways, from = (mine + split.ways - k) % split.ways;
-      const Stretch given = part_of(stretch, to, split.ways);
+      const Interval given = part_of(stretch, to, split.ways);
       const std::size_t partner = split.partner(place, to);
       if (!given.empty()) round.sends.push_back({group[partner], given, keeps_the_front(split, partner)});
       if (!kept.empty()) round.receives.push_back({group[split.partner(place, from)], kept, keeps_the_front(split, place)});
@@ -64,7 +64,7 @@ std::size_t halving_rounds(std::size_t ranks)
   return rounds;
 }
 
-Stretch owned_stretch(std::size_t ranks, std::size_t place, Stretch stretch)
+Interval owned_stretch(std::size_t ranks, std::size_t place, Interval stretch)
 {
   for (Split split{0, ranks, 1}; split.count > 1;) {
     split.ways = largest_prime_factor(split.count);

@@ -12,9 +12,9 @@ namespace dt::engine {
 Schedule halving_doubling_schedule(const Seat& seat);
 
 // The reducing half of it over a group: rank group[place] ends with the sum over the group of owned_stretch(...).
-Schedule halving(const std::vector<int>& group, std::size_t place, Stretch stretch);
+Schedule halving(const std::vector<int>& group, std::size_t place, Interval stretch);
 std::size_t halving_rounds(std::size_t ranks);
 // What the place-th of so many ranks owns after halving.
-Stretch owned_stretch(std::size_t ranks, std::size_t place, Stretch stretch);
+Interval owned_stretch(std::size_t ranks, std::size_t place, Interval stretch);
 
 } // namespace dt::engine

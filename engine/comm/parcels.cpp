@@ -10,7 +10,7 @@ std::size_t chunks_of(const Message& message, std::size_t chunk_length)
   return (message.stretch.size() + chunk_length - 1) / chunk_length;
 }
 
-Stretch chunk_of(const Message& message, std::size_t k, std::size_t chunk_length)
+Interval chunk_of(const Message& message, std::size_t k, std::size_t chunk_length)
 {
   if (message.backwards) k = chunks_of(message, chunk_length) - 1 - k;
   const std::size_t begin = message.stretch.begin + k * chunk_length;
@@ -48,14 +48,14 @@ class History {
   }
   void fill_in(Parcel& parcel) const
   {
-    for_pieces(parcel.stretch, [&](const Piece& piece, Stretch) {
+    for_pieces(parcel.stretch, [&](const Piece& piece, Interval) {
       parcel.after_receives = std::max(parcel.after_receives, piece.receives);
       parcel.after_sends = std::max(parcel.after_sends, piece.sends);
     });
   }
   void sent(Parcel& parcel, std::size_t sends)
   {
-    for_pieces(parcel.stretch, [&](Piece& piece, Stretch stretch) {
+    for_pieces(parcel.stretch, [&](Piece& piece, Interval stretch) {
       if (piece.computed) parcel.own.push_back(stretch);
       piece.computed = false;
       piece.sends = sends;
@@ -63,7 +63,7 @@ class History {
   }
   void received(const Parcel& parcel, std::size_t receives)
   {
-    for_pieces(parcel.stretch, [&](Piece& piece, Stretch) {
+    for_pieces(parcel.stretch, [&](Piece& piece, Interval) {
       piece.computed = parcel.receipt == Receipt::add;
       piece.receives = receives;
     });
@@ -74,13 +74,13 @@ class History {
     std::size_t receives = 0, sends = 0; // that had happened after its last receive, its last send
     bool computed = true;                // holds numbers of this rank's own making that were not yet sent
   };
-  template<class Self, class Visit> static void visit_pieces(Self& self, Stretch stretch, const Visit& visit)
+  template<class Self, class Visit> static void visit_pieces(Self& self, Interval stretch, const Visit& visit)
   {
     auto k = static_cast<std::size_t>(std::lower_bound(self.cuts_.begin(), self.cuts_.end(), stretch.begin) - self.cuts_.begin());
-    for (; self.cuts_[k] < stretch.end; ++k) visit(self.pieces_[k], Stretch{self.cuts_[k], self.cuts_[k + 1]});
+    for (; self.cuts_[k] < stretch.end; ++k) visit(self.pieces_[k], Interval{self.cuts_[k], self.cuts_[k + 1]});
   }
-  template<class Visit> void for_pieces(Stretch stretch, const Visit& visit) { visit_pieces(*this, stretch, visit); }
-  template<class Visit> void for_pieces(Stretch stretch, const Visit& visit) const { visit_pieces(*this, stretch, visit); }
+  template<class Visit> void for_pieces(Interval stretch, const Visit& visit) { visit_pieces(*this, stretch, visit); }
+  template<class Visit> void for_pieces(Interval stretch, const Visit& visit) const { visit_pieces(*this, stretch, visit); }
 
   std::vector<std::size_t> cuts_;
   std::vector<Piece> pieces_; // piece k begins at cut k

@@ -9,14 +9,14 @@ namespace dt::engine {
 
 struct Parcel {
   int peer = 0;
-  Stretch stretch;
+  Interval stretch;
   Receipt receipt = Receipt::add; // what the receiver does with it
   // Of the rank's own receives, so many must have been taken before this is sent, or before it may be received in place.
   std::size_t after_receives = 0;
   // Of the rank's own sends, so many must be complete before this is added or received in place.
   std::size_t after_sends = 0;
   // Sent only: the parts of the stretch that this rank has itself computed and not sent before (bfloat16: still to be rounded).
-  std::vector<Stretch> own;
+  std::vector<Interval> own;
 };
 
 // A rank's side of a schedule. Both lists are in the order of posting, and between two ranks their orders agree.

@@ -21,7 +21,7 @@ std::vector<Message> reversed(const std::vector<Message>& messages)
 
 } // namespace
 
-Stretch part_of(Stretch whole, std::size_t part, std::size_t parts)
+Interval part_of(Interval whole, std::size_t part, std::size_t parts)
 {
   const auto cut = [&](std::size_t k) { return whole.begin + whole.size() / parts * k + whole.size() % parts * k / parts; };
   return {cut(part), cut(part + 1)};

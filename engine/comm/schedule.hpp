@@ -8,19 +8,19 @@
 namespace dt::engine {
 
 // Numbers [begin, end) of the vector.
-struct Stretch {
+struct Interval {
   std::size_t begin = 0, end = 0;
   std::size_t size() const { return end - begin; }
   bool empty() const { return begin == end; }
-  bool operator==(const Stretch&) const = default;
+  bool operator==(const Interval&) const = default;
 };
 
 // The part-th of `parts` nearly equal parts of the stretch, in order and without gaps.
-Stretch part_of(Stretch whole, std::size_t part, std::size_t parts);
+Interval part_of(Interval whole, std::size_t part, std::size_t parts);
 
 struct Message {
   int peer = 0;
-  Stretch stretch;
+  Interval stretch;
   // When it travels in chunks, the last goes first: what the receiver needs first, or the sender has first, lies at the end.
   bool backwards = false;
   bool operator==(const Message&) const = default;

@@ -21,26 +21,6 @@ Schedule ring(const Seat& seat, const Topology&) { return ring_schedule(seat); }
 Schedule halving_doubling(const Seat& seat, const Topology&) { return halving_doubling_schedule(seat); }
 Schedule tree(const Seat& seat, const Topology&) { return tree_schedule(seat); }
 
-// Gives its buffers back, so that a later sum finds them warm.
-class LentSum : public PendingSum {
- public:
-  LentSum(std::vector<std::unique_ptr<SumBuffers>>& home, std::unique_ptr<SumBuffers> buffers, Communicator& comm,
-          const Parcels& parcels, std::size_t chunk_length, Wire wire, std::span<float> values)
-      : home_(home), buffers_(std::move(buffers)), sum_(comm, parcels, chunk_length, wire, *buffers_, values)
-  {
-  }
-  LentSum(const LentSum&) = delete;
-  LentSum& operator=(const LentSum&) = delete;
-  ~LentSum() override { home_.push_back(std::move(buffers_)); }
-  bool advance() override { return sum_.advance(); }
-  void wait() override { sum_.wait(); }
-
- private:
-  std::vector<std::unique_ptr<SumBuffers>>& home_;
-  std::unique_ptr<SumBuffers> buffers_;
-  ScheduledSum sum_;
-};
-
 } // namespace
 
 ScheduledAllreduce::ScheduledAllreduce(MakeSchedule make_schedule, const AllreduceOptions& options, Communicator& comm,
@@ -50,6 +30,37 @@ ScheduledAllreduce::ScheduledAllreduce(MakeSchedule make_schedule, const Allredu
 {
 }
 
+// A sum under way, in buffers that serve the next one afterwards.
+class ScheduledAllreduce::Lent : public PendingSum {
+ public:
+  Lent(ScheduledAllreduce& home, std::unique_ptr<SumBuffers> buffers, const Parcels& parcels, std::span<float> values)
+      : home_(home), buffers_(std::move(buffers)), sum_(home.comm_, parcels, home.chunk_length_, home.wire_, *buffers_, values)
+  {
+    home_.under_way_.push_back(this);
+  }
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+  ~Lent() override
+  {
+    std::erase(home_.under_way_, this);
+    home_.buffers_.push_back(std::move(buffers_));
+  }
+  bool advance() override { return sum_.advance(); }
+  // Another rank may wait for an earlier one, which this rank has its part in: all ranks finish them in the order of their begin.
+  void wait() override
+  {
+    for (auto* lent : home_.under_way_) {
+      lent->sum_.wait();
+      if (lent == this) return;
+    }
+  }
+
+ private:
+  ScheduledAllreduce& home_;
+  std::unique_ptr<SumBuffers> buffers_;
+  ScheduledSum sum_;
+};
+
 void ScheduledAllreduce::sum(std::span<float> values) { begin(values)->wait(); }
 
 std::unique_ptr<PendingSum> ScheduledAllreduce::begin(std::span<float> values)
@@ -58,7 +69,7 @@ std::unique_ptr<PendingSum> ScheduledAllreduce::begin(std::span<float> values)
   if (buffers_.empty()) buffers_.push_back(std::make_unique<SumBuffers>());
   auto buffers = std::move(buffers_.back());
   buffers_.pop_back();
-  return std::make_unique<LentSum>(buffers_, std::move(buffers), comm_, parcels, chunk_length_, wire_, values);
+  return std::make_unique<Lent>(*this, std::move(buffers), parcels, values);
 }
 
 const Parcels& ScheduledAllreduce::parcels_for(std::size_t length)

@@ -17,9 +17,11 @@ class ScheduledAllreduce : public Allreduce {
   void sum(std::span<float> values) override;
   std::unique_ptr<PendingSum> begin(std::span<float> values) override;
 
-  static constexpr std::size_t usual_chunk_length = 64 * 1024;
+  // 60 KiB: Open MPI sends so much over TCP at once, and asks the receiver first when it is more than 64 KiB with its header.
+  static constexpr std::size_t usual_chunk_length = 15 * 1024;
 
  private:
+  class Lent;
   const Parcels& parcels_for(std::size_t length);
 
   MakeSchedule make_schedule_;
@@ -29,6 +31,7 @@ class ScheduledAllreduce : public Allreduce {
   std::size_t chunk_length_;
   std::map<std::size_t, Parcels> parcels_;           // by length: a run sums few different ones, again and again
   std::vector<std::unique_ptr<SumBuffers>> buffers_; // not in use by a sum
+  std::vector<Lent*> under_way_;                     // in the order of their begin
 };
 
 std::unique_ptr<Allreduce> make_ring(const AllreduceOptions& options, Communicator& comm);

@@ -8,7 +8,7 @@ namespace dt::engine {
 namespace {
 
 // Receives posted ahead. Enough that a link never waits for this rank to look, few enough to stay in the cache.
-constexpr std::size_t window = 8;
+constexpr std::size_t window = 16;
 
 } // namespace
 

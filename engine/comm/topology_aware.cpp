@@ -28,15 +28,15 @@ std::size_t place_in(const std::vector<int>& group, int rank)
 }
 
 // What each member owns after halving within its supernode, in the order of members.
-std::vector<Stretch> owned_within(const std::vector<int>& members, Stretch whole)
+std::vector<Interval> owned_within(const std::vector<int>& members, Interval whole)
 {
-  std::vector<Stretch> owned;
+  std::vector<Interval> owned;
   for (std::size_t k = 0; k < members.size(); ++k) owned.push_back(owned_stretch(members.size(), k, whole));
   return owned;
 }
 
 // The pieces into which the cuts of all supernodes divide a stretch.
-std::vector<Stretch> pieces_of(Stretch mine, const std::vector<std::vector<Stretch>>& owned)
+std::vector<Interval> pieces_of(Interval mine, const std::vector<std::vector<Interval>>& owned)
 {
   std::vector<std::size_t> cuts{mine.begin, mine.end};
   for (const auto& stretches : owned)
@@ -44,14 +44,14 @@ std::vector<Stretch> pieces_of(Stretch mine, const std::vector<std::vector<Stret
       if (mine.begin < stretch.begin && stretch.begin < mine.end) cuts.push_back(stretch.begin);
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-  std::vector<Stretch> pieces;
+  std::vector<Interval> pieces;
   for (std::size_t k = 0; k + 1 < cuts.size(); ++k) pieces.push_back({cuts[k], cuts[k + 1]});
   return pieces;
 }
 
-std::size_t owner_of(Stretch piece, const std::vector<Stretch>& owned)
+std::size_t owner_of(Interval piece, const std::vector<Interval>& owned)
 {
-  const auto holds = [&](Stretch stretch) { return stretch.begin <= piece.begin && piece.end <= stretch.end; };
+  const auto holds = [&](Interval stretch) { return stretch.begin <= piece.begin && piece.end <= stretch.end; };
   return static_cast<std::size_t>(std::find_if(owned.begin(), owned.end(), holds) - owned.begin());
 }
 
@@ -59,9 +59,9 @@ std::size_t owner_of(Stretch piece, const std::vector<Stretch>& owned)
 
 Schedule topology_aware_schedule(const Seat& seat, const Topology& topology)
 {
-  const Stretch whole{0, seat.length};
+  const Interval whole{0, seat.length};
   const auto supernodes = members_of(seat, topology);
-  std::vector<std::vector<Stretch>> owned;
+  std::vector<std::vector<Interval>> owned;
   std::size_t rounds_within = 0; // of the largest supernode: what is sent in round k is received in round k
   for (const auto& members : supernodes) {
     owned.push_back(owned_within(members, whole));

@@ -21,7 +21,7 @@ inline std::vector<Schedule> schedules_of_all(const MakeSchedule& make, int rank
   return all;
 }
 
-inline bool overlap(const Stretch& a, const Stretch& b) { return a.begin < b.end && b.begin < a.end; }
+inline bool overlap(const Interval& a, const Interval& b) { return a.begin < b.end && b.begin < a.end; }
 
 // "" when a round keeps what Round promises, else what it breaks.
 inline std::string broken_promise(const Round& round)
@@ -63,7 +63,7 @@ class ScheduleWorld {
 
   std::string run_round(const std::vector<Schedule>& all, std::size_t k)
   {
-    std::map<std::pair<std::size_t, std::size_t>, std::deque<std::pair<Stretch, std::vector<std::int64_t>>>> wires;
+    std::map<std::pair<std::size_t, std::size_t>, std::deque<std::pair<Interval, std::vector<std::int64_t>>>> wires;
     for (std::size_t r = 0; r < all.size(); ++r) {
       if (auto broken = broken_promise(all[r][k]); !broken.empty()) return broken;
       for (const auto& send : all[r][k].sends) {
