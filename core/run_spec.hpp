@@ -136,8 +136,11 @@ struct RunSpec {
   // Ranks that serve parameters, and ranks that train.
   std::int64_t servers() const { return has_servers(sync.strategy) ? sync.servers : 0; }
   std::int64_t workers() const { return ranks() - servers(); }
-  std::int64_t cores() const { return ranks() * resources.threads_per_rank; }
-  std::int64_t cores_per_node() const { return resources.ranks_per_node * resources.threads_per_rank; }
+  // Threads of a rank that move messages on while others compute, each on a core of its own.
+  std::int64_t progress_threads() const { return sync.progress == "thread" ? 1 : 0; }
+  std::int64_t cores_per_rank() const { return resources.threads_per_rank + progress_threads(); }
+  std::int64_t cores() const { return ranks() * cores_per_rank(); }
+  std::int64_t cores_per_node() const { return resources.ranks_per_node * cores_per_rank(); }
   // Samples of all workers in one step.
   std::int64_t effective_global_batch() const { return train.global_batch > 0 ? train.global_batch : train.batch_per_rank * workers(); }
   std::int64_t effective_batch_per_rank() const { return train.batch_per_rank > 0 ? train.batch_per_rank : train.global_batch / workers(); }

@@ -5,7 +5,7 @@
 namespace dt::jobs {
 namespace {
 
-// Arguments: threads a rank, `own` or `share` (what to do when the mask is too small), then the program and its words.
+// Arguments: cores a rank, `own` or `share` (what to do when the mask is too small), then the program and its words.
 // Exit code 126: no other launch would do better.
 constexpr std::string_view bind_and_run = R"(threads=$1 policy=$2
 shift 2
@@ -33,7 +33,7 @@ exit 126)";
 std::vector<std::string> bound(const RunSpec& spec, const std::vector<std::string>& program)
 {
   const auto& resources = spec.resources;
-  std::vector<std::string> words{"bash", "-c", std::string(bind_and_run), "dtctl-bind", std::to_string(resources.threads_per_rank),
+  std::vector<std::string> words{"bash", "-c", std::string(bind_and_run), "dtctl-bind", std::to_string(spec.cores_per_rank()),
                                  resources.oversubscribe ? "share" : "own"};
   words.insert(words.end(), program.begin(), program.end());
   return words;

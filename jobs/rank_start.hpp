@@ -2,7 +2,8 @@
 //
 // Binding is ours: launchers bind by rules of their own (Open MPI 4.1 counts cores from 0 and ignores the mask it was started in,
 // Slurm binds only where a site has set it up). Each rank is therefore started through a few lines of shell that take the rank's
-// own T cores out of the mask the job has on its node: local rank r gets the cores r T … r T + T - 1 of it.
+// own T cores out of the mask the job has on its node: local rank r gets the cores r T … r T + T - 1 of it. T counts the compute
+// threads and the one that moves messages, if there is one.
 #pragma once
 
 #include "core/run_spec.hpp"

@@ -21,6 +21,8 @@ struct JobRequest {
   ResourcesSpec resources;
   std::string ladder{};           // runs of the same one share an allocation, in the order of the requests; empty: a job of its own
   std::vector<std::string> after{}; // ids of this scheduler's jobs that must have ended before it starts
+  std::int64_t progress_threads = 0; // of a rank, beside its compute threads (RunSpec)
+  std::int64_t cores_per_rank() const { return resources.threads_per_rank + progress_threads; }
 };
 
 // What the scheduler answered: an id; or a refusal in words; or, unanswered, words about an answer that never came. An

@@ -22,7 +22,7 @@ std::vector<std::string> SrunLauncher::command(const RunSpec& spec, const std::v
                                  "--relative=0",
                                  option("ntasks", spec.ranks()),
                                  option("ntasks-per-node", resources.ranks_per_node),
-                                 option("cpus-per-task", resources.threads_per_rank),
+                                 option("cpus-per-task", spec.cores_per_rank()),
                                  "--distribution=block",
                                  "--cpu-bind=none",
                                  "--kill-on-bad-exit=1",

@@ -43,23 +43,26 @@ std::string objection_to_nodes(const ResourcesSpec& resources)
 
 // Why a job can never run here; empty when it can. The cores of hosts are not known here: on each of them a rank that finds too few
 // says so (rank_start.hpp).
-std::string objection(const ResourcesSpec& resources, std::size_t offered)
+std::string objection(const JobRequest& request, std::size_t offered)
 {
+  const auto& resources = request.resources;
   if (auto nodes = objection_to_nodes(resources); !nodes.empty()) return nodes;
-  const auto needed = static_cast<std::size_t>(resources.ranks_per_node * resources.threads_per_rank);
+  const auto needed = static_cast<std::size_t>(resources.ranks_per_node * request.cores_per_rank());
   if (needed <= offered || resources.oversubscribe || !resources.hosts.empty()) return {};
-  return fmt::format("It needs {} cores ({} ranks x {} threads), and this machine offers {}; lower resources.ranks_per_node or "
+  const auto* progress = request.progress_threads > 0 ? ", one of which moves messages" : "";
+  return fmt::format("It needs {} cores ({} ranks x {} threads{}), and this machine offers {}; lower resources.ranks_per_node or "
                      "resources.threads_per_rank, or set resources.oversubscribe.",
-                     needed, resources.ranks_per_node, resources.threads_per_rank, offered);
+                     needed, resources.ranks_per_node, request.cores_per_rank(), progress, offered);
 }
 
 // A job on hosts takes every core of this machine, whatever it needs. The hosts may be namespaces here, which share these cores and
 // the links between them, or machines of which this queue knows nothing: one such job at a time is the only order in which
 // neither cores nor links are shared unnoticed. (Queues of other machines that name the same hosts are not seen.)
-std::int64_t cores_of(const ResourcesSpec& resources, std::size_t allowed)
+std::int64_t cores_of(const JobRequest& request, std::size_t allowed)
 {
+  const auto& resources = request.resources;
   const auto all = static_cast<std::int64_t>(allowed);
-  return resources.hosts.empty() ? std::min(resources.ranks_per_node * resources.threads_per_rank, all) : all;
+  return resources.hosts.empty() ? std::min(resources.ranks_per_node * request.cores_per_rank(), all) : all;
 }
 
 std::optional<std::int64_t> number_of_job(std::string_view id)
@@ -82,7 +85,7 @@ Ticket ticket_for(const JobRequest& request, const std::vector<int>& allowed, co
   ticket.signal_ahead_s = request.resources.signal_ahead_s;
   for (const auto& id : request.after)
     if (const auto number = number_of_job(id)) ticket.after.push_back(*number);
-  ticket.cores = cores_of(request.resources, allowed.size());
+  ticket.cores = cores_of(request, allowed.size());
   return ticket;
 }
 
@@ -187,7 +190,7 @@ std::vector<SubmitOutcome> LocalScheduler::submit(std::span<const JobRequest> re
 {
   const auto cores = usable_cores();
   std::vector<SubmitOutcome> outcomes(requests.size());
-  for (std::size_t i = 0; i < requests.size(); ++i) outcomes[i].error = objection(requests[i].resources, cores.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) outcomes[i].error = objection(requests[i], cores.size());
   if (std::all_of(outcomes.begin(), outcomes.end(), [](const auto& outcome) { return !outcome.error.empty(); })) return outcomes;
   queue_.make();
   add_all(queue_, requests, rules, cores, outcomes);

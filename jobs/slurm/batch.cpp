@@ -26,7 +26,7 @@ std::optional<std::int64_t> number_of(std::string_view text)
 auto shape_of(const JobRequest& request)
 {
   const auto& r = request.resources;
-  return std::tuple(r.nodes, r.ranks_per_node, r.threads_per_rank, r.time_limit_s, r.oversubscribe, r.partition, r.account, r.qos,
+  return std::tuple(r.nodes, r.ranks_per_node, request.cores_per_rank(), r.time_limit_s, r.oversubscribe, r.partition, r.account, r.qos,
                     r.constraint, r.scheduler_args, r.requeue, r.signal_ahead_s, request.after);
 }
 

@@ -32,10 +32,11 @@ std::int64_t time_limit_s(const Batch& batch, std::span<const JobRequest> reques
 }
 
 // More ranks than cores are allowed: no more is asked for than a node has, or the job could never start.
-void put_tasks(SlurmJob& job, const ResourcesSpec& resources, std::int64_t cores_per_node)
+void put_tasks(SlurmJob& job, const JobRequest& request, std::int64_t cores_per_node)
 {
+  const auto& resources = request.resources;
   job.nodes = resources.nodes;
-  job.cpus_per_task = resources.threads_per_rank;
+  job.cpus_per_task = request.cores_per_rank();
   job.tasks_per_node = resources.ranks_per_node;
   if (resources.oversubscribe && cores_per_node > 0) {
     job.cpus_per_task = std::min(job.cpus_per_task, cores_per_node);
@@ -76,7 +77,7 @@ SlurmJob job_for(const Batch& batch, std::span<const JobRequest> requests, const
   job.work_dir = context.work_dir;
   job.out_path = (folder / (batch.kind == BatchKind::array ? "log-%a" : "log")).string();
   job.environment = context.environment;
-  put_tasks(job, resources, context.cores_per_node);
+  put_tasks(job, request, context.cores_per_node);
   job.time_limit_min = (limit_s + 59) / 60;
   job.partition = resources.partition;
   job.account = resources.account;

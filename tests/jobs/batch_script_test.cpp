@@ -99,6 +99,16 @@ const std::string write_mask = "sed -n 's/^Cpus_allowed_list:.//p' /proc/self/st
 
 } // namespace
 
+TEST_CASE("a rank is bound to a core for each compute thread and one for the thread that moves messages")
+{
+  auto run = lenet(2, 3);
+  CHECK_THAT(script_of(run), Catch::Contains(" dtctl-bind 3 own "));
+  run.spec.sync.progress = "thread";
+  const auto script = script_of(run);
+  CHECK_THAT(script, Catch::Contains(" dtctl-bind 4 own "));
+  CHECK_THAT(script, Catch::Contains("dtctl_set OMP_NUM_THREADS 3\n"));
+}
+
 TEST_CASE("mpirun is told the first of the hosts, each with its ranks, unless a cluster's scheduler tells it")
 {
   auto run = lenet(2);

@@ -125,6 +125,19 @@ TEST_CASE("a job that can never run here is refused with a sentence")
         "resources.ranks_per_node, or name the hosts to run on in resources.hosts.");
 }
 
+TEST_CASE("a thread that moves messages needs a core too")
+{
+  Playground place;
+  const auto cores = local::usable_cores().size();
+  auto busy = place.job("busy", "true", static_cast<std::int64_t>(cores));
+  busy.progress_threads = 1;
+  const auto outcomes = make_scheduler("local", place.home())->submit(std::vector{busy}, {});
+  CHECK(outcomes[0].error ==
+        fmt::format("It needs {} cores ({} ranks x 2 threads, one of which moves messages), and this machine offers {}; lower "
+                    "resources.ranks_per_node or resources.threads_per_rank, or set resources.oversubscribe.",
+                    2 * cores, cores, cores));
+}
+
 TEST_CASE("a job gets as many nodes as resources.hosts names, and mpirun only can reach them")
 {
   Playground place;
