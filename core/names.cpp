@@ -32,9 +32,11 @@ constexpr std::array strategies{
     Name{"sync-sgd", "synchronous SGD: every step, all ranks, allreduce of the gradient mean; equals one rank with the whole batch"},
     Name{"async-sgd", "parameter servers apply each worker's gradient as it comes, and answer with the weights"},
     Name{"async-msgd", "as async-sgd, with the momentum kept on the servers"},
+    Name{"hogwild-sgd", "as async-sgd, without a lock on the weights: several threads of a server, or all workers of a node in one window"},
     Name{"easgd", "elastic averaging: every `period` steps a server pulls a worker to the centre and the centre to it; workers in turn"},
     Name{"async-easgd", "as easgd, whoever comes first"},
     Name{"async-measgd", "as async-easgd, with momentum on the workers"},
+    Name{"hogwild-easgd", "as async-easgd, without a lock on the centre: several threads of a server, or all workers of a node in one window"},
 };
 constexpr std::array allreduces{
     Name{"mpi", "MPI_Allreduce of the MPI library, one call on the packed buffer"},

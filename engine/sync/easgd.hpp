@@ -25,6 +25,8 @@ protected:
   virtual Request next(std::int64_t turn) { return servers().next_of(turn); }
   // A worker's part of an exchange: gives W to the centre; d <- alpha (W - centre).
   virtual void meet_centre(Replica& replica, PhaseClock& clock, float alpha, std::span<float> d);
+  // A worker's buffer for the centre as it found it.
+  std::span<float> centre_read() { return centre_; }
 
 private:
   bool after_;

@@ -1,7 +1,5 @@
 #include "engine/sync/parameter_server.hpp"
 
-#include "engine/comm/clock.hpp"
-
 #include <algorithm>
 
 namespace dt::engine {
@@ -22,28 +20,6 @@ std::size_t nearest_cut(std::span<const Stretch> tensors, std::size_t size, std:
   const std::size_t low = above == tensors.begin() ? 0 : std::prev(above)->offset;
   return high - ideal < ideal - low ? high : low;
 }
-
-// The time in it, in the rank's timeline.
-class Traced {
-public:
-  Traced(Communicator& comm, const char* name, std::size_t floats, int peer)
-      : trace_(comm.trace()), span_{name, "communication", 0, 0, static_cast<std::int64_t>(floats * sizeof(float)), peer}
-  {
-    if (trace_ != nullptr) span_.begin_s = monotonic_s();
-  }
-  Traced(const Traced&) = delete;
-  Traced& operator=(const Traced&) = delete;
-  ~Traced()
-  {
-    if (trace_ == nullptr) return;
-    span_.end_s = monotonic_s();
-    trace_->add(span_);
-  }
-
-private:
-  Trace* trace_;
-  Span span_;
-};
 
 } // namespace
 
@@ -80,7 +56,6 @@ ParameterServers::ParameterServers(const StrategyParts& parts, Replica& replica,
 
 void ParameterServers::exchange(const Request& request, std::span<const float> sent, std::span<float> received)
 {
-  const Traced traced(comm_, "exchange with the servers", 2 * sent.size(), -1);
   std::vector<std::vector<Transfer>> answers(parts_.size());
   std::vector<Transfer> requests;
   for (std::size_t s = 0; s < parts_.size(); ++s)
@@ -100,10 +75,16 @@ void ParameterServers::exchange(const Request& request, std::span<const float> s
 
 Request ParameterServers::next()
 {
-  comm_.activity().enter("waits for any worker's request");
   Request head;
-  next_begin(head).wait();
+  auto arrival = next_begin(head);
+  await(arrival);
   return head;
+}
+
+void ParameterServers::await(Transfer& arrival)
+{
+  comm_.activity().enter("waits for any worker's request");
+  arrival.wait();
 }
 
 Request ParameterServers::next_of(std::int64_t worker)
@@ -119,7 +100,6 @@ Transfer ParameterServers::next_begin(Request& head) { return comm_.receive_begi
 void ParameterServers::receive(const Request& request, std::span<float> values)
 {
   comm_.activity().enter("receives from a worker", rank_of(request));
-  const Traced traced(comm_, "receive from a worker", part().size, rank_of(request));
   std::vector<Transfer> transfers;
   for (const auto& message : messages_[own_])
     transfers.push_back(comm_.receive_begin(values.subspan(message.offset, message.size), rank_of(request), values_tag_));
@@ -129,7 +109,6 @@ void ParameterServers::receive(const Request& request, std::span<float> values)
 void ParameterServers::answer(const Request& request, std::span<const float> values)
 {
   comm_.activity().enter("answers a worker", rank_of(request));
-  const Traced traced(comm_, "answer a worker", part().size, rank_of(request));
   std::vector<Transfer> transfers;
   for (const auto& message : messages_[own_])
     transfers.push_back(comm_.send_begin(values.subspan(message.offset, message.size), rank_of(request), answer_tag_));

@@ -63,6 +63,7 @@ public:
   Request next_of(std::int64_t worker);
   // The same without waiting: `head` is there once the transfer is complete.
   Transfer next_begin(Request& head);
+  void await(Transfer& arrival);
   // The values that belong to the head.
   void receive(const Request& request, std::span<float> values);
   // Answers; returns when `values` may be written again.

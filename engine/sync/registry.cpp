@@ -2,6 +2,8 @@
 #include "core/text.hpp"
 #include "engine/sync/async_measgd.hpp"
 #include "engine/sync/async_msgd.hpp"
+#include "engine/sync/hogwild_easgd.hpp"
+#include "engine/sync/hogwild_sgd.hpp"
 #include "engine/sync/sync_sgd.hpp"
 
 #include <array>
@@ -23,9 +25,11 @@ constexpr std::array entries{
     Entry{"sync-sgd", make<SyncSgd>},
     Entry{"async-sgd", make<AsyncSgd>},
     Entry{"async-msgd", make<AsyncMsgd>},
+    Entry{"hogwild-sgd", make<HogwildSgd>},
     Entry{"easgd", make<Easgd>},
     Entry{"async-easgd", make<AsyncEasgd>},
     Entry{"async-measgd", make<AsyncMeasgd>},
+    Entry{"hogwild-easgd", make<HogwildEasgd>},
 };
 
 } // namespace

@@ -1,7 +1,7 @@
 #include "engine/sync/served_strategy.hpp"
 
 #include "core/error.hpp"
-#include "engine/comm/clock.hpp"
+#include "engine/sync/isolated.hpp"
 
 #include <algorithm>
 
@@ -18,6 +18,7 @@ void ServedStrategy::start(Replica& replica)
 {
   servers_.emplace(parts_, replica, cut_);
   comm().broadcast(replica.weights());
+  if (parts_.roles.servers.empty()) shared_ = std::make_unique<SharedCentre>(parts_, replica.weights());
 }
 
 double ServedStrategy::step(Replica& replica, PhaseClock& clock)
@@ -29,6 +30,7 @@ double ServedStrategy::step(Replica& replica, PhaseClock& clock)
 
 void ServedStrategy::read_centre(Replica& replica, std::span<float> centre)
 {
+  if (shared_) return read_shared(centre);
   for (std::size_t s = 0; s < servers_->parts().size(); ++s) {
     const auto part = servers_->parts()[s];
     const auto values = centre.subspan(part.offset, part.size);
@@ -38,31 +40,42 @@ void ServedStrategy::read_centre(Replica& replica, std::span<float> centre)
   }
 }
 
+// No rank may be on its way to it or from it meanwhile.
+void ServedStrategy::read_shared(std::span<float> centre)
+{
+  comm().barrier();
+  std::ranges::copy(shared_->values(), centre.begin());
+  comm().barrier();
+}
+
+std::vector<StrategyState> ServedStrategy::state()
+{
+  if (!shared_) return {};
+  return {{.name = "centre", .values = shared_->values(), .per_rank = false}};
+}
+
+void ServedStrategy::log_shared_update(const Replica& replica)
+{
+  log_.add(ServedUpdate{.worker = parts_.roles.index, .staleness = shared_->begin_update(), .step = replica.step()});
+}
+
 double ServedStrategy::isolated_communication_s(Replica& replica)
 {
   if (parts_.roles.servers.empty()) return not_measured;
-  const auto counted = comm().traffic();
   std::vector<float> sent(replica.weights().size()), received(sent.size());
-  time_of_exchanges(sent, received); // connections are made and pages touched
-  std::vector<double> times(3);
-  for (auto& time : times) time = time_of_exchanges(sent, received);
+  const double seconds = measure_isolated_s(comm(), [&] { exchange_once(sent, received); });
   comm().barrier(); // no step's request may be taken for one of these
-  comm().traffic() = counted;
-  std::ranges::sort(times);
-  return times[1] / static_cast<double>(parts_.sync.period);
+  return seconds / static_cast<double>(parts_.sync.period);
 }
 
-double ServedStrategy::time_of_exchanges(std::span<const float> sent, std::span<float> received)
+void ServedStrategy::exchange_once(std::span<const float> sent, std::span<float> received)
 {
-  comm().barrier();
-  const double begin = monotonic_s();
-  if (!parts_.roles.is_server) servers_->exchange({parts_.roles.index, 0, 0}, sent, received);
-  for (std::int64_t i = 0; parts_.roles.is_server && i < workers(); ++i) {
+  if (!parts_.roles.is_server) return servers_->exchange({.worker = parts_.roles.index}, sent, received);
+  for (std::int64_t i = 0; i < workers(); ++i) {
     const auto request = servers_->next();
     servers_->receive(request, received);
     servers_->answer(request, received);
   }
-  return monotonic_s() - begin;
 }
 
 std::vector<std::int32_t> ServedStrategy::staleness() const

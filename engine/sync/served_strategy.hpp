@@ -2,12 +2,14 @@
 #pragma once
 
 #include "engine/sync/parameter_server.hpp"
+#include "engine/sync/shared_centre.hpp"
 
 #include <optional>
 
 namespace dt::engine {
 
-// Each server holds the centre's values of its part in its replica's weights; all else in them is of no meaning.
+// Each server holds the centre's values of its part in its replica's weights; all else in them is of no meaning. A strategy that can
+// do without servers has the centre in the memory of a node instead.
 class ServedStrategy : public Strategy {
 public:
   // Broadcasts rank 0's weights: to the workers, and to the servers as the centre.
@@ -17,6 +19,7 @@ public:
   bool replicated() const override { return false; }
   bool has_centre() const override { return true; }
   void read_centre(Replica& replica, std::span<float> centre) override;
+  std::vector<StrategyState> state() override;
   // All workers exchange once with all servers, which update nothing.
   double isolated_communication_s(Replica& replica) override;
   std::vector<std::int32_t> staleness() const override;
@@ -37,13 +40,19 @@ protected:
   // This worker's request of the step in progress.
   Request request(const Replica& replica, double rate) const { return {parts_.roles.index, replica.step(), rate}; }
   ParameterServers& servers() { return *servers_; }
+  // Null when there are servers.
+  SharedCentre* shared() { return shared_.get(); }
   UpdateLog& log() { return log_; }
+  // Ahead of this worker's own update of the shared centre.
+  void log_shared_update(const Replica& replica);
 
 private:
-  double time_of_exchanges(std::span<const float> sent, std::span<float> received);
+  void read_shared(std::span<float> centre);
+  void exchange_once(std::span<const float> sent, std::span<float> received);
   StrategyParts parts_;
   Cut cut_;
   std::optional<ParameterServers> servers_; // from start() on
+  std::unique_ptr<SharedCentre> shared_;    // likewise
   UpdateLog log_;
 };
 

@@ -212,25 +212,6 @@ TEST_CASE("a worker reports its own batch's loss, a server none, and neither nes
   }
 }
 
-TEST_CASE("servers and exchanges are in the timeline when one is kept")
-{
-  Communicator comm(MPI_COMM_WORLD);
-  comm.begin_trace();
-  const auto made = make({.strategy = "async-sgd"}, comm);
-  LinearReplica replica(1, 1, {0, 1});
-  Diary diary;
-  made->start(replica);
-  made->step(replica, diary);
-  const bool serves = comm.rank() == comm.size() - 1;
-  const auto& spans = comm.trace()->spans();
-  REQUIRE(spans.size() == static_cast<std::size_t>(serves ? 2 * (comm.size() - 1) : 1));
-  for (const auto& span : spans) {
-    CHECK(span.begin_s <= span.end_s);
-    CHECK(span.bytes == (serves ? 400 : 800));
-    CHECK((span.peer >= 0) == serves);
-  }
-}
-
 TEST_CASE("a strategy that needs a server is refused without one")
 {
   Communicator comm(MPI_COMM_WORLD);

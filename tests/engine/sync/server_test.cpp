@@ -48,6 +48,7 @@ TEST_CASE("SGD over servers is, to the last bit, what one thread does in the rec
   for (const auto servers : server_counts(comm))
     for (const bool pack : {true, false}) {
       check_replay({.strategy = "async-sgd", .pack = pack, .servers = servers}, 0, comm);
+      check_replay({.strategy = "hogwild-sgd", .pack = pack, .servers = servers, .server_threads = 1}, 0, comm);
       check_replay({.strategy = "async-msgd", .pack = pack, .servers = servers}, 0.9F, comm);
     }
 }
@@ -55,15 +56,17 @@ TEST_CASE("SGD over servers is, to the last bit, what one thread does in the rec
 TEST_CASE("elastic averaging over servers is, to the last bit, what one thread does in the recorded order")
 {
   Communicator comm(MPI_COMM_WORLD);
-  for (const std::string strategy : {"easgd", "async-easgd", "async-measgd"})
+  for (const std::string strategy : {"easgd", "async-easgd", "async-measgd", "hogwild-easgd"})
     for (const auto servers : server_counts(comm))
       for (const std::string elastic : {"before", "after"})
         for (const std::int64_t period : {1, 3}) {
           const float momentum = strategy == "async-measgd" ? 0.9F : 0;
           const bool pack = period == 1;
-          check_replay({.strategy = strategy, .period = period, .alpha = 0.2, .elastic = elastic, .pack = pack, .servers = servers},
+          check_replay({.strategy = strategy, .period = period, .alpha = 0.2, .elastic = elastic, .pack = pack, .servers = servers,
+                        .server_threads = 1},
                        momentum, comm);
-          check_replay({.strategy = strategy, .period = period, .rho = 0.7, .elastic = elastic, .pack = pack, .servers = servers},
+          check_replay({.strategy = strategy, .period = period, .rho = 0.7, .elastic = elastic, .pack = pack, .servers = servers,
+                        .server_threads = 1},
                        momentum, comm);
         }
 }
@@ -71,7 +74,7 @@ TEST_CASE("elastic averaging over servers is, to the last bit, what one thread d
 TEST_CASE("every worker's every exchange is served once, in the order of its steps, and its staleness is what the order says")
 {
   Communicator comm(MPI_COMM_WORLD);
-  const std::string strategy = GENERATE("async-sgd", "async-msgd", "easgd", "async-easgd", "async-measgd");
+  const std::string strategy = GENERATE("async-sgd", "async-msgd", "hogwild-sgd", "easgd", "async-easgd", "async-measgd", "hogwild-easgd");
   const std::int64_t period = dt::is_elastic(strategy) ? 2 : 1;
   const auto real = run({.strategy = strategy, .period = period, .alpha = 0.1}, steps, 0, comm);
   for (const int server : real.roles.servers) {
@@ -124,7 +127,7 @@ TEST_CASE("in turn, the number of servers and of messages changes no bit")
 TEST_CASE("one worker with servers trains as plain SGD alone")
 {
   Communicator comm(MPI_COMM_WORLD);
-  const auto strategy = GENERATE("async-sgd", "async-msgd");
+  const auto strategy = GENERATE("async-sgd", "async-msgd", "hogwild-sgd");
   const float momentum = strategy == std::string("async-msgd") ? 0.9F : 0;
   const auto real = run({.strategy = strategy, .servers = comm.size() - 1}, steps, momentum, comm);
   if (!comm.is_root()) return;
