@@ -13,6 +13,7 @@
 #include "engine/train/step_timer.hpp"
 #include "engine/train/stop_signals.hpp"
 #include "engine/train/trainer.hpp"
+#include "engine/train/watcher.hpp"
 
 #include <array>
 #include <cmath>
@@ -125,6 +126,7 @@ class Job {
   void probe() const;
   CheckpointOwner checkpoint_owner() const;
   JobOverseer::Options overseer_options() const;
+  Watcher::Options watcher_options(const std::vector<RankPlace>& places);
   std::optional<CheckpointReader> look_for_checkpoint() const;
   std::optional<TrainingProgress> share(const std::optional<CheckpointReader>& checkpoint) const;
   void look_at_orders();
@@ -143,6 +145,7 @@ class Job {
   std::optional<JobOverseer> overseer_;
   double cancelled_s_ = 0;           // clock when the recorder's thread first saw `cancel`; 0: not yet
   std::optional<Recorder> recorder_; // on rank 0, once the attempt is ours; its thread uses the overseer
+  std::optional<Watcher> watcher_;   // once the attempt is ours; so does its thread
 };
 
 int Job::run()
@@ -181,6 +184,7 @@ bool Job::claim()
   const auto environment = describe_environment(comm_);
   if (comm_.is_root()) take(begin_record(places, environment), places);
   ours_ = comm_.broadcast_text(ours_ ? "ours" : "another's") == "ours";
+  if (ours_) watcher_.emplace(watcher_options(places), comm_.activity());
   return ours_;
 }
 
@@ -285,6 +289,17 @@ JobOverseer::Options Job::overseer_options() const
           .owner = checkpoint_owner(),
           .checkpoint_every_s = static_cast<double>(planned_.spec.train.checkpoint_every_s),
           .is_root = comm_.is_root()};
+}
+
+Watcher::Options Job::watcher_options(const std::vector<RankPlace>& places)
+{
+  Watcher::Options options{.attempt = attempt_,
+                           .rank = comm_.rank(),
+                           .hosts = {},
+                           .stall_after_s = static_cast<double>(planned_.spec.train.stall_after_s),
+                           .told_to_stop = [this](int signal) { overseer_->told_to_stop(signal); }};
+  for (const auto& place : places) options.hosts.push_back(place.host);
+  return options;
 }
 
 // On rank 0; nothing elsewhere.
@@ -420,7 +435,7 @@ void Job::fail(const std::string& cause, std::int64_t step)
 
 int run_job(const JobOptions& options)
 {
-  hold_stop_signals();
+  hold_signals();
   const MpiWorld world;
   Communicator comm(MPI_COMM_WORLD);
   Job job(options, comm);

@@ -3,7 +3,6 @@
 #include "core/error.hpp"
 #include "core/units.hpp"
 #include "engine/train/step_timer.hpp"
-#include "engine/train/stop_signals.hpp"
 
 #include <csignal>
 #include <cstdio>
@@ -26,8 +25,8 @@ JobOverseer::JobOverseer(Options options) : options_(std::move(options)), writte
 
 Overseer::Wish JobOverseer::wish()
 {
-  if (const int signal = take_stop_signal(); signal != 0) signal_ = signal;
-  Wish wish{.time_limit = signal_ == SIGUSR1, .preemption = signal_ == SIGTERM};
+  const int signal = signal_.load(std::memory_order_relaxed);
+  Wish wish{.time_limit = signal == SIGUSR1, .preemption = signal == SIGTERM};
   if (!options_.is_root) return wish;
   // Told by a signal, rank 0 asks at once: the signal may be how the cancelling reached the job.
   std::error_code ignored;

@@ -166,7 +166,7 @@ TEST_CASE("one signal to one rank stops all of them in order, and more signals d
   CHECK_FALSE(fs::exists(run.attempt().reserve()));
 }
 
-TEST_CASE("no thread of a rank can be interrupted by the signals that stop it")
+TEST_CASE("no thread of a rank can be interrupted by the signals that it is sent")
 {
   const EngineRun run(endless(1));
   RunningJob job(run, 1);
@@ -174,13 +174,15 @@ TEST_CASE("no thread of a rank can be interrupted by the signals that stop it")
   const auto bits = [](const std::string& status, const std::string& field) {
     return std::stoull(status.substr(status.find(field) + field.size()), nullptr, 16);
   };
-  constexpr auto stops = (1ULL << (SIGUSR1 - 1)) | (1ULL << (SIGTERM - 1));
+  constexpr auto stops = (1ULL << (SIGUSR1 - 1)) | (1ULL << (SIGTERM - 1)) | (1ULL << (SIGUSR2 - 1));
+  int waiting = 0; // the watcher, for whom Linux shows them as not blocked while it waits for them
   for (const auto& thread : fs::directory_iterator("/proc/" + std::to_string(job.root) + "/task")) {
     const auto status = dt::read_file(thread.path() / "status");
     INFO(status);
-    CHECK((bits(status, "SigBlk:") & stops) == stops);
+    if ((bits(status, "SigBlk:") & stops) != stops) ++waiting;
     CHECK((bits(status, "SigCgt:") & stops) == 0);
   }
+  CHECK(waiting <= 1);
   ::kill(job.mpirun, SIGUSR1);
   CHECK(end_of(job).ok());
 }

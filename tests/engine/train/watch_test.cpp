@@ -1,0 +1,134 @@
+// dtengine under mpirun, asked what its ranks are doing: by signals, by a file, and by itself when one of them has stopped.
+#include "core/rank_state.hpp"
+#include "tests/support/engine_run.hpp"
+#include "tests/support/running_job.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <csignal>
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using Catch::Contains;
+using dt::test::EngineRun;
+using dt::test::eventually;
+using dt::test::RunningJob;
+
+namespace {
+
+dt::RunSpec endless(std::int64_t ranks)
+{
+  dt::RunSpec spec;
+  spec.name = "test";
+  spec.model.name = "lenet";
+  spec.data.name = "synthetic";
+  spec.data.train_samples = 240;
+  spec.data.test_samples = 60;
+  spec.train.global_batch = 24;
+  spec.train.steps = 1'000'000'000;
+  spec.train.eval_every_epochs = 0;
+  spec.resources.ranks_per_node = ranks;
+  spec.resources.oversubscribe = true;
+  return spec;
+}
+
+// By its number: mpirun tells each process its own.
+pid_t process_of(const RunningJob& job, int rank)
+{
+  for (const auto pid : job.ranks) {
+    const auto environment = dt::read_file("/proc/" + std::to_string(pid) + "/environ");
+    if (environment.find("OMPI_COMM_WORLD_RANK=" + std::to_string(rank) + '\0') != std::string::npos) return pid;
+  }
+  return 0;
+}
+
+bool all_answered(const dt::AttemptFolder& attempt, int ranks)
+{
+  for (int rank = 0; rank < ranks; ++rank)
+    if (!dt::read_rank_state(attempt, rank)) return false;
+  return true;
+}
+
+dt::CommandResult end_of(RunningJob& job)
+{
+  REQUIRE(job.end.wait_for(60s) == std::future_status::ready);
+  return job.end.get();
+}
+
+} // namespace
+
+TEST_CASE("a rank that stands still is named, with what the others do, and the training's going on is told")
+{
+  auto spec = endless(3);
+  spec.train.stall_after_s = 1;
+  const EngineRun run(spec);
+  RunningJob job(run, 3);
+  REQUIRE(job.ranks.size() == 3);
+  const auto victim = process_of(job, 1);
+  REQUIRE(victim > 0);
+  ::kill(victim, SIGSTOP);
+  const bool told = eventually([&] { return dt::read_stall(run.attempt()).has_value(); });
+  ::kill(victim, SIGCONT);
+  REQUIRE(told);
+  const auto stall = *dt::read_stall(run.attempt());
+  CHECK(dt::words_of(stall.missing) == "rank 1 on " + dt::host_name() + " has not answered");
+  REQUIRE(stall.ranks.size() == 2);
+  for (const auto& rank : stall.ranks) {
+    CHECK(rank.waiting);
+    CHECK_THAT(rank.what, Catch::StartsWith("waits "));
+    CHECK(rank.unix_s >= rank.since_unix_s);
+  }
+  CHECK(eventually([&] { return !std::isnan(dt::read_stall(run.attempt())->resolved_unix_s); }));
+  ::kill(job.mpirun, SIGUSR1);
+  const auto end = end_of(job);
+  CHECK(end.ok());
+  CHECK_THAT(end.err, Contains(": rank 1 on " + dt::host_name() + " has not answered. What all ranks were doing stands in ") &&
+                          Contains("dtengine: the training goes on, after "));
+}
+
+TEST_CASE("SIGUSR2 to one rank makes every rank tell what it is doing, and the training goes on")
+{
+  const EngineRun run(endless(3));
+  RunningJob job(run, 3);
+  REQUIRE(job.ranks.size() == 3);
+  ::kill(process_of(job, 2), SIGUSR2);
+  REQUIRE(eventually([&] { return all_answered(run.attempt(), 3); }));
+  const auto step = dt::read_heartbeat(run.attempt())->step;
+  for (int rank = 0; rank < 3; ++rank) {
+    const auto state = *dt::read_rank_state(run.attempt(), rank);
+    CHECK(state.rank == rank);
+    CHECK(state.host == dt::host_name());
+    CHECK(state.step > 0);
+    CHECK_FALSE(state.what.empty());
+  }
+  CHECK(eventually([&] { return dt::read_heartbeat(run.attempt())->step > step; }));
+  CHECK_FALSE(fs::exists(run.attempt().stall()));
+  ::kill(job.mpirun, SIGUSR1);
+  CHECK(end_of(job).ok());
+}
+
+TEST_CASE("SIGUSR1 to one rank stops the training and makes every rank tell what it is doing")
+{
+  const EngineRun run(endless(3));
+  RunningJob job(run, 3);
+  REQUIRE(job.ranks.size() == 3);
+  ::kill(process_of(job, 1), SIGUSR1);
+  CHECK(end_of(job).ok());
+  CHECK(all_answered(run.attempt(), 3));
+  CHECK(dt::read_preemption(run.attempt()));
+}
+
+TEST_CASE("a new file `dump` asks all ranks, again and again")
+{
+  const EngineRun run(endless(2));
+  RunningJob job(run, 2);
+  REQUIRE(job.ranks.size() == 2);
+  for (int turn = 0; turn < 2; ++turn) {
+    fs::remove_all(run.attempt().states());
+    dt::write_file_atomic(run.attempt().dump(), "somebody\n");
+    REQUIRE(eventually([&] { return all_answered(run.attempt(), 2); }));
+  }
+  ::kill(job.mpirun, SIGTERM);
+  CHECK(end_of(job).exit_code != 0);
+}
