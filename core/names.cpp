@@ -30,6 +30,10 @@ constexpr std::array schedules{
 };
 constexpr std::array strategies{
     Name{"sync-sgd", "synchronous SGD: every step, all ranks, allreduce of the gradient mean; equals one rank with the whole batch"},
+    Name{"hsgd", "sync-sgd in two levels: inside a node through shared memory, then between nodes, or only every `node_period` steps"},
+    Name{"local-sgd", "every rank on its own; every `period` steps the mean of the weights, after `local_start` epochs of sync-sgd"},
+    Name{"sync-easgd", "elastic averaging with all workers at once, deterministic; `overlap` 1, 2 or 3 is the form of its paper"},
+    Name{"decentralized-easgd", "elastic averaging without a server: every rank has the centre; every `period` steps one allreduce"},
     Name{"async-sgd", "parameter servers apply each worker's gradient as it comes, and answer with the weights"},
     Name{"async-msgd", "as async-sgd, with the momentum kept on the servers"},
     Name{"hogwild-sgd", "as async-sgd, without a lock on the weights: several threads of a server, or all workers of a node in one window"},

@@ -21,7 +21,7 @@ std::optional<std::size_t> find_padding(std::span<const Stretch> tensors, const 
 } // namespace
 
 GradientSums::GradientSums(const StrategyParts& parts, Allreduce& allreduce)
-    : parts_(parts), allreduce_(allreduce), sender_(make_bucket_sender(parts, allreduce))
+    : parts_(parts), allreduce_(allreduce), exchanges_(make_exchanges(parts))
 {
 }
 
@@ -44,7 +44,7 @@ BatchLoss GradientSums::compute(Replica& replica, PhaseClock& clock)
   try {
     return replica.compute(parts_.sync.progress == "none" ? nullptr : this);
   } catch (...) {
-    sender_->clear(); // the other ranks take part in what was begun, whatever happens here
+    exchanges_->clear(); // the other ranks take part in what was begun, whatever happens here
     throw;
   }
 }
@@ -53,17 +53,17 @@ BatchLoss GradientSums::compute(Replica& replica, PhaseClock& clock)
 void GradientSums::gradients_ready(const Stretch& tensor)
 {
   lowest_ = tensor.offset;
-  if (!sender_->is_polled()) return begin_buckets(buckets_.size() - 1);
+  if (!exchanges_->is_polled()) return begin_buckets(buckets_.size() - 1);
   clock_->begin_communication();
   begin_buckets(buckets_.size() - 1);
-  sender_->advance();
+  exchanges_->advance();
   clock_->end_communication();
 }
 
 void GradientSums::begin_buckets(std::size_t end)
 {
   for (; begun_ < end && buckets_[begun_].offset >= lowest_; ++begun_)
-    sender_->begin(gradients_.subspan(buckets_[begun_].offset, buckets_[begun_].size));
+    exchanges_->begin(sum_exchange(allreduce_, gradients_.subspan(buckets_[begun_].offset, buckets_[begun_].size)));
 }
 
 // The loss travels in padding, which costs no message; where there is none, in a sum of its own behind the buckets.
@@ -75,7 +75,7 @@ void GradientSums::begin_last(const BatchLoss& loss)
     for (std::size_t i = 0; i < 2; ++i) gradients_[*loss_place_ + i] = static_cast<float>(loss_sums_[i]);
   lowest_ = 0;
   begin_buckets(buckets_.size());
-  if (!loss_place_ && parts_.comm.size() > 1) sender_->begin([this] { parts_.comm.sum_record(loss_sums_); });
+  if (!loss_place_ && parts_.comm.size() > 1) exchanges_->begin({[this] { parts_.comm.sum_record(loss_sums_); }});
 }
 
 double GradientSums::update(const BatchLoss& loss, Replica& replica, PhaseClock& clock)
@@ -99,7 +99,7 @@ void GradientSums::wait_for(std::size_t bucket, PhaseClock& clock)
 {
   parts_.comm.activity().enter("waits for a sum of gradients");
   clock.begin_communication();
-  sender_->wait(bucket);
+  exchanges_->wait(bucket);
   clock.end_communication();
   parts_.comm.activity().enter("updates weights");
 }
@@ -109,10 +109,10 @@ double GradientSums::mean_loss(PhaseClock& clock)
   if (!loss_place_ && parts_.comm.size() > 1) wait_for(buckets_.size(), clock);
   if (auto* trace = parts_.comm.trace())
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
-      const auto [begin_s, end_s] = sender_->times(b);
+      const auto [begin_s, end_s] = exchanges_->times(b);
       trace->add({"bucket", "buckets", begin_s, end_s, static_cast<std::int64_t>(buckets_[b].size * sizeof(float))});
     }
-  sender_->clear();
+  exchanges_->clear();
   return loss_sums_[0] / loss_sums_[1];
 }
 
@@ -129,7 +129,7 @@ std::vector<std::pair<std::string, std::string>> GradientSums::facts() const
 {
   std::vector<std::pair<std::string, std::string>> facts;
   if (const auto choice = allreduce_.choice(); !choice.empty()) facts.emplace_back("allreduce", choice);
-  if (const auto place = sender_->place(); !place.empty()) facts.emplace_back("communication thread", place);
+  if (const auto place = exchanges_->place(); !place.empty()) facts.emplace_back("communication thread", place);
   return facts;
 }
 

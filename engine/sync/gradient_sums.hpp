@@ -1,7 +1,7 @@
 // GradientSums: gradients summed over the ranks bucket by bucket, beside the backward pass or after it, and used as they arrive.
 #pragma once
 
-#include "engine/sync/bucket_sender.hpp"
+#include "engine/sync/exchanges.hpp"
 
 #include <array>
 #include <optional>
@@ -32,7 +32,7 @@ private:
 
   StrategyParts parts_;
   Allreduce& allreduce_;
-  std::unique_ptr<BucketSender> sender_;
+  std::unique_ptr<Exchanges> exchanges_;
   std::vector<Stretch> buckets_; // planned at the first step
   std::optional<std::size_t> loss_place_; // in the gradients: two floats of padding that travel with the last bucket
   std::array<double, 2> loss_sums_{};     // of loss x samples, of samples

@@ -2,8 +2,12 @@
 #include "core/text.hpp"
 #include "engine/sync/async_measgd.hpp"
 #include "engine/sync/async_msgd.hpp"
+#include "engine/sync/decentralized_easgd.hpp"
 #include "engine/sync/hogwild_easgd.hpp"
 #include "engine/sync/hogwild_sgd.hpp"
+#include "engine/sync/hsgd.hpp"
+#include "engine/sync/local_sgd.hpp"
+#include "engine/sync/sync_easgd.hpp"
 #include "engine/sync/sync_sgd.hpp"
 
 #include <array>
@@ -23,6 +27,10 @@ template<class Kind> std::unique_ptr<Strategy> make(const StrategyParts& parts)
 
 constexpr std::array entries{
     Entry{"sync-sgd", make<SyncSgd>},
+    Entry{"hsgd", make<Hsgd>},
+    Entry{"local-sgd", make<LocalSgd>},
+    Entry{"sync-easgd", make<SyncEasgd>},
+    Entry{"decentralized-easgd", make<DecentralizedEasgd>},
     Entry{"async-sgd", make<AsyncSgd>},
     Entry{"async-msgd", make<AsyncMsgd>},
     Entry{"hogwild-sgd", make<HogwildSgd>},

@@ -1,4 +1,4 @@
-#include "engine/sync/bucket_sender.hpp"
+#include "engine/sync/exchanges.hpp"
 
 #include "core/error.hpp"
 #include "engine/comm/clock.hpp"
@@ -10,11 +10,9 @@ namespace dt::engine {
 namespace {
 
 // `none`: everything is done by the thread that waits for it.
-class BlockingSender : public BucketSender {
+class BlockingExchanges : public Exchanges {
 public:
-  explicit BlockingSender(Allreduce& allreduce) : allreduce_(allreduce) {}
-  void begin(std::span<float> values) override { begin([this, values] { allreduce_.sum(values); }); }
-  void begin(std::function<void()> call) override { calls_.push_back({std::move(call), {}}); }
+  void begin(Exchange exchange) override { calls_.push_back({std::move(exchange.at_once), {}}); }
   void wait(std::size_t i) override
   {
     auto& [call, times] = calls_[i];
@@ -30,11 +28,10 @@ private:
     std::function<void()> call;
     Times times;
   };
-  Allreduce& allreduce_;
   std::vector<Call> calls_;
 };
 
-// A call among pending sums: it cannot be advanced.
+// What cannot be moved on: all is done by the call that waits.
 class LateCall : public PendingSum {
 public:
   explicit LateCall(std::function<void()> call) : call_(std::move(call)) {}
@@ -49,12 +46,14 @@ private:
   std::function<void()> call_;
 };
 
-// `poll`: the computing thread moves all sums on whenever it is asked to.
-class PollingSender : public BucketSender {
+// `poll`: the computing thread moves all of them on whenever it is asked to.
+class PolledExchanges : public Exchanges {
 public:
-  explicit PollingSender(Allreduce& allreduce) : allreduce_(allreduce) {}
-  void begin(std::span<float> values) override { add(allreduce_.begin(values)); }
-  void begin(std::function<void()> call) override { add(std::make_unique<LateCall>(std::move(call))); }
+  void begin(Exchange exchange) override
+  {
+    auto pending = exchange.in_steps ? exchange.in_steps() : std::make_unique<LateCall>(std::move(exchange.at_once));
+    sums_.push_back({std::move(pending), {monotonic_s(), 0}});
+  }
   void advance() override
   {
     for (auto& sum : sums_)
@@ -80,29 +79,26 @@ private:
     Times times;
     bool done = false;
   };
-  void add(std::unique_ptr<PendingSum> pending) { sums_.push_back({std::move(pending), {monotonic_s(), 0}}); }
   static void finish(Sum& sum)
   {
     sum.done = true;
     sum.times.end_s = monotonic_s();
   }
-  Allreduce& allreduce_;
   std::vector<Sum> sums_;
 };
 
 // `thread`: another thread makes every call; the computing thread makes none before it has waited for all of them.
-class ThreadSender : public BucketSender {
+class ThreadedExchanges : public Exchanges {
 public:
-  ThreadSender(Allreduce& allreduce, const std::optional<SpareCore>& spare)
-      : allreduce_(allreduce), place_(spare ? fmt::format("core {} of its own", spare->core) : "shares cores with the compute threads"),
+  explicit ThreadedExchanges(const std::optional<SpareCore>& spare)
+      : place_(spare ? fmt::format("core {} of its own", spare->core) : "shares cores with the compute threads"),
         thread_(spare)
   {
   }
-  void begin(std::span<float> values) override { begin([this, values] { allreduce_.sum(values); }); }
-  void begin(std::function<void()> call) override
+  void begin(Exchange exchange) override
   {
     times_.push_back(std::make_unique<Times>());
-    thread_.give([call = std::move(call), times = times_.back().get()] {
+    thread_.give([call = std::move(exchange.at_once), times = times_.back().get()] {
       times->begin_s = monotonic_s();
       call();
       times->end_s = monotonic_s();
@@ -119,7 +115,6 @@ public:
   std::string place() const override { return place_; }
 
 private:
-  Allreduce& allreduce_;
   std::string place_;
   std::size_t before_ = 0;                    // tasks given before the last clear()
   std::vector<std::unique_ptr<Times>> times_; // each at an address that stays
@@ -143,11 +138,16 @@ std::optional<SpareCore> spare_core(const StrategyParts& parts)
 
 } // namespace
 
-std::unique_ptr<BucketSender> make_bucket_sender(const StrategyParts& parts, Allreduce& allreduce)
+Exchange sum_exchange(Allreduce& allreduce, std::span<float> values)
 {
-  if (has_thread(parts)) return std::make_unique<ThreadSender>(allreduce, spare_core(parts));
-  if (parts.sync.progress == "poll" && parts.comm.size() > 1) return std::make_unique<PollingSender>(allreduce);
-  return std::make_unique<BlockingSender>(allreduce);
+  return {[&allreduce, values] { allreduce.sum(values); }, [&allreduce, values] { return allreduce.begin(values); }};
+}
+
+std::unique_ptr<Exchanges> make_exchanges(const StrategyParts& parts)
+{
+  if (has_thread(parts)) return std::make_unique<ThreadedExchanges>(spare_core(parts));
+  if (parts.sync.progress == "poll" && parts.comm.size() > 1) return std::make_unique<PolledExchanges>();
+  return std::make_unique<BlockingExchanges>();
 }
 
 } // namespace dt::engine
