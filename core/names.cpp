@@ -49,6 +49,7 @@ constexpr std::array allreduces{
     Name{"tree", "binomial reduction to one rank and broadcast from it: fewest messages, for short vectors"},
     Name{"hierarchical", "inside a node through shared memory, each rank a slice; then slice by slice over the nodes"},
     Name{"topology-aware", "halving-doubling with its large messages inside supernodes; resources.nodes_per_supernode or a probe tells them"},
+    Name{"dynamic", "at each size the one that was fastest when timed at the start (kept in <home>/cache); mpi unless another is clearly faster"},
 };
 constexpr std::array elastic{
     Name{"paper", "as the strategy's paper has it: before, but after for decentralized-easgd"},

@@ -4,6 +4,7 @@
 #include "engine/comm/communicator.hpp"
 #include "engine/comm/topology.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -36,6 +37,8 @@ public:
   virtual std::unique_ptr<PendingSum> begin(std::span<float> values);
   // What it chose by itself, in words, for the record: "mpi up to 16 KiB, ring above"; empty when it has no choice.
   virtual std::string choice() const { return {}; }
+  // Bytes from which on a sum uses the network well, for the size of buckets; 0 when it does not know.
+  virtual std::int64_t bucket_bytes() const { return 0; }
 };
 
 struct AllreduceOptions {

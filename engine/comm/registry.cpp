@@ -1,5 +1,6 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "engine/comm/dynamic.hpp"
 #include "engine/comm/hierarchical.hpp"
 #include "engine/comm/mpi_allreduce.hpp"
 #include "engine/comm/scheduled_allreduce.hpp"
@@ -26,6 +27,7 @@ constexpr std::array entries{
     Entry{"tree", make_tree},
     Entry{"hierarchical", make<HierarchicalAllreduce>},
     Entry{"topology-aware", make_topology_aware},
+    Entry{"dynamic", make<DynamicAllreduce>},
 };
 
 } // namespace
