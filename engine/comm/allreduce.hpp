@@ -46,6 +46,7 @@ struct AllreduceOptions {
   std::string wire = "float32";  // of wire_names()
   Topology topology{};           // of the ranks of the communicator; empty: nothing is known
   std::filesystem::path cache{}; // folder in which timings of this machine are kept; empty: they are not
+  double timing_s = 4;           // about the most that timing them may take
 };
 
 // The algorithm of that name over all ranks of comm, which must outlive it. Collective. A recipe error for an unknown name, and

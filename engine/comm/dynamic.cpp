@@ -18,7 +18,7 @@ namespace dt::engine {
 namespace {
 
 constexpr std::array<std::size_t, 9> sizes{256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20};
-constexpr double budget_s = 4, size_budget_s = 0.1;
+constexpr double share_a_size = 0.025; // of the time there is; large sizes take more, and are left out when it is over
 constexpr std::size_t fewest_rounds = 5, most_rounds = 101;
 
 AllreduceOptions with(AllreduceOptions options, const std::string& algorithm)
@@ -92,12 +92,12 @@ double median(std::vector<double> values)
 std::size_t agree(std::size_t number, Communicator& comm) { return std::stoul(comm.broadcast_text(std::to_string(number))); }
 
 // Middle times on rank 0. The first round wakes connections and touches memory; it tells how many more fit into the time.
-std::vector<double> time_at(std::size_t bytes, const Candidates& all, Communicator& comm)
+std::vector<double> time_at(std::size_t bytes, double budget_s, const Candidates& all, Communicator& comm)
 {
   std::vector<float> values(bytes / sizeof(float)); // zeros stay zeros, however often summed
   const double begin = monotonic_s();
   round_of(all, values, comm);
-  const double wanted = size_budget_s / (monotonic_s() - begin);
+  const double wanted = budget_s / (monotonic_s() - begin);
   const auto rounds = agree(static_cast<std::size_t>(std::clamp<double>(wanted, fewest_rounds, most_rounds)), comm);
   std::vector<std::vector<double>> times(all.names.size());
   for (std::size_t r = 0; r < rounds; ++r) {
@@ -173,9 +173,9 @@ AllreduceTimings time_allreduces(const AllreduceOptions& options, Communicator& 
   const double begin = monotonic_s();
   double expected_s = 0; // of the next size, which has four times the bytes and takes at most four times as long
   for (const auto bytes : sizes) {
-    if (agree(monotonic_s() - begin + expected_s < budget_s ? 1 : 0, comm) == 0) break;
+    if (agree(monotonic_s() - begin + expected_s < options.timing_s ? 1 : 0, comm) == 0) break;
     timings.bytes.push_back(bytes);
-    timings.seconds.push_back(time_at(bytes, all, comm));
+    timings.seconds.push_back(time_at(bytes, share_a_size * options.timing_s, all, comm));
     const auto& round = timings.seconds.back();
     expected_s = 4 * static_cast<double>(fewest_rounds + 1) * std::accumulate(round.begin(), round.end(), 0.0);
   }

@@ -9,7 +9,7 @@ namespace dt::engine {
 
 class DynamicAllreduce : public Allreduce {
 public:
-  // Times all other algorithms that have this wire format, a few seconds long, or reads what an earlier run of the same ranks on
+  // Times all other algorithms that have this wire format, for about options.timing_s, or reads what an earlier run of the same ranks on
   // the same hosts has kept in options.cache. Counts no traffic. Collective.
   DynamicAllreduce(const AllreduceOptions& options, Communicator& comm);
   // By these timings, of algorithms of this program, equal on all ranks. Collective.
@@ -30,7 +30,7 @@ private:
 };
 
 // Every algorithm's seconds at a few sizes, taken in turn; each time is the slowest rank's, the middle one of several. Larger
-// sizes are left out when they would take too long. Equal on all ranks. Not counted as traffic. Collective.
+// sizes are left out when they would take longer than options.timing_s allows. Equal on all ranks. Not counted as traffic. Collective.
 AllreduceTimings time_allreduces(const AllreduceOptions& options, Communicator& comm);
 
 } // namespace dt::engine

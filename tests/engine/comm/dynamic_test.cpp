@@ -31,7 +31,7 @@ private:
 
 AllreduceOptions options_with(const std::filesystem::path& cache, Communicator& comm)
 {
-  return {.algorithm = "dynamic", .topology = topology_of_hosts(comm, 0), .cache = cache};
+  return {.algorithm = "dynamic", .topology = topology_of_hosts(comm, 0), .cache = cache, .timing_s = 0.1};
 }
 
 std::filesystem::path only_file_in(const std::filesystem::path& folder)
