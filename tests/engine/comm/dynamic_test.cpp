@@ -1,7 +1,8 @@
-// The allreduce that chooses: the same on all ranks, from timings that are kept.
+// What is measured at the start: the allreduce that chooses, the same on all ranks, from timings that are kept; and bandwidths.
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "engine/comm/dynamic.hpp"
+#include "engine/comm/topology_probe.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
@@ -107,4 +108,28 @@ TEST_CASE("dynamic with rounded numbers on the wire chooses among those that can
   CHECK(DynamicAllreduce(options, comm).choice().find("mpi") == std::string::npos);
   options.wire = "float8";
   CHECK_THROWS_WITH(DynamicAllreduce(options, comm), "No allreduce has the wire format `float8`.");
+}
+
+TEST_CASE("bandwidths between ranks are positive, equal on all ranks, the same both ways, and no traffic")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  const auto rows = measure_bandwidths(comm);
+  REQUIRE(rows.size() == static_cast<std::size_t>(comm.size()));
+  std::string text;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      CHECK(rows[i][j] > 0);
+      CHECK(rows[i][j] == rows[j][i]);
+      text += std::to_string(rows[i][j]) + " ";
+    }
+  CHECK(comm.all_equal(text));
+  CHECK(comm.traffic().messages == 0);
+}
+
+TEST_CASE("the probe of one host finds one node and one supernode")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  const auto topology = probe_topology(comm);
+  CHECK(topology.node == std::vector<int>(static_cast<std::size_t>(comm.size()), 0));
+  CHECK(topology.supernode == topology.node);
 }
