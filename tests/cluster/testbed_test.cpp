@@ -316,3 +316,13 @@ TEST_CASE("a run on hosts that is cancelled leaves no rank on any of them")
   CHECK(user.dtctl().json({"status", "all"}).at("states") == Json{{"cancelled", 1}});
   CHECK(eventually([&] { return bed.processes().size() == 2; }, 20));
 }
+
+TEST_CASE("a run on a testbed that has gone down fails and says so")
+{
+  const Testbed bed({"--hosts", "2"});
+  const TestbedUser user(bed);
+  bed.tell({"down"});
+  user.submit(a_moment);
+  CHECK(user.dtctl().run({"wait", "all", "--timeout", "60"}).exit_code == 1);
+  CHECK_THAT(user.dtctl().run({"explain", "last"}).out, Catch::Contains("no testbed stands in " + bed.folder().string()));
+}
