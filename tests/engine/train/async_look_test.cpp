@@ -1,0 +1,88 @@
+// The trainer under asynchronous strategies: what ranks at different steps agree on. Started by mpirun with several counts of ranks.
+#include "engine/train/trainer.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace dt::engine;
+
+namespace {
+
+dt::RunSpec asynchronous_run(int ranks)
+{
+  dt::RunSpec spec;
+  spec.model.name = "lenet";
+  spec.data.name = "synthetic";
+  spec.data.train_samples = 240;
+  spec.data.test_samples = 24;
+  spec.train.batch_per_rank = 4;
+  spec.train.steps = 30;
+  spec.train.eval_every_epochs = 0;
+  spec.optimizer.name = "sgd";
+  spec.sync.strategy = ranks > 1 ? "async-sgd" : "hogwild-sgd";
+  spec.sync.servers = ranks > 1 ? 1 : 0;
+  spec.resources.ranks_per_node = ranks;
+  return spec;
+}
+
+// Wishes for something on one rank until it has it, and writes down what it is asked.
+class Wishing : public Overseer {
+public:
+  Wishing(bool wishes, Wish what) : wishes_(wishes), what_(what) {}
+  Wish wish() override
+  {
+    ++asked;
+    return wishes_ && checkpoints.empty() ? what_ : Wish{};
+  }
+  void checkpoint(const TrainingProgress& progress, const Snapshot& snapshot, const Wish& /*agreed*/) override
+  {
+    snapshot.save(nullptr);
+    checkpoints.push_back(static_cast<double>(progress.step));
+  }
+  int asked = 0;
+  std::vector<double> checkpoints;
+
+private:
+  bool wishes_;
+  Wish what_;
+};
+
+// Equal on all ranks?
+bool agree(double value, Communicator& comm) { return comm.all_equal(std::to_string(value)); }
+
+} // namespace
+
+TEST_CASE("asynchronous ranks write a checkpoint after the same step, a look after it was asked for, and only once")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  Trainer trainer({asynchronous_run(comm.size()), {}}, comm);
+  Observer nobody;
+  Wishing overseer(comm.is_root(), {.checkpoint = true});
+  REQUIRE(trainer.run(nobody, overseer));
+  REQUIRE(overseer.checkpoints.size() == 1);
+  CHECK(overseer.checkpoints[0] == 2); // asked for after step 1, the first look
+  CHECK(agree(overseer.checkpoints[0], comm));
+}
+
+TEST_CASE("asynchronous ranks stop after the same step when one of them, a server too, was told to")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  Trainer trainer({asynchronous_run(comm.size()), {}}, comm);
+  Observer nobody;
+  Wishing overseer(comm.rank() == comm.size() - 1, {.preemption = true});
+  CHECK_FALSE(trainer.run(nobody, overseer));
+  CHECK(trainer.stopped_by().preemption);
+  CHECK(trainer.steps_done() == 2);
+  CHECK(overseer.checkpoints == std::vector<double>{2});
+  CHECK(agree(overseer.asked, comm));
+}
+
+TEST_CASE("cancelled, asynchronous ranks stop without a checkpoint")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  Trainer trainer({asynchronous_run(comm.size()), {}}, comm);
+  Observer nobody;
+  Wishing overseer(comm.is_root(), {.cancel = true});
+  CHECK_FALSE(trainer.run(nobody, overseer));
+  CHECK(trainer.steps_done() == 2);
+  CHECK(overseer.checkpoints.empty());
+}
