@@ -33,16 +33,16 @@ std::string objection_to_nodes(const ResourcesSpec& resources)
                        "resources.ranks_per_node, or name the hosts to run on in resources.hosts.",
                        resources.nodes);
   if (!hosts.empty() && resources.nodes > static_cast<std::int64_t>(hosts.size()))
-    return fmt::format("It asks for {} nodes, and resources.hosts names {}; lower resources.nodes, or name more hosts.", resources.nodes,
-                       hosts.size());
+    return fmt::format("It asks for {} nodes, and resources.hosts names {}; lower resources.nodes, or name more hosts.",
+                       resources.nodes, hosts.size());
   if (!hosts.empty() && resources.launcher != "mpirun")
     return fmt::format("resources.hosts names hosts, and {} cannot start ranks on them; set resources.launcher to mpirun.",
                        resources.launcher);
   return {};
 }
 
-// Why a job can never run here; empty when it can. The cores of hosts are not known here: on each of them a rank that finds too few
-// says so (rank_start.hpp).
+// Why a job can never run here; empty when it can. The cores of hosts are not known here: on each of them a rank that finds too
+// few says so (rank_start.hpp).
 std::string objection(const JobRequest& request, std::size_t offered)
 {
   const auto& resources = request.resources;
@@ -55,8 +55,8 @@ std::string objection(const JobRequest& request, std::size_t offered)
                      needed, resources.ranks_per_node, request.cores_per_rank(), progress, offered);
 }
 
-// A job on hosts takes every core of this machine, whatever it needs. The hosts may be namespaces here, which share these cores and
-// the links between them, or machines of which this queue knows nothing: one such job at a time is the only order in which
+// A job on hosts takes every core of this machine, whatever it needs. The hosts may be namespaces here, which share these cores
+// and the links between them, or machines of which this queue knows nothing: one such job at a time is the only order in which
 // neither cores nor links are shared unnoticed. (Queues of other machines that name the same hosts are not seen.)
 std::int64_t cores_of(const JobRequest& request, std::size_t allowed)
 {

@@ -1,5 +1,5 @@
-// What MPI sees of a testbed, for its tests: started by mpirun with a number of bytes, the first rank sends so many to the last and
-// waits for a word back. Prints "4 ranks on 2 nodes, 1000000 bytes in 0.081 s".
+// What MPI sees of a testbed, for its tests: started by mpirun with a number of bytes, the first rank sends so many to the last
+// and waits for a word back. Prints "4 ranks on 2 nodes, 1000000 bytes in 0.081 s".
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

@@ -207,7 +207,8 @@ TEST_CASE("what goes from one supernode to the other crosses the trunk at the tr
   CHECK(double(bed.trunk_bytes()) > bytes);
   CHECK(double(bed.trunk_bytes()) < 1.1 * bytes);
   const auto traffic = bed.counters();
-  CHECK(double(traffic.at("trunk0").sent) == Approx(double(traffic.at("trunk1").received)).epsilon(0.01)); // but for what is on its way
+  CHECK(double(traffic.at("trunk0").sent) ==
+        Approx(double(traffic.at("trunk1").received)).epsilon(0.01)); // but for what is on its way
   CHECK(traffic.at("trunk0").sent > traffic.at("trunk1").sent);
 }
 
@@ -276,7 +277,8 @@ TEST_CASE("wrong words, and users who cannot have a testbed, are refused with ex
   const Testbed bed;
   const std::vector<std::pair<Words, std::string>> refused{
       {{"up", "--hosts", "65"}, "testbed: --hosts is a number from 1 to 64, not: 65\n"},
-      {{"up", "--hosts", "4", "--supernodes", "3"}, "testbed: --supernodes: 4 hosts cannot be shared out evenly to 3 supernodes\n"},
+      {{"up", "--hosts", "4", "--supernodes", "3"},
+       "testbed: --supernodes: 4 hosts cannot be shared out evenly to 3 supernodes\n"},
       {{"up", "--rate", "fast"}, "testbed: --rate is a bandwidth such as 250mbit or 1gbit, or none; not: fast\n"},
       {{"go"}, "testbed: unknown verb go; see: testbed help\n"},
   };

@@ -150,7 +150,8 @@ TEST_CASE("a job gets as many nodes as resources.hosts names, and mpirun only ca
   const auto outcomes = make_scheduler("local", place.home())->submit(std::vector{fits, far, srun}, {});
   CHECK(outcomes[0].error == "");
   CHECK(outcomes[1].error == "It asks for 3 nodes, and resources.hosts names 2; lower resources.nodes, or name more hosts.");
-  CHECK(outcomes[2].error == "resources.hosts names hosts, and srun cannot start ranks on them; set resources.launcher to mpirun.");
+  CHECK(outcomes[2].error ==
+        "resources.hosts names hosts, and srun cannot start ranks on them; set resources.launcher to mpirun.");
 }
 
 TEST_CASE("a job on hosts takes all cores of this machine and so runs alone")
