@@ -52,6 +52,34 @@ void add_strategies(CLI::App& app, StrategiesBench& options)
   strategies->add_flag("--json", options.json, "One JSON array");
 }
 
+void add_comm(CLI::App& app, CommBench& options)
+{
+  auto* comm =
+      app.add_subcommand("comm", "All allreduces beside the MPI library's and Gloo's, size after size; start it with mpirun");
+  comm->add_option("--algorithms", options.algorithms, "Which (all); ring:bfloat16 is ring with sync.wire: bfloat16")
+      ->delimiter(',');
+  comm->add_option("--least", options.least_bytes, "Smallest vector, in bytes")
+      ->capture_default_str()
+      ->check(CLI::Range(4, 1 << 30));
+  comm->add_option("--most", options.most_bytes, "Largest vector, in bytes")
+      ->capture_default_str()
+      ->check(CLI::Range(4, 1 << 30));
+  comm->add_option("--factor", options.factor, "From one size to the next")->capture_default_str()->check(CLI::Range(2, 1024));
+  comm->add_option("--seconds", options.seconds, "Time to measure a size for, all algorithms together")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  comm->add_option("--repeats", options.repeats, "Repetitions of each, instead of as many as fit into the time")
+      ->check(CLI::PositiveNumber);
+  comm->add_option("--nodes-per-supernode", options.nodes_per_supernode, "Consecutive nodes that hang on one switch")
+      ->check(CLI::PositiveNumber);
+  comm->add_option("--link-gbit", options.link_gbit,
+                   "Bandwidth of a node's link: the bound is printed and the share of it reached")
+      ->check(CLI::PositiveNumber);
+  comm->add_option("--trunk-gbit", options.trunk_gbit, "Bandwidth of a supernode's trunk")->check(CLI::PositiveNumber);
+  comm->add_option("--cache", options.cache, "Folder in which timings of this machine are kept");
+  comm->add_flag("--json", options.json, "One JSON object");
+}
+
 int dispatch(int argc, char** argv)
 {
   CLI::App app{"Measurements of dtctl's training engine", "dtbench"};
@@ -62,12 +90,15 @@ int dispatch(int argc, char** argv)
   add_allreduce(app, allreduce);
   StrategiesBench strategies;
   add_strategies(app, strategies);
+  CommBench comm;
+  add_comm(app, comm);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(dt::ExitCode::usage);
   }
   if (app.got_subcommand("strategies")) return bench_strategies(strategies);
+  if (app.got_subcommand("comm")) return bench_comm(comm);
   return app.got_subcommand("compute") ? bench_compute(compute) : bench_allreduce(allreduce);
 }
 

@@ -60,6 +60,25 @@ TEST_CASE("dtbench strategies --json prints a row a strategy, with bytes as coun
   CHECK(rows[0]["step_s"].get<double>() >= 0.001);
 }
 
+TEST_CASE("dtbench comm --json prints a row for each size and allreduce, after all of them summed right")
+{
+  auto words = dt::test::EngineRun::launch(3);
+  for (const std::string word :
+       {dtbench.c_str(), "comm", "--algorithms", "mpi,ring,ring:bfloat16,tree", "--least", "1000", "--most", "120000", "--factor",
+        "120", "--repeats", "2", "--json"})
+    words.push_back(word);
+  const auto end = dt::run_command(words, 60);
+  REQUIRE(end.ok());
+  const auto json = nlohmann::ordered_json::parse(end.out);
+  REQUIRE(json["rows"].size() == 8);
+  for (const auto& row : json["rows"]) CHECK(row["us_low"].get<double>() <= row["us_high"].get<double>());
+  CHECK(json["rows"][0]["against_mpi"] == 1.0);
+  // 2 n (P-1)/P from each of 3 ranks, and half of it as bfloat16.
+  CHECK(json["rows"][5]["algorithm"] == "ring");
+  CHECK(json["rows"][5]["sent_bytes"] == 4 * 120000);
+  CHECK(json["rows"][6]["sent_bytes"] == 2 * 120000);
+}
+
 TEST_CASE("dtbench names the known models and algorithms when it knows none of that name")
 {
   const auto model = dt::run_command({dtbench, "compute", "--model", "lenett"}, 60);
@@ -67,5 +86,5 @@ TEST_CASE("dtbench names the known models and algorithms when it knows none of t
   CHECK_THAT(model.err, Catch::StartsWith("dtbench: ") && Catch::Contains("lenet"));
   const auto algorithm = dt::run_command({dtbench, "allreduce", "--algorithm", "rong"}, 60);
   CHECK(algorithm.exit_code == 2);
-  CHECK_THAT(algorithm.err, Catch::Contains("dtbench: There is no allreduce `rong`; there are: mpi."));
+  CHECK_THAT(algorithm.err, Catch::Contains("dtbench: There is no allreduce `rong`; there are: mpi, ring, "));
 }

@@ -1,0 +1,194 @@
+#include "core/error.hpp"
+#include "core/process.hpp"
+#include "core/text.hpp"
+#include "engine/bench/comm_report.hpp"
+#include "engine/bench/gloo_allreduce.hpp"
+#include "engine/comm/clock.hpp"
+#include "engine/comm/mpi_world.hpp"
+#include "engine/comm/placement.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <random>
+#include <set>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace dt::engine {
+namespace {
+
+constexpr std::int64_t fewest_repeats = 7;
+constexpr double repetition_s = 1e-3; // short calls are timed so many in a row as last that long
+constexpr std::int64_t most_calls = 100;
+
+struct Contender {
+  std::string name;
+  std::unique_ptr<Allreduce> allreduce;
+  std::int64_t calls = 1;
+  std::vector<double> times{}; // of a call, by repetition
+  Traffic traffic{};           // of a call, over all ranks
+};
+
+// The slowest rank's mean time of so many calls, from a common start; the same on every rank.
+double time_calls(Allreduce& allreduce, std::span<float> values, std::int64_t calls, Communicator& comm)
+{
+  comm.barrier();
+  const double begin = monotonic_s();
+  for (std::int64_t i = 0; i < calls; ++i) allreduce.sum(values);
+  double seconds = (monotonic_s() - begin) / static_cast<double>(calls);
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm.handle()), "MPI_Allreduce");
+  return seconds;
+}
+
+std::vector<std::string> names_of(const CommBench& options)
+{
+  if (!options.algorithms.empty()) return options.algorithms;
+  auto names = registered_allreduces();
+  for (auto& name : gloo_allreduces()) names.push_back(std::move(name));
+  return names;
+}
+
+std::unique_ptr<Allreduce> make_contender(const std::string& name, const CommBench& options, const Topology& topology,
+                                          Communicator& comm)
+{
+  if (name.starts_with("gloo-")) return make_gloo_allreduce(name, comm);
+  const auto words = split(name, ':');
+  return make_allreduce(
+      {.algorithm = words[0], .wire = words.size() > 1 ? words[1] : "float32", .topology = topology, .cache = options.cache},
+      comm);
+}
+
+// Every rank's vector is its rank plus one: small integers, whose sums every format and order must give exactly.
+void require_right_sum(Contender& contender, std::span<float> values, Communicator& comm)
+{
+  std::ranges::fill(values, static_cast<float>(comm.rank() + 1));
+  const auto before = comm.traffic();
+  contender.allreduce->sum(values);
+  const auto sum = static_cast<float>(comm.size() * (comm.size() + 1) / 2);
+  if (!std::ranges::all_of(values, [&](float value) { return value == sum; }))
+    throw Error(ErrorKind::internal,
+                fmt::format("{} gives a wrong sum of {} numbers on rank {}.", contender.name, values.size(), comm.rank()));
+  std::array counted{static_cast<double>(comm.traffic().bytes - before.bytes),
+                     static_cast<double>(comm.traffic().messages - before.messages)};
+  comm.sum_record(counted);
+  contender.traffic = {static_cast<std::int64_t>(counted[0]), static_cast<std::int64_t>(counted[1])};
+}
+
+// Zeros stay zeros, however often they are summed. Returns the seconds of a repetition of all contenders.
+double warm_up(std::vector<Contender>& contenders, std::span<float> values, Communicator& comm)
+{
+  double all_s = 0;
+  for (auto& contender : contenders) {
+    require_right_sum(contender, values, comm);
+    std::ranges::fill(values, 0.0F);
+    const double seconds = time_calls(*contender.allreduce, values, 1, comm);
+    contender.calls = std::clamp(static_cast<std::int64_t>(repetition_s / seconds), std::int64_t{1}, most_calls);
+    contender.times.clear();
+    all_s += seconds * static_cast<double>(contender.calls);
+  }
+  return all_s;
+}
+
+// All contenders once a repetition, in an order drawn anew each time: what drifts on the machine falls on all alike.
+void measure(std::vector<Contender>& contenders, std::span<float> values, std::int64_t repeats, Communicator& comm)
+{
+  std::vector<std::size_t> order(contenders.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::mt19937 generator(static_cast<unsigned>(values.size())); // the same on every rank
+  for (std::int64_t r = 0; r < repeats; ++r) {
+    std::shuffle(order.begin(), order.end(), generator);
+    for (const auto k : order)
+      contenders[k].times.push_back(time_calls(*contenders[k].allreduce, values, contenders[k].calls, comm));
+  }
+}
+
+double quantile(std::vector<double> values, double q)
+{
+  std::ranges::sort(values);
+  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+double median_ratio(const std::vector<double>& above, const std::vector<double>& below)
+{
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < above.size(); ++i) ratios.push_back(above[i] / below[i]);
+  return quantile(ratios, 0.5);
+}
+
+// A node must send 2 n (N-1)/N bytes over its link, however its ranks share the work, and a supernode 2 n (S-1)/S over its trunk;
+// half of it when numbers travel as bfloat16.
+double bound_s(const CommBench& options, const Topology& topology, std::size_t bytes)
+{
+  const auto seconds = [&](int groups, double gbit) {
+    return groups < 2 || gbit == 0 ? 0.0 : 2.0 * static_cast<double>(bytes) * (groups - 1) / groups / (gbit * 1e9 / 8);
+  };
+  return std::max(seconds(topology.nodes(), options.link_gbit), seconds(topology.supernodes(), options.trunk_gbit));
+}
+
+void add_rows(CommReport& report, const std::vector<Contender>& contenders, std::size_t bytes, double bound)
+{
+  const auto mpi = std::ranges::find(contenders, "mpi", &Contender::name);
+  for (const auto& contender : contenders)
+    report.rows.push_back({contender.name, static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(contender.times.size()),
+                           contender.calls, quantile(contender.times, 0.5), quantile(contender.times, 0.25),
+                           quantile(contender.times, 0.75),
+                           mpi == contenders.end() ? 0 : median_ratio(mpi->times, contender.times), bound,
+                           contender.traffic.bytes, contender.traffic.messages});
+}
+
+// Hosts that are namespaces of one machine share its cores: what counts is the machine's boot.
+std::string warning_of(Communicator& comm)
+{
+  const auto own = identify_process(getpid());
+  const auto machines = comm.gather_texts(own ? own->boot_id : host_name());
+  const auto places = gather_places(comm);
+  std::map<std::string, std::pair<std::size_t, std::set<int>>> ranks_and_cores;
+  for (std::size_t r = 0; r < machines.size(); ++r) {
+    auto& [ranks, cores] = ranks_and_cores[machines[r]];
+    ++ranks;
+    cores.insert(places[r].cores.begin(), places[r].cores.end());
+  }
+  for (const auto& [machine, both] : ranks_and_cores)
+    if (both.first > both.second.size())
+      return fmt::format("{} ranks share {} cores of one machine, so times hold waiting for a core too.", both.first,
+                         both.second.size());
+  return {};
+}
+
+std::vector<std::size_t> sizes_of(const CommBench& options)
+{
+  if (options.least_bytes > options.most_bytes)
+    throw Error(ErrorKind::usage, fmt::format("--least {} is more than --most {}.", options.least_bytes, options.most_bytes));
+  std::vector<std::size_t> sizes;
+  for (auto bytes = options.least_bytes; bytes <= options.most_bytes; bytes *= options.factor)
+    sizes.push_back(static_cast<std::size_t>(bytes) / sizeof(float) * sizeof(float));
+  return sizes;
+}
+
+} // namespace
+
+int bench_comm(const CommBench& options)
+{
+  const MpiWorld world;
+  Communicator comm(MPI_COMM_WORLD);
+  const auto topology = topology_of_hosts(comm, options.nodes_per_supernode);
+  CommReport report{comm.size(), topology.nodes(), topology.supernodes(), warning_of(comm), {}, {}};
+  std::vector<Contender> contenders;
+  for (const auto& name : names_of(options)) contenders.push_back({name, make_contender(name, options, topology, comm)});
+  for (const auto bytes : sizes_of(options)) {
+    std::vector<float> values(bytes / sizeof(float));
+    const double round_s = warm_up(contenders, values, comm);
+    const auto fitting = std::max(fewest_repeats, static_cast<std::int64_t>(options.seconds / round_s));
+    measure(contenders, values, options.repeats > 0 ? options.repeats : fitting, comm);
+    add_rows(report, contenders, bytes, bound_s(options, topology, bytes));
+  }
+  for (const auto& contender : contenders)
+    if (!contender.allreduce->choice().empty()) report.choices.emplace_back(contender.name, contender.allreduce->choice());
+  if (comm.is_root()) fmt::print("{}", options.json ? json_of(report, options) : text_of(report));
+  return 0;
+}
+
+} // namespace dt::engine
