@@ -32,9 +32,10 @@ struct CommBench {
   std::vector<std::string> algorithms; // empty: all of ours and of Gloo; "ring:bfloat16" is ring with sync.wire: bfloat16
   std::int64_t least_bytes = 1 << 10, most_bytes = 1 << 28, factor = 4;
   double seconds = 4;       // to measure one size for, all algorithms together
-  std::int64_t repeats = 0; // of each algorithm and size; 0: as many as fit into the time, at least 7
+  std::int64_t repeats = 0; // of each algorithm and size; 0: as many as fit into the time, at least 5
   std::int64_t nodes_per_supernode = 0;
   double link_gbit = 0, trunk_gbit = 0; // bandwidth of a node's link, of a supernode's trunk; 0: not told
+  std::string json_file;                // the result as JSON too, written by rank 0; empty: not
   std::string cache;                    // folder of `dynamic`'s timings; empty: none
   bool json = false;
 };

@@ -1,4 +1,5 @@
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "engine/bench/comm_report.hpp"
@@ -20,7 +21,7 @@
 namespace dt::engine {
 namespace {
 
-constexpr std::int64_t fewest_repeats = 7;
+constexpr std::int64_t fewest_repeats = 5;
 constexpr double repetition_s = 1e-3; // short calls are timed so many in a row as last that long
 constexpr std::int64_t most_calls = 100;
 
@@ -187,6 +188,7 @@ int bench_comm(const CommBench& options)
   }
   for (const auto& contender : contenders)
     if (!contender.allreduce->choice().empty()) report.choices.emplace_back(contender.name, contender.allreduce->choice());
+  if (comm.is_root() && !options.json_file.empty()) write_file_atomic(options.json_file, json_of(report, options));
   if (comm.is_root()) fmt::print("{}", options.json ? json_of(report, options) : text_of(report));
   return 0;
 }

@@ -77,6 +77,7 @@ void add_comm(CLI::App& app, CommBench& options)
       ->check(CLI::PositiveNumber);
   comm->add_option("--trunk-gbit", options.trunk_gbit, "Bandwidth of a supernode's trunk")->check(CLI::PositiveNumber);
   comm->add_option("--cache", options.cache, "Folder in which timings of this machine are kept");
+  comm->add_option("--json-file", options.json_file, "Writes the result as JSON there too");
   comm->add_flag("--json", options.json, "One JSON object");
 }
 
