@@ -59,6 +59,19 @@ struct StrategiesBench {
 // workers and servers. Exit status.
 int bench_strategies(const StrategiesBench& options);
 
+struct OverlapBench {
+  std::vector<std::string> progress{"none", "poll", "thread"};
+  double scale = 1; // of AlexNet's parameters
+  double forward_s = 0.02, backward_s = 0.04; // modelled
+  bool sleeps = false; // the modelled computation leaves its core to others
+  std::int64_t steps = 5, bucket_bytes = 4 << 20;
+  std::string allreduce = "ring";
+  bool json = false;
+};
+
+// How much of sync-sgd's communication hides behind the backward pass, and how much of it can; started by mpirun. Exit status.
+int bench_overlap(const OverlapBench& options);
+
 // Middle and least of many times, in seconds; at least one is needed.
 struct Times {
   double median = 0, least = 0;

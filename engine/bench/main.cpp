@@ -81,6 +81,23 @@ void add_comm(CLI::App& app, CommBench& options)
   comm->add_flag("--json", options.json, "One JSON object");
 }
 
+void add_overlap(CLI::App& app, OverlapBench& options)
+{
+  auto* overlap = app.add_subcommand(
+      "overlap", "What of sync-sgd's communication hides behind a modelled backward pass, and what can; start it with mpirun");
+  overlap->add_option("--progress", options.progress, "sync.progress, in turn")->delimiter(',')->capture_default_str();
+  overlap->add_option("--scale", options.scale, "Factor on AlexNet's parameters")->capture_default_str()->check(CLI::PositiveNumber);
+  overlap->add_option("--forward", options.forward_s, "Seconds of a forward pass")->capture_default_str()->check(CLI::NonNegativeNumber);
+  overlap->add_option("--backward", options.backward_s, "Seconds of a backward pass")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  overlap->add_flag("--sleep", options.sleeps, "The computation sleeps, so that ranks and threads may share a core");
+  overlap->add_option("--steps", options.steps, "Steps to measure")->capture_default_str()->check(CLI::PositiveNumber);
+  overlap->add_option("--bucket-bytes", options.bucket_bytes, "sync.bucket_bytes")->capture_default_str()->check(CLI::PositiveNumber);
+  overlap->add_option("--allreduce", options.allreduce, "sync.allreduce")->capture_default_str();
+  overlap->add_flag("--json", options.json, "One JSON array");
+}
+
 int dispatch(int argc, char** argv)
 {
   CLI::App app{"Measurements of dtctl's training engine", "dtbench"};
@@ -93,11 +110,14 @@ int dispatch(int argc, char** argv)
   add_strategies(app, strategies);
   CommBench comm;
   add_comm(app, comm);
+  OverlapBench overlap;
+  add_overlap(app, overlap);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(dt::ExitCode::usage);
   }
+  if (app.got_subcommand("overlap")) return bench_overlap(overlap);
   if (app.got_subcommand("strategies")) return bench_strategies(strategies);
   if (app.got_subcommand("comm")) return bench_comm(comm);
   return app.got_subcommand("compute") ? bench_compute(compute) : bench_allreduce(allreduce);

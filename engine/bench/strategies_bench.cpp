@@ -33,6 +33,7 @@ RunSpec spec_of(const StrategiesBench& options, const std::string& strategy)
   spec.sync.servers = options.servers;
   spec.sync.pack = options.pack;
   spec.sync.alpha = 0.9 / options.workers;
+  spec.resources.oversubscribe = options.sleeps; // whoever sleeps leaves his core to a communication thread
   return spec;
 }
 

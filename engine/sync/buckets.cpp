@@ -1,5 +1,6 @@
 #include "engine/sync/buckets.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace dt::engine {
@@ -22,6 +23,19 @@ std::size_t bucket_bytes(const SyncSpec& sync)
   if (!sync.pack) return 1;
   if (sync.progress == "none") return std::numeric_limits<std::size_t>::max();
   return static_cast<std::size_t>(sync.bucket_bytes);
+}
+
+double hideable_s(const std::vector<double>& isolated_s, const std::vector<double>& lead_s)
+{
+  // Times before the end of the backward pass; a sum begins when its bucket is there and the one before it is done.
+  double free_s = lead_s.empty() ? 0 : lead_s.front();
+  double hidden_s = 0;
+  for (std::size_t b = 0; b < isolated_s.size(); ++b) {
+    free_s = std::min(free_s, lead_s[b]);
+    hidden_s += std::clamp(free_s, 0.0, isolated_s[b]);
+    free_s -= isolated_s[b];
+  }
+  return hidden_s;
 }
 
 } // namespace dt::engine

@@ -47,6 +47,16 @@ TEST_CASE("buckets of any size cover everything once")
   CHECK(plan_buckets({}, 0, 10).empty());
 }
 
+TEST_CASE("what can hide is what can be sent before the backward pass ends, one bucket after another")
+{
+  CHECK(hideable_s({}, {}) == 0);
+  CHECK(hideable_s({2, 3}, {10, 8}) == 5);     // all of it
+  CHECK(hideable_s({2, 3}, {10, 2}) == 4);     // the second is there 2 s before the end
+  CHECK(hideable_s({2, 3}, {4, 3}) == 4);      // the second waits until the first is sent
+  CHECK(hideable_s({9, 3}, {4, 3}) == 4);      // the link is busy past the end
+  CHECK(hideable_s({2, 3, 1}, {4, 0, 0}) == 2); // the rest is there only at the end
+}
+
 TEST_CASE("a bucket is a tensor without pack, everything where nothing overlaps, else as the recipe says")
 {
   CHECK(bucket_bytes({.pack = false, .bucket_bytes = 4096, .progress = "thread"}) == 1);

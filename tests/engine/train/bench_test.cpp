@@ -79,6 +79,24 @@ TEST_CASE("dtbench comm --json prints a row for each size and allreduce, after a
   CHECK(json["rows"][6]["sent_bytes"] == 2 * 120000);
 }
 
+TEST_CASE("dtbench overlap --json prints a row for each way to move messages on")
+{
+  auto words = dt::test::EngineRun::launch(2);
+  for (const std::string word : {dtbench.c_str(), "overlap", "--scale", "0.001", "--forward", "0.001", "--backward", "0.01", "--steps",
+                                 "2", "--sleep", "--json"})
+    words.push_back(word);
+  const auto end = dt::run_command(words, 60);
+  REQUIRE(end.ok());
+  const auto rows = nlohmann::ordered_json::parse(end.out);
+  REQUIRE(rows.size() == 3);
+  CHECK(keys_of(rows[0]) == std::vector<std::string>{"progress", "step_s", "isolated_s", "exposed_s", "hidden_s", "bound_s", "hidden_share"});
+  CHECK(rows[0]["progress"] == "none");
+  CHECK(rows[0]["bound_s"] == 0);
+  CHECK(rows[2]["progress"] == "thread");
+  for (const auto& row : rows)
+    CHECK(row["hidden_s"].get<double>() == Approx(row["isolated_s"].get<double>() - row["exposed_s"].get<double>()));
+}
+
 TEST_CASE("dtbench names the known models and algorithms when it knows none of that name")
 {
   const auto model = dt::run_command({dtbench, "compute", "--model", "lenett"}, 60);
