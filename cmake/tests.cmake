@@ -19,11 +19,12 @@ function(dtctl_test name)
   endif()
   # Open MPI leaves memory behind at its end, in plugins that are unloaded by then, so that no suppression could name them.
   set(without_mpi_leaks "ASAN_OPTIONS=detect_leaks=0")
+  set(intended_races "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/thread_sanitizer.suppressions")
   foreach(ranks IN LISTS TEST_RANKS)
     add_test(NAME "${name}: ${ranks} ranks"
              COMMAND ${MPIEXEC_EXECUTABLE} --allow-run-as-root --oversubscribe --bind-to none --mca mpi_yield_when_idle 1
                      -np ${ranks} $<TARGET_FILE:${target}>)
     set_tests_properties("${name}: ${ranks} ranks" PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "mpi;${TEST_LABELS}" PROCESSORS 2
-                         ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_MCA_rmaps_base_oversubscribe=1;${without_mpi_leaks}")
+                         ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_MCA_rmaps_base_oversubscribe=1;${without_mpi_leaks};${intended_races}")
   endforeach()
 endfunction()

@@ -2,7 +2,7 @@
 // may find old and new numbers side by side, and of two additions to one number one may be lost (Recht et al., Hogwild!, 2011).
 //
 // These are data races, and the only ones that are meant: each is a function of its own, never inlined, so that a thread sanitizer's
-// suppressions name them and nothing else (tests/hogwild.tsan). Floats are aligned, so no single number is ever torn.
+// suppressions name them and nothing else (tests/thread_sanitizer.suppressions). Floats are aligned, so no single number is ever torn.
 #pragma once
 
 #include "engine/sync/replica.hpp"
