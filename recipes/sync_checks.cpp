@@ -20,6 +20,7 @@ bool is_one_of(const std::string& name, std::initializer_list<std::string_view> 
 
 bool is_hogwild(const std::string& strategy) { return strategy.starts_with("hogwild-"); }
 bool sums_over_all(const std::string& strategy) { return is_one_of(strategy, {"sync-sgd", "local-sgd", "decentralized-easgd"}); }
+bool sums_differences(const std::string& strategy) { return is_one_of(strategy, {"sync-sgd", "decentralized-easgd"}); }
 bool can_overlap(const std::string& strategy) { return is_one_of(strategy, {"sync-sgd", "hsgd", "sync-easgd"}); }
 
 // A key that only some strategies look at.
@@ -34,7 +35,7 @@ const std::vector<Scope>& scopes()
   const auto only = [](std::string_view name) { return [name](const std::string& strategy) { return strategy == name; }; };
   static const std::vector<Scope> all{
       {"sync.allreduce", sums_over_all, "sync-sgd, local-sgd and decentralized-easgd"},
-      {"sync.wire", sums_over_all, "sync-sgd, local-sgd and decentralized-easgd"},
+      {"sync.wire", sums_differences, "sync-sgd and decentralized-easgd; others send weights, which would lose their low bits for good"},
       {"sync.period", [](const std::string& s) { return is_elastic(s) || s == "local-sgd"; }, "the EASGD family and local-sgd"},
       {"sync.alpha", is_elastic, "the EASGD family"},
       {"sync.rho", is_elastic, "the EASGD family"},
@@ -129,6 +130,15 @@ void check_elastic_rate(const RunSpec& spec, Problems& problems)
                             "; above 1 the centre is thrown beyond them and training diverges. Lower `sync.alpha` or `sync.rho`"});
 }
 
+void check_overlap(const RunSpec& spec, Problems& problems)
+{
+  const auto& sync = spec.sync;
+  if (sync.strategy == "sync-easgd" && sync.overlap == 3 && sync.elastic == "after")
+    problems.push_back({{"sync.elastic", "sync.overlap"},
+                        "`sync.elastic: after` needs the weights after the step, which `sync.overlap: 3` has sent before; take "
+                        "`sync.overlap: 2`, or `sync.elastic: before`"});
+}
+
 void check_messages(const RunSpec& spec, Problems& problems)
 {
   const auto& sync = spec.sync;
@@ -159,6 +169,7 @@ void find_sync_problems(const RunSpec& spec, std::vector<Problem>& problems)
   if (spec.workers() <= 0) return;
   check_optimizer(spec, problems);
   check_elastic_rate(spec, problems);
+  check_overlap(spec, problems);
   check_messages(spec, problems);
   check_evaluated(spec, problems);
 }

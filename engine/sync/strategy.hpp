@@ -36,8 +36,8 @@ public:
   virtual ~Strategy() = default;
   // Before the first step: makes all ranks start from the same weights. Collective.
   virtual void start(Replica& replica) = 0;
-  // One step of this rank. Returns the mean training loss that it knows: over the samples of all ranks for a synchronous strategy,
-  // of its own batch for an asynchronous one, not_measured on a server.
+  // One step of this rank. Returns the mean training loss that it knows: over the samples of all ranks where a step sums over them,
+  // of its own batch elsewhere, not_measured on a server.
   // A worker computes, communicates and updates. A server serves as many exchanges as all workers together make in one step,
   // whoever makes them: so after equally many steps of all ranks every exchange is answered and nothing is on its way.
   virtual double step(Replica& replica, PhaseClock& clock) = 0;

@@ -98,6 +98,21 @@ TEST_CASE("the MPI library's allreduce has one wire format and cannot be polled"
   CHECK(problems_of(spec).empty());
 }
 
+TEST_CASE("weights are not rounded on the wire, and what is sent before the step is not of after it")
+{
+  auto spec = spec_of("local-sgd");
+  spec.sync.allreduce = "ring";
+  spec.sync.wire = "bfloat16";
+  CHECK(problems_of(spec) == "`sync.wire` is bfloat16, but `local-sgd` does not look at it; it is for sync-sgd and "
+                             "decentralized-easgd; others send weights, which would lose their low bits for good");
+  spec = spec_of("sync-easgd");
+  spec.sync.elastic = "after";
+  CHECK(problems_of(spec) == "`sync.elastic: after` needs the weights after the step, which `sync.overlap: 3` has sent before; "
+                             "take `sync.overlap: 2`, or `sync.elastic: before`");
+  spec.sync.overlap = 2;
+  CHECK(problems_of(spec).empty());
+}
+
 TEST_CASE("a centre is evaluated only where there is one")
 {
   auto spec = spec_of("local-sgd");
