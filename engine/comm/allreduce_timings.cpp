@@ -16,10 +16,12 @@ constexpr double clearly = 1.05;
 constexpr double enough_of_the_best = 0.8;
 constexpr const char* format_line = "dtctl allreduce timings 1 ";
 
-std::size_t winner(const std::vector<double>& seconds)
+std::size_t winner(const std::vector<double>& seconds, std::size_t before)
 {
   const auto fastest = static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
-  return seconds.front() <= clearly * seconds[fastest] ? 0 : fastest;
+  for (const std::size_t preferred : {std::size_t{0}, before})
+    if (seconds[preferred] <= clearly * seconds[fastest]) return preferred;
+  return fastest;
 }
 
 // Where `later`, the winner at size k + 1, becomes faster than `sooner`, the winner at size k. Within the two sizes, even
@@ -58,9 +60,9 @@ bool read_size(const std::string& line, AllreduceTimings& timings)
 
 std::vector<AllreduceChoice> choose(const AllreduceTimings& timings)
 {
-  std::vector<AllreduceChoice> choices{{0, winner(timings.seconds.front())}};
+  std::vector<AllreduceChoice> choices{{0, winner(timings.seconds.front(), 0)}};
   for (std::size_t k = 0; k + 1 < timings.bytes.size(); ++k) {
-    const auto sooner = choices.back().algorithm, later = winner(timings.seconds[k + 1]);
+    const auto sooner = choices.back().algorithm, later = winner(timings.seconds[k + 1], sooner);
     if (later != sooner) choices.push_back({crossing(timings, k, sooner, later), later});
   }
   return choices;

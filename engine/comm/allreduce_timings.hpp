@@ -22,7 +22,8 @@ struct AllreduceChoice {
   friend bool operator==(const AllreduceChoice&, const AllreduceChoice&) = default;
 };
 
-// The fastest at each size; but the first algorithm where it is at most 5% slower, so that noise does not decide against it.
+// The fastest at each size; but the first algorithm where it is at most 5% slower, else the one of the size before where that is
+// at most 5% slower, so that noise does not decide.
 // Between two sizes with different winners, the change is where straight lines through their times cross, both axes
 // logarithmic. Below the least size and above the largest the nearest one decides. Ascending, the first from 0 bytes up.
 std::vector<AllreduceChoice> choose(const AllreduceTimings& timings);

@@ -11,12 +11,12 @@
 namespace dt::engine {
 namespace {
 
-// Of one rank: it stays in the second-level cache from put to take.
-constexpr std::size_t largest_block_bytes = 512 << 10;
-// Of all ranks of a node together: they stay in the third-level cache.
-constexpr std::size_t all_blocks_bytes = 8 << 20;
+// Blocks of one node alone stay in the second-level cache of their core, all together in the third-level one; shorter ones cost more
+// waits. Between nodes messages must be long.
+constexpr std::size_t block_bytes_alone = 1 << 20, block_bytes_with_others = 2 << 20;
+constexpr std::size_t all_blocks_bytes_alone = 8 << 20, all_blocks_bytes_with_others = 32 << 20;
 // Blocks under way at once: while one crosses to other nodes, the next is summed inside the node.
-constexpr int rooms_with_others = 3, rooms_alone = 1;
+constexpr int rooms_alone = 1, rooms_with_others = 3;
 // Smaller slices cost more in waiting for one another than they save in summing.
 constexpr std::size_t smallest_slice_bytes = 2 << 10;
 
@@ -29,13 +29,14 @@ std::pair<int, int> ranks_a_node(const Topology& topology)
   return {least->second, most->second};
 }
 
-// Equal on all nodes, whose blocks must have equal lengths.
+// Equal blocks on all nodes, however many ranks they have.
 SliceBoard::Shape shape_for(const Communicator& node, const Topology& topology)
 {
-  const auto ranks = static_cast<std::size_t>(ranks_a_node(topology).second);
-  return {.ranks = node.size(),
-          .rooms = topology.nodes() > 1 ? rooms_with_others : rooms_alone,
-          .block = std::min(largest_block_bytes, all_blocks_bytes / ranks) / sizeof(float)};
+  const bool alone = topology.nodes() == 1;
+  const auto most_ranks = static_cast<std::size_t>(ranks_a_node(topology).second);
+  const auto bytes = alone ? std::min(block_bytes_alone, all_blocks_bytes_alone / most_ranks)
+                           : std::min(block_bytes_with_others, all_blocks_bytes_with_others / most_ranks);
+  return {.ranks = node.size(), .rooms = alone ? rooms_alone : rooms_with_others, .block = bytes / sizeof(float)};
 }
 
 // Supernodes of the ranks of one place a node, which are ordered by node.

@@ -13,7 +13,7 @@
 namespace dt::engine {
 namespace {
 
-constexpr double clear_gap = 1.5, fast_inside = 0.75;
+constexpr double clear_gap = 1.8, fast_inside = 0.75;
 constexpr int tries = 2;
 
 // The time of a whole tournament grows with the square of the ranks, since more of them share a trunk in each of more rounds.

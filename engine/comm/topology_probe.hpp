@@ -11,7 +11,7 @@ namespace dt::engine {
 using Bandwidths = std::vector<std::vector<double>>;
 
 // A number of its group for each, 0, 1, … in the order of first members. There are several groups only when there is one clear
-// gap: the pairs fall into fast ones and slow ones, a factor of 1.5 or more apart; those joined by fast pairs are a group; each
+// gap: the pairs fall into fast ones and slow ones, a factor of 1.8 or more apart; those joined by fast pairs are a group; each
 // group has two members or more, and three quarters of the pairs inside groups are fast. Else all are in group 0.
 std::vector<int> group_by_bandwidth(const Bandwidths& bytes_per_s);
 

@@ -6,6 +6,7 @@
 #include "core/units.hpp"
 #include "engine/comm/mpi_world.hpp"
 #include "engine/comm/placement.hpp"
+#include "engine/sync/communication_thread.hpp"
 #include "engine/train/environment.hpp"
 #include "engine/train/job_overseer.hpp"
 #include "engine/train/probe.hpp"
@@ -86,6 +87,20 @@ void print_end(const RunResult& result)
   print_accuracies(result);
 }
 
+void print_facts(const Trainer& trainer)
+{
+  for (const auto& [name, words] : trainer.facts()) fmt::print("{}: {}\n", name, words);
+  std::fflush(stdout);
+}
+
+// ", communication on core 3" for a rank with a thread for it; its compute threads keep off that core.
+std::string communication_core(const RunSpec& spec, const std::vector<RankPlace>& places, std::size_t rank)
+{
+  if (spec.sync.progress != "thread" || spec.ranks() == 1) return {};
+  const auto spare = find_spare_core(places, static_cast<int>(rank), spec.resources.threads_per_rank);
+  return spare ? fmt::format(", communication on core {}", spare->core) : ", communication on no core of its own";
+}
+
 void say(const std::string& words)
 {
   fmt::print(stderr, "dtengine: {}\n", words);
@@ -119,7 +134,7 @@ class Job {
   void take(const BeginRecord& begin, const std::vector<RankPlace>& places);
   void clear_failed_launch() const;
   BeginRecord begin_record(const std::vector<RankPlace>& places, const std::map<std::string, std::string>& environment) const;
-  void print_start(const BeginRecord& begin) const;
+  void print_start(const BeginRecord& begin, const std::vector<RankPlace>& places) const;
   void require_startable(const std::vector<RankPlace>& places) const;
   std::filesystem::path data_folder() const;
   std::filesystem::path cache_folder() const;
@@ -158,6 +173,7 @@ int Job::run()
   const auto checkpoint = look_for_checkpoint();
   Trainer trainer({planned_.spec, data_folder(), share(checkpoint), checkpoint ? &*checkpoint : nullptr, cache_folder()},
                   comm_);
+  if (recorder_) print_facts(trainer);
   Observer silent;
   std::optional<RootObserver> root;
   if (recorder_) root.emplace(*recorder_);
@@ -200,7 +216,7 @@ void Job::take(const BeginRecord& begin, const std::vector<RankPlace>& places)
   clear_failed_launch();
   write_file_atomic(attempt_.reserve(), std::string(reserve_bytes, '\0'));
   recorder_.emplace(Recorder::Options{.attempt = attempt_, .before_beat = [this] { look_at_orders(); }});
-  print_start(begin);
+  print_start(begin, places);
   require_startable(places);
 }
 
@@ -228,14 +244,14 @@ BeginRecord Job::begin_record(const std::vector<RankPlace>& places, const std::m
   return begin;
 }
 
-void Job::print_start(const BeginRecord& begin) const
+void Job::print_start(const BeginRecord& begin, const std::vector<RankPlace>& places) const
 {
   const auto& spec = planned_.spec;
   fmt::print("dtengine {}: {} on {}, {} with allreduce {}\n", engine_version(), spec.model.name, spec.data.name,
              spec.sync.strategy, spec.sync.allreduce);
   fmt::print("ranks {}, nodes {}, threads a rank {}\n", begin.ranks, begin.nodes, begin.threads_per_rank);
   for (std::size_t r = 0; r < begin.rank_hosts.size(); ++r)
-    fmt::print("  rank {} on {}, cores {}\n", r, begin.rank_hosts[r], begin.rank_masks[r]);
+    fmt::print("  rank {} on {}, cores {}{}\n", r, begin.rank_hosts[r], begin.rank_masks[r], communication_core(spec, places, r));
   std::fflush(stdout);
 }
 
@@ -252,7 +268,7 @@ void Job::require_startable(const std::vector<RankPlace>& places) const
                             "it becomes a new run.",
                             printable(planned_.engine_build), engine_build()));
   if (!spec.resources.oversubscribe)
-    require_cores(places, spec.resources.threads_per_rank, spec.sync.progress == "thread" ? 1 : 0);
+    require_cores(places, spec.resources.threads_per_rank, spec.sync.progress == "thread" && spec.ranks() > 1 ? 1 : 0);
 }
 
 std::filesystem::path Job::data_folder() const

@@ -54,6 +54,8 @@ public:
   // This rank's weights now, in plain order.
   std::vector<float> plain_weights() const { return network_.plain_weights(); }
   const TrainingPlan& plan() const { return plan_; }
+  // What the strategy has found out by itself before the first step: {"allreduce", "ring from 64 KiB"}.
+  std::vector<std::pair<std::string, std::string>> facts() const { return strategy_->facts(); }
   std::int64_t steps_done() const { return step_; }
   // What this rank did all the time, when the recipe asks for it (train.trace): after run(), however it ended.
   void write_timeline(const AttemptFolder& attempt) const { timeline_.write(attempt, role()); }

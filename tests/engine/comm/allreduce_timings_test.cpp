@@ -28,6 +28,12 @@ TEST_CASE("the first algorithm is taken unless another is clearly faster")
   CHECK(choose({.algorithms = {"mpi", "ring"}, .bytes = {1000}, .seconds = {{1.06, 1.0}}}) == std::vector<AllreduceChoice>{{0, 1}});
 }
 
+TEST_CASE("the algorithm of the size before stays unless another is clearly faster")
+{
+  CHECK(choose({.algorithms = {"mpi", "ring", "tree"}, .bytes = {1000, 4000}, .seconds = {{2.0, 1.0, 2.0}, {2.0, 1.04, 1.0}}}) ==
+        std::vector<AllreduceChoice>{{0, 1}});
+}
+
 TEST_CASE("a tie that the first algorithm won changes no later than the size that it lost, and no sooner than the tie")
 {
   CHECK(choose({.algorithms = {"mpi", "ring"}, .bytes = {1000, 4000}, .seconds = {{1.04, 1.0}, {2.0, 1.0}}}) ==
