@@ -29,9 +29,8 @@ private:
   std::vector<std::unique_ptr<Allreduce>> allreduces_; // null where never chosen
 };
 
-// Every algorithm's seconds at a few sizes, taken in turn; each time is the slowest rank's, the lower
-// quartile of several. Larger
-// sizes are left out when they would take longer than options.timing_s allows. Equal on all ranks. Not counted as traffic. Collective.
+// Every algorithm's seconds at a few sizes, taken in turn; each time is the slowest rank's, the lower quartile of several. Larger sizes
+// are left out when they would take longer than options.timing_s allows. Equal on all ranks. Not counted as traffic. Collective.
 AllreduceTimings time_allreduces(const AllreduceOptions& options, Communicator& comm);
 
 } // namespace dt::engine

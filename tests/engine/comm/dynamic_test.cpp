@@ -35,8 +35,10 @@ AllreduceOptions options_with(const std::filesystem::path& cache, Communicator& 
   return {.algorithm = "dynamic", .topology = topology_of_hosts(comm, 0), .cache = cache, .timing_s = 0.1};
 }
 
-std::filesystem::path only_file_in(const std::filesystem::path& folder)
+// Which rank 0 has written.
+std::filesystem::path only_file_in(const std::filesystem::path& folder, Communicator& comm)
 {
+  comm.barrier();
   const auto names = dt::names_in(folder);
   REQUIRE(names.size() == 1);
   return folder / names.front();
@@ -73,7 +75,7 @@ TEST_CASE("dynamic times the machine once, keeps that, and chooses the same from
   CHECK(first.find("; buckets of ") != std::string::npos);
 
   // What is kept decides: others' times there change the choice.
-  const auto file = only_file_in(cache);
+  const auto file = only_file_in(cache, comm);
   const auto key = file.filename().string().substr(std::string("allreduce-").size());
   REQUIRE(parse_timings(dt::read_file(file), key));
   comm.barrier();
@@ -87,7 +89,7 @@ TEST_CASE("dynamic ignores a torn cache and writes it anew, and lives without on
   Communicator comm(MPI_COMM_WORLD);
   const SharedFolder folder(comm);
   DynamicAllreduce(options_with(folder.path() / "cache", comm), comm);
-  const auto file = only_file_in(folder.path() / "cache");
+  const auto file = only_file_in(folder.path() / "cache", comm);
   const auto whole = dt::read_file(file);
   comm.barrier();
   if (comm.is_root()) dt::write_file_atomic(file, whole.substr(0, whole.size() / 2));
