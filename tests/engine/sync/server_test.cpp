@@ -96,7 +96,8 @@ TEST_CASE("every worker's every exchange is served once, in the order of its ste
 TEST_CASE("original EASGD serves worker i + 1 never before worker i")
 {
   Communicator comm(MPI_COMM_WORLD);
-  const auto real = run({.strategy = "easgd", .alpha = 0.1, .servers = server_counts(comm).back()}, steps, 0, comm);
+  const std::int64_t servers = comm.size() > 3 ? 2 : 1;
+  const auto real = run({.strategy = "easgd", .alpha = 0.1, .servers = servers}, steps, 0, comm);
   const auto workers = static_cast<std::int32_t>(real.roles.workers.size());
   for (const int server : real.roles.servers) {
     if (!comm.is_root()) break;
