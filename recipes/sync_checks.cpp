@@ -19,7 +19,10 @@ bool is_one_of(const std::string& name, std::initializer_list<std::string_view> 
 }
 
 bool is_hogwild(const std::string& strategy) { return strategy.starts_with("hogwild-"); }
-bool sums_over_all(const std::string& strategy) { return is_one_of(strategy, {"sync-sgd", "local-sgd", "decentralized-easgd"}); }
+bool sums_over_all(const std::string& strategy)
+{
+  return is_one_of(strategy, {"sync-sgd", "local-sgd", "sync-easgd", "decentralized-easgd"});
+}
 bool sums_differences(const std::string& strategy) { return is_one_of(strategy, {"sync-sgd", "decentralized-easgd"}); }
 bool can_overlap(const std::string& strategy) { return is_one_of(strategy, {"sync-sgd", "hsgd", "sync-easgd"}); }
 
@@ -34,7 +37,7 @@ const std::vector<Scope>& scopes()
 {
   const auto only = [](std::string_view name) { return [name](const std::string& strategy) { return strategy == name; }; };
   static const std::vector<Scope> all{
-      {"sync.allreduce", sums_over_all, "sync-sgd, local-sgd and decentralized-easgd"},
+      {"sync.allreduce", sums_over_all, "sync-sgd, local-sgd, sync-easgd and decentralized-easgd"},
       {"sync.wire", sums_differences, "sync-sgd and decentralized-easgd; others send weights, which would lose their low bits for good"},
       {"sync.period", [](const std::string& s) { return is_elastic(s) || s == "local-sgd"; }, "the EASGD family and local-sgd"},
       {"sync.alpha", is_elastic, "the EASGD family"},

@@ -1,4 +1,4 @@
-// CentreExchange: the centre from rank 0 to all ranks, and the sum of all ranks' weights to rank 0, as one schedule of messages.
+// CentreExchange: the centre from rank 0 to all ranks, and the sum of all ranks' weights to rank 0, along a binomial tree.
 #pragma once
 
 #include "engine/comm/scheduled_sum.hpp"
@@ -10,34 +10,27 @@
 
 namespace dt::engine {
 
-// How the ranks hand on what they get. Ranks of a host are neighbours in both.
-enum class Way {
-  tree, // binomial: log2 P serial transfers
-  chain // each to the next, in chunks: about one transfer, and a chunk a rank
-};
-
 // A part of the weights that travels as a message of its own: numbers [first, second).
 using Part = std::pair<std::size_t, std::size_t>;
 
 // One rank's rounds over a vector of 2n numbers, the weights' sum [0, n) and behind it the centre [n, 2n): a broadcast of the centre
-// from order[0], then a sum of the weights to it, part by part. order: all ranks, and `place` the rank's own index there. Pure.
-Schedule centre_schedule(Way way, const std::vector<int>& order, std::size_t place, std::size_t n, const std::vector<Part>& parts);
+// from rank 0, then a sum of the weights to it, part by part, in log2 P serial transfers each. Pure.
+Schedule centre_schedule(int rank, int ranks, std::size_t n, const std::vector<Part>& parts);
 
 class CentreExchange {
 public:
-  // Collective. comm must outlive it.
-  CentreExchange(Way way, std::size_t n, const std::vector<Part>& parts, const Topology& topology, Communicator& comm);
+  // comm must outlive it.
+  CentreExchange(std::size_t n, const std::vector<Part>& parts, Communicator& comm);
 
   // To be set before an exchange: the weights, and on rank 0 the centre. After it: on rank 0 the sum, on all ranks the centre.
   std::span<float> sum() { return std::span(values_).first(values_.size() / 2); }
   std::span<float> centre() { return std::span(values_).last(values_.size() / 2); }
 
-  // Begins one. All ranks begin theirs in the same order, and one at a time. Not collective.
+  // Begins one. All ranks begin theirs in the same order, and one at a time.
   std::unique_ptr<PendingSum> begin();
 
 private:
   Communicator& comm_;
-  std::size_t chunk_length_;
   Parcels parcels_;
   SumBuffers buffers_;
   std::vector<float> values_;

@@ -9,6 +9,16 @@
 #include <algorithm>
 
 namespace dt::engine {
+namespace {
+
+std::vector<Part> parts_of(const std::vector<Stretch>& messages)
+{
+  std::vector<Part> parts;
+  for (const auto& message : messages) parts.emplace_back(message.offset, message.end());
+  return parts;
+}
+
+} // namespace
 
 // Between two layers of the backward pass.
 class SyncEasgd::Poller : public GradientListener {
@@ -27,12 +37,13 @@ private:
 };
 
 SyncEasgd::SyncEasgd(const StrategyParts& parts)
-    : parts_(parts), after_(is_elastic_after(parts.sync, false)), beside_(parts.sync.overlap == 3), staged_(parts.sync.overlap == 1)
+    : parts_(parts), after_(is_elastic_after(parts.sync, false)), beside_(parts.sync.overlap == 3)
 {
   if (beside_ && after_)
     throw Error(ErrorKind::recipe, "sync.overlap: 3 exchanges weights while the step is computed, but sync.elastic: after needs those "
                                    "from after it. Take sync.elastic: before, or sync.overlap: 2.");
   if (!beside_) parts_.sync.progress = "none"; // nothing to move on meanwhile
+  if (parts_.sync.overlap > 1) allreduce_ = make_allreduce(parts_.allreduce(), parts_.comm);
   exchanges_ = make_exchanges(parts_);
 }
 
@@ -41,27 +52,26 @@ SyncEasgd::~SyncEasgd() = default;
 void SyncEasgd::start(Replica& replica)
 {
   parts_.comm.broadcast(replica.weights());
-  exchange_ = make_exchange(replica);
-  if (staged_) own_centre_.resize(replica.weights().size());
-  std::ranges::copy(replica.weights(), centre().begin());
+  centre_.assign(replica.weights().begin(), replica.weights().end());
+  messages_ = plan_buckets(replica.tensors(), centre_.size(), bucket_bytes(parts_.sync));
+  if (allreduce_) return sum_.resize(centre_.size());
+  tree_ = std::make_unique<CentreExchange>(centre_.size(), parts_of(messages_), parts_.comm);
 }
 
 double SyncEasgd::step(Replica& replica, PhaseClock& clock)
 {
-  if (!is_exchange(parts_.sync, replica.step())) {
-    const BatchLoss loss = replica.compute();
-    update(replica, clock);
-    return loss.mean;
-  }
-  if (beside_) begin_exchange(replica, clock);
+  const bool exchanges = is_exchange(parts_.sync, replica.step());
+  // (b) the centre to all ranks, (c) sum_i W^i: of weights from before the step, so that both may run beside (a)
+  if (exchanges && beside_) begin_exchange(replica, clock);
   // (a) g^i <- gradient of the loss at W^i over rank i's batch
   const BatchLoss loss = compute(replica, clock);
   if (after_) update(replica, clock);
-  // (b) the centre from rank 0 to all ranks, (c) sum_i W^i to rank 0
-  if (!beside_) begin_exchange(replica, clock);
-  end_exchange(clock);
-  // (d) W^i <- W^i - alpha (W^i - Wc), beside it on rank 0 (e) Wc <- Wc + alpha (sum_i W^i - P Wc)
-  average(replica, clock);
+  if (exchanges) {
+    if (!beside_) begin_exchange(replica, clock);
+    end_exchange(clock);
+    // (d) W^i <- W^i - alpha (W^i - Wc), (e) Wc <- Wc + alpha (sum_i W^i - P Wc)
+    average(replica, clock);
+  }
   // (d) W^i <- opt(W^i, g^i). Weight decay sees the weights after their pull.
   if (!after_) update(replica, clock);
   return loss.mean;
@@ -81,22 +91,38 @@ BatchLoss SyncEasgd::compute(Replica& replica, PhaseClock& clock)
 
 void SyncEasgd::begin_exchange(Replica& replica, PhaseClock& clock)
 {
-  const auto begin = [this, weights = replica.weights()] {
-    stage(weights, exchange_->sum()); // the sum is made in place, and the weights stay
-    if (staged_ && parts_.comm.is_root()) stage(own_centre_, exchange_->centre());
-    return exchange_->begin();
-  };
   clock.begin_communication();
-  exchanges_->begin({[begin] { begin()->wait(); }, begin});
+  if (allreduce_)
+    begin_allreduce(replica.weights());
+  else
+    exchanges_->begin({[this, weights = replica.weights()] {
+      std::ranges::copy(weights, tree_->sum().begin());
+      if (parts_.comm.is_root()) std::ranges::copy(centre_, tree_->centre().begin());
+      tree_->begin()->wait();
+      if (!parts_.comm.is_root()) std::ranges::copy(tree_->centre(), centre_.begin());
+    }});
   clock.end_communication();
+}
+
+// The sums are made in place, and the weights must stay: a copy is summed, message by message, taken by whoever sends it.
+void SyncEasgd::begin_allreduce(std::span<const float> weights)
+{
+  for (const auto& message : messages_) {
+    const auto from = weights.subspan(message.offset, message.size);
+    const auto to = std::span(sum_).subspan(message.offset, message.size);
+    exchanges_->begin({[this, from, to] { allreduce_->sum(from, to); },
+                       [this, from, to] {
+                         std::ranges::copy(from, to.begin());
+                         return allreduce_->begin(to);
+                       }});
+  }
 }
 
 void SyncEasgd::end_exchange(PhaseClock& clock)
 {
-  parts_.comm.activity().enter("waits for the centre");
+  parts_.comm.activity().enter("waits for the sum of weights");
   clock.begin_communication();
-  exchanges_->wait(0);
-  if (staged_ && !parts_.comm.is_root()) stage(exchange_->centre(), own_centre_);
+  for (std::size_t i = 0; i < (allreduce_ ? messages_.size() : 1); ++i) exchanges_->wait(i);
   exchanges_->clear();
   clock.end_communication();
 }
@@ -105,8 +131,9 @@ void SyncEasgd::average(Replica& replica, PhaseClock& clock)
 {
   const float alpha = elastic_rate(parts_.sync, replica.learning_rate());
   clock.begin_update();
-  pull_worker(replica.weights(), centre(), alpha);
-  if (parts_.comm.is_root()) pull_centre(centre(), exchange_->sum(), alpha, parts_.comm.size());
+  pull_worker(replica.weights(), centre_, alpha);
+  if (allreduce_ || parts_.comm.is_root())
+    pull_centre(centre_, allreduce_ ? std::span<const float>(sum_) : tree_->sum(), alpha, parts_.comm.size());
   clock.end_update();
 }
 
@@ -117,36 +144,30 @@ void SyncEasgd::update(Replica& replica, PhaseClock& clock)
   clock.end_update();
 }
 
-std::span<float> SyncEasgd::centre() { return staged_ ? std::span(own_centre_) : exchange_->centre(); }
-
-void SyncEasgd::stage(std::span<const float> from, std::span<float> to) { std::ranges::copy(from, to.begin()); }
-
-std::unique_ptr<CentreExchange> SyncEasgd::make_exchange(Replica& replica) const
-{
-  constexpr std::size_t everything = std::size_t{1} << 62;
-  std::vector<Part> parts;
-  const auto n = replica.weights().size();
-  for (const auto& message : plan_buckets(replica.tensors(), n, parts_.sync.pack ? everything : 1))
-    parts.emplace_back(message.offset, message.end());
-  return std::make_unique<CentreExchange>(staged_ ? Way::tree : Way::chain, n, parts, parts_.topology, parts_.comm);
-}
-
 void SyncEasgd::read_centre(Replica&, std::span<float> centre)
 {
-  if (parts_.comm.is_root()) std::ranges::copy(this->centre(), centre.begin());
-  parts_.comm.broadcast_record(centre);
+  std::ranges::copy(centre_, centre.begin());
+  if (!allreduce_) parts_.comm.broadcast_record(centre);
 }
 
 double SyncEasgd::isolated_communication_s(Replica& replica)
 {
-  const auto own = make_exchange(replica);
-  return measure_isolated_s(parts_.comm, [&] { own->begin()->wait(); }) / static_cast<double>(parts_.sync.period);
+  const auto messages = plan_buckets(replica.tensors(), replica.weights().size(), bucket_bytes(parts_.sync));
+  std::vector<float> own(replica.weights().size());
+  CentreExchange tree(own.size(), parts_of(messages), parts_.comm);
+  const double exchange_s = measure_isolated_s(parts_.comm, [&] {
+    if (!allreduce_) return tree.begin()->wait();
+    for (const auto& message : messages) allreduce_->sum(std::span(own).subspan(message.offset, message.size));
+  });
+  return exchange_s / static_cast<double>(parts_.sync.period);
 }
 
 std::vector<std::pair<std::string, std::string>> SyncEasgd::facts() const
 {
-  if (const auto place = exchanges_->place(); !place.empty()) return {{"communication thread", place}};
-  return {};
+  std::vector<std::pair<std::string, std::string>> facts;
+  if (allreduce_ && !allreduce_->choice().empty()) facts.emplace_back("allreduce", allreduce_->choice());
+  if (const auto place = exchanges_->place(); !place.empty()) facts.emplace_back("communication thread", place);
+  return facts;
 }
 
 } // namespace dt::engine

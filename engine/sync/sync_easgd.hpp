@@ -1,11 +1,12 @@
 // `sync-easgd` (You, Buluç, Demmel: Scaling Deep Learning on GPU and Knights Landing clusters): elastic averaging with all workers
-// at once, deterministic. The centre is rank 0's; every rank has the copy that it was last sent.
+// at once, deterministic.
 //
 // The paper's three forms, and what they are here:
-//   1  a tree broadcasts the centre and sums the weights, in place of P serial transfers. The paper keeps the centre in the host's
-//      memory and weights on the devices; here both pass through staging buffers (our reading on CPUs).
-//   2  all weights stay where they are computed with: no staging of the centre. On CPUs that saves two copies; so messages also go
-//      along a chain of the hosts in chunks (ours), as the devices' direct links let the paper's do.
+//   1  a tree broadcasts the centre from rank 0 and sums the weights to it, in place of P serial transfers. The paper keeps the
+//      centre in the host's memory and weights on the devices; here both pass through staging buffers (our reading on CPUs).
+//   2  all weights stay where they are computed with, and nothing is staged. Ours: so does a replica of the centre on every rank,
+//      so that one allreduce of the weights (sync.allreduce) serves as sum and broadcast, with as many bytes; all ranks then move
+//      their replicas alike.
 //   3  as 2, and the exchange runs while the gradients are computed: it needs only the weights from before the step.
 #pragma once
 
@@ -23,8 +24,8 @@ public:
   void start(Replica& replica) override;
   // Returns the loss of this rank's batch: every rank has a model of its own.
   double step(Replica& replica, PhaseClock& clock) override;
-  // Rank 0's is the centre. The others' are read by nobody before rank 0's reaches them.
-  std::vector<StrategyState> state() override { return {{"centre", centre(), false}}; }
+  // Form 1: rank 0's is the centre, and the others' are read by nobody before rank 0's reaches them. Else all are equal.
+  std::vector<StrategyState> state() override { return {{"centre", centre_, false}}; }
   bool replicated() const override { return false; }
   bool has_centre() const override { return true; }
   void read_centre(Replica& replica, std::span<float> centre) override;
@@ -35,18 +36,18 @@ private:
   class Poller;
   BatchLoss compute(Replica& replica, PhaseClock& clock);
   void begin_exchange(Replica& replica, PhaseClock& clock);
+  void begin_allreduce(std::span<const float> weights);
   void end_exchange(PhaseClock& clock);
   void average(Replica& replica, PhaseClock& clock);
   void update(Replica& replica, PhaseClock& clock);
-  std::span<float> centre();
-  std::unique_ptr<CentreExchange> make_exchange(Replica& replica) const;
-  static void stage(std::span<const float> from, std::span<float> to);
 
   StrategyParts parts_;
-  bool after_, beside_, staged_;
-  std::unique_ptr<CentreExchange> exchange_; // made by start()
-  std::vector<float> own_centre_;            // form 1: apart from what is sent and received
-  std::unique_ptr<Exchanges> exchanges_;     // last: its thread uses the rest
+  bool after_, beside_;
+  std::vector<Stretch> messages_;
+  std::vector<float> centre_, sum_;
+  std::unique_ptr<CentreExchange> tree_;  // form 1
+  std::unique_ptr<Allreduce> allreduce_;  // forms 2 and 3
+  std::unique_ptr<Exchanges> exchanges_;  // last: its thread uses the rest
 };
 
 } // namespace dt::engine
