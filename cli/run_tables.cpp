@@ -42,7 +42,10 @@ Cell progress_cell(const RunView& run, double now)
   if (!run.live || !run.live->heartbeat || run.row.state != RunState::running) return {nullptr, "", Style::plain};
   const auto& beat = *run.live->heartbeat;
   const double left = remaining_s(run, now);
-  const std::string stalled = run.live->verdict.stalled ? ", no sign of life for " + format_duration(now - beat.unix_s) : "";
+  const double silence_s = now - beat.unix_s;
+  const std::string stalled = !run.live->verdict.stalled                ? ""
+                              : silence_s < jobs::stall_after_s ? ", stands still"
+                                                                : ", no sign of life for " + format_duration(silence_s);
   Json data{{"step", beat.step},
             {"steps", beat.steps},
             {"remaining_s", left == left ? Json(left) : Json(nullptr)},

@@ -24,6 +24,7 @@ void add_retry(Commands& commands);
 void add_results(Commands& commands);
 void add_show(Commands& commands);
 void add_list(Commands& commands);
+void add_trace(Commands& commands);
 void add_query(Commands& commands);
 void add_export(Commands& commands);
 

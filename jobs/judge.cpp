@@ -107,6 +107,12 @@ std::optional<SchedulerWord> scheduler_word(const Evidence& e)
 // A rank that said what was wrong knows better than a scheduler that saw the job fail.
 bool is_witness_better(const Evidence& e, const SchedulerWord& word) { return word.state == RunState::failed && e.error.has_value(); }
 
+std::string stall_words(const StallRecord& stall, double until_unix_s)
+{
+  return fmt::format("no progress for {}, at step {}: {}", format_duration(std::floor(stall.stalled_s + until_unix_s - stall.unix_s)),
+                     stall.step, stall.missing.empty() ? "all ranks wait for one another" : printable(words_of(stall.missing)));
+}
+
 // Over, and no result: by whose will, or for what reason.
 Verdict over(const Evidence& e, std::string evidence, std::optional<int> code)
 {
@@ -127,6 +133,7 @@ Verdict over(const Evidence& e, std::string evidence, std::optional<int> code)
   } else {
     verdict.cause = failure_cause(e, code);
   }
+  if (e.stall) verdict.cause += "; it had come to a standstill: " + stall_words(*e.stall, e.stall->unix_s);
   if (e.launches > 1) verdict.cause += fmt::format("; the ranks were launched {} times", e.launches);
   return verdict;
 }
@@ -168,6 +175,11 @@ Verdict running(const Evidence& e, double now)
   if (e.heartbeat && !is_beating(e, now)) {
     verdict.stalled = true;
     verdict.cause = "no heartbeat for " + format_duration(std::floor(age_s(e.heartbeat->unix_s, now)));
+  }
+  if (e.stall) {
+    verdict.stalled = true;
+    verdict.cause = stall_words(*e.stall, now);
+    verdict.evidence += "; stall.json";
   }
   if (e.cancel_requested)
     verdict.cause = "is being ended: " + cancel_cause(e);

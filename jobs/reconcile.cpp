@@ -7,6 +7,7 @@
 #include "jobs/attempts.hpp"
 #include "jobs/quick_file.hpp"
 
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -30,6 +31,12 @@ void read_cancel(const AttemptFolder& attempt, Evidence& evidence)
   if (text) evidence.cancelled_by = printable(trim(std::string_view(*text).substr(std::min(text->find(' '), text->size()))));
 }
 
+std::optional<StallRecord> read_open_stall(const AttemptFolder& attempt)
+{
+  auto stall = read_stall(attempt);
+  return stall && std::isnan(stall->resolved_unix_s) ? stall : std::nullopt;
+}
+
 // What the attempt's files say, of those it may have.
 Evidence read_evidence(const AttemptFolder& attempt, const AttemptFiles& files)
 {
@@ -43,6 +50,7 @@ Evidence read_evidence(const AttemptFolder& attempt, const AttemptFiles& files)
   if (files.may_have(attempt.preempted())) evidence.preemption = read_preemption(attempt);
   if (evidence.has_result) return evidence;
   evidence.requeue_asked = files.may_have(attempt.requeue()) && std::filesystem::exists(attempt.requeue());
+  if (files.may_have(attempt.stall())) evidence.stall = read_open_stall(attempt);
   if (files.may_have(attempt.error())) evidence.error = read_error(attempt);
   if (files.may_have(attempt.stop_reason())) evidence.stop_reason = first_line(attempt.stop_reason());
   if (files.may_have(attempt.err())) evidence.last_words = read_tail(attempt.err(), stderr_tail_bytes);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/paths.hpp"
+#include "core/rank_state.hpp"
 #include "core/run_record.hpp"
 #include "jobs/scheduler.hpp"
 
@@ -24,6 +25,7 @@ struct Evidence {
   std::string cancelled_by; // who asked for it
   std::string stop_reason;  // the scheduler's note: "time_limit", "not started: why", or its outcome: "preempted: cause"
   std::optional<Preemption> preemption;
+  std::optional<StallRecord> stall; // the last that the ranks told, when it has not resolved
   bool requeue_asked = false; // the job's script has asked the scheduler to start the job again
   int launches = 0;           // of the ranks that have ended
   std::string last_words;   // last lines of stderr, for the cause
@@ -35,7 +37,7 @@ struct Verdict {
   std::string cause;    // one sentence for people; empty for a healthy state
   std::string evidence; // what was looked at: "result.json", "end: exit 137; error.json: rank 1"
   std::optional<int> exit_code;
-  bool stalled = false; // running, but the heartbeat is old
+  bool stalled = false; // running, but the heartbeat is old or the ranks wait for one that does not come
 };
 
 // How long a job may be unknown to its scheduler and silent before it counts as lost, and how old a heartbeat makes a stall.

@@ -210,6 +210,14 @@ class Submitter {
     }
   }
 
+  // Made again, a run keeps its key and may have other limits, checkpoints, traces.
+  static void write_spec(const PlannedRun& run, const AttemptFolder& attempt)
+  {
+    const auto path = spec_path(attempt.run_folder());
+    const bool is_new = attempt.number() == 1 || !fs::exists(path);
+    is_new ? write_new_file_quick(path, to_json(run)) : write_file_quick(path, to_json(run));
+  }
+
   // The intent comes last: what has one is whole.
   void write_attempt(const PlannedRun& run, const AttemptFolder& attempt, const Submission& intent)
   {
@@ -218,8 +226,7 @@ class Submitter {
                                      *make_launcher(run.spec.resources.launcher));
     if (attempt.number() == 1) make_folders_quick(attempt.run_folder());
     make_folders_quick(attempt.path());
-    if (attempt.number() == 1 || !fs::exists(spec_path(attempt.run_folder())))
-      write_new_file_quick(spec_path(attempt.run_folder()), to_json(run));
+    write_spec(run, attempt);
     scripts_.put(attempt.script(), script);
     write_new_file_quick(attempt.submission(), to_json(intent));
   }

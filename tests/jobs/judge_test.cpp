@@ -171,6 +171,18 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     auto e = with_job(JobState::running, "running");
     e.heartbeat = Heartbeat{now - 90, 3, 10};
     add("stalled", e, RunState::running, "no heartbeat for 1m30s");
+    e.heartbeat = Heartbeat{now - 1, 3, 10};
+    e.stall = StallRecord{.unix_s = now - 30, .stalled_s = 65, .step = 3, .missing = {{2, "node8", "has not answered"}}, .ranks = {}};
+    add("a rank keeps the others waiting", e, RunState::running, "no progress for 1m35s, at step 3: rank 2 on node8 has not answered");
+    e.stall->missing.clear();
+    add("nobody is to be blamed", e, RunState::running, "no progress for 1m35s, at step 3: all ranks wait for one another");
+  }
+  {
+    auto e = ended_with(143);
+    e.stop_reason = "time_limit";
+    e.stall = StallRecord{.unix_s = now - 30, .stalled_s = 65, .step = 3, .missing = {{2, "node8", "has not answered"}}, .ranks = {}};
+    add("ended while it stood still", e, RunState::timed_out,
+        "it reached its time limit; it had come to a standstill: no progress for 1m5s, at step 3: rank 2 on node8 has not answered");
   }
   add("an answer nobody taught us", with_job(JobState::unknown, "SPECIAL_EXIT"), RunState::unknown,
       "the scheduler's answer does not tell");

@@ -1,9 +1,12 @@
 // The trainer over several ranks against one rank (on MPI_COMM_SELF, in the same program) that does the whole work.
+#include "core/file.hpp"
 #include "engine/train/trainer.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <cmath>
+#include <map>
 #include <numeric>
 
 using namespace dt::engine;
@@ -231,4 +234,101 @@ TEST_CASE("a loss that is no number stops the training with its step, learning r
                Catch::EndsWith(" at a learning rate of 1000000: the training diverged. Lower optimizer.learning_rate, or "
                                "lengthen optimizer.warmup_epochs."));
   }
+}
+
+TEST_CASE("LARS on several ranks is LARS on one rank with the whole batch")
+{
+  const auto with_lars = [](std::int64_t ranks) {
+    auto spec = small_run(ranks);
+    spec.train.steps = 10;
+    spec.optimizer.name = "lars";
+    spec.optimizer.weight_decay = 1e-3;
+    spec.optimizer.trust = 0.05;
+    spec.optimizer.learning_rate = 0.5;
+    return spec;
+  };
+  const auto many = train(with_lars(world_size()), MPI_COMM_WORLD);
+  const auto one = train(with_lars(1), MPI_COMM_SELF);
+  CHECK(one.seen.steps.back().loss < one.seen.steps.front().loss);
+  for (std::size_t i = 0; i < 10; ++i) CHECK(many.seen.steps[i].loss == Approx(one.seen.steps[i].loss).epsilon(1e-3));
+}
+
+TEST_CASE("a parameter server and its workers train, and centre, worker and average are told apart")
+{
+  const int ranks = world_size();
+  if (ranks < 2) return;
+  auto spec = small_run(ranks);
+  spec.sync.strategy = "async-easgd";
+  spec.sync.alpha = 0.3;
+  spec.optimizer.name = "sgd";
+  spec.optimizer.learning_rate = 0.05;
+  spec.train.steps = 120;
+  spec.train.eval_every_epochs = 4;
+  const auto outcome = train(spec, MPI_COMM_WORLD);
+  const auto& result = outcome.result;
+  CHECK(outcome.seen.evals.size() == 3);
+  CHECK(result.accuracy == outcome.seen.evals.back().accuracy);
+  CHECK(result.accuracy_centre == result.accuracy); // what `auto` evaluates
+  CHECK(result.accuracy_worker >= 0);
+  CHECK(result.accuracy_average >= 0);
+  CHECK(result.staleness.updates == 120 * (ranks - 1));
+  CHECK(result.staleness.max <= 120 * (ranks - 1));
+  if (!is_root()) return;
+  CHECK(result.final_loss < outcome.seen.steps.front().loss);
+  CHECK(result.facts.at("evaluated") == "centre");
+  REQUIRE(result.ranks.size() == static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank)
+    CHECK(result.ranks[static_cast<std::size_t>(rank)].role == (rank == ranks - 1 ? "server" : "worker"));
+  CHECK(result.ranks.back().memory_peak_bytes > 0);
+  CHECK(result.ranks.back().phases[static_cast<std::size_t>(Phase::forward)].total_s == 0);
+}
+
+TEST_CASE("what is evaluated changes nothing in what is trained")
+{
+  if (world_size() < 2) return;
+  auto spec = small_run(world_size());
+  spec.sync.strategy = "sync-easgd"; // deterministic, and its workers differ
+  spec.optimizer.name = "sgd";
+  spec.train.eval_every_epochs = 0.2;
+  std::map<std::string, std::string> hashes;
+  for (const auto* model : {"centre", "worker", "average"}) {
+    spec.sync.evaluate = model;
+    hashes[model] = train(spec, MPI_COMM_WORLD).result.weights_hash;
+  }
+  spec.train.eval_every_epochs = 0;
+  spec.sync.evaluate = "auto";
+  const auto rarely = train(spec, MPI_COMM_WORLD).result.weights_hash;
+  for (const auto& [model, hash] : hashes) CHECK(hash == rarely);
+}
+
+TEST_CASE("a traced training keeps the phases of every step within it, and trains in the same bits")
+{
+  auto spec = small_run(world_size());
+  const auto plain = train(spec, MPI_COMM_WORLD);
+  spec.train.trace = true;
+  Communicator comm(MPI_COMM_WORLD);
+  Trainer trainer({spec, {}}, comm);
+  Observer nobody_looks;
+  Overseer nobody;
+  CHECK(trainer.run(nobody_looks, nobody).value().weights_hash == plain.result.weights_hash);
+
+  const dt::test::TemporaryFolder folder;
+  const dt::AttemptFolder attempt(folder.path(), 1);
+  trainer.write_timeline(attempt);
+  const auto record = dt::parse_trace(dt::read_file(dt::trace_path(attempt, comm.rank())));
+  REQUIRE(record);
+  std::map<std::int64_t, dt::TraceSpan> steps;
+  for (const auto& span : record->spans)
+    if (record->names[static_cast<std::size_t>(span.name)] == "step") steps[span.step] = span;
+  CHECK(steps.size() == 30);
+  std::map<std::string, int> phases;
+  for (const auto& span : record->spans) {
+    const auto& name = record->names[static_cast<std::size_t>(span.name)];
+    if (record->names[static_cast<std::size_t>(span.track)] != "training" || name == "step" || name == "evaluation") continue;
+    ++phases[name];
+    const auto& step = steps.at(span.step);
+    CHECK(span.begin_ns >= step.begin_ns);
+    CHECK(span.begin_ns + span.length_ns <= step.begin_ns + step.length_ns);
+  }
+  for (const auto* phase : {"input", "forward", "backward", "communication", "optimizer"}) CHECK(phases[phase] == 30);
 }

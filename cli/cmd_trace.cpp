@@ -1,0 +1,124 @@
+// dtctl trace: the timelines of a run's ranks, to look at in a trace viewer.
+#include "cli/selectors.hpp"
+#include "cli/standard_out.hpp"
+#include "cli/trace_events.hpp"
+#include "cli/verbs.hpp"
+#include "core/file.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+struct TraceOptions {
+  Selector selector;
+  std::string file, steps;
+  int attempt = 0; // 0: the latest that has timelines
+};
+
+std::optional<std::int64_t> whole_number(std::string_view text)
+{
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+StepRange steps_of(const std::string& text)
+{
+  if (text.empty()) return {};
+  const auto dash = text.find('-');
+  const auto first = whole_number(text.substr(0, dash));
+  const auto last = dash == std::string::npos ? first : whole_number(text.substr(dash + 1));
+  if (!first || !last || *first < 0 || *last < *first)
+    throw Error(ErrorKind::usage, "--steps takes two step numbers as 100-120, or one, not `" + printable(text) + "`");
+  return {*first, *last};
+}
+
+bool has_timelines(const AttemptFolder& attempt) { return !names_in(attempt.trace()).empty(); }
+
+AttemptFolder traced_attempt(const Home& home, const RunView& run, int wanted)
+{
+  auto numbers = attempt_numbers(home.run(run.row.key));
+  std::reverse(numbers.begin(), numbers.end());
+  for (const int number : numbers) {
+    const AttemptFolder attempt(home.run(run.row.key), number);
+    if ((wanted == 0 || wanted == number) && has_timelines(attempt)) return attempt;
+  }
+  const auto name = printable(run.row.name) + (wanted == 0 ? "" : fmt::format(" (attempt {})", wanted));
+  if (run.row.state == RunState::running)
+    throw Error(ErrorKind::usage, name + " is running and has no timelines yet; they are written at its end, if its recipe has "
+                                         "train.trace: true");
+  throw Error(ErrorKind::usage, name + " was not traced. Set train.trace: true and run it again (dtctl submit RECIPE --set "
+                                       "train.trace=true --force).");
+}
+
+// In rank order; a torn one is told and left out.
+std::vector<TraceRecord> read_timelines(Context& context, const AttemptFolder& attempt)
+{
+  std::vector<TraceRecord> records;
+  for (const auto& name : names_in(attempt.trace())) {
+    if (!name.starts_with("rank-")) continue;
+    auto record = parse_trace(read_file(attempt.trace() / name));
+    if (!record) {
+      context.messages.warn("{} is torn and left out", (attempt.trace() / name).string());
+      continue;
+    }
+    if (record->forgotten > 0)
+      context.messages.warn("rank {} had no room for its last {} spans", record->rank, record->forgotten);
+    records.push_back(std::move(*record));
+  }
+  std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  return records;
+}
+
+ExitCode trace(Context& context, const TraceOptions& options)
+{
+  const auto steps = steps_of(options.steps);
+  ResultsStore results(context);
+  const auto run = select_one(results, options.selector);
+  const auto attempt = traced_attempt(results.home(), run, options.attempt);
+  const auto records = read_timelines(context, attempt);
+  if (options.file.empty() && !context.json) {
+    write_trace_events(records, steps, write_out);
+    flush_out();
+    return ExitCode::ok;
+  }
+  std::string text;
+  write_trace_events(records, steps, [&](std::string_view piece) { text += piece; });
+  context.out.data("key", run.row.key);
+  context.out.data("attempt", attempt.number());
+  if (options.file.empty()) {
+    context.out.data("trace", Json::parse(text));
+    return ExitCode::ok;
+  }
+  write_file_atomic(options.file, text);
+  context.out.field("file", "written to", text_cell(options.file));
+  context.out.field("ranks", "ranks", count_cell(static_cast<std::int64_t>(records.size())));
+  return ExitCode::ok;
+}
+
+} // namespace
+
+void add_trace(Commands& commands)
+{
+  auto options = std::make_shared<TraceOptions>();
+  auto& verb = commands.add(
+      {"trace", result_verbs, "What every rank did all the time, for a trace viewer.",
+       "Of a run whose recipe has train.trace: true, as Chrome trace events: open the file in ui.perfetto.dev or in\n"
+       "chrome://tracing. A process is a rank, a row one of its tracks, an arrow a message; clocks are brought onto rank 0's.\n\n"
+       "Example:\n  dtctl trace 3f2a --steps 100-110 -o trace.json"},
+      [options](Context& context) { return trace(context, *options); });
+  add_selector(verb, options->selector);
+  verb.add_option("-o,--output", options->file, "into this file, whole or not at all; standard output when left out")->type_name("FILE");
+  verb.add_option("--steps", options->steps, "only these steps, both included")->type_name("A-B");
+  verb.add_option("--attempt", options->attempt, "of this try; the latest traced one when left out")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+}
+
+} // namespace dt::cli
