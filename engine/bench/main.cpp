@@ -45,7 +45,7 @@ void add_strategies(CLI::App& app, StrategiesBench& options)
   strategies->add_flag("--sleep", options.sleeps, "The computation sleeps, so that ranks may share a core");
   strategies->add_option("--steps", options.steps, "Steps to measure")->capture_default_str()->check(CLI::PositiveNumber);
   strategies->add_option("--period", options.period, "sync.period")->capture_default_str()->check(CLI::PositiveNumber);
-  strategies->add_option("--servers", options.servers, "sync.servers")->capture_default_str()->check(CLI::PositiveNumber);
+  strategies->add_option("--servers", options.servers, "sync.servers; 0: Hogwild in one window of a node")->capture_default_str()->check(CLI::NonNegativeNumber);
   strategies->add_flag("!--no-pack", options.pack, "A message a tensor");
   strategies->add_option("--allreduce", options.allreduce, "sync.allreduce")->capture_default_str();
   strategies->add_option("--progress", options.progress, "sync.progress")->capture_default_str();

@@ -5,6 +5,7 @@ namespace dt::engine {
 double AsyncSgd::work(Replica& replica, PhaseClock& clock)
 {
   // g <- gradient of the loss over this worker's batch, at the centre as it was when this worker last read it
+  comm().activity().enter("computes gradients");
   const BatchLoss loss = replica.compute();
 
   // g to the servers; W <- the centre, from them

@@ -23,6 +23,7 @@ double Easgd::work(Replica& replica, PhaseClock& clock)
   const float alpha = elastic_rate(parts().sync, replica.learning_rate());
 
   // g <- gradient of the loss at W over this worker's batch
+  comm().activity().enter("computes gradients");
   const BatchLoss loss = replica.compute();
 
   // d <- alpha (W - centre), with W from before the local step

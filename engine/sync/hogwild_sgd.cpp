@@ -18,6 +18,7 @@ double HogwildSgd::work(Replica& replica, PhaseClock& clock)
   const auto centre = shared()->values();
 
   // g <- gradient of the loss over this worker's batch, at the centre as it was when this worker last read it
+  comm().activity().enter("computes gradients");
   const BatchLoss loss = replica.compute();
 
   clock.begin_update();

@@ -99,7 +99,7 @@ Transfer ParameterServers::next_begin(Request& head) { return comm_.receive_begi
 
 void ParameterServers::receive(const Request& request, std::span<float> values)
 {
-  comm_.activity().enter("receives from a worker", rank_of(request));
+  comm_.activity().enter("waits for a worker's values", rank_of(request));
   std::vector<Transfer> transfers;
   for (const auto& message : messages_[own_])
     transfers.push_back(comm_.receive_begin(values.subspan(message.offset, message.size), rank_of(request), values_tag_));
@@ -108,7 +108,7 @@ void ParameterServers::receive(const Request& request, std::span<float> values)
 
 void ParameterServers::answer(const Request& request, std::span<const float> values)
 {
-  comm_.activity().enter("answers a worker", rank_of(request));
+  comm_.activity().enter("waits until a worker has its answer", rank_of(request));
   std::vector<Transfer> transfers;
   for (const auto& message : messages_[own_])
     transfers.push_back(comm_.send_begin(values.subspan(message.offset, message.size), rank_of(request), answer_tag_));
