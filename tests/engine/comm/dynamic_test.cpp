@@ -63,7 +63,7 @@ TEST_CASE("dynamic takes at each size what its timings say")
   CHECK(many == std::vector<float>(1200, static_cast<float>(comm.size())));
 }
 
-TEST_CASE("dynamic times the machine once, keeps that, and chooses the same from it on all ranks; timing is not traffic")
+TEST_CASE("dynamic times the machine once, keeps that, and chooses the same from it on all ranks, and timing is not traffic")
 {
   Communicator comm(MPI_COMM_WORLD);
   const SharedFolder folder(comm);
