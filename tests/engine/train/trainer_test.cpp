@@ -111,6 +111,23 @@ TEST_CASE("a seed decides every bit of the weights")
   CHECK(train(spec, MPI_COMM_WORLD).result.weights_hash != first.result.weights_hash);
 }
 
+TEST_CASE("gradients sent while others are computed train to the same bits as those sent afterwards")
+{
+  auto spec = small_run(world_size());
+  spec.resources.oversubscribe = true;
+  spec.sync.allreduce = "ring";
+  spec.sync.pack = false; // equal buckets: a tensor each
+  const auto behind = train(spec, MPI_COMM_WORLD);
+  for (const std::string progress : {"poll", "thread"}) {
+    spec.sync.progress = progress;
+    const auto beside = train(spec, MPI_COMM_WORLD);
+    CHECK(beside.result.weights_hash == behind.result.weights_hash);
+    CHECK(beside.result.final_loss == behind.result.final_loss);
+    for (const auto& step : beside.seen.steps)
+      CHECK(std::accumulate(step.phase_s.begin(), step.phase_s.end(), 0.0) <= step.step_s);
+  }
+}
+
 TEST_CASE("reading ahead changes nothing but time")
 {
   auto spec = small_run(world_size());
