@@ -119,8 +119,8 @@ double median_ratio(const std::vector<double>& above, const std::vector<double>&
   return quantile(ratios, 0.5);
 }
 
-// A node must send 2 n (N-1)/N bytes over its link, however its ranks share the work, and a supernode 2 n (S-1)/S over its trunk;
-// half of it when numbers travel as bfloat16.
+// A node must send 2 n (N-1)/N bytes over its link, however its ranks share the work, and a supernode 2 n (S-1)/S over its trunk:
+// as float32; what travels as bfloat16 is half of it.
 double bound_s(const CommBench& options, const Topology& topology, std::size_t bytes)
 {
   const auto seconds = [&](int groups, double gbit) {
@@ -133,11 +133,11 @@ void add_rows(CommReport& report, const std::vector<Contender>& contenders, std:
 {
   const auto mpi = std::ranges::find(contenders, "mpi", &Contender::name);
   for (const auto& contender : contenders)
-    report.rows.push_back({contender.name, static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(contender.times.size()),
-                           contender.calls, quantile(contender.times, 0.5), quantile(contender.times, 0.25),
-                           quantile(contender.times, 0.75),
-                           mpi == contenders.end() ? 0 : median_ratio(mpi->times, contender.times), bound,
-                           contender.traffic.bytes, contender.traffic.messages});
+    report.rows.push_back(
+        {contender.name, static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(contender.times.size()), contender.calls,
+         quantile(contender.times, 0.5), quantile(contender.times, 0.25), quantile(contender.times, 0.75),
+         mpi == contenders.end() ? 0 : median_ratio(mpi->times, contender.times),
+         contender.name.ends_with(":bfloat16") ? bound / 2 : bound, contender.traffic.bytes, contender.traffic.messages});
 }
 
 // Hosts that are namespaces of one machine share its cores: what counts is the machine's boot.
