@@ -73,7 +73,8 @@ double lead_of(const Stretch& bucket, ModelledReplica& replica)
   const auto leads = replica.lead_s();
   double least = leads.back();
   for (std::size_t t = 0; t < leads.size(); ++t)
-    if (replica.tensors()[t].offset >= bucket.offset && replica.tensors()[t].offset < bucket.end()) least = std::min(least, leads[t]);
+    if (replica.tensors()[t].offset >= bucket.offset && replica.tensors()[t].offset < bucket.end())
+      least = std::min(least, leads[t]);
   return least;
 }
 
@@ -88,7 +89,8 @@ Overlap measure(const OverlapBench& options, const std::string& progress, Commun
   const auto strategy = make_strategy(parts);
   Overlap overlap;
   overlap.isolated_s = mean_over_ranks(strategy->isolated_communication_s(replica), comm);
-  overlap.bound_s = hideable_s(isolated_times(buckets, overlap.isolated_s, *make_allreduce(parts.allreduce(), comm), comm), leads);
+  overlap.bound_s =
+      hideable_s(isolated_times(buckets, overlap.isolated_s, *make_allreduce(parts.allreduce(), comm), comm), leads);
   strategy->start(replica);
   StepTimer timer;
   const auto step = [&] {
@@ -110,7 +112,7 @@ Overlap measure(const OverlapBench& options, const std::string& progress, Commun
 
 nlohmann::ordered_json json_of(const std::string& progress, const Overlap& overlap)
 {
-  return {{"progress", progress},          {"step_s", overlap.step_s},   {"isolated_s", overlap.isolated_s},
+  return {{"progress", progress},           {"step_s", overlap.step_s},       {"isolated_s", overlap.isolated_s},
           {"exposed_s", overlap.exposed_s}, {"hidden_s", overlap.hidden_s()}, {"bound_s", overlap.bound_s},
           {"hidden_share", overlap.share()}};
 }
@@ -118,18 +120,20 @@ nlohmann::ordered_json json_of(const std::string& progress, const Overlap& overl
 void print_row(const std::string& progress, const Overlap& overlap)
 {
   fmt::print("{:<10} {:>10.1f} {:>12.1f} {:>11.1f} {:>10.1f} {:>10.1f} {:>9.1f}%\n", progress, 1e3 * overlap.step_s,
-             1e3 * overlap.isolated_s, 1e3 * overlap.exposed_s, 1e3 * overlap.hidden_s(), 1e3 * overlap.bound_s, 100 * overlap.share());
+             1e3 * overlap.isolated_s, 1e3 * overlap.exposed_s, 1e3 * overlap.hidden_s(), 1e3 * overlap.bound_s,
+             100 * overlap.share());
   std::fflush(stdout);
 }
 
 void print_head(const OverlapBench& options, int ranks)
 {
   ModelledReplica replica(replica_options(options));
-  fmt::print("{} ranks, {:.1f} MB of gradients in {} tensors, buckets of {:.1f} MB, {}, forward {:.0f} ms, backward {:.0f} ms\n", ranks,
-             static_cast<double>(replica.gradients().size_bytes()) * 1e-6, replica.tensors().size(),
-             static_cast<double>(options.bucket_bytes) * 1e-6, options.allreduce, 1e3 * options.forward_s, 1e3 * options.backward_s);
-  fmt::print("{:<10} {:>10} {:>12} {:>11} {:>10} {:>10} {:>10}\n", "progress", "step ms", "isolated ms", "exposed ms", "hidden ms",
-             "bound ms", "share");
+  fmt::print("{} ranks, {:.1f} MB of gradients in {} tensors, buckets of {:.1f} MB, {}, forward {:.0f} ms, backward {:.0f} ms\n",
+             ranks, static_cast<double>(replica.gradients().size_bytes()) * 1e-6, replica.tensors().size(),
+             static_cast<double>(options.bucket_bytes) * 1e-6, options.allreduce, 1e3 * options.forward_s,
+             1e3 * options.backward_s);
+  fmt::print("{:<10} {:>10} {:>12} {:>11} {:>10} {:>10} {:>10}\n", "progress", "step ms", "isolated ms", "exposed ms",
+             "hidden ms", "bound ms", "share");
 }
 
 } // namespace

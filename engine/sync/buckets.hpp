@@ -19,8 +19,8 @@ std::vector<Stretch> plan_buckets(std::span<const Stretch> tensors, std::size_t 
 // sync.bucket_bytes.
 std::size_t bucket_bytes(const SyncSpec& sync);
 
-// Seconds of communication that a backward pass can hide: buckets in the order in which they are sent, each with the seconds of its
-// sum alone and those between its last gradient and the end of the pass. One sum after another: they share one link. Pure.
+// Seconds of communication that a backward pass can hide: buckets in the order in which they are sent, each with the seconds of
+// its sum alone and those between its last gradient and the end of the pass. One sum after another: they share one link. Pure.
 double hideable_s(const std::vector<double>& isolated_s, const std::vector<double>& lead_s);
 
 } // namespace dt::engine

@@ -13,12 +13,12 @@ namespace dt::engine {
 // A part of the weights that travels as a message of its own: numbers [first, second).
 using Part = std::pair<std::size_t, std::size_t>;
 
-// One rank's rounds over a vector of 2n numbers, the weights' sum [0, n) and behind it the centre [n, 2n): a broadcast of the centre
-// from rank 0, then a sum of the weights to it, part by part, in log2 P serial transfers each. Pure.
+// One rank's rounds over a vector of 2n numbers, the weights' sum [0, n) and behind it the centre [n, 2n): a broadcast of the
+// centre from rank 0, then a sum of the weights to it, part by part, in log2 P serial transfers each. Pure.
 Schedule centre_schedule(int rank, int ranks, std::size_t n, const std::vector<Part>& parts);
 
 class CentreExchange {
-public:
+ public:
   // comm must outlive it.
   CentreExchange(std::size_t n, const std::vector<Part>& parts, Communicator& comm);
 
@@ -29,7 +29,7 @@ public:
   // Begins one. All ranks begin theirs in the same order, and one at a time.
   std::unique_ptr<PendingSum> begin();
 
-private:
+ private:
   Communicator& comm_;
   Parcels parcels_;
   SumBuffers buffers_;

@@ -62,7 +62,10 @@ void DecentralizedEasgd::exchange(Replica& replica, PhaseClock& clock)
   clock.end_update();
 }
 
-void DecentralizedEasgd::read_centre(Replica&, std::span<float> centre) { std::copy(centre_.begin(), centre_.end(), centre.begin()); }
+void DecentralizedEasgd::read_centre(Replica&, std::span<float> centre)
+{
+  std::copy(centre_.begin(), centre_.end(), centre.begin());
+}
 
 double DecentralizedEasgd::isolated_communication_s(Replica& replica)
 {

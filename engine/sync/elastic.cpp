@@ -10,7 +10,8 @@ namespace {
 void require_equal(std::size_t one, std::size_t other)
 {
   if (one != other)
-    throw Error(ErrorKind::internal, fmt::format("elastic averaging of buffers of {} and {} floats, which must be equal", one, other));
+    throw Error(ErrorKind::internal,
+                fmt::format("elastic averaging of buffers of {} and {} floats, which must be equal", one, other));
 }
 
 } // namespace

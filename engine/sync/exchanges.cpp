@@ -11,7 +11,7 @@ namespace {
 
 // `none`: everything is done by the thread that waits for it.
 class BlockingExchanges : public Exchanges {
-public:
+ public:
   void begin(Exchange exchange) override { calls_.push_back({std::move(exchange.at_once), {}}); }
   void wait(std::size_t i) override
   {
@@ -23,7 +23,7 @@ public:
   void clear() override { calls_.clear(); } // nothing of what was not waited for has begun
   Times times(std::size_t i) const override { return calls_[i].times; }
 
-private:
+ private:
   struct Call {
     std::function<void()> call;
     Times times;
@@ -33,7 +33,7 @@ private:
 
 // What cannot be moved on: all is done by the call that waits.
 class LateCall : public PendingSum {
-public:
+ public:
   explicit LateCall(std::function<void()> call) : call_(std::move(call)) {}
   bool advance() override { return !call_; }
   void wait() override
@@ -42,13 +42,13 @@ public:
     call_ = nullptr;
   }
 
-private:
+ private:
   std::function<void()> call_;
 };
 
 // `poll`: the computing thread moves all of them on whenever it is asked to.
 class PolledExchanges : public Exchanges {
-public:
+ public:
   void begin(Exchange exchange) override
   {
     auto pending = exchange.in_steps ? exchange.in_steps() : std::make_unique<LateCall>(std::move(exchange.at_once));
@@ -73,7 +73,7 @@ public:
   }
   Times times(std::size_t i) const override { return sums_[i].times; }
 
-private:
+ private:
   struct Sum {
     std::unique_ptr<PendingSum> pending;
     Times times;
@@ -89,10 +89,9 @@ private:
 
 // `thread`: another thread makes every call; the computing thread makes none before it has waited for all of them.
 class ThreadedExchanges : public Exchanges {
-public:
+ public:
   explicit ThreadedExchanges(const std::optional<SpareCore>& spare)
-      : place_(spare ? fmt::format("core {} of its own", spare->core) : "shares cores with the compute threads"),
-        thread_(spare)
+      : place_(spare ? fmt::format("core {} of its own", spare->core) : "shares cores with the compute threads"), thread_(spare)
   {
   }
   void begin(Exchange exchange) override
@@ -114,7 +113,7 @@ public:
   Times times(std::size_t i) const override { return *times_[i]; }
   std::string place() const override { return place_; }
 
-private:
+ private:
   std::string place_;
   std::size_t before_ = 0;                    // tasks given before the last clear()
   std::vector<std::unique_ptr<Times>> times_; // each at an address that stays
@@ -129,11 +128,12 @@ std::optional<SpareCore> spare_core(const StrategyParts& parts)
   const auto spare = find_spare_core(places, parts.comm.rank(), parts.threads);
   if (spare || parts.oversubscribe) return spare;
   const auto& mine = places[static_cast<std::size_t>(parts.comm.rank())];
-  throw Error(ErrorKind::run,
-              fmt::format("sync.progress: thread needs one core more than the compute threads, and rank {} on {} has none: its mask is "
-                          "{}, and resources.threads_per_rank is {}. Give the job more cores, lower resources.threads_per_rank, take "
-                          "sync.progress: poll, or set resources.oversubscribe: true (timings then mean little).",
-                          parts.comm.rank(), mine.host, mask_text(mine.cores), parts.threads));
+  throw Error(
+      ErrorKind::run,
+      fmt::format("sync.progress: thread needs one core more than the compute threads, and rank {} on {} has none: its mask is "
+                  "{}, and resources.threads_per_rank is {}. Give the job more cores, lower resources.threads_per_rank, take "
+                  "sync.progress: poll, or set resources.oversubscribe: true (timings then mean little).",
+                  parts.comm.rank(), mine.host, mask_text(mine.cores), parts.threads));
 }
 
 } // namespace

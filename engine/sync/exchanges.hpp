@@ -23,7 +23,7 @@ struct Exchange {
 Exchange sum_exchange(Allreduce& allreduce, std::span<float> values);
 
 class Exchanges {
-public:
+ public:
   virtual ~Exchanges() = default;
   // One more. Its buffers must be left alone until it has been waited for.
   virtual void begin(Exchange exchange) = 0;

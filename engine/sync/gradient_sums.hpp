@@ -9,7 +9,7 @@
 namespace dt::engine {
 
 class GradientSums : private GradientListener {
-public:
+ public:
   // Over all ranks of parts.comm with that allreduce; both must outlive it. Collective.
   GradientSums(const StrategyParts& parts, Allreduce& allreduce);
 
@@ -22,7 +22,7 @@ public:
   // For Strategy::facts().
   std::vector<std::pair<std::string, std::string>> facts() const;
 
-private:
+ private:
   void gradients_ready(const Stretch& tensor) override;
   void plan(Replica& replica);
   void begin_buckets(std::size_t end);
@@ -33,7 +33,7 @@ private:
   StrategyParts parts_;
   Allreduce& allreduce_;
   std::unique_ptr<Exchanges> exchanges_;
-  std::vector<Stretch> buckets_; // planned at the first step
+  std::vector<Stretch> buckets_;          // planned at the first step
   std::optional<std::size_t> loss_place_; // in the gradients: two floats of padding that travel with the last bucket
   std::array<double, 2> loss_sums_{};     // of loss x samples, of samples
 

@@ -18,7 +18,8 @@ StrategyParts parts_of_node(const StrategyParts& parts, Communicator& node)
 {
   const auto ranks = static_cast<std::size_t>(node.size());
   const Topology topology{std::vector<int>(ranks, 0), std::vector<int>(ranks, 0)};
-  return {parts.sync, node, topology, make_roles(parts.sync, topology, node.rank()), parts.cache, parts.threads, parts.oversubscribe};
+  return {parts.sync,  node,          topology,           make_roles(parts.sync, topology, node.rank()),
+          parts.cache, parts.threads, parts.oversubscribe};
 }
 
 } // namespace
@@ -64,7 +65,8 @@ double Hsgd::isolated_communication_s(Replica& replica)
   const double gradients_s = sums_->isolated_s(replica);
   if (!has_levels()) return gradients_s;
   std::vector<float> own(replica.weights().size());
-  return gradients_s + measure_isolated_s(parts_.comm, [&] { over_all_->sum(own); }) / static_cast<double>(parts_.sync.node_period);
+  return gradients_s +
+         measure_isolated_s(parts_.comm, [&] { over_all_->sum(own); }) / static_cast<double>(parts_.sync.node_period);
 }
 
 } // namespace dt::engine

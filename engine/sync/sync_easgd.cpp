@@ -22,7 +22,7 @@ std::vector<Part> parts_of(const std::vector<Stretch>& messages)
 
 // Between two layers of the backward pass.
 class SyncEasgd::Poller : public GradientListener {
-public:
+ public:
   Poller(Exchanges& exchanges, PhaseClock& clock) : exchanges_(exchanges), clock_(clock) {}
   void gradients_ready(const Stretch&) override
   {
@@ -31,7 +31,7 @@ public:
     clock_.end_communication();
   }
 
-private:
+ private:
   Exchanges& exchanges_;
   PhaseClock& clock_;
 };
@@ -40,8 +40,9 @@ SyncEasgd::SyncEasgd(const StrategyParts& parts)
     : parts_(parts), after_(is_elastic_after(parts.sync, false)), beside_(parts.sync.overlap == 3)
 {
   if (beside_ && after_)
-    throw Error(ErrorKind::recipe, "sync.overlap: 3 exchanges weights while the step is computed, but sync.elastic: after needs those "
-                                   "from after it. Take sync.elastic: before, or sync.overlap: 2.");
+    throw Error(ErrorKind::recipe,
+                "sync.overlap: 3 exchanges weights while the step is computed, but sync.elastic: after needs those "
+                "from after it. Take sync.elastic: before, or sync.overlap: 2.");
   if (!beside_) parts_.sync.progress = "none"; // nothing to move on meanwhile
   if (parts_.sync.overlap > 1) allreduce_ = make_allreduce(parts_.allreduce(), parts_.comm);
   exchanges_ = make_exchanges(parts_);

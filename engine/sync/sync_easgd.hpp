@@ -1,5 +1,5 @@
-// `sync-easgd` (You, Buluç, Demmel: Scaling Deep Learning on GPU and Knights Landing clusters): elastic averaging with all workers
-// at once, deterministic.
+// `sync-easgd` (You, Buluç, Demmel: Scaling Deep Learning on GPU and Knights Landing clusters): elastic averaging with all
+// workers at once, deterministic.
 //
 // The paper's three forms, and what they are here:
 //   1  a tree broadcasts the centre from rank 0 and sums the weights to it, in place of P serial transfers. The paper keeps the
@@ -17,7 +17,7 @@ namespace dt::engine {
 class CentreExchange;
 
 class SyncEasgd : public Strategy {
-public:
+ public:
   // A recipe error for overlap 3 with elastic terms of the weights after the step. Collective.
   explicit SyncEasgd(const StrategyParts& parts);
   ~SyncEasgd() override;
@@ -32,7 +32,7 @@ public:
   double isolated_communication_s(Replica& replica) override;
   std::vector<std::pair<std::string, std::string>> facts() const override;
 
-private:
+ private:
   class Poller;
   BatchLoss compute(Replica& replica, PhaseClock& clock);
   void begin_exchange(Replica& replica, PhaseClock& clock);
@@ -45,9 +45,9 @@ private:
   bool after_, beside_;
   std::vector<Stretch> messages_;
   std::vector<float> centre_, sum_;
-  std::unique_ptr<CentreExchange> tree_;  // form 1
-  std::unique_ptr<Allreduce> allreduce_;  // forms 2 and 3
-  std::unique_ptr<Exchanges> exchanges_;  // last: its thread uses the rest
+  std::unique_ptr<CentreExchange> tree_; // form 1
+  std::unique_ptr<Allreduce> allreduce_; // forms 2 and 3
+  std::unique_ptr<Exchanges> exchanges_; // last: its thread uses the rest
 };
 
 } // namespace dt::engine
