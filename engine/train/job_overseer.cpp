@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/units.hpp"
 #include "engine/train/step_timer.hpp"
+#include "engine/train/stop_signals.hpp"
 
 #include <csignal>
 #include <cstdio>
@@ -25,8 +26,11 @@ JobOverseer::JobOverseer(Options options) : options_(std::move(options)), writte
 
 Overseer::Wish JobOverseer::wish()
 {
-  const int signal = signal_.load(std::memory_order_relaxed);
-  Wish wish{.time_limit = signal == SIGUSR1, .preemption = signal == SIGTERM};
+  if (const int signal = take_stop_signal(); signal != 0) {
+    signal_ = signal;
+    if (options_.told_to_stop) options_.told_to_stop(signal);
+  }
+  Wish wish{.time_limit = signal_ == SIGUSR1, .preemption = signal_ == SIGTERM};
   if (!options_.is_root) return wish;
   // Told by a signal, rank 0 asks at once: the signal may be how the cancelling reached the job.
   std::error_code ignored;

@@ -56,6 +56,7 @@ Watcher::~Watcher()
   thread_.request_stop();
   ::pthread_kill(thread_.native_handle(), SIGUSR2); // ends its wait
   thread_.join();
+  if (const int stopped_by = stop_signal_.exchange(0); stopped_by != 0) take(stopped_by);
   if (was_asked()) answer();
 }
 
@@ -63,9 +64,10 @@ void Watcher::work(const std::stop_token& stop)
 {
   double looked_s = monotonic_s();
   while (!stop.stop_requested()) {
-    const int signal = wait_for_signal(options_.tick_s);
+    const int signal = wait_for_question(options_.tick_s);
     observe();
     if (signal != 0 && !stop.stop_requested()) take(signal);
+    if (const int stopped_by = stop_signal_.exchange(0); stopped_by != 0) take(stopped_by);
     if (monotonic_s() - looked_s >= options_.look_every_s) {
       if (was_asked()) answer();
       looked_s = monotonic_s();
@@ -81,7 +83,6 @@ void Watcher::take(int signal)
     ask(name_of_signal(signal));
   else if (was_asked() || signal == SIGUSR2)
     answer();
-  if (signal != SIGUSR2) options_.told_to_stop(signal);
 }
 
 // The computing thread notes what it does, but not when: that would cost it a look at the clock each time.

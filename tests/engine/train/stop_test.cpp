@@ -32,7 +32,7 @@ dt::RunSpec seconds_of_training(std::int64_t ranks)
   spec.data.train_samples = 2500;
   spec.data.test_samples = 60;
   spec.train.global_batch = 24;
-  spec.train.steps = 2000;
+  spec.train.steps = 8000;
   spec.optimizer.learning_rate = 0.005;
   spec.optimizer.schedule = "cosine";
   spec.resources.ranks_per_node = ranks;
@@ -105,7 +105,7 @@ TEST_CASE("stopped by SIGUSR1 to mpirun at any step and taken up again, a run en
   const int attempts = run_in_pieces(pieces, ranks, random);
   CHECK(attempts > 1);
   const auto expected = trajectory(whole.attempt());
-  REQUIRE(expected.size() == 2000);
+  REQUIRE(expected.size() == 8000);
   std::map<std::int64_t, std::string> found;
   for (int number = 1; number <= attempts; ++number)
     for (const auto& [step, line] : trajectory(pieces.attempt(number))) {
