@@ -60,14 +60,22 @@ Watcher::~Watcher()
   if (was_asked()) answer();
 }
 
+void Watcher::told_to_stop(int signal)
+{
+  stop_signal_.store(signal);
+  ::pthread_kill(thread_.native_handle(), SIGUSR2); // ends its wait: the run may be over soon
+}
+
 void Watcher::work(const std::stop_token& stop)
 {
   double looked_s = monotonic_s();
   while (!stop.stop_requested()) {
     const int signal = wait_for_question(options_.tick_s);
     observe();
-    if (signal != 0 && !stop.stop_requested()) take(signal);
-    if (const int stopped_by = stop_signal_.exchange(0); stopped_by != 0) take(stopped_by);
+    if (const int stopped_by = stop_signal_.exchange(0); stopped_by != 0)
+      take(stopped_by);
+    else if (signal != 0 && !stop.stop_requested())
+      take(signal);
     if (monotonic_s() - looked_s >= options_.look_every_s) {
       if (was_asked()) answer();
       looked_s = monotonic_s();

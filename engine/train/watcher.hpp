@@ -30,7 +30,7 @@ public:
   // Answers what was asked last, then ends the thread.
   ~Watcher();
   // The rank was told to stop by that signal: all ranks are asked what they do. Any thread.
-  void told_to_stop(int signal) { stop_signal_.store(signal, std::memory_order_relaxed); }
+  void told_to_stop(int signal);
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
 
