@@ -39,15 +39,17 @@ void sync_folder(const fs::path& folder)
 
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
-// A synced temporary beside its target, removed unless it was renamed over it.
+enum class Synced { yes, no };
+
+// A temporary beside its target, removed unless it was renamed over it.
 class Temporary {
 public:
-  Temporary(const fs::path& target, std::string_view bytes)
+  Temporary(const fs::path& target, std::string_view bytes, Synced synced)
   {
     const Descriptor file(create_beside(target));
     try {
       write_all(file.get(), bytes, target);
-      if (::fsync(file.get()) != 0) throw system_error("sync " + target.string(), errno);
+      if (synced == Synced::yes && ::fsync(file.get()) != 0) throw system_error("sync " + target.string(), errno);
     } catch (...) {
       ::unlink(path_.c_str());
       throw;
@@ -125,13 +127,15 @@ std::optional<std::string> read_file_if_exists(const fs::path& path) { return re
 
 void write_file_atomic(const fs::path& path, std::string_view bytes)
 {
-  Temporary(path, bytes).rename_over(path);
+  Temporary(path, bytes, Synced::yes).rename_over(path);
   sync_folder(folder_of(path));
 }
 
+void replace_file(const fs::path& path, std::string_view bytes) { Temporary(path, bytes, Synced::no).rename_over(path); }
+
 bool create_file_exclusive(const fs::path& path, std::string_view bytes)
 {
-  const Temporary temporary(path, bytes);
+  const Temporary temporary(path, bytes, Synced::yes);
   if (::link(temporary.path().c_str(), path.c_str()) != 0) {
     if (errno == EEXIST) return false;
     throw system_error("link to " + path.string(), errno);

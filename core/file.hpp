@@ -19,6 +19,9 @@ std::optional<std::string> read_file_if_exists(const std::filesystem::path& path
 // power cut. The error of a full or read-only disk names the path, and nothing is left behind.
 void write_file_atomic(const std::filesystem::path& path, std::string_view bytes);
 
+// As write_file_atomic for readers, but not synced: for what a power cut makes untrue anyway.
+void replace_file(const std::filesystem::path& path, std::string_view bytes);
+
 // As write_file_atomic, but never replaces: false when `path` exists already. Of several callers exactly one gets true.
 bool create_file_exclusive(const std::filesystem::path& path, std::string_view bytes);
 

@@ -140,7 +140,7 @@ class Job {
   std::filesystem::path cache_folder() const;
   void probe() const;
   CheckpointOwner checkpoint_owner() const;
-  JobOverseer::Options overseer_options();
+  JobOverseer::Options overseer_options() const;
   Watcher::Options watcher_options(const std::vector<RankPlace>& places);
   std::optional<CheckpointReader> look_for_checkpoint() const;
   std::optional<TrainingProgress> share(const std::optional<CheckpointReader>& checkpoint) const;
@@ -299,15 +299,12 @@ CheckpointOwner Job::checkpoint_owner() const
           .ranks = comm_.size()};
 }
 
-JobOverseer::Options Job::overseer_options()
+JobOverseer::Options Job::overseer_options() const
 {
   return {.attempt = attempt_,
           .owner = checkpoint_owner(),
           .checkpoint_every_s = static_cast<double>(planned_.spec.train.checkpoint_every_s),
-          .is_root = comm_.is_root(),
-          .told_to_stop = [this](int signal) {
-            if (watcher_) watcher_->told_to_stop(signal);
-          }};
+          .is_root = comm_.is_root()};
 }
 
 Watcher::Options Job::watcher_options(const std::vector<RankPlace>& places)
@@ -315,7 +312,8 @@ Watcher::Options Job::watcher_options(const std::vector<RankPlace>& places)
   Watcher::Options options{.attempt = attempt_,
                            .rank = comm_.rank(),
                            .hosts = {},
-                           .stall_after_s = static_cast<double>(planned_.spec.train.stall_after_s)};
+                           .stall_after_s = static_cast<double>(planned_.spec.train.stall_after_s),
+                           .told_to_stop = [this](int signal) { overseer_->told_to_stop(signal); }};
   for (const auto& place : places) options.hosts.push_back(place.host);
   return options;
 }

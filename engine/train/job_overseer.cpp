@@ -3,7 +3,6 @@
 #include "core/error.hpp"
 #include "core/units.hpp"
 #include "engine/train/step_timer.hpp"
-#include "engine/train/stop_signals.hpp"
 
 #include <csignal>
 #include <cstdio>
@@ -26,18 +25,18 @@ JobOverseer::JobOverseer(Options options) : options_(std::move(options)), writte
 
 Overseer::Wish JobOverseer::wish()
 {
-  if (const int signal = take_stop_signal(); signal != 0) {
-    signal_ = signal;
-    if (options_.told_to_stop) options_.told_to_stop(signal);
-  }
-  Wish wish{.time_limit = signal_ == SIGUSR1, .preemption = signal_ == SIGTERM};
+  const int signal = signal_.load(std::memory_order_relaxed);
+  Wish wish{.time_limit = signal == SIGUSR1, .preemption = signal == SIGTERM};
   if (!options_.is_root) return wish;
-  // Told by a signal, rank 0 asks at once: the signal may be how the cancelling reached the job.
-  std::error_code ignored;
-  wish.cancel =
-      cancelled_.load(std::memory_order_relaxed) || (wish.stops() && std::filesystem::exists(options_.attempt.cancel(), ignored));
+  wish.cancel = cancelled_.load(std::memory_order_relaxed);
   wish.checkpoint = options_.checkpoint_every_s > 0 && monotonic_s() - written_s_ >= options_.checkpoint_every_s;
   return wish;
+}
+
+bool JobOverseer::is_cancelled()
+{
+  std::error_code ignored;
+  return options_.is_root && (cancelled_.load(std::memory_order_relaxed) || std::filesystem::exists(options_.attempt.cancel(), ignored));
 }
 
 void JobOverseer::checkpoint(const TrainingProgress& progress, const Snapshot& snapshot, const Wish& agreed)

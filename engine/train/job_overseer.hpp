@@ -4,7 +4,6 @@
 #include "engine/train/overseer.hpp"
 
 #include <atomic>
-#include <functional>
 
 namespace dt::engine {
 
@@ -15,16 +14,19 @@ public:
     CheckpointOwner owner;
     double checkpoint_every_s = 0; // 0: only when the job is told to stop
     bool is_root = true;           // rank 0 looks at files and clocks, and writes
-    std::function<void(int)> told_to_stop{}; // is told by which signal, when one has come
   };
   explicit JobOverseer(Options options);
 
-  // Of this rank's signals; on rank 0 also of the file `cancel` and of the time since the last checkpoint.
+  // Of the signals this rank was told of; on rank 0 also of the cancelling and of the time since the last checkpoint.
   Wish wish() override;
+  // On rank 0: whether it was told so, or the file `cancel` is there.
+  bool is_cancelled() override;
   // Writes checkpoints/step-<n>.h5, keeps the last two, and says so on stdout. A disk that refuses is told on stderr (once,
   // for those that are written on the way) and costs no more than this checkpoint.
   void checkpoint(const TrainingProgress& progress, const Snapshot& snapshot, const Wish& agreed) override;
 
+  // The next wish is to stop, by that signal (the last one counts). Any thread.
+  void told_to_stop(int signal) { signal_.store(signal, std::memory_order_relaxed); }
   // The next wish is to cancel. Any thread.
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   // File name of the latest checkpoint of this attempt; empty when there is none.
@@ -35,7 +37,7 @@ private:
   void complain(const TrainingProgress& progress, const std::string& cause, bool stopping);
 
   Options options_;
-  int signal_ = 0; // the last that told this rank to stop
+  std::atomic<int> signal_{0};
   std::atomic<bool> cancelled_{false};
   bool complained_ = false;
   double written_s_; // clock at the last checkpoint, or at the beginning

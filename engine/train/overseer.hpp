@@ -19,6 +19,9 @@ public:
   virtual ~Overseer() = default;
   // This rank's wish now. Local and cheap.
   virtual Wish wish() { return {}; }
+  // Whether the job was cancelled. Asked when all ranks have agreed to stop: the signal that one of them was told by may be how
+  // the cancelling reached the job, later than this rank's wish. Local.
+  virtual bool is_cancelled() { return false; }
   // To write a checkpoint, because of what all ranks wish together. Collective.
   virtual void checkpoint(const TrainingProgress& /*progress*/, const Snapshot& /*snapshot*/, const Wish& /*agreed*/) {}
 };

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <utility>
 
 #include <fcntl.h>
@@ -29,16 +28,6 @@ int create(const fs::path& path)
 void require_present(const fs::path& path)
 {
   if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) throw system_error("write " + path.string(), ENOENT);
-}
-
-// Whole or absent for readers, but not synced: a heartbeat that a power cut loses was no longer true anyway.
-void replace_unsynced(const fs::path& path, const std::string& text)
-{
-  const fs::path temporary = path.parent_path() / ("." + path.filename().string());
-  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (file) std::rename(temporary.c_str(), path.c_str());
 }
 
 } // namespace
@@ -135,7 +124,10 @@ void Recorder::beat()
     beat = heartbeat_;
   }
   beat.unix_s = now_unix_s();
-  replace_unsynced(options_.attempt.heartbeat(), to_line(beat));
+  try {
+    replace_file(options_.attempt.heartbeat(), to_line(beat));
+  } catch (const Error&) {
+  }
 }
 
 } // namespace dt::engine

@@ -8,11 +8,11 @@
 namespace dt::engine {
 namespace {
 
-sigset_t set_of(std::initializer_list<int> signals)
+sigset_t held_signals()
 {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : signals) sigaddset(&set, signal);
+  for (const int signal : {SIGUSR1, SIGTERM, SIGUSR2}) sigaddset(&set, signal);
   return set;
 }
 
@@ -20,21 +20,13 @@ sigset_t set_of(std::initializer_list<int> signals)
 
 void hold_signals()
 {
-  const auto set = set_of({SIGUSR1, SIGTERM, SIGUSR2});
+  const auto set = held_signals();
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-int take_stop_signal()
+int wait_for_signal(double seconds)
 {
-  const auto set = set_of({SIGUSR1, SIGTERM});
-  const timespec no_wait{};
-  const int signal = ::sigtimedwait(&set, nullptr, &no_wait);
-  return signal > 0 ? signal : 0;
-}
-
-int wait_for_question(double seconds)
-{
-  const auto set = set_of({SIGUSR2});
+  const auto set = held_signals();
   double whole = 0;
   const double fraction = std::modf(seconds, &whole);
   const timespec at_most{.tv_sec = static_cast<std::time_t>(whole), .tv_nsec = std::lround(1e9 * fraction) % 1'000'000'000};

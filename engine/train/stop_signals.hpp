@@ -1,7 +1,7 @@
 // The signals that somebody sends to a running job: SIGUSR1 (ahead of a time limit) and SIGTERM (preemption) tell it to stop
 // before its end, SIGUSR2 asks what its ranks are doing.
 //
-// They are held back in every thread and asked for, never handled: oneDNN's generated kernels use the
+// They are held back in every thread and taken by the one that waits for them, never handled: oneDNN's generated kernels use the
 // stack pointer as they like, so a handler that interrupts one is given a frame in the middle of the heap (libdnnl 2.6, any
 // signal, within seconds).
 #pragma once
@@ -12,10 +12,7 @@ namespace dt::engine {
 // any is started, and before MPI.
 void hold_signals();
 
-// The SIGUSR1 or SIGTERM that has come since the last call; 0 when none has. Costs about a microsecond.
-int take_stop_signal();
-
-// SIGUSR2 when it comes within so many seconds, or came before; 0 when it does not. One thread calls it.
-int wait_for_question(double seconds);
+// The first of them that comes within so many seconds, also one that came before; 0 when none does. One thread calls it.
+int wait_for_signal(double seconds);
 
 } // namespace dt::engine

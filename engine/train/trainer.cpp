@@ -135,10 +135,18 @@ void Trainer::look_up(Overseer& overseer)
   if (!strategy_->is_asynchronous()) council_.hand_in(overseer.wish(), proposal);
   const auto agreed = council_.read();
   wish_ = agreed.wish;
+  if (wish_.stops() && !wish_.cancel) wish_.cancel = is_cancelled(overseer);
   lookout_.agree(step_, agreed.interval);
   if (!wish_.cancel && (wish_.checkpoint || wish_.stops())) write_checkpoint(overseer);
   if (strategy_->is_asynchronous()) council_.hand_in(overseer.wish(), proposal);
   looked_s_ = training_s();
+}
+
+// All ranks have agreed to stop, and ask together what for.
+bool Trainer::is_cancelled(Overseer& overseer)
+{
+  council_.hand_in({.cancel = overseer.is_cancelled()}, 1);
+  return council_.read().wish.cancel;
 }
 
 // Rank 0's disk makes nobody's step longer: all wait for it here.

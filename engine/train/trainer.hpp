@@ -65,6 +65,7 @@ private:
   void take_up();
   void train(Observer& observer, Overseer& overseer);
   void look_up(Overseer& overseer);
+  bool is_cancelled(Overseer& overseer);
   void write_checkpoint(Overseer& overseer);
   TrainingProgress progress() const;
   void step(Observer& observer);

@@ -56,26 +56,16 @@ Watcher::~Watcher()
   thread_.request_stop();
   ::pthread_kill(thread_.native_handle(), SIGUSR2); // ends its wait
   thread_.join();
-  if (const int stopped_by = stop_signal_.exchange(0); stopped_by != 0) take(stopped_by);
   if (was_asked()) answer();
-}
-
-void Watcher::told_to_stop(int signal)
-{
-  stop_signal_.store(signal);
-  ::pthread_kill(thread_.native_handle(), SIGUSR2); // ends its wait: the run may be over soon
 }
 
 void Watcher::work(const std::stop_token& stop)
 {
   double looked_s = monotonic_s();
   while (!stop.stop_requested()) {
-    const int signal = wait_for_question(options_.tick_s);
+    const int signal = wait_for_signal(options_.tick_s);
     observe();
-    if (const int stopped_by = stop_signal_.exchange(0); stopped_by != 0)
-      take(stopped_by);
-    else if (signal != 0 && !stop.stop_requested())
-      take(signal);
+    if (signal != 0 && !stop.stop_requested()) take(signal);
     if (monotonic_s() - looked_s >= options_.look_every_s) {
       if (was_asked()) answer();
       looked_s = monotonic_s();
@@ -91,6 +81,8 @@ void Watcher::take(int signal)
     ask(name_of_signal(signal));
   else if (was_asked() || signal == SIGUSR2)
     answer();
+  // After the question: the other ranks answer it even when the run is over in a moment. It is not synced, so it takes no time.
+  if (signal != SIGUSR2) options_.told_to_stop(signal);
 }
 
 // The computing thread notes what it does, but not when: that would cost it a look at the clock each time.
@@ -128,7 +120,7 @@ bool Watcher::was_asked()
 void Watcher::ask(const std::string& why)
 {
   try {
-    write_file_atomic(options_.attempt.dump(), fmt::format("{} rank {} {}\n", why, options_.rank, now_unix_s()));
+    replace_file(options_.attempt.dump(), fmt::format("{} rank {} {}\n", why, options_.rank, now_unix_s()));
   } catch (const Error& error) {
     return say(fmt::format("rank {}: the other ranks could not be asked what they are doing: {}", options_.rank, error.what()));
   }
@@ -141,7 +133,7 @@ void Watcher::answer()
   observe();
   try {
     make_folders(options_.attempt.states());
-    write_file_atomic(state_path(options_.attempt, options_.rank), to_json(seen_));
+    replace_file(state_path(options_.attempt, options_.rank), to_json(seen_));
   } catch (const Error& error) {
     say(fmt::format("rank {}: what it is doing could not be written: {}", options_.rank, error.what()));
   }

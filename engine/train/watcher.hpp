@@ -5,7 +5,6 @@
 #include "engine/comm/activity.hpp"
 #include "engine/train/stall.hpp"
 
-#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -24,13 +23,12 @@ public:
     std::vector<std::string> hosts;         // of all ranks
     double stall_after_s = 0;               // on rank 0: see StallInspector; 0: never
     double tick_s = 0.5, look_every_s = 2;
+    std::function<void(int)> told_to_stop{}; // by that signal; on the watcher's thread
   };
   // The signals must be held (hold_signals) and activity must outlive it.
   Watcher(const Options& options, const Activity& activity);
   // Answers what was asked last, then ends the thread.
   ~Watcher();
-  // The rank was told to stop by that signal: all ranks are asked what they do. Any thread.
-  void told_to_stop(int signal);
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
 
@@ -49,7 +47,6 @@ private:
   std::optional<std::filesystem::file_time_type> asked_; // time of the `dump` that was answered last
   RankState seen_;                          // what the rank does, and since when
   std::int64_t seen_advances_ = -1;
-  std::atomic<int> stop_signal_{0}; // not yet acted upon
   std::jthread thread_;
 };
 

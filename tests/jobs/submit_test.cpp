@@ -358,7 +358,10 @@ TEST_CASE("on a full disk what does not fit is refused with the reason, and noth
   CHECK(static_cast<std::size_t>(std::distance(fs::directory_iterator(home.runs()), {})) == accepted);
   cancel_runs(home, lab.keys(), "test");
   fs::remove(disk.path() / "filler");
-  CHECK(count(submit_runs(home, std::span(lab.runs).first(3), lab.options), Action::submitted) == 3);
+  REQUIRE(eventually([&] { return local::Queue(home).list().empty(); })); // the first was running
+  const auto again = submit_runs(home, std::span(lab.runs).first(3), lab.options);
+  for (const auto& report : again) UNSCOPED_INFO(report.reason);
+  CHECK(count(again, Action::submitted) == 3);
   CHECK(cancel_runs(home, std::span<const std::string>(lab.keys()).first(3), "test") == 3);
   REQUIRE(eventually([&] { return local::Queue(home).list().empty(); }));
 }

@@ -38,6 +38,8 @@ public:
     snapshot.save(nullptr);
     checkpoints.push_back(static_cast<double>(progress.step));
   }
+  bool is_cancelled() override { return cancelled; }
+  bool cancelled = false; // later than its wish
   int asked = 0;
   std::vector<double> checkpoints;
 
@@ -74,6 +76,24 @@ TEST_CASE("asynchronous ranks stop after the same step when one of them, a serve
   CHECK(trainer.steps_done() == 2);
   CHECK(overseer.checkpoints == std::vector<double>{2});
   CHECK(agree(overseer.asked, comm));
+}
+
+TEST_CASE("a cancelling that rank 0 hears of after another rank's signal is one all the same")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  const auto strategy = GENERATE(as<std::string>{}, "", "sync-sgd");
+  auto spec = asynchronous_run(comm.size());
+  if (!strategy.empty()) {
+    spec.sync.strategy = strategy;
+    spec.sync.servers = {};
+  }
+  Trainer trainer({spec, {}}, comm);
+  Observer nobody;
+  Wishing overseer(comm.rank() == comm.size() - 1, {.time_limit = true});
+  overseer.cancelled = comm.is_root();
+  CHECK_FALSE(trainer.run(nobody, overseer));
+  CHECK(trainer.stopped_by().cancel);
+  CHECK(overseer.checkpoints.empty());
 }
 
 TEST_CASE("cancelled, asynchronous ranks stop without a checkpoint")

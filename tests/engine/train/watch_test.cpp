@@ -108,6 +108,21 @@ TEST_CASE("SIGUSR2 to one rank makes every rank tell what it is doing, and the t
   CHECK(end_of(job).ok());
 }
 
+TEST_CASE("a rank that waits for one that stands still tells on SIGUSR1 what it waits for, and stops when the other goes on")
+{
+  const EngineRun run(endless(3));
+  RunningJob job(run, 3);
+  REQUIRE(job.ranks.size() == 3);
+  const auto victim = process_of(job, 1);
+  ::kill(victim, SIGSTOP);
+  ::kill(process_of(job, 2), SIGUSR1);
+  const bool told = eventually([&] { return dt::read_rank_state(run.attempt(), 0) && dt::read_rank_state(run.attempt(), 2); });
+  ::kill(victim, SIGCONT);
+  CHECK(told);
+  CHECK(end_of(job).ok());
+  CHECK(dt::read_preemption(run.attempt()));
+}
+
 TEST_CASE("SIGUSR1 to one rank stops the training and makes every rank tell what it is doing")
 {
   const EngineRun run(endless(3));
