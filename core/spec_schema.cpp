@@ -18,19 +18,30 @@ constexpr std::span<const Name> none{};
 #define DT_FIELD(member) [](RunSpec& s) -> FieldRef { return &s.member; }
 constexpr bool yes = true, no = false;
 
-std::vector<Key> make_keys()
+using enum KeyType;
+// Of each key: path, type, unit, min, max, required, identity, choices, field, help.
+
+std::vector<Key> document_keys()
 {
-  using enum KeyType;
-  // path, type, unit, min, max, required, identity, choices, field, help
   return {
       {"version", structure, "", 1, 1, yes, no, none, nullptr, "version of the recipe format; 1"},
       {"name", text, "", 0, 0, no, no, none, DT_FIELD(name), "what the results are listed under; the file's name when left out; not inherited by `extends`"},
       {"description", text, "", 0, 0, no, no, none, DT_FIELD(description), "a line for the reader; not inherited by `extends`"},
       {"extends", structure, "", 0, 0, no, no, none, nullptr, "another recipe, relative to this one, whose keys this one overrides"},
       {"profile", structure, "", 0, 0, no, no, none, nullptr, "the machine profile that supplies resources; `default` when there is one"},
+  };
+}
 
+std::vector<Key> model_keys()
+{
+  return {
       {"model.name", choice, "", 0, 0, yes, yes, model_names(), DT_FIELD(model.name), "the network"},
+  };
+}
 
+std::vector<Key> data_keys()
+{
+  return {
       {"data.name", choice, "", 0, 0, yes, yes, data_names(), DT_FIELD(data.name), "the data set"},
       {"data.path", text, "", 0, 0, no, no, none, DT_FIELD(data.path), "its folder, relative to the file this stands in; <home>/data/<name> when left out. The content makes the run, not the place"},
       {"data.train_samples", integer, "samples", 0, big, no, yes, none, DT_FIELD(data.train_samples), "use the first so many for training; 0: all (synthetic: 8192)"},
@@ -41,7 +52,12 @@ std::vector<Key> make_keys()
       {"data.classes", integer, "", 2, 1000000, no, yes, none, DT_FIELD(data.classes), "synthetic only: number of classes"},
       {"data.shuffle", boolean, "", 0, 0, no, yes, none, DT_FIELD(data.shuffle), "a new order of the samples every epoch, drawn from train.seed"},
       {"data.prefetch_batches", integer, "batches", 0, 1024, no, yes, none, DT_FIELD(data.prefetch_batches), "batches read ahead by a background thread; 0: read in the loop"},
+  };
+}
 
+std::vector<Key> train_keys()
+{
+  return {
       {"train.batch_per_rank", integer, "samples", 1, int_max, no, yes, none, DT_FIELD(train.batch_per_rank), "samples of one rank in one step; give this or global_batch"},
       {"train.global_batch", integer, "samples", 1, int_max, no, yes, none, DT_FIELD(train.global_batch), "samples of all ranks in one step, a multiple of the ranks; give this or batch_per_rank"},
       {"train.epochs", real, "epochs", 1e-6, 1e9, no, yes, none, DT_FIELD(train.epochs), "passes over the training set; give this or steps"},
@@ -54,7 +70,12 @@ std::vector<Key> make_keys()
       {"train.checkpoint_every", duration, "s", 0, 1e9, no, no, none, DT_FIELD(train.checkpoint_every_s), "write a checkpoint so often; 0: only when the job is told to stop (time limit, preemption)"},
       {"train.stall_after", duration, "s", 0, 1e9, no, no, none, DT_FIELD(train.stall_after_s), "when no step has come to its end for so long, tell which ranks the others wait for, and what all were doing; 0: never"},
       {"train.trace", boolean, "", 0, 0, no, no, none, DT_FIELD(train.trace), "record each rank's phases, buckets and messages; draw them with `dtctl trace`"},
+  };
+}
 
+std::vector<Key> optimizer_keys()
+{
+  return {
       {"optimizer.name", choice, "", 0, 0, no, yes, optimizer_names(), DT_FIELD(optimizer.name), "the update rule"},
       {"optimizer.learning_rate", real, "", 1e-12, 1e6, no, yes, none, DT_FIELD(optimizer.learning_rate), "learning rate before schedule, warm-up and scaling"},
       {"optimizer.momentum", real, "", 0, 0.999999, no, yes, none, DT_FIELD(optimizer.momentum), "mu of the momentum rule"},
@@ -68,7 +89,12 @@ std::vector<Key> make_keys()
       {"optimizer.warmup_epochs", real, "epochs", 0, 1e9, no, yes, none, DT_FIELD(optimizer.warmup_epochs), "learning-rate warm-up: linear over so many epochs"},
       {"optimizer.warmup_factor", real, "", 0, 1, no, yes, none, DT_FIELD(optimizer.warmup_factor), "learning-rate warm-up starts at this fraction of the rate"},
       {"optimizer.linear_scaling", boolean, "", 0, 0, no, yes, none, DT_FIELD(optimizer.linear_scaling), "multiply the learning rate by the number of ranks"},
+  };
+}
 
+std::vector<Key> sync_keys()
+{
+  return {
       {"sync.strategy", choice, "", 0, 0, no, yes, strategy_names(), DT_FIELD(sync.strategy), "how the ranks keep in step"},
       {"sync.allreduce", choice, "", 0, 0, no, yes, allreduce_names(), DT_FIELD(sync.allreduce), "the algorithm that sums over ranks"},
       {"sync.period", integer, "steps", 1, 1e9, no, yes, none, DT_FIELD(sync.period), "tau: steps from one exchange of weights to the next (EASGD family, local-sgd)"},
@@ -87,7 +113,12 @@ std::vector<Key> make_keys()
       {"sync.local_start", real, "epochs", 0, 1e9, no, yes, none, DT_FIELD(sync.local_start), "local-sgd: train so long as sync-sgd before the period begins (post-local SGD)"},
       {"sync.topology", choice, "", 0, 0, no, yes, topology_names(), DT_FIELD(sync.topology), "where the network's supernodes are known from"},
       {"sync.evaluate", choice, "", 0, 0, no, yes, evaluated_models(), DT_FIELD(sync.evaluate), "the model that is evaluated and that reaches the target"},
+  };
+}
 
+std::vector<Key> resources_keys()
+{
+  return {
       {"resources.nodes", integer, "nodes", 1, 1e6, no, yes, none, DT_FIELD(resources.nodes), "nodes of the job"},
       {"resources.ranks_per_node", integer, "ranks", 1, 65536, no, yes, none, DT_FIELD(resources.ranks_per_node), "MPI ranks on each node"},
       {"resources.threads_per_rank", integer, "threads", 1, 65536, no, yes, none, DT_FIELD(resources.threads_per_rank), "compute threads of each rank, each on a core of its own"},
@@ -110,7 +141,12 @@ std::vector<Key> make_keys()
       {"resources.env", text_map, "", 0, 0, no, yes, none, DT_FIELD(resources.env), "environment variables of the job"},
       {"resources.setup", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.setup), "shell lines run in the job before the ranks start"},
       {"resources.scheduler_args", text_list, "", 0, 0, no, no, none, DT_FIELD(resources.scheduler_args), "extra arguments for the scheduler"},
+  };
+}
 
+std::vector<Key> study_keys()
+{
+  return {
       {"study.mode", choice, "", 0, 0, no, no, study_modes(), DT_FIELD(study.mode), "a scaling study: what stays while the size grows"},
       {"study.ranks", integer_list, "ranks", 1, 1e6, no, no, none, DT_FIELD(study.ranks), "sizes as ranks on resources.nodes nodes; give this or nodes"},
       {"study.nodes", integer_list, "nodes", 1, 1e6, no, no, none, DT_FIELD(study.nodes), "sizes as nodes of resources.ranks_per_node ranks; give this or ranks"},
@@ -120,7 +156,12 @@ std::vector<Key> make_keys()
       {"study.vary_seed", boolean, "", 0, 0, no, no, none, DT_FIELD(study.vary_seed), "repeat k trains with train.seed + k, to see the spread of the accuracy"},
       {"study.layout", choice, "", 0, 0, no, no, study_layouts(), DT_FIELD(study.layout), "separate: a job for each run; ladder (slurm): all sizes one after the other in one allocation of the largest"},
       {"study.controls", integer, "", 0, 1000, no, no, none, DT_FIELD(study.controls), "ladder: further runs of the smallest size, spread from its first place to its last; their spread is the machine's drift (A/A control)"},
+  };
+}
 
+std::vector<Key> sweep_keys()
+{
+  return {
       {"sweep.matrix", structure, "", 0, 0, no, no, none, nullptr, "key: [values]: every combination"},
       {"sweep.zip", structure, "", 0, 0, no, no, none, nullptr, "key: [values], all of one length: first with first, second with second"},
       {"sweep.include", structure, "", 0, 0, no, no, none, nullptr, "list of key: value maps: further points"},
@@ -129,6 +170,18 @@ std::vector<Key> make_keys()
 }
 
 #undef DT_FIELD
+
+// In the order in which they are documented.
+std::vector<Key> make_keys()
+{
+  std::vector<Key> all;
+  for (const auto keys_of_block : {document_keys, model_keys, data_keys, train_keys, optimizer_keys, sync_keys, resources_keys,
+                                   study_keys, sweep_keys}) {
+    const auto keys = keys_of_block();
+    all.insert(all.end(), keys.begin(), keys.end());
+  }
+  return all;
+}
 
 const std::vector<Key>& keys()
 {

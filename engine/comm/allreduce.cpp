@@ -1,28 +1,28 @@
 #include "engine/comm/allreduce.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace dt::engine {
 namespace {
 
-// For algorithms that cannot be advanced: all is done by the call that waits.
-class LateSum : public PendingSum {
+class LateCall : public PendingSum {
 public:
-  LateSum(Allreduce& allreduce, std::span<float> values) : allreduce_(allreduce), values_(values) {}
-  bool advance() override { return done_; }
+  explicit LateCall(std::function<void()> call) : call_(std::move(call)) {}
+  bool advance() override { return !call_; }
   void wait() override
   {
-    if (!done_) allreduce_.sum(values_);
-    done_ = true;
+    if (call_) call_();
+    call_ = nullptr;
   }
 
 private:
-  Allreduce& allreduce_;
-  std::span<float> values_;
-  bool done_ = false;
+  std::function<void()> call_;
 };
 
 } // namespace
+
+std::unique_ptr<PendingSum> call_when_waited_for(std::function<void()> call) { return std::make_unique<LateCall>(std::move(call)); }
 
 void Allreduce::sum(std::span<const float> values, std::span<float> result)
 {
@@ -30,6 +30,9 @@ void Allreduce::sum(std::span<const float> values, std::span<float> result)
   sum(result);
 }
 
-std::unique_ptr<PendingSum> Allreduce::begin(std::span<float> values) { return std::make_unique<LateSum>(*this, values); }
+std::unique_ptr<PendingSum> Allreduce::begin(std::span<float> values) 
+{
+  return call_when_waited_for([this, values] { sum(values); });
+}
 
 } // namespace dt::engine

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,6 +23,9 @@ public:
   // Blocks until it is complete, and those of the same allreduce that were begun before it: ranks may wait in any order.
   virtual void wait() = 0;
 };
+
+// What cannot be advanced: all is done by the call that waits.
+std::unique_ptr<PendingSum> call_when_waited_for(std::function<void()> call);
 
 class Allreduce {
 public:
@@ -44,7 +48,7 @@ public:
 struct AllreduceOptions {
   std::string algorithm = "mpi"; // of allreduce_names()
   std::string wire = "float32";  // of wire_names()
-  Topology topology{};           // of the ranks of the communicator; empty: nothing is known
+  Topology topology{};           // of the ranks of the communicator; empty: by host name
   std::filesystem::path cache{}; // folder in which timings of this machine are kept; empty: they are not
   double timing_s = 4;           // about the most that timing them may take
 };

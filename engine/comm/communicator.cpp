@@ -136,30 +136,6 @@ Transfer Communicator::receive_begin(std::span<std::byte> bytes, int from, int t
   return transfer;
 }
 
-void Communicator::send(std::span<const float> values, int to, int tag)
-{
-  count_sent(values.size_bytes());
-  auto transfer = noted("send", values.size_bytes(), to, tag);
-  check_mpi(MPI_Send(values.data(), int_of(values.size()), MPI_FLOAT, to, tag, comm_), "MPI_Send");
-  transfer.tell({});
-}
-
-void Communicator::receive(std::span<float> values, int from, int tag)
-{
-  auto transfer = noted("receive", values.size_bytes(), from, tag);
-  check_mpi(MPI_Recv(values.data(), int_of(values.size()), MPI_FLOAT, from, tag, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
-  transfer.tell({});
-}
-
-int Communicator::receive_from_any(std::span<float> values, int tag)
-{
-  MPI_Status status;
-  auto transfer = noted("receive", values.size_bytes(), MPI_ANY_SOURCE, tag);
-  check_mpi(MPI_Recv(values.data(), int_of(values.size()), MPI_FLOAT, MPI_ANY_SOURCE, tag, comm_, &status), "MPI_Recv");
-  transfer.tell(status);
-  return status.MPI_SOURCE;
-}
-
 int Communicator::fresh_tag() { return first_fresh_tag + tags_++ % fresh_tags; }
 
 void Communicator::count_sent(std::size_t bytes)

@@ -92,11 +92,6 @@ public:
   Transfer send_begin(std::span<const std::byte> bytes, int to, int tag);
   Transfer receive_begin(std::span<float> values, int from, int tag);
   Transfer receive_begin(std::span<std::byte> bytes, int from, int tag);
-  void send(std::span<const float> values, int to, int tag);
-  // Exactly so many numbers.
-  void receive(std::span<float> values, int from, int tag);
-  // From whichever rank is first; returns it.
-  int receive_from_any(std::span<float> values, int tag);
   // A tag that no other exchange uses at the same time, equal on all ranks when they ask in the same order.
   int fresh_tag();
 

@@ -63,7 +63,6 @@ Candidates candidates(const AllreduceOptions& options, Communicator& comm)
     }
     if (comm.size() == 1 && !all.names.empty()) break; // nothing to choose
   }
-  if (all.names.empty()) throw Error(ErrorKind::recipe, "No allreduce has the wire format `" + printable(options.wire) + "`.");
   return all;
 }
 
@@ -158,19 +157,13 @@ AllreduceTimings known_or_timed(const AllreduceOptions& options, Communicator& c
   return timings;
 }
 
-AllreduceOptions with_topology(AllreduceOptions options, Communicator& comm)
-{
-  if (options.topology.node.empty()) options.topology = topology_of_hosts(comm, 0);
-  return options;
-}
-
 } // namespace
 
 AllreduceTimings time_allreduces(const AllreduceOptions& options, Communicator& comm)
 {
   const auto traffic = comm.traffic();
   comm.activity().enter("times the allreduces");
-  const auto all = candidates(with_topology(options, comm), comm);
+  const auto all = candidates(options, comm);
   AllreduceTimings timings{.algorithms = all.names, .bytes = {}, .seconds = {}};
   const double begin = monotonic_s();
   double expected_s = 0; // of the next size, which has four times the bytes and takes at most four times as long
@@ -186,7 +179,7 @@ AllreduceTimings time_allreduces(const AllreduceOptions& options, Communicator& 
 }
 
 DynamicAllreduce::DynamicAllreduce(const AllreduceOptions& options, Communicator& comm)
-    : DynamicAllreduce(known_or_timed(with_topology(options, comm), comm), with_topology(options, comm), comm)
+    : DynamicAllreduce(known_or_timed(options, comm), options, comm)
 {
 }
 

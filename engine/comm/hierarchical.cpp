@@ -76,10 +76,7 @@ private:
 
 HierarchicalAllreduce::HierarchicalAllreduce(const AllreduceOptions& options, Communicator& comm) : comm_(comm)
 {
-  if (!contains(wire_names(), options.wire)) // not all ranks send anything, but all must see it
-    throw Error(ErrorKind::recipe, "There is no wire format `" + printable(options.wire) + "`; there are: " +
-                                       join(strings_of(wire_names()), ", ") + ".");
-  const auto topology = options.topology.node.empty() ? topology_of_hosts(comm, 0) : options.topology;
+  const auto& topology = options.topology;
   const int node = topology.node[static_cast<std::size_t>(comm.rank())];
   owners_ = ranks_a_node(topology).first;
   node_ = comm.split(node, comm.rank());

@@ -1,4 +1,5 @@
 #include "core/error.hpp"
+#include "core/names.hpp"
 #include "core/text.hpp"
 #include "engine/comm/dynamic.hpp"
 #include "engine/comm/hierarchical.hpp"
@@ -34,8 +35,13 @@ constexpr std::array entries{
 
 std::unique_ptr<Allreduce> make_allreduce(const AllreduceOptions& options, Communicator& comm)
 {
+  if (!contains(wire_names(), options.wire))
+    throw Error(ErrorKind::recipe, "There is no wire format `" + printable(options.wire) + "`; there are: " +
+                                       join(strings_of(wire_names()), ", ") + ".");
+  auto complete = options;
+  if (complete.topology.node.empty()) complete.topology = topology_of_hosts(comm, 0);
   for (const auto& entry : entries)
-    if (options.algorithm == entry.name) return entry.make(options, comm);
+    if (options.algorithm == entry.name) return entry.make(complete, comm);
   throw Error(ErrorKind::recipe,
               "There is no allreduce `" + printable(options.algorithm) + "`; there are: " + join(registered_allreduces(), ", ") + ".");
 }

@@ -91,12 +91,6 @@ void CommunicationThread::give(std::function<void()> task)
   changed_.notify_all();
 }
 
-bool CommunicationThread::has_done(std::size_t tasks)
-{
-  const std::lock_guard lock(mutex_);
-  return done_ >= tasks;
-}
-
 void CommunicationThread::wait_for(std::size_t tasks)
 {
   std::unique_lock lock(mutex_);

@@ -39,9 +39,7 @@ public:
   // Tasks are counted from 0. Those behind one that threw are passed over.
   void give(std::function<void()> task);
   std::size_t given() const { return given_; }
-  // Whether so many tasks are done.
-  bool has_done(std::size_t tasks);
-  // Blocks until they are; throws what a task threw.
+  // Blocks until so many are done; throws what a task threw.
   void wait_for(std::size_t tasks);
 
 private:

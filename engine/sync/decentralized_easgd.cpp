@@ -69,12 +69,8 @@ void DecentralizedEasgd::read_centre(Replica&, std::span<float> centre)
 
 double DecentralizedEasgd::isolated_communication_s(Replica& replica)
 {
-  std::vector<float> own(replica.weights().size());
-  const auto messages = plan_buckets(replica.tensors(), own.size(), bucket_bytes(parts_.sync));
-  const double exchange_s = measure_isolated_s(parts_.comm, [&] {
-    for (const auto& message : messages) allreduce_->sum(std::span(own).subspan(message.offset, message.size));
-  });
-  return exchange_s / static_cast<double>(parts_.sync.period);
+  return measure_isolated_sums_s(parts_.comm, *allreduce_, messages_, replica.weights().size()) /
+         static_cast<double>(parts_.sync.period);
 }
 
 std::vector<std::pair<std::string, std::string>> DecentralizedEasgd::facts() const

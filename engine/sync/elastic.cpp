@@ -1,6 +1,7 @@
 #include "engine/sync/elastic.hpp"
 
 #include "core/error.hpp"
+#include "engine/comm/kernels.hpp"
 
 #include <fmt/format.h>
 
@@ -53,18 +54,6 @@ void pull_centre(std::span<float> c, std::span<const float> sum, float alpha, in
   for (std::size_t i = 0; i < c.size(); ++i) centre[i] += alpha * (weights[i] - p * centre[i]);
 }
 
-void exchange(std::span<float> w, std::span<float> c, float alpha)
-{
-  require_equal(w.size(), c.size());
-  float* __restrict weight = w.data();
-  float* __restrict centre = c.data();
-  for (std::size_t i = 0; i < w.size(); ++i) {
-    const float difference = alpha * (weight[i] - centre[i]);
-    weight[i] -= difference;
-    centre[i] += difference;
-  }
-}
-
 void take_difference(std::span<float> d, std::span<const float> w, std::span<const float> c, float alpha)
 {
   require_equal(d.size(), w.size());
@@ -91,9 +80,7 @@ void split_off_difference(std::span<float> d, std::span<float> w, std::span<cons
 void add(std::span<float> y, std::span<const float> x)
 {
   require_equal(y.size(), x.size());
-  float* __restrict to = y.data();
-  const float* __restrict from = x.data();
-  for (std::size_t i = 0; i < y.size(); ++i) to[i] += from[i];
+  add_to(y, x);
 }
 
 void subtract(std::span<float> y, std::span<const float> x)
@@ -102,16 +89,6 @@ void subtract(std::span<float> y, std::span<const float> x)
   float* __restrict to = y.data();
   const float* __restrict from = x.data();
   for (std::size_t i = 0; i < y.size(); ++i) to[i] -= from[i];
-}
-
-void sum_of(std::span<float> y, std::span<const float> a, std::span<const float> b)
-{
-  require_equal(y.size(), a.size());
-  require_equal(y.size(), b.size());
-  float* __restrict to = y.data();
-  const float* __restrict one = a.data();
-  const float* __restrict other = b.data();
-  for (std::size_t i = 0; i < y.size(); ++i) to[i] = one[i] + other[i];
 }
 
 void scale(std::span<float> y, float factor)

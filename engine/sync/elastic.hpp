@@ -29,9 +29,6 @@ void pull_centre(std::span<float> c, std::span<const float> w, float alpha);
 // c <- c + alpha (sum - workers c): its side of an exchange with all of them at once, sum = sum_i w^i
 void pull_centre(std::span<float> c, std::span<const float> sum, float alpha, int workers);
 
-// d = alpha (w - c); w <- w - d; c <- c + d: both sides at once
-void exchange(std::span<float> w, std::span<float> c, float alpha);
-
 // d <- alpha (w - c)
 void take_difference(std::span<float> d, std::span<const float> w, std::span<const float> c, float alpha);
 
@@ -43,9 +40,6 @@ void add(std::span<float> y, std::span<const float> x);
 
 // y <- y - x
 void subtract(std::span<float> y, std::span<const float> x);
-
-// y <- a + b
-void sum_of(std::span<float> y, std::span<const float> a, std::span<const float> b);
 
 // y <- factor y
 void scale(std::span<float> y, float factor);

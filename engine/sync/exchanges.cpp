@@ -31,27 +31,12 @@ class BlockingExchanges : public Exchanges {
   std::vector<Call> calls_;
 };
 
-// What cannot be moved on: all is done by the call that waits.
-class LateCall : public PendingSum {
- public:
-  explicit LateCall(std::function<void()> call) : call_(std::move(call)) {}
-  bool advance() override { return !call_; }
-  void wait() override
-  {
-    if (call_) call_();
-    call_ = nullptr;
-  }
-
- private:
-  std::function<void()> call_;
-};
-
 // `poll`: the computing thread moves all of them on whenever it is asked to.
 class PolledExchanges : public Exchanges {
  public:
   void begin(Exchange exchange) override
   {
-    auto pending = exchange.in_steps ? exchange.in_steps() : std::make_unique<LateCall>(std::move(exchange.at_once));
+    auto pending = exchange.in_steps ? exchange.in_steps() : call_when_waited_for(std::move(exchange.at_once));
     sums_.push_back({std::move(pending), {monotonic_s(), 0}});
   }
   void advance() override
@@ -141,6 +126,14 @@ std::optional<SpareCore> spare_core(const StrategyParts& parts)
 Exchange sum_exchange(Allreduce& allreduce, std::span<float> values)
 {
   return {[&allreduce, values] { allreduce.sum(values); }, [&allreduce, values] { return allreduce.begin(values); }};
+}
+
+std::vector<std::pair<std::string, std::string>> facts_of(const Allreduce* allreduce, const Exchanges& exchanges)
+{
+  std::vector<std::pair<std::string, std::string>> facts;
+  if (allreduce != nullptr && !allreduce->choice().empty()) facts.emplace_back("allreduce", allreduce->choice());
+  if (const auto place = exchanges.place(); !place.empty()) facts.emplace_back("communication thread", place);
+  return facts;
 }
 
 std::unique_ptr<Exchanges> make_exchanges(const StrategyParts& parts)

@@ -48,4 +48,7 @@ class Exchanges {
 // oversubscription is allowed. Collective.
 std::unique_ptr<Exchanges> make_exchanges(const StrategyParts& parts);
 
+// Strategy::facts() of a strategy of these parts: what the allreduce (null: none) chose, and where the thread runs.
+std::vector<std::pair<std::string, std::string>> facts_of(const Allreduce* allreduce, const Exchanges& exchanges);
+
 } // namespace dt::engine

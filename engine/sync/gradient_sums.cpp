@@ -119,18 +119,12 @@ double GradientSums::mean_loss(PhaseClock& clock)
 double GradientSums::isolated_s(Replica& replica)
 {
   plan(replica);
-  std::vector<float> own(replica.gradients().size());
-  return measure_isolated_s(parts_.comm, [&] {
-    for (const auto& bucket : buckets_) allreduce_.sum(std::span(own).subspan(bucket.offset, bucket.size));
-  });
+  return measure_isolated_sums_s(parts_.comm, allreduce_, buckets_, replica.gradients().size());
 }
 
 std::vector<std::pair<std::string, std::string>> GradientSums::facts() const
 {
-  std::vector<std::pair<std::string, std::string>> facts;
-  if (const auto choice = allreduce_.choice(); !choice.empty()) facts.emplace_back("allreduce", choice);
-  if (const auto place = exchanges_->place(); !place.empty()) facts.emplace_back("communication thread", place);
-  return facts;
+  return facts_of(&allreduce_, *exchanges_);
 }
 
 } // namespace dt::engine

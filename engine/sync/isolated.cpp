@@ -23,4 +23,12 @@ double measure_isolated_s(Communicator& comm, const std::function<void()>& excha
   return times[times.size() / 2];
 }
 
+double measure_isolated_sums_s(Communicator& comm, Allreduce& allreduce, std::span<const Stretch> stretches, std::size_t floats)
+{
+  std::vector<float> own(floats);
+  return measure_isolated_s(comm, [&] {
+    for (const auto& stretch : stretches) allreduce.sum(std::span(own).subspan(stretch.offset, stretch.size));
+  });
+}
+
 } // namespace dt::engine

@@ -51,7 +51,7 @@ public:
   virtual bool has_centre() const { return false; }
   // centre <- the centre, on every rank. Only between two steps, and only when there is one. Not counted as traffic. Collective.
   virtual void read_centre(Replica& replica, std::span<float> centre);
-  // Seconds that the communication of one step takes with nothing beside it, measured now in buffers of its own;
+  // After start(): seconds that the communication of one step takes with nothing beside it, measured now in buffers of its own;
   // not_measured when that has no meaning. Not counted as traffic. Collective.
   virtual double isolated_communication_s(Replica& replica);
   // Of the updates that this rank has served so far.

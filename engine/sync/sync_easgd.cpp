@@ -153,22 +153,15 @@ void SyncEasgd::read_centre(Replica&, std::span<float> centre)
 
 double SyncEasgd::isolated_communication_s(Replica& replica)
 {
-  const auto messages = plan_buckets(replica.tensors(), replica.weights().size(), bucket_bytes(parts_.sync));
-  std::vector<float> own(replica.weights().size());
-  CentreExchange tree(own.size(), parts_of(messages), parts_.comm);
-  const double exchange_s = measure_isolated_s(parts_.comm, [&] {
-    if (!allreduce_) return tree.begin()->wait();
-    for (const auto& message : messages) allreduce_->sum(std::span(own).subspan(message.offset, message.size));
-  });
-  return exchange_s / static_cast<double>(parts_.sync.period);
+  const auto period = static_cast<double>(parts_.sync.period);
+  if (allreduce_) return measure_isolated_sums_s(parts_.comm, *allreduce_, messages_, replica.weights().size()) / period;
+  CentreExchange tree(replica.weights().size(), parts_of(messages_), parts_.comm);
+  return measure_isolated_s(parts_.comm, [&] { tree.begin()->wait(); }) / period;
 }
 
 std::vector<std::pair<std::string, std::string>> SyncEasgd::facts() const
 {
-  std::vector<std::pair<std::string, std::string>> facts;
-  if (allreduce_ && !allreduce_->choice().empty()) facts.emplace_back("allreduce", allreduce_->choice());
-  if (const auto place = exchanges_->place(); !place.empty()) facts.emplace_back("communication thread", place);
-  return facts;
+  return facts_of(allreduce_.get(), *exchanges_);
 }
 
 } // namespace dt::engine
