@@ -66,7 +66,7 @@ struct SyncSpec {
   double rho = 0;                    // elastic strength: alpha = learning rate x rho at every step; 0: alpha holds
   std::string elastic = "paper";     // of elastic_forms()
   bool pack = true;                  // one message for all parameters; false: one a tensor
-  std::int64_t bucket_bytes = 4 << 20; // with overlap: gradients are sent as soon as so many are there
+  std::int64_t bucket_bytes = 0;     // with overlap: gradients are sent as soon as so many are there; 0: the allreduce's choice, or 4 MiB
   std::string progress = "none";     // of progress_names()
   std::string wire = "float32";      // of wire_names()
   std::int64_t overlap = 3;          // sync-easgd: form 1, 2 or 3 of the paper

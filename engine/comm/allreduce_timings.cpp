@@ -13,8 +13,9 @@ namespace dt::engine {
 namespace {
 
 constexpr double clearly = 1.05;
+constexpr std::size_t least_bucket_bytes = 256 << 10;
 constexpr double enough_of_the_best = 0.8;
-constexpr const char* format_line = "dtctl allreduce timings 1 ";
+constexpr const char* format_line = "dtctl allreduce timings 2 ";
 
 std::size_t winner(const std::vector<double>& seconds, std::size_t before)
 {
@@ -87,13 +88,15 @@ std::string in_words(const std::vector<AllreduceChoice>& choices, const std::vec
 
 std::size_t best_bucket_bytes(const AllreduceTimings& timings, const std::vector<AllreduceChoice>& choices)
 {
+  auto first_size = static_cast<std::size_t>(std::ranges::lower_bound(timings.bytes, least_bucket_bytes) - timings.bytes.begin());
+  if (first_size == timings.bytes.size()) first_size = 0;
   std::vector<double> bytes_per_s;
-  for (std::size_t k = 0; k < timings.bytes.size(); ++k)
+  for (std::size_t k = first_size; k < timings.bytes.size(); ++k)
     bytes_per_s.push_back(static_cast<double>(timings.bytes[k]) /
                           timings.seconds[k][choices[choice_for(choices, timings.bytes[k])].algorithm]);
   const double enough = enough_of_the_best * *std::max_element(bytes_per_s.begin(), bytes_per_s.end());
   const auto first = std::find_if(bytes_per_s.begin(), bytes_per_s.end(), [&](double rate) { return rate >= enough; });
-  return timings.bytes[static_cast<std::size_t>(first - bytes_per_s.begin())];
+  return timings.bytes[first_size + static_cast<std::size_t>(first - bytes_per_s.begin())];
 }
 
 std::string to_text(const AllreduceTimings& timings, std::string_view key)

@@ -34,8 +34,9 @@ std::size_t choice_for(const std::vector<AllreduceChoice>& choices, std::size_t 
 // "mpi, hierarchical from 14.2 KiB, ring from 1.0 MiB".
 std::string in_words(const std::vector<AllreduceChoice>& choices, const std::vector<std::string>& algorithms);
 
-// The least of the sizes at which the choices move at least 80% of the most bytes a second that they move at any size: smaller
-// buckets would waste the network, larger ones would only begin later.
+// The least of the sizes from 256 KiB on (of all, when none is as large) at which the choices move at least 80% of the most bytes a
+// second that they move at any of them: smaller buckets would waste the network, larger ones would only begin later. Below, links
+// that let a burst pass look faster than they are, and each bucket costs a hand-over.
 std::size_t best_bucket_bytes(const AllreduceTimings& timings, const std::vector<AllreduceChoice>& choices);
 
 // As a text file: a line that names the format and `key`, a line of algorithms, a line a size, a last line that says how many

@@ -17,6 +17,8 @@ constexpr std::size_t block_bytes_alone = 1 << 20, block_bytes_with_others = 2 <
 constexpr std::size_t all_blocks_bytes_alone = 8 << 20, all_blocks_bytes_with_others = 32 << 20;
 // Blocks under way at once: while one crosses to other nodes, the next is summed inside the node.
 constexpr int rooms_alone = 1, rooms_with_others = 3;
+// From here on a ring keeps links busier than halving and doubling: its parts follow one another without a pause.
+constexpr std::size_t ring_part_bytes = 64 << 10;
 // Smaller slices cost more in waiting for one another than they save in summing.
 constexpr std::size_t smallest_slice_bytes = 2 << 10;
 
@@ -81,11 +83,14 @@ HierarchicalAllreduce::HierarchicalAllreduce(const AllreduceOptions& options, Co
   owners_ = ranks_a_node(topology).first;
   node_ = comm.split(node, comm.rank());
   peers_ = comm.split(node_->rank() < owners_ ? node_->rank() : -1, node);
-  if (topology.nodes() > 1 && peers_)
-    over_nodes_ = make_allreduce({.algorithm = topology.supernodes() > 1 ? "topology-aware" : "halving-doubling",
-                                  .wire = options.wire,
-                                  .topology = topology_of_peers(topology)},
-                                 *peers_);
+  if (topology.nodes() > 1 && peers_) {
+    const auto make = [&](const char* algorithm) {
+      return make_allreduce({.algorithm = algorithm, .wire = options.wire, .topology = topology_of_peers(topology)}, *peers_);
+    };
+    const bool is_flat = topology.supernodes() == 1;
+    over_nodes_ = make(is_flat ? "halving-doubling" : "topology-aware");
+    if (is_flat) long_over_nodes_ = make("ring");
+  }
   const auto shape = shape_for(*node_, topology);
   window_ = std::make_unique<SharedWindow>(*node_, SliceBoard::part_bytes(shape));
   board_ = std::make_unique<SliceBoard>(shape, node_->rank(), window_->parts());
@@ -150,7 +155,7 @@ void HierarchicalAllreduce::reduce(Block& block)
 {
   board_->reduce(block.number, block.task->values.subspan(block.part.begin, block.part.size()), block.slices);
   const auto mine = board_->sum_slice(block.number, block.part.size(), block.slices);
-  if (over_nodes_ && !mine.empty()) block.crossing = over_nodes_->begin(mine);
+  if (over_nodes_ && !mine.empty()) block.crossing = over_nodes(mine.size()).begin(mine);
   block.stage = Stage::crossing;
 }
 
@@ -190,6 +195,13 @@ void HierarchicalAllreduce::wait_for_first()
     comm_.activity().enter("waits for the sums of its node's ranks");
     wait_until([&] { return board_->all_published(first.number, first.slices); });
   }
+}
+
+// Equal on all ranks that share a slice.
+Allreduce& HierarchicalAllreduce::over_nodes(std::size_t length)
+{
+  const auto part_bytes = length * sizeof(float) / static_cast<std::size_t>(peers_->size());
+  return long_over_nodes_ && part_bytes >= ring_part_bytes ? *long_over_nodes_ : *over_nodes_;
 }
 
 // A function of the length alone: equal on all ranks and nodes.

@@ -56,11 +56,13 @@ private:
   void wait_for_first();
   void wait_for(const Task& task);
   int slices_of(std::size_t length) const;
+  Allreduce& over_nodes(std::size_t length);
 
   Communicator& comm_;
   std::unique_ptr<Communicator> node_;      // the ranks of my node
   std::unique_ptr<Communicator> peers_;     // the ranks of my place in the other nodes; null: some node has no such rank
   std::unique_ptr<Allreduce> over_nodes_;   // over peers_; null: there is one node, or no peers_
+  std::unique_ptr<Allreduce> long_over_nodes_; // the same for long slices; null: over_nodes_ is as good
   int owners_;                              // ranks of each node that own slices: as many as the smallest node has
   std::unique_ptr<SharedWindow> window_;
   std::unique_ptr<SliceBoard> board_;

@@ -16,8 +16,8 @@ namespace dt::engine {
 std::vector<Stretch> plan_buckets(std::span<const Stretch> tensors, std::size_t floats, std::size_t bucket_bytes);
 
 // Bytes of a bucket by the recipe: a tensor each without sync.pack; everything in one where nothing overlaps; else
-// sync.bucket_bytes.
-std::size_t bucket_bytes(const SyncSpec& sync);
+// sync.bucket_bytes; where that is 0, what the allreduce recommends (Allreduce::bucket_bytes), or 4 MiB.
+std::size_t bucket_bytes(const SyncSpec& sync, std::int64_t recommended = 0);
 
 // Seconds of communication that a backward pass can hide: buckets in the order in which they are sent, each with the seconds of
 // its sum alone and those between its last gradient and the end of the pass. One sum after another: they share one link. Pure.

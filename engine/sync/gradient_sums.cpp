@@ -28,7 +28,7 @@ GradientSums::GradientSums(const StrategyParts& parts, Allreduce& allreduce)
 void GradientSums::plan(Replica& replica)
 {
   if (!buckets_.empty()) return;
-  buckets_ = plan_buckets(replica.tensors(), replica.gradients().size(), bucket_bytes(parts_.sync));
+  buckets_ = plan_buckets(replica.tensors(), replica.gradients().size(), bucket_bytes(parts_.sync, allreduce_.bucket_bytes()));
   // A loss of 8 bits would not be the loss.
   if (parts_.sync.wire == "float32" && !buckets_.empty()) loss_place_ = find_padding(replica.tensors(), buckets_.back());
 }

@@ -54,7 +54,7 @@ void SyncEasgd::start(Replica& replica)
 {
   parts_.comm.broadcast(replica.weights());
   centre_.assign(replica.weights().begin(), replica.weights().end());
-  messages_ = plan_buckets(replica.tensors(), centre_.size(), bucket_bytes(parts_.sync));
+  messages_ = plan_buckets(replica.tensors(), centre_.size(), bucket_bytes(parts_.sync, allreduce_ ? allreduce_->bucket_bytes() : 0));
   if (allreduce_) return sum_.resize(centre_.size());
   tree_ = std::make_unique<CentreExchange>(centre_.size(), parts_of(messages_), parts_.comm);
 }

@@ -13,6 +13,14 @@ namespace dt::test {
 
 inline std::string dtengine() { return DTCTL_BINARY_DIR "/bin/dtengine"; }
 
+// It trains until somebody stops it.
+inline RunSpec endless(RunSpec spec)
+{
+  spec.train.steps = 1'000'000'000;
+  spec.train.eval_every_epochs = 0;
+  return spec;
+}
+
 class EngineRun {
 public:
   // Writes spec.json and makes attempts/1.

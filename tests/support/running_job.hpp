@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include <catch2/catch.hpp>
+
 namespace dt::test {
 
 template<class Condition> bool eventually(Condition condition)
@@ -53,6 +55,13 @@ struct RunningJob {
   pid_t root = 0, mpirun = 0;
   std::vector<pid_t> ranks;
 };
+
+// How it ended; within a minute.
+inline CommandResult end_of(RunningJob& job)
+{
+  REQUIRE(job.end.wait_for(std::chrono::seconds(60)) == std::future_status::ready);
+  return job.end.get();
+}
 
 inline bool is_running(pid_t pid) { return identify_process(pid).has_value(); }
 

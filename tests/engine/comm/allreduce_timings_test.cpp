@@ -57,6 +57,8 @@ TEST_CASE("the best bucket is the least that moves four fifths of the most bytes
   CHECK(best_bucket_bytes(timings, choose(timings)) == 100'000); // 1e8, 1e9, 5e9 bytes/s
   const AllreduceTimings flat{.algorithms = {"mpi"}, .bytes = {1000, 2000, 4000}, .seconds = {{1.0}, {1.2}, {2.0}}};
   CHECK(best_bucket_bytes(flat, choose(flat)) == 2000); // 1000, 1667, 2000 bytes/s
+  const AllreduceTimings burst{.algorithms = {"mpi"}, .bytes = {16 << 10, 256 << 10, 1 << 20}, .seconds = {{0.1}, {2.0}, {8.0}}};
+  CHECK(best_bucket_bytes(burst, choose(burst)) == 256 << 10); // 16 KiB pass faster than the link goes
 }
 
 TEST_CASE("timings are read back as they were written")
@@ -76,7 +78,7 @@ TEST_CASE("timings that are torn anywhere, of another key, or senseless are no t
     CHECK_FALSE(parse_timings(text.substr(0, length), "k"));
   }
   CHECK_FALSE(parse_timings(text, "j"));
-  const auto with_row = [](const std::string& row) { return "dtctl allreduce timings 1 k\nmpi ring\n" + row + "\n1 sizes\n"; };
+  const auto with_row = [](const std::string& row) { return "dtctl allreduce timings 2 k\nmpi ring\n" + row + "\n1 sizes\n"; };
   CHECK(parse_timings(with_row("256 1e-06 2e-06"), "k"));
   for (const auto* row : {"256 1e-06", "256 1e-06 2e-06 3e-06", "256 1e-06 0", "256 1e-06 -1", "256 1e-06 nan", "256 1e-06 x", "0 1 1", ""}) {
     CAPTURE(row);

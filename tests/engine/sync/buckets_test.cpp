@@ -61,7 +61,9 @@ TEST_CASE("a bucket is a tensor without pack, everything where nothing overlaps,
 {
   CHECK(bucket_bytes({.pack = false, .bucket_bytes = 4096, .progress = "thread"}) == 1);
   CHECK(bucket_bytes({.bucket_bytes = 4096, .progress = "none"}) > 1'000'000'000'000);
-  CHECK(bucket_bytes({.bucket_bytes = 4096, .progress = "poll"}) == 4096);
+  CHECK(bucket_bytes({.bucket_bytes = 4096, .progress = "poll"}, 65536) == 4096);
+  CHECK(bucket_bytes({.bucket_bytes = 0, .progress = "poll"}, 65536) == 65536);
+  CHECK(bucket_bytes({.bucket_bytes = 0, .progress = "poll"}) == 4 << 20);
 }
 
 TEST_CASE("a communication thread gets a core that no compute thread needs, and no two ranks of a host the same")

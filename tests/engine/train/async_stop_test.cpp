@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <csignal>
 
-using namespace std::chrono_literals;
 using Catch::Contains;
+using dt::test::end_of;
+using dt::test::endless;
 using dt::test::EngineRun;
 using dt::test::RunningJob;
 
@@ -35,19 +36,6 @@ dt::RunSpec asynchronous(const std::string& strategy, std::int64_t servers)
   spec.resources.ranks_per_node = ranks;
   spec.resources.oversubscribe = true;
   return spec;
-}
-
-dt::RunSpec endless(dt::RunSpec spec)
-{
-  spec.train.steps = 1'000'000'000;
-  spec.train.eval_every_epochs = 0;
-  return spec;
-}
-
-dt::CommandResult end_of(RunningJob& job)
-{
-  REQUIRE(job.end.wait_for(60s) == std::future_status::ready);
-  return job.end.get();
 }
 
 } // namespace

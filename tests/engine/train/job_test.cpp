@@ -41,13 +41,7 @@ dt::RunSpec small_spec(std::int64_t ranks)
 }
 
 // Runs until somebody ends it.
-dt::RunSpec endless_spec(std::int64_t ranks)
-{
-  auto spec = small_spec(ranks);
-  spec.train.steps = 1'000'000'000;
-  spec.train.eval_every_epochs = 0;
-  return spec;
-}
+dt::RunSpec endless_spec(std::int64_t ranks) { return dt::test::endless(small_spec(ranks)); }
 
 } // namespace
 

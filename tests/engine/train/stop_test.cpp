@@ -14,9 +14,9 @@
 #include <random>
 
 namespace fs = std::filesystem;
-using namespace std::chrono_literals;
 using Catch::Contains;
 using dt::engine::list_checkpoints;
+using dt::test::end_of;
 using dt::test::EngineRun;
 using dt::test::RunningJob;
 
@@ -40,19 +40,7 @@ dt::RunSpec seconds_of_training(std::int64_t ranks)
   return spec;
 }
 
-dt::RunSpec endless(std::int64_t ranks)
-{
-  auto spec = seconds_of_training(ranks);
-  spec.train.steps = 1'000'000'000;
-  spec.train.eval_every_epochs = 0;
-  return spec;
-}
-
-dt::CommandResult end_of(RunningJob& job)
-{
-  REQUIRE(job.end.wait_for(60s) == std::future_status::ready);
-  return job.end.get();
-}
+dt::RunSpec endless(std::int64_t ranks) { return dt::test::endless(seconds_of_training(ranks)); }
 
 // What the optimiser saw and did at each step, to the last bit: the line without its times.
 std::map<std::int64_t, std::string> trajectory(const dt::AttemptFolder& attempt)

@@ -9,8 +9,8 @@
 #include <csignal>
 
 namespace fs = std::filesystem;
-using namespace std::chrono_literals;
 using Catch::Contains;
+using dt::test::end_of;
 using dt::test::EngineRun;
 using dt::test::eventually;
 using dt::test::RunningJob;
@@ -26,11 +26,9 @@ dt::RunSpec endless(std::int64_t ranks)
   spec.data.train_samples = 240;
   spec.data.test_samples = 60;
   spec.train.global_batch = 24;
-  spec.train.steps = 1'000'000'000;
-  spec.train.eval_every_epochs = 0;
   spec.resources.ranks_per_node = ranks;
   spec.resources.oversubscribe = true;
-  return spec;
+  return dt::test::endless(spec);
 }
 
 // By its number: mpirun tells each process its own.
@@ -48,12 +46,6 @@ bool all_answered(const dt::AttemptFolder& attempt, int ranks)
   for (int rank = 0; rank < ranks; ++rank)
     if (!dt::read_rank_state(attempt, rank)) return false;
   return true;
-}
-
-dt::CommandResult end_of(RunningJob& job)
-{
-  REQUIRE(job.end.wait_for(60s) == std::future_status::ready);
-  return job.end.get();
 }
 
 } // namespace
