@@ -13,6 +13,20 @@ namespace dt::test {
 
 inline std::string dtengine() { return DTCTL_BINARY_DIR "/bin/dtengine"; }
 
+// LeNet on synthetic images, on one node of so many ranks; batch and length are still to be given.
+inline RunSpec small_lenet(std::int64_t ranks, std::int64_t train_samples)
+{
+  RunSpec spec;
+  spec.name = "test";
+  spec.model.name = "lenet";
+  spec.data.name = "synthetic";
+  spec.data.train_samples = train_samples;
+  spec.data.test_samples = 60;
+  spec.resources.ranks_per_node = ranks;
+  spec.resources.oversubscribe = true;
+  return spec;
+}
+
 // It trains until somebody stops it.
 inline RunSpec endless(RunSpec spec)
 {

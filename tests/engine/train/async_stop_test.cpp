@@ -20,12 +20,7 @@ constexpr int ranks = 3;
 // Two workers and a server, or three workers on one window.
 dt::RunSpec asynchronous(const std::string& strategy, std::int64_t servers)
 {
-  dt::RunSpec spec;
-  spec.name = "test";
-  spec.model.name = "lenet";
-  spec.data.name = "synthetic";
-  spec.data.train_samples = 2400;
-  spec.data.test_samples = 60;
+  auto spec = dt::test::small_lenet(ranks, 2400);
   spec.train.batch_per_rank = 8;
   spec.train.steps = 400;
   spec.optimizer.name = strategy == "async-msgd" || strategy == "async-measgd" ? "momentum" : "sgd";
@@ -33,8 +28,6 @@ dt::RunSpec asynchronous(const std::string& strategy, std::int64_t servers)
   spec.sync.strategy = strategy;
   spec.sync.servers = servers;
   if (dt::is_elastic(strategy)) spec.sync.alpha = 0.2;
-  spec.resources.ranks_per_node = ranks;
-  spec.resources.oversubscribe = true;
   return spec;
 }
 

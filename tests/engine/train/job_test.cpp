@@ -26,17 +26,10 @@ namespace {
 
 dt::RunSpec small_spec(std::int64_t ranks)
 {
-  dt::RunSpec spec;
-  spec.name = "test";
-  spec.model.name = "lenet";
-  spec.data.name = "synthetic";
-  spec.data.train_samples = 240;
-  spec.data.test_samples = 60;
+  auto spec = dt::test::small_lenet(ranks, 240);
   spec.train.global_batch = 24;
   spec.train.steps = 12;
   spec.train.warmup_steps = 2;
-  spec.resources.ranks_per_node = ranks;
-  spec.resources.oversubscribe = true;
   return spec;
 }
 

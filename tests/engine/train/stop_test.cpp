@@ -25,18 +25,11 @@ namespace {
 // Momentum, shuffled data, a schedule that moves every step, several evaluations: some seconds of training.
 dt::RunSpec seconds_of_training(std::int64_t ranks)
 {
-  dt::RunSpec spec;
-  spec.name = "test";
-  spec.model.name = "lenet";
-  spec.data.name = "synthetic";
-  spec.data.train_samples = 2500;
-  spec.data.test_samples = 60;
+  auto spec = dt::test::small_lenet(ranks, 2500);
   spec.train.global_batch = 24;
   spec.train.steps = 8000;
   spec.optimizer.learning_rate = 0.005;
   spec.optimizer.schedule = "cosine";
-  spec.resources.ranks_per_node = ranks;
-  spec.resources.oversubscribe = true;
   return spec;
 }
 
