@@ -23,8 +23,8 @@ void Affine::plan_forward(Plan& plan)
     attributes.set_post_ops(relu);
   }
   const auto primitive = describe_forward(plan, attributes);
-  weight_ = plan.parameter({name() + ".weight", weight_dims(), false, relu_}, primitive.weights_desc(0));
-  bias_ = plan.parameter({name() + ".bias", {weight_dims()[0]}, true, relu_}, primitive.weights_desc(1));
+  weight_ = plan.parameter({name() + ".weight", weight_dims(), ParameterKind::weight, relu_}, primitive.weights_desc(0));
+  bias_ = plan.parameter({name() + ".bias", {weight_dims()[0]}, ParameterKind::bias, relu_}, primitive.weights_desc(1));
   parameters_ = {weight_, bias_};
   const auto source = plan.in_layout(plan.data(input()), primitive.src_desc(0), forward_);
   const auto weights = plan.in_layout(plan.stored(weight_).weight, primitive.weights_desc(0), forward_);

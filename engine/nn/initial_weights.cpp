@@ -18,7 +18,7 @@ double bound_of(const ParameterShape& shape)
 {
   const double fan_in = static_cast<double>(shape.size()) / static_cast<double>(shape.dims[0]);
   const double gain = shape.feeds_relu ? 2 : 1;
-  return shape.is_bias ? 0 : std::sqrt(3 * gain / fan_in);
+  return shape.kind == ParameterKind::bias ? 0 : std::sqrt(3 * gain / fan_in);
 }
 
 } // namespace

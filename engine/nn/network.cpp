@@ -131,6 +131,7 @@ std::span<float> Network::weights() { return impl_->store->weights(); }
 std::span<float> Network::gradients() { return impl_->store->gradients(); }
 const std::vector<Parameter>& Network::parameters() const { return impl_->store->parameters(); }
 std::int64_t Network::parameter_count() const { return impl_->store->parameter_count(); }
+std::int64_t Network::plain_size() const { return impl_->store->plain_size(); }
 std::vector<float> Network::plain_weights() const { return impl_->store->plain_weights(); }
 std::vector<float> Network::plain_gradients() const { return impl_->store->plain_gradients(); }
 void Network::set_plain_weights(std::span<const float> values) { impl_->store->set_plain_weights(values); }

@@ -25,12 +25,21 @@ struct NetworkOptions {
   std::uint64_t seed = 1; // of the initial weights: equal for every rank count and layout
 };
 
+// What a tensor in the packed buffers is for.
+enum class ParameterKind {
+  weight,    // of a convolution or an inner product
+  bias,      // likewise
+  scale,     // batch norm's gamma
+  shift,     // batch norm's beta
+  statistic, // batch norm's running mean or variance; its gradient is this batch's value, times the loss scale
+};
+
 // A tensor in the packed buffers.
 struct Parameter {
   std::string name;    // "conv1.weight"
   std::int64_t offset; // floats from the buffer's start; 64-byte aligned
   std::int64_t size;   // floats, padding of a blocked layout included
-  bool is_bias;        // exempt from weight decay (and later from LARS)
+  ParameterKind kind;
   std::vector<std::int64_t> dims{}; // plain order: outputs, inputs (, height, width), or outputs of a bias
 };
 
@@ -66,9 +75,10 @@ class Network {
   std::span<float> weights();
   std::span<float> gradients();
   const std::vector<Parameter>& parameters() const;
-  std::int64_t parameter_count() const; // without padding
+  std::int64_t parameter_count() const; // that are trained, without padding and statistics
+  std::int64_t plain_size() const;      // all of them, statistics included, without padding
 
-  // In the order of parameters(), each in plain order (outputs, inputs, height, width) without padding: parameter_count()
+  // In the order of parameters(), each in plain order (outputs, inputs, height, width) without padding: plain_size()
   // floats, equal whatever the layouts. For hashes, checkpoints and tests: they allocate.
   std::vector<float> plain_weights() const;
   std::vector<float> plain_gradients() const;

@@ -57,7 +57,7 @@ void ParameterStore::seal()
   std::int64_t offset = 0;
   for (const auto& stored : stored_) {
     const auto size = floats_of(stored.weight.get_desc());
-    parameters_.push_back({stored.shape.name, offset, size, stored.shape.is_bias, stored.shape.dims});
+    parameters_.push_back({stored.shape.name, offset, size, stored.shape.kind, stored.shape.dims});
     offset += round_up(size);
   }
   const auto bytes = offset * static_cast<std::int64_t>(sizeof(float));
@@ -73,6 +73,13 @@ void ParameterStore::seal()
 std::int64_t ParameterStore::parameter_count() const
 {
   std::int64_t count = 0;
+  for (const auto& stored : stored_) count += stored.shape.kind == ParameterKind::statistic ? 0 : stored.shape.size();
+  return count;
+}
+
+std::int64_t ParameterStore::plain_size() const
+{
+  std::int64_t count = 0;
   for (const auto& stored : stored_) count += stored.shape.size();
   return count;
 }
@@ -80,7 +87,7 @@ std::int64_t ParameterStore::parameter_count() const
 std::vector<float> ParameterStore::plain_of(std::span<const float> packed) const
 {
   require_size(packed.size());
-  std::vector<float> plain(static_cast<std::size_t>(parameter_count()));
+  std::vector<float> plain(static_cast<std::size_t>(plain_size()));
   auto* source = const_cast<float*>(packed.data()); // only read
   auto* next = plain.data();
   for (std::size_t i = 0; i < stored_.size(); ++i) {
@@ -95,9 +102,9 @@ std::vector<float> ParameterStore::plain_of(std::span<const float> packed) const
 void ParameterStore::pack(std::span<const float> values, std::span<float> packed) const
 {
   require_size(packed.size());
-  if (static_cast<std::int64_t>(values.size()) != parameter_count()) {
+  if (static_cast<std::int64_t>(values.size()) != plain_size()) {
     throw Error(ErrorKind::internal, fmt::format("The model has {} parameters, but {} values were given for its weights.",
-                                                 parameter_count(), values.size()));
+                                                 plain_size(), values.size()));
   }
   auto* next = const_cast<float*>(values.data()); // only read
   for (std::size_t i = 0; i < stored_.size(); ++i) {

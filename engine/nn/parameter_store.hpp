@@ -20,7 +20,7 @@ using ParameterId = std::size_t;
 struct ParameterShape {
   std::string name;        // "conv1.weight"
   dnnl::memory::dims dims; // plain order: outputs x inputs (x height x width), or outputs of a bias
-  bool is_bias = false;
+  ParameterKind kind = ParameterKind::weight;
   bool feeds_relu = false;   // decides the spread of the initial weights
   std::int64_t size() const; // elements, without padding
 };
@@ -45,9 +45,10 @@ class ParameterStore {
   const std::vector<Parameter>& parameters() const { return parameters_; }
   std::span<float> weights() const { return weights_.floats(); }
   std::span<float> gradients() const { return gradients_.floats(); }
-  std::int64_t parameter_count() const;
+  std::int64_t parameter_count() const; // that are trained
+  std::int64_t plain_size() const;      // all
 
-  // In the order of parameters(), each in plain order (outputs, inputs, height, width), without padding: parameter_count()
+  // In the order of parameters(), each in plain order (outputs, inputs, height, width), without padding: plain_size()
   // floats, equal for every layout. For records and tests: they allocate.
   std::vector<float> plain_weights() const { return plain_of(weights()); }
   std::vector<float> plain_gradients() const { return plain_of(gradients()); }

@@ -11,7 +11,7 @@ namespace dt::engine {
 std::vector<Segment> segments_of(const Network& network)
 {
   std::vector<Segment> segments;
-  for (const auto& parameter : network.parameters()) segments.push_back({parameter.offset, parameter.size, !parameter.is_bias});
+  for (const auto& parameter : network.parameters()) segments.push_back({parameter.offset, parameter.size, parameter.kind == ParameterKind::weight});
   return segments;
 }
 

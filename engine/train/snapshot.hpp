@@ -38,7 +38,7 @@ private:
     bool per_rank;
   };
   std::vector<Buffer> buffers() const;
-  std::vector<float> empty() const { return std::vector<float>(static_cast<std::size_t>(parts_.network.parameter_count())); }
+  std::vector<float> empty() const { return std::vector<float>(static_cast<std::size_t>(parts_.network.plain_size())); }
   void write(CheckpointWriter& writer, const std::string& group, std::span<const float> plain) const;
   void read(const CheckpointReader& reader, const std::string& group, std::span<float> plain) const;
   void load_shared(const Buffer& buffer, const CheckpointReader* reader) const;

@@ -81,7 +81,7 @@ TEST_CASE("LeNet has 61,706 parameters in ten aligned, disjoint tensors")
   for (const auto& parameter : network.parameters()) {
     CHECK(is_aligned(network.weights().data() + parameter.offset));
     CHECK(parameter.offset >= end);
-    CHECK(parameter.is_bias == parameter.name.ends_with(".bias"));
+    CHECK((parameter.kind == ParameterKind::bias) == parameter.name.ends_with(".bias"));
     end = parameter.offset + parameter.size;
   }
   CHECK(end <= static_cast<std::int64_t>(network.weights().size()));

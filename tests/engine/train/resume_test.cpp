@@ -290,7 +290,7 @@ struct Parts {
   }
   void fill(int rank)
   {
-    const auto count = static_cast<std::size_t>(network.parameter_count());
+    const auto count = static_cast<std::size_t>(network.plain_size());
     network.pack(distinct(count, rank, 1), network.weights());
     network.pack(distinct(count, rank, 2), optimizer->state()[0].values);
     network.pack(distinct(count, 0, 3), strategy.state()[0].values);
