@@ -1,0 +1,214 @@
+"""The engine's models in PyTorch: the same layers in the same order, for timing (torch_step.py) and for comparing numbers
+(compare_pytorch.py). Parameters come in the engine's order, so they are matched by place and shape, whatever their names.
+
+MODELS: name -> (constructor, image shape (channels, height, width), classes). A constructor takes dropout=False.
+loss_of(model, images, labels): what is minimised, the auxiliary heads' losses included.
+"""
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+AUXILIARY_WEIGHT = 0.3  # of each of GoogLeNet's two heads beside the last
+
+
+def relu():
+    return nn.ReLU(inplace=True)
+
+
+def conv_relu(inputs, outputs, kernel, stride=1, padding=0, groups=1):
+    return [nn.Conv2d(inputs, outputs, kernel, stride, padding, groups=groups), relu()]
+
+
+def conv_norm(inputs, outputs, kernel, stride=1):
+    return [nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=False), nn.BatchNorm2d(outputs)]
+
+
+def classifier(widths, dropout):
+    """Full connections of these widths, ReLU between them, and dropout before all but the last where it is asked for."""
+    layers = []
+    for i, (inputs, outputs) in enumerate(zip(widths, widths[1:])):
+        is_last = i == len(widths) - 2
+        if dropout and not is_last:
+            layers.append(nn.Dropout(0.5))
+        layers.append(nn.Linear(inputs, outputs))
+        if not is_last:
+            layers.append(relu())
+    return layers
+
+
+class Chain(nn.Sequential):
+    """Layers one after another, flattened where the full connections begin."""
+
+    def __init__(self, features, head):
+        super().__init__(*features, nn.Flatten(), *head)
+
+
+def lenet(dropout=False):
+    features = [*conv_relu(1, 6, 5, padding=2), nn.MaxPool2d(2), *conv_relu(6, 16, 5), nn.MaxPool2d(2)]
+    return Chain(features, classifier([400, 120, 84, 10], dropout=False))
+
+
+def alexnet(dropout=False):
+    """One tower of the paper's widths, without normalisation."""
+    features = [*conv_relu(3, 96, 11, 4), nn.MaxPool2d(3, 2), *conv_relu(96, 256, 5, padding=2), nn.MaxPool2d(3, 2),
+                *conv_relu(256, 384, 3, padding=1), *conv_relu(384, 384, 3, padding=1), *conv_relu(384, 256, 3, padding=1),
+                nn.MaxPool2d(3, 2)]
+    return Chain(features, classifier([9216, 4096, 4096, 1000], dropout))
+
+
+def local_norm():
+    # PyTorch divides alpha by the channels that are summed, as oneDNN does.
+    return nn.LocalResponseNorm(5, alpha=1e-4, beta=0.75, k=2.0)
+
+
+def alexnet_2012(dropout=False):
+    """As published: two groups in the second, fourth and fifth convolution, normalisation over channels behind the first two."""
+    features = [*conv_relu(3, 96, 11, 4), local_norm(), nn.MaxPool2d(3, 2),
+                *conv_relu(96, 256, 5, padding=2, groups=2), local_norm(), nn.MaxPool2d(3, 2),
+                *conv_relu(256, 384, 3, padding=1), *conv_relu(384, 384, 3, padding=1, groups=2),
+                *conv_relu(384, 256, 3, padding=1, groups=2), nn.MaxPool2d(3, 2)]
+    return Chain(features, classifier([9216, 4096, 4096, 1000], dropout))
+
+
+VGG_CONVOLUTIONS = {11: (1, 1, 2, 2, 2), 16: (2, 2, 3, 3, 3), 19: (2, 2, 4, 4, 4)}
+
+
+def vgg(depth, dropout=False):
+    features, inputs = [], 3
+    for outputs, count in zip((64, 128, 256, 512, 512), VGG_CONVOLUTIONS[depth]):
+        for _ in range(count):
+            features += conv_relu(inputs, outputs, 3, padding=1)
+            inputs = outputs
+        features.append(nn.MaxPool2d(2))
+    return Chain(features, classifier([512 * 7 * 7, 4096, 4096, 1000], dropout))
+
+
+class Block(nn.Module):
+    """A residual block: two 3x3 convolutions, or 1x1, 3x3 and 1x1 (bottleneck) with the stride in the 3x3.
+
+    shortcut "projection": a 1x1 convolution where the shape changes; "padding": every other pixel, new channels zero.
+    """
+
+    def __init__(self, inputs, width, stride, bottleneck, shortcut):
+        super().__init__()
+        outputs = 4 * width if bottleneck else width
+        if bottleneck:
+            layers = conv_norm(inputs, width, 1) + [relu()] + conv_norm(width, width, 3, stride) + [relu()]
+            layers += conv_norm(width, outputs, 1)
+        else:
+            layers = conv_norm(inputs, width, 3, stride) + [relu()] + conv_norm(width, width, 3)
+        self.branch = nn.Sequential(*layers)
+        self.stride, self.more_channels = stride, outputs - inputs
+        changes = stride != 1 or outputs != inputs
+        self.projection = nn.Sequential(*conv_norm(inputs, outputs, 1, stride)) if changes and shortcut == "projection" else None
+        self.pads = changes and shortcut == "padding"
+        self.end = relu()
+
+    def forward(self, x):
+        y = self.branch(x)
+        if self.projection is not None:
+            x = self.projection(x)
+        elif self.pads:
+            x = F.pad(x[:, :, :: self.stride, :: self.stride], (0, 0, 0, 0, 0, self.more_channels))
+        y += x
+        return self.end(y)
+
+
+def residual_stages(inputs, width, counts, bottleneck, shortcut):
+    blocks = []
+    for stage, count in enumerate(counts):
+        for place in range(count):
+            blocks.append(Block(inputs, width, 2 if place == 0 and stage > 0 else 1, bottleneck, shortcut))
+            inputs = 4 * width if bottleneck else width
+        width *= 2
+    return blocks, inputs
+
+
+RESNET_STAGES = {18: (False, (2, 2, 2, 2)), 34: (False, (3, 4, 6, 3)), 50: (True, (3, 4, 6, 3)), 101: (True, (3, 4, 23, 3))}
+
+
+def resnet(depth, dropout=False):
+    bottleneck, counts = RESNET_STAGES[depth]
+    stages, outputs = residual_stages(64, 64, counts, bottleneck, "projection")
+    features = [*conv_norm(3, 64, 7, 2), relu(), nn.MaxPool2d(3, 2, 1), *stages, nn.AdaptiveAvgPool2d(1)]
+    return Chain(features, [nn.Linear(outputs, 1000)])
+
+
+def resnet_cifar(depth, dropout=False):
+    """6n + 2 layers: three stages of n blocks, 16, 32 and 64 wide."""
+    stages, outputs = residual_stages(16, 16, ((depth - 2) // 6,) * 3, False, "padding")
+    return Chain([*conv_norm(3, 16, 3), relu(), *stages, nn.AdaptiveAvgPool2d(1)], [nn.Linear(outputs, 10)])
+
+
+class Inception(nn.Module):
+    """Four branches side by side, joined by channels: 1x1; 1x1 and 3x3; 1x1 and 5x5; pooling and 1x1."""
+
+    def __init__(self, inputs, one, reduce3, three, reduce5, five, pooled):
+        super().__init__()
+        self.one = nn.Sequential(*conv_relu(inputs, one, 1))
+        self.three = nn.Sequential(*conv_relu(inputs, reduce3, 1), *conv_relu(reduce3, three, 3, padding=1))
+        self.five = nn.Sequential(*conv_relu(inputs, reduce5, 1), *conv_relu(reduce5, five, 5, padding=2))
+        self.pooled = nn.Sequential(nn.MaxPool2d(3, 1, 1), *conv_relu(inputs, pooled, 1))
+
+    def forward(self, x):
+        return torch.cat([self.one(x), self.three(x), self.five(x), self.pooled(x)], 1)
+
+
+def auxiliary_head(inputs, dropout):
+    return nn.Sequential(nn.AvgPool2d(5, 3), *conv_relu(inputs, 128, 1), nn.Flatten(), nn.Linear(2048, 1024), relu(),
+                         *([nn.Dropout(0.7)] if dropout else []), nn.Linear(1024, 1000))
+
+
+class GoogLeNet(nn.Module):
+    """While it trains it gives three outputs: the first head's, the second's, the last."""
+
+    def __init__(self, dropout=False):
+        super().__init__()
+        self.stem = nn.Sequential(*conv_relu(3, 64, 7, 2, 3), nn.MaxPool2d(3, 2, 1), self.norm(), *conv_relu(64, 64, 1),
+                                  *conv_relu(64, 192, 3, padding=1), self.norm(), nn.MaxPool2d(3, 2, 1))
+        self.to_4a = nn.Sequential(Inception(192, 64, 96, 128, 16, 32, 32), Inception(256, 128, 128, 192, 32, 96, 64),
+                                   nn.MaxPool2d(3, 2, 1), Inception(480, 192, 96, 208, 16, 48, 64))
+        self.head1 = auxiliary_head(512, dropout)
+        self.to_4d = nn.Sequential(Inception(512, 160, 112, 224, 24, 64, 64), Inception(512, 128, 128, 256, 24, 64, 64),
+                                   Inception(512, 112, 144, 288, 32, 64, 64))
+        self.head2 = auxiliary_head(528, dropout)
+        self.to_end = nn.Sequential(Inception(528, 256, 160, 320, 32, 128, 128), nn.MaxPool2d(3, 2, 1),
+                                    Inception(832, 256, 160, 320, 32, 128, 128), Inception(832, 384, 192, 384, 48, 128, 128),
+                                    nn.AdaptiveAvgPool2d(1), nn.Flatten(), *([nn.Dropout(0.4)] if dropout else []),
+                                    nn.Linear(1024, 1000))
+
+    @staticmethod
+    def norm():
+        return nn.LocalResponseNorm(5, alpha=1e-4, beta=0.75, k=1.0)
+
+    def forward(self, x):
+        x = self.to_4a(self.stem(x))
+        first = self.head1(x) if self.training else None
+        x = self.to_4d(x)
+        second = self.head2(x) if self.training else None
+        last = self.to_end(x)
+        return (first, second, last) if self.training else last
+
+
+def loss_of(model, images, labels):
+    outputs = model(images)
+    if torch.is_tensor(outputs):
+        return F.cross_entropy(outputs, labels)
+    *heads, last = outputs
+    return F.cross_entropy(last, labels) + AUXILIARY_WEIGHT * sum(F.cross_entropy(head, labels) for head in heads)
+
+
+def _of_depth(constructor, depth):
+    return lambda dropout=False: constructor(depth, dropout)
+
+
+_photo, _tile = (3, 224, 224), (3, 32, 32)
+MODELS = {
+    "lenet": (lenet, (1, 28, 28), 10),
+    "alexnet": (alexnet, (3, 227, 227), 1000),
+    "alexnet-2012": (alexnet_2012, (3, 227, 227), 1000),
+    **{f"vgg{depth}": (_of_depth(vgg, depth), _photo, 1000) for depth in VGG_CONVOLUTIONS},
+    **{f"resnet{depth}": (_of_depth(resnet, depth), _photo, 1000) for depth in RESNET_STAGES},
+    **{f"resnet{depth}": (_of_depth(resnet_cifar, depth), _tile, 10) for depth in (20, 56)},
+    "googlenet": (GoogLeNet, _photo, 1000),
+}
