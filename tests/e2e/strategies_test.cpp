@@ -31,8 +31,8 @@ void check_learns(const std::string& strategy)
   const Dtctl dtctl;
   const auto run = train(dtctl, strategy);
   INFO(run.dump(1));
-  CHECK(run.at("state") == "succeeded");
-  CHECK(run.at("strategy") == strategy);
+  CHECK(run.at("state").get<std::string>() == "succeeded");
+  CHECK(run.at("strategy").get<std::string>() == strategy);
   CHECK(run.at("accuracy").get<double>() >= 0.97);
 }
 
