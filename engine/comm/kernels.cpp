@@ -1,14 +1,9 @@
 #include "engine/comm/kernels.hpp"
 
+#include "core/function_clones.hpp"
+
 #include <bit>
 #include <cstddef>
-
-// One function for each instruction set, chosen by the loader. Sanitizers cannot have their checks run by the loader yet.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define DT_CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
-#else
-#define DT_CLONES
-#endif
 
 namespace dt::engine {
 namespace {
