@@ -11,11 +11,14 @@ struct ComputeBench {
   std::string model = "lenet";
   std::int64_t batch = 64;
   int threads = 1;
-  double seconds = 3; // of measured steps, at least 10 of them
+  double seconds = 3;            // of measured steps, at least 10 of them
+  std::int64_t steps = 0;        // so many instead; 0: as many as fit into the time
+  std::string allreduce = "mpi"; // of the gradients, where there are several ranks
   bool json = false;
 };
 
-// Forward, loss, backward and momentum update on fixed random input, in this process alone. Exit status.
+// Forward, loss, backward and momentum update on fixed random input; in this process alone, or on all ranks that mpirun started,
+// each with a batch of its own size and one allreduce of the packed gradients a step. Exit status.
 int bench_compute(const ComputeBench& options);
 
 struct AllreduceBench {

@@ -1,9 +1,10 @@
 #include "engine/bench/bench.hpp"
-#include "engine/nn/network.hpp"
-#include "engine/train/network_replica.hpp"
+#include "engine/bench/bench_ranks.hpp"
+#include "engine/bench/fixed_step.hpp"
+#include "engine/bench/fma_peak.hpp"
+#include "engine/train/rank_report.hpp"
 
 #include <algorithm>
-#include <random>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,53 +12,72 @@
 namespace dt::engine {
 namespace {
 
-constexpr int warmup_steps = 20;
-constexpr std::size_t fewest_steps = 10;
-constexpr double learning_rate = 0.01;
+constexpr double fewest_steps = 10;
 
-// The step of training, on one batch that stays.
-class FixedStep {
-public:
-  explicit FixedStep(const ComputeBench& options)
-      : network_({.model = options.model, .image = {}, .batch = options.batch, .threads = options.threads}),
-        images_(static_cast<std::size_t>(options.batch * network_.options().image.size())),
-        labels_(static_cast<std::size_t>(options.batch)),
-        optimizer_(
-            make_optimizer({.name = "momentum"}, static_cast<std::int64_t>(network_.weights().size()), segments_of(network_)))
-  {
-    std::mt19937 generator(1);
-    std::normal_distribution<float> normal;
-    for (auto& value : images_) value = normal(generator);
-    for (std::int64_t i = 0; i < options.batch; ++i)
-      labels_[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i % network_.options().classes);
-  }
-  double run()
-  {
-    const double loss = network_.forward_backward(images_, labels_);
-    optimizer_->step(network_.weights(), network_.gradients(), learning_rate);
-    return loss;
-  }
-
-private:
-  Network network_;
-  std::vector<float> images_;
-  std::vector<std::int32_t> labels_;
-  std::unique_ptr<Optimizer> optimizer_;
+struct Measured {
+  std::vector<double> step_s, update_s;
+  double loss = 0; // the last step's
 };
 
-// Times of the steps that fit into so many seconds, after a warm-up; `loss` is the last one's.
-std::vector<double> measure(FixedStep& step, double seconds, double& loss)
+void keep(Measured& measured, const FixedStep::Took& took)
 {
-  for (int i = 0; i < warmup_steps; ++i) step.run();
-  std::vector<double> times;
-  const double begin = monotonic_s();
-  for (double now = begin; times.size() < fewest_steps || now - begin < seconds;) {
-    loss = step.run();
-    const double end = monotonic_s();
-    times.push_back(end - now);
-    now = end;
-  }
-  return times;
+  measured.step_s.push_back(took.step_s);
+  measured.update_s.push_back(took.update_s);
+  measured.loss = took.loss;
+}
+
+// As many as are asked for, or as fit into the time, told by the quickest of the warm-up; equally many on all ranks.
+std::size_t steps_to_measure(const ComputeBench& options, double quickest_s, BenchRanks& ranks)
+{
+  const double fitting = std::clamp(options.seconds / quickest_s, fewest_steps, 1e7);
+  return static_cast<std::size_t>(options.steps > 0 ? static_cast<double>(options.steps) : ranks.of_root(fitting));
+}
+
+Measured measure(FixedStep& step, const ComputeBench& options, BenchRanks& ranks)
+{
+  Measured warmup, measured;
+  for (int i = 0; i < step.warmup_steps(); ++i) keep(warmup, step.run());
+  const auto steps = steps_to_measure(options, summarize(warmup.step_s).least, ranks);
+  for (std::size_t i = 0; i < steps; ++i) keep(measured, step.run());
+  return measured;
+}
+
+NetworkOptions network_options(const ComputeBench& options)
+{
+  return natural_options({.model = options.model, .image = {}, .batch = options.batch, .threads = options.threads});
+}
+
+double peak_gflops(const ComputeBench& options, BenchRanks& ranks)
+{
+  ranks.barrier(); // all ranks at once, as they compute
+  return fma_peak_gflops(MultiplyAdd::fp32, options.threads);
+}
+
+nlohmann::ordered_json json_of(const ComputeBench& options, const Measured& measured, FixedStep& step, BenchRanks& ranks, double peak)
+{
+  const auto [median, least] = summarize(measured.step_s);
+  return {{"model", options.model},
+          {"batch", options.batch},
+          {"threads", options.threads},
+          {"precision", "fp32"},
+          {"samples_per_s", ranks.size() * static_cast<double>(options.batch) / median},
+          {"step_ms_median", 1e3 * median},
+          {"step_ms_min", 1e3 * least},
+          {"peak_gflops", peak},
+          {"reorders_per_step", step.network().reorders()},
+          {"peak_memory_bytes", memory_peak_bytes()},
+          {"loss", measured.loss},
+          {"steps", measured.step_s.size()},
+          {"ranks", ranks.size()},
+          {"build_s", step.build_s()},
+          {"optimizer_ms", 1e3 * summarize(measured.update_s).median}};
+}
+
+void print_text(const ComputeBench& options, const nlohmann::ordered_json& json)
+{
+  fmt::print("{}, batch {}, threads {}: {:.0f} samples/s; a step {:.3f} ms (median of {}), {:.3f} ms (least)\n", options.model,
+             options.batch, options.threads, json["samples_per_s"].get<double>(), json["step_ms_median"].get<double>(),
+             json["steps"].get<std::int64_t>(), json["step_ms_min"].get<double>());
 }
 
 } // namespace
@@ -70,21 +90,16 @@ Times summarize(std::vector<double> seconds)
 
 int bench_compute(const ComputeBench& options)
 {
-  FixedStep step(options);
-  double loss = 0;
-  const auto times = measure(step, options.seconds, loss);
-  const auto [median, least] = summarize(times);
-  const double samples_per_s = static_cast<double>(options.batch) / median;
-  if (options.json) {
-    const nlohmann::ordered_json result{
-        {"model", options.model},     {"batch", options.batch},         {"threads", options.threads},
-        {"precision", "fp32"},        {"samples_per_s", samples_per_s}, {"step_ms_median", 1e3 * median},
-        {"step_ms_min", 1e3 * least}, {"steps", times.size()},          {"loss", loss}};
-    fmt::print("{}\n", result.dump());
-  } else {
-    fmt::print("{}, batch {}, threads {}: {:.0f} samples/s; a step {:.3f} ms (median of {}), {:.3f} ms (least)\n", options.model,
-               options.batch, options.threads, samples_per_s, 1e3 * median, times.size(), 1e3 * least);
-  }
+  BenchRanks ranks(options.allreduce);
+  const double peak = peak_gflops(options, ranks);
+  FixedStep step(network_options(options), &ranks);
+  const auto measured = measure(step, options, ranks);
+  if (!ranks.is_root()) return 0;
+  const auto json = json_of(options, measured, step, ranks, peak);
+  if (options.json)
+    fmt::print("{}\n", json.dump());
+  else
+    print_text(options, json);
   return 0;
 }
 

@@ -11,11 +11,14 @@ using namespace dt::engine;
 
 void add_compute(CLI::App& app, ComputeBench& options)
 {
-  auto* compute = app.add_subcommand("compute", "One rank's step: forward, loss, backward, momentum update, fixed random input");
+  auto* compute = app.add_subcommand(
+      "compute", "A training step: forward, loss, backward, momentum update, fixed random input; with mpirun on several ranks");
   compute->add_option("--model", options.model, "The network")->capture_default_str();
   compute->add_option("--batch", options.batch, "Samples a step")->capture_default_str()->check(CLI::PositiveNumber);
   compute->add_option("--threads", options.threads, "Compute threads")->capture_default_str()->check(CLI::PositiveNumber);
   compute->add_option("--seconds", options.seconds, "Time to measure for")->capture_default_str()->check(CLI::PositiveNumber);
+  compute->add_option("--steps", options.steps, "Steps to measure, instead of a time")->check(CLI::PositiveNumber);
+  compute->add_option("--allreduce", options.allreduce, "Of the gradients, between ranks")->capture_default_str();
   compute->add_flag("--json", options.json, "One JSON object");
 }
 

@@ -1,12 +1,14 @@
 #include "engine/train/rank_report.hpp"
 
+#include "core/file.hpp"
+
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <span>
 #include <sstream>
-
-#include <sys/resource.h>
+#include <string_view>
 
 namespace dt::engine {
 namespace {
@@ -131,9 +133,12 @@ Staleness gather_staleness(const std::vector<std::int32_t>& mine, Communicator& 
 
 std::int64_t memory_peak_bytes()
 {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss * 1024; // Linux counts in KiB
+  // Not getrusage(): what its ru_maxrss tells includes the program that this process was before exec.
+  constexpr std::string_view field = "VmHWM:";
+  const auto status = read_file_if_exists("/proc/self/status").value_or("");
+  const auto place = status.find(field);
+  if (place == std::string::npos) return 0;
+  return std::strtoll(status.c_str() + place + field.size(), nullptr, 10) * 1024; // in kB, and these are KiB
 }
 
 } // namespace dt::engine

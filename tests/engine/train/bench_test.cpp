@@ -24,10 +24,33 @@ TEST_CASE("dtbench compute --json prints one object whose rate is batch over med
   REQUIRE(end.ok());
   const auto json = nlohmann::ordered_json::parse(end.out);
   CHECK(keys_of(json) == std::vector<std::string>{"model", "batch", "threads", "precision", "samples_per_s", "step_ms_median",
-                                                  "step_ms_min", "steps", "loss"});
+                                                  "step_ms_min", "peak_gflops", "reorders_per_step", "peak_memory_bytes", "loss",
+                                                  "steps", "ranks", "build_s", "optimizer_ms"});
   CHECK(json["samples_per_s"].get<double>() == Approx(8e3 / json["step_ms_median"].get<double>()));
   CHECK(json["step_ms_min"].get<double>() <= json["step_ms_median"].get<double>());
+  CHECK(json["optimizer_ms"].get<double>() <= json["step_ms_median"].get<double>());
   CHECK(json["steps"].get<int>() >= 10);
+}
+
+TEST_CASE("dtbench compute measures as many steps as it is told")
+{
+  const auto end = dt::run_command({dtbench, "compute", "--batch", "2", "--steps", "3", "--json"}, 60);
+  REQUIRE(end.ok());
+  CHECK(nlohmann::ordered_json::parse(end.out)["steps"] == 3);
+}
+
+TEST_CASE("dtbench compute started by mpirun is one training on all ranks, told by rank 0 alone")
+{
+  auto words = dt::test::EngineRun::launch(2);
+  for (const std::string word : {dtbench.c_str(), "compute", "--batch", "4", "--steps", "10", "--json"}) words.push_back(word);
+  const auto end = dt::run_command(words, 60);
+  REQUIRE(end.ok());
+  const auto json = nlohmann::ordered_json::parse(end.out);
+  CHECK(json["ranks"] == 2);
+  CHECK(json["samples_per_s"].get<double>() == Approx(8e3 / json["step_ms_median"].get<double>()));
+  const auto alone = dt::run_command({dtbench, "compute", "--batch", "4", "--steps", "10", "--json"}, 60);
+  REQUIRE(alone.ok()); // equal samples on both ranks: the mean of their gradients is that of one
+  CHECK(json["loss"] == nlohmann::ordered_json::parse(alone.out)["loss"]);
 }
 
 TEST_CASE("dtbench allreduce --json prints one object, from rank 0 alone")

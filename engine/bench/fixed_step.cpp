@@ -1,0 +1,60 @@
+#include "engine/bench/fixed_step.hpp"
+
+#include "engine/train/network_replica.hpp"
+
+#include <random>
+
+namespace dt::engine {
+namespace {
+
+std::vector<float> normal_numbers(std::int64_t size)
+{
+  std::mt19937 generator(1);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(static_cast<std::size_t>(size));
+  for (auto& value : values) value = normal(generator);
+  return values;
+}
+
+std::vector<std::int32_t> labels_in_turn(std::int64_t samples, std::int64_t classes)
+{
+  std::vector<std::int32_t> labels;
+  for (std::int64_t i = 0; i < samples; ++i) labels.push_back(static_cast<std::int32_t>(i % classes));
+  return labels;
+}
+
+bool is_small(const NetworkOptions& options) { return options.image.size() < 10'000; }
+
+} // namespace
+
+NetworkOptions natural_options(NetworkOptions options)
+{
+  options.image = {};
+  options.classes = 10;
+  return options;
+}
+
+FixedStep::FixedStep(const NetworkOptions& options, BenchRanks* ranks)
+    : build_begin_s_(monotonic_s()), network_(options), build_s_(monotonic_s() - build_begin_s_),
+      images_(normal_numbers(options.batch * options.image.size())), labels_(labels_in_turn(options.batch, options.classes)),
+      optimizer_(make_optimizer({.name = "momentum"}, static_cast<std::int64_t>(network_.weights().size()), segments_of(network_))),
+      ranks_(ranks), learning_rate_(options.model == "lenet" ? 0.01 : 0.001)
+{
+}
+
+FixedStep::Took FixedStep::run()
+{
+  const double begin_s = monotonic_s();
+  const double loss = network_.forward_backward(images_, labels_);
+  if (ranks_ != nullptr) ranks_->sum(network_.gradients());
+  const double update_s = monotonic_s();
+  const float mean = ranks_ == nullptr ? 1.0F : 1.0F / static_cast<float>(ranks_->size());
+  optimizer_->step(network_.weights(), network_.gradients(), learning_rate_,
+                   {0, static_cast<std::int64_t>(network_.weights().size()), mean});
+  const double end_s = monotonic_s();
+  return {end_s - begin_s, end_s - update_s, loss};
+}
+
+int FixedStep::warmup_steps() const { return is_small(network_.options()) ? 20 : 2; }
+
+} // namespace dt::engine
