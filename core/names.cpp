@@ -6,8 +6,20 @@
 namespace dt {
 namespace {
 
+constexpr std::array engines{
+    Name{"onednn", "oneDNN's kernels, in the layouts they like best"},
+    Name{"reference", "plain loops, the layer's formula as it stands: slow, to measure the others against"},
+};
 constexpr std::array models{
     Name{"lenet", "LeNet-5 with ReLU and max pooling: two convolutions, three inner products; 1x28x28 (62k parameters), other shapes too"},
+};
+constexpr std::array batch_norms{
+    Name{"local", "over each rank's own samples (with train.accumulation, each micro-batch's)"},
+    Name{"synchronized", "over the samples of all ranks, with a small sum over them in every layer"},
+};
+constexpr std::array precisions{
+    Name{"fp32", "float32 throughout"},
+    Name{"bf16", "activations and the kernels' copies of weights in bfloat16, where the processor computes in it"},
 };
 constexpr std::array data_sets{
     Name{"digits", "rendered digits, 1x28x28, 10 classes; made by `dtctl data make digits`, in MNIST's IDX files"},
@@ -102,7 +114,10 @@ constexpr std::array launchers{
 
 } // namespace
 
+std::span<const Name> engine_names() { return engines; }
 std::span<const Name> model_names() { return models; }
+std::span<const Name> batch_norm_names() { return batch_norms; }
+std::span<const Name> precision_names() { return precisions; }
 std::span<const Name> data_names() { return data_sets; }
 std::span<const Name> optimizer_names() { return optimizers; }
 std::span<const Name> schedule_names() { return schedules; }

@@ -17,7 +17,10 @@ struct Name {
   std::string_view help;
 };
 
+std::span<const Name> engine_names();
 std::span<const Name> model_names();
+std::span<const Name> batch_norm_names();
+std::span<const Name> precision_names();
 std::span<const Name> data_names();
 std::span<const Name> optimizer_names();
 std::span<const Name> schedule_names();

@@ -11,7 +11,10 @@
 namespace dt {
 
 struct ModelSpec {
-  std::string name; // of model_names()
+  std::string name;                 // of model_names()
+  std::vector<std::string> layers;  // of model "custom": a canonical line a layer
+  bool dropout = true;              // false: dropout layers pass everything
+  std::string batch_norm = "local"; // of batch_norm_names()
 };
 
 struct DataSpec {
@@ -40,6 +43,12 @@ struct TrainSpec {
   std::int64_t checkpoint_every_s = 0; // 0: only when the job is told to stop
   std::int64_t stall_after_s = 60;     // without a step: tell who is missing; 0: never
   bool trace = false;                  // record each rank's phases, buckets and messages
+  std::string precision = "fp32";      // of precision_names()
+  std::int64_t accumulation = 1;       // micro-batches of a rank's batch, computed one after another
+  double loss_scale = 1;               // gradients are computed of so many times the loss, and divided by it in the update
+  double label_smoothing = 0;          // share of the target that is spread over all classes
+  std::string start_from;              // a checkpoint whose weights the run begins with; empty: weights from the seed
+  bool final_checkpoint = false;       // write one after the last step too
 };
 
 struct OptimizerSpec {
@@ -47,7 +56,13 @@ struct OptimizerSpec {
   double learning_rate = 0.01;
   double momentum = 0.9;
   double weight_decay = 0;
-  double trust = 1e-3; // lars: the layers' share of the learning rate
+  bool decay_biases = false; // whether weight decay applies to biases,
+  bool decay_norms = false;  // and to batch norm's scales and shifts
+  double clip_norm = 0;      // longest gradient of all parameters together; 0: any
+  double trust = 1e-3;       // lars: the layers' share of the learning rate
+  double beta1 = 0.9;        // adam: decay of the mean of gradients a step,
+  double beta2 = 0.999;      // and of the mean of their squares
+  double epsilon = 1e-8;     // adam: added to the root of the latter
   std::string schedule = "constant"; // of schedule_names()
   double step_epochs = 10;
   double step_factor = 0.1;
@@ -124,6 +139,7 @@ struct RunSpec {
   std::string label;       // what its sweep varies: "learning_rate=0.1 momentum=0.9"; empty without a sweep
   std::int64_t repeat = 0; // 0, 1, … : the same work done again
   bool control = false;    // an A/A control of its study; the study's matter (study.json), not the run's (spec.json)
+  std::string engine = "onednn"; // of engine_names()
   ModelSpec model;
   DataSpec data;
   TrainSpec train;

@@ -29,6 +29,7 @@ std::vector<Key> document_keys()
       {"description", text, "", 0, 0, no, no, none, DT_FIELD(description), "a line for the reader; not inherited by `extends`"},
       {"extends", structure, "", 0, 0, no, no, none, nullptr, "another recipe, relative to this one, whose keys this one overrides"},
       {"profile", structure, "", 0, 0, no, no, none, nullptr, "the machine profile that supplies resources; `default` when there is one"},
+      {"engine", choice, "", 0, 0, no, yes, engine_names(), DT_FIELD(engine), "what convolutions and inner products are computed by"},
   };
 }
 
@@ -36,6 +37,9 @@ std::vector<Key> model_keys()
 {
   return {
       {"model.name", choice, "", 0, 0, yes, yes, model_names(), DT_FIELD(model.name), "the network"},
+      {"model.layers", text_list, "", 0, 0, no, yes, none, DT_FIELD(model.layers), "of model custom: its layers from the images to the classes"},
+      {"model.dropout", boolean, "", 0, 0, no, yes, none, DT_FIELD(model.dropout), "false: the model's dropout layers pass everything, in training too"},
+      {"model.batch_norm", choice, "", 0, 0, no, yes, batch_norm_names(), DT_FIELD(model.batch_norm), "over which samples batch normalisation takes mean and variance in training"},
   };
 }
 
@@ -70,6 +74,12 @@ std::vector<Key> train_keys()
       {"train.checkpoint_every", duration, "s", 0, 1e9, no, no, none, DT_FIELD(train.checkpoint_every_s), "write a checkpoint so often; 0: only when the job is told to stop (time limit, preemption)"},
       {"train.stall_after", duration, "s", 0, 1e9, no, no, none, DT_FIELD(train.stall_after_s), "when no step has come to its end for so long, tell which ranks the others wait for, and what all were doing; 0: never"},
       {"train.trace", boolean, "", 0, 0, no, no, none, DT_FIELD(train.trace), "record each rank's phases, buckets and messages; draw them with `dtctl trace`"},
+      {"train.precision", choice, "", 0, 0, no, yes, precision_names(), DT_FIELD(train.precision), "what the layers compute in; weights and their updates are fp32"},
+      {"train.accumulation", integer, "", 1, int_max, no, yes, none, DT_FIELD(train.accumulation), "micro-batches into which a rank's batch is split, computed one after another in the memory of one; must divide the batch"},
+      {"train.loss_scale", real, "", 1e-9, 1e9, no, yes, none, DT_FIELD(train.loss_scale), "gradients are computed of so many times the loss, and divided by it again before they are used; keeps small ones from vanishing in low precision"},
+      {"train.label_smoothing", real, "", 0, 1, no, yes, none, DT_FIELD(train.label_smoothing), "share of the target that is spread evenly over all classes"},
+      {"train.start_from", text, "", 0, 0, no, yes, none, DT_FIELD(train.start_from), "a checkpoint whose weights the run begins with, relative to the file this stands in; not given: weights drawn from train.seed"},
+      {"train.final_checkpoint", boolean, "", 0, 0, no, no, none, DT_FIELD(train.final_checkpoint), "write a checkpoint after the last step too, and keep it"},
   };
 }
 
@@ -79,8 +89,14 @@ std::vector<Key> optimizer_keys()
       {"optimizer.name", choice, "", 0, 0, no, yes, optimizer_names(), DT_FIELD(optimizer.name), "the update rule"},
       {"optimizer.learning_rate", real, "", 1e-12, 1e6, no, yes, none, DT_FIELD(optimizer.learning_rate), "learning rate before schedule, warm-up and scaling"},
       {"optimizer.momentum", real, "", 0, 0.999999, no, yes, none, DT_FIELD(optimizer.momentum), "mu of the momentum rule"},
-      {"optimizer.weight_decay", real, "", 0, 1e3, no, yes, none, DT_FIELD(optimizer.weight_decay), "L2 penalty added to the gradient; biases are exempt"},
+      {"optimizer.weight_decay", real, "", 0, 1e3, no, yes, none, DT_FIELD(optimizer.weight_decay), "L2 penalty: so many times the weight is added to the gradient"},
+      {"optimizer.decay_biases", boolean, "", 0, 0, no, yes, none, DT_FIELD(optimizer.decay_biases), "whether weight_decay applies to biases too"},
+      {"optimizer.decay_norms", boolean, "", 0, 0, no, yes, none, DT_FIELD(optimizer.decay_norms), "whether weight_decay applies to the scales and shifts of batch normalisation too"},
+      {"optimizer.clip_norm", real, "", 0, 1e15, no, yes, none, DT_FIELD(optimizer.clip_norm), "longest gradient, over all parameters and averaged over all ranks: a longer one is shortened to it; 0: none is"},
       {"optimizer.trust", real, "", 1e-12, 1e6, no, yes, none, DT_FIELD(optimizer.trust), "lars: trust coefficient; a tensor's learning rate is that times |w| / (|g| + weight_decay |w|)"},
+      {"optimizer.beta1", real, "", 0, 0.999999999, no, yes, none, DT_FIELD(optimizer.beta1), "adam: the running mean of gradients keeps so much of itself a step"},
+      {"optimizer.beta2", real, "", 0, 0.999999999, no, yes, none, DT_FIELD(optimizer.beta2), "adam: the running mean of squared gradients keeps so much of itself a step"},
+      {"optimizer.epsilon", real, "", 1e-30, 1e6, no, yes, none, DT_FIELD(optimizer.epsilon), "adam: added to the root of the running mean of squares"},
       {"optimizer.schedule", choice, "", 0, 0, no, yes, schedule_names(), DT_FIELD(optimizer.schedule), "how the learning rate changes over the run"},
       {"optimizer.step_epochs", real, "epochs", 1e-9, 1e9, no, yes, none, DT_FIELD(optimizer.step_epochs), "schedule step: epochs between two reductions"},
       {"optimizer.step_factor", real, "", 0, 1, no, yes, none, DT_FIELD(optimizer.step_factor), "schedule step: factor of one reduction"},

@@ -118,7 +118,7 @@ Json condition_json()
 {
   auto equal = Json{{"type", "object"}, {"additionalProperties", text_json()}, {"minProperties", 1}};
   auto comparisons = Json{{"type", "string"},
-                          {"pattern", "^\\s*[a-z_.]+(=|==|!=|<|<=|>|>=)[^\\s]+(\\s+[a-z_.]+(=|==|!=|<|<=|>|>=)[^\\s]+)*\\s*$"}};
+                          {"pattern", "^\\s*[a-z0-9_.]+(=|==|!=|<|<=|>|>=)[^\\s]+(\\s+[a-z0-9_.]+(=|==|!=|<|<=|>|>=)[^\\s]+)*\\s*$"}};
   return Json{{"anyOf", Json::array({std::move(equal), std::move(comparisons)})}};
 }
 

@@ -61,7 +61,7 @@ struct KeyPath {
 // Nothing, and a diagnostic with the nearest key, when there is no such key.
 std::optional<KeyPath> resolve_path(std::string_view path, const Mark& mark, Diagnostics& diagnostics);
 
-// Reads a full path with its value. Relative data.path values lie in `folder`.
+// Reads a full path with its value. Relative paths (data.path, train.start_from) lie in `folder`.
 std::optional<Assignment> read_assignment(std::string_view path, const Mark& mark, const Node& value,
                                           const std::filesystem::path& folder, Diagnostics& diagnostics);
 

@@ -259,6 +259,6 @@ FROM based;
 
 } // namespace
 
-Migration cluster_runs() { return {4, "cluster runs: controls, restarts, launches, checkpoints, probes", sql}; }
+Migration cluster_runs() { return {4, "cluster runs: controls, restarts, launches, checkpoints, probes", std::string(sql)}; }
 
 } // namespace dt::store

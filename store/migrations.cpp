@@ -473,7 +473,7 @@ void apply(Connection& connection, const Migration& migration)
   Transaction transaction(connection);
   // Another process may have done it between our look and our lock.
   if (connection.integer_of("PRAGMA user_version") >= migration.version) return;
-  connection.execute(std::string(migration.sql));
+  connection.execute(migration.sql);
   connection.execute("PRAGMA application_id = " + std::to_string(application_id));
   connection.execute("PRAGMA user_version = " + std::to_string(migration.version));
   transaction.commit();
@@ -484,11 +484,12 @@ void apply(Connection& connection, const Migration& migration)
 const std::vector<Migration>& migrations()
 {
   static const std::vector<Migration> all{
-      {1, "tables", tables},
-      {2, "indexes and views", indexes_and_views},
-      {3, "slurm", slurm},
+      {1, "tables", std::string(tables)},
+      {2, "indexes and views", std::string(indexes_and_views)},
+      {3, "slurm", std::string(slurm)},
       cluster_runs(),
       strategy_runs(),
+      compute_runs(),
   };
   return all;
 }

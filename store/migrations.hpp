@@ -3,21 +3,27 @@
 
 #include "store/sqlite.hpp"
 
-#include <string_view>
+#include <string>
 #include <vector>
 
 namespace dt::store {
 
 struct Migration {
   int version;           // the file's version after it
-  std::string_view what; // for `db migrate`
-  std::string_view sql;
+  std::string what; // for `db migrate`
+  std::string sql;
 };
 
 // Step 4, a file of its own: store/cluster_runs.cpp.
 Migration cluster_runs();
 // Step 5: store/strategy_runs.cpp.
 Migration strategy_runs();
+// Step 6: store/compute_runs.cpp.
+Migration compute_runs();
+
+// Drops the views runs_results and runs_flat and makes them again with a column for every key of the recipe. A step that adds
+// columns of runs or results ends with it. Views may name columns that a later step adds; nobody reads them in between.
+std::string run_views();
 
 // Ascending from 1 without gaps.
 const std::vector<Migration>& migrations();

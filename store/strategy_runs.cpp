@@ -224,6 +224,6 @@ FROM runs_results WHERE NOT EXISTS (SELECT 1 FROM study_runs WHERE study_runs.ru
 
 } // namespace
 
-Migration strategy_runs() { return {5, "strategies: periods, servers, centres, staleness", sql}; }
+Migration strategy_runs() { return {5, "strategies: periods, servers, centres, staleness", std::string(sql)}; }
 
 } // namespace dt::store

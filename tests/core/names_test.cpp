@@ -13,7 +13,8 @@ namespace {
 std::vector<std::span<const Name>> all_lists()
 {
   return {model_names(),     data_names(),  optimizer_names(), schedule_names(),  strategy_names(),
-          allreduce_names(), study_modes(), study_orders(),    scheduler_names(), launcher_names()};
+          allreduce_names(), study_modes(), study_orders(),    scheduler_names(), launcher_names(),
+          engine_names(),    precision_names(), batch_norm_names()};
 }
 
 } // namespace

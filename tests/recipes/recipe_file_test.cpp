@@ -10,7 +10,7 @@ using namespace dt::recipes::test;
 namespace {
 
 const std::string root_keys =
-    "version, name, description, extends, profile, model, data, train, optimizer, sync, resources, study, sweep";
+    "version, name, description, extends, profile, engine, model, data, train, optimizer, sync, resources, study, sweep";
 const std::string train_keys = allowed_keys("train");
 
 } // namespace
@@ -88,7 +88,7 @@ TEST_CASE("anchors and merge keys serve as in any YAML")
   CHECK(errors_of(minimal("optimizer: { <<: { learning_rate: 0.1, learnig_rate: 3 } }\n")) ==
         "r.yaml:5:40: unknown key `learnig_rate` in `optimizer`; did you mean `learning_rate`? Allowed: name, learning_rate, "
         "momentum, "
-        "weight_decay, trust, schedule, step_epochs, step_factor, polynomial_power, final_learning_rate, warmup_epochs, warmup_factor, "
+        "weight_decay, decay_biases, decay_norms, clip_norm, trust, beta1, beta2, epsilon, schedule, step_epochs, step_factor, polynomial_power, final_learning_rate, warmup_epochs, warmup_factor, "
         "linear_scaling");
 }
 

@@ -102,6 +102,14 @@ TEST_CASE("a check between keys that --set breaks points at --set")
   CHECK(errors_with("train.steps=5") == "--set: `train.warmup_steps` 5 leaves none of the run's 5 steps to measure");
 }
 
+TEST_CASE("a relative checkpoint to start from is relative to the file it stands in")
+{
+  const TemporaryFolder folder;
+  const auto file = folder.write("sub/r.yaml", "version: 1\nmodel: { name: lenet }\ndata: { name: digits }\n"
+                                               "train: { global_batch: 64, epochs: 2, start_from: ../step-9.h5 }\n");
+  CHECK(load_plan(file, {}).runs.at(0).train.start_from == (folder.path() / "step-9.h5").string());
+}
+
 TEST_CASE("a relative data path is relative to the file it stands in, on the command line to here")
 {
   const TemporaryFolder folder;
