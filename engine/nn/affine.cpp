@@ -2,16 +2,39 @@
 
 namespace dt::engine {
 
-using Arguments = std::initializer_list<std::pair<int, dnnl::memory>>;
+std::int64_t Affine::parameters() const { return weight_count() + (bias_ ? output().shape.channels : 0); }
 
-dnnl::memory::desc Affine::any_weights() const
+// A multiplication and an addition for each weight and each place where it is used.
+double Affine::flops() const
 {
-  return {weight_dims(), dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
+  const auto& shape = output().shape;
+  return 2 * static_cast<double>(weight_count()) * static_cast<double>(shape.height * shape.width);
+}
+
+dnnl::memory::desc Affine::any_weights(dnnl::memory::data_type type) const
+{
+  return {weight_dims(), type, dnnl::memory::format_tag::any};
 }
 
 dnnl::memory::desc Affine::bias_desc() const
 {
-  return {{weight_dims()[0]}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::a};
+  if (!bias_) return {};
+  return {{output().shape.channels}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::a};
+}
+
+ParameterShape Affine::weight_shape() const
+{
+  const auto dims = weight_dims();
+  const auto outputs = output().shape.channels;
+  return {name() + ".weight", dims, ParameterKind::weight, feeds_relu_, weight_count() / outputs};
+}
+
+ParameterShape Affine::bias_shape() const { return {name() + ".bias", {output().shape.channels}, ParameterKind::bias}; }
+
+void Affine::declare(Plan& plan, const dnnl::memory::desc& weights)
+{
+  parameters_ = {plan.parameter(weight_shape(), weights)};
+  if (bias_) parameters_.push_back(plan.parameter(bias_shape(), bias_desc()));
 }
 
 void Affine::plan_forward(Plan& plan)
@@ -23,58 +46,57 @@ void Affine::plan_forward(Plan& plan)
     attributes.set_post_ops(relu);
   }
   const auto primitive = describe_forward(plan, attributes);
-  weight_ = plan.parameter({name() + ".weight", weight_dims(), ParameterKind::weight, relu_}, primitive.weights_desc(0));
-  bias_ = plan.parameter({name() + ".bias", {weight_dims()[0]}, ParameterKind::bias, relu_}, primitive.weights_desc(1));
-  parameters_ = {weight_, bias_};
-  const auto source = plan.in_layout(plan.data(input()), primitive.src_desc(0), forward_);
-  const auto weights = plan.in_layout(plan.stored(weight_).weight, primitive.weights_desc(0), forward_);
+  declare(plan, primitive.weights_desc(0));
+  const auto source = plan.in_layout(plan.data(input()), primitive.src_desc(0), name(), forward_);
+  const auto weights = plan.in_layout(weight(plan).weight, primitive.weights_desc(0), name(), forward_);
   const auto destination = plan.allocate(primitive.dst_desc(0));
-  forward_.emplace_back(dnnl::primitive(primitive.get()),
-                        Arguments{{DNNL_ARG_SRC, source},
-                                  {DNNL_ARG_WEIGHTS, weights},
-                                  {DNNL_ARG_BIAS, plan.stored(bias_).weight},
-                                  {DNNL_ARG_DST, destination},
-                                  {DNNL_ARG_SCRATCHPAD, plan.scratchpad(primitive.scratchpad_desc())}});
+  std::vector<std::pair<int, dnnl::memory>> arguments{{DNNL_ARG_SRC, source},
+                                                      {DNNL_ARG_WEIGHTS, weights},
+                                                      {DNNL_ARG_DST, destination},
+                                                      {DNNL_ARG_SCRATCHPAD, plan.scratchpad(primitive)}};
+  if (bias_) arguments.emplace_back(DNNL_ARG_BIAS, bias(plan).weight);
+  forward_.emplace_back(label("forward", batch_flops(plan)), primitive, arguments);
   plan.set_data(output(), destination);
 }
 
 void Affine::plan_backward(Plan& plan)
 {
-  plan_backward_weights(plan);
+  const auto output_gradient = plan.gradient(output(), name(), backward_);
+  plan_backward_weights(plan, output_gradient);
   gradients_final_ = backward_.size();
-  if (plan.needs_gradient(input())) plan_backward_data(plan);
+  if (plan.needs_gradient(input())) plan_backward_data(plan, output_gradient);
 }
 
 // dL/dW = dL/dy * x, dL/db = sum dL/dy
-void Affine::plan_backward_weights(Plan& plan)
+void Affine::plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient)
 {
   const auto primitive = describe_backward_weights(plan, plan.attributes());
-  const auto source = plan.in_layout(plan.data(input()), primitive.src_desc(0), backward_);
-  const auto output_gradient = plan.in_layout(plan.gradient(output()), primitive.diff_dst_desc(0), backward_);
-  const auto& target = plan.stored(weight_).gradient;
+  const auto source = plan.in_layout(plan.data(input()), primitive.src_desc(0), name(), backward_);
+  const auto gradient = plan.in_layout(output_gradient, primitive.diff_dst_desc(0), name(), backward_);
+  const auto& target = weight(plan).gradient;
   const auto weight_gradient = plan.staging_for(target, primitive.diff_weights_desc(0));
-  backward_.emplace_back(dnnl::primitive(primitive.get()),
-                         Arguments{{DNNL_ARG_SRC, source},
-                                   {DNNL_ARG_DIFF_DST, output_gradient},
-                                   {DNNL_ARG_DIFF_WEIGHTS, weight_gradient},
-                                   {DNNL_ARG_DIFF_BIAS, plan.stored(bias_).gradient},
-                                   {DNNL_ARG_SCRATCHPAD, plan.scratchpad(primitive.scratchpad_desc())}});
-  plan.deliver(weight_gradient, target, backward_);
+  std::vector<std::pair<int, dnnl::memory>> arguments{{DNNL_ARG_SRC, source},
+                                                      {DNNL_ARG_DIFF_DST, gradient},
+                                                      {DNNL_ARG_DIFF_WEIGHTS, weight_gradient},
+                                                      {DNNL_ARG_SCRATCHPAD, plan.scratchpad(primitive)}};
+  if (bias_) arguments.emplace_back(DNNL_ARG_DIFF_BIAS, bias(plan).gradient);
+  backward_.emplace_back(label("backward weights", batch_flops(plan)), primitive, arguments);
+  plan.deliver(weight_gradient, target, name(), backward_);
 }
 
 // dL/dx = W^T * dL/dy
-void Affine::plan_backward_data(Plan& plan)
+void Affine::plan_backward_data(Plan& plan, const dnnl::memory& output_gradient)
 {
   const auto primitive = describe_backward_data(plan, plan.attributes());
-  const auto output_gradient = plan.in_layout(plan.gradient(output()), primitive.diff_dst_desc(0), backward_);
-  const auto weights = plan.in_layout(plan.stored(weight_).weight, primitive.weights_desc(0), backward_);
+  const auto gradient = plan.in_layout(output_gradient, primitive.diff_dst_desc(0), name(), backward_);
+  const auto weights = plan.in_layout(weight(plan).weight, primitive.weights_desc(0), name(), backward_);
   const auto input_gradient = plan.allocate(primitive.diff_src_desc(0));
-  backward_.emplace_back(dnnl::primitive(primitive.get()),
-                         Arguments{{DNNL_ARG_DIFF_DST, output_gradient},
-                                   {DNNL_ARG_WEIGHTS, weights},
-                                   {DNNL_ARG_DIFF_SRC, input_gradient},
-                                   {DNNL_ARG_SCRATCHPAD, plan.scratchpad(primitive.scratchpad_desc())}});
-  plan.set_gradient(input(), input_gradient);
+  backward_.emplace_back(label("backward data", batch_flops(plan)), primitive,
+                         Operation::Arguments{{DNNL_ARG_DIFF_DST, gradient},
+                                              {DNNL_ARG_WEIGHTS, weights},
+                                              {DNNL_ARG_DIFF_SRC, input_gradient},
+                                              {DNNL_ARG_SCRATCHPAD, plan.scratchpad(primitive)}});
+  plan.add_gradient(input(), input_gradient);
 }
 
 } // namespace dt::engine

@@ -7,25 +7,39 @@ namespace dt::engine {
 
 class Affine : public Layer {
  public:
-  using Layer::Layer;
-  void plan_forward(Plan& plan) final;
-  void plan_backward(Plan& plan) final;
-  bool fuse_relu() final { return relu_ = true; }
+  Affine(std::string name, Tensor input, Tensor output, bool bias) : Layer(std::move(name), {input}, output), bias_(bias) {}
+  std::int64_t parameters() const final;
+  double flops() const final;
+  void plan_forward(Plan& plan) override;
+  void plan_backward(Plan& plan) override;
+
+  // The forward pass ends in a ReLU.
+  void fuse_relu() { relu_ = feeds_relu_ = true; }
+  // There is a ReLU behind it, perhaps not at once: it decides the spread of the initial weights.
+  void set_feeds_relu() { feeds_relu_ = true; }
 
  protected:
-  // The three primitives, every layout left to the library.
-  virtual dnnl::primitive_desc describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) = 0;
-  virtual dnnl::primitive_desc describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes) = 0;
-  virtual dnnl::primitive_desc describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes) = 0;
-  virtual dnnl::memory::dims weight_dims() const = 0; // outputs first
-  dnnl::memory::desc any_weights() const;
+  // The three primitives, every layout left to the library. Without bias, bias_desc() is empty.
+  virtual dnnl::primitive_desc_base describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) = 0;
+  virtual dnnl::primitive_desc_base describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes) = 0;
+  virtual dnnl::primitive_desc_base describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes) = 0;
+  virtual dnnl::memory::dims weight_dims() const = 0; // outputs first, or groups and then outputs of one
+  virtual std::int64_t weight_count() const = 0;
+  dnnl::memory::desc any_weights(dnnl::memory::data_type type) const;
   dnnl::memory::desc bias_desc() const;
+  bool has_bias() const { return bias_; }
+  bool has_relu() const { return relu_; }
+  ParameterShape weight_shape() const;
+  ParameterShape bias_shape() const;
+  const StoredParameter& weight(const Plan& plan) const { return plan.stored(parameters_[0]); }
+  const StoredParameter& bias(const Plan& plan) const { return plan.stored(parameters_[1]); }
+  void declare(Plan& plan, const dnnl::memory::desc& weights);
+  double batch_flops(const Plan& plan) const { return flops() * static_cast<double>(plan.options().batch); }
 
  private:
-  void plan_backward_data(Plan& plan);
-  void plan_backward_weights(Plan& plan);
-  bool relu_ = false;
-  ParameterId weight_ = 0, bias_ = 0;
+  void plan_backward_data(Plan& plan, const dnnl::memory& output_gradient);
+  void plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient);
+  bool bias_, relu_ = false, feeds_relu_ = false;
 };
 
 } // namespace dt::engine

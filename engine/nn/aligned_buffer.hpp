@@ -1,4 +1,5 @@
-// Floats on a cache line's boundary, zero at the start.
+// Floats on a cache line's boundary, zero at the start. Pages are first touched by the calling thread's OpenMP team, each its share, so
+// that on a machine with several memories they lie near who uses them.
 #pragma once
 
 #include <cstdint>

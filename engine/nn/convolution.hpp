@@ -1,4 +1,4 @@
-// Convolution with bias: y[o] = b[o] + sum over i, kh, kw of W[o][i][kh][kw] x[i][s h + kh - p][s w + kw - p].
+// Convolution: y[o] = b[o] + sum over i, kh, kw of W[o][i][kh][kw] x[i][s h + kh - p][s w + kw - p].
 #pragma once
 
 #include "engine/nn/affine.hpp"
@@ -10,17 +10,24 @@ struct ConvolutionSpec {
   std::int64_t kernel = 1;   // pixels of a side
   std::int64_t stride = 1;
   std::int64_t padding = 0; // zeros on each side
+  std::int64_t groups = 1;  // so many convolutions side by side, each of its share of the channels
+  bool bias = true;
 };
 
-class Convolution final : public Affine {
+class Convolution : public Affine {
  public:
   Convolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec);
+  std::string kind() const override { return "convolution"; }
+  const ConvolutionSpec& spec() const { return spec_; }
+
+ protected:
+  dnnl::memory::dims weight_dims() const override;
+  std::int64_t weight_count() const override;
 
  private:
-  dnnl::primitive_desc describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) override;
-  dnnl::primitive_desc describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes) override;
-  dnnl::primitive_desc describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes) override;
-  dnnl::memory::dims weight_dims() const override;
+  dnnl::primitive_desc_base describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) override;
+  dnnl::primitive_desc_base describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes) override;
+  dnnl::primitive_desc_base describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   ConvolutionSpec spec_;
   dnnl::memory::dims strides_, padding_;
   dnnl::convolution_forward::primitive_desc forward_descriptor_; // the backward ones ask for it

@@ -16,9 +16,14 @@ std::uint64_t mix(std::uint64_t x)
 
 double bound_of(const ParameterShape& shape)
 {
-  const double fan_in = static_cast<double>(shape.size()) / static_cast<double>(shape.dims[0]);
   const double gain = shape.feeds_relu ? 2 : 1;
-  return shape.kind == ParameterKind::bias ? 0 : std::sqrt(3 * gain / fan_in);
+  return std::sqrt(3 * gain / static_cast<double>(shape.fan_in));
+}
+
+// Of a batch norm that changes nothing but mean and variance: factor 1, shift 0; of statistics, mean 0, variance 1.
+bool starts_at_one(const ParameterShape& shape)
+{
+  return shape.kind == ParameterKind::scale || (shape.kind == ParameterKind::statistic && shape.name.ends_with("_var"));
 }
 
 } // namespace
@@ -34,6 +39,10 @@ std::vector<float> initial_weights(const std::vector<StoredParameter>& parameter
   std::vector<float> values;
   for (std::size_t p = 0; p < parameters.size(); ++p) {
     const auto& shape = parameters[p].shape;
+    if (shape.kind != ParameterKind::weight) {
+      values.insert(values.end(), static_cast<std::size_t>(shape.size()), starts_at_one(shape) ? 1.0F : 0.0F);
+      continue;
+    }
     const auto bound = static_cast<float>(bound_of(shape));
     for (std::int64_t i = 0; i < shape.size(); ++i) {
       values.push_back(bound * (2 * counted_uniform(seed, p, static_cast<std::uint64_t>(i)) - 1));

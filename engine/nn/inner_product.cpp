@@ -1,15 +1,6 @@
 #include "engine/nn/inner_product.hpp"
 
 namespace dt::engine {
-namespace {
-
-dnnl::memory::desc any_layout(const dnnl::memory::dims& dims)
-{
-  return {dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
-}
-
-} // namespace
-
 dnnl::memory::dims InnerProduct::weight_dims() const
 {
   auto dims = source_dims_;
@@ -17,28 +8,34 @@ dnnl::memory::dims InnerProduct::weight_dims() const
   return dims;
 }
 
-dnnl::memory::desc InnerProduct::any_source() const { return any_layout(source_dims_); }
+dnnl::memory::desc InnerProduct::any_source(const Plan& plan) const
+{
+  return {source_dims_, plan.type(), dnnl::memory::format_tag::any};
+}
 
-dnnl::memory::desc InnerProduct::any_destination() const { return any_layout({source_dims_[0], output().shape.channels}); }
+dnnl::memory::desc InnerProduct::any_destination(const Plan& plan) const
+{
+  return {{source_dims_[0], output().shape.channels}, plan.type(), dnnl::memory::format_tag::any};
+}
 
-dnnl::primitive_desc InnerProduct::describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes)
+dnnl::primitive_desc_base InnerProduct::describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes)
 {
   source_dims_ = plan.data(input()).get_desc().dims();
-  const dnnl::inner_product_forward::desc forward(plan.forward_kind(), any_source(), any_weights(), bias_desc(),
-                                                  any_destination());
+  const dnnl::inner_product_forward::desc forward(plan.forward_kind(), any_source(plan), any_weights(plan.type()), bias_desc(),
+                                                  any_destination(plan));
   forward_descriptor_ = {forward, attributes, plan.engine()};
   return forward_descriptor_;
 }
 
-dnnl::primitive_desc InnerProduct::describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes)
+dnnl::primitive_desc_base InnerProduct::describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes)
 {
-  const dnnl::inner_product_backward_data::desc backward(any_source(), any_weights(), any_destination());
+  const dnnl::inner_product_backward_data::desc backward(any_source(plan), any_weights(plan.type()), any_destination(plan));
   return dnnl::inner_product_backward_data::primitive_desc(backward, attributes, plan.engine(), forward_descriptor_);
 }
 
-dnnl::primitive_desc InnerProduct::describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes)
+dnnl::primitive_desc_base InnerProduct::describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes)
 {
-  const dnnl::inner_product_backward_weights::desc backward(any_source(), any_weights(), bias_desc(), any_destination());
+  const dnnl::inner_product_backward_weights::desc backward(any_source(plan), any_weights(dnnl::memory::data_type::f32), bias_desc(), any_destination(plan));
   return dnnl::inner_product_backward_weights::primitive_desc(backward, attributes, plan.engine(), forward_descriptor_);
 }
 

@@ -7,15 +7,17 @@ namespace dt::engine {
 
 class InnerProduct final : public Affine {
  public:
-  using Affine::Affine;
+  InnerProduct(std::string name, Tensor input, Tensor output) : Affine(std::move(name), input, output, true) {}
+  std::string kind() const override { return "inner product"; }
 
  private:
-  dnnl::primitive_desc describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) override;
-  dnnl::primitive_desc describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes) override;
-  dnnl::primitive_desc describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes) override;
+  dnnl::primitive_desc_base describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) override;
+  dnnl::primitive_desc_base describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes) override;
+  dnnl::primitive_desc_base describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   dnnl::memory::dims weight_dims() const override;
-  dnnl::memory::desc any_source() const;
-  dnnl::memory::desc any_destination() const;
+  std::int64_t weight_count() const override { return output().shape.channels * input().shape.size(); }
+  dnnl::memory::desc any_source(const Plan& plan) const;
+  dnnl::memory::desc any_destination(const Plan& plan) const;
   dnnl::memory::dims source_dims_; // batch x features, or batch x channels x height x width behind a layer with windows
   dnnl::inner_product_forward::primitive_desc forward_descriptor_; // the backward ones ask for it
 };

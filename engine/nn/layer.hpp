@@ -1,4 +1,4 @@
-// Layer: one step of a model. It plans its primitives once and then only runs them.
+// Layer: one step of a model. It plans its operations once; then they only run.
 #pragma once
 
 #include "engine/nn/operation.hpp"
@@ -13,41 +13,49 @@ namespace dt::engine {
 
 class Layer {
  public:
-  Layer(std::string name, Tensor input, Tensor output) : name_(std::move(name)), input_(input), output_(output) {}
+  Layer(std::string name, std::vector<Tensor> inputs, Tensor output)
+      : name_(std::move(name)), inputs_(std::move(inputs)), output_(output)
+  {
+  }
   virtual ~Layer() = default;
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
   const std::string& name() const { return name_; }
-  Tensor input() const { return input_; }
+  const std::vector<Tensor>& inputs() const { return inputs_; }
+  Tensor input() const { return inputs_[0]; }
   Tensor output() const { return output_; }
+  // "convolution"
+  virtual std::string kind() const = 0;
+  virtual std::int64_t parameters() const { return 0; } // that are trained
+  virtual double flops() const { return 0; }            // multiplications and additions of one sample's forward pass
 
-  // Reads data(input()), sets data(output()). Called in the order of the model.
+  // Reads data(inputs()), sets data(output()). Called in the order of the model.
   virtual void plan_forward(Plan& plan) = 0;
-  // Reads gradient(output()), sets gradient(input()) unless nobody needs it. Called in reverse order, for training only.
+  // Reads gradient(output()), adds to the gradients of its inputs that need any. Called in reverse order, for training only.
   virtual void plan_backward(Plan& plan) = 0;
-  // Makes the layer's own forward end in a ReLU; false when it cannot.
-  virtual bool fuse_relu() { return false; }
 
-  virtual void forward(const dnnl::stream& stream) { run(forward_, stream); }
-  // Tells `ready`, if it is not empty, of each of the layer's parameters as soon as its gradient is final.
-  virtual void backward(const dnnl::stream& stream, const GradientReady& ready)
-  {
-    const auto final = std::span(backward_).first(gradients_final_);
-    run(final, stream);
-    if (ready)
-      for (auto parameter = parameters_.rbegin(); parameter != parameters_.rend(); ++parameter) ready(*parameter);
-    run(std::span(backward_).subspan(gradients_final_), stream);
-  }
+  std::vector<Operation>& forward() { return forward_; }
+  // The first `gradients_final()` of these make the gradients of all the layer's parameters.
+  std::vector<Operation>& backward() { return backward_; }
+  std::size_t gradients_final() const { return gradients_final_; }
+  const std::vector<ParameterId>& parameter_ids() const { return parameters_; } // in the order of the store
+
+  // For whoever joins layers, before anything is planned.
+  void set_input(std::size_t place, Tensor tensor) { inputs_[place] = tensor; }
+  void add_input(Tensor tensor) { inputs_.push_back(tensor); }
+  void set_output(Tensor tensor) { output_ = tensor; }
 
  protected:
+  OperationLabel label(const char* what, double flops = 0) const { return {.layer = name_, .what = what, .flops = flops}; }
   std::vector<Operation> forward_, backward_;
-  std::vector<ParameterId> parameters_; // in the order of the store
-  std::size_t gradients_final_ = 0;     // so many operations of backward_ make all their gradients
+  std::vector<ParameterId> parameters_;
+  std::size_t gradients_final_ = 0;
 
  private:
   std::string name_;
-  Tensor input_, output_;
+  std::vector<Tensor> inputs_;
+  Tensor output_;
 };
 
 } // namespace dt::engine

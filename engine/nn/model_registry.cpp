@@ -12,27 +12,40 @@
 namespace dt::engine {
 namespace {
 
+constexpr NaturalInput digits{{1, 28, 28}, 10};
+
 struct Entry {
   std::string_view name;
+  NaturalInput input;
   Tensor (*describe)(ModelBuilder&);
 };
 
 constexpr std::array registry{
-    Entry{"lenet", lenet},
+    Entry{"lenet", digits, lenet},
 };
+
+const Entry& entry_of(const std::string& model)
+{
+  for (const auto& entry : registry)
+    if (entry.name == model) return entry;
+  throw Error(ErrorKind::recipe,
+              fmt::format("There is no model '{}'. Known models: {}.", model, fmt::join(registered_models(), ", ")));
+}
 
 } // namespace
 
 Model build_model(const NetworkOptions& options)
 {
-  for (const auto& entry : registry) {
-    if (entry.name != options.model) continue;
-    ModelBuilder builder(options.model, options.image, options.classes);
-    return builder.finish(entry.describe(builder));
-  }
-  throw Error(ErrorKind::recipe,
-              fmt::format("There is no model '{}'. Known models: {}.", options.model, fmt::join(registered_models(), ", ")));
+  const auto& entry = entry_of(options.model);
+  ModelBuilder builder({.model = options.model,
+                        .image = options.image,
+                        .classes = options.classes,
+                        .dropout = options.dropout,
+                        .reference = options.reference});
+  return builder.finish(entry.describe(builder));
 }
+
+NaturalInput natural_input(const std::string& model) { return entry_of(model).input; }
 
 std::vector<std::string> registered_models()
 {

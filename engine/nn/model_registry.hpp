@@ -5,10 +5,18 @@
 
 namespace dt::engine {
 
-// The model of options.model for its image shape and classes. A recipe error for an unknown name and for shapes that do not fit.
+// The model of options.model for its image shape and classes, as described. A recipe error for an unknown name and for shapes that
+// do not fit.
 Model build_model(const NetworkOptions& options);
 
-// Describes the model and returns its logits.
+// The images and classes that a model was made for.
+struct NaturalInput {
+  ImageShape image;
+  std::int64_t classes = 10;
+};
+NaturalInput natural_input(const std::string& model);
+
+// Each describes the model and returns its logits.
 Tensor lenet(ModelBuilder& model);
 
 } // namespace dt::engine

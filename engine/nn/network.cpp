@@ -3,28 +3,39 @@
 #include "core/error.hpp"
 #include "engine/nn/compute_thread.hpp"
 #include "engine/nn/initial_weights.hpp"
+#include "engine/nn/memory_check.hpp"
 #include "engine/nn/model_registry.hpp"
 #include "engine/nn/softmax_cross_entropy.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <chrono>
-#include <optional>
+#include <cmath>
 
 #include <fmt/format.h>
 
 namespace dt::engine {
 namespace {
 
-double seconds_between(std::chrono::steady_clock::time_point begin, std::chrono::steady_clock::time_point end)
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point begin, Clock::time_point end)
 {
   return std::chrono::duration<double>(end - begin).count();
 }
 
 NetworkOptions checked(const NetworkOptions& options)
 {
-  if (options.batch >= 1 && options.threads >= 1) return options;
-  throw Error(ErrorKind::recipe,
-              fmt::format("A network needs a batch and threads of at least 1 each, not batch {} and {} threads.", options.batch,
-                          options.threads));
+  if (options.batch < 1 || options.threads < 1)
+    throw Error(ErrorKind::recipe,
+                fmt::format("A network needs a batch and threads of at least 1 each, not batch {} and {} threads.", options.batch,
+                            options.threads));
+  if (!is_supported(options.precision))
+    throw Error(ErrorKind::recipe, "This processor has no instructions for bfloat16 (AVX512_BF16): train.precision bf16 would be "
+                                   "slower than fp32 here. Use fp32, or nodes that have them (resources.constraint).");
+  if (options.reference && options.precision == Precision::bf16)
+    throw Error(ErrorKind::recipe, "engine: reference computes in fp32 only; leave train.precision at fp32.");
+  return options;
 }
 
 Error translated(const dnnl::error& error, const std::string& what)
@@ -35,27 +46,114 @@ Error translated(const dnnl::error& error, const std::string& what)
                            memory ? " Use a smaller batch or more memory." : ""));
 }
 
+Model joined(const NetworkOptions& options)
+{
+  auto model = build_model(options);
+  fuse(model);
+  return model;
+}
+
+bool is_finite(const dnnl::memory& memory)
+{
+  const auto layout = memory.get_desc();
+  if (layout.data_type() == dnnl::memory::data_type::bf16) {
+    const std::span numbers(static_cast<const std::uint16_t*>(memory.get_data_handle()), layout.get_size() / sizeof(std::uint16_t));
+    // All bits of the exponent are set in infinities and what is no number.
+    return std::none_of(numbers.begin(), numbers.end(), [](auto number) { return (number & 0x7F80) == 0x7F80; });
+  }
+  const std::span numbers(static_cast<const float*>(memory.get_data_handle()), layout.get_size() / sizeof(float));
+  return std::all_of(numbers.begin(), numbers.end(), [](float number) { return std::isfinite(number); });
+}
+
 } // namespace
 
+bool is_supported(Precision precision)
+{
+#if defined(__x86_64__)
+  return precision == Precision::fp32 || __builtin_cpu_supports("avx512bf16") != 0;
+#else
+  return precision == Precision::fp32;
+#endif
+}
+
 struct Network::Impl {
+  // One thing after another, as they run.
+  struct Stage {
+    Layer* layer = nullptr; // null: the loss
+    std::vector<Operation>* operations = nullptr;
+    std::size_t gradients_final = 0; // backward only
+  };
+
   Impl(const NetworkOptions& wanted, Purpose purpose, std::shared_ptr<ParameterStore> shared)
-      : options(checked(wanted)), store(std::move(shared)), model(build_model(options)),
-        plan({options.batch, purpose, model.tensors, model.input}, store), stream(store->engine())
+      : options(checked(wanted)), store(std::move(shared)), model(joined(options)), plan(plan_options(purpose), store),
+        stream(store->engine())
   {
     prepare_compute_thread(options.threads); // primitives are made for a number of threads
-    plan_layers();
-    plan.finish();
+    try {
+      plan_layers();
+      plan.finish(all_operations());
+    } catch (const dnnl::error& error) {
+      throw translated(error, "model " + options.model);
+    }
+    need = {store->bytes(), plan.bytes(), plan.unshared_bytes()};
+    require_memory(options, need);
+    store->allocate();
+    plan.allocate_all();
+  }
+
+  // What lies between the plan's layers and the loss is told apart: only sums over ranks are not computation.
+  Plan::Options plan_options(Purpose purpose)
+  {
+    MeanOverRanks synchronize;
+    if (options.synchronize && purpose == Purpose::training)
+      synchronize = [this](std::span<float> values) {
+        const auto begin = Clock::now();
+        options.synchronize(values);
+        synchronize_s += seconds_between(begin, Clock::now());
+      };
+    return {.batch = options.batch,
+            .purpose = purpose,
+            .tensors = model.tensors,
+            .input = model.input,
+            .uses = model.uses(),
+            .precision = options.precision,
+            .threads = options.threads,
+            .dropout_seed = options.dropout_seed,
+            .label_smoothing = options.label_smoothing,
+            .synchronize = std::move(synchronize)};
   }
 
   void plan_layers()
   {
-    image = dnnl::memory(plan.plain_layout(model.input.shape), plan.engine(), DNNL_MEMORY_NONE);
+    image = dnnl::memory(plan.image_layout(model.input.shape), plan.engine(), DNNL_MEMORY_NONE);
     plan.set_data(model.input, image);
-    for (const auto& layer : model.layers) planning(*layer, &Layer::plan_forward);
+    const auto needed = model.needed_for_logits();
+    for (std::size_t i = 0; i < model.layers.size(); ++i) {
+      auto& layer = *model.layers[i];
+      planning(layer, &Layer::plan_forward);
+      if (plan.training() || needed[i]) forward_stages.push_back({&layer, &layer.forward()});
+    }
     if (!store->sealed()) store->seal();
-    loss.emplace(plan, model.logits);
+    plan_losses();
     if (!plan.training()) return;
-    for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer) planning(**layer, &Layer::plan_backward);
+    for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer) {
+      planning(**layer, &Layer::plan_backward);
+      plan.release((*layer)->output());
+      backward_stages.push_back({layer->get(), &(*layer)->backward(), (*layer)->gradients_final()});
+    }
+  }
+
+  // The model's own logits, and in training those of its auxiliary heads.
+  void plan_losses()
+  {
+    losses.push_back(std::make_unique<SoftmaxCrossEntropy>(plan, model.logits, 1));
+    if (plan.training())
+      for (const auto& head : model.auxiliary)
+        losses.push_back(std::make_unique<SoftmaxCrossEntropy>(plan, head.logits, head.weight));
+    for (const auto& loss : losses) {
+      forward_stages.push_back({nullptr, &loss->forward()});
+      forward_stages.push_back({nullptr, &loss->loss()});
+    }
   }
 
   void planning(Layer& layer, void (Layer::*step)(Plan&))
@@ -65,6 +163,15 @@ struct Network::Impl {
     } catch (const dnnl::error& error) {
       throw translated(error, "layer " + layer.name() + " of model " + options.model);
     }
+  }
+
+  std::vector<Operation*> all_operations()
+  {
+    std::vector<Operation*> all;
+    for (const auto* stages : {&forward_stages, &backward_stages})
+      for (const auto& stage : *stages)
+        for (auto& operation : *stage.operations) all.push_back(&operation);
+    return all;
   }
 
   void check_sizes(std::span<const float> images, std::span<const std::int32_t> labels) const
@@ -77,37 +184,108 @@ struct Network::Impl {
                             batch, floats, labels.size(), images.size()));
   }
 
-  void forward(std::span<const float> images)
+  void begin(std::span<const float> images, std::span<const std::int32_t> labels)
   {
+    check_sizes(images, labels);
     prepare_compute_thread(options.threads);
     image.set_data_handle(const_cast<float*>(images.data())); // only read: no primitive has it as an output
-    for (const auto& layer : model.layers) layer->forward(stream);
+    for (const auto& loss : losses) loss->set_labels(labels, !plan.training());
+    synchronize_s = 0;
   }
 
-  void backward(const GradientReady& ready)
+  void begin_training(std::span<const float> images, std::span<const std::int32_t> labels)
   {
-    for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer) (*layer)->backward(stream, ready);
+    if (!plan.training()) throw Error(ErrorKind::internal, "A network that shares another's weights can only evaluate.");
+    begin(images, labels);
   }
 
-  // Seconds that `ready` took.
-  double backward_telling(const GradientReady& ready)
+  void run(std::span<const Operation> operations) const
+  {
+    for (const auto& operation : operations) operation.run(stream);
+  }
+
+  void forward() const
+  {
+    for (const auto& stage : forward_stages) run(*stage.operations);
+  }
+
+  void backward() const
+  {
+    for (const auto& stage : backward_stages) run(*stage.operations);
+  }
+
+  // Tells of each layer's gradients before the layers below are computed. Seconds that `ready` took.
+  double backward_telling(const GradientReady& ready) const
   {
     double told_s = 0;
-    backward([&](std::size_t parameter) {
-      const auto begin = std::chrono::steady_clock::now();
-      ready(parameter);
-      told_s += seconds_between(begin, std::chrono::steady_clock::now());
-    });
+    for (const auto& stage : backward_stages) {
+      const std::span operations(*stage.operations);
+      run(operations.first(stage.gradients_final));
+      const auto begin = Clock::now();
+      const auto& parameters = stage.layer->parameter_ids();
+      for (auto parameter = parameters.rbegin(); parameter != parameters.rend(); ++parameter) ready(*parameter);
+      told_s += seconds_between(begin, Clock::now());
+      run(operations.subspan(stage.gradients_final));
+    }
     return told_s;
+  }
+
+  double total_loss() const
+  {
+    double sum = 0;
+    for (const auto& loss : losses) sum += loss->weighted_loss();
+    return sum;
+  }
+
+  double forward_backward(ComputeTimes* times, const GradientReady& ready)
+  {
+    const auto begin = Clock::now();
+    forward();
+    const auto middle = Clock::now();
+    const double forward_waited_s = synchronize_s;
+    double told_s = 0;
+    ready ? void(told_s = backward_telling(ready)) : backward();
+    ++plan.state().pass;
+    const auto end = Clock::now();
+    const double backward_waited_s = synchronize_s - forward_waited_s;
+    if (times)
+      *times = {seconds_between(begin, middle) - forward_waited_s, seconds_between(middle, end) - told_s - backward_waited_s};
+    return total_loss();
+  }
+
+  std::vector<OperationTime> profile()
+  {
+    std::vector<OperationTime> times;
+    for (const auto* operation : all_operations()) {
+      const auto begin = Clock::now();
+      operation->run(stream);
+      const auto& label = operation->label();
+      times.push_back({label.layer, label.what, operation->implementation(), label.reorder, label.flops,
+                       seconds_between(begin, Clock::now())});
+    }
+    return times;
+  }
+
+  std::string first_non_finite()
+  {
+    if (!is_finite(image)) return "images";
+    for (const auto& stage : forward_stages) {
+      run(*stage.operations);
+      if (stage.layer && !is_finite(plan.data(stage.layer->output()))) return stage.layer->name();
+    }
+    return {};
   }
 
   NetworkOptions options;
   std::shared_ptr<ParameterStore> store;
   Model model;
+  double synchronize_s = 0; // spent in sums over ranks since the last pass began
   Plan plan;
   dnnl::stream stream;
   dnnl::memory image;
-  std::optional<SoftmaxCrossEntropy> loss;
+  std::vector<std::unique_ptr<SoftmaxCrossEntropy>> losses; // the model's own first
+  std::vector<Stage> forward_stages, backward_stages;
+  MemoryNeed need;
 };
 
 Network::Network(const NetworkOptions& options)
@@ -138,23 +316,29 @@ void Network::set_plain_weights(std::span<const float> values) { impl_->store->s
 std::vector<float> Network::plain_of(std::span<const float> packed) const { return impl_->store->plain_of(packed); }
 void Network::pack(std::span<const float> plain, std::span<float> packed) const { impl_->store->pack(plain, packed); }
 std::string Network::layout() const { return impl_->store->layout(); }
-int Network::reorders() const { return impl_->plan.reorders(); }
+const MemoryNeed& Network::memory() const { return impl_->need; }
+void Network::set_loss_scale(double factor) { impl_->plan.state().loss_scale = static_cast<float>(factor); }
+void Network::set_pass(std::uint64_t pass) { impl_->plan.state().pass = pass; }
+
+int Network::reorders() const
+{
+  const auto all = impl_->all_operations();
+  return static_cast<int>(std::count_if(all.begin(), all.end(), [](const auto* operation) { return operation->label().reorder; }));
+}
+
+double Network::flops() const
+{
+  double sum = 0;
+  for (const auto* operation : impl_->all_operations()) sum += operation->label().flops;
+  return sum;
+}
 
 double Network::forward_backward(std::span<const float> images, std::span<const std::int32_t> labels, ComputeTimes* times,
                                  const GradientReady& ready)
 {
-  impl_->check_sizes(images, labels);
-  if (!impl_->plan.training()) throw Error(ErrorKind::internal, "A network that shares another's weights can only evaluate.");
   try {
-    const auto begin = std::chrono::steady_clock::now();
-    impl_->forward(images);
-    const double loss = impl_->loss->mean_loss(impl_->stream, labels);
-    const auto middle = std::chrono::steady_clock::now();
-    double told_s = 0;
-    ready ? void(told_s = impl_->backward_telling(ready)) : impl_->backward({});
-    const auto end = std::chrono::steady_clock::now();
-    if (times) *times = {seconds_between(begin, middle), seconds_between(middle, end) - told_s};
-    return loss;
+    impl_->begin_training(images, labels);
+    return impl_->forward_backward(times, ready);
   } catch (const dnnl::error& error) {
     throw translated(error, "a training step of model " + impl_->options.model);
   }
@@ -162,13 +346,25 @@ double Network::forward_backward(std::span<const float> images, std::span<const 
 
 Evaluation Network::evaluate(std::span<const float> images, std::span<const std::int32_t> labels)
 {
-  impl_->check_sizes(images, labels);
   try {
-    impl_->forward(images);
-    return impl_->loss->evaluate(impl_->stream, labels);
+    impl_->begin(images, labels);
+    impl_->forward();
+    return impl_->losses.front()->evaluate();
   } catch (const dnnl::error& error) {
     throw translated(error, "an evaluation of model " + impl_->options.model);
   }
+}
+
+std::vector<OperationTime> Network::profile(std::span<const float> images, std::span<const std::int32_t> labels)
+{
+  impl_->begin_training(images, labels);
+  return impl_->profile();
+}
+
+std::string Network::first_non_finite(std::span<const float> images, std::span<const std::int32_t> labels)
+{
+  impl_->begin_training(images, labels);
+  return impl_->first_non_finite();
 }
 
 } // namespace dt::engine

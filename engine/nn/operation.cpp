@@ -2,8 +2,9 @@
 
 namespace dt::engine {
 
-Operation::Operation(const dnnl::primitive& primitive, std::initializer_list<std::pair<int, dnnl::memory>> arguments)
-    : primitive_(primitive)
+Operation::Operation(OperationLabel label, const dnnl::primitive_desc_base& primitive,
+                     const std::vector<std::pair<int, dnnl::memory>>& arguments)
+    : label_(std::move(label)), implementation_(primitive.impl_info_str()), descriptor_(primitive)
 {
   for (const auto& [name, memory] : arguments) {
     if (memory.get_desc().get_size() == 0) continue;
@@ -12,7 +13,22 @@ Operation::Operation(const dnnl::primitive& primitive, std::initializer_list<std
   }
 }
 
-void Operation::run(const dnnl::stream& stream) const
+Operation::Operation(OperationLabel label, const dnnl::primitive_desc_base& primitive, Arguments arguments)
+    : Operation(std::move(label), primitive, std::vector<std::pair<int, dnnl::memory>>(arguments))
+{
+}
+
+Operation::Operation(OperationLabel label, std::vector<dnnl::memory> uses, std::function<void()> kernel)
+    : label_(std::move(label)), kernel_(std::move(kernel)), memories_(std::move(uses))
+{
+}
+
+void Operation::create()
+{
+  if (!kernel_ && !primitive_) primitive_ = dnnl::primitive(descriptor_.get());
+}
+
+void Operation::execute(const dnnl::stream& stream) const
 {
   dnnl::error::wrap_c_api(
       dnnl_primitive_execute(primitive_.get(), stream.get(), static_cast<int>(arguments_.size()), arguments_.data()),

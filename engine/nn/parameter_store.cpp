@@ -60,14 +60,19 @@ void ParameterStore::seal()
     parameters_.push_back({stored.shape.name, offset, size, stored.shape.kind, stored.shape.dims});
     offset += round_up(size);
   }
-  const auto bytes = offset * static_cast<std::int64_t>(sizeof(float));
-  weights_ = AlignedBuffer(bytes);
-  gradients_ = AlignedBuffer(bytes);
+  packed_bytes_ = offset * static_cast<std::int64_t>(sizeof(float));
+  sealed_ = true;
+}
+
+void ParameterStore::allocate()
+{
+  if (weights_.data() != nullptr) return;
+  weights_ = AlignedBuffer(packed_bytes_);
+  gradients_ = AlignedBuffer(packed_bytes_);
   for (std::size_t i = 0; i < stored_.size(); ++i) {
     stored_[i].weight.set_data_handle(weights_.floats().data() + parameters_[i].offset);
     stored_[i].gradient.set_data_handle(gradients_.floats().data() + parameters_[i].offset);
   }
-  sealed_ = true;
 }
 
 std::int64_t ParameterStore::parameter_count() const

@@ -21,7 +21,8 @@ struct ParameterShape {
   std::string name;        // "conv1.weight"
   dnnl::memory::dims dims; // plain order: outputs x inputs (x height x width), or outputs of a bias
   ParameterKind kind = ParameterKind::weight;
-  bool feeds_relu = false;   // decides the spread of the initial weights
+  bool feeds_relu = false;   // decides the spread of the initial weights, with
+  std::int64_t fan_in = 1;   // inputs of one output
   std::int64_t size() const; // elements, without padding
 };
 
@@ -37,8 +38,11 @@ class ParameterStore {
 
   // One more parameter. Its memories have no data until seal().
   ParameterId declare(const ParameterShape& shape, const dnnl::memory::desc& layout);
-  // Lays all parameters out one behind the other, each on a 64-byte boundary, zero.
+  // Lays all parameters out one behind the other, each on a 64-byte boundary.
   void seal();
+  std::int64_t bytes() const { return 2 * packed_bytes_; } // of weights and gradients
+  // Gives them memory, zero, once.
+  void allocate();
   bool sealed() const { return sealed_; }
 
   const std::vector<StoredParameter>& stored() const { return stored_; }
@@ -66,6 +70,7 @@ class ParameterStore {
   std::vector<StoredParameter> stored_;
   std::vector<Parameter> parameters_;
   AlignedBuffer weights_, gradients_;
+  std::int64_t packed_bytes_ = 0;
   bool sealed_ = false;
 };
 

@@ -1,8 +1,13 @@
 #include "engine/nn/plan.hpp"
 
 #include "core/error.hpp"
+#include "engine/nn/compute_thread.hpp"
+#include "engine/nn/elementwise.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -25,14 +30,76 @@ dnnl::primitive_attr Plan::attributes() const
   return attributes;
 }
 
+dnnl::memory::data_type Plan::type() const
+{
+  return options_.precision == Precision::bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+}
+
 dnnl::memory::desc Plan::layout(const Shape& shape, dnnl::memory::format_tag tag) const
 {
-  return {{options_.batch, shape.channels, shape.height, shape.width}, dnnl::memory::data_type::f32, tag};
+  return {{options_.batch, shape.channels, shape.height, shape.width}, type(), tag};
 }
+
+dnnl::memory::desc Plan::image_layout(const Shape& shape) const
+{
+  return {{options_.batch, shape.channels, shape.height, shape.width},
+          dnnl::memory::data_type::f32,
+          dnnl::memory::format_tag::nchw};
+}
+
+// ---- gradients ----
+
+void Plan::add_gradient(Tensor tensor, const dnnl::memory& part)
+{
+  gradients_[tensor.id].push_back(part);
+  ++holders_[part.get()];
+}
+
+std::vector<dnnl::memory> Plan::gradient_parts_in(Tensor tensor, const dnnl::memory::desc& layout, const std::string& layer,
+                                                  std::vector<Operation>& operations)
+{
+  std::vector<dnnl::memory> parts;
+  for (const auto& part : gradient_parts(tensor)) parts.push_back(in_layout(part, layout, layer, operations));
+  return parts;
+}
+
+dnnl::memory Plan::gradient(Tensor tensor, const std::string& layer, std::vector<Operation>& operations)
+{
+  const auto& all = gradient_parts(tensor);
+  if (all.empty()) throw Error(ErrorKind::internal, "Nothing depends on the output of layer " + layer + ".");
+  if (all.size() == 1) return all[0];
+  const auto layout = all[0].get_desc();
+  const auto parts = gradient_parts_in(tensor, layout, layer, operations);
+  const auto sum = writable_gradient(parts, layout);
+  operations.push_back(sum_operation({layer, "sum of gradients"}, parts, sum));
+  return sum;
+}
+
+dnnl::memory Plan::writable_gradient(const std::vector<dnnl::memory>& parts, const dnnl::memory::desc& layout)
+{
+  for (const auto& part : parts) {
+    const auto holders = holders_.find(part.get());
+    if (holders == holders_.end() || holders->second > 1 || part.get_desc() != layout) continue;
+    forget_copies_of(part);
+    return part;
+  }
+  return allocate(layout);
+}
+
+void Plan::release(Tensor tensor)
+{
+  for (const auto& part : gradients_[tensor.id]) --holders_[part.get()];
+}
+
+// ---- parameters and buffers ----
 
 ParameterId Plan::parameter(const ParameterShape& shape, const dnnl::memory::desc& layout)
 {
-  if (!store_->sealed()) return store_->declare(shape, layout);
+  if (!store_->sealed()) {
+    auto master = layout;
+    master.data.data_type = dnnl_f32;
+    return store_->declare(shape, master);
+  }
   const auto id = next_parameter_++;
   if (id >= store_->stored().size() || stored(id).shape.name != shape.name || stored(id).shape.dims != shape.dims) {
     throw Error(ErrorKind::internal,
@@ -45,32 +112,43 @@ ParameterId Plan::parameter(const ParameterShape& shape, const dnnl::memory::des
 
 dnnl::memory Plan::allocate(const dnnl::memory::desc& layout)
 {
-  buffers_.emplace_back(static_cast<std::int64_t>(layout.get_size()));
-  return dnnl::memory(layout, engine(), buffers_.back().data());
+  dnnl::memory memory(layout, engine(), DNNL_MEMORY_NONE);
+  if (layout.get_size() > 0) buffers_.push_back(memory);
+  return memory;
 }
 
-dnnl::memory Plan::scratchpad(const dnnl::memory::desc& layout)
+dnnl::memory Plan::allocate_floats(std::int64_t count)
 {
-  scratchpads_.push_back(dnnl::memory(layout, engine(), DNNL_MEMORY_NONE));
-  return scratchpads_.back();
+  return allocate({{count}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::a});
 }
 
-void Plan::append_reorder(const dnnl::memory& from, const dnnl::memory& to, std::vector<Operation>& operations)
+// ---- reorders ----
+
+void Plan::append_reorder(const dnnl::memory& from, const dnnl::memory& to, const std::string& layer,
+                          std::vector<Operation>& operations)
 {
   const dnnl::reorder::primitive_desc descriptor(from, to, attributes());
   operations.emplace_back(
-      dnnl::reorder(descriptor),
-      std::initializer_list<std::pair<int, dnnl::memory>>{
-          {DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, {DNNL_ARG_SCRATCHPAD, scratchpad(descriptor.scratchpad_desc())}});
-  ++reorders_;
+      OperationLabel{.layer = layer, .what = "reorder", .reorder = true}, descriptor,
+      Operation::Arguments{{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, {DNNL_ARG_SCRATCHPAD, scratchpad(descriptor)}});
 }
 
-dnnl::memory Plan::in_layout(const dnnl::memory& memory, const dnnl::memory::desc& layout, std::vector<Operation>& operations)
+dnnl::memory Plan::in_layout(const dnnl::memory& memory, const dnnl::memory::desc& layout, const std::string& layer,
+                             std::vector<Operation>& operations)
 {
   if (memory.get_desc() == layout) return memory;
+  for (const auto& copy : copies_)
+    if (copy.from.get() == memory.get() && copy.to.get_desc() == layout) return copy.to;
   const auto copy = allocate(layout);
-  append_reorder(memory, copy, operations);
+  append_reorder(memory, copy, layer, operations);
+  copies_.push_back({memory, copy});
   return copy;
+}
+
+// What is written over is no longer what was copied.
+void Plan::forget_copies_of(const dnnl::memory& memory)
+{
+  std::erase_if(copies_, [&](const Copy& copy) { return copy.from.get() == memory.get(); });
 }
 
 dnnl::memory Plan::staging_for(const dnnl::memory& target, const dnnl::memory::desc& layout)
@@ -78,19 +156,69 @@ dnnl::memory Plan::staging_for(const dnnl::memory& target, const dnnl::memory::d
   return target.get_desc() == layout ? target : allocate(layout);
 }
 
-void Plan::deliver(const dnnl::memory& staging, const dnnl::memory& target, std::vector<Operation>& operations)
+void Plan::deliver(const dnnl::memory& staging, const dnnl::memory& target, const std::string& layer,
+                   std::vector<Operation>& operations)
 {
-  if (staging.get() != target.get()) append_reorder(staging, target, operations);
+  if (staging.get() != target.get()) append_reorder(staging, target, layer, operations);
 }
 
-void Plan::finish()
+// ---- the end ----
+
+void Plan::finish(const std::vector<Operation*>& operations)
 {
-  std::size_t largest = 0;
-  for (const auto& scratchpad : scratchpads_) largest = std::max(largest, scratchpad.get_desc().get_size());
-  buffers_.emplace_back(static_cast<std::int64_t>(largest));
-  for (const auto& scratchpad : scratchpads_) {
-    if (scratchpad.get_desc().get_size() > 0) scratchpad.set_data_handle(buffers_.back().data());
+  create_primitives(operations);
+  std::map<dnnl_memory_t, std::size_t> places;
+  std::vector<BufferUse> uses;
+  for (const auto& buffer : buffers_) {
+    places[buffer.get()] = uses.size();
+    uses.push_back({static_cast<std::int64_t>(buffer.get_desc().get_size()), -1, -1});
   }
+  for (std::size_t i = 0; i < operations.size(); ++i)
+    for (const auto& memory : operations[i]->memories()) {
+      const auto place = places.find(memory.get());
+      if (place == places.end()) continue;
+      auto& use = uses[place->second];
+      use.last = static_cast<std::int64_t>(i);
+      if (use.first < 0) use.first = use.last;
+    }
+  for (auto& use : uses)
+    if (use.first < 0) use.bytes = 0; // nobody runs what it was for
+  memory_plan_ = plan_memory(uses);
+}
+
+// Each thread takes the next that nobody has begun. The first error is thrown when all have ended.
+void Plan::create_primitives(const std::vector<Operation*>& operations) const
+{
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(options_.threads));
+  const auto work = [&](std::size_t worker) {
+    try {
+      prepare_compute_thread(options_.threads); // primitives are made for a number of threads
+      for (auto i = next++; i < operations.size(); i = next++) operations[i]->create();
+    } catch (...) {
+      failures[worker] = std::current_exception();
+    }
+  };
+  std::vector<std::jthread> helpers;
+  for (std::size_t worker = 1; worker < failures.size(); ++worker) helpers.emplace_back(work, worker);
+  work(0);
+  helpers.clear();
+  for (const auto& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
+void Plan::allocate_all()
+{
+  arena_ = AlignedBuffer(memory_plan_.bytes);
+  for (std::size_t i = 0; i < buffers_.size(); ++i)
+    buffers_[i].set_data_handle(static_cast<char*>(arena_.data()) + memory_plan_.offsets[i]);
+}
+
+std::int64_t Plan::unshared_bytes() const
+{
+  std::int64_t bytes = 0;
+  for (const auto& buffer : buffers_) bytes += static_cast<std::int64_t>(buffer.get_desc().get_size());
+  return bytes;
 }
 
 } // namespace dt::engine

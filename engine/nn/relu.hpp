@@ -7,17 +7,17 @@ namespace dt::engine {
 
 class Relu final : public Layer {
  public:
-  // `fused`: an earlier layer has applied it to the input already, so forward has nothing to do.
-  Relu(std::string name, Tensor input, Tensor output, bool fused) : Layer(std::move(name), input, output), fused_(fused) {}
-  bool fused() const { return fused_; }
+  Relu(std::string name, Tensor input, Tensor output) : Layer(std::move(name), {input}, output) {}
+  std::string kind() const override { return "relu"; }
+  // An earlier layer applies it, so forward has nothing to do.
+  void set_fused() { fused_ = true; }
+  bool is_fused() const { return fused_; }
   void plan_forward(Plan& plan) override;
+  // dL/dx = dL/dy where y > 0, else 0; in place where nobody else reads dL/dy.
   void plan_backward(Plan& plan) override;
-  // dL/dx = dL/dy where y > 0, else 0; in place. oneDNN's own pass takes twice as long (LeNet, batch 64).
-  void backward(const dnnl::stream& stream, const GradientReady& ready) override;
 
  private:
-  bool fused_;
-  dnnl::memory result_, gradient_; // equal layouts
+  bool fused_ = false;
 };
 
 } // namespace dt::engine

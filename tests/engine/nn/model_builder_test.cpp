@@ -38,7 +38,7 @@ TEST_CASE("the registry's models are exactly those of the vocabulary")
 
 TEST_CASE("LeNet has the paper's sizes, for MNIST by padding and for CIFAR without")
 {
-  const std::vector<std::string> sizes{"6x28x28", "6x14x14", "6x14x14", "16x10x10", "16x5x5", "16x5x5",
+  const std::vector<std::string> sizes{"6x28x28", "6x28x28", "6x14x14", "16x10x10", "16x10x10", "16x5x5",
                                        "120x1x1", "120x1x1", "84x1x1",  "84x1x1",   "10x1x1"};
   CHECK(shapes_of(build_model(lenet_for({1, 28, 28}))) == sizes);
   CHECK(shapes_of(build_model(lenet_for({3, 32, 32}))) == sizes);
@@ -67,10 +67,19 @@ TEST_CASE("an unknown model is refused with the known ones")
         "There is no model 'lenett'. Known models: lenet.");
 }
 
-TEST_CASE("a tensor used twice is refused: nobody would sum its gradients")
+TEST_CASE("a layer that leads nowhere is refused")
 {
-  ModelBuilder builder("test", {}, 10);
+  ModelBuilder builder({.model = "test", .image = {}, .classes = 10});
   builder.relu(builder.input());
-  CHECK(message_of([&] { builder.relu(builder.input()); }, ErrorKind::internal) ==
-        "Model test uses its tensor 0 (1x28x28) twice; gradients of branches are not summed.");
+  const auto logits = builder.inner_product("fc", builder.input(), 10);
+  CHECK(message_of([&] { builder.finish(logits); }, ErrorKind::recipe) ==
+        "Layer relu1 of model test leads nowhere: no layer uses its output of 1x28x28.");
+}
+
+TEST_CASE("logits must be one a class")
+{
+  ModelBuilder builder({.model = "test", .image = {}, .classes = 10});
+  const auto logits = builder.inner_product("fc", builder.input(), 9);
+  CHECK(message_of([&] { builder.finish(logits); }, ErrorKind::recipe) ==
+        "Model test ends in 9x1x1, but there are 10 classes: its last layer must give 10x1x1.");
 }

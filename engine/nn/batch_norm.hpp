@@ -1,0 +1,72 @@
+// Batch normalisation (Ioffe, Szegedy 2015), of each channel over the batch and all places, with what often stands behind it:
+//   mean = E[x], var = E[(x - mean)^2], y = gamma (x - mean) / sqrt(var + epsilon) + beta + residual, perhaps max(y, 0)
+//   in an evaluation with the running mean and variance. The variance is the biased one in both.
+#pragma once
+
+#include "engine/nn/batch_norm_kernels.hpp"
+#include "engine/nn/channel_view.hpp"
+#include "engine/nn/layer.hpp"
+
+namespace dt::engine {
+
+class BatchNorm final : public Layer {
+ public:
+  BatchNorm(std::string name, Tensor input, Tensor output) : Layer(std::move(name), {input}, output) {}
+  std::string kind() const override { return "batch norm"; }
+  std::int64_t parameters() const override { return 2 * output().shape.channels; }
+  void plan_forward(Plan& plan) override;
+  void plan_backward(Plan& plan) override;
+
+  // Of what was two or three layers: see fusion.hpp.
+  void fuse_relu(Tensor result);
+  void fuse_add(Tensor residual, Tensor result);
+  bool has_relu() const { return relu_; }
+  bool has_residual() const { return inputs().size() > 1; }
+
+ private:
+  // A number a channel, 16 behind each other for the padding of a layout: part of the packed buffers, or of a small buffer.
+  struct Channels {
+    dnnl::memory memory;
+    float* at(std::int64_t group) const { return static_cast<float*>(memory.get_data_handle()) + group; }
+  };
+  void declare(Plan& plan);
+  void plan_view(Plan& plan);
+  Channels channels(Plan& plan) const;
+
+  template <class T>
+  void normalize();
+  template <class T>
+  void measure(std::int64_t group);
+  void average_over_ranks();
+  void prepare_group(std::int64_t group);
+  template <class T>
+  void apply(std::int64_t group);
+  template <class T>
+  void evaluate();
+
+  template <class T>
+  void differentiate();
+  template <class T>
+  void sum_gradients(std::int64_t group);
+  void average_gradients_over_ranks();
+  void finish_gradients(std::int64_t group);
+  template <class T>
+  void apply_gradient(std::int64_t group);
+  template <class T>
+  NormRow<T> row(std::int64_t group, std::int64_t sample) const;
+  NormCoefficients coefficients(std::int64_t group) const;
+  void for_groups(const std::function<void(std::int64_t)>& work) const;
+
+  bool relu_ = false;
+  ChannelView view_;
+  MeanOverRanks synchronize_;
+  const PassState* state_ = nullptr;
+  dnnl::memory x_, residual_, y_; // equal layouts
+  std::vector<dnnl::memory> parts_;
+  dnnl::memory d_, dx_;
+  Channels scale_, shift_, running_mean_, running_variance_;                         // parameters
+  Channels scale_gradient_, shift_gradient_, mean_gradient_, variance_gradient_;     // their gradients
+  Channels mean_, inverse_, a_, b_, sum_, product_;                                  // of this pass
+};
+
+} // namespace dt::engine

@@ -1,0 +1,12 @@
+// Refuses what does not fit into memory, before any of it is taken.
+#pragma once
+
+#include "engine/nn/network.hpp"
+
+namespace dt::engine {
+
+// A recipe error that names the need, what there is and about the largest batch that fits, when more is needed than
+// options.memory_limit_bytes.
+void require_memory(const NetworkOptions& options, const MemoryNeed& need);
+
+} // namespace dt::engine
