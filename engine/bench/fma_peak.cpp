@@ -24,6 +24,7 @@ struct Kernel {
 
 constexpr int chains_of_32_registers = 24, chains_of_16_registers = 12;
 constexpr float factor = 0.999F, term = 0.001F; // the chains go to 1: neither to infinity nor to denormals
+constexpr float spacing = 0x1p-5F;              // each begins elsewhere: the compiler may compute equal ones once
 
 __attribute__((target("avx512f"))) float sum_of(const __m512* chains)
 {
@@ -38,7 +39,7 @@ __attribute__((target("avx512f"))) float avx512(std::int64_t rounds)
   const __m512 a = _mm512_set1_ps(factor), b = _mm512_set1_ps(term);
   __m512 chains[chains_of_32_registers];
 #pragma GCC unroll 32
-  for (auto& chain : chains) chain = _mm512_setzero_ps();
+  for (int i = 0; i < chains_of_32_registers; ++i) chains[i] = _mm512_set1_ps(spacing * static_cast<float>(i));
   for (std::int64_t round = 0; round < rounds; ++round) {
 #pragma GCC unroll 32
     for (auto& chain : chains) chain = _mm512_fmadd_ps(chain, a, b);
@@ -52,7 +53,7 @@ __attribute__((target("avx512f,avx512bf16"))) float avx512_bf16(std::int64_t rou
   const auto a = reinterpret_cast<__m512bh>(_mm512_set1_epi32(pairs_of_2_to_minus_7));
   __m512 chains[chains_of_32_registers];
 #pragma GCC unroll 32
-  for (auto& chain : chains) chain = _mm512_setzero_ps();
+  for (int i = 0; i < chains_of_32_registers; ++i) chains[i] = _mm512_set1_ps(spacing * static_cast<float>(i));
   for (std::int64_t round = 0; round < rounds; ++round) {
 #pragma GCC unroll 32
     for (auto& chain : chains) chain = _mm512_dpbf16_ps(chain, a, a);
@@ -65,7 +66,7 @@ __attribute__((target("avx2,fma"))) float avx2(std::int64_t rounds)
   const __m256 a = _mm256_set1_ps(factor), b = _mm256_set1_ps(term);
   __m256 chains[chains_of_16_registers];
 #pragma GCC unroll 32
-  for (auto& chain : chains) chain = _mm256_setzero_ps();
+  for (int i = 0; i < chains_of_16_registers; ++i) chains[i] = _mm256_set1_ps(spacing * static_cast<float>(i));
   for (std::int64_t round = 0; round < rounds; ++round) {
 #pragma GCC unroll 32
     for (auto& chain : chains) chain = _mm256_fmadd_ps(chain, a, b);
