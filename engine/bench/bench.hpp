@@ -14,12 +14,25 @@ struct ComputeBench {
   double seconds = 3;            // of measured steps, at least 10 of them
   std::int64_t steps = 0;        // so many instead; 0: as many as fit into the time
   std::string allreduce = "mpi"; // of the gradients, where there are several ranks
+  std::string precision = "fp32"; // or "bf16"
+  bool reference = false;         // plain loops in place of oneDNN's convolutions
+  bool profile = false;           // tells every operation's time
   bool json = false;
 };
 
 // Forward, loss, backward and momentum update on fixed random input; in this process alone, or on all ranks that mpirun started,
 // each with a batch of its own size and one allreduce of the packed gradients a step. Exit status.
 int bench_compute(const ComputeBench& options);
+
+struct ConvolutionBench {
+  std::vector<std::string> models{"alexnet", "vgg16"};
+  std::int64_t batch = 2;
+  int threads = 1;
+  bool json = false;
+};
+
+// Every convolution of these models, as oneDNN computes it and as plain loops do. Exit status.
+int bench_convolution(const ConvolutionBench& options);
 
 struct AllreduceBench {
   std::int64_t bytes = 1 << 20;

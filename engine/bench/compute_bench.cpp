@@ -2,12 +2,12 @@
 #include "engine/bench/bench_ranks.hpp"
 #include "engine/bench/fixed_step.hpp"
 #include "engine/bench/fma_peak.hpp"
+#include "engine/bench/profile.hpp"
 #include "engine/train/rank_report.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace dt::engine {
 namespace {
@@ -44,40 +44,98 @@ Measured measure(FixedStep& step, const ComputeBench& options, BenchRanks& ranks
 
 NetworkOptions network_options(const ComputeBench& options)
 {
-  return natural_options({.model = options.model, .image = {}, .batch = options.batch, .threads = options.threads});
+  return natural_options({.model = options.model,
+                          .image = {},
+                          .batch = options.batch,
+                          .threads = options.threads,
+                          .precision = options.precision == "bf16" ? Precision::bf16 : Precision::fp32,
+                          .reference = options.reference,
+                          .dropout = false});
 }
 
 double peak_gflops(const ComputeBench& options, BenchRanks& ranks)
 {
   ranks.barrier(); // all ranks at once, as they compute
-  return fma_peak_gflops(MultiplyAdd::fp32, options.threads);
+  return fma_peak_gflops(options.precision == "bf16" ? MultiplyAdd::bf16_dot : MultiplyAdd::fp32, options.threads);
 }
 
-nlohmann::ordered_json json_of(const ComputeBench& options, const Measured& measured, FixedStep& step, BenchRanks& ranks, double peak)
+struct Report {
+  ComputeBench options;
+  int ranks = 1;
+  bool is_told = true; // by this rank
+  Measured measured;
+  std::vector<StepProfile> profiles;
+  double peak_gflops = 0, step_flops = 0, build_s = 0;
+  int reorders = 0;
+  MemoryNeed memory;
+
+  double step_s() const { return summarize(measured.step_s).median; }
+  double gflops() const { return 1e-9 * step_flops / step_s(); }
+  double peak_share() const { return peak_gflops > 0 ? gflops() / peak_gflops : 0; }
+};
+
+nlohmann::ordered_json json_of(const Report& report)
 {
-  const auto [median, least] = summarize(measured.step_s);
-  return {{"model", options.model},
-          {"batch", options.batch},
-          {"threads", options.threads},
-          {"precision", "fp32"},
-          {"samples_per_s", ranks.size() * static_cast<double>(options.batch) / median},
-          {"step_ms_median", 1e3 * median},
-          {"step_ms_min", 1e3 * least},
-          {"peak_gflops", peak},
-          {"reorders_per_step", step.network().reorders()},
-          {"peak_memory_bytes", memory_peak_bytes()},
-          {"loss", measured.loss},
-          {"steps", measured.step_s.size()},
-          {"ranks", ranks.size()},
-          {"build_s", step.build_s()},
-          {"optimizer_ms", 1e3 * summarize(measured.update_s).median}};
+  const auto& options = report.options;
+  const auto [median, least] = summarize(report.measured.step_s);
+  nlohmann::ordered_json json{{"model", options.model},
+                              {"batch", options.batch},
+                              {"threads", options.threads},
+                              {"precision", options.precision},
+                              {"samples_per_s", report.ranks * static_cast<double>(options.batch) / median},
+                              {"step_ms_median", 1e3 * median},
+                              {"step_ms_min", 1e3 * least},
+                              {"gflops", report.gflops()},
+                              {"peak_gflops", report.peak_gflops},
+                              {"peak_share", report.peak_share()},
+                              {"primitive_share", share_of(report.profiles, is_compute)},
+                              {"reorders_per_step", report.reorders},
+                              {"peak_memory_bytes", memory_peak_bytes()},
+                              {"loss", report.measured.loss},
+                              {"steps", report.measured.step_s.size()},
+                              {"ranks", report.ranks},
+                              {"build_s", report.build_s},
+                              {"onednn_share", share_of(report.profiles, is_onednn)},
+                              {"optimizer_ms", 1e3 * summarize(report.measured.update_s).median},
+                              {"planned_bytes", report.memory.parameters + report.memory.activations},
+                              {"unshared_bytes", report.memory.parameters + report.memory.unshared}};
+  if (options.profile) json["profile"] = profile_json(median_of(report.profiles).operations);
+  return json;
 }
 
-void print_text(const ComputeBench& options, const nlohmann::ordered_json& json)
+std::string text_of(const Report& report)
 {
-  fmt::print("{}, batch {}, threads {}: {:.0f} samples/s; a step {:.3f} ms (median of {}), {:.3f} ms (least)\n", options.model,
-             options.batch, options.threads, json["samples_per_s"].get<double>(), json["step_ms_median"].get<double>(),
-             json["steps"].get<std::int64_t>(), json["step_ms_min"].get<double>());
+  const auto& options = report.options;
+  const auto [median, least] = summarize(report.measured.step_s);
+  auto text = fmt::format(
+      "{}, batch {}, threads {}, {}: {:.6g} samples/s; a step {:.3f} ms (median of {}), {:.3f} ms (least)\n"
+      "{:.1f} GFLOP/s, {:.1f}% of the {:.1f} that these threads' multiply-adds can reach; {:.1f}% of the step computes, {:.1f}% in "
+      "oneDNN's primitives\n"
+      "{} reorders a step; {:.3f} ms to update the weights; peak memory {:.3f} GB, {:.3f} GB of it planned; built in {:.2f} s\n",
+      options.model, options.batch, options.threads, options.precision,
+      report.ranks * static_cast<double>(options.batch) / median, 1e3 * median, report.measured.step_s.size(), 1e3 * least,
+      report.gflops(), 100 * report.peak_share(), report.peak_gflops, 100 * share_of(report.profiles, is_compute),
+      100 * share_of(report.profiles, is_onednn), report.reorders,
+      1e3 * summarize(report.measured.update_s).median, 1e-9 * static_cast<double>(memory_peak_bytes()),
+      1e-9 * static_cast<double>(report.memory.parameters + report.memory.activations), report.build_s);
+  if (options.profile) text += "\n" + profile_table(median_of(report.profiles));
+  return text;
+}
+
+Report make_report(const ComputeBench& options)
+{
+  BenchRanks ranks(options.allreduce);
+  Report report{.options = options, .ranks = ranks.size(), .measured = {}, .profiles = {}, .memory = {}};
+  report.peak_gflops = peak_gflops(options, ranks);
+  FixedStep step(network_options(options), &ranks);
+  report.measured = measure(step, options, ranks);
+  for (int pass = 0; pass <= step.warmup_steps(); ++pass) report.profiles.push_back(step.profile());
+  report.step_flops = step.network().flops();
+  report.build_s = step.build_s();
+  report.reorders = step.network().reorders();
+  report.memory = step.network().memory();
+  report.is_told = ranks.is_root();
+  return report;
 }
 
 } // namespace
@@ -90,16 +148,8 @@ Times summarize(std::vector<double> seconds)
 
 int bench_compute(const ComputeBench& options)
 {
-  BenchRanks ranks(options.allreduce);
-  const double peak = peak_gflops(options, ranks);
-  FixedStep step(network_options(options), &ranks);
-  const auto measured = measure(step, options, ranks);
-  if (!ranks.is_root()) return 0;
-  const auto json = json_of(options, measured, step, ranks, peak);
-  if (options.json)
-    fmt::print("{}\n", json.dump());
-  else
-    print_text(options, json);
+  const auto report = make_report(options);
+  if (report.is_told) fmt::print("{}", options.json ? json_of(report).dump() + "\n" : text_of(report));
   return 0;
 }
 

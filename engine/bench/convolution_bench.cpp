@@ -2,8 +2,10 @@
 #include "engine/bench/bench.hpp"
 #include "engine/bench/fixed_step.hpp"
 #include "engine/bench/profile.hpp"
+#include "engine/nn/model_registry.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,13 +20,12 @@ struct Row {
   double factor() const { return seconds > 0 ? reference_s / seconds : 0; }
 };
 
-bool is_convolution(const Network& network, const std::string& layer)
+std::set<std::string> convolutions_of(const NetworkOptions& options)
 {
-  constexpr std::size_t plain_dims = 4; // outputs, inputs, height, width; groups before them
-  const auto& parameters = network.parameters();
-  return std::any_of(parameters.begin(), parameters.end(), [&](const Parameter& parameter) {
-    return parameter.name == layer + ".weight" && parameter.dims.size() >= plain_dims;
-  });
+  std::set<std::string> names;
+  for (const auto& layer : build_model(options).layers)
+    if (layer->kind() == "convolution") names.insert(layer->name());
+  return names;
 }
 
 Row& row_of(std::vector<Row>& rows, const OperationTime& operation)
@@ -36,11 +37,15 @@ Row& row_of(std::vector<Row>& rows, const OperationTime& operation)
 }
 
 // Adds the convolutions' times to the rows' seconds or reference_s, and makes the rows that are not there yet.
-void add_times(std::vector<Row>& rows, FixedStep& step, int passes, double Row::*seconds)
+void add_times(std::vector<Row>& rows, const NetworkOptions& options, int passes, double Row::*seconds)
 {
+  FixedStep step(options);
   step.profile(); // the first one meets cold memory
-  for (const auto& operation : median_profile([&] { return step.profile(); }, passes)) {
-    if (operation.flops == 0 || operation.reorder || !is_convolution(step.network(), operation.layer)) continue;
+  std::vector<StepProfile> profiles;
+  for (int pass = 0; pass < passes; ++pass) profiles.push_back(step.profile());
+  const auto convolutions = convolutions_of(options);
+  for (const auto& operation : median_of(profiles).operations) {
+    if (operation.flops == 0 || !convolutions.contains(operation.layer)) continue;
     auto& row = row_of(rows, operation);
     row.flops = std::max(row.flops, operation.flops);
     row.*seconds += operation.seconds;
@@ -64,13 +69,9 @@ std::vector<Row> measure(const std::string& model, const ConvolutionBench& bench
   constexpr int passes = 5, reference_passes = 1; // plain loops take a thousand times a timer's error
   auto options = natural_options({.model = model, .image = {}, .batch = bench.batch, .threads = bench.threads, .dropout = false});
   std::vector<Row> rows;
-  {
-    FixedStep fast(options);
-    add_times(rows, fast, passes, &Row::seconds);
-  }
+  add_times(rows, options, passes, &Row::seconds);
   options.reference = true;
-  FixedStep plain(options);
-  add_times(rows, plain, reference_passes, &Row::reference_s);
+  add_times(rows, options, reference_passes, &Row::reference_s);
   rows.push_back(sum_of(rows));
   return rows;
 }

@@ -1,5 +1,6 @@
 #include "engine/bench/fixed_step.hpp"
 
+#include "engine/nn/model_registry.hpp"
 #include "engine/train/network_replica.hpp"
 
 #include <random>
@@ -29,8 +30,9 @@ bool is_small(const NetworkOptions& options) { return options.image.size() < 10'
 
 NetworkOptions natural_options(NetworkOptions options)
 {
-  options.image = {};
-  options.classes = 10;
+  const auto [image, classes] = natural_input(options.model);
+  options.image = image;
+  options.classes = classes;
   return options;
 }
 
@@ -48,11 +50,24 @@ FixedStep::Took FixedStep::run()
   const double loss = network_.forward_backward(images_, labels_);
   if (ranks_ != nullptr) ranks_->sum(network_.gradients());
   const double update_s = monotonic_s();
-  const float mean = ranks_ == nullptr ? 1.0F : 1.0F / static_cast<float>(ranks_->size());
-  optimizer_->step(network_.weights(), network_.gradients(), learning_rate_,
-                   {0, static_cast<std::int64_t>(network_.weights().size()), mean});
+  update(ranks_ == nullptr ? 1.0F : 1.0F / static_cast<float>(ranks_->size()));
   const double end_s = monotonic_s();
   return {end_s - begin_s, end_s - update_s, loss};
+}
+
+StepProfile FixedStep::profile()
+{
+  const double begin_s = monotonic_s();
+  StepProfile step{network_.profile(images_, labels_)};
+  update(1);
+  step.step_s = monotonic_s() - begin_s;
+  return step;
+}
+
+void FixedStep::update(float gradient_factor)
+{
+  optimizer_->step(network_.weights(), network_.gradients(), learning_rate_,
+                   {0, static_cast<std::int64_t>(network_.weights().size()), gradient_factor});
 }
 
 int FixedStep::warmup_steps() const { return is_small(network_.options()) ? 20 : 2; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/bench/bench_ranks.hpp"
+#include "engine/bench/profile.hpp"
 #include "engine/nn/network.hpp"
 #include "engine/optim/optimizer.hpp"
 
@@ -21,12 +22,15 @@ public:
     double step_s = 0, update_s = 0, loss = 0;
   };
   Took run();
+  // A step with every operation timed, without what ranks exchange.
+  StepProfile profile();
   // Steps before the first that counts: enough for a small network to have its clock and caches, two for one that takes long.
   int warmup_steps() const;
   Network& network() { return network_; }
   double build_s() const { return build_s_; }
 
 private:
+  void update(float gradient_factor);
   double build_begin_s_;
   Network network_;
   double build_s_;

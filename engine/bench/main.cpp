@@ -18,8 +18,23 @@ void add_compute(CLI::App& app, ComputeBench& options)
   compute->add_option("--threads", options.threads, "Compute threads")->capture_default_str()->check(CLI::PositiveNumber);
   compute->add_option("--seconds", options.seconds, "Time to measure for")->capture_default_str()->check(CLI::PositiveNumber);
   compute->add_option("--steps", options.steps, "Steps to measure, instead of a time")->check(CLI::PositiveNumber);
+  compute->add_option("--precision", options.precision, "What kernels compute in")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"fp32", "bf16"}));
+  compute->add_flag("--reference", options.reference, "Plain loops in place of oneDNN's convolutions");
+  compute->add_flag("--profile", options.profile, "Every operation's time");
   compute->add_option("--allreduce", options.allreduce, "Of the gradients, between ranks")->capture_default_str();
   compute->add_flag("--json", options.json, "One JSON object");
+}
+
+void add_convolution(CLI::App& app, ConvolutionBench& options)
+{
+  auto* convolution =
+      app.add_subcommand("convolution", "Every convolution of a model, as oneDNN computes it and as plain loops do");
+  convolution->add_option("--model", options.models, "The networks, in turn")->delimiter(',')->capture_default_str();
+  convolution->add_option("--batch", options.batch, "Samples a step")->capture_default_str()->check(CLI::PositiveNumber);
+  convolution->add_option("--threads", options.threads, "Compute threads")->capture_default_str()->check(CLI::PositiveNumber);
+  convolution->add_flag("--json", options.json, "One JSON array");
 }
 
 void add_allreduce(CLI::App& app, AllreduceBench& options)
@@ -106,8 +121,10 @@ int dispatch(int argc, char** argv)
   CLI::App app{"Measurements of dtctl's training engine", "dtbench"};
   app.require_subcommand(1);
   ComputeBench compute;
-  AllreduceBench allreduce;
   add_compute(app, compute);
+  ConvolutionBench convolution;
+  add_convolution(app, convolution);
+  AllreduceBench allreduce;
   add_allreduce(app, allreduce);
   StrategiesBench strategies;
   add_strategies(app, strategies);
@@ -122,6 +139,7 @@ int dispatch(int argc, char** argv)
   }
   if (app.got_subcommand("overlap")) return bench_overlap(overlap);
   if (app.got_subcommand("strategies")) return bench_strategies(strategies);
+  if (app.got_subcommand("convolution")) return bench_convolution(convolution);
   if (app.got_subcommand("comm")) return bench_comm(comm);
   return app.got_subcommand("compute") ? bench_compute(compute) : bench_allreduce(allreduce);
 }

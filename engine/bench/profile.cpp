@@ -1,6 +1,5 @@
 #include "engine/bench/profile.hpp"
 
-#include "core/error.hpp"
 #include "engine/bench/bench.hpp"
 
 #include <algorithm>
@@ -44,40 +43,43 @@ std::vector<OperationTime> sums_of_kinds(const std::vector<OperationTime>& opera
 
 } // namespace
 
-std::vector<OperationTime> median_profile(const std::function<std::vector<OperationTime>()>& pass, int passes)
+StepProfile median_of(const std::vector<StepProfile>& steps)
 {
-  auto operations = pass();
-  std::vector<std::vector<double>> seconds(operations.size());
-  for (std::size_t i = 0; i < operations.size(); ++i) seconds[i].push_back(operations[i].seconds);
-  for (int done = 1; done < passes; ++done) {
-    const auto again = pass();
-    if (again.size() != operations.size()) throw Error(ErrorKind::internal, "Two steps of one network did not do the same operations.");
-    for (std::size_t i = 0; i < again.size(); ++i) seconds[i].push_back(again[i].seconds);
-  }
-  for (std::size_t i = 0; i < operations.size(); ++i) operations[i].seconds = summarize(seconds[i]).median;
-  return operations;
+  const auto median = [&](auto seconds_in) {
+    std::vector<double> seconds;
+    for (const auto& step : steps) seconds.push_back(seconds_in(step));
+    return summarize(seconds).median;
+  };
+  auto middle = steps.front();
+  for (std::size_t i = 0; i < middle.operations.size(); ++i)
+    middle.operations[i].seconds = median([i](const StepProfile& step) { return step.operations.at(i).seconds; });
+  middle.step_s = median([](const StepProfile& step) { return step.step_s; });
+  return middle;
 }
 
 bool is_compute(const OperationTime& operation) { return !operation.reorder; }
 bool is_onednn(const OperationTime& operation) { return !operation.reorder && !operation.kernel.empty(); }
 
-double seconds_of(const std::vector<OperationTime>& operations, bool (*is_counted)(const OperationTime&))
+double share_of(const std::vector<StepProfile>& steps, bool (*is_counted)(const OperationTime&))
 {
-  double sum_s = 0;
-  for (const auto& operation : operations)
-    if (is_counted(operation)) sum_s += operation.seconds;
-  return sum_s;
+  std::vector<double> shares;
+  for (const auto& step : steps) {
+    double sum_s = 0;
+    for (const auto& operation : step.operations) sum_s += is_counted(operation) ? operation.seconds : 0;
+    shares.push_back(sum_s / step.step_s);
+  }
+  return summarize(shares).median;
 }
 
-std::string profile_table(std::vector<OperationTime> operations, double step_s)
+std::string profile_table(StepProfile step)
 {
-  const auto sums = sums_of_kinds(operations);
-  std::stable_sort(operations.begin(), operations.end(), is_longer);
+  const auto sums = sums_of_kinds(step.operations);
+  std::stable_sort(step.operations.begin(), step.operations.end(), is_longer);
   const auto head = fmt::format(line_format, "layer", "what", "kernel", "ms", "GFLOP/s", "share");
   auto table = head;
-  for (const auto& operation : operations) table += line_of(operation, step_s);
+  for (const auto& operation : step.operations) table += line_of(operation, step.step_s);
   table += "\n" + head;
-  for (const auto& sum : sums) table += line_of(sum, step_s);
+  for (const auto& sum : sums) table += line_of(sum, step.step_s);
   return table;
 }
 

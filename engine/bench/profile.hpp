@@ -3,7 +3,6 @@
 
 #include "engine/nn/network.hpp"
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,18 +10,24 @@
 
 namespace dt::engine {
 
-// Of so many passes, at least one, the median of each operation's times; in the order in which they ran.
-std::vector<OperationTime> median_profile(const std::function<std::vector<OperationTime>()>& pass, int passes);
+// One step, operation by operation in the order in which they ran; step_s includes what lies between them and the update.
+struct StepProfile {
+  std::vector<OperationTime> operations;
+  double step_s = 0;
+};
+
+// The median of each operation's times, and of the steps'. At least one step is needed, all of one network.
+StepProfile median_of(const std::vector<StepProfile>& steps);
 
 // Whether it computes something: oneDNN's primitives and kernels of our own; what only copies from one layout into another does not.
 bool is_compute(const OperationTime& operation);
 // Whether it computes in a primitive of oneDNN's.
 bool is_onednn(const OperationTime& operation);
-// Of all operations of a kind together.
-double seconds_of(const std::vector<OperationTime>& operations, bool (*is_counted)(const OperationTime&));
+// The share of a step's time that operations of a kind take; the median of the steps, each with its own operations.
+double share_of(const std::vector<StepProfile>& steps, bool (*is_counted)(const OperationTime&));
 
-// A line an operation, longest first, with its share of a step of so many seconds, then the sums of each kind.
-std::string profile_table(std::vector<OperationTime> operations, double step_s);
+// A line an operation, longest first, with its share of the step, then the sums of each kind.
+std::string profile_table(StepProfile step);
 nlohmann::ordered_json profile_json(const std::vector<OperationTime>& operations);
 
 } // namespace dt::engine

@@ -2,6 +2,8 @@
 #include "core/process.hpp"
 #include "tests/support/engine_run.hpp"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -24,8 +26,13 @@ TEST_CASE("dtbench compute --json prints one object whose rate is batch over med
   REQUIRE(end.ok());
   const auto json = nlohmann::ordered_json::parse(end.out);
   CHECK(keys_of(json) == std::vector<std::string>{"model", "batch", "threads", "precision", "samples_per_s", "step_ms_median",
-                                                  "step_ms_min", "peak_gflops", "reorders_per_step", "peak_memory_bytes", "loss",
-                                                  "steps", "ranks", "build_s", "optimizer_ms"});
+                                                  "step_ms_min", "gflops", "peak_gflops", "peak_share", "primitive_share",
+                                                  "reorders_per_step", "peak_memory_bytes", "loss", "steps", "ranks", "build_s",
+                                                  "onednn_share", "optimizer_ms", "planned_bytes", "unshared_bytes"});
+  CHECK(json["peak_share"].get<double>() * json["peak_gflops"].get<double>() == Approx(json["gflops"].get<double>()));
+  CHECK(json["onednn_share"].get<double>() <= json["primitive_share"].get<double>());
+  CHECK(json["primitive_share"].get<double>() <= 1);
+  CHECK(json["planned_bytes"].get<double>() < json["peak_memory_bytes"].get<double>());
   CHECK(json["samples_per_s"].get<double>() == Approx(8e3 / json["step_ms_median"].get<double>()));
   CHECK(json["step_ms_min"].get<double>() <= json["step_ms_median"].get<double>());
   CHECK(json["optimizer_ms"].get<double>() <= json["step_ms_median"].get<double>());
@@ -37,6 +44,39 @@ TEST_CASE("dtbench compute measures as many steps as it is told")
   const auto end = dt::run_command({dtbench, "compute", "--batch", "2", "--steps", "3", "--json"}, 60);
   REQUIRE(end.ok());
   CHECK(nlohmann::ordered_json::parse(end.out)["steps"] == 3);
+}
+
+TEST_CASE("dtbench compute --profile has a row for every operation, as many reorders among them as are told")
+{
+  const auto end = dt::run_command({dtbench, "compute", "--batch", "2", "--steps", "2", "--profile", "--json"}, 60);
+  REQUIRE(end.ok());
+  const auto json = nlohmann::ordered_json::parse(end.out);
+  int reorders = 0, backward_weights = 0;
+  for (const auto& row : json["profile"]) {
+    CHECK(keys_of(row) == std::vector<std::string>{"layer", "what", "kernel", "reorder", "ms", "gflops"});
+    reorders += row["reorder"].get<bool>() ? 1 : 0;
+    backward_weights += row["what"] == "backward weights" ? 1 : 0;
+  }
+  CHECK(reorders == json["reorders_per_step"]);
+  CHECK(backward_weights == 5);
+  const auto text = dt::run_command({dtbench, "compute", "--batch", "2", "--steps", "2", "--profile"}, 60).out;
+  CHECK_THAT(text, Catch::Contains("conv2 ") && Catch::Contains("backward weights") && Catch::Contains("reorders"));
+}
+
+TEST_CASE("dtbench convolution --json has each convolution's directions, with the factor over plain loops, and their sum")
+{
+  const auto end = dt::run_command({dtbench, "convolution", "--model", "lenet", "--batch", "1", "--json"}, 60);
+  REQUIRE(end.ok());
+  const auto json = nlohmann::ordered_json::parse(end.out);
+  REQUIRE(json.size() == 1);
+  std::vector<std::string> rows;
+  for (const auto& row : json[0]["rows"]) {
+    rows.push_back(row["layer"].get<std::string>() + " " + row["what"].get<std::string>());
+    CHECK(row["factor"].get<double>() == Approx(row["reference_ms"].get<double>() / row["ms"].get<double>()));
+  }
+  std::sort(rows.begin(), rows.end()); // the first layer's images get no gradient
+  CHECK(rows == std::vector<std::string>{"all convolutions", "conv1 backward weights", "conv1 forward", "conv2 backward data",
+                                         "conv2 backward weights", "conv2 forward"});
 }
 
 TEST_CASE("dtbench compute started by mpirun is one training on all ranks, told by rank 0 alone")
