@@ -47,10 +47,11 @@ void Affine::plan_forward(Plan& plan)
   }
   const auto primitive = describe_forward(plan, attributes);
   declare(plan, primitive.weights_desc(0));
-  const auto source = plan.in_layout(plan.data(input()), primitive.src_desc(0), name(), forward_);
+  source_ = source(plan, forward_);
+  const auto input_data = plan.in_layout(source_, primitive.src_desc(0), name(), forward_);
   const auto weights = plan.in_layout(weight(plan).weight, primitive.weights_desc(0), name(), forward_);
   const auto destination = plan.allocate(primitive.dst_desc(0));
-  std::vector<std::pair<int, dnnl::memory>> arguments{{DNNL_ARG_SRC, source},
+  std::vector<std::pair<int, dnnl::memory>> arguments{{DNNL_ARG_SRC, input_data},
                                                       {DNNL_ARG_WEIGHTS, weights},
                                                       {DNNL_ARG_DST, destination},
                                                       {DNNL_ARG_SCRATCHPAD, plan.scratchpad(primitive)}};
@@ -67,15 +68,19 @@ void Affine::plan_backward(Plan& plan)
   if (plan.needs_gradient(input())) plan_backward_data(plan, output_gradient);
 }
 
+dnnl::memory Affine::source(Plan& plan, std::vector<Operation>&) { return plan.data(input()); }
+
+void Affine::give_input_gradient(Plan& plan, const dnnl::memory& gradient) { plan.add_gradient(input(), gradient); }
+
 // dL/dW = dL/dy * x, dL/db = sum dL/dy
 void Affine::plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient)
 {
   const auto primitive = describe_backward_weights(plan, plan.attributes());
-  const auto source = plan.in_layout(plan.data(input()), primitive.src_desc(0), name(), backward_);
+  const auto input_data = plan.in_layout(source_, primitive.src_desc(0), name(), backward_);
   const auto gradient = plan.in_layout(output_gradient, primitive.diff_dst_desc(0), name(), backward_);
   const auto& target = weight(plan).gradient;
   const auto weight_gradient = plan.staging_for(target, primitive.diff_weights_desc(0));
-  std::vector<std::pair<int, dnnl::memory>> arguments{{DNNL_ARG_SRC, source},
+  std::vector<std::pair<int, dnnl::memory>> arguments{{DNNL_ARG_SRC, input_data},
                                                       {DNNL_ARG_DIFF_DST, gradient},
                                                       {DNNL_ARG_DIFF_WEIGHTS, weight_gradient},
                                                       {DNNL_ARG_SCRATCHPAD, plan.scratchpad(primitive)}};
@@ -96,7 +101,7 @@ void Affine::plan_backward_data(Plan& plan, const dnnl::memory& output_gradient)
                                               {DNNL_ARG_WEIGHTS, weights},
                                               {DNNL_ARG_DIFF_SRC, input_gradient},
                                               {DNNL_ARG_SCRATCHPAD, plan.scratchpad(primitive)}});
-  plan.add_gradient(input(), input_gradient);
+  give_input_gradient(plan, input_gradient);
 }
 
 } // namespace dt::engine

@@ -19,6 +19,9 @@ class Affine : public Layer {
   void set_feeds_relu() { feeds_relu_ = true; }
 
  protected:
+  // The input's data as the primitives take it, and where the gradient that they make of it goes.
+  virtual dnnl::memory source(Plan& plan, std::vector<Operation>& operations);
+  virtual void give_input_gradient(Plan& plan, const dnnl::memory& gradient);
   // The three primitives, every layout left to the library. Without bias, bias_desc() is empty.
   virtual dnnl::primitive_desc_base describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) = 0;
   virtual dnnl::primitive_desc_base describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes) = 0;
@@ -40,6 +43,7 @@ class Affine : public Layer {
   void plan_backward_data(Plan& plan, const dnnl::memory& output_gradient);
   void plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient);
   bool bias_, relu_ = false, feeds_relu_ = false;
+  dnnl::memory source_;
 };
 
 } // namespace dt::engine

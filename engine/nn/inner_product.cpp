@@ -1,6 +1,28 @@
 #include "engine/nn/inner_product.hpp"
 
 namespace dt::engine {
+
+// The network's own images stay as they are: they are plain already.
+bool InnerProduct::is_flattened(const Plan& plan) const
+{
+  return plan.needs_gradient(input()) && input().shape.height * input().shape.width > 1;
+}
+
+dnnl::memory InnerProduct::source(Plan& plan, std::vector<Operation>& operations)
+{
+  if (!is_flattened(plan)) return plan.data(input());
+  const auto plain = plan.in_layout(plan.data(input()), plan.layout(input().shape, dnnl::memory::format_tag::nchw), name(), operations);
+  const dnnl::memory::dims dims{plan.options().batch, input().shape.size()};
+  return plan.alias(plain, {dims, plan.type(), dnnl::memory::format_tag::nc});
+}
+
+void InnerProduct::give_input_gradient(Plan& plan, const dnnl::memory& gradient)
+{
+  if (!is_flattened(plan)) return plan.add_gradient(input(), gradient);
+  const auto plain = plan.in_layout(gradient, {source_dims_, plan.type(), dnnl::memory::format_tag::nc}, name(), backward_);
+  plan.add_gradient(input(), plan.alias(plain, plan.layout(input().shape, dnnl::memory::format_tag::nchw)));
+}
+
 dnnl::memory::dims InnerProduct::weight_dims() const
 {
   auto dims = source_dims_;
@@ -21,6 +43,7 @@ dnnl::memory::desc InnerProduct::any_destination(const Plan& plan) const
 dnnl::primitive_desc_base InnerProduct::describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes)
 {
   source_dims_ = plan.data(input()).get_desc().dims();
+  if (is_flattened(plan)) source_dims_ = {plan.options().batch, input().shape.size()};
   const dnnl::inner_product_forward::desc forward(plan.forward_kind(), any_source(plan), any_weights(plan.type()), bias_desc(),
                                                   any_destination(plan));
   forward_descriptor_ = {forward, attributes, plan.engine()};

@@ -122,6 +122,12 @@ dnnl::memory Plan::allocate_floats(std::int64_t count)
   return allocate({{count}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::a});
 }
 
+dnnl::memory Plan::alias(const dnnl::memory& memory, const dnnl::memory::desc& layout)
+{
+  aliases_.push_back({dnnl::memory(layout, engine(), DNNL_MEMORY_NONE), memory});
+  return aliases_.back().memory;
+}
+
 // ---- reorders ----
 
 void Plan::append_reorder(const dnnl::memory& from, const dnnl::memory& to, const std::string& layer,
@@ -173,6 +179,7 @@ void Plan::finish(const std::vector<Operation*>& operations)
     places[buffer.get()] = uses.size();
     uses.push_back({static_cast<std::int64_t>(buffer.get_desc().get_size()), -1, -1});
   }
+  for (const auto& alias : aliases_) places[alias.memory.get()] = places.at(alias.of.get());
   for (std::size_t i = 0; i < operations.size(); ++i)
     for (const auto& memory : operations[i]->memories()) {
       const auto place = places.find(memory.get());
@@ -212,6 +219,7 @@ void Plan::allocate_all()
   arena_ = AlignedBuffer(memory_plan_.bytes);
   for (std::size_t i = 0; i < buffers_.size(); ++i)
     buffers_[i].set_data_handle(static_cast<char*>(arena_.data()) + memory_plan_.offsets[i]);
+  for (const auto& alias : aliases_) alias.memory.set_data_handle(alias.of.get_data_handle());
 }
 
 std::int64_t Plan::unshared_bytes() const

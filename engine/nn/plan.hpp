@@ -83,6 +83,8 @@ class Plan {
   // A buffer of the network's own. It has data after finish(), only while operations use it.
   dnnl::memory allocate(const dnnl::memory::desc& layout);
   dnnl::memory allocate_floats(std::int64_t count);
+  // The same bytes under another descriptor: of a buffer of the network's own.
+  dnnl::memory alias(const dnnl::memory& memory, const dnnl::memory::desc& layout);
   // The same for one primitive.
   dnnl::memory scratchpad(const dnnl::primitive_desc_base& primitive) { return allocate(primitive.scratchpad_desc()); }
 
@@ -103,6 +105,9 @@ class Plan {
   std::int64_t unshared_bytes() const;
 
  private:
+  struct Alias {
+    dnnl::memory memory, of;
+  };
   struct Copy {
     dnnl::memory from, to;
   };
@@ -117,6 +122,7 @@ class Plan {
   std::vector<std::vector<dnnl::memory>> gradients_; // likewise, their parts
   std::map<dnnl_memory_t, int> holders_;             // tensors whose gradient a memory is part of and that are not released yet
   std::vector<dnnl::memory> buffers_;
+  std::vector<Alias> aliases_;
   std::vector<Copy> copies_;
   MemoryPlan memory_plan_;
   AlignedBuffer arena_;
