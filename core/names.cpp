@@ -32,7 +32,9 @@ constexpr std::array data_sets{
 constexpr std::array optimizers{
     Name{"sgd", "stochastic gradient descent: w <- w - lr (g + wd w)"},
     Name{"momentum", "SGD with momentum: v <- mu v + (g + wd w); w <- w - lr v"},
-    Name{"lars", "layer-wise rates for large batches: momentum with lr trust |w| / (|g| + wd |w|) of each tensor inside v; biases as plain momentum"},
+    Name{"nesterov", "SGD with Nesterov's momentum: v <- mu v + (g + wd w); w <- w - lr (g + wd w + mu v)"},
+    Name{"adam", "a rate for each weight, by the running means m and s of g + wd w and of its square, bias corrected: w <- w - lr m / (sqrt(s) + epsilon)"},
+    Name{"lars", "layer-wise rates for large batches: momentum with lr trust |w| / (|g| + wd |w|) of each weight tensor inside v; biases, scales and shifts as plain momentum"},
 };
 constexpr std::array schedules{
     Name{"constant", "the learning rate stays"},

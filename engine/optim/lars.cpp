@@ -1,6 +1,7 @@
+#include "core/function_clones.hpp"
+#include "engine/optim/passes.hpp"
 #include "engine/optim/rules.hpp"
 
-#include <array>
 #include <cmath>
 
 namespace dt::engine {
@@ -10,25 +11,8 @@ struct Factors {
   float rate, gradient, momentum, decay;
 };
 
-// Euclidean length. Sums in double, several at a time, in an order of their own: equal bits for equal numbers.
-double norm(const float* values, std::int64_t size)
-{
-  constexpr std::int64_t lanes = 8;
-  std::array<double, lanes> sums{};
-  std::int64_t i = 0;
-  for (; i + lanes <= size; i += lanes)
-    for (std::int64_t lane = 0; lane < lanes; ++lane) {
-      const double value = values[i + lane];
-      sums[static_cast<std::size_t>(lane)] += value * value;
-    }
-  for (; i < size; ++i) sums[0] += static_cast<double>(values[i]) * static_cast<double>(values[i]);
-  double sum = 0;
-  for (const double lane : sums) sum += lane;
-  return std::sqrt(sum);
-}
-
-void update(float* __restrict weights, float* __restrict velocity, const float* __restrict gradients, std::int64_t size,
-            Factors f)
+DT_CLONES void pass_over(float* __restrict weights, float* __restrict velocity, const float* __restrict gradients,
+                         std::int64_t size, Factors f)
 {
   for (std::int64_t i = 0; i < size; ++i) {
     velocity[i] = f.momentum * velocity[i] + f.rate * (f.gradient * gradients[i] + f.decay * weights[i]);
@@ -45,25 +29,25 @@ double lars_factor(double trust, double weight_norm, double gradient_norm, doubl
 }
 
 Lars::Lars(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments)
-    : segments_(std::move(segments)), velocity_(static_cast<std::size_t>(size), 0.0F), trust_(spec.trust),
-      momentum_(spec.momentum), weight_decay_(spec.weight_decay)
+    : VelocityRule(spec, size, std::move(segments)), trust_(spec.trust), factors_(this->segments().size(), 1)
 {
 }
 
-void Lars::step(std::span<float> weights, std::span<const float> gradients, double learning_rate, const Part& part)
+// lambda_l = trust |w_l| / (|g_l| + wd |w_l|)
+void Lars::prepare(std::size_t segment, const Pass& pass)
 {
-  for (const auto& segment : segments_) {
-    if (!part.contains(segment)) continue;
-    float* const w = weights.data() + segment.offset;
-    const float* const g = gradients.data() + segment.offset;
-    // lambda_l = trust |w_l| / (|g_l| + wd |w_l|)
-    const double factor =
-        segment.decay ? lars_factor(trust_, norm(w, segment.size), part.gradient_factor * norm(g, segment.size), weight_decay_) : 1;
-    // v <- mu v + lr lambda_l (g + wd w); w <- w - v
-    update(w, velocity_.data() + segment.offset, g, segment.size,
-           {static_cast<float>(learning_rate * factor), part.gradient_factor, static_cast<float>(momentum_),
-            static_cast<float>(segment.decay ? weight_decay_ : 0)});
-  }
+  const auto& [offset, size, decay, own_rate, statistic] = segments()[segment];
+  if (!own_rate) return;
+  const double weight_norm = std::sqrt(sum_of_squares(pass.weights + offset, size));
+  const double gradient_norm = std::sqrt(sum_of_squares(pass.gradients + offset, size));
+  factors_[segment] = lars_factor(trust_, weight_norm, pass.gradient_factor * gradient_norm, decay_of(segment));
+}
+
+// v <- mu v + lr lambda_l (g + wd w); w <- w - v
+void Lars::update(const Piece& piece, const Pass& pass)
+{
+  pass_over(pass.weights + piece.begin, velocity() + piece.begin, pass.gradients + piece.begin, piece.size(),
+            {static_cast<float>(pass.learning_rate * factors_[piece.segment]), pass.gradient_factor, momentum(), decay_of(piece.segment)});
 }
 
 } // namespace dt::engine

@@ -1,3 +1,4 @@
+#include "core/function_clones.hpp"
 #include "engine/optim/rules.hpp"
 
 namespace dt::engine {
@@ -7,8 +8,8 @@ struct Factors {
   float rate, gradient, momentum, decay;
 };
 
-void update(float* __restrict weights, float* __restrict velocity, const float* __restrict gradients, std::int64_t size,
-            Factors f)
+DT_CLONES void pass_over(float* __restrict weights, float* __restrict velocity, const float* __restrict gradients,
+                         std::int64_t size, Factors f)
 {
   for (std::int64_t i = 0; i < size; ++i) {
     velocity[i] = f.momentum * velocity[i] + (f.gradient * gradients[i] + f.decay * weights[i]);
@@ -18,19 +19,10 @@ void update(float* __restrict weights, float* __restrict velocity, const float* 
 
 } // namespace
 
-Momentum::Momentum(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments)
-    : segments_(std::move(segments)), velocity_(static_cast<std::size_t>(size), 0.0F),
-      momentum_(static_cast<float>(spec.momentum)), weight_decay_(static_cast<float>(spec.weight_decay))
+void Momentum::update(const Piece& piece, const Pass& pass)
 {
-}
-
-void Momentum::step(std::span<float> weights, std::span<const float> gradients, double learning_rate, const Part& part)
-{
-  for (const auto& segment : segments_) {
-    if (!part.contains(segment)) continue;
-    update(weights.data() + segment.offset, velocity_.data() + segment.offset, gradients.data() + segment.offset, segment.size,
-           {static_cast<float>(learning_rate), part.gradient_factor, momentum_, segment.decay ? weight_decay_ : 0});
-  }
+  pass_over(pass.weights + piece.begin, velocity() + piece.begin, pass.gradients + piece.begin, piece.size(),
+            {static_cast<float>(pass.learning_rate), pass.gradient_factor, momentum(), decay_of(piece.segment)});
 }
 
 } // namespace dt::engine

@@ -11,22 +11,31 @@
 
 namespace dt::engine {
 
+// A running statistic follows each step's value at this rate, whatever the rule.
+inline constexpr float statistic_rate = 0.1F;
+
 // A stretch of the packed buffer with one rule.
 struct Segment {
   std::int64_t offset, size; // floats
   bool decay;                // whether weight decay applies
+  bool own_rate = false;     // whether LARS gives it a learning rate by its norms
+  // A running statistic, whose gradient g is this step's value. Every rule alike takes w <- w + statistic_rate (g - w): no learning
+  // rate, no decay, no momentum; it counts in no norm.
+  bool statistic = false;
 };
 
-// A buffer that a rule keeps from step to step, laid out as the weights it was made for.
+// What a rule keeps from step to step: a buffer laid out as the weights it was made for, or a number a segment.
 struct OptimizerState {
   std::string name; // "velocity"
   std::span<float> values;
+  bool per_segment = false;
 };
 
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  // weights <- rule(weights, gradients, learning_rate), one pass over the segments. Both have the size the rule was made for.
+  // weights <- rule(weights, gradients, learning_rate), one pass over the segments, by the calling thread's OpenMP team where they
+  // are long. Both have the size the rule was made for. Equal bits whatever the team.
   void step(std::span<float> weights, std::span<const float> gradients, double learning_rate)
   {
     step(weights, gradients, learning_rate, {0, static_cast<std::int64_t>(weights.size())});
@@ -38,6 +47,8 @@ class Optimizer {
     bool contains(const Segment& segment) const { return segment.offset >= begin && segment.offset < end; }
   };
   virtual void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, const Part& part) = 0;
+  // Whether a step must be of all segments at once: their gradients together are clipped. An internal error when it is not.
+  virtual bool needs_whole() const = 0;
   // All that a step leaves behind for the next one, in a fixed order: with it and the weights a run can be taken up again.
   virtual std::vector<OptimizerState> state() { return {}; }
 };

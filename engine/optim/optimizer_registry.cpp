@@ -17,19 +17,17 @@ struct Entry {
   std::unique_ptr<Optimizer> (*make)(const OptimizerSpec& spec, std::int64_t size, Segments segments);
 };
 
+template<class Kind> std::unique_ptr<Optimizer> make(const OptimizerSpec& spec, std::int64_t size, Segments segments)
+{
+  return std::make_unique<Kind>(spec, size, std::move(segments));
+}
+
 constexpr std::array registry{
-    Entry{"sgd",
-          [](const OptimizerSpec& spec, std::int64_t, Segments segments) -> std::unique_ptr<Optimizer> {
-            return std::make_unique<Sgd>(spec, std::move(segments));
-          }},
-    Entry{"momentum",
-          [](const OptimizerSpec& spec, std::int64_t size, Segments segments) -> std::unique_ptr<Optimizer> {
-            return std::make_unique<Momentum>(spec, size, std::move(segments));
-          }},
-    Entry{"lars",
-          [](const OptimizerSpec& spec, std::int64_t size, Segments segments) -> std::unique_ptr<Optimizer> {
-            return std::make_unique<Lars>(spec, size, std::move(segments));
-          }},
+    Entry{"sgd", make<Sgd>},
+    Entry{"momentum", make<Momentum>},
+    Entry{"nesterov", make<Nesterov>},
+    Entry{"adam", make<Adam>},
+    Entry{"lars", make<Lars>},
 };
 
 void check_segments(const Segments& segments, std::int64_t size)

@@ -1,54 +1,128 @@
-// The update rules, each a pass over the packed buffer.
+// The update rules, each a pass over the packed buffer. In the formulas g is the factor x gradient of a step, clipped.
 #pragma once
 
 #include "engine/optim/optimizer.hpp"
 
 namespace dt::engine {
 
-// w <- w - lr (g + wd w)
-class Sgd final : public Optimizer {
+// What all rules do alike: they go over their segments piece by piece, follow statistics, and clip.
+class Rule : public Optimizer {
  public:
-  Sgd(const OptimizerSpec& spec, std::vector<Segment> segments);
+  Rule(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments);
   using Optimizer::step;
-  void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, const Part& part) override;
+  void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, const Part& part) final;
+  bool needs_whole() const override { return clip_norm_ > 0; }
+
+ protected:
+  // Buffers, and the factors of a step.
+  struct Pass {
+    float* weights;
+    const float* gradients;
+    double learning_rate;
+    float gradient_factor;
+  };
+  // Floats of one segment, by its place among all.
+  struct Piece {
+    std::size_t segment;
+    std::int64_t begin, end; // from the buffer's start
+    std::int64_t size() const { return end - begin; }
+  };
+  // Before the pass, of each segment in it that is no statistic, in the calling thread.
+  virtual void prepare(std::size_t /*segment*/, const Pass& /*pass*/) {}
+  // The rule itself, elementwise. Several threads are in it at once, with other pieces.
+  virtual void update(const Piece& piece, const Pass& pass) = 0;
+
+  std::int64_t size() const { return size_; }
+  const std::vector<Segment>& segments() const { return segments_; }
+  float decay_of(std::size_t segment) const { return segments_[segment].decay ? weight_decay_ : 0; }
 
  private:
+  void update_share(std::int64_t begin, std::int64_t end, const Part& part, const Pass& pass);
+  float clip_factor(const float* gradients, const Part& part) const;
+
   std::vector<Segment> segments_;
+  std::int64_t size_;
   float weight_decay_;
+  double clip_norm_;
 };
 
-// v <- mu v + (g + wd w); w <- w - lr v, with v = 0 at first.
-class Momentum final : public Optimizer {
+// w <- w - lr (g + wd w)
+class Sgd final : public Rule {
  public:
-  Momentum(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments);
-  using Optimizer::step;
-  void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, const Part& part) override;
-  std::vector<OptimizerState> state() override { return {{"velocity", velocity_}}; }
+  using Rule::Rule;
 
  private:
-  std::vector<Segment> segments_;
+  void update(const Piece& piece, const Pass& pass) override;
+};
+
+// A rule with a velocity, 0 at first.
+class VelocityRule : public Rule {
+ public:
+  VelocityRule(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments);
+  std::vector<OptimizerState> state() override { return {{"velocity", velocity_}}; }
+
+ protected:
+  float* velocity() { return velocity_.data(); }
+  float momentum() const { return momentum_; }
+
+ private:
   std::vector<float> velocity_;
-  float momentum_, weight_decay_;
+  float momentum_;
+};
+
+// v <- mu v + (g + wd w); w <- w - lr v
+class Momentum final : public VelocityRule {
+ public:
+  using VelocityRule::VelocityRule;
+
+ private:
+  void update(const Piece& piece, const Pass& pass) override;
+};
+
+// Nesterov's momentum as Sutskever and PyTorch have it: v <- mu v + (g + wd w); w <- w - lr (g + wd w + mu v)
+class Nesterov final : public VelocityRule {
+ public:
+  using VelocityRule::VelocityRule;
+
+ private:
+  void update(const Piece& piece, const Pass& pass) override;
 };
 
 // The layer's own share of the learning rate: trust |w| / (|g| + wd |w|), and 1 where one of the norms is zero.
 double lars_factor(double trust, double weight_norm, double gradient_norm, double weight_decay);
 
 // LARS (You, Gitman, Ginsburg: Large Batch Training of Convolutional Networks), in this form of it, of each segment l:
-//   lambda = lars_factor(trust, |w_l|, |g_l|, wd); v <- mu v + lr lambda (g + wd w); w <- w - v, with v = 0 at first.
-// The learning rate is inside the velocity, so a change of it acts on later gradients only. Segments without decay (biases) have
-// lambda = 1 and no decay. Padding is zero, so norms over a blocked layout are those of the plain tensor.
-class Lars final : public Optimizer {
+//   lambda = lars_factor(trust, |w_l|, |g_l|, wd); v <- mu v + lr lambda (g + wd w); w <- w - v.
+// The learning rate is inside the velocity, so a change of it acts on later gradients only. Segments without a rate of their own
+// have lambda = 1. Padding is zero, so norms over a blocked layout are those of the plain tensor. The norms must be known before
+// the first float changes, so they cost a pass of their own that only reads, both norms in it.
+class Lars final : public VelocityRule {
  public:
   Lars(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments);
-  using Optimizer::step;
-  void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, const Part& part) override;
-  std::vector<OptimizerState> state() override { return {{"velocity", velocity_}}; }
 
  private:
-  std::vector<Segment> segments_;
-  std::vector<float> velocity_;
-  double trust_, momentum_, weight_decay_;
+  void prepare(std::size_t segment, const Pass& pass) override;
+  void update(const Piece& piece, const Pass& pass) override;
+
+  double trust_;
+  std::vector<double> factors_; // lambda of each segment, in this step
+};
+
+// Adam (Kingma, Ba: Adam, a Method for Stochastic Optimization), with the decay in the gradient, t steps into the segment's life:
+//   d = g + wd w; m <- b1 m + (1 - b1) d; s <- b2 s + (1 - b2) d^2, with m = s = 0 at first;
+//   w <- w - lr m / (1 - b1^t) / (sqrt(s / (1 - b2^t)) + epsilon).
+// t is kept for each segment, since a step may come in parts, as a float: it stops at 2^24, where the corrections have long been 1.
+class Adam final : public Rule {
+ public:
+  Adam(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments);
+  std::vector<OptimizerState> state() override { return {{"mean", mean_}, {"square", square_}, {"updates", updates_, true}}; }
+
+ private:
+  void prepare(std::size_t segment, const Pass& pass) override;
+  void update(const Piece& piece, const Pass& pass) override;
+
+  double beta1_, beta2_, epsilon_;
+  std::vector<float> mean_, square_, updates_;
 };
 
 } // namespace dt::engine

@@ -88,7 +88,7 @@ TEST_CASE("momentum without momentum is sgd")
 
 TEST_CASE("a segment without decay is exempt from it, and what lies in no segment stays")
 {
-  for (const auto* rule : {"sgd", "momentum"}) {
+  for (const auto* rule : {"sgd", "momentum", "lars"}) {
     const auto weights = after_steps(spec_of(rule, 0.5), {{0, 1, true}, {1, 1, false}}, 1);
     CHECK(weights == std::vector<float>{0.75, 2.25, -4, 8});
   }
@@ -118,7 +118,7 @@ TEST_CASE("LARS scales the learning rate of each tensor by its own norms, decay 
   // Tensors (3, 4) and (0, 8): |w| = 5, 8; |g| = 10, 2; factors 0.25 * 5 / 12.5 = 0.1 and 0.25 * 8 / 6 = 1/3.
   std::vector<float> weights{3, 4, 0, 8};
   const std::vector<float> gradients{6, 8, 2, 0};
-  const auto optimizer = make_optimizer(spec, 4, {{0, 2, true}, {2, 2, true}});
+  const auto optimizer = make_optimizer(spec, 4, {{0, 2, true, true}, {2, 2, true, true}});
   optimizer->step(weights, gradients, 2);
   CHECK(weights[0] == Approx(3 - 0.2 * 7.5));
   CHECK(weights[1] == Approx(4 - 0.2 * 10));
@@ -131,7 +131,7 @@ TEST_CASE("LARS whose factor is pinned to 1 is momentum SGD")
   // Gradients as long as the weights, without decay: trust |w| / |g| is 1 at every step.
   auto spec = spec_of("lars", 0, 0.5);
   spec.trust = 1;
-  const auto lars = make_optimizer(spec, 2, {{0, 2, true}});
+  const auto lars = make_optimizer(spec, 2, {{0, 2, true, true}});
   const auto momentum = make_optimizer(spec_of("momentum", 0, 0.5), 2, {{0, 2, true}});
   std::vector<float> weights{3, -5}, expected = weights;
   for (int step = 0; step < 5; ++step) {
@@ -142,10 +142,10 @@ TEST_CASE("LARS whose factor is pinned to 1 is momentum SGD")
   }
 }
 
-TEST_CASE("under LARS a bias follows plain momentum without decay")
+TEST_CASE("under LARS what has no rate of its own follows plain momentum, whether it decays or not")
 {
-  auto lars = spec_of("lars", 0.5, 0.5);
-  CHECK(after_steps(lars, {{0, 4, false}}, 3) == after_steps(spec_of("momentum", 0, 0.5), {{0, 4, false}}, 3));
+  for (const bool decays : {false, true})
+    CHECK(after_steps(spec_of("lars", 0.5, 0.5), {{0, 4, decays}}, 3) == after_steps(spec_of("momentum", 0.5, 0.5), {{0, 4, decays}}, 3));
 }
 
 TEST_CASE("LARS sees the same norms whatever the padding, and the same update whatever the stretches")
@@ -156,11 +156,11 @@ TEST_CASE("LARS sees the same norms whatever the padding, and the same update wh
   for (std::size_t i = 0; i < plain.size(); ++i) plain[i] = 1.0F / static_cast<float>(i + 1), gradients[i] = plain[i] - 0.1F;
   auto padded = plain, padded_gradients = gradients;
   padded.resize(48), padded_gradients.resize(48);
-  make_optimizer(spec, 37, {{0, 37, true}})->step(plain, gradients, 0.1);
-  make_optimizer(spec, 48, {{0, 48, true}})->step(padded, padded_gradients, 0.1);
+  make_optimizer(spec, 37, {{0, 37, true, true}})->step(plain, gradients, 0.1);
+  make_optimizer(spec, 48, {{0, 48, true, true}})->step(padded, padded_gradients, 0.1);
   for (std::size_t i = 0; i < padded.size(); ++i) CHECK(padded[i] == Approx(i < 37 ? plain[i] : 0));
 
-  const std::vector<Segment> tensors{{0, 16, true}, {16, 21, false}};
+  const std::vector<Segment> tensors{{0, 16, true, true}, {16, 21, false}};
   std::vector<float> whole(gradients), parts(gradients);
   make_optimizer(spec, 37, tensors)->step(whole, gradients, 0.1);
   const auto in_parts = make_optimizer(spec, 37, tensors);
@@ -171,8 +171,8 @@ TEST_CASE("LARS sees the same norms whatever the padding, and the same update wh
 
 TEST_CASE("an unknown rule and a segment outside the buffer are refused")
 {
-  CHECK(message_of(spec_of("adam"), whole, ErrorKind::recipe) ==
-        "There is no optimizer 'adam'. Known optimizers: sgd, momentum, lars.");
+  CHECK(message_of(spec_of("adamw"), whole, ErrorKind::recipe) ==
+        "There is no optimizer 'adamw'. Known optimizers: sgd, momentum, nesterov, adam, lars.");
   CHECK(message_of(spec_of("sgd"), {{2, 3, true}}, ErrorKind::internal) ==
         "An optimizer over 4 floats was given a segment of 3 floats at 2.");
 }

@@ -1,0 +1,46 @@
+#include "core/function_clones.hpp"
+#include "engine/optim/rules.hpp"
+
+#include <cmath>
+
+namespace dt::engine {
+namespace {
+
+// rate: lr / (1 - b1^t); root: 1 / sqrt(1 - b2^t).
+struct Factors {
+  float rate, root, epsilon, gradient, decay, keep_mean, take_mean, keep_square, take_square;
+};
+
+DT_CLONES void pass_over(float* __restrict weights, float* __restrict mean, float* __restrict square,
+                         const float* __restrict gradients, std::int64_t size, Factors f)
+{
+  for (std::int64_t i = 0; i < size; ++i) {
+    const float decayed = f.gradient * gradients[i] + f.decay * weights[i];
+    mean[i] = f.keep_mean * mean[i] + f.take_mean * decayed;
+    square[i] = f.keep_square * square[i] + f.take_square * decayed * decayed;
+    weights[i] -= f.rate * mean[i] / (f.root * std::sqrt(square[i]) + f.epsilon);
+  }
+}
+
+} // namespace
+
+Adam::Adam(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments)
+    : Rule(spec, size, std::move(segments)), beta1_(spec.beta1), beta2_(spec.beta2), epsilon_(spec.epsilon),
+      mean_(static_cast<std::size_t>(size), 0.0F), square_(mean_), updates_(this->segments().size(), 0.0F)
+{
+}
+
+void Adam::prepare(std::size_t segment, const Pass& /*pass*/) { updates_[segment] += 1; }
+
+void Adam::update(const Piece& piece, const Pass& pass)
+{
+  const double t = updates_[piece.segment];
+  const double rate = pass.learning_rate / (1 - std::pow(beta1_, t)), root = 1 / std::sqrt(1 - std::pow(beta2_, t));
+  pass_over(pass.weights + piece.begin, mean_.data() + piece.begin, square_.data() + piece.begin, pass.gradients + piece.begin,
+            piece.size(),
+            {static_cast<float>(rate), static_cast<float>(root), static_cast<float>(epsilon_), pass.gradient_factor,
+             decay_of(piece.segment), static_cast<float>(beta1_), static_cast<float>(1 - beta1_), static_cast<float>(beta2_),
+             static_cast<float>(1 - beta2_)});
+}
+
+} // namespace dt::engine

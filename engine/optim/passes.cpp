@@ -1,0 +1,79 @@
+#include "engine/optim/passes.hpp"
+
+#include "core/function_clones.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace dt::engine {
+namespace {
+
+// Floats whose squares are summed before the sum joins the others: so few that a team can share them out, so many that this is
+// nothing beside the reading.
+constexpr std::int64_t block = 32 * 1024;
+
+DT_CLONES double block_of_squares(const float* values, std::int64_t size)
+{
+  constexpr std::int64_t lanes = 32;
+  std::array<double, lanes> sums{};
+  std::int64_t i = 0;
+  for (; i + lanes <= size; i += lanes)
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      const double value = values[i + lane];
+      sums[static_cast<std::size_t>(lane)] += value * value;
+    }
+  for (; i < size; ++i) sums[0] += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+  double sum = 0;
+  for (const double lane : sums) sum += lane;
+  return sum;
+}
+
+// An exponent of all ones is that of an infinity or a NaN.
+DT_CLONES bool block_is_finite(const float* values, std::int64_t size)
+{
+  constexpr std::uint32_t exponent = 0x7F800000;
+  std::uint32_t largest = 0;
+  for (std::int64_t i = 0; i < size; ++i) largest = std::max(largest, std::bit_cast<std::uint32_t>(values[i]) & exponent);
+  return largest != exponent;
+}
+
+DT_CLONES void follow_all(float* __restrict weights, const float* __restrict gradients, std::int64_t size, float factor, float rate)
+{
+  for (std::int64_t i = 0; i < size; ++i) weights[i] += rate * (factor * gradients[i] - weights[i]);
+}
+
+} // namespace
+
+// The blocks' sums are added in their order, 512 of them at a time.
+double sum_of_squares(const float* values, std::int64_t size)
+{
+  std::array<double, 512> sums;
+  constexpr std::int64_t at_once = block * static_cast<std::int64_t>(sums.size());
+  double sum = 0;
+  for (std::int64_t begin = 0; begin < size; begin += at_once) {
+    const auto part = std::min(at_once, size - begin);
+    const auto blocks = (part + block - 1) / block;
+#pragma omp parallel for schedule(static) if (part >= smallest_shared)
+    for (std::int64_t b = 0; b < blocks; ++b)
+      sums[static_cast<std::size_t>(b)] = block_of_squares(values + begin + b * block, std::min(block, part - b * block));
+    for (std::int64_t b = 0; b < blocks; ++b) sum += sums[static_cast<std::size_t>(b)];
+  }
+  return sum;
+}
+
+bool all_finite(const float* values, std::int64_t size)
+{
+  const auto blocks = (size + block - 1) / block;
+  bool finite = true;
+#pragma omp parallel for schedule(static) reduction(&& : finite) if (size >= smallest_shared)
+  for (std::int64_t b = 0; b < blocks; ++b) finite = finite && block_is_finite(values + b * block, std::min(block, size - b * block));
+  return finite;
+}
+
+void follow(float* weights, const float* gradients, std::int64_t size, float factor, float rate)
+{
+  follow_all(weights, gradients, size, factor, rate);
+}
+
+} // namespace dt::engine

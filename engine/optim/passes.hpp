@@ -1,0 +1,20 @@
+// Passes over the packed buffer by a team of threads, compiled for several instruction sets.
+#pragma once
+
+#include <cstdint>
+
+namespace dt::engine {
+
+// Fewer floats are one thread's work: waking a team would cost more than it saves.
+inline constexpr std::int64_t smallest_shared = 128 * 1024;
+
+// Sum of squares, in double and in an order of its own: equal bits for equal numbers, whatever the calling thread's team.
+double sum_of_squares(const float* values, std::int64_t size);
+
+// Whether no value is infinite or NaN.
+bool all_finite(const float* values, std::int64_t size);
+
+// w <- w + rate (factor x g - w)
+void follow(float* weights, const float* gradients, std::int64_t size, float factor, float rate);
+
+} // namespace dt::engine
