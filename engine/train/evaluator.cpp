@@ -5,10 +5,10 @@
 
 namespace dt::engine {
 
-Evaluator::Evaluator(Network& network, const Source& source, Communicator& comm)
-    : network_(network), source_(source), comm_(comm), share_(shard(source.size(), comm.rank(), comm.size())),
-      images_(static_cast<std::size_t>(network.options().batch * network.options().image.size())),
-      labels_(static_cast<std::size_t>(network.options().batch))
+Evaluator::Evaluator(const Network& trained, const Source& source, Communicator& comm)
+    : network_(trained.options(), trained), source_(source), comm_(comm), share_(shard(source.size(), comm.rank(), comm.size())),
+      images_(static_cast<std::size_t>(network_.options().batch * network_.options().image.size())),
+      labels_(static_cast<std::size_t>(network_.options().batch))
 {
 }
 

@@ -11,8 +11,9 @@ namespace dt::engine {
 
 class Evaluator {
 public:
-  // References are kept and must outlive it.
-  Evaluator(Network& network, const Source& source, Communicator& comm);
+  // Evaluates with the weights that the trained network has at the time, in a network for evaluation. References are kept and
+  // must outlive it.
+  Evaluator(const Network& trained, const Source& source, Communicator& comm);
   // Over the whole set, the same on every rank; each sample counts once, whatever the batch. Collective.
   Evaluation evaluate();
 
@@ -20,7 +21,7 @@ private:
   // Samples [begin, end), at most a batch; the rest of the batch is labelled -1 and not counted.
   void load(std::int64_t begin, std::int64_t end);
 
-  Network& network_;
+  Network network_;
   const Source& source_;
   Communicator& comm_;
   Range share_;

@@ -8,10 +8,31 @@
 
 namespace dt::engine {
 
-std::vector<Segment> segments_of(const Network& network)
+namespace {
+
+bool decays(ParameterKind kind, const OptimizerSpec& spec)
+{
+  switch (kind) {
+  case ParameterKind::weight: return true;
+  case ParameterKind::bias: return spec.decay_biases;
+  case ParameterKind::scale:
+  case ParameterKind::shift: return spec.decay_norms;
+  case ParameterKind::statistic: return false;
+  }
+  return false;
+}
+
+} // namespace
+
+std::vector<Segment> segments_of(const Network& network, const OptimizerSpec& spec)
 {
   std::vector<Segment> segments;
-  for (const auto& parameter : network.parameters()) segments.push_back({parameter.offset, parameter.size, parameter.kind == ParameterKind::weight});
+  for (const auto& [name, offset, size, kind, dims] : network.parameters())
+    segments.push_back({.offset = offset,
+                        .size = size,
+                        .decay = decays(kind, spec),
+                        .own_rate = kind == ParameterKind::weight,
+                        .statistic = kind == ParameterKind::statistic});
   return segments;
 }
 

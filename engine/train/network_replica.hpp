@@ -9,8 +9,9 @@
 
 namespace dt::engine {
 
-// Where each parameter lies in the packed buffers and whether it decays: biases do not.
-std::vector<Segment> segments_of(const Network& network);
+// Where each parameter lies in the packed buffers, and what the update rule makes of it: weights decay and have rates of their own
+// under LARS; biases, scales and shifts decay where the spec says so; statistics follow their values.
+std::vector<Segment> segments_of(const Network& network, const OptimizerSpec& spec = {});
 
 class NetworkReplica : public Replica {
 public:

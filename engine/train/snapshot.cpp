@@ -1,5 +1,6 @@
 #include "engine/train/snapshot.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <numeric>
 
@@ -8,10 +9,9 @@
 namespace dt::engine {
 namespace {
 
-std::size_t elements(const Parameter& parameter)
+std::size_t elements(const std::vector<std::int64_t>& dims)
 {
-  return static_cast<std::size_t>(
-      std::accumulate(parameter.dims.begin(), parameter.dims.end(), std::int64_t{1}, std::multiplies<>()));
+  return static_cast<std::size_t>(std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>()));
 }
 
 std::string group_of(int rank, const std::string& buffer) { return fmt::format("ranks/{}/{}", rank, buffer); }
@@ -22,28 +22,48 @@ std::vector<Snapshot::Buffer> Snapshot::buffers() const
 {
   const bool differ = !parts_.strategy.replicated();
   std::vector<Buffer> all{{"weights", parts_.network.weights(), differ}};
-  for (const auto& state : parts_.optimizer.state()) all.push_back({"optimizer/" + state.name, state.values, differ});
+  for (const auto& state : parts_.optimizer.state()) 
+    all.push_back({"optimizer/" + state.name, state.values, differ, state.per_segment});
   for (const auto& state : parts_.strategy.state()) all.push_back({"strategy/" + state.name, state.values, state.per_rank});
   return all;
+}
+
+std::vector<float> Snapshot::plain_of(const Buffer& buffer) const
+{
+  if (buffer.per_tensor) return {buffer.values.begin(), buffer.values.end()};
+  return parts_.network.plain_of(buffer.values);
+}
+
+void Snapshot::restore(const Buffer& buffer, std::span<const float> plain) const
+{
+  if (buffer.per_tensor)
+    std::ranges::copy(plain, buffer.values.begin());
+  else
+    parts_.network.pack(plain, buffer.values);
+}
+
+std::vector<std::int64_t> Snapshot::dims_of(const Parameter& parameter, const Buffer& buffer) const
+{
+  return buffer.per_tensor ? std::vector<std::int64_t>{1} : parameter.dims;
 }
 
 void Snapshot::save(CheckpointWriter* writer) const
 {
   std::exception_ptr failure;
-  const auto try_write = [&](const std::string& group, std::span<const float> plain) {
+  const auto try_write = [&](const std::string& group, const Buffer& buffer, std::span<const float> plain) {
     try {
-      if (writer != nullptr && !failure) write(*writer, group, plain);
+      if (writer != nullptr && !failure) write(*writer, group, buffer, plain);
     } catch (const std::exception&) {
       failure = std::current_exception(); // the other ranks still send
     }
   };
   for (const auto& buffer : buffers()) {
     parts_.comm.activity().advance();
-    auto plain = parts_.network.plain_of(buffer.packed);
-    try_write(buffer.per_rank ? group_of(0, buffer.name) : buffer.name, plain);
+    auto plain = plain_of(buffer);
+    try_write(buffer.per_rank ? group_of(0, buffer.name) : buffer.name, buffer, plain);
     for (int rank = 1; buffer.per_rank && rank < parts_.comm.size(); ++rank) {
       parts_.comm.bring_to_root(plain, rank);
-      try_write(group_of(rank, buffer.name), plain);
+      try_write(group_of(rank, buffer.name), buffer, plain);
       parts_.comm.activity().advance();
     }
   }
@@ -57,36 +77,38 @@ void Snapshot::load(const CheckpointReader* reader) const
 
 void Snapshot::load_shared(const Buffer& buffer, const CheckpointReader* reader) const
 {
-  auto plain = empty();
-  if (reader != nullptr) read(*reader, buffer.name, plain);
+  auto plain = plain_of(buffer);
+  if (reader != nullptr) read(*reader, buffer.name, buffer, plain);
   parts_.comm.broadcast_record(plain);
-  parts_.network.pack(plain, buffer.packed);
+  restore(buffer, plain);
 }
 
 void Snapshot::load_own(const Buffer& buffer, const CheckpointReader* reader) const
 {
-  auto plain = empty();
+  auto plain = plain_of(buffer);
   for (int rank = 1; rank < parts_.comm.size(); ++rank) {
-    if (reader != nullptr) read(*reader, group_of(rank, buffer.name), plain);
+    if (reader != nullptr) read(*reader, group_of(rank, buffer.name), buffer, plain);
     parts_.comm.send_from_root(plain, rank);
   }
-  if (reader != nullptr) read(*reader, group_of(0, buffer.name), plain);
-  parts_.network.pack(plain, buffer.packed);
+  if (reader != nullptr) read(*reader, group_of(0, buffer.name), buffer, plain);
+  restore(buffer, plain);
 }
 
-void Snapshot::write(CheckpointWriter& writer, const std::string& group, std::span<const float> plain) const
+void Snapshot::write(CheckpointWriter& writer, const std::string& group, const Buffer& buffer, std::span<const float> plain) const
 {
   for (const auto& parameter : parts_.network.parameters()) {
-    writer.write(group + "/" + parameter.name, parameter.dims, plain.first(elements(parameter)));
-    plain = plain.subspan(elements(parameter));
+    const auto dims = dims_of(parameter, buffer);
+    writer.write(group + "/" + parameter.name, dims, plain.first(elements(dims)));
+    plain = plain.subspan(elements(dims));
   }
 }
 
-void Snapshot::read(const CheckpointReader& reader, const std::string& group, std::span<float> plain) const
+void Snapshot::read(const CheckpointReader& reader, const std::string& group, const Buffer& buffer, std::span<float> plain) const
 {
   for (const auto& parameter : parts_.network.parameters()) {
-    reader.read(group + "/" + parameter.name, parameter.dims, plain.first(elements(parameter)));
-    plain = plain.subspan(elements(parameter));
+    const auto dims = dims_of(parameter, buffer);
+    reader.read(group + "/" + parameter.name, dims, plain.first(elements(dims)));
+    plain = plain.subspan(elements(dims));
   }
 }
 

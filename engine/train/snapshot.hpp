@@ -34,13 +34,17 @@ public:
 private:
   struct Buffer {
     std::string name;
-    std::span<float> packed;
+    std::span<float> values; // packed as the weights, or a number a tensor
     bool per_rank;
+    bool per_tensor = false;
   };
   std::vector<Buffer> buffers() const;
-  std::vector<float> empty() const { return std::vector<float>(static_cast<std::size_t>(parts_.network.plain_size())); }
-  void write(CheckpointWriter& writer, const std::string& group, std::span<const float> plain) const;
-  void read(const CheckpointReader& reader, const std::string& group, std::span<float> plain) const;
+  // As it stands in the file.
+  std::vector<float> plain_of(const Buffer& buffer) const;
+  void restore(const Buffer& buffer, std::span<const float> plain) const;
+  std::vector<std::int64_t> dims_of(const Parameter& parameter, const Buffer& buffer) const;
+  void write(CheckpointWriter& writer, const std::string& group, const Buffer& buffer, std::span<const float> plain) const;
+  void read(const CheckpointReader& reader, const std::string& group, const Buffer& buffer, std::span<float> plain) const;
   void load_shared(const Buffer& buffer, const CheckpointReader* reader) const;
   void load_own(const Buffer& buffer, const CheckpointReader* reader) const;
 

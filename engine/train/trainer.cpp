@@ -64,7 +64,7 @@ Trainer::Trainer(const Options& options, Communicator& comm)
       network_(network_options(spec_, *sources_.train, plan_.batch_per_rank)),
       resumed_(options.resumed.value_or(TrainingProgress{.seed = spec_.train.seed})),
       loader_(*sources_.train, loader_options(spec_, plan_, parts_.roles, resumed_.step)),
-      optimizer_(make_optimizer(spec_.optimizer, static_cast<std::int64_t>(network_.weights().size()), segments_of(network_))),
+      optimizer_(make_optimizer(spec_.optimizer, static_cast<std::int64_t>(network_.weights().size()), segments_of(network_, spec_.optimizer))),
       learning_rate_(spec_.optimizer, plan_.epochs, spec_.workers()), timer_(&comm), replica_({network_, loader_, *optimizer_, timer_}),
       strategy_(make_strategy(parts_)), consensus_({replica_, *strategy_, parts_.roles, comm}, spec_.sync.evaluate),
       snapshot_({network_, *optimizer_, *strategy_, comm}), evaluator_(network_, *sources_.test, comm),

@@ -162,6 +162,18 @@ TEST_CASE("plain SGD without reading ahead, and a polynomial schedule, go on in 
   check_same(interrupted(spec, 3, comm), uninterrupted(spec, comm));
 }
 
+TEST_CASE("adam goes on in the same bits, its count of steps included, and nesterov does")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  auto spec = demanding_spec(comm.size());
+  spec.optimizer.learning_rate = 0.001;
+  for (const auto* rule : {"adam", "nesterov"}) {
+    CAPTURE(rule);
+    spec.optimizer.name = rule;
+    check_same(interrupted(spec, 3, comm), uninterrupted(spec, comm));
+  }
+}
+
 TEST_CASE("a target stops the training taken up again at the same step")
 {
   Communicator comm(MPI_COMM_WORLD);
