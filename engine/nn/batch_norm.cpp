@@ -2,7 +2,8 @@
 
 #include "core/error.hpp"
 
-#include <array>
+#include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include <omp.h>
@@ -11,9 +12,7 @@ namespace dt::engine {
 namespace {
 
 constexpr float epsilon = 1e-5F; // as its paper's implementations and PyTorch
-constexpr int most_lanes = 16;
-constexpr std::size_t most_parts = 4;
-using Sums = std::array<double, most_lanes>;
+constexpr std::size_t most_lanes = 16, most_parts = 4;
 
 bool is_bf16(const dnnl::memory& memory) { return memory.get_desc().data_type() == dnnl::memory::data_type::bf16; }
 
@@ -58,6 +57,11 @@ void BatchNorm::declare(Plan& plan)
 
 BatchNorm::Channels BatchNorm::channels(Plan& plan) const { return {plan.allocate_floats(view_.groups * view_.lanes)}; }
 
+std::span<float> BatchNorm::all(const Channels& channels) const
+{
+  return {channels.at(0), static_cast<std::size_t>(view_.groups * view_.lanes)};
+}
+
 // Where the layout before is no one for the kernels, x is brought into one.
 void BatchNorm::plan_view(Plan& plan)
 {
@@ -74,10 +78,11 @@ void BatchNorm::plan_forward(Plan& plan)
   synchronize_ = plan.options().synchronize;
   state_ = &plan.state();
   if (has_residual()) residual_ = plan.in_layout(plan.data(inputs()[1]), x_.get_desc(), name(), forward_);
-  mean_ = channels(plan), inverse_ = channels(plan), a_ = channels(plan), b_ = channels(plan);
+  mean_ = channels(plan), inverse_ = channels(plan), a_ = channels(plan), b_ = channels(plan), sum_ = channels(plan);
+  row_sums_.resize(static_cast<std::size_t>(view_.groups * view_.samples));
   y_ = plan.allocate(x_.get_desc());
   plan.set_data(output(), y_);
-  std::vector<dnnl::memory> uses{x_, y_, mean_.memory, inverse_.memory, a_.memory, b_.memory};
+  std::vector<dnnl::memory> uses{x_, y_, mean_.memory, inverse_.memory, a_.memory, b_.memory, sum_.memory};
   if (has_residual()) uses.push_back(residual_);
   const bool half = is_bf16(x_);
   if (plan.training())
@@ -90,7 +95,7 @@ void BatchNorm::plan_backward(Plan& plan)
 {
   parts_ = plan.gradient_parts_in(output(), x_.get_desc(), name(), backward_);
   if (parts_.size() > most_parts) parts_ = {plan.in_layout(plan.gradient(output(), name(), backward_), x_.get_desc(), name(), backward_)};
-  sum_ = channels(plan), product_ = channels(plan);
+  product_ = channels(plan);
   if (has_residual()) {
     d_ = plan.writable_gradient(parts_, x_.get_desc());
     if (plan.needs_gradient(inputs()[1])) plan.add_gradient(inputs()[1], d_);
@@ -108,11 +113,49 @@ void BatchNorm::plan_backward(Plan& plan)
 
 // ---- computing ----
 
-void BatchNorm::for_groups(const std::function<void(std::int64_t)>& work) const
+namespace {
+
+// first(group, sample) of all samples, then middle(group), then second(group, sample): a group a thread, so that what was read first is
+// still in the cache for the second pass, which begins where the first has ended; with fewer groups than threads, a sample a thread.
+template <class First, class Middle, class Second>
+void two_passes(const ChannelView& view, const First& first, const Middle& middle, const Second& second)
 {
+  if (view.groups >= omp_get_max_threads()) {
 #pragma omp parallel for schedule(dynamic)
-  for (std::int64_t group = 0; group < view_.groups; ++group) work(group);
+    for (std::int64_t group = 0; group < view.groups; ++group) {
+      for (std::int64_t sample = 0; sample < view.samples; ++sample) first(group, sample);
+      middle(group);
+      for (std::int64_t sample = view.samples; sample-- > 0;) second(group, sample);
+    }
+    return;
+  }
+  for (std::int64_t group = 0; group < view.groups; ++group) {
+#pragma omp parallel for schedule(static)
+    for (std::int64_t sample = 0; sample < view.samples; ++sample) first(group, sample);
+    middle(group);
+#pragma omp parallel for schedule(static)
+    for (std::int64_t sample = 0; sample < view.samples; ++sample) second(group, sample);
+  }
 }
+
+template <class Work>
+void one_pass(const ChannelView& view, const Work& work)
+{
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t group = 0; group < view.groups; ++group)
+    for (std::int64_t sample = 0; sample < view.samples; ++sample) work(group, sample);
+}
+
+template <class Work>
+void for_groups(const ChannelView& view, const Work& work)
+{
+  for (std::int64_t group = 0; group < view.groups; ++group) work(group);
+}
+
+float as_float(float value) { return value; }
+float as_float(Bf16 value) { return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16U); }
+
+} // namespace
 
 template <class T>
 NormRow<T> BatchNorm::row(std::int64_t group, std::int64_t sample) const
@@ -135,62 +178,80 @@ NormCoefficients BatchNorm::coefficients(std::int64_t group) const
           product_.memory.get(true) ? product_.at(at) : nullptr, relu_};
 }
 
-// A group at a time where possible: what was read for the mean is still in the cache for y.
 template <class T>
 void BatchNorm::normalize()
 {
+  const auto measure = [this](std::int64_t group, std::int64_t sample) { measure_row<T>(group, sample); };
+  const auto apply = [this](std::int64_t group, std::int64_t sample) {
+    norm_apply(row<T>(group, sample), view_.lanes, coefficients(group));
+  };
   if (!synchronize_) {
-    for_groups([&](std::int64_t group) {
-      measure<T>(group);
-      prepare_group(group);
-      apply<T>(group);
-    });
+    two_passes(view_, measure, [this](std::int64_t group) { take_moments<T>(group), prepare(group); }, apply);
     return;
   }
-  for_groups([&](std::int64_t group) { measure<T>(group); });
-  average_over_ranks();
-  for_groups([&](std::int64_t group) { prepare_group(group); apply<T>(group); });
+  one_pass(view_, measure);
+  for_groups(view_, [this](std::int64_t group) { take_moments<T>(group); });
+  average_moments_over_ranks();
+  for_groups(view_, [this](std::int64_t group) { prepare(group); });
+  one_pass(view_, apply);
 }
 
-// mean and variance (in inverse_) of this rank's batch. Sums are of x minus its first value, so that they cancel little.
+// What sums of a channel are taken of less: its first number, so that they cancel little.
 template <class T>
-void BatchNorm::measure(std::int64_t group)
+std::array<float, 16> BatchNorm::shift_of(std::int64_t group) const
 {
-  const int lanes = view_.lanes;
-  float shift[most_lanes];
-  for (int l = 0; l < lanes; ++l) {
-    const T first = row<T>(group, 0).x[l];
-    if constexpr (std::is_same_v<T, float>) {
-      shift[l] = first;
-    } else {
-      shift[l] = std::bit_cast<float>(static_cast<std::uint32_t>(first.bits) << 16U);
-    }
+  std::array<float, 16> shift{};
+  const auto* first = row<T>(group, 0).x;
+  for (std::size_t l = 0; l < static_cast<std::size_t>(view_.lanes); ++l) shift[l] = as_float(first[l]);
+  return shift;
+}
+
+template <class T>
+void BatchNorm::measure_row(std::int64_t group, std::int64_t sample)
+{
+  auto& sums = row_sums(group, sample);
+  sums = {};
+  norm_sums(row<T>(group, sample), view_.lanes, shift_of<T>(group).data(), sums.first.data(), sums.second.data());
+}
+
+// The rows' sums in the order of the samples: equal bits for every number of threads.
+BatchNorm::RowSums BatchNorm::group_sums(std::int64_t group)
+{
+  RowSums total{};
+  for (std::int64_t sample = 0; sample < view_.samples; ++sample) {
+    const auto& sums = row_sums(group, sample);
+    for (std::size_t l = 0; l < most_lanes; ++l) total.first[l] += sums.first[l], total.second[l] += sums.second[l];
   }
-  Sums sum{}, squares{};
-  for (std::int64_t sample = 0; sample < view_.samples; ++sample)
-    norm_sums(row<T>(group, sample), lanes, shift, sum.data(), squares.data());
+  return total;
+}
+
+// Mean, and the variance in the place of what will be 1 / sqrt(var + epsilon), of this rank's batch.
+template <class T>
+void BatchNorm::take_moments(std::int64_t group)
+{
+  const auto shift = shift_of<T>(group);
+  const auto sums = group_sums(group);
   const double count = static_cast<double>(view_.samples * view_.places);
-  for (int l = 0; l < lanes; ++l) {
-    const auto i = static_cast<std::size_t>(l);
-    const double mean = sum[i] / count;
-    mean_.at(group * lanes)[l] = static_cast<float>(static_cast<double>(shift[l]) + mean);
-    inverse_.at(group * lanes)[l] = static_cast<float>(std::fmax(0.0, squares[i] / count - mean * mean));
+  for (std::size_t l = 0; l < static_cast<std::size_t>(view_.lanes); ++l) {
+    const auto c = group * view_.lanes + static_cast<std::int64_t>(l);
+    const double mean = sums.first[l] / count;
+    *mean_.at(c) = static_cast<float>(static_cast<double>(shift[l]) + mean);
+    *inverse_.at(c) = static_cast<float>(std::fmax(0.0, sums.second[l] / count - mean * mean));
   }
 }
 
 // First the mean of the means; then the variance about it, of which each rank knows its part.
-void BatchNorm::average_over_ranks()
+void BatchNorm::average_moments_over_ranks()
 {
-  const auto count = static_cast<std::size_t>(view_.groups * view_.lanes);
-  const std::span mean(mean_.at(0), count), variance(inverse_.at(0), count);
-  const std::vector<float> own(mean.begin(), mean.end());
+  const auto mean = all(mean_), variance = all(inverse_), own = all(sum_);
+  std::copy(mean.begin(), mean.end(), own.begin());
   synchronize_(mean);
-  for (std::size_t c = 0; c < count; ++c) variance[c] += (own[c] - mean[c]) * (own[c] - mean[c]);
+  for (std::size_t c = 0; c < mean.size(); ++c) variance[c] += (own[c] - mean[c]) * (own[c] - mean[c]);
   synchronize_(variance);
 }
 
 // From mean and variance: the factors of y = a x + b, 1 / sqrt(var + epsilon), and what the running statistics are to learn.
-void BatchNorm::prepare_group(std::int64_t group)
+void BatchNorm::prepare(std::int64_t group)
 {
   const auto at = group * view_.lanes;
   for (std::int64_t c = at; c < at + view_.lanes; ++c) {
@@ -203,68 +264,54 @@ void BatchNorm::prepare_group(std::int64_t group)
 }
 
 template <class T>
-void BatchNorm::apply(std::int64_t group)
-{
-  for (std::int64_t sample = 0; sample < view_.samples; ++sample)
-    norm_apply(row<T>(group, sample), view_.lanes, coefficients(group));
-}
-
-template <class T>
 void BatchNorm::evaluate()
 {
-  for_groups([&](std::int64_t group) {
-    const auto at = group * view_.lanes;
-    for (std::int64_t c = at; c < at + view_.lanes; ++c) {
-      *a_.at(c) = *scale_.at(c) / std::sqrt(*running_variance_.at(c) + epsilon);
-      *b_.at(c) = *shift_.at(c) - *a_.at(c) * *running_mean_.at(c);
-    }
-    apply<T>(group);
+  for (std::int64_t c = 0; c < view_.groups * view_.lanes; ++c) {
+    *a_.at(c) = *scale_.at(c) / std::sqrt(*running_variance_.at(c) + epsilon);
+    *b_.at(c) = *shift_.at(c) - *a_.at(c) * *running_mean_.at(c);
+  }
+  one_pass(view_, [this](std::int64_t group, std::int64_t sample) {
+    norm_apply(row<T>(group, sample), view_.lanes, coefficients(group));
   });
 }
 
 template <class T>
 void BatchNorm::differentiate()
 {
+  const auto sum = [this](std::int64_t group, std::int64_t sample) {
+    auto& sums = row_sums(group, sample);
+    sums = {};
+    norm_gradient_sums(row<T>(group, sample), view_.lanes, coefficients(group), sums.first.data(), sums.second.data());
+  };
+  const auto apply = [this](std::int64_t group, std::int64_t sample) {
+    norm_gradient(row<T>(group, sample), view_.lanes, coefficients(group));
+  };
   if (!synchronize_) {
-    for_groups([&](std::int64_t group) {
-      sum_gradients<T>(group);
-      finish_gradients(group);
-      apply_gradient<T>(group);
-    });
+    two_passes(view_, sum, [this](std::int64_t group) { take_gradients(group), prepare_gradient(group); }, apply);
     return;
   }
-  for_groups([&](std::int64_t group) { sum_gradients<T>(group); });
-  average_gradients_over_ranks();
-  for_groups([&](std::int64_t group) { apply_gradient<T>(group); });
+  one_pass(view_, sum);
+  for_groups(view_, [this](std::int64_t group) { take_gradients(group); });
+  // Mean and variance came from all ranks, so the gradients through them do. Those of gamma and beta stay each rank's own.
+  synchronize_(all(sum_));
+  synchronize_(all(product_));
+  for_groups(view_, [this](std::int64_t group) { prepare_gradient(group); });
+  one_pass(view_, apply);
 }
 
 // dL/dbeta = sum d, dL/dgamma = sum d (x - mean) / sqrt(var + epsilon)
-template <class T>
-void BatchNorm::sum_gradients(std::int64_t group)
+void BatchNorm::take_gradients(std::int64_t group)
 {
-  Sums sum{}, product{};
-  for (std::int64_t sample = 0; sample < view_.samples; ++sample)
-    norm_gradient_sums(row<T>(group, sample), view_.lanes, coefficients(group), sum.data(), product.data());
-  for (int l = 0; l < view_.lanes; ++l) {
-    const auto c = group * view_.lanes + l;
-    *shift_gradient_.at(c) = static_cast<float>(sum[static_cast<std::size_t>(l)]);
-    *scale_gradient_.at(c) = static_cast<float>(product[static_cast<std::size_t>(l)]) * *inverse_.at(c);
-    *sum_.at(c) = *shift_gradient_.at(c);
-    *product_.at(c) = *scale_gradient_.at(c);
+  const auto sums = group_sums(group);
+  for (std::size_t l = 0; l < static_cast<std::size_t>(view_.lanes); ++l) {
+    const auto c = group * view_.lanes + static_cast<std::int64_t>(l);
+    *sum_.at(c) = *shift_gradient_.at(c) = static_cast<float>(sums.first[l]);
+    *product_.at(c) = *scale_gradient_.at(c) = static_cast<float>(sums.second[l]) * *inverse_.at(c);
   }
 }
 
-// The mean and the variance came from all ranks, so the gradients through them do. Those of gamma and beta stay each rank's own.
-void BatchNorm::average_gradients_over_ranks()
-{
-  const auto count = static_cast<std::size_t>(view_.groups * view_.lanes);
-  synchronize_(std::span(sum_.at(0), count));
-  synchronize_(std::span(product_.at(0), count));
-  for (std::int64_t group = 0; group < view_.groups; ++group) finish_gradients(group);
-}
-
 // dL/dx = a (d - E[d] - x^ E[d x^]), x^ = (x - mean) / sqrt(var + epsilon), as a d + sum + product (x - mean)
-void BatchNorm::finish_gradients(std::int64_t group)
+void BatchNorm::prepare_gradient(std::int64_t group)
 {
   const auto count = static_cast<float>(view_.samples * view_.places);
   const auto at = group * view_.lanes;
@@ -272,13 +319,6 @@ void BatchNorm::finish_gradients(std::int64_t group)
     *sum_.at(c) *= -*a_.at(c) / count;
     *product_.at(c) *= -*a_.at(c) * *inverse_.at(c) / count;
   }
-}
-
-template <class T>
-void BatchNorm::apply_gradient(std::int64_t group)
-{
-  for (std::int64_t sample = 0; sample < view_.samples; ++sample)
-    norm_gradient(row<T>(group, sample), view_.lanes, coefficients(group));
 }
 
 } // namespace dt::engine

@@ -7,6 +7,8 @@
 #include "engine/nn/channel_view.hpp"
 #include "engine/nn/layer.hpp"
 
+#include <array>
+
 namespace dt::engine {
 
 class BatchNorm final : public Layer {
@@ -29,33 +31,41 @@ class BatchNorm final : public Layer {
     dnnl::memory memory;
     float* at(std::int64_t group) const { return static_cast<float*>(memory.get_data_handle()) + group; }
   };
+  // Two sums over a row's places, a lane each.
+  struct RowSums {
+    std::array<double, 16> first{}, second{};
+  };
   void declare(Plan& plan);
   void plan_view(Plan& plan);
   Channels channels(Plan& plan) const;
+  std::span<float> all(const Channels& channels) const;
+
+  template <class T>
+  NormRow<T> row(std::int64_t group, std::int64_t sample) const;
+  NormCoefficients coefficients(std::int64_t group) const;
+  RowSums& row_sums(std::int64_t group, std::int64_t sample)
+  {
+    return row_sums_[static_cast<std::size_t>(group * view_.samples + sample)];
+  }
+  RowSums group_sums(std::int64_t group);
 
   template <class T>
   void normalize();
   template <class T>
-  void measure(std::int64_t group);
-  void average_over_ranks();
-  void prepare_group(std::int64_t group);
+  std::array<float, 16> shift_of(std::int64_t group) const;
   template <class T>
-  void apply(std::int64_t group);
+  void measure_row(std::int64_t group, std::int64_t sample);
+  template <class T>
+  void take_moments(std::int64_t group);
+  void average_moments_over_ranks();
+  void prepare(std::int64_t group);
   template <class T>
   void evaluate();
 
   template <class T>
   void differentiate();
-  template <class T>
-  void sum_gradients(std::int64_t group);
-  void average_gradients_over_ranks();
-  void finish_gradients(std::int64_t group);
-  template <class T>
-  void apply_gradient(std::int64_t group);
-  template <class T>
-  NormRow<T> row(std::int64_t group, std::int64_t sample) const;
-  NormCoefficients coefficients(std::int64_t group) const;
-  void for_groups(const std::function<void(std::int64_t)>& work) const;
+  void take_gradients(std::int64_t group);
+  void prepare_gradient(std::int64_t group);
 
   bool relu_ = false;
   ChannelView view_;
@@ -63,6 +73,7 @@ class BatchNorm final : public Layer {
   const PassState* state_ = nullptr;
   dnnl::memory x_, residual_, y_; // equal layouts
   std::vector<dnnl::memory> parts_;
+  std::vector<RowSums> row_sums_;
   dnnl::memory d_, dx_;
   Channels scale_, shift_, running_mean_, running_variance_;                         // parameters
   Channels scale_gradient_, shift_gradient_, mean_gradient_, variance_gradient_;     // their gradients

@@ -44,9 +44,11 @@ std::vector<float> initial_weights(const std::vector<StoredParameter>& parameter
       continue;
     }
     const auto bound = static_cast<float>(bound_of(shape));
-    for (std::int64_t i = 0; i < shape.size(); ++i) {
-      values.push_back(bound * (2 * counted_uniform(seed, p, static_cast<std::uint64_t>(i)) - 1));
-    }
+    const auto begin = values.size();
+    values.resize(begin + static_cast<std::size_t>(shape.size()));
+#pragma omp parallel for schedule(static)
+    for (std::int64_t i = 0; i < shape.size(); ++i)
+      values[begin + static_cast<std::size_t>(i)] = bound * (2 * counted_uniform(seed, p, static_cast<std::uint64_t>(i)) - 1);
   }
   return values;
 }
