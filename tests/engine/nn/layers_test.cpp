@@ -1,12 +1,10 @@
-// The layers over oneDNN against the reference, within the bound of floating-point sums.
-#include "engine/nn/compute_thread.hpp"
-#include "engine/nn/model_builder.hpp"
+// Convolutions, inner products, poolings, ReLU and loss against the reference, within the bound of floating-point sums.
 #include "engine/nn/softmax_cross_entropy.hpp"
+#include "tests/engine/nn/layer_bench.hpp"
 #include "tests/engine/nn/numbers.hpp"
-#include "tests/engine/nn/reference.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <functional>
 #include <optional>
 
 #include <catch2/catch.hpp>
@@ -16,115 +14,6 @@ using reference::Values;
 using reference::Windows;
 
 namespace {
-
-struct LayerInput {
-  std::int64_t batch;
-  Values images, weights, output_gradient; // weights: of all parameters in plain order
-};
-
-struct LayerOutput {
-  Values output, input_gradient, weight_gradients;
-};
-
-dnnl::memory plain_memory(const Plan& plan, const dnnl::memory::desc& like, std::vector<float>& values)
-{
-  const auto dims = like.dims();
-  dnnl::memory::dims strides(dims.size(), 1);
-  for (auto i = dims.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * dims[i];
-  values.resize(like.get_size() / sizeof(float) + 16); // at least as many as without padding; kernels read whole vectors
-  return dnnl::memory({dims, dnnl::memory::data_type::f32, strides}, plan.engine(), values.data());
-}
-
-Values read_plain(const Plan& plan, const dnnl::stream& stream, dnnl::memory memory)
-{
-  std::vector<float> values;
-  auto plain = plain_memory(plan, memory.get_desc(), values);
-  dnnl::reorder(memory, plain).execute(stream, memory, plain);
-  values.resize(plain.get_desc().get_size() / sizeof(float));
-  return to_double(values);
-}
-
-// All operations in the order in which they run.
-std::vector<Operation*> operations_of(const Model& model)
-{
-  std::vector<Operation*> all;
-  for (const auto& layer : model.layers)
-    for (auto& operation : layer->forward()) all.push_back(&operation);
-  for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer)
-    for (auto& operation : (*layer)->backward()) all.push_back(&operation);
-  return all;
-}
-
-// Forward and backward of a few layers on their own, with a gradient for their input too.
-LayerOutput run_layers(const Model& model, const LayerInput& in)
-{
-  prepare_compute_thread(1);
-  auto store = std::make_shared<ParameterStore>(dnnl::engine(dnnl::engine::kind::cpu, 0));
-  const Tensor nobody{model.tensors, {}};
-  Plan plan({.batch = in.batch, .tensors = model.tensors, .input = nobody, .uses = model.uses()}, store);
-  auto images = to_float(in.images), output_gradient = to_float(in.output_gradient);
-  plan.set_data(model.input, dnnl::memory(plan.image_layout(model.input.shape), plan.engine(), images.data()));
-  for (const auto& layer : model.layers) layer->plan_forward(plan);
-  store->seal();
-  const auto output = plan.data(model.logits);
-  plan.add_gradient(model.logits, plain_memory(plan, output.get_desc(), output_gradient));
-  for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer) {
-    (*layer)->plan_backward(plan);
-    plan.release((*layer)->output());
-  }
-  std::vector<Operation> sum;
-  const auto input_gradient = plan.gradient(model.input, "input", sum);
-  auto operations = operations_of(model);
-  for (auto& operation : sum) operations.push_back(&operation);
-  plan.finish(operations);
-  store->allocate();
-  plan.allocate_all();
-
-  store->set_plain_weights(to_float(in.weights));
-  const dnnl::stream stream(plan.engine());
-  Values result;
-  std::size_t forward = 0;
-  for (const auto& layer : model.layers) forward += layer->forward().size();
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    if (i == forward) result = read_plain(plan, stream, output); // before its place is taken
-    operations[i]->run(stream);
-  }
-  if (result.empty()) result = read_plain(plan, stream, output);
-  return {result, read_plain(plan, stream, input_gradient), to_double(store->plain_gradients())};
-}
-
-Model described(const ImageShape& image, const std::function<Tensor(ModelBuilder&)>& describe)
-{
-  ModelBuilder builder({.model = "test", .image = image, .classes = 2});
-  auto model = builder.part(describe(builder));
-  fuse(model);
-  return model;
-}
-
-Values joined(const Values& a, const Values& b)
-{
-  auto all = a;
-  all.insert(all.end(), b.begin(), b.end());
-  return all;
-}
-
-Values absolute(Values values)
-{
-  for (auto& value : values) value = std::abs(value);
-  return values;
-}
-
-// A sum of n products in float, in any order, is within n 2^-24 of the sum of their absolute values, to first order.
-void check_sums(const Values& values, const Values& expected, const Values& absolute_sums, std::int64_t terms)
-{
-  REQUIRE(values.size() == expected.size());
-  const double relative = static_cast<double>(terms + 2) * 0x1p-24;
-  std::size_t outside = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!(std::abs(values[i] - expected[i]) <= relative * absolute_sums[i])) ++outside; // NaN counts too
-  }
-  CHECK(outside == 0);
-}
 
 struct Affine {
   Windows shape;
@@ -137,40 +26,79 @@ Affine affine_input(const Windows& s)
 }
 
 // The layer's numbers, with a ReLU behind it or not, against a convolution of the reference.
-void check_affine(const Affine& in, const LayerOutput& out, bool relu)
+void check_affine(const Affine& in, const LayerOutput& out, bool relu, bool bias = true)
 {
   const auto& s = in.shape;
-  const auto products = s.weights() / s.out_channels, outputs = s.outputs() / s.out_channels;
+  const auto outputs = s.outputs() / s.out_channels;
   auto expected = reference::convolution(s, in.x, in.w, in.b);
   if (relu) expected = reference::relu(expected);
-  check_sums(out.output, expected, reference::convolution(s, absolute(in.x), absolute(in.w), absolute(in.b)), products);
+  const auto output_sums = reference::convolution(s, absolute(in.x), absolute(in.w), absolute(in.b));
+  CHECK(count_outside_sums(out.output, expected, output_sums, s.products()) == 0);
   const auto c = relu ? reference::relu_gradient(out.output, in.c) : in.c;
   const auto gradients = reference::convolution_gradients(s, in.x, in.w, c);
   const auto sums = reference::convolution_gradients(s, absolute(in.x), absolute(in.w), absolute(c));
-  check_sums(out.input_gradient, gradients.input, sums.input, s.out_channels * s.kernel * s.kernel);
-  check_sums(out.weight_gradients, joined(gradients.weights, gradients.bias), joined(sums.weights, sums.bias), outputs);
+  CHECK(count_outside_sums(out.input_gradient, gradients.input, sums.input, s.out_channels * s.kernel * s.kernel) == 0);
+  const auto of_parameters = [&](const reference::Gradients& g) { return bias ? joined({g.weights, g.bias}) : g.weights; };
+  CHECK(count_outside_sums(out.weight_gradients, of_parameters(gradients), of_parameters(sums), outputs) == 0);
+}
+
+ConvolutionSpec spec_of(const Windows& s, bool bias = true)
+{
+  return {.channels = s.out_channels, .kernel = s.kernel, .stride = s.stride, .padding = s.padding, .groups = s.groups, .bias = bias};
+}
+
+void check_convolution(const Windows& s, bool relu, bool plain)
+{
+  INFO("channels " << s.in_channels << " -> " << s.out_channels << ", groups " << s.groups << ", batch " << s.batch << ", relu " << relu
+                   << ", plain loops " << plain);
+  const auto in = affine_input(s);
+  const auto describe = [&](ModelBuilder& b) {
+    const auto y = b.convolution("c", b.input(), spec_of(s));
+    return relu ? b.relu(y) : y;
+  };
+  const auto model = described({s.in_channels, s.height, s.width}, describe, plain);
+  check_affine(in, run_layers(model, {s.batch, in.x, joined({in.w, in.b}), in.c}), relu);
+}
+
+void check_average(const Windows& s, const Model& model)
+{
+  const auto x = numbers(s.inputs(), 1), c = numbers(s.outputs(), 4);
+  const auto out = run_layers(model, {s.batch, x, {}, c});
+  const auto terms = s.kernel * s.kernel;
+  CHECK(count_outside_sums(out.output, reference::average_pooling(s, x), reference::average_pooling(s, absolute(x)), terms) == 0);
+  CHECK(count_outside_sums(out.input_gradient, reference::average_pooling_gradient(s, c),
+                           reference::average_pooling_gradient(s, absolute(c)), terms) == 0);
 }
 
 const std::vector<Windows> convolutions{
-    {1, 1, 5, 5, 1, 3, 1, 0},    {3, 1, 28, 28, 6, 5, 1, 2}, {1, 6, 14, 14, 16, 5, 1, 0}, {3, 7, 13, 11, 5, 3, 2, 1},
-    {2, 3, 17, 19, 13, 5, 3, 2}, {1, 17, 7, 7, 19, 1, 1, 0}, {3, 16, 9, 9, 32, 3, 1, 1},  {64, 6, 14, 14, 16, 5, 1, 0},
+    {1, 1, 5, 5, 1, 3, 1, 0},    {3, 1, 28, 28, 6, 5, 1, 2}, {1, 6, 14, 14, 16, 5, 1, 0},    {3, 7, 13, 11, 5, 3, 2, 1},
+    {2, 3, 17, 19, 13, 5, 3, 2}, {1, 17, 7, 7, 19, 1, 1, 0}, {3, 16, 9, 9, 32, 3, 1, 1},     {64, 6, 14, 14, 16, 5, 1, 0},
+    {2, 6, 7, 5, 4, 3, 1, 1, 2}, {1, 2, 5, 5, 2, 5, 1, 2, 2}, {2, 34, 9, 9, 38, 3, 2, 1, 2}, {3, 32, 7, 7, 64, 3, 1, 1, 2},
+    {1, 5, 7, 7, 5, 3, 1, 1, 5}, {1, 3, 23, 23, 16, 11, 4, 0},
 };
 
 } // namespace
 
-TEST_CASE("convolution agrees with the reference over odd shapes")
+TEST_CASE("convolution agrees with the reference over odd shapes, with groups and without")
 {
-  for (const auto& s : convolutions) {
-    for (const bool relu : {false, true}) {
-      INFO("channels " << s.in_channels << " -> " << s.out_channels << ", batch " << s.batch << ", relu " << relu);
-      const auto in = affine_input(s);
-      const auto model = described({s.in_channels, s.height, s.width}, [&](ModelBuilder& b) {
-        const auto y = b.convolution("c", b.input(),
-                                     {.channels = s.out_channels, .kernel = s.kernel, .stride = s.stride, .padding = s.padding});
-        return relu ? b.relu(y) : y;
-      });
-      check_affine(in, run_layers(model, {s.batch, in.x, joined(in.w, in.b), in.c}), relu);
-    }
+  for (const auto& s : convolutions)
+    for (const bool relu : {false, true}) check_convolution(s, relu, false);
+}
+
+TEST_CASE("a convolution in plain loops agrees with the reference over the same shapes")
+{
+  for (const auto& s : convolutions)
+    for (const bool relu : {false, true}) check_convolution(s, relu, true);
+}
+
+TEST_CASE("a convolution without bias has weights only")
+{
+  for (const bool plain : {false, true}) {
+    const Windows s{3, 7, 13, 11, 5, 3, 2, 1};
+    auto in = affine_input(s);
+    std::fill(in.b.begin(), in.b.end(), 0.0);
+    const auto describe = [&](ModelBuilder& b) { return b.convolution("c", b.input(), spec_of(s, false)); };
+    check_affine(in, run_layers(described({7, 13, 11}, describe, plain), {s.batch, in.x, in.w, in.c}), false, false);
   }
 }
 
@@ -189,7 +117,7 @@ TEST_CASE("inner product agrees with the reference, from images and from feature
         const auto y = b.inner_product("f", b.input(), outputs);
         return relu ? b.relu(y) : y;
       });
-      check_affine(in, run_layers(model, {batch, in.x, joined(in.w, in.b), in.c}), relu);
+      check_affine(in, run_layers(model, {batch, in.x, joined({in.w, in.b}), in.c}), relu);
     }
   }
 }
@@ -197,17 +125,39 @@ TEST_CASE("inner product agrees with the reference, from images and from feature
 TEST_CASE("max pooling moves values and gradients exactly, over odd shapes")
 {
   for (const auto& s : {Windows{1, 1, 4, 4, 1, 2, 2, 0}, Windows{3, 6, 28, 28, 6, 2, 2, 0}, Windows{2, 17, 13, 11, 17, 3, 2, 1},
-                        Windows{3, 5, 7, 5, 5, 2, 2, 0}, Windows{1, 16, 9, 9, 16, 3, 3, 1}}) {
-    INFO("channels " << s.in_channels << ", " << s.height << "x" << s.width << ", kernel " << s.kernel);
+                        Windows{3, 5, 7, 5, 5, 2, 2, 0}, Windows{1, 16, 9, 9, 16, 3, 3, 1}, Windows{2, 3, 8, 7, 3, 3, 2, 0, 1, true},
+                        Windows{1, 16, 8, 13, 16, 3, 2, 1, 1, true}, Windows{1, 1, 5, 5, 1, 2, 3, 1, 1, true}}) {
+    INFO("channels " << s.in_channels << ", " << s.height << "x" << s.width << ", kernel " << s.kernel << ", rounded up " << s.ceil);
     const auto x = to_double(to_float(distinct_numbers(s.inputs())));
     auto c = numbers(s.outputs(), 4);
     for (auto& value : c) value = std::round(value * 64); // sums of these are exact
     const auto model = described({s.in_channels, s.height, s.width}, [&](ModelBuilder& b) {
-      return b.max_pooling(b.input(), {.kernel = s.kernel, .stride = s.stride, .padding = s.padding});
+      return b.max_pooling(b.input(), {.kernel = s.kernel, .stride = s.stride, .padding = s.padding, .ceil = s.ceil});
     });
     const auto out = run_layers(model, {s.batch, x, {}, c});
     CHECK(out.output == reference::max_pooling(s, x));
     CHECK(out.input_gradient == reference::max_pooling_gradient(s, x, c));
+  }
+}
+
+TEST_CASE("average pooling agrees with the reference over odd shapes, and leaves padding out of the mean")
+{
+  for (const auto& s : {Windows{1, 1, 4, 4, 1, 2, 2, 0}, Windows{2, 17, 13, 11, 17, 3, 2, 1}, Windows{3, 5, 7, 5, 5, 5, 3, 2},
+                        Windows{1, 16, 8, 13, 16, 3, 2, 1, 1, true}}) {
+    INFO("channels " << s.in_channels << ", " << s.height << "x" << s.width << ", kernel " << s.kernel);
+    check_average(s, described({s.in_channels, s.height, s.width}, [&](ModelBuilder& b) {
+      return b.average_pooling(b.input(), {.kernel = s.kernel, .stride = s.stride, .padding = s.padding, .ceil = s.ceil});
+    }));
+  }
+}
+
+TEST_CASE("global average pooling is the mean of each channel")
+{
+  for (const auto& image : {ImageShape{1, 1, 1}, ImageShape{3, 7, 7}, ImageShape{17, 5, 3}, ImageShape{16, 2, 11}}) {
+    const auto side = std::max(image.height, image.width);
+    INFO(image.channels << "x" << image.height << "x" << image.width);
+    check_average({2, image.channels, image.height, image.width, image.channels, side, side, 0},
+                  described(image, [](ModelBuilder& b) { return b.global_average_pooling(b.input()); }));
   }
 }
 
@@ -232,15 +182,16 @@ namespace {
 
 // The loss over given logits, on its own.
 struct LossBench {
-  LossBench(std::vector<float> values, std::int64_t batch)
+  LossBench(std::vector<float> values, std::int64_t batch, double smoothing = 0, double weight = 1)
       : logits(std::move(values)), store(std::make_shared<ParameterStore>(dnnl::engine(dnnl::engine::kind::cpu, 0))),
         tensor{0, {static_cast<std::int64_t>(logits.size()) / batch, 1, 1}},
-        plan({.batch = batch, .tensors = 1, .input = {1, {}}, .uses = {1}}, store), stream(plan.engine())
+        plan({.batch = batch, .tensors = 1, .input = {1, {}}, .uses = {1}, .label_smoothing = smoothing}, store),
+        stream(plan.engine())
   {
     plan.set_data(tensor,
                   dnnl::memory({{batch, tensor.shape.channels}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::nc},
                                plan.engine(), logits.data()));
-    loss.emplace(plan, tensor, 1);
+    loss.emplace(plan, tensor, weight);
     operations = {&loss->loss()[0]};
     plan.finish(operations);
     plan.allocate_all();
@@ -278,6 +229,19 @@ TEST_CASE("softmax cross-entropy and its gradient agree with the reference")
     CHECK(bench.mean_loss(labels) == Approx(expected.mean).epsilon(1e-6));
     const auto gradient = bench.gradient();
     for (std::size_t i = 0; i < gradient.size(); ++i) CHECK(gradient[i] == Approx(expected.gradient[i]).margin(1e-7));
+  }
+}
+
+TEST_CASE("label smoothing spreads its share of the target over all classes, and an auxiliary loss counts with its weight")
+{
+  const std::vector<std::int32_t> labels{6, 0, 3};
+  const auto logits = numbers(3 * 7, 9);
+  for (const double smoothing : {0.1, 1.0}) {
+    LossBench bench(to_float(logits), 3, smoothing, 0.3);
+    const auto expected = reference::softmax_cross_entropy(logits, labels, smoothing);
+    CHECK(bench.mean_loss(labels) == Approx(0.3 * expected.mean).epsilon(1e-6));
+    const auto gradient = bench.gradient();
+    for (std::size_t i = 0; i < gradient.size(); ++i) CHECK(gradient[i] == Approx(0.3 * expected.gradient[i]).margin(1e-7));
   }
 }
 
