@@ -44,6 +44,7 @@ struct TrainSpec {
   std::int64_t stall_after_s = 60;     // without a step: tell who is missing; 0: never
   bool trace = false;                  // record each rank's phases, buckets and messages
   std::string precision = "fp32";      // of precision_names()
+  bool winograd = true;                // 3x3 convolutions in fp32 by Winograd's algorithm where it is faster
   std::int64_t accumulation = 1;       // micro-batches of a rank's batch, computed one after another
   double loss_scale = 1;               // gradients are computed of so many times the loss, and divided by it in the update
   double label_smoothing = 0;          // share of the target that is spread over all classes

@@ -75,6 +75,7 @@ std::vector<Key> train_keys()
       {"train.stall_after", duration, "s", 0, 1e9, no, no, none, DT_FIELD(train.stall_after_s), "when no step has come to its end for so long, tell which ranks the others wait for, and what all were doing; 0: never"},
       {"train.trace", boolean, "", 0, 0, no, no, none, DT_FIELD(train.trace), "record each rank's phases, buckets and messages; draw them with `dtctl trace`"},
       {"train.precision", choice, "", 0, 0, no, yes, precision_names(), DT_FIELD(train.precision), "what the layers compute in; weights and their updates are fp32"},
+      {"train.winograd", boolean, "", 0, 0, no, yes, none, DT_FIELD(train.winograd), "fp32: 3x3 convolutions by Winograd's algorithm where that is faster, with rounding errors a few times as large; false: all sums directly"},
       {"train.accumulation", integer, "", 1, int_max, no, yes, none, DT_FIELD(train.accumulation), "micro-batches into which a rank's batch is split, computed one after another in the memory of one; must divide the batch"},
       {"train.loss_scale", real, "", 1e-9, 1e9, no, yes, none, DT_FIELD(train.loss_scale), "gradients are computed of so many times the loss, and divided by it again before they are used; keeps small ones from vanishing in low precision"},
       {"train.label_smoothing", real, "", 0, 1, no, yes, none, DT_FIELD(train.label_smoothing), "share of the target that is spread evenly over all classes"},

@@ -10,6 +10,7 @@ ALTER TABLE runs ADD COLUMN model_layers TEXT;
 ALTER TABLE runs ADD COLUMN model_dropout INTEGER;
 ALTER TABLE runs ADD COLUMN model_batch_norm TEXT;
 ALTER TABLE runs ADD COLUMN train_precision TEXT;
+ALTER TABLE runs ADD COLUMN train_winograd INTEGER;
 ALTER TABLE runs ADD COLUMN train_accumulation INTEGER;
 ALTER TABLE runs ADD COLUMN train_loss_scale REAL;
 ALTER TABLE runs ADD COLUMN train_label_smoothing REAL;

@@ -1,5 +1,7 @@
 #include "engine/nn/convolution.hpp"
 
+#include <algorithm>
+
 namespace dt::engine {
 
 Convolution::Convolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec)
@@ -20,21 +22,53 @@ std::int64_t Convolution::weight_count() const
   return spec_.channels * (input().shape.channels / spec_.groups) * spec_.kernel * spec_.kernel;
 }
 
+// oneDNN's form of Winograd's algorithm makes 4x4 pixels of 3x3 windows with 36 multiplications a channel in place of 144. Measured on
+// a Zen 4: 1.5 to 2.2 times as fast from 32 channels and 4x4 pixels on, slower below.
+bool Convolution::suits_winograd(const Plan& plan) const
+{
+  constexpr std::int64_t fewest_channels = 32, fewest_pixels = 4;
+  const auto &in = input().shape, &out = output().shape;
+  return plan.options().winograd && plan.options().precision == Precision::fp32 && spec_.kernel == 3 && spec_.stride == 1 &&
+         spec_.groups == 1 && std::min(in.channels, out.channels) >= fewest_channels &&
+         std::min(out.height, out.width) >= fewest_pixels;
+}
+
+namespace {
+
+// describe(algorithm) with Winograd's where that is wanted and oneDNN has it on this processor, else with the direct one.
+template <class Describe>
+auto described(bool winograd, const Describe& describe)
+{
+  if (winograd) {
+    try {
+      return describe(dnnl::algorithm::convolution_winograd);
+    } catch (const dnnl::error& error) {
+      if (error.status != dnnl_unimplemented) throw;
+    }
+  }
+  return describe(dnnl::algorithm::convolution_direct);
+}
+
+} // namespace
+
 dnnl::primitive_desc_base Convolution::describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes)
 {
-  const dnnl::convolution_forward::desc forward(plan.forward_kind(), dnnl::algorithm::convolution_direct,
-                                                plan.any_layout(input().shape), any_weights(plan.type()), bias_desc(),
-                                                plan.any_layout(output().shape), strides_, padding_, padding_);
-  forward_descriptor_ = {forward, attributes, plan.engine()};
+  forward_descriptor_ = described(suits_winograd(plan), [&](dnnl::algorithm algorithm) {
+    const dnnl::convolution_forward::desc forward(plan.forward_kind(), algorithm, plan.any_layout(input().shape),
+                                                  any_weights(plan.type()), bias_desc(), plan.any_layout(output().shape),
+                                                  strides_, padding_, padding_);
+    return dnnl::convolution_forward::primitive_desc(forward, attributes, plan.engine());
+  });
   return forward_descriptor_;
 }
 
 dnnl::primitive_desc_base Convolution::describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes)
 {
-  const dnnl::convolution_backward_data::desc backward(dnnl::algorithm::convolution_direct, plan.any_layout(input().shape),
-                                                       any_weights(plan.type()), plan.any_layout(output().shape), strides_,
-                                                       padding_, padding_);
-  return dnnl::convolution_backward_data::primitive_desc(backward, attributes, plan.engine(), forward_descriptor_);
+  return described(suits_winograd(plan), [&](dnnl::algorithm algorithm) {
+    const dnnl::convolution_backward_data::desc backward(algorithm, plan.any_layout(input().shape), any_weights(plan.type()),
+                                                         plan.any_layout(output().shape), strides_, padding_, padding_);
+    return dnnl::convolution_backward_data::primitive_desc(backward, attributes, plan.engine(), forward_descriptor_);
+  });
 }
 
 dnnl::primitive_desc_base Convolution::describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes)
@@ -44,10 +78,12 @@ dnnl::primitive_desc_base Convolution::describe_backward_weights(const Plan& pla
   constexpr std::int64_t vector_floats = 16;
   const bool channels_last = plan.needs_gradient(input()) && input().shape.channels % vector_floats != 0;
   const auto tag = channels_last ? dnnl::memory::format_tag::nhwc : dnnl::memory::format_tag::any;
-  const dnnl::convolution_backward_weights::desc backward(
-      dnnl::algorithm::convolution_direct, plan.layout(input().shape, tag), any_weights(dnnl::memory::data_type::f32),
-      bias_desc(), plan.layout(output().shape, tag), strides_, padding_, padding_);
-  return dnnl::convolution_backward_weights::primitive_desc(backward, attributes, plan.engine(), forward_descriptor_);
+  return described(suits_winograd(plan), [&](dnnl::algorithm algorithm) {
+    const dnnl::convolution_backward_weights::desc backward(algorithm, plan.layout(input().shape, tag),
+                                                            any_weights(dnnl::memory::data_type::f32), bias_desc(),
+                                                            plan.layout(output().shape, tag), strides_, padding_, padding_);
+    return dnnl::convolution_backward_weights::primitive_desc(backward, attributes, plan.engine(), forward_descriptor_);
+  });
 }
 
 } // namespace dt::engine

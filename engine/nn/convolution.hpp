@@ -28,6 +28,7 @@ class Convolution : public Affine {
   dnnl::primitive_desc_base describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   dnnl::primitive_desc_base describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   dnnl::primitive_desc_base describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes) override;
+  bool suits_winograd(const Plan& plan) const;
   ConvolutionSpec spec_;
   dnnl::memory::dims strides_, padding_;
   dnnl::convolution_forward::primitive_desc forward_descriptor_; // the backward ones ask for it

@@ -117,6 +117,7 @@ struct Network::Impl {
             .input = model.input,
             .uses = model.uses(),
             .precision = options.precision,
+            .winograd = options.winograd,
             .threads = options.threads,
             .dropout_seed = options.dropout_seed,
             .label_smoothing = options.label_smoothing,

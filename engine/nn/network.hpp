@@ -33,6 +33,7 @@ struct NetworkOptions {
   int threads = 1;
   std::uint64_t seed = 1; // of the initial weights: equal for every rank count and layout
   Precision precision = Precision::fp32;
+  bool winograd = true;              // 3x3 convolutions in fp32 by Winograd's algorithm where that is faster; errors of rounding grow a little
   bool reference = false;            // plain loops in place of oneDNN's convolutions: what the fast ones are measured against
   bool dropout = true;               // false: the model's dropout layers pass everything
   std::uint64_t dropout_seed = 0;    // another one on each rank

@@ -34,6 +34,7 @@ class Plan {
     Tensor input;               // gets no gradient
     std::vector<int> uses{};    // by tensor: how many layers read it
     Precision precision = Precision::fp32;
+    bool winograd = true;
     int threads = 1;
     std::uint64_t dropout_seed = 0;
     double label_smoothing = 0;
