@@ -1,4 +1,5 @@
 // dtctl validate: reads a recipe as submit would and says what it asks for.
+#include "cli/engine_model.hpp"
 #include "cli/recipe_options.hpp"
 #include "cli/verbs.hpp"
 
@@ -10,6 +11,7 @@ namespace {
 ExitCode validate(Context& context, const RecipeOptions& options)
 {
   const auto plan = load_plan(options);
+  check_models(plan);
   context.out.field("name", "recipe", text_cell(plan.name));
   context.out.field("path", "file", text_cell(plan.path));
   context.out.field("kind", "", text_cell(std::string(name_of(plan.kind))));

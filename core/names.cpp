@@ -11,7 +11,25 @@ constexpr std::array engines{
     Name{"reference", "plain loops, the layer's formula as it stands: slow, to measure the others against"},
 };
 constexpr std::array models{
-    Name{"lenet", "LeNet-5 with ReLU and max pooling: two convolutions, three inner products; 1x28x28 (62k parameters), other shapes too"},
+    Name{"lenet", "LeNet-5 (LeCun 1998) with ReLU and max pooling: two convolutions, three inner products; other shapes too"},
+    Name{"alexnet", "AlexNet (Krizhevsky 2012) as one tower without response normalisation: five convolutions, three inner products, dropout"},
+    Name{"alexnet-2012", "AlexNet as in its paper: two groups in three of the convolutions, response normalisation"},
+    Name{"alexnet-cifar", "AlexNet for 32x32: five convolutions with half the maps, a quarter of the units"},
+    Name{"vgg11", "VGG (Simonyan 2015), configuration A: eight convolutions of 3x3, three inner products, dropout"},
+    Name{"vgg16", "VGG, configuration D: thirteen convolutions"},
+    Name{"vgg19", "VGG, configuration E: sixteen convolutions"},
+    Name{"vgg11-cifar", "VGG's convolutions A for 32x32, each with batch norm (Liu 2015), and one inner product"},
+    Name{"vgg16-cifar", "likewise with those of D"},
+    Name{"vgg19-cifar", "likewise with those of E"},
+    Name{"resnet18", "residual network (He 2016): eight blocks of two convolutions, batch norm, projections where shapes change"},
+    Name{"resnet34", "likewise with sixteen blocks"},
+    Name{"resnet50", "residual network of sixteen bottlenecks: 1x1, 3x3 with the stride, 1x1"},
+    Name{"resnet101", "likewise with 33 bottlenecks"},
+    Name{"resnet20", "residual network for 32x32: nine blocks with 16 to 64 maps"},
+    Name{"resnet56", "likewise with 27 blocks"},
+    Name{"googlenet", "GoogLeNet (Szegedy 2015): nine inceptions, response normalisation, two auxiliary classifiers in training"},
+    Name{"googlenet-cifar", "GoogLeNet's inceptions for 32x32, with batch norm and without auxiliary classifiers"},
+    Name{"custom", "the network that `model.layers` describes"},
 };
 constexpr std::array batch_norms{
     Name{"local", "over each rank's own samples (with train.accumulation, each micro-batch's)"},

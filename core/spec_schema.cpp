@@ -36,8 +36,8 @@ std::vector<Key> document_keys()
 std::vector<Key> model_keys()
 {
   return {
-      {"model.name", choice, "", 0, 0, yes, yes, model_names(), DT_FIELD(model.name), "the network"},
-      {"model.layers", text_list, "", 0, 0, no, yes, none, DT_FIELD(model.layers), "of model custom: its layers from the images to the classes"},
+      {"model.name", choice, "", 0, 0, no, yes, model_names(), DT_FIELD(model.name), "the network; custom, or left out, where `layers` describe it"},
+      {"model.layers", text_list, "", 0, 0, no, yes, none, DT_FIELD(model.layers), "a network of its own: its layers from the images to one output a class"},
       {"model.dropout", boolean, "", 0, 0, no, yes, none, DT_FIELD(model.dropout), "false: the model's dropout layers pass everything, in training too"},
       {"model.batch_norm", choice, "", 0, 0, no, yes, batch_norm_names(), DT_FIELD(model.batch_norm), "over which samples batch normalisation takes mean and variance in training"},
   };

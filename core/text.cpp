@@ -121,6 +121,13 @@ std::optional<std::string> nearest(std::string_view wrong, std::span<const std::
   return best;
 }
 
+std::string advice(std::string_view wrong, std::span<const std::string> allowed)
+{
+  const auto near = nearest(wrong, allowed);
+  if (!near) return "; allowed: " + join(allowed, ", ");
+  return "; did you mean `" + *near + "`? Allowed: " + join(allowed, ", ");
+}
+
 bool is_valid_utf8(std::string_view bytes)
 {
   while (!bytes.empty()) {

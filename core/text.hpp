@@ -22,6 +22,9 @@ std::string_view trim(std::string_view text);
 // The candidate with the least edit distance, when it is near enough to be a likely slip of the pen.
 std::optional<std::string> nearest(std::string_view wrong, std::span<const std::string> candidates);
 
+// "; did you mean `epochs`? Allowed: epochs, steps" or, when nothing is near, "; allowed: epochs, steps".
+std::string advice(std::string_view wrong, std::span<const std::string> allowed);
+
 bool is_valid_utf8(std::string_view bytes);
 
 // Control characters and invalid UTF-8 as \xNN, for messages and tables; everything else untouched.

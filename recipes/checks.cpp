@@ -20,7 +20,13 @@ std::string text(std::int64_t value) { return std::to_string(value); }
 void check_required(const RunSpec& spec, Problems& problems)
 {
   if (spec.name.empty()) problems.push_back({{"name"}, "`name` must not be empty"});
-  if (spec.model.name.empty()) problems.push_back({{"model.name"}, "`model.name` is missing: say which network to train"});
+  if (spec.model.name.empty()) problems.push_back({{"model.name", "model.layers"}, "`model.name` is missing: say which network to train"});
+  if (spec.model.name == "custom" && spec.model.layers.empty())
+    problems.push_back({{"model.name", "model.layers"}, "`model.name` custom needs `model.layers`: the layers of the network"});
+  if (!spec.model.layers.empty() && spec.model.name != "custom")
+    problems.push_back({{"model.name", "model.layers"},
+                        "`model.layers` describes a network of its own; `model.name` must be custom then, or left out, not " +
+                            ticked(spec.model.name)});
   if (spec.data.name.empty()) problems.push_back({{"data.name"}, "`data.name` is missing: say which data set to train on"});
 }
 

@@ -74,11 +74,4 @@ std::string ticked(std::string_view text)
   return "`" + printable(text.substr(0, end)) + "…`";
 }
 
-std::string advice(std::string_view wrong, std::span<const std::string> allowed)
-{
-  const auto near = nearest(wrong, allowed);
-  if (!near) return "; allowed: " + join(allowed, ", ");
-  return "; did you mean `" + *near + "`? Allowed: " + join(allowed, ", ");
-}
-
 } // namespace dt::recipes

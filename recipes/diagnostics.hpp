@@ -37,7 +37,4 @@ class Diagnostics {
 // "`text`", with control characters made visible and cut when long.
 std::string ticked(std::string_view text);
 
-// "; did you mean `epochs`? Allowed: epochs, steps" or, when nothing is near, "; allowed: epochs, steps".
-std::string advice(std::string_view wrong, std::span<const std::string> allowed);
-
 } // namespace dt::recipes

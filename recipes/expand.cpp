@@ -71,6 +71,7 @@ class Expander {
       spec.label += (spec.label.empty() ? "" : " ") + level->label;
     }
     if (resolved_.settings.find("resources.signal_ahead") == nullptr) fit_signal(spec.resources);
+    if (!spec.model.layers.empty() && spec.model.name.empty()) spec.model.name = "custom";
     if (read_well_) refuse_duplicate(spec, point);
     const auto excluded = [&](const RunSpec& cell) {
       return std::any_of(exclude.begin(), exclude.end(), [&](const Condition& condition) { return holds(condition, cell); });

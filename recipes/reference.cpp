@@ -1,6 +1,7 @@
 // The reference of all keys, from the same table the reader checks with.
 #include "recipes/recipe.hpp"
 
+#include "core/layer_schema.hpp"
 #include "core/spec_schema.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -163,6 +164,46 @@ std::string choices(const Key& key)
   return text;
 }
 
+constexpr std::string_view layers_introduction = R"(
+### Layers
+
+`model.layers` describes a network of its own, from the images to one output a class:
+
+```yaml
+model:
+  layers:
+    - convolution: { channels: 32, kernel: 3, padding: 1, bias: false }
+    - batch_norm: { name: stem }
+    - relu
+    - convolution: { channels: 32, kernel: 3, padding: 1, name: branch }
+    - add: { inputs: [branch, stem] }
+    - max_pooling: { kernel: 2, stride: 2 }
+    - global_average_pooling
+    - inner_product: { outputs: classes }
+```
+
+A layer takes the output of the one before, or of the one that `input` names; `add` and `concat` take those that `inputs` names,
+and `images` is what goes in. A layer without a name is called by its kind and its place (`relu3`). Shapes are checked before
+anything is submitted. `dtctl models --layers` prints this table.
+
+| layer | attribute | value | default | meaning |
+|---|---|---|---|---|
+)";
+
+std::string layers_table()
+{
+  std::string text(layers_introduction);
+  for (const auto& kind : layer_kinds()) {
+    text += "| `" + std::string(kind.name) + "` | | | | " + std::string(kind.help) + " |\n";
+    for (const auto& attribute : kind.attributes) {
+      const auto fallback = attribute.default_text.empty() ? "" : "`" + std::string(attribute.default_text) + "`";
+      text += "| | `" + std::string(attribute.name) + "` | " + allowed_text(attribute) + " | " +
+              (attribute.required ? "required" : fallback) + " | " + std::string(attribute.help) + " |\n";
+    }
+  }
+  return text;
+}
+
 std::string block(const std::string& name)
 {
   std::string text = name.empty() ? "## Top level\n\n" : "## `" + name + "`\n\n";
@@ -174,7 +215,7 @@ std::string block(const std::string& name)
     text += row(key);
     if (!key.choices.empty()) lists += choices(key);
   }
-  return text + lists + "\n";
+  return text + lists + (name == "model" ? layers_table() : "") + "\n";
 }
 
 } // namespace

@@ -2,9 +2,12 @@
 // needs several files or sums is the reader's.
 #include "recipes/recipe.hpp"
 
+#include "core/layer_schema.hpp"
 #include "core/spec_schema.hpp"
 #include "core/text.hpp"
 #include "recipes/values.hpp"
+
+#include <algorithm>
 
 #include <nlohmann/json.hpp>
 
@@ -40,9 +43,74 @@ Json duration_json(const Key& key)
   return Json{{"anyOf", Json::array({range_json(key, "integer"), text})}};
 }
 
+Json object_json(Json properties)
+{
+  return Json{{"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
+}
+
+// A block may be empty: its keys may all be commented out.
+Json block_json(Json properties, const Json& exclusions)
+{
+  auto json = object_json(std::move(properties));
+  json["type"] = Json::array({"object", "null"});
+  if (!exclusions.empty()) json["allOf"] = exclusions;
+  return json;
+}
+
+Json attribute_json(const Attribute& attribute)
+{
+  const Json whole{{"type", "integer"}, {"minimum", number_json(attribute.min)}, {"maximum", number_json(attribute.max)}};
+  switch (attribute.type) {
+  case AttributeType::integer:
+    return whole;
+  case AttributeType::real:
+    return Json{{"type", "number"}, {"minimum", number_json(attribute.min)}, {"maximum", number_json(attribute.max)}};
+  case AttributeType::boolean:
+    return Json{{"type", "boolean"}};
+  case AttributeType::word:
+    return text_json();
+  case AttributeType::words:
+    return Json{{"type", "array"}, {"items", text_json()}, {"minItems", number_json(attribute.min)}};
+  case AttributeType::outputs:
+    return Json{{"anyOf", Json::array({whole, Json{{"const", "classes"}}})}};
+  }
+  return Json::object();
+}
+
+// `convolution: {channels: 32, kernel: 3}`.
+Json layer_json(const LayerKind& kind)
+{
+  Json attributes = Json::object(), required = Json::array();
+  for (const auto& attribute : kind.attributes) {
+    auto json = attribute_json(attribute);
+    json["description"] = attribute.help;
+    if (attribute.required) required.push_back(attribute.name);
+    attributes[std::string(attribute.name)] = std::move(json);
+  }
+  auto of_kind = block_json(std::move(attributes), Json::array());
+  of_kind["description"] = kind.help;
+  if (!required.empty()) of_kind["required"] = required, of_kind["type"] = "object";
+  auto layer = object_json(Json{{std::string(kind.name), std::move(of_kind)}});
+  layer["required"] = Json::array({kind.name});
+  return layer;
+}
+
+Json layers_json()
+{
+  Json bare = Json::array(), forms = Json::array();
+  for (const auto& kind : layer_kinds()) {
+    const auto is_required = [](const Attribute& attribute) { return attribute.required; };
+    if (std::none_of(kind.attributes.begin(), kind.attributes.end(), is_required)) bare.push_back(kind.name);
+    forms.push_back(layer_json(kind));
+  }
+  forms.push_back(Json{{"enum", bare}});
+  return Json{{"type", "array"}, {"minItems", 1}, {"items", Json{{"anyOf", forms}}}};
+}
+
 // What a value of the key looks like.
 Json value_json(const Key& key)
 {
+  if (key.path == "model.layers") return layers_json();
   switch (key.type) {
   case KeyType::integer:
     return range_json(key, "integer");
@@ -93,17 +161,12 @@ Json key_json(const Key& key)
   return json;
 }
 
-Json object_json(Json properties)
-{
-  return Json{{"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
-}
-
 // Full paths, as sweep.matrix has them, with what `convert` makes of each key's value.
 template<class Convert> Json paths_json(Convert convert)
 {
   Json properties = Json::object();
   for (const auto& key : spec_keys())
-    if (key.identity || key.path == "data.path") properties[std::string(key.path)] = convert(value_json(key));
+    if ((key.identity || key.path == "data.path") && key.path != "model.layers") properties[std::string(key.path)] = convert(value_json(key));
   auto json = object_json(std::move(properties));
   json["patternProperties"] = Json{{"^resources\\.env\\.[A-Za-z_][A-Za-z0-9_]*$", convert(text_json())}};
   return json;
@@ -130,15 +193,6 @@ Json structure_json(const Key& key)
   if (key.path == "sweep.include") json = Json{{"type", "array"}, {"items", paths_json([](Json value) { return value; })}};
   if (key.path == "sweep.exclude") json = Json{{"type", "array"}, {"items", condition_json()}};
   json["description"] = key.help;
-  return json;
-}
-
-// A block may be empty: its keys may all be commented out.
-Json block_json(Json properties, const Json& exclusions)
-{
-  auto json = object_json(std::move(properties));
-  json["type"] = Json::array({"object", "null"});
-  if (!exclusions.empty()) json["allOf"] = exclusions;
   return json;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "recipes/layers.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,6 +20,7 @@ class ValueReader {
   std::optional<FieldValue> read(const Node& node) const
   {
     if (node.kind == Node::Kind::null) return refuse(node, " has no value; give one or remove the key");
+    if (key_.path == "model.layers") return as_field(read_layers(node, diagnostics_));
     switch (key_.type) {
     case KeyType::integer:
       return as_field(integer(node));

@@ -1,7 +1,9 @@
 #include "engine/nn/model_registry.hpp"
 
 #include "core/error.hpp"
+#include "core/input_shape.hpp"
 #include "core/text.hpp"
+#include "engine/nn/custom_model.hpp"
 
 #include <array>
 #include <string_view>
@@ -12,45 +14,57 @@
 namespace dt::engine {
 namespace {
 
-constexpr NaturalInput digits{{1, 28, 28}, 10};
-
 struct Entry {
   std::string_view name;
-  NaturalInput input;
   Tensor (*describe)(ModelBuilder&);
 };
 
 constexpr std::array registry{
-    Entry{"lenet", digits, lenet},
+    Entry{"lenet", lenet},
+    Entry{"alexnet", alexnet},
+    Entry{"alexnet-2012", alexnet_2012},
+    Entry{"alexnet-cifar", alexnet_cifar},
+    Entry{"vgg11", vgg11},
+    Entry{"vgg16", vgg16},
+    Entry{"vgg19", vgg19},
+    Entry{"vgg11-cifar", vgg11_cifar},
+    Entry{"vgg16-cifar", vgg16_cifar},
+    Entry{"vgg19-cifar", vgg19_cifar},
+    Entry{"resnet18", resnet18},
+    Entry{"resnet34", resnet34},
+    Entry{"resnet50", resnet50},
+    Entry{"resnet101", resnet101},
+    Entry{"resnet20", resnet20},
+    Entry{"resnet56", resnet56},
+    Entry{"googlenet", googlenet},
+    Entry{"googlenet-cifar", googlenet_cifar},
 };
-
-const Entry& entry_of(const std::string& model)
-{
-  for (const auto& entry : registry)
-    if (entry.name == model) return entry;
-  throw Error(ErrorKind::recipe,
-              fmt::format("There is no model '{}'. Known models: {}.", model, fmt::join(registered_models(), ", ")));
-}
 
 } // namespace
 
 Model build_model(const NetworkOptions& options)
 {
-  const auto& entry = entry_of(options.model);
-  ModelBuilder builder({.model = options.model,
-                        .image = options.image,
-                        .classes = options.classes,
-                        .dropout = options.dropout,
+  ModelBuilder builder({.model = options.model, .image = options.image, .classes = options.classes, .dropout = options.dropout,
                         .reference = options.reference});
-  return builder.finish(entry.describe(builder));
+  if (options.model == "custom") return builder.finish(custom(builder, options.layers));
+  for (const auto& entry : registry)
+    if (entry.name == options.model) return builder.finish(entry.describe(builder));
+  throw Error(ErrorKind::recipe,
+              fmt::format("There is no model '{}'. Known models: {}.", options.model, fmt::join(registered_models(), ", ")));
 }
 
-NaturalInput natural_input(const std::string& model) { return entry_of(model).input; }
+NaturalInput natural_input(const std::string& model)
+{
+  const auto* facts = find_model_facts(model);
+  const auto shape = facts ? facts->natural : InputShape{3, 32, 32, 10};
+  return {{shape.channels, shape.height, shape.width}, shape.classes};
+}
 
 std::vector<std::string> registered_models()
 {
   std::vector<std::string> names;
   for (const auto& entry : registry) names.emplace_back(entry.name);
+  names.emplace_back("custom");
   return names;
 }
 

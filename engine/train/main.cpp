@@ -1,9 +1,10 @@
-// dtengine: the program that trains (under mpirun) and makes data sets.
+// dtengine: the program that trains (under mpirun), describes models and makes data sets.
 #include "core/error.hpp"
 #include "engine/data/make.hpp"
 #include "engine/train/environment.hpp"
 #include "engine/train/hello.hpp"
 #include "engine/train/job.hpp"
+#include "engine/train/model_report.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -41,6 +42,18 @@ void add_data(CLI::App& app, MakeOptions& options)
   make->add_option("--seed", options.seed, "Seed of the drawing")->capture_default_str();
 }
 
+void add_model(CLI::App& app, ModelReportOptions& options)
+{
+  auto* model = app.add_subcommand("model", "Print a model's layers, shapes, parameters and FLOPs");
+  model->add_option("name", options.model, "The model; custom, or left out, with layers");
+  auto* file = model->add_option("--layers-file", options.layers_file, "A file with a line a layer")->check(CLI::ExistingFile);
+  model->add_option("--layer", options.layers, "One such line; may be repeated")->expected(1)->allow_extra_args(false)->excludes(file);
+  model->add_option("--image", options.image, "Shape of the images, as 3x224x224; the model's own when left out");
+  model->add_option("--classes", options.classes, "Classes; the model's own number when left out")->check(CLI::Range(2, 1000000));
+  model->add_option("--batch", options.batch, "Build the network for so many samples and tell its memory")->check(CLI::PositiveNumber);
+  model->add_flag("--json", options.json, "One JSON object");
+}
+
 int dispatch(int argc, char** argv)
 {
   CLI::App app{"dtctl's training engine", "dtengine"};
@@ -48,7 +61,9 @@ int dispatch(int argc, char** argv)
   app.set_version_flag("--version", [] { return fmt::format("dtengine {} build {}", engine_version(), engine_build()); });
   JobOptions job;
   MakeOptions data;
+  ModelReportOptions model;
   add_run(app, job);
+  add_model(app, model);
   add_data(app, data);
   app.add_subcommand("hello", "Let the ranks meet: what dtctl doctor --launchers starts")->group("");
   try {
@@ -57,6 +72,7 @@ int dispatch(int argc, char** argv)
     return app.exit(error) == 0 ? 0 : static_cast<int>(dt::ExitCode::usage);
   }
   if (app.got_subcommand("hello")) return say_hello();
+  if (app.got_subcommand("model")) return report_model(model);
   return app.got_subcommand("run") ? run_job(job) : make(data);
 }
 

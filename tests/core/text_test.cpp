@@ -179,3 +179,10 @@ TEST_CASE("not-a-number has one form whatever its sign, infinity has two")
   CHECK(format_shortest(std::numeric_limits<double>::infinity()) == "inf");
   CHECK(format_shortest(-std::numeric_limits<double>::infinity()) == "-inf");
 }
+
+TEST_CASE("advice names the nearest and all that is allowed")
+{
+  const std::vector<std::string> allowed{"epochs", "steps"};
+  CHECK(advice("epocs", allowed) == "; did you mean `epochs`? Allowed: epochs, steps");
+  CHECK(advice("zzzzzz", allowed) == "; allowed: epochs, steps");
+}

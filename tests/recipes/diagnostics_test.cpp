@@ -68,10 +68,3 @@ TEST_CASE("texts of others are shown printable and cut between characters")
   CHECK(ticked("a\tb") == "`a\\x09b`");
   CHECK(ticked(std::string(79, 'x') + "éé") == "`" + std::string(79, 'x') + "…`");
 }
-
-TEST_CASE("advice names the nearest and all that is allowed")
-{
-  const std::vector<std::string> allowed{"epochs", "steps"};
-  CHECK(advice("epocs", allowed) == "; did you mean `epochs`? Allowed: epochs, steps");
-  CHECK(advice("zzzzzz", allowed) == "; allowed: epochs, steps");
-}

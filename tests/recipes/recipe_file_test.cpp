@@ -138,7 +138,8 @@ TEST_CASE("errors of all files of a chain come together, each under its own name
   folder.write("r.yaml", "version: 1\nextends: b.yaml\ntrain: { epochs: x, global_batch: 8 }\n");
   CHECK(errors_in(folder, "r.yaml") == "r.yaml:3:18: `train.epochs` must be a number, not `x`\n"
                                        "b.yaml:3:16: `train.seed` must be a whole number, not `x`\n"
-                                       "c.yaml:2:16: `model.name` is `lennet`; did you mean `lenet`? Allowed: lenet");
+                                       "c.yaml:2:16: `model.name` is `lennet`; did you mean `lenet`? Allowed: " +
+              allowed_models());
 }
 
 TEST_CASE("a chain must end, and all of it must be there")

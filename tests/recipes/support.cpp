@@ -70,6 +70,8 @@ std::string allowed_keys(const std::string& block, const std::string& prefix)
   return join(names, ", ");
 }
 
+std::string allowed_models() { return join(strings_of(model_names()), ", "); }
+
 std::vector<std::string> names_of(const Plan& plan)
 {
   std::vector<std::string> names;

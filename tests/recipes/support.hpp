@@ -35,6 +35,9 @@ std::string errors_in(const TemporaryFolder& folder, const std::string& name, co
 // "name, path, …": the keys of a block as errors list them, each with the prefix before it.
 std::string allowed_keys(const std::string& block, const std::string& prefix = "");
 
+// "lenet, …": all models as errors list them.
+std::string allowed_models();
+
 // The label of each run, and "ranks=2" of a size, "#2" of a repeat.
 std::vector<std::string> names_of(const Plan& plan);
 

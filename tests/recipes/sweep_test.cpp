@@ -126,7 +126,7 @@ TEST_CASE("lists of a matrix hold values, each once")
 TEST_CASE("a key that only a wrong axis gives is not called missing")
 {
   CHECK(errors_of("version: 1\ndata: { name: digits }\ntrain: { epochs: 1, global_batch: 8 }\nsweep: { matrix: { model.name: "
-                  "[lennet] } }\n") == "r.yaml:4:33: `model.name` is `lennet`; did you mean `lenet`? Allowed: lenet");
+                  "[lennet] } }\n") == "r.yaml:4:33: `model.name` is `lennet`; did you mean `lenet`? Allowed: " + allowed_models());
 }
 
 TEST_CASE("a zip takes lists of one length")

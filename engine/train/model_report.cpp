@@ -1,0 +1,120 @@
+#include "engine/train/model_report.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/input_shape.hpp"
+#include "core/text.hpp"
+#include "engine/nn/model_description.hpp"
+#include "engine/nn/model_registry.hpp"
+
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace dt::engine {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<std::string> lines_of(const ModelReportOptions& options)
+{
+  if (options.layers_file.empty()) return options.layers;
+  std::vector<std::string> lines;
+  for (const auto& line : split(read_file(options.layers_file), '\n'))
+    if (!trim(line).empty()) lines.emplace_back(trim(line));
+  return lines;
+}
+
+// The images and classes asked for, else the model's natural ones.
+void set_input(NetworkOptions& network, const ModelReportOptions& options)
+{
+  const auto natural = natural_input(network.model);
+  network.image = natural.image;
+  network.classes = options.classes > 0 ? options.classes : natural.classes;
+  if (options.image.empty()) return;
+  const auto image = parse_image(options.image);
+  if (!image)
+    throw Error(ErrorKind::usage, fmt::format("--image takes channels x height x width as 3x224x224, not {}.", options.image));
+  network.image = {image->channels, image->height, image->width};
+}
+
+NetworkOptions network_options(const ModelReportOptions& options)
+{
+  auto lines = lines_of(options);
+  if (!lines.empty() && !options.model.empty() && options.model != "custom")
+    throw Error(ErrorKind::usage, fmt::format("Layers are of a network of one's own; leave {} out.", options.model));
+  if (lines.empty() && options.model.empty()) throw Error(ErrorKind::usage, "Give a model's name or its layers.");
+  NetworkOptions network;
+  network.model = lines.empty() ? options.model : "custom";
+  network.layers = std::move(lines);
+  set_input(network, options);
+  network.batch = options.batch;
+  return network;
+}
+
+struct Report {
+  NetworkOptions options;
+  std::vector<LayerDescription> layers;
+  std::optional<MemoryNeed> memory;
+};
+
+std::string text_of(const ImageShape& image) { return to_text(Shape{image.channels, image.height, image.width}); }
+
+Json layer_json(const LayerDescription& layer)
+{
+  Json inputs = Json::array();
+  for (const auto& shape : layer.inputs) inputs.push_back(to_text(shape));
+  return {{"name", layer.name}, {"kind", layer.kind}, {"inputs", inputs}, {"output", to_text(layer.output)},
+          {"parameters", layer.parameters}, {"flops", layer.flops}};
+}
+
+Json json_of(const Report& report)
+{
+  const auto totals = totals_of(report.layers);
+  Json layers = Json::array();
+  for (const auto& layer : report.layers) layers.push_back(layer_json(layer));
+  Json json{{"model", report.options.model}, {"image", text_of(report.options.image)}, {"classes", report.options.classes},
+            {"layers", layers}, {"parameters", totals.parameters}, {"weight_bytes", totals.parameters * 4},
+            {"forward_flops", totals.forward_flops}, {"step_flops", totals.step_flops}};
+  if (report.memory)
+    json["memory"] = {{"batch", report.options.batch}, {"parameter_bytes", report.memory->parameters},
+                      {"activation_bytes", report.memory->activations}, {"unshared_bytes", report.memory->unshared}};
+  return json;
+}
+
+void print_text(const Report& report)
+{
+  fmt::print("{}, images of {}, {} classes\n\n", report.options.model, text_of(report.options.image), report.options.classes);
+  fmt::print("{:<28} {:<22} {:>24} {:>14} {:>12} {:>9}\n", "layer", "kind", "input", "output", "parameters", "MFLOP");
+  for (const auto& layer : report.layers) {
+    std::vector<std::string> inputs;
+    for (const auto& shape : layer.inputs) inputs.push_back(to_text(shape));
+    fmt::print("{:<28} {:<22} {:>24} {:>14} {:>12} {:>9.2f}\n", layer.name, layer.kind, join(inputs, " "), to_text(layer.output),
+               layer.parameters, layer.flops / 1e6);
+  }
+  const auto totals = totals_of(report.layers);
+  fmt::print("\n{} parameters ({:.1f} MB), {:.3f} GFLOP forward and {:.3f} a training step for each sample\n", totals.parameters,
+             static_cast<double>(totals.parameters) * 4e-6, totals.forward_flops / 1e9, totals.step_flops / 1e9);
+  if (report.memory)
+    fmt::print("memory at batch {}: {:.1f} MB of weights and gradients, {:.1f} MB of activations and scratch "
+               "({:.1f} MB if nothing shared a place)\n",
+               report.options.batch, static_cast<double>(report.memory->parameters) * 1e-6,
+               static_cast<double>(report.memory->activations) * 1e-6, static_cast<double>(report.memory->unshared) * 1e-6);
+}
+
+} // namespace
+
+int report_model(const ModelReportOptions& options)
+{
+  const auto network = network_options(options);
+  Report report{network, describe(build_model(network)), std::nullopt};
+  if (options.batch > 0) report.memory = Network(network).memory();
+  if (options.json)
+    fmt::print("{}\n", json_of(report).dump());
+  else
+    print_text(report);
+  return 0;
+}
+
+} // namespace dt::engine

@@ -1,0 +1,53 @@
+#include "core/input_shape.hpp"
+
+#include "core/names.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+
+namespace {
+
+DataSpec data_called(std::string_view name)
+{
+  DataSpec data;
+  data.name = name;
+  return data;
+}
+
+} // namespace
+
+TEST_CASE("the image shape and classes of every data set are known")
+{
+  for (const auto& name : data_names()) {
+    INFO(name.name);
+    REQUIRE(input_shape_of(data_called(name.name)));
+  }
+  CHECK(image_text(*input_shape_of(data_called("shapes"))) == "3x32x32");
+  CHECK(input_shape_of(data_called("cifar100"))->classes == 100);
+  CHECK_FALSE(input_shape_of(data_called("imagenet")));
+}
+
+TEST_CASE("synthetic images have the shape that the recipe gives them")
+{
+  auto data = data_called("synthetic");
+  data.channels = 3, data.height = 224, data.width = 200, data.classes = 7;
+  CHECK(input_shape_of(data) == InputShape{3, 224, 200, 7});
+}
+
+TEST_CASE("facts are told of every model but custom, and of nothing else")
+{
+  std::vector<std::string> named = strings_of(model_names()), told{};
+  std::erase(named, "custom");
+  for (const auto& facts : model_facts()) told.emplace_back(facts.name);
+  CHECK(told == named);
+  CHECK(find_model_facts("custom") == nullptr);
+  CHECK(find_model_facts("resnet50")->parameters == 25'557'032);
+}
+
+TEST_CASE("an image shape is three whole numbers above 0 with x between them")
+{
+  CHECK(image_text(*parse_image("3x227x224")) == "3x227x224");
+  for (const auto* wrong : {"", "3", "3x32", "3x32x32x1", "0x32x32", "-3x32x32", "3x32x", "3 x32x32", "3X32X32", "3x32x32 "})
+    CHECK_FALSE(parse_image(wrong));
+}
