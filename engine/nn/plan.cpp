@@ -179,7 +179,8 @@ void Plan::finish(const std::vector<Operation*>& operations)
     places[buffer.get()] = uses.size();
     uses.push_back({static_cast<std::int64_t>(buffer.get_desc().get_size()), -1, -1});
   }
-  for (const auto& alias : aliases_) places[alias.memory.get()] = places.at(alias.of.get());
+  for (const auto& alias : aliases_)
+    if (const auto of = places.find(alias.of.get()); of != places.end()) places[alias.memory.get()] = of->second;
   for (std::size_t i = 0; i < operations.size(); ++i)
     for (const auto& memory : operations[i]->memories()) {
       const auto place = places.find(memory.get());

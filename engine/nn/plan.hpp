@@ -84,7 +84,7 @@ class Plan {
   // A buffer of the network's own. It has data after finish(), only while operations use it.
   dnnl::memory allocate(const dnnl::memory::desc& layout);
   dnnl::memory allocate_floats(std::int64_t count);
-  // The same bytes under another descriptor: of a buffer of the network's own.
+  // The same bytes under another descriptor: of a buffer of the network's own, or of one that has its data for good.
   dnnl::memory alias(const dnnl::memory& memory, const dnnl::memory::desc& layout);
   // The same for one primitive.
   dnnl::memory scratchpad(const dnnl::primitive_desc_base& primitive) { return allocate(primitive.scratchpad_desc()); }
