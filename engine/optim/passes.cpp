@@ -38,6 +38,11 @@ DT_CLONES bool block_is_finite(const float* values, std::int64_t size)
   return largest != exponent;
 }
 
+DT_CLONES void add_block(float* __restrict into, const float* __restrict from, std::int64_t size)
+{
+  for (std::int64_t i = 0; i < size; ++i) into[i] += from[i];
+}
+
 DT_CLONES void follow_all(float* __restrict weights, const float* __restrict gradients, std::int64_t size, float factor, float rate)
 {
   for (std::int64_t i = 0; i < size; ++i) weights[i] += rate * (factor * gradients[i] - weights[i]);
@@ -69,6 +74,13 @@ bool all_finite(const float* values, std::int64_t size)
 #pragma omp parallel for schedule(static) reduction(&& : finite) if (size >= smallest_shared)
   for (std::int64_t b = 0; b < blocks; ++b) finite = finite && block_is_finite(values + b * block, std::min(block, size - b * block));
   return finite;
+}
+
+void add(float* into, const float* from, std::int64_t size)
+{
+  const auto blocks = (size + block - 1) / block;
+#pragma omp parallel for schedule(static) if (size >= smallest_shared)
+  for (std::int64_t b = 0; b < blocks; ++b) add_block(into + b * block, from + b * block, std::min(block, size - b * block));
 }
 
 void follow(float* weights, const float* gradients, std::int64_t size, float factor, float rate)

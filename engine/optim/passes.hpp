@@ -14,6 +14,9 @@ double sum_of_squares(const float* values, std::int64_t size);
 // Whether no value is infinite or NaN.
 bool all_finite(const float* values, std::int64_t size);
 
+// into <- into + from, by the calling thread's team.
+void add(float* into, const float* from, std::int64_t size);
+
 // w <- w + rate (factor x g - w)
 void follow(float* weights, const float* gradients, std::int64_t size, float factor, float rate);
 

@@ -81,18 +81,29 @@ void GradientSums::begin_last(const BatchLoss& loss)
 double GradientSums::update(const BatchLoss& loss, Replica& replica, PhaseClock& clock)
 {
   begin_last(loss);
-  const float per_rank = 1.0F / static_cast<float>(parts_.comm.size());
+  const bool whole = replica.updates_whole();
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
     // g <- sum_i g^i
     wait_for(b, clock);
-    if (b + 1 == buckets_.size() && loss_place_)
-      for (std::size_t i = 0; i < 2; ++i) loss_sums_[i] = static_cast<double>(std::exchange(gradients_[*loss_place_ + i], 0.0F));
+    if (b + 1 == buckets_.size()) take_loss();
     // W <- opt(W, g / P)
-    clock.begin_update();
-    replica.update(buckets_[b], per_rank);
-    clock.end_update();
+    if (!whole) update_stretch(buckets_[b], replica, clock);
   }
+  if (whole) update_stretch({0, gradients_.size()}, replica, clock);
   return mean_loss(clock);
+}
+
+void GradientSums::take_loss()
+{
+  if (!loss_place_) return;
+  for (std::size_t i = 0; i < 2; ++i) loss_sums_[i] = static_cast<double>(std::exchange(gradients_[*loss_place_ + i], 0.0F));
+}
+
+void GradientSums::update_stretch(const Stretch& stretch, Replica& replica, PhaseClock& clock)
+{
+  clock.begin_update();
+  replica.update(stretch, 1.0F / static_cast<float>(parts_.comm.size()));
+  clock.end_update();
 }
 
 void GradientSums::wait_for(std::size_t bucket, PhaseClock& clock)

@@ -15,7 +15,7 @@ class GradientSums : private GradientListener {
 
   // g^i <- gradient of the loss over this rank's batch; with poll and thread, sums begin as its buckets appear.
   BatchLoss compute(Replica& replica, PhaseClock& clock);
-  // g <- sum_i g^i; W <- opt(W, g / P), bucket by bucket. After compute(). Returns the mean loss over the samples of all ranks.
+  // g <- sum_i g^i; W <- opt(W, g / P), bucket by bucket unless the replica wants them all at once. After compute(). Returns the mean loss over the samples of all ranks.
   double update(const BatchLoss& loss, Replica& replica, PhaseClock& clock);
   // Seconds of a step's sums alone, in a buffer of their own. Collective.
   double isolated_s(Replica& replica);
@@ -28,6 +28,8 @@ class GradientSums : private GradientListener {
   void begin_buckets(std::size_t end);
   void begin_last(const BatchLoss& loss);
   void wait_for(std::size_t bucket, PhaseClock& clock);
+  void take_loss();
+  void update_stretch(const Stretch& stretch, Replica& replica, PhaseClock& clock);
   double mean_loss(PhaseClock& clock);
 
   StrategyParts parts_;

@@ -1,5 +1,7 @@
 #include "engine/sync/lock_free_server.hpp"
 
+#include <omp.h>
+
 namespace dt::engine {
 namespace {
 
@@ -85,8 +87,10 @@ LockFreeServer::Task* LockFreeServer::finished_task(bool wait)
   return finished_.empty() ? nullptr : take_last(finished_);
 }
 
+// The server's threads are its team: none has one of its own.
 void LockFreeServer::work()
 {
+  omp_set_num_threads(1);
   while (Task* task = next_task()) {
     try {
       update_(*task);

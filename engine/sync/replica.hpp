@@ -41,6 +41,8 @@ public:
   // W <- opt(W, factor x gradients) with the step's learning rate, on a stretch of whole tensors. In one step every tensor must
   // be in one such stretch.
   virtual void update(const Stretch& stretch, float gradient_factor) = 0;
+  // Whether that one stretch must be all there is: gradients are clipped by the length of all of them.
+  virtual bool updates_whole() const { return false; }
   // W <- opt(W, gradients), everywhere.
   void update() { update({0, weights().size()}, 1); }
   // One stretch of whole tensors, with another's weights, gradients and learning rate: what a parameter server does for a worker.

@@ -1,7 +1,9 @@
 #include "engine/train/network_replica.hpp"
 
 #include "core/error.hpp"
+#include "engine/optim/passes.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -40,9 +42,22 @@ NetworkReplica::NetworkReplica(const Parts& parts) : parts_(parts)
 {
   for (const auto& parameter : parts_.network.parameters())
     tensors_.push_back({static_cast<std::size_t>(parameter.offset), static_cast<std::size_t>(parameter.size)});
+  // The mean over micro-batches costs nothing: each computes gradients of its share of the loss.
+  parts_.network.set_loss_scale(parts_.loss_scale / static_cast<double>(parts_.accumulation));
+  if (parts_.accumulation > 1) sum_.resize(parts_.network.gradients().size());
 }
 
 BatchLoss NetworkReplica::compute(GradientListener* listener)
+{
+  const Batch& batch = read_batch();
+  parts_.timer.enter("computes forward and backward");
+  parts_.network.set_pass(static_cast<std::uint64_t>((step_.number - 1) * parts_.accumulation));
+  double loss = 0;
+  for (std::int64_t part = 0; part < parts_.accumulation; ++part) loss += compute_part(batch, part, listener);
+  return {loss / static_cast<double>(parts_.accumulation), parts_.network.options().batch * parts_.accumulation};
+}
+
+const Batch& NetworkReplica::read_batch()
 {
   auto& timer = parts_.timer;
   const double begin_s = monotonic_s();
@@ -51,33 +66,78 @@ BatchLoss NetworkReplica::compute(GradientListener* listener)
   const double read_s = monotonic_s();
   timer.add(Phase::input, read_s - begin_s);
   timer.draw("input", begin_s, read_s);
+  return batch;
+}
 
-  timer.enter("computes forward and backward");
+// The mean loss of one micro-batch. After the last one the gradients are those of the batch, and so they are when the listener
+// hears of them.
+double NetworkReplica::compute_part(const Batch& batch, std::int64_t part, GradientListener* listener)
+{
+  auto& [network, loader, optimizer, timer, accumulation, loss_scale] = parts_;
+  const auto samples = static_cast<std::size_t>(network.options().batch), place = static_cast<std::size_t>(part) * samples;
+  const auto floats = static_cast<std::size_t>(network.options().image.size());
+  const auto images = std::span(batch.images).subspan(place * floats, samples * floats);
+  const auto labels = std::span(batch.labels).subspan(place, samples);
+  const bool is_last = part + 1 == accumulation;
+
+  const double begin_s = monotonic_s();
   ComputeTimes times;
+  double sums_s = 0;
   GradientReady ready;
-  if (listener != nullptr) ready = [&](std::size_t parameter) { listener->gradients_ready(tensors_[parameter]); };
-  const double loss = parts_.network.forward_backward(batch.images, batch.labels, &times, ready);
+  if (is_last && (listener != nullptr || accumulation > 1))
+    ready = [&](std::size_t parameter) {
+      if (accumulation > 1) sums_s += take_sum(parameter);
+      if (listener != nullptr) listener->gradients_ready(tensors_[parameter]);
+    };
+  const double loss = network.forward_backward(images, labels, &times, ready);
+  if (!is_last) {
+    const double computed_s = monotonic_s();
+    part == 0 ? void(std::ranges::copy(network.gradients(), sum_.begin())) : add_to_sum();
+    sums_s += monotonic_s() - computed_s;
+  }
   timer.add(Phase::forward, times.forward_s);
-  timer.add(Phase::backward, times.backward_s);
-  timer.draw("forward", read_s, read_s + times.forward_s);
-  timer.draw("backward", read_s + times.forward_s, monotonic_s());
+  timer.add(Phase::backward, times.backward_s + sums_s);
+  timer.draw("forward", begin_s, begin_s + times.forward_s);
+  timer.draw("backward", begin_s + times.forward_s, monotonic_s());
   if (!std::isfinite(loss))
     throw Error(ErrorKind::run, fmt::format("the loss is {} at a learning rate of {}: the training diverged. Lower "
                                             "optimizer.learning_rate, or lengthen optimizer.warmup_epochs.",
                                             loss, step_.learning_rate));
-  return {loss, parts_.network.options().batch};
+  return loss;
+}
+
+void NetworkReplica::add_to_sum() { add(sum_.data(), gradients().data(), static_cast<std::int64_t>(sum_.size())); }
+
+// Adds what the earlier micro-batches have left to a tensor's gradients, and tells how long that took.
+double NetworkReplica::take_sum(std::size_t parameter)
+{
+  const double begin_s = monotonic_s();
+  const auto& tensor = tensors_[parameter];
+  add(gradients().data() + tensor.offset, sum_.data() + tensor.offset, static_cast<std::int64_t>(tensor.size));
+  return monotonic_s() - begin_s;
 }
 
 void NetworkReplica::update(const Stretch& stretch, float gradient_factor)
 {
-  parts_.optimizer.step(weights(), gradients(), step_.learning_rate,
-                        {static_cast<std::int64_t>(stretch.offset), static_cast<std::int64_t>(stretch.end()), gradient_factor});
+  step_rule(stretch, weights(), gradients(), step_.learning_rate, gradient_factor);
 }
 
 void NetworkReplica::apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double learning_rate)
 {
+  step_rule(stretch, weights, gradients, learning_rate, 1);
+}
+
+void NetworkReplica::step_rule(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients,
+                               double learning_rate, float gradient_factor)
+{
+  const auto size = static_cast<std::int64_t>(stretch.size);
+  if (parts_.loss_scale != 1 && !all_finite(gradients.data() + stretch.offset, size))
+    throw Error(ErrorKind::run, fmt::format("the gradients of {} times the loss are not finite, though the loss is: lower "
+                                            "train.loss_scale.",
+                                            parts_.loss_scale));
   parts_.optimizer.step(weights, gradients, learning_rate,
-                        {static_cast<std::int64_t>(stretch.offset), static_cast<std::int64_t>(stretch.end())});
+                        {static_cast<std::int64_t>(stretch.offset), static_cast<std::int64_t>(stretch.end()),
+                         static_cast<float>(static_cast<double>(gradient_factor) / parts_.loss_scale)});
 }
 
 } // namespace dt::engine

@@ -17,10 +17,12 @@ class NetworkReplica : public Replica {
 public:
   // References are kept and must outlive it. Reports input, forward and backward times to the timer.
   struct Parts {
-    Network& network;
-    BatchLoader& loader;
+    Network& network;    // for batches of one micro-batch
+    BatchLoader& loader; // of `accumulation` times as many samples
     Optimizer& optimizer;
     StepTimer& timer;
+    std::int64_t accumulation = 1; // micro-batches of a batch; gradients are the mean over all of them
+    double loss_scale = 1;         // gradients are so many times too large until they are used
   };
   explicit NetworkReplica(const Parts& parts);
 
@@ -38,14 +40,24 @@ public:
   // A run error when the loss is not a finite number.
   BatchLoss compute(GradientListener* listener) override;
   using Replica::update;
+  // A run error when gradients of a scaled loss are not finite numbers.
   void update(const Stretch& stretch, float gradient_factor) override;
+  bool updates_whole() const override { return parts_.optimizer.needs_whole(); }
   void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double learning_rate) override;
   std::int64_t step() const override { return step_.number; }
   double learning_rate() const override { return step_.learning_rate; }
   double epoch() const override { return step_.epoch; }
 
 private:
+  const Batch& read_batch();
+  double compute_part(const Batch& batch, std::int64_t part, GradientListener* listener);
+  void add_to_sum();
+  double take_sum(std::size_t parameter);
+  void step_rule(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double learning_rate,
+                 float gradient_factor);
+
   Parts parts_;
+  std::vector<float> sum_; // of the gradients of a batch's earlier micro-batches, packed
   std::vector<Stretch> tensors_;
   Step step_;
 };

@@ -26,6 +26,9 @@ void require_sound(const TrainingPlan& plan, const RunSpec& spec)
         fmt::format(
             "train.global_batch of {} does not divide among {} workers; choose a multiple of {}, or give train.batch_per_rank.",
             plan.global_batch, spec.workers(), spec.workers()));
+  if (plan.micro_batch * spec.train.accumulation != plan.batch_per_rank)
+    throw Error(ErrorKind::recipe, fmt::format("train.accumulation of {} does not divide the {} samples of a rank's batch.",
+                                               spec.train.accumulation, plan.batch_per_rank));
   if (plan.steps <= 0) throw Error(ErrorKind::recipe, "The run has no steps; give train.epochs or train.steps.");
   if (plan.warmup_steps >= plan.steps)
     throw Error(ErrorKind::recipe,
@@ -54,6 +57,7 @@ TrainingPlan make_plan(const RunSpec& spec, std::int64_t samples)
   plan.samples = samples;
   plan.global_batch = spec.effective_global_batch();
   plan.batch_per_rank = spec.effective_batch_per_rank();
+  plan.micro_batch = plan.batch_per_rank / spec.train.accumulation;
   plan.steps = step_count(spec.train, static_cast<double>(samples) / static_cast<double>(plan.global_batch));
   plan.warmup_steps = spec.train.warmup_steps;
   plan.eval_every_epochs = spec.train.eval_every_epochs;

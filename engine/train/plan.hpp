@@ -10,6 +10,7 @@ namespace dt::engine {
 struct TrainingPlan {
   std::int64_t samples = 0; // of the training set
   std::int64_t global_batch = 0, batch_per_rank = 0;
+  std::int64_t micro_batch = 0; // samples that the network computes at once
   std::int64_t steps = 0, warmup_steps = 0;
   double epochs = 0;            // length of the run, for the learning rate
   double eval_every_epochs = 0; // 0: only at the end
@@ -21,7 +22,7 @@ struct TrainingPlan {
 };
 
 // The plan for a training set of so many samples. Epochs are rounded up to whole steps. A recipe error when the batch does
-// not divide among the ranks or warm-up leaves no step to measure.
+// not divide among the ranks, or not into its micro-batches, or warm-up leaves no step to measure.
 TrainingPlan make_plan(const RunSpec& spec, std::int64_t samples);
 
 } // namespace dt::engine

@@ -3,6 +3,7 @@
 #include "core/hash.hpp"
 #include "core/process.hpp"
 #include "core/units.hpp"
+#include "engine/train/network_options.hpp"
 #include "engine/train/rank_report.hpp"
 
 #include <algorithm>
@@ -13,16 +14,6 @@
 
 namespace dt::engine {
 namespace {
-
-NetworkOptions network_options(const RunSpec& spec, const Source& source, std::int64_t batch)
-{
-  return {.model = spec.model.name,
-          .image = {source.channels(), source.height(), source.width()},
-          .classes = source.classes(),
-          .batch = batch,
-          .threads = static_cast<int>(spec.resources.threads_per_rank),
-          .seed = static_cast<std::uint64_t>(spec.train.seed)};
-}
 
 BatchLoader::Options loader_options(const RunSpec& spec, const TrainingPlan& plan, const Roles& roles, std::int64_t first_step)
 {
@@ -61,15 +52,50 @@ TrainingError::TrainingError(const Error& cause, std::int64_t step)
 Trainer::Trainer(const Options& options, Communicator& comm)
     : spec_(options.spec), checkpoint_(options.checkpoint), comm_(comm), parts_(make_parts(spec_, comm, options.cache)),
       sources_(open_sources(spec_.data, options.data_folder, spec_.train.seed)), plan_(make_plan(spec_, sources_.train->size())),
-      network_(network_options(spec_, *sources_.train, plan_.batch_per_rank)),
+      network_(own_network_options()),
       resumed_(options.resumed.value_or(TrainingProgress{.seed = spec_.train.seed})),
       loader_(*sources_.train, loader_options(spec_, plan_, parts_.roles, resumed_.step)),
-      optimizer_(make_optimizer(spec_.optimizer, static_cast<std::int64_t>(network_.weights().size()), segments_of(network_, spec_.optimizer))),
-      learning_rate_(spec_.optimizer, plan_.epochs, spec_.workers()), timer_(&comm), replica_({network_, loader_, *optimizer_, timer_}),
+      optimizer_(make_own_optimizer()),
+      learning_rate_(spec_.optimizer, plan_.epochs, spec_.workers()), timer_(&comm), 
+      replica_({network_, loader_, *optimizer_, timer_, spec_.train.accumulation, spec_.train.loss_scale}),
       strategy_(make_strategy(parts_)), consensus_({replica_, *strategy_, parts_.roles, comm}, spec_.sync.evaluate),
       snapshot_({network_, *optimizer_, *strategy_, comm}), evaluator_(network_, *sources_.test, comm),
       lookout_(resumed_.step, strategy_->is_asynchronous() ? asynchronous_look_s : look_s), council_(comm), timeline_(comm)
 {
+}
+
+NetworkOptions Trainer::own_network_options()
+{
+  auto options = network_options(spec_, *sources_.train, plan_.micro_batch, comm_.rank());
+  options.memory_limit_bytes = memory_share(comm_, parts_.topology);
+  if (spec_.model.batch_norm == "synchronized" && comm_.size() > 1) {
+    statistics_sum_ = make_allreduce({.topology = parts_.topology}, comm_);
+    options.synchronize = [this](std::span<float> values) { take_mean(values); };
+  }
+  return options;
+}
+
+std::unique_ptr<Optimizer> Trainer::make_own_optimizer()
+{
+  require_memory_beside(spec_, network_);
+  const auto size = static_cast<std::int64_t>(network_.weights().size());
+  return make_optimizer(spec_.optimizer, size, segments_of(network_, spec_.optimizer));
+}
+
+// Of batch norm's sums, in the midst of a pass.
+void Trainer::take_mean(std::span<float> values)
+{
+  timer_.begin_communication();
+  statistics_sum_->sum(values);
+  for (auto& value : values) value /= static_cast<float>(comm_.size());
+  timer_.end_communication();
+}
+
+std::vector<std::pair<std::string, std::string>> Trainer::facts() const
+{
+  auto facts = strategy_->facts();
+  facts.emplace_back("network", describe(network_));
+  return facts;
 }
 
 std::optional<RunResult> Trainer::run(Observer& observer, Overseer& overseer)

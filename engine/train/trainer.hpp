@@ -54,13 +54,17 @@ public:
   // This rank's weights now, in plain order.
   std::vector<float> plain_weights() const { return network_.plain_weights(); }
   const TrainingPlan& plan() const { return plan_; }
-  // What the strategy has found out by itself before the first step: {"allreduce", "ring from 64 KiB"}.
-  std::vector<std::pair<std::string, std::string>> facts() const { return strategy_->facts(); }
+  // What is known before the first step: what the strategy has found out by itself, and what the network is made of:
+  // {"allreduce", "ring from 64 KiB"}.
+  std::vector<std::pair<std::string, std::string>> facts() const;
   std::int64_t steps_done() const { return step_; }
   // What this rank did all the time, when the recipe asks for it (train.trace): after run(), however it ended.
   void write_timeline(const AttemptFolder& attempt) const { timeline_.write(attempt, role()); }
 
 private:
+  NetworkOptions own_network_options();
+  std::unique_ptr<Optimizer> make_own_optimizer();
+  void take_mean(std::span<float> values);
   void start(Observer& observer);
   void take_up();
   void train(Observer& observer, Overseer& overseer);
@@ -89,6 +93,7 @@ private:
   StrategyParts parts_;
   Sources sources_;
   TrainingPlan plan_;
+  std::unique_ptr<Allreduce> statistics_sum_; // of synchronized batch norm
   Network network_;
   TrainingProgress resumed_; // where this attempt began
   BatchLoader loader_;

@@ -1,0 +1,85 @@
+#include "engine/train/network_options.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+namespace dt::engine {
+namespace {
+
+std::string in_words(std::int64_t bytes) { return format_bytes(static_cast<double>(bytes)); }
+
+// "MemAvailable:  123 kB" of /proc/meminfo, in bytes; 0 where there is none.
+std::int64_t available_memory()
+{
+  const std::string name = "MemAvailable:";
+  for (const auto& line : split(read_file_if_exists("/proc/meminfo").value_or(""), '\n'))
+    if (line.starts_with(name)) return std::strtoll(line.c_str() + name.size(), nullptr, 10) * 1024;
+  return 0;
+}
+
+// Buffers as large as the weights, beside these and their gradients.
+std::int64_t buffers_beside(const RunSpec& spec)
+{
+  const std::int64_t of_rule = spec.optimizer.name == "sgd" ? 0 : spec.optimizer.name == "adam" ? 2 : 1;
+  const std::int64_t of_strategy = is_elastic(spec.sync.strategy) ? 2 : 0; // centre and differences
+  return of_rule + of_strategy + (spec.train.accumulation > 1 ? 1 : 0);
+}
+
+} // namespace
+
+NetworkOptions network_options(const RunSpec& spec, const Source& source, std::int64_t micro_batch, int rank)
+{
+  const auto seed = static_cast<std::uint64_t>(spec.train.seed);
+  constexpr int rank_bits = 24;
+  return {.model = spec.model.name,
+          .layers = spec.model.layers,
+          .image = {source.channels(), source.height(), source.width()},
+          .classes = source.classes(),
+          .batch = micro_batch,
+          .threads = static_cast<int>(spec.resources.threads_per_rank),
+          .seed = seed,
+          .precision = spec.train.precision == "bf16" ? Precision::bf16 : Precision::fp32,
+          .reference = spec.engine == "reference",
+          .dropout = spec.model.dropout,
+          .dropout_seed = (seed << rank_bits) + static_cast<std::uint64_t>(rank),
+          .label_smoothing = spec.train.label_smoothing};
+}
+
+std::int64_t memory_share(Communicator& comm, const Topology& topology)
+{
+  const auto own = topology.node[static_cast<std::size_t>(comm.rank())];
+  const auto ranks = std::count(topology.node.begin(), topology.node.end(), own);
+  const auto share = available_memory() / ranks;
+  comm.barrier();
+  return share;
+}
+
+void require_memory_beside(const RunSpec& spec, const Network& network)
+{
+  const auto& options = network.options();
+  const auto& need = network.memory();
+  const auto beside = buffers_beside(spec) * need.parameters / 2;
+  if (options.memory_limit_bytes == 0 || need.total() + beside <= options.memory_limit_bytes) return;
+  throw Error(ErrorKind::recipe,
+              fmt::format("Model {} with batches of {} needs {} on each rank, and optimizer {} with strategy {} {} more, but {} are "
+                          "free for it. Take a smaller train.batch_per_rank (train.accumulation splits it), or an optimizer that "
+                          "keeps less.",
+                          options.model, options.batch, in_words(need.total()), spec.optimizer.name, spec.sync.strategy,
+                          in_words(beside), in_words(options.memory_limit_bytes)));
+}
+
+std::string describe(const Network& network)
+{
+  const auto& need = network.memory();
+  return fmt::format("{} reorders a step; {} for weights and gradients, {} for activations ({} if none shared memory)",
+                     network.reorders(), in_words(need.parameters), in_words(need.activations), in_words(need.unshared));
+}
+
+} // namespace dt::engine
