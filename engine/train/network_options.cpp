@@ -46,6 +46,7 @@ NetworkOptions network_options(const RunSpec& spec, const Source& source, std::i
           .threads = static_cast<int>(spec.resources.threads_per_rank),
           .seed = seed,
           .precision = spec.train.precision == "bf16" ? Precision::bf16 : Precision::fp32,
+          .winograd = spec.train.winograd,
           .reference = spec.engine == "reference",
           .dropout = spec.model.dropout,
           .dropout_seed = (seed << rank_bits) + static_cast<std::uint64_t>(rank),
