@@ -54,7 +54,9 @@ auto described(bool winograd, const Describe& describe)
 dnnl::primitive_desc_base Convolution::describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes)
 {
   forward_descriptor_ = described(suits_winograd(plan), [&](dnnl::algorithm algorithm) {
-    const dnnl::convolution_forward::desc forward(plan.forward_kind(), algorithm, plan.any_layout(input().shape),
+    // Also in an evaluation: for inference Winograd's weights would be wanted in a form of their own that the packed ones can't be
+    // brought into.
+    const dnnl::convolution_forward::desc forward(dnnl::prop_kind::forward_training, algorithm, plan.any_layout(input().shape),
                                                   any_weights(plan.type()), bias_desc(), plan.any_layout(output().shape),
                                                   strides_, padding_, padding_);
     return dnnl::convolution_forward::primitive_desc(forward, attributes, plan.engine());

@@ -155,6 +155,23 @@ TEST_CASE("Winograd's convolutions give the direct ones' loss and gradients with
   CHECK(distance(fast.gradients, direct.gradients) < 1e-4);
 }
 
+TEST_CASE("a network of Winograd's convolutions evaluates with the weights it trained, at any batch")
+{
+  auto options = small("alexnet-cifar", 4);
+  options.dropout = false;
+  Network network(options);
+  const auto batch = random_batch(options);
+  const double loss = network.forward_backward(batch.images, batch.labels);
+  for (const std::int64_t samples : {1, 3, 4}) {
+    options.batch = samples;
+    Network evaluating(options, network);
+    const auto part = random_batch(options);
+    const auto found = evaluating.evaluate(part.images, part.labels);
+    CHECK(found.samples == samples);
+    if (samples == 4) CHECK(found.loss_sum / 4 == Approx(loss).epsilon(1e-5));
+  }
+}
+
 TEST_CASE("plain loops give the fast convolutions' loss and gradients")
 {
   auto options = small("resnet20", 2);
