@@ -129,7 +129,7 @@ TEST_CASE("exactly the choices have names to choose from, and their default is o
   }
 }
 
-TEST_CASE("what must be given is the version and the data; the model has a name or layers")
+TEST_CASE("what must be given is the version and the data, and the model has a name or layers")
 {
   std::set<std::string_view> required;
   for (const auto& key : spec_keys())
