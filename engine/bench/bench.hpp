@@ -16,6 +16,7 @@ struct ComputeBench {
   std::string allreduce = "mpi"; // of the gradients, where there are several ranks
   std::string precision = "fp32"; // or "bf16"
   bool reference = false;         // plain loops in place of oneDNN's convolutions
+  bool direct = false;            // no Winograd
   bool profile = false;           // tells every operation's time
   bool json = false;
 };

@@ -49,6 +49,7 @@ NetworkOptions network_options(const ComputeBench& options)
                           .batch = options.batch,
                           .threads = options.threads,
                           .precision = options.precision == "bf16" ? Precision::bf16 : Precision::fp32,
+                          .winograd = !options.direct,
                           .reference = options.reference,
                           .dropout = false});
 }
@@ -98,7 +99,8 @@ nlohmann::ordered_json json_of(const Report& report)
                               {"onednn_share", share_of(report.profiles, is_onednn)},
                               {"optimizer_ms", 1e3 * summarize(report.measured.update_s).median},
                               {"planned_bytes", report.memory.parameters + report.memory.activations},
-                              {"unshared_bytes", report.memory.parameters + report.memory.unshared}};
+                              {"unshared_bytes", report.memory.parameters + report.memory.unshared},
+                              {"winograd", !options.direct}};
   if (options.profile) json["profile"] = profile_json(median_of(report.profiles).operations);
   return json;
 }

@@ -22,6 +22,7 @@ void add_compute(CLI::App& app, ComputeBench& options)
       ->capture_default_str()
       ->check(CLI::IsMember({"fp32", "bf16"}));
   compute->add_flag("--reference", options.reference, "Plain loops in place of oneDNN's convolutions");
+  compute->add_flag("--direct", options.direct, "No convolution by Winograd's algorithm");
   compute->add_flag("--profile", options.profile, "Every operation's time");
   compute->add_option("--allreduce", options.allreduce, "Of the gradients, between ranks")->capture_default_str();
   compute->add_flag("--json", options.json, "One JSON object");

@@ -25,21 +25,22 @@ Affine affine_input(const Windows& s)
   return {s, numbers(s.inputs(), 1), numbers(s.weights(), 2), numbers(s.out_channels, 3), numbers(s.outputs(), 4)};
 }
 
-// The layer's numbers, with a ReLU behind it or not, against a convolution of the reference.
-void check_affine(const Affine& in, const LayerOutput& out, bool relu, bool bias = true)
+// The layer's numbers, with a ReLU behind it or not, against a convolution of the reference. growth: how many times more products'
+// rounding may show.
+void check_affine(const Affine& in, const LayerOutput& out, bool relu, bool bias = true, std::int64_t growth = 1)
 {
   const auto& s = in.shape;
   const auto outputs = s.outputs() / s.out_channels;
   auto expected = reference::convolution(s, in.x, in.w, in.b);
   if (relu) expected = reference::relu(expected);
   const auto output_sums = reference::convolution(s, absolute(in.x), absolute(in.w), absolute(in.b));
-  CHECK(count_outside_sums(out.output, expected, output_sums, s.products()) == 0);
+  CHECK(count_outside_sums(out.output, expected, output_sums, growth * s.products()) == 0);
   const auto c = relu ? reference::relu_gradient(out.output, in.c) : in.c;
   const auto gradients = reference::convolution_gradients(s, in.x, in.w, c);
   const auto sums = reference::convolution_gradients(s, absolute(in.x), absolute(in.w), absolute(c));
-  CHECK(count_outside_sums(out.input_gradient, gradients.input, sums.input, s.out_channels * s.kernel * s.kernel) == 0);
+  CHECK(count_outside_sums(out.input_gradient, gradients.input, sums.input, growth * s.out_channels * s.kernel * s.kernel) == 0);
   const auto of_parameters = [&](const reference::Gradients& g) { return bias ? joined({g.weights, g.bias}) : g.weights; };
-  CHECK(count_outside_sums(out.weight_gradients, of_parameters(gradients), of_parameters(sums), outputs) == 0);
+  CHECK(count_outside_sums(out.weight_gradients, of_parameters(gradients), of_parameters(sums), growth * outputs) == 0);
 }
 
 ConvolutionSpec spec_of(const Windows& s, bool bias = true)
@@ -47,7 +48,7 @@ ConvolutionSpec spec_of(const Windows& s, bool bias = true)
   return {.channels = s.out_channels, .kernel = s.kernel, .stride = s.stride, .padding = s.padding, .groups = s.groups, .bias = bias};
 }
 
-void check_convolution(const Windows& s, bool relu, bool plain)
+void check_convolution(const Windows& s, bool relu, bool plain, std::int64_t growth = 1)
 {
   INFO("channels " << s.in_channels << " -> " << s.out_channels << ", groups " << s.groups << ", batch " << s.batch << ", relu " << relu
                    << ", plain loops " << plain);
@@ -57,7 +58,7 @@ void check_convolution(const Windows& s, bool relu, bool plain)
     return relu ? b.relu(y) : y;
   };
   const auto model = described({s.in_channels, s.height, s.width}, describe, plain);
-  check_affine(in, run_layers(model, {s.batch, in.x, joined({in.w, in.b}), in.c}), relu);
+  check_affine(in, run_layers(model, {s.batch, in.x, joined({in.w, in.b}), in.c}), relu, true, growth);
 }
 
 void check_average(const Windows& s, const Model& model)
@@ -83,6 +84,13 @@ TEST_CASE("convolution agrees with the reference over odd shapes, with groups an
 {
   for (const auto& s : convolutions)
     for (const bool relu : {false, true}) check_convolution(s, relu, false);
+}
+
+TEST_CASE("a convolution by Winograd's algorithm agrees with the reference, its rounding grown by what its transforms multiply with")
+{
+  constexpr std::int64_t growth = 4;
+  for (const auto& s : {Windows{2, 32, 13, 11, 48, 3, 1, 1}, Windows{1, 37, 7, 6, 33, 3, 1, 0}, Windows{3, 64, 4, 4, 32, 3, 1, 1}})
+    for (const bool relu : {false, true}) check_convolution(s, relu, false, growth);
 }
 
 TEST_CASE("a convolution in plain loops agrees with the reference over the same shapes")

@@ -28,7 +28,8 @@ TEST_CASE("dtbench compute --json prints one object whose rate is batch over med
   CHECK(keys_of(json) == std::vector<std::string>{"model", "batch", "threads", "precision", "samples_per_s", "step_ms_median",
                                                   "step_ms_min", "gflops", "peak_gflops", "peak_share", "primitive_share",
                                                   "reorders_per_step", "peak_memory_bytes", "loss", "steps", "ranks", "build_s",
-                                                  "onednn_share", "optimizer_ms", "planned_bytes", "unshared_bytes"});
+                                                  "onednn_share", "optimizer_ms", "planned_bytes", "unshared_bytes",
+                                                  "winograd"});
   CHECK(json["peak_share"].get<double>() * json["peak_gflops"].get<double>() == Approx(json["gflops"].get<double>()));
   CHECK(json["onednn_share"].get<double>() <= json["primitive_share"].get<double>());
   CHECK(json["primitive_share"].get<double>() <= 1);

@@ -1,0 +1,98 @@
+// Training in a test: momentum SGD on a few samples that look random, until the network knows them by heart.
+#pragma once
+
+#include "engine/nn/model_registry.hpp"
+#include "engine/nn/network.hpp"
+#include "tests/engine/nn/numbers.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt::engine {
+
+// Images and classes that the model was made for.
+inline NetworkOptions natural(const std::string& model, std::int64_t batch, int threads = 1)
+{
+  const auto [image, classes] = natural_input(model);
+  NetworkOptions options{.model = model};
+  options.image = image;
+  options.classes = classes;
+  options.batch = batch;
+  options.threads = threads;
+  options.dropout = false;
+  return options;
+}
+
+struct Samples {
+  std::vector<float> images;
+  std::vector<std::int32_t> labels;
+};
+
+inline Samples random_samples(const NetworkOptions& options, std::int64_t count, std::uint64_t stream = 20)
+{
+  Samples samples{to_float(numbers(count * options.image.size(), stream)), {}};
+  for (std::int64_t i = 0; i < count; ++i) samples.labels.push_back(static_cast<std::int32_t>(i * 7 % options.classes));
+  return samples;
+}
+
+class Learner {
+public:
+  Learner(const NetworkOptions& options, float rate) : network_(options), rate_(rate), velocity_(network_.weights().size()) {}
+  Network& network() { return network_; }
+  // One step on one batch; its loss before.
+  double step(std::span<const float> images, std::span<const std::int32_t> labels)
+  {
+    const double loss = network_.forward_backward(images, labels);
+    for (const auto& parameter : network_.parameters()) update(parameter);
+    return loss;
+  }
+  double step(const Samples& samples) { return step(samples.images, samples.labels); }
+  // All samples once, a batch after the other; the mean of their losses.
+  double epoch(const Samples& samples)
+  {
+    double sum = 0;
+    int batches = 0;
+    for_batches(samples, [&](auto images, auto labels) { sum += step(images, labels), ++batches; });
+    return sum / batches;
+  }
+  std::int64_t correct(const Samples& samples)
+  {
+    std::int64_t correct = 0;
+    for_batches(samples, [&](auto images, auto labels) { correct += network_.evaluate(images, labels).correct; });
+    return correct;
+  }
+  // Whether all samples are classified right after so many epochs or fewer.
+  bool memorizes(const Samples& samples, int epochs)
+  {
+    for (int done = 0; done < epochs; ++done)
+      if (epoch(samples) < 0.1 && correct(samples) == static_cast<std::int64_t>(samples.labels.size())) return true;
+    return false;
+  }
+
+private:
+  template <class Visit> void for_batches(const Samples& samples, Visit visit)
+  {
+    const auto batch = static_cast<std::size_t>(network_.options().batch);
+    const auto image = static_cast<std::size_t>(network_.options().image.size());
+    for (std::size_t first = 0; first < samples.labels.size(); first += batch)
+      visit(std::span(samples.images).subspan(first * image, batch * image), std::span(samples.labels).subspan(first, batch));
+  }
+  void update(const Parameter& parameter)
+  {
+    const auto offset = static_cast<std::size_t>(parameter.offset), size = static_cast<std::size_t>(parameter.size);
+    const auto weights = network_.weights().subspan(offset, size), gradients = network_.gradients().subspan(offset, size);
+    const auto velocity = std::span(velocity_).subspan(offset, size);
+    const bool is_statistic = parameter.kind == ParameterKind::statistic;
+    for (std::size_t i = 0; i < size; ++i) {
+      velocity[i] = is_statistic ? 0.1F * (weights[i] - gradients[i]) : 0.9F * velocity[i] + rate_ * gradients[i];
+      weights[i] -= velocity[i];
+    }
+  }
+  Network network_;
+  float rate_;
+  std::vector<float> velocity_;
+};
+
+} // namespace dt::engine
