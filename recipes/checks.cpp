@@ -61,6 +61,20 @@ void check_batch(const RunSpec& spec, Problems& problems)
                             trainers + " is more than 1e15 samples a step"});
 }
 
+void check_accumulation(const RunSpec& spec, Problems& problems)
+{
+  const auto parts = spec.train.accumulation, batch = spec.effective_batch_per_rank();
+  if (batch % parts != 0)
+    problems.push_back({{"train.accumulation", "train.batch_per_rank", "train.global_batch", "study.ranks", "study.nodes"},
+                        "`train.accumulation` " + text(parts) + " does not divide the " + text(batch) + " samples of a rank's batch"});
+}
+
+void check_precision(const RunSpec& spec, Problems& problems)
+{
+  if (spec.engine == "reference" && spec.train.precision != "fp32")
+    problems.push_back({{"train.precision", "engine"}, "`engine: reference` computes in fp32 only, not in " + spec.train.precision});
+}
+
 // Training samples, where the recipe alone says how many there are.
 std::optional<std::int64_t> known_samples(const DataSpec& data)
 {
@@ -212,6 +226,8 @@ std::vector<Problem> find_problems(const RunSpec& spec)
   find_sync_problems(spec, problems);
   if (spec.workers() <= 0) return problems; // what follows divides among them
   check_batch(spec, problems);
+  check_accumulation(spec, problems);
+  check_precision(spec, problems);
   check_length(spec, problems);
   check_target(spec, problems);
   check_image(spec, problems);

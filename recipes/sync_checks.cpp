@@ -84,16 +84,47 @@ constexpr std::array rules_of_strategies{
     RuleOfStrategy{"async-measgd", true, "its workers apply SGD with momentum", "async-easgd"},
 };
 
+// Adam is neither: it takes means of gradients, not a velocity.
+bool has_momentum(const std::string& optimizer) { return is_one_of(optimizer, {"momentum", "nesterov", "lars"}); }
+bool has_no_momentum(const std::string& optimizer) { return optimizer == "sgd"; }
+
 void check_optimizer(const RunSpec& spec, Problems& problems)
 {
-  const bool has_momentum = spec.optimizer.name != "sgd";
+  const auto& name = spec.optimizer.name;
   for (const auto& rule : rules_of_strategies) {
-    if (spec.sync.strategy != rule.strategy || has_momentum == rule.has_momentum) continue;
-    problems.push_back({{"optimizer.name", "sync.strategy"},
-                        "`" + spec.sync.strategy + "` does not go with `optimizer.name: " + spec.optimizer.name + "`, because " +
-                            std::string(rule.reason) + "; give `optimizer.name: " + (rule.has_momentum ? "momentum" : "sgd") +
-                            "`, or take the strategy " + std::string(rule.remedy)});
+    if (spec.sync.strategy != rule.strategy || (rule.has_momentum ? has_momentum(name) : has_no_momentum(name))) continue;
+    auto message = "`" + spec.sync.strategy + "` does not go with `optimizer.name: " + name + "`, because " +
+                   std::string(rule.reason) + "; give `optimizer.name: " + (rule.has_momentum ? "momentum" : "sgd") + "`";
+    if (has_momentum(name) || has_no_momentum(name)) message += ", or take the strategy " + std::string(rule.remedy);
+    problems.push_back({{"optimizer.name", "sync.strategy"}, std::move(message)});
   }
+}
+
+// Servers that apply gradients see each its own part of them, and hogwild's threads act without waiting for one another.
+void check_clipping(const RunSpec& spec, Problems& problems)
+{
+  if (spec.optimizer.clip_norm == 0 || !is_one_of(spec.sync.strategy, {"async-sgd", "async-msgd", "hogwild-sgd"})) return;
+  problems.push_back({{"optimizer.clip_norm", "sync.strategy"},
+                      "`optimizer.clip_norm` needs the whole gradient in one update, but with `" + spec.sync.strategy +
+                          "` every parameter server applies the part of it that it holds; leave it out, or take a strategy whose "
+                          "workers apply their gradients themselves"});
+}
+
+// Sums in the midst of a pass: all ranks must be in the same pass, with the same weights, and their computing threads free to
+// communicate.
+void check_batch_norm(const RunSpec& spec, Problems& problems)
+{
+  if (spec.model.batch_norm != "synchronized") return;
+  const auto& sync = spec.sync;
+  if (sync.strategy != "sync-sgd" && (sync.strategy != "hsgd" || sync.node_period > 1))
+    problems.push_back({{"model.batch_norm", "sync.node_period", "sync.strategy"},
+                        "`model.batch_norm: synchronized` needs ranks with the same weights at every step, and `" + sync.strategy +
+                            "`" + (sync.strategy == "hsgd" ? " with `sync.node_period` above 1" : "") +
+                            " lets them differ; take `sync-sgd`, or `hsgd` with `sync.node_period: 1`"});
+  else if (sync.progress == "thread")
+    problems.push_back({{"model.batch_norm", "sync.progress"},
+                        "`model.batch_norm: synchronized` communicates in the midst of a pass, and with `sync.progress: thread` only "
+                        "the communication thread may; take `sync.progress: none` or `poll`"});
 }
 
 void check_servers(const RunSpec& spec, Problems& problems)
@@ -171,6 +202,8 @@ void find_sync_problems(const RunSpec& spec, std::vector<Problem>& problems)
   check_servers(spec, problems);
   if (spec.workers() <= 0) return;
   check_optimizer(spec, problems);
+  check_clipping(spec, problems);
+  check_batch_norm(spec, problems);
   check_elastic_rate(spec, problems);
   check_overlap(spec, problems);
   check_messages(spec, problems);

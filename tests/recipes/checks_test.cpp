@@ -101,6 +101,21 @@ TEST_CASE("stopping at the target needs a target")
   CHECK(problems_after([](RunSpec& s) { s.train.stop_at_target = true, s.train.target_accuracy = 0.9; }).empty());
 }
 
+TEST_CASE("micro-batches divide a rank's batch")
+{
+  CHECK(problems_after([](RunSpec& s) { s.train.accumulation = 4; }).empty());
+  CHECK(problems_after([](RunSpec& s) { s.train.accumulation = 3; }) ==
+        "`train.accumulation` 3 does not divide the 64 samples of a rank's batch");
+  CHECK(problems_after([](RunSpec& s) { s.train.accumulation = 32, s.resources.ranks_per_node = 4; }) ==
+        "`train.accumulation` 32 does not divide the 16 samples of a rank's batch");
+}
+
+TEST_CASE("the reference engine computes in fp32 only")
+{
+  CHECK(problems_after([](RunSpec& s) { s.engine = "reference", s.train.precision = "bf16"; }) ==
+        "`engine: reference` computes in fp32 only, not in bf16");
+}
+
 TEST_CASE("an image has a size that fits a machine")
 {
   CHECK(problems_after([](RunSpec& s) { s.data.channels = s.data.height = s.data.width = 65536; }) ==

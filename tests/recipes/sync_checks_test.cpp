@@ -54,6 +54,63 @@ TEST_CASE("strategies with and without momentum name one another")
   CHECK(problems_of(spec).empty());
 }
 
+TEST_CASE("adam is no momentum: strategies that are defined by one refuse it")
+{
+  auto spec = spec_of("async-msgd");
+  spec.optimizer.name = "adam";
+  CHECK(problems_of(spec) == "`async-msgd` does not go with `optimizer.name: adam`, because its servers apply SGD with momentum; "
+                             "give `optimizer.name: momentum`");
+  spec.optimizer.name = "nesterov";
+  CHECK(problems_of(spec).empty());
+  spec.sync.strategy = "async-sgd";
+  CHECK(problems_of(spec).starts_with("`async-sgd` does not go with `optimizer.name: nesterov`"));
+  for (const auto* strategy : {"sync-sgd", "local-sgd", "easgd"}) {
+    spec.sync.strategy = strategy;
+    spec.optimizer.name = "adam";
+    CHECK(problems_of(spec).empty());
+  }
+}
+
+TEST_CASE("servers that hold parts of the parameters cannot clip, whoever updates the whole can")
+{
+  for (const auto* strategy : {"async-sgd", "hogwild-sgd"}) {
+    auto spec = spec_of(strategy);
+    spec.optimizer.name = "sgd";
+    spec.optimizer.clip_norm = 1;
+    CHECK(problems_of(spec) == "`optimizer.clip_norm` needs the whole gradient in one update, but with `" + std::string(strategy) +
+                                   "` every parameter server applies the part of it that it holds; leave it out, or take a strategy "
+                                   "whose workers apply their gradients themselves");
+  }
+  for (const auto* strategy : {"sync-sgd", "hsgd", "local-sgd", "sync-easgd", "decentralized-easgd", "easgd", "async-measgd"}) {
+    auto spec = spec_of(strategy);
+    spec.optimizer.clip_norm = 1;
+    CHECK(problems_of(spec).empty());
+  }
+}
+
+TEST_CASE("statistics are synchronized only among ranks that hold the same weights, and by their computing threads")
+{
+  auto spec = spec_of("sync-sgd");
+  spec.model.batch_norm = "synchronized";
+  CHECK(problems_of(spec).empty());
+  spec.sync.progress = "thread";
+  CHECK(problems_of(spec) ==
+        "`model.batch_norm: synchronized` communicates in the midst of a pass, and with `sync.progress: thread` only the "
+        "communication thread may; take `sync.progress: none` or `poll`");
+  spec = spec_of("hsgd");
+  spec.model.batch_norm = "synchronized";
+  CHECK(problems_of(spec).empty());
+  spec.sync.node_period = 4;
+  CHECK(problems_of(spec) ==
+        "`model.batch_norm: synchronized` needs ranks with the same weights at every step, and `hsgd` with `sync.node_period` above 1 "
+        "lets them differ; take `sync-sgd`, or `hsgd` with `sync.node_period: 1`");
+  spec = spec_of("easgd");
+  spec.model.batch_norm = "synchronized";
+  CHECK(problems_of(spec) ==
+        "`model.batch_norm: synchronized` needs ranks with the same weights at every step, and `easgd` lets them differ; take "
+        "`sync-sgd`, or `hsgd` with `sync.node_period: 1`");
+}
+
 TEST_CASE("servers leave a worker, and are needed but by hogwild on one node")
 {
   auto spec = spec_of("easgd", 2);

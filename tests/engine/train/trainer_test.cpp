@@ -84,6 +84,17 @@ TEST_CASE("several ranks give the loss curve of one rank with the whole batch")
   CHECK(worst < 1e-4);
 }
 
+TEST_CASE("clipped and in micro-batches, several ranks still give the loss curve of one with the whole batch")
+{
+  auto spec = small_run(world_size()), alone = small_run(1);
+  for (auto* run : {&spec, &alone}) run->optimizer.clip_norm = 0.5;
+  spec.train.accumulation = 4;
+  const auto many = train(spec, MPI_COMM_WORLD);
+  const auto one = train(alone, MPI_COMM_SELF), unclipped = train(small_run(1), MPI_COMM_SELF);
+  for (std::size_t i = 0; i < 30; ++i) CHECK(many.seen.steps[i].loss == Approx(one.seen.steps[i].loss).epsilon(1e-4));
+  CHECK(one.seen.steps[29].loss != unclipped.seen.steps[29].loss);
+}
+
 TEST_CASE("the loss curve is one of learning")
 {
   auto spec = small_run(world_size());
