@@ -84,6 +84,24 @@ TEST_CASE("several ranks give the loss curve of one rank with the whole batch")
   CHECK(worst < 1e-4);
 }
 
+TEST_CASE("with synchronized statistics several ranks give the loss curve of one rank with the whole batch, without them another")
+{
+  const auto normalised = [](std::int64_t ranks, const std::string& over) {
+    auto spec = small_run(ranks);
+    spec.model.name = "custom";
+    spec.model.layers = {"convolution channels=6 kernel=3 padding=1", "batch_norm", "relu", "max_pooling kernel=2 stride=2", "inner_product outputs=10"};
+    spec.model.batch_norm = over;
+    return spec;
+  };
+  const auto many = train(normalised(world_size(), "synchronized"), MPI_COMM_WORLD);
+  const auto local = train(normalised(world_size(), "local"), MPI_COMM_WORLD);
+  const auto one = train(normalised(1, "local"), MPI_COMM_SELF);
+  for (std::size_t i = 0; i < 30; ++i) CHECK(many.seen.steps[i].loss == Approx(one.seen.steps[i].loss).epsilon(1e-3));
+  CHECK(many.result.eval_loss == Approx(one.result.eval_loss).epsilon(1e-3)); // so the running statistics are those of one rank too
+  CHECK(Communicator(MPI_COMM_WORLD).all_equal(many.result.weights_hash));
+  if (world_size() > 1) CHECK(std::abs(local.seen.steps[0].loss - one.seen.steps[0].loss) > 1e-4);
+}
+
 TEST_CASE("clipped and in micro-batches, several ranks still give the loss curve of one with the whole batch")
 {
   auto spec = small_run(world_size()), alone = small_run(1);
