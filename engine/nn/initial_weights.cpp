@@ -36,7 +36,10 @@ float counted_uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t in
 
 std::vector<float> initial_weights(const std::vector<StoredParameter>& parameters, std::uint64_t seed)
 {
+  std::int64_t size = 0;
+  for (const auto& parameter : parameters) size += parameter.shape.size();
   std::vector<float> values;
+  values.reserve(static_cast<std::size_t>(size)); // growing would need twice the memory
   for (std::size_t p = 0; p < parameters.size(); ++p) {
     const auto& shape = parameters[p].shape;
     if (shape.kind != ParameterKind::weight) {
