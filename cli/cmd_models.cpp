@@ -48,7 +48,10 @@ Table names_table(const std::string& name, const std::string& title, std::span<c
 Table models_table()
 {
   Table table{"models",
-              {{"name", "model"}, {"image", "images", Align::left, 2}, {"classes", ""}, {"parameters", "parameters", Align::right, 1},
+              {{"name", "model"},
+               {"image", "images", Align::left, 2},
+               {"classes", ""},
+               {"parameters", "parameters", Align::right, 1},
                {"help", "what it is"}},
               {},
               "none"};
@@ -63,14 +66,16 @@ Table models_table()
 
 Table layer_kinds_table()
 {
-  Table table{"layers",
-              {{"layer", "layer"}, {"attribute", "attribute"}, {"value", "value"}, {"default", "default"}, {"help", "what it is"}},
-              {},
-              "none"};
+  Table table{
+      "layers",
+      {{"layer", "layer"}, {"attribute", "attribute"}, {"value", "value"}, {"default", "default"}, {"help", "what it is"}},
+      {},
+      "none"};
   for (const auto& kind : layer_kinds()) {
     table.rows.push_back({name_cell(kind.name), text_cell(""), text_cell(""), text_cell(""), text_cell(std::string(kind.help))});
     for (const auto& attribute : kind.attributes)
-      table.rows.push_back({{std::string(kind.name), "", Style::plain}, text_cell(std::string(attribute.name)),
+      table.rows.push_back({{std::string(kind.name), "", Style::plain},
+                            text_cell(std::string(attribute.name)),
                             text_cell(allowed_text(attribute)),
                             text_cell(attribute.required ? "required" : std::string(attribute.default_text)),
                             text_cell(std::string(attribute.help))});
@@ -81,16 +86,23 @@ Table layer_kinds_table()
 Table layers_table(const Json& layers)
 {
   Table table{"layers",
-              {{"name", "layer"}, {"kind", "kind"}, {"inputs", "input", Align::right, 1}, {"output", "output", Align::right},
-               {"parameters", "parameters", Align::right}, {"flops", "forward", Align::right, 2}},
+              {{"name", "layer"},
+               {"kind", "kind"},
+               {"inputs", "input", Align::right, 1},
+               {"output", "output", Align::right},
+               {"parameters", "parameters", Align::right},
+               {"flops", "forward", Align::right, 2}},
               {},
               "none"};
   for (const auto& layer : layers) {
     std::string inputs;
     for (const auto& input : layer.at("inputs")) inputs += (inputs.empty() ? "" : ", ") + input.get<std::string>();
-    table.rows.push_back({name_cell(layer.at("name").get<std::string>()), text_cell(layer.at("kind")),
-                          {layer.at("inputs"), inputs, Style::plain}, text_cell(layer.at("output")),
-                          count_of(layer.at("parameters")), large_cell(layer.at("flops"), "FLOP")});
+    table.rows.push_back({name_cell(layer.at("name").get<std::string>()),
+                          text_cell(layer.at("kind")),
+                          {layer.at("inputs"), inputs, Style::plain},
+                          text_cell(layer.at("output")),
+                          count_of(layer.at("parameters")),
+                          large_cell(layer.at("flops"), "FLOP")});
   }
   return table;
 }
@@ -115,7 +127,8 @@ ExitCode show_model(Context& context, const ModelsOptions& options)
   context.out.field("classes", "classes", count_cell(model.at("classes")));
   context.out.table(layers_table(model.at("layers")));
   context.out.field("parameters", "parameters", count_cell(model.at("parameters")));
-  context.out.field("weight_bytes", "weights", {model.at("weight_bytes"), large_cell(model.at("weight_bytes"), "B").text, Style::plain});
+  context.out.field("weight_bytes", "weights",
+                    {model.at("weight_bytes"), large_cell(model.at("weight_bytes"), "B").text, Style::plain});
   context.out.field("forward_flops", "forward, a sample", large_cell(model.at("forward_flops"), "FLOP"));
   context.out.field("step_flops", "a step, a sample", large_cell(model.at("step_flops"), "FLOP"));
   if (model.contains("memory")) show_memory(context, model.at("memory"));
@@ -148,11 +161,13 @@ ExitCode strategies(Context& context)
 void add_models(Commands& commands)
 {
   auto options = std::make_shared<ModelsOptions>();
-  auto& verb = commands.add({"models", recipe_verbs, "Networks and data sets a recipe may name; the layers of one network.",
-                             "With a name: every layer with its shapes, parameters and FLOPs (2 for a multiplication and an addition).\n\n"
-                             "Example:\n  dtctl models resnet50 --batch 16\n  dtctl models --layers"},
-                            [options](Context& context) { return models(context, *options); });
-  auto* name = verb.add_option("NAME", options->model, "a model")->type_name("MODEL")->check(CLI::IsMember(strings_of(model_names())));
+  auto& verb =
+      commands.add({"models", recipe_verbs, "Networks and data sets a recipe may name; the layers of one network.",
+                    "With a name: every layer with its shapes, parameters and FLOPs (2 for a multiplication and an addition).\n\n"
+                    "Example:\n  dtctl models resnet50 --batch 16\n  dtctl models --layers"},
+                   [options](Context& context) { return models(context, *options); });
+  auto* name =
+      verb.add_option("NAME", options->model, "a model")->type_name("MODEL")->check(CLI::IsMember(strings_of(model_names())));
   const auto of_model = [&](CLI::Option* option) { option->needs(name); };
   of_model(verb.add_option("--image", options->image, "shape of the images; the model's own when left out")->type_name("CxHxW"));
   of_model(verb.add_option("--classes", options->classes, "classes; the model's own number when left out")

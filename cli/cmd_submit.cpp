@@ -1,4 +1,5 @@
 // dtctl submit, sweep, plan: a recipe becomes jobs.
+#include "cli/engine_model.hpp"
 #include "cli/recipe_options.hpp"
 #include "cli/submission.hpp"
 #include "cli/verbs.hpp"
@@ -14,18 +15,24 @@ struct SubmitCommand {
   SubmissionOptions submission;
 };
 
+ExitCode submit_checked(Context& context, recipes::Plan plan, const SubmissionOptions& options)
+{
+  check_models(context, plan);
+  return submit(context, resolve(context.home(), std::move(plan)), options);
+}
+
 ExitCode submit_one(Context& context, const SubmitCommand& command)
 {
   auto plan = load_plan(command.recipe);
   if (plan.kind != recipes::PlanKind::single)
     throw Error(ErrorKind::usage, plan.name + " asks for " + describe(plan) +
                                       ", and submit takes a single run; type: dtctl sweep " + shell_quote(command.recipe.recipe));
-  return submit(context, resolve(context.home(), std::move(plan)), command.submission);
+  return submit_checked(context, std::move(plan), command.submission);
 }
 
 ExitCode submit_all(Context& context, const SubmitCommand& command)
 {
-  return submit(context, resolve(context.home(), load_plan(command.recipe)), command.submission);
+  return submit_checked(context, load_plan(command.recipe), command.submission);
 }
 
 constexpr const char* submission_details =

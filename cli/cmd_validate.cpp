@@ -11,7 +11,7 @@ namespace {
 ExitCode validate(Context& context, const RecipeOptions& options)
 {
   const auto plan = load_plan(options);
-  check_models(plan);
+  check_models(context, plan);
   context.out.field("name", "recipe", text_cell(plan.name));
   context.out.field("path", "file", text_cell(plan.path));
   context.out.field("kind", "", text_cell(std::string(name_of(plan.kind))));

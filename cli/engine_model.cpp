@@ -48,8 +48,9 @@ Json ask_engine(const ModelQuestion& question)
                                           std::string(trim(result.out + result.err)));
 }
 
-void check_models(const recipes::Plan& plan)
+void check_models(Context& context, const recipes::Plan& plan)
 {
+  engine_program(); // a missing engine is an error
   std::set<ModelQuestion> asked;
   std::vector<recipes::Diagnostic> refused;
   for (const auto& run : plan.runs) {
@@ -58,7 +59,8 @@ void check_models(const recipes::Plan& plan)
     try {
       ask_engine(*question);
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::recipe) throw;
+      if (error.kind() != ErrorKind::recipe)
+        return context.messages.warn("whether models fit their images was not checked: {}", error.what());
       refused.push_back({plan.path, 0, 0, error.what()});
     }
   }

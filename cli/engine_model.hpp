@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/cell.hpp"
+#include "cli/context.hpp"
 #include "core/input_shape.hpp"
 #include "recipes/recipe.hpp"
 
@@ -25,7 +26,8 @@ struct ModelQuestion {
 // do not fit; an environment error when dtengine is missing or fails otherwise.
 Json ask_engine(const ModelQuestion& question);
 
-// Asks of every distinct model and image shape of the plan. A RecipeError with all that do not fit.
-void check_models(const recipes::Plan& plan);
+// Asks of every distinct model and image shape of the plan. A RecipeError with all that do not fit. Where dtengine is there but
+// cannot run, as on a login node without the job's modules, a warning: the job will say it.
+void check_models(Context& context, const recipes::Plan& plan);
 
 } // namespace dt::cli

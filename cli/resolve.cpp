@@ -1,7 +1,5 @@
 #include "cli/resolve.hpp"
 
-#include "cli/engine_model.hpp"
-
 #include <unordered_set>
 #include <utility>
 
@@ -42,7 +40,6 @@ StudyRecord study_of(const recipes::Plan& plan, const std::vector<PlannedRun>& r
 
 Resolved resolve(const Home& home, recipes::Plan plan)
 {
-  check_models(plan);
   Identities identities(home);
   Resolved resolved{.kind = plan.kind, .engine = identities.engine(), .runs = {}, .study = {}, .duplicates = 0};
   std::unordered_set<std::string> seen;

@@ -35,7 +35,6 @@ struct Resolved {
   std::size_t duplicates = 0;   // points of the sweep that were the same run as an earlier one
 };
 
-// A RecipeError when a model does not fit its images.
 Resolved resolve(const Home& home, recipes::Plan plan);
 
 } // namespace dt::cli

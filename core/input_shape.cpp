@@ -14,14 +14,12 @@ struct DataFacts {
   InputShape shape;
 };
 
-constexpr InputShape grey_digits{1, 28, 28, 10}, tiny_photo{3, 32, 32, 10}, photo{3, 224, 224, 1000}, alexnet_photo{3, 227, 227, 1000};
+constexpr InputShape grey_digits{1, 28, 28, 10}, tiny_photo{3, 32, 32, 10}, photo{3, 224, 224, 1000},
+    alexnet_photo{3, 227, 227, 1000};
 
 constexpr std::array data_facts{
-    DataFacts{"digits", grey_digits},
-    DataFacts{"shapes", tiny_photo},
-    DataFacts{"mnist", grey_digits},
-    DataFacts{"cifar10", tiny_photo},
-    DataFacts{"cifar100", {3, 32, 32, 100}},
+    DataFacts{"digits", grey_digits}, DataFacts{"shapes", tiny_photo},         DataFacts{"mnist", grey_digits},
+    DataFacts{"cifar10", tiny_photo}, DataFacts{"cifar100", {3, 32, 32, 100}},
 };
 
 constexpr std::array models{

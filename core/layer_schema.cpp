@@ -18,8 +18,10 @@ constexpr bool yes = true, no = false;
 constexpr double most_maps = 65536, most_units = 1'000'000, longest_side = 1024;
 
 // Of each attribute: name, type, min, max, required, default, help.
-constexpr Attribute name{"name", word, 0, 0, no, "", "what errors, tables and later layers call the layer; its kind and place when left out"};
-constexpr Attribute input{"input", word, 0, 0, no, "", "name of the layer whose output it takes, or images; the layer before when left out"};
+constexpr Attribute name{
+    "name", word, 0, 0, no, "", "what errors, tables and later layers call the layer; its kind and place when left out"};
+constexpr Attribute input{
+    "input", word, 0, 0, no, "", "name of the layer whose output it takes, or images; the layer before when left out"};
 constexpr Attribute inputs{"inputs", words, 2, 64, yes, "", "names of the layers whose outputs it takes"};
 constexpr Attribute kernel{"kernel", integer, 1, longest_side, yes, "", "pixels of a window's side"};
 constexpr Attribute padding{"padding", integer, 0, longest_side, no, "0", "pixels added on each side"};
@@ -224,12 +226,18 @@ std::vector<std::string> attribute_names(const LayerKind& kind)
 std::string allowed_text(const Attribute& attribute)
 {
   switch (attribute.type) {
-  case integer: return "a whole number, " + range_text(attribute);
-  case real: return "a number, " + range_text(attribute);
-  case boolean: return "true or false";
-  case word: return "a word of letters, digits, _, . and -";
-  case words: return "a list of " + range_text(attribute) + " words of letters, digits, _, . and -";
-  case outputs: return "a whole number, " + range_text(attribute) + ", or `classes`";
+  case integer:
+    return "a whole number, " + range_text(attribute);
+  case real:
+    return "a number, " + range_text(attribute);
+  case boolean:
+    return "true or false";
+  case word:
+    return "a word of letters, digits, _, . and -";
+  case words:
+    return "a list of " + range_text(attribute) + " words of letters, digits, _, . and -";
+  case outputs:
+    return "a whole number, " + range_text(attribute) + ", or `classes`";
   }
   return "";
 }
@@ -237,9 +245,12 @@ std::string allowed_text(const Attribute& attribute)
 CheckedValue check_value(const Attribute& attribute, std::string_view text)
 {
   switch (attribute.type) {
-  case integer: return check_number<std::int64_t>(attribute, text);
-  case real: return check_number<double>(attribute, text);
-  case words: return check_words(attribute, text);
+  case integer:
+    return check_number<std::int64_t>(attribute, text);
+  case real:
+    return check_number<double>(attribute, text);
+  case words:
+    return check_words(attribute, text);
   case outputs:
     if (text == "classes") return {std::string(text), ""};
     return check_number<std::int64_t>(attribute, text);

@@ -27,9 +27,9 @@ enum class AttributeType {
 struct Attribute {
   std::string_view name;
   AttributeType type;
-  double min, max;                  // of numbers, inclusive; of words, how many
+  double min, max; // of numbers, inclusive; of words, how many
   bool required;
-  std::string_view default_text;    // as in a line; empty: none
+  std::string_view default_text; // as in a line; empty: none
   std::string_view help;
 };
 

@@ -80,7 +80,8 @@ class LayersReader {
     const auto label = "`" + entry.key + "` of `" + layer.kind + "`";
     const auto* attribute = find_attribute(kind, entry.key);
     if (!attribute)
-      return refuse(entry.mark, "`" + layer.kind + "` has no attribute " + ticked(entry.key) + advice(entry.key, attribute_names(kind)));
+      return refuse(entry.mark,
+                    "`" + layer.kind + "` has no attribute " + ticked(entry.key) + advice(entry.key, attribute_names(kind)));
     const auto text = text_of(*attribute, entry.value);
     if (!text) return refuse(entry.value.mark, label + " must be " + allowed_text(*attribute) + ", not " + describe(entry.value));
     auto value = check_value(*attribute, *text);

@@ -114,9 +114,12 @@ class CustomModel {
 
   Tensor convolution()
   {
-    const ConvolutionSpec spec{.channels = layer().integer("channels"), .kernel = layer().integer("kernel"),
-                               .stride = layer().integer("stride"), .padding = layer().integer("padding"),
-                               .groups = layer().integer("groups"), .bias = layer().boolean("bias")};
+    const ConvolutionSpec spec{.channels = layer().integer("channels"),
+                               .kernel = layer().integer("kernel"),
+                               .stride = layer().integer("stride"),
+                               .padding = layer().integer("padding"),
+                               .groups = layer().integer("groups"),
+                               .bias = layer().boolean("bias")};
     require_windows_fit(spec.kernel, spec.padding);
     const auto& shape = input().shape;
     if (shape.channels % spec.groups != 0 || spec.channels % spec.groups != 0)
@@ -127,8 +130,10 @@ class CustomModel {
 
   PoolingSpec pooling() const
   {
-    const PoolingSpec spec{.kernel = layer().integer("kernel"), .stride = layer().integer("stride"),
-                           .padding = layer().integer("padding"), .ceil = layer().boolean("ceil")};
+    const PoolingSpec spec{.kernel = layer().integer("kernel"),
+                           .stride = layer().integer("stride"),
+                           .padding = layer().integer("padding"),
+                           .ceil = layer().boolean("ceil")};
     require_windows_fit(spec.kernel, spec.padding);
     if (spec.padding >= spec.kernel)
       refuse(fmt::format("windows of {0}x{0} would hold nothing but padding of {1}", spec.kernel, spec.padding));
@@ -144,15 +149,18 @@ class CustomModel {
 
   Tensor lrn()
   {
-    return model_.lrn(input(), {.size = layer().integer("size"), .alpha = layer().real("alpha"),
-                                .beta = layer().real("beta"), .k = layer().real("k")});
+    return model_.lrn(
+        input(),
+        {.size = layer().integer("size"), .alpha = layer().real("alpha"), .beta = layer().real("beta"), .k = layer().real("k")});
   }
 
   // What `fits` does not hold of, beside the first one, in both shapes.
   template<class Fits> void require_alike(const std::vector<Tensor>& inputs, Fits fits, const char* what) const
   {
     const auto& places = inputs_[place_];
-    const auto name_of = [&](int place) { return place < 0 ? std::string(images_name) : names_[static_cast<std::size_t>(place)]; };
+    const auto name_of = [&](int place) {
+      return place < 0 ? std::string(images_name) : names_[static_cast<std::size_t>(place)];
+    };
     for (std::size_t i = 1; i < inputs.size(); ++i)
       if (!fits(inputs[i].shape))
         refuse(fmt::format("its inputs must have {}, but {} is {} and {} is {}", what, name_of(places[0]),
@@ -163,7 +171,8 @@ class CustomModel {
   {
     const auto inputs = all_inputs();
     const auto& first = inputs.front();
-    require_alike(inputs, [&](const Shape& shape) { return shape == first.shape; }, "one shape");
+    require_alike(
+        inputs, [&](const Shape& shape) { return shape == first.shape; }, "one shape");
     auto x = first;
     for (std::size_t i = 1; i < inputs.size(); ++i) x = model_.add(x, inputs[i]);
     return x;

@@ -5,8 +5,12 @@ namespace {
 
 LayerDescription describe(const Layer& layer, const Tensor& images)
 {
-  LayerDescription description{.name = layer.name(), .kind = layer.kind(), .inputs = {}, .output = layer.output().shape,
-                               .parameters = layer.parameters(), .flops = layer.flops()};
+  LayerDescription description{.name = layer.name(),
+                               .kind = layer.kind(),
+                               .inputs = {},
+                               .output = layer.output().shape,
+                               .parameters = layer.parameters(),
+                               .flops = layer.flops()};
   for (const auto& input : layer.inputs()) {
     description.inputs.push_back(input.shape);
     description.takes_images = description.takes_images || input.id == images.id;

@@ -44,7 +44,10 @@ constexpr std::array registry{
 
 Model build_model(const NetworkOptions& options)
 {
-  ModelBuilder builder({.model = options.model, .image = options.image, .classes = options.classes, .dropout = options.dropout,
+  ModelBuilder builder({.model = options.model,
+                        .image = options.image,
+                        .classes = options.classes,
+                        .dropout = options.dropout,
                         .reference = options.reference});
   if (options.model == "custom") return builder.finish(custom(builder, options.layers));
   for (const auto& entry : registry)

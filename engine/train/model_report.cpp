@@ -65,8 +65,12 @@ Json layer_json(const LayerDescription& layer)
 {
   Json inputs = Json::array();
   for (const auto& shape : layer.inputs) inputs.push_back(to_text(shape));
-  return {{"name", layer.name}, {"kind", layer.kind}, {"inputs", inputs}, {"output", to_text(layer.output)},
-          {"parameters", layer.parameters}, {"flops", layer.flops}};
+  return {{"name", layer.name},
+          {"kind", layer.kind},
+          {"inputs", inputs},
+          {"output", to_text(layer.output)},
+          {"parameters", layer.parameters},
+          {"flops", layer.flops}};
 }
 
 Json json_of(const Report& report)
@@ -74,12 +78,15 @@ Json json_of(const Report& report)
   const auto totals = totals_of(report.layers);
   Json layers = Json::array();
   for (const auto& layer : report.layers) layers.push_back(layer_json(layer));
-  Json json{{"model", report.options.model}, {"image", text_of(report.options.image)}, {"classes", report.options.classes},
-            {"layers", layers}, {"parameters", totals.parameters}, {"weight_bytes", totals.parameters * 4},
+  Json json{{"model", report.options.model},         {"image", text_of(report.options.image)},
+            {"classes", report.options.classes},     {"layers", layers},
+            {"parameters", totals.parameters},       {"weight_bytes", totals.parameters * 4},
             {"forward_flops", totals.forward_flops}, {"step_flops", totals.step_flops}};
   if (report.memory)
-    json["memory"] = {{"batch", report.options.batch}, {"parameter_bytes", report.memory->parameters},
-                      {"activation_bytes", report.memory->activations}, {"unshared_bytes", report.memory->unshared}};
+    json["memory"] = {{"batch", report.options.batch},
+                      {"parameter_bytes", report.memory->parameters},
+                      {"activation_bytes", report.memory->activations},
+                      {"unshared_bytes", report.memory->unshared}};
   return json;
 }
 

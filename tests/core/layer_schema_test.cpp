@@ -77,7 +77,8 @@ TEST_CASE("attributes that are left out have their default")
 
 TEST_CASE("a wrong line is refused with the nearest name, the type and the range")
 {
-  CHECK(refusal_of("rellu").starts_with("The layer `rellu` is of no known kind; did you mean `relu`? Allowed: convolution, batch_norm,"));
+  CHECK(refusal_of("rellu").starts_with(
+      "The layer `rellu` is of no known kind; did you mean `relu`? Allowed: convolution, batch_norm,"));
   CHECK(refusal_of("relu slope=1") == "The layer `relu slope=1` has no attribute `slope`; allowed: name, input.");
   CHECK(refusal_of("relu 3") == "The layer `relu 3` holds `3`, which is not of the form attribute=value.");
   CHECK(refusal_of("dropout rate=1") == "The layer `dropout rate=1` is wrong: `rate` is 1; allowed: 0 to 0.99.");

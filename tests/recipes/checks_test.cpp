@@ -41,6 +41,15 @@ TEST_CASE("a warning must come before the time limit")
   CHECK(problems_after([](RunSpec& s) { s.resources.time_limit_s = 1, s.resources.signal_ahead_s = 0; }).empty());
 }
 
+TEST_CASE("a model has a known name or layers of its own, not both")
+{
+  CHECK(problems_after([](RunSpec& s) { s.model = {.name = "custom", .layers = {"relu"}}; }).empty());
+  CHECK(problems_after([](RunSpec& s) { s.model.name = "custom"; }) ==
+        "`model.name` custom needs `model.layers`: the layers of the network");
+  CHECK(problems_after([](RunSpec& s) { s.model.layers = {"relu"}; }) ==
+        "`model.layers` describes a network of its own; `model.name` must be custom then, or left out, not `lenet`");
+}
+
 TEST_CASE("a good run has no problems") { CHECK(find_problems(good()).empty()); }
 
 TEST_CASE("what a run cannot do without is asked for")

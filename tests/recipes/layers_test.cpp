@@ -46,9 +46,10 @@ TEST_CASE("layers alone make the model custom, and equal networks have equal key
 {
   const auto run = plan_of(with_layers(small)).runs.at(0);
   CHECK(run.model.name == "custom");
-  auto otherwise = plan_of(recipe_of("  name: custom\n  layers:\n  - convolution: {channels: 8, kernel: 3, padding: 1, bias: true}\n"
-                                     "  - relu: {}\n  - max_pooling: {stride: 2, kernel: 2, ceil: false}\n"
-                                     "  - inner_product: {outputs: classes}\n"));
+  auto otherwise =
+      plan_of(recipe_of("  name: custom\n  layers:\n  - convolution: {channels: 8, kernel: 3, padding: 1, bias: true}\n"
+                        "  - relu: {}\n  - max_pooling: {stride: 2, kernel: 2, ceil: false}\n"
+                        "  - inner_product: {outputs: classes}\n"));
   CHECK(canonical_text(run) == canonical_text(otherwise.runs.at(0)));
 }
 
@@ -56,7 +57,8 @@ TEST_CASE("layers beside another model's name, and custom without layers, are mi
 {
   CHECK(errors_of(recipe_of("  name: lenet\n  layers: [relu]\n")) ==
         "r.yaml:5:9: `model.layers` describes a network of its own; `model.name` must be custom then, or left out, not `lenet`");
-  CHECK(errors_of(recipe_of("  name: custom\n")) == "r.yaml:5:9: `model.name` custom needs `model.layers`: the layers of the network");
+  CHECK(errors_of(recipe_of("  name: custom\n")) ==
+        "r.yaml:5:9: `model.name` custom needs `model.layers`: the layers of the network");
 }
 
 TEST_CASE("a wrong layer is told with its place, the nearest name and what is allowed")
@@ -65,7 +67,8 @@ TEST_CASE("a wrong layer is told with its place, the nearest name and what is al
   CHECK(errors_of(with_layers("  - rellu\n")) == "r.yaml:6:5: there is no layer `rellu`; did you mean `relu`? Allowed: " + kinds);
   CHECK(errors_of(with_layers("  - convolution: {chanels: 3, kernel: 3}\n")) ==
         "r.yaml:6:5: `convolution` needs `channels`: maps that it makes\n"
-        "r.yaml:6:19: `convolution` has no attribute `chanels`; did you mean `channels`? Allowed: channels, kernel, stride, padding, "
+        "r.yaml:6:19: `convolution` has no attribute `chanels`; did you mean `channels`? Allowed: channels, kernel, stride, "
+        "padding, "
         "groups, bias, name, input");
   CHECK(errors_of(with_layers("  - dropout: {rate: 2}\n")) == "r.yaml:6:21: `rate` of `dropout` is 2; allowed: 0 to 0.99");
   CHECK(errors_of(with_layers("  - dropout: {rate: \"0.5\"}\n")) ==
@@ -80,19 +83,21 @@ TEST_CASE("a wrong layer is told with its place, the nearest name and what is al
 TEST_CASE("a layer is one kind with its attributes under it")
 {
   CHECK(errors_of(with_layers("  - relu: {}\n    name: a\n")) ==
-        "r.yaml:7:5: a layer is one kind with its attributes under it, as `relu`, `max_pooling: {kernel: 2, stride: 2}`; `name` stands "
+        "r.yaml:7:5: a layer is one kind with its attributes under it, as `relu`, `max_pooling: {kernel: 2, stride: 2}`; `name` "
+        "stands "
         "beside `relu`");
-  CHECK(errors_of(with_layers("  - [relu]\n")) ==
-        "r.yaml:6:5: a layer must be a kind, with attributes or without, as `relu`, `max_pooling: {kernel: 2, stride: 2}`, not a list");
+  CHECK(errors_of(with_layers("  - [relu]\n")) == "r.yaml:6:5: a layer must be a kind, with attributes or without, as `relu`, "
+                                                  "`max_pooling: {kernel: 2, stride: 2}`, not a list");
   CHECK(errors_of(recipe_of("  layers: relu\n")) == "r.yaml:5:11: `model.layers` must be a list of layers, not `relu`");
   CHECK(errors_of(recipe_of("  layers: []\n")) == "r.yaml:5:11: `model.layers` holds no layer");
 }
 
 TEST_CASE("inputs that are not there are told where the layer stands")
 {
-  CHECK(errors_of(with_layers("  - relu: {name: conv1}\n  - relu: {input: conv2}\n")) ==
-        "r.yaml:7:5: layer 2 of 2, `relu input=conv2`: there is no layer `conv2` before it; did you mean `conv1`? Allowed: conv1, "
-        "images");
+  CHECK(
+      errors_of(with_layers("  - relu: {name: conv1}\n  - relu: {input: conv2}\n")) ==
+      "r.yaml:7:5: layer 2 of 2, `relu input=conv2`: there is no layer `conv2` before it; did you mean `conv1`? Allowed: conv1, "
+      "images");
 }
 
 TEST_CASE("a sweep does not vary whole networks")

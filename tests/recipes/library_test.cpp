@@ -51,5 +51,10 @@ TEST_CASE("the other recipes are what their names say")
   CHECK(shipped("lenet-learning-rate-sweep.yaml").kind == PlanKind::sweep);
   CHECK(shipped("lenet-mnist.yaml").runs.at(0).data.name == "mnist");
   CHECK(shipped("lenet-shapes.yaml").runs.at(0).data.name == "shapes");
+  CHECK(shipped("alexnet-shapes.yaml").runs.at(0).model.name == "alexnet-cifar");
+  CHECK(shipped("vgg11-shapes.yaml").runs.at(0).model.name == "vgg11-cifar");
+  CHECK(shipped("resnet20-shapes.yaml").runs.at(0).model.name == "resnet20");
+  CHECK(shipped("resnet50-throughput.yaml").runs.size() == 2);
+  CHECK(shipped("custom-network.yaml").runs.at(0).model.name == "custom");
   CHECK(shipped("synthetic-throughput.yaml").runs.at(0).data.name == "synthetic");
 }

@@ -27,11 +27,16 @@ std::string refusal_of(const Lines& lines)
 }
 
 const Lines lenet_lines{
-    "convolution channels=6 kernel=5 name=conv1", "relu",
-    "max_pooling kernel=2 stride=2",              "convolution channels=16 kernel=5 name=conv2",
-    "relu",                                       "max_pooling kernel=2 stride=2",
-    "inner_product name=fc1 outputs=120",         "relu",
-    "inner_product name=fc2 outputs=84",          "relu",
+    "convolution channels=6 kernel=5 name=conv1",
+    "relu",
+    "max_pooling kernel=2 stride=2",
+    "convolution channels=16 kernel=5 name=conv2",
+    "relu",
+    "max_pooling kernel=2 stride=2",
+    "inner_product name=fc1 outputs=120",
+    "relu",
+    "inner_product name=fc2 outputs=84",
+    "relu",
     "inner_product name=fc3 outputs=classes",
 };
 
@@ -74,15 +79,18 @@ TEST_CASE("every kind of layer, branches and the images as an input")
 TEST_CASE("a shape that does not fit is told with the layer's place, name and attributes, and both shapes")
 {
   CHECK(refusal_of({"max_pooling kernel=8 stride=8", "convolution channels=64 kernel=7 name=conv3"}) ==
-        "model.layers, layer 2 (conv3: convolution channels=64 kernel=7): windows of 7x7 with padding 0 do not fit its input of 3x4x4.");
+        "model.layers, layer 2 (conv3: convolution channels=64 kernel=7): windows of 7x7 with padding 0 do not fit its input of "
+        "3x4x4.");
   CHECK(refusal_of({"convolution channels=8 groups=2 kernel=3"}) ==
-        "model.layers, layer 1 (convolution channels=8 groups=2 kernel=3): its 2 groups must divide both the 8 channels that it makes "
+        "model.layers, layer 1 (convolution channels=8 groups=2 kernel=3): its 2 groups must divide both the 8 channels that it "
+        "makes "
         "and those of its input of 3x32x32.");
   CHECK(refusal_of({"convolution channels=8 kernel=1", "add inputs=images,convolution1"}) ==
         "model.layers, layer 2 (add inputs=images,convolution1): its inputs must have one shape, but images is 3x32x32 and "
         "convolution1 is 8x32x32.");
   CHECK(refusal_of({"convolution channels=8 kernel=3", "concat inputs=images,convolution1"}) ==
-        "model.layers, layer 2 (concat inputs=images,convolution1): its inputs must have one height and width, but images is 3x32x32 "
+        "model.layers, layer 2 (concat inputs=images,convolution1): its inputs must have one height and width, but images is "
+        "3x32x32 "
         "and convolution1 is 8x30x30.");
   CHECK(refusal_of({"convolution channels=8 kernel=1", "max_pooling kernel=2 padding=2 stride=2"}) ==
         "model.layers, layer 2 (max_pooling kernel=2 padding=2 stride=2): windows of 2x2 would hold nothing but padding of 2.");
@@ -91,16 +99,18 @@ TEST_CASE("a shape that does not fit is told with the layer's place, name and at
 TEST_CASE("the last layer must have one output a class")
 {
   CHECK(refusal_of({"convolution channels=10 kernel=3", "relu"}) ==
-        "model.layers, layer 2 (relu): the last layer must have one output a class, 10x1x1, but has 10x30x30; end in inner_product: "
+        "model.layers, layer 2 (relu): the last layer must have one output a class, 10x1x1, but has 10x30x30; end in "
+        "inner_product: "
         "{outputs: classes}.");
-  CHECK(refusal_of({"inner_product outputs=9"}) ==
-        "model.layers, layer 1 (inner_product outputs=9): the last layer must have one output a class, 10x1x1, but has 9x1x1; end in "
-        "inner_product: {outputs: classes}.");
+  CHECK(refusal_of({"inner_product outputs=9"}) == "model.layers, layer 1 (inner_product outputs=9): the last layer must have "
+                                                   "one output a class, 10x1x1, but has 9x1x1; end in "
+                                                   "inner_product: {outputs: classes}.");
 }
 
 TEST_CASE("unknown kinds, unknown inputs, unused layers and nothing to train are refused in a sentence")
 {
-  CHECK(refusal_of({"relu", "rellu"}).starts_with("model.layers, layer 2: The layer `rellu` is of no known kind; did you mean `relu`?"));
+  CHECK(refusal_of({"relu", "rellu"})
+            .starts_with("model.layers, layer 2: The layer `rellu` is of no known kind; did you mean `relu`?"));
   CHECK(refusal_of({"relu input=x", "inner_product outputs=classes"}) ==
         "model.layers, layer 1 (relu input=x): there is no layer `x` before it; allowed: images.");
   CHECK(refusal_of({"relu name=x", "inner_product input=images outputs=classes"}) ==

@@ -126,11 +126,12 @@ TEST_CASE("ResNet's stages have the paper's shapes, and its depth is the number 
   CHECK(layer_called(layers, "conv3_1_a").output == Shape{128, 56, 56});
   CHECK(layer_called(layers, "conv3_1_b").output == Shape{128, 28, 28});
   CHECK(layer_called(layers, "conv5_3_c").output == Shape{2048, 7, 7});
-  for (const auto& [name, depth] : {std::pair{"resnet18", 18}, {"resnet34", 34}, {"resnet50", 50}, {"resnet101", 101},
-                                    {"resnet20", 20}, {"resnet56", 56}}) {
+  for (const auto& [name, depth] :
+       {std::pair{"resnet18", 18}, {"resnet34", 34}, {"resnet50", 50}, {"resnet101", 101}, {"resnet20", 20}, {"resnet56", 56}}) {
     const auto all = described(name);
     CHECK(depth == std::count_if(all.begin(), all.end(), [](const auto& layer) {
-            return layer.flops > 0 && layer.parameters > 0 && !layer.name.ends_with("_shortcut") && !layer.name.ends_with("_norm");
+            return layer.flops > 0 && layer.parameters > 0 && !layer.name.ends_with("_shortcut") &&
+                   !layer.name.ends_with("_norm");
           }));
   }
 }
