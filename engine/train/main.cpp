@@ -47,7 +47,7 @@ void add_model(CLI::App& app, ModelReportOptions& options)
   auto* model = app.add_subcommand("model", "Print a model's layers, shapes, parameters and FLOPs");
   model->add_option("name", options.model, "The model; custom, or left out, with layers");
   auto* file = model->add_option("--layers-file", options.layers_file, "A file with a line a layer")->check(CLI::ExistingFile);
-  model->add_option("--layer", options.layers, "One such line; may be repeated")->expected(1)->allow_extra_args(false)->excludes(file);
+  model->add_option("--layer", options.layers, "One such line; may be repeated")->take_all()->allow_extra_args(false)->excludes(file);
   model->add_option("--image", options.image, "Shape of the images, as 3x224x224; the model's own when left out");
   model->add_option("--classes", options.classes, "Classes; the model's own number when left out")->check(CLI::Range(2, 1000000));
   model->add_option("--batch", options.batch, "Build the network for so many samples and tell its memory")->check(CLI::PositiveNumber);

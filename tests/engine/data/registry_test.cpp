@@ -25,8 +25,8 @@ TEST_CASE("every data set has the image shape and the classes that dtctl checks 
 {
   const test::TemporaryFolder folder;
   const auto digits = folder.path() / "digits", shapes = folder.path() / "shapes", fine = folder.path() / "cifar100";
-  make_data({"digits", digits, 4, 2, 1});
-  make_data({"shapes", shapes, 10, 2, 1});
+  make_data({"digits", digits, 10, 10, 1});
+  make_data({"shapes", shapes, 10, 10, 1});
   std::filesystem::create_directory(fine);
   for (const auto* file : {"train.bin", "test.bin"}) test::write(fine / file, std::string(2, '\1') + test::counting(3072, 0));
   const std::map<std::string_view, std::filesystem::path> folders{
