@@ -3,6 +3,7 @@
 #include "cli/verbs.hpp"
 #include "core/layer_schema.hpp"
 #include "core/names.hpp"
+#include "core/text.hpp"
 
 #include <memory>
 
@@ -116,12 +117,26 @@ void show_memory(Context& context, const Json& memory)
   context.out.field("unshared_bytes", "without sharing", bytes(memory.at("unshared_bytes")));
 }
 
-ExitCode show_model(Context& context, const ModelsOptions& options)
+// What the engine refuses is the command line's fault here.
+Json described(const ModelsOptions& options)
 {
+  if (!contains(model_names(), options.model))
+    throw Error(ErrorKind::usage, fmt::format("there is no model \"{}\"{}", printable(options.model),
+                                              advice(options.model, strings_of(model_names()))));
   ModelQuestion question{.model = options.model, .batch = options.batch};
   if (!options.image.empty()) question.image = options.image;
   if (options.classes > 0) question.classes = options.classes;
-  const auto model = ask_engine(question);
+  try {
+    return ask_engine(question);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::recipe) throw Error(ErrorKind::usage, error.what());
+    throw;
+  }
+}
+
+ExitCode show_model(Context& context, const ModelsOptions& options)
+{
+  const auto model = described(options);
   context.out.field("model", "model", text_cell(model.at("model"), Style::strong));
   context.out.field("image", "images", text_cell(model.at("image")));
   context.out.field("classes", "classes", count_cell(model.at("classes")));
@@ -161,13 +176,11 @@ ExitCode strategies(Context& context)
 void add_models(Commands& commands)
 {
   auto options = std::make_shared<ModelsOptions>();
-  auto& verb =
-      commands.add({"models", recipe_verbs, "Networks and data sets a recipe may name; the layers of one network.",
-                    "With a name: every layer with its shapes, parameters and FLOPs (2 for a multiplication and an addition).\n\n"
-                    "Example:\n  dtctl models resnet50 --batch 16\n  dtctl models --layers"},
-                   [options](Context& context) { return models(context, *options); });
-  auto* name =
-      verb.add_option("NAME", options->model, "a model")->type_name("MODEL")->check(CLI::IsMember(strings_of(model_names())));
+  auto& verb = commands.add({"models", recipe_verbs, "Networks and data sets a recipe may name; the layers of one network.",
+                             "With a name: every layer with its shapes,\nparameters and FLOPs.\n\n"
+                             "Example:\n  dtctl models resnet50 --batch 16\n  dtctl models --layers"},
+                            [options](Context& context) { return models(context, *options); });
+  auto* name = verb.add_option("NAME", options->model, "a model")->type_name("MODEL");
   const auto of_model = [&](CLI::Option* option) { option->needs(name); };
   of_model(verb.add_option("--image", options->image, "shape of the images; the model's own when left out")->type_name("CxHxW"));
   of_model(verb.add_option("--classes", options->classes, "classes; the model's own number when left out")

@@ -6,6 +6,7 @@
 #include "core/text.hpp"
 #include "engine/nn/model_description.hpp"
 #include "engine/nn/model_registry.hpp"
+#include "engine/train/network_options.hpp"
 
 #include <optional>
 
@@ -50,6 +51,7 @@ NetworkOptions network_options(const ModelReportOptions& options)
   network.layers = std::move(lines);
   set_input(network, options);
   network.batch = options.batch;
+  network.memory_limit_bytes = available_memory();
   return network;
 }
 

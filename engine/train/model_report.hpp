@@ -20,8 +20,8 @@ struct ModelReportOptions {
   bool json = false;
 };
 
-// Prints the report. A recipe error when the model does not exist or its shapes do not fit, a usage error when options do not
-// go together.
+// Prints the report. A recipe error when the model does not exist, its shapes do not fit, or the batch needs more memory than
+// there is, a usage error when options do not go together.
 int report_model(const ModelReportOptions& options);
 
 } // namespace dt::engine

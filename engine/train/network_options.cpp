@@ -15,15 +15,6 @@ namespace {
 
 std::string in_words(std::int64_t bytes) { return format_bytes(static_cast<double>(bytes)); }
 
-// "MemAvailable:  123 kB" of /proc/meminfo, in bytes; 0 where there is none.
-std::int64_t available_memory()
-{
-  const std::string name = "MemAvailable:";
-  for (const auto& line : split(read_file_if_exists("/proc/meminfo").value_or(""), '\n'))
-    if (line.starts_with(name)) return std::strtoll(line.c_str() + name.size(), nullptr, 10) * 1024;
-  return 0;
-}
-
 // Buffers as large as the weights, beside these and their gradients.
 std::int64_t buffers_beside(const RunSpec& spec)
 {
@@ -33,6 +24,15 @@ std::int64_t buffers_beside(const RunSpec& spec)
 }
 
 } // namespace
+
+std::int64_t available_memory()
+{
+  // "MemAvailable:  123 kB"
+  const std::string name = "MemAvailable:";
+  for (const auto& line : split(read_file_if_exists("/proc/meminfo").value_or(""), '\n'))
+    if (line.starts_with(name)) return std::strtoll(line.c_str() + name.size(), nullptr, 10) * 1024;
+  return 0;
+}
 
 NetworkOptions network_options(const RunSpec& spec, const Source& source, std::int64_t micro_batch, int rank)
 {

@@ -62,6 +62,14 @@ TEST_CASE("a model is shown layer by layer, for its own images or others")
   CHECK(dtctl.run({"models", "resnet20"}).out.find("conv2_1_a") != std::string::npos);
 }
 
+TEST_CASE("an unknown model is answered with the nearest and all")
+{
+  const auto result = Dtctl().run({"models", "resnet05"});
+  CHECK(result.exit_code == 2);
+  CHECK(
+      result.err.starts_with("dtctl: error: there is no model \"resnet05\"; did you mean `resnet50`? Allowed: lenet, alexnet, "));
+}
+
 TEST_CASE("layers of a recipe are listed with their attributes")
 {
   const auto layers = Dtctl().json({"models", "--layers"}).at("layers");

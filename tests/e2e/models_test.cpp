@@ -61,7 +61,7 @@ TEST_CASE("an accumulation that does not divide a rank's batch is a mistake of t
   dtctl.write("own.yaml", recipe_of(branches, "train: {global_batch: 32, epochs: 1, warmup_steps: 2, accumulation: 3}\n"));
   const auto result = dtctl.run({"submit", "own.yaml"});
   CHECK(result.exit_code == 2);
-  CHECK(result.err == "own.yaml:14:72: `train.accumulation` 3 does not divide the 32 samples of a rank's batch\n");
+  CHECK(result.err == "own.yaml:15:69: `train.accumulation` 3 does not divide the 32 samples of a rank's batch\n");
 }
 
 TEST_CASE("a batch beyond the machine's memory fails with the need, what there is and the largest batch that fits")
@@ -70,12 +70,12 @@ TEST_CASE("a batch beyond the machine's memory fails with the need, what there i
   dtctl.write(
       "own.yaml",
       "version: 1\nname: own\nmodel: {name: vgg16}\n"
-      "data: {name: synthetic, channels: 3, height: 224, width: 224, classes: 1000, train_samples: 1000000, test_samples: 8}\n"
-      "train: {global_batch: 100000, steps: 2, warmup_steps: 0}\n");
+      "data: {name: synthetic, channels: 3, height: 224, width: 224, classes: 1000, train_samples: 8000, test_samples: 8}\n"
+      "train: {global_batch: 4000, steps: 2, warmup_steps: 0}\n");
   const auto outcome = dtctl.json({"submit", "own.yaml", "--wait"});
   CHECK(outcome.at("states") == Json{{"failed", 1}});
   const auto cause = outcome.at("runs")[0].at("cause").get<std::string>();
   INFO(cause);
-  CHECK(cause.find("Model vgg16 with batches of 100000 needs ") != std::string::npos);
+  CHECK(cause.find("Model vgg16 with batches of 4000 needs ") != std::string::npos);
   CHECK(cause.find("are free for it. A batch of about ") != std::string::npos);
 }
