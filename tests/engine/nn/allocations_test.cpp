@@ -78,10 +78,10 @@ void check_step(const NetworkOptions& options)
   Learner learner(options, 0.001F);
   const auto samples = random_samples(options, options.batch);
   for (int warmup = 0; warmup < 3; ++warmup) learner.step(samples);
-  learner.network().evaluate(samples.images, samples.labels);
+  learner.evaluation().evaluate(samples.images, samples.labels);
   const auto asked = asked_by([&] {
     learner.step(samples);
-    learner.network().evaluate(samples.images, samples.labels);
+    learner.evaluation().evaluate(samples.images, samples.labels);
   });
   INFO(options.model << ", threads " << options.threads);
   CHECK(asked.own == 0);

@@ -39,8 +39,13 @@ inline Samples random_samples(const NetworkOptions& options, std::int64_t count,
 
 class Learner {
 public:
-  Learner(const NetworkOptions& options, float rate) : network_(options), rate_(rate), velocity_(network_.weights().size()) {}
+  Learner(const NetworkOptions& options, float rate)
+      : network_(options), evaluation_(options, network_), rate_(rate), velocity_(network_.weights().size())
+  {
+  }
   Network& network() { return network_; }
+  // With the same weights, without dropout and with the running statistics.
+  Network& evaluation() { return evaluation_; }
   // One step on one batch; its loss before.
   double step(std::span<const float> images, std::span<const std::int32_t> labels)
   {
@@ -60,14 +65,18 @@ public:
   std::int64_t correct(const Samples& samples)
   {
     std::int64_t correct = 0;
-    for_batches(samples, [&](auto images, auto labels) { correct += network_.evaluate(images, labels).correct; });
+    for_batches(samples, [&](auto images, auto labels) { correct += evaluation_.evaluate(images, labels).correct; });
     return correct;
   }
-  // Whether all samples are classified right after so many epochs or fewer.
+  // Whether all samples are classified right after so many epochs or fewer. Near its end the rate falls, so that running statistics
+  // come to rest.
   bool memorizes(const Samples& samples, int epochs)
   {
-    for (int done = 0; done < epochs; ++done)
-      if (epoch(samples) < 0.1 && correct(samples) == static_cast<std::int64_t>(samples.labels.size())) return true;
+    for (int done = 0; done < epochs; ++done) {
+      if (epoch(samples) >= 0.1) continue;
+      if (correct(samples) == static_cast<std::int64_t>(samples.labels.size())) return true;
+      rate_ /= 2;
+    }
     return false;
   }
 
@@ -90,7 +99,7 @@ private:
       weights[i] -= velocity[i];
     }
   }
-  Network network_;
+  Network network_, evaluation_;
   float rate_;
   std::vector<float> velocity_;
 };
