@@ -171,3 +171,14 @@ TEST_CASE("models for small images are refused images that they cannot shrink, w
     CHECK(std::string(error.what()).find("Images of 3x16x16 are too small for model vgg11-cifar") != std::string::npos);
   }
 }
+
+TEST_CASE("what is told of a model is what its network has: parameters, and FLOPs of a step")
+{
+  for (const auto* name : {"lenet", "resnet20"}) {
+    const auto [image, classes] = natural_input(name);
+    const Network network({.model = name, .image = image, .classes = classes, .batch = 2});
+    const auto totals = totals_of(described(name));
+    CHECK(network.parameter_count() == totals.parameters);
+    CHECK(network.flops() == Approx(2 * totals.step_flops));
+  }
+}
