@@ -1,8 +1,10 @@
 #include "engine/bench/fixed_step.hpp"
 
 #include "engine/nn/model_registry.hpp"
+#include "engine/train/network_options.hpp"
 #include "engine/train/network_replica.hpp"
 
+#include <algorithm>
 #include <random>
 
 namespace dt::engine {
@@ -33,6 +35,9 @@ NetworkOptions natural_options(NetworkOptions options)
   const auto [image, classes] = natural_input(options.model);
   options.image = image;
   options.classes = classes;
+  const auto images = static_cast<std::int64_t>(sizeof(float)) * options.batch * image.size();
+  const auto available = available_memory();
+  if (available > 0) options.memory_limit_bytes = std::max<std::int64_t>(1, available - images);
   return options;
 }
 

@@ -8,7 +8,7 @@
 
 namespace dt::engine {
 
-// The model, the batch and the threads; the image and the classes are filled in: those that the model was made for.
+// With the images and the classes that the model was made for, and no more memory than this machine has left beside the images.
 NetworkOptions natural_options(NetworkOptions options);
 
 class FixedStep {

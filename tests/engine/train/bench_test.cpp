@@ -161,11 +161,14 @@ TEST_CASE("dtbench overlap --json prints a row for each way to move messages on"
     CHECK(row["hidden_s"].get<double>() == Approx(row["isolated_s"].get<double>() - row["exposed_s"].get<double>()));
 }
 
-TEST_CASE("dtbench names the known models and algorithms when it knows none of that name")
+TEST_CASE("dtbench names the known models and algorithms when it knows none of that name, and refuses a batch beyond memory")
 {
   const auto model = dt::run_command({dtbench, "compute", "--model", "lenett"}, 60);
   CHECK(model.exit_code == 2);
   CHECK_THAT(model.err, Catch::StartsWith("dtbench: ") && Catch::Contains("lenet"));
+  const auto batch = dt::run_command({dtbench, "compute", "--model", "vgg16", "--batch", "2000"}, 60); // 122 GiB
+  CHECK(batch.exit_code == 2);
+  CHECK_THAT(batch.err, Catch::StartsWith("dtbench: ") && Catch::Contains("vgg16") && Catch::Contains("batches of 2000"));
   const auto algorithm = dt::run_command({dtbench, "allreduce", "--algorithm", "rong"}, 60);
   CHECK(algorithm.exit_code == 2);
   CHECK_THAT(algorithm.err, Catch::Contains("dtbench: There is no allreduce `rong`; there are: mpi, ring, "));
