@@ -1,4 +1,5 @@
 // dtctl retry: a new attempt for runs that ended without success.
+#include "cli/checkpoints.hpp"
 #include "cli/follow.hpp"
 #include "cli/resolve.hpp"
 #include "cli/run_tables.hpp"
@@ -32,6 +33,8 @@ void refuse_changed(const PlannedRun& run, Identities& identities)
   };
   if (run.engine_build != identities.engine_build()) refuse("build of dtengine");
   if (run.data_id != identities.data(run.spec.data)) refuse("content of data set " + run.spec.data.name);
+  const bool begins_again = checkpoints_of(identities.home().run(run.key)).empty();
+  if (begins_again && run.start_id != identities.start(run.spec.train.start_from)) refuse("content of " + run.spec.train.start_from);
 }
 
 std::vector<PlannedRun> planned_runs(const Home& home, const std::vector<RunView>& runs, Identities& identities)

@@ -1,8 +1,10 @@
 // dtctl show: everything kept about a run, or about a study.
+#include "cli/checkpoints.hpp"
 #include "cli/run_tables.hpp"
 #include "cli/selectors.hpp"
 #include "cli/store_tables.hpp"
 #include "cli/verbs.hpp"
+#include "core/units.hpp"
 
 #include <memory>
 
@@ -14,6 +16,19 @@ struct ShowOptions {
   bool recipe = false;
 };
 
+Table checkpoint_table(const std::filesystem::path& run_folder)
+{
+  Table table{"checkpoints",
+              {{"attempt", "attempt", Align::right}, {"step", "step", Align::right}, {"bytes", "size", Align::right}, {"path", "file"}},
+              {}};
+  for (const auto& [attempt, step, path] : checkpoints_of(run_folder)) {
+    std::error_code gone;
+    const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(path, gone));
+    if (!gone) table.rows.push_back({count_cell(attempt), count_cell(step), {bytes, format_bytes(static_cast<double>(bytes))}, text_cell(path.string())});
+  }
+  return table;
+}
+
 ExitCode show_run(Context& context, ResultsStore& results, const RunView& run)
 {
   context.out.data("key", run.row.key);
@@ -24,6 +39,10 @@ ExitCode show_run(Context& context, ResultsStore& results, const RunView& run)
     context.out.heading(section.title);
     context.out.table(without_empty_columns(table_of(member_name(section.title), section.table)));
   }
+  const auto checkpoints = checkpoint_table(results.home().run(run.row.key));
+  if (checkpoints.rows.empty()) return ExitCode::ok;
+  context.out.heading("Checkpoints");
+  context.out.table(checkpoints);
   return ExitCode::ok;
 }
 

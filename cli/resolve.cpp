@@ -1,5 +1,7 @@
 #include "cli/resolve.hpp"
 
+#include "cli/checkpoints.hpp"
+
 #include <unordered_set>
 #include <utility>
 
@@ -17,7 +19,30 @@ const std::string& Identities::data(const DataSpec& data)
   return entry->second;
 }
 
+const std::string& Identities::start(const std::string& file)
+{
+  const auto [entry, is_new] = start_ids_.try_emplace(file);
+  if (is_new) entry->second = start_id(file);
+  return entry->second;
+}
+
 namespace {
+
+// The file that train.start_from names: as it stands, or of the run in that folder, or of the run of that key, its checkpoint
+// of most steps.
+std::string start_file(const Home& home, const std::string& named)
+{
+  const std::filesystem::path path(named);
+  std::error_code unknown;
+  if (named.empty() || std::filesystem::is_regular_file(path, unknown)) return named;
+  const bool is_folder = std::filesystem::is_directory(path, unknown);
+  const auto run = is_folder ? std::optional(path) : run_of_key(home, path.filename().string());
+  if (!run) return named;
+  const auto found = checkpoints_of(*run);
+  if (found.empty())
+    throw Error(ErrorKind::recipe, "train.start_from: run " + run->string() + " has left no checkpoint; it does with train.final_checkpoint: true");
+  return found.front().path.string();
+}
 
 StudyRecord study_of(const recipes::Plan& plan, const std::vector<PlannedRun>& runs)
 {
@@ -46,7 +71,9 @@ Resolved resolve(const Home& home, recipes::Plan plan)
   resolved.runs.reserve(plan.runs.size());
   for (auto& spec : plan.runs) {
     const auto& data = identities.data(spec.data);
-    auto run = plan_run(std::move(spec), identities.engine_build(), data);
+    spec.train.start_from = start_file(home, spec.train.start_from);
+    const auto& start = identities.start(spec.train.start_from);
+    auto run = plan_run(std::move(spec), identities.engine_build(), data, start);
     if (seen.insert(run.key).second)
       resolved.runs.push_back(std::move(run));
     else

@@ -13,18 +13,21 @@
 
 namespace dt::cli {
 
-// The engine's build and the data sets' contents: what a run's key knows beyond its recipe. Each data folder is hashed once.
+// The engine's build and the contents of data sets and starts: what a run's key knows beyond its recipe. Each is hashed once.
 class Identities {
 public:
   explicit Identities(const Home& home);
+  const Home& home() const { return home_; }
   const std::string& engine() const { return engine_; } // path of dtengine
   const std::string& engine_build() const { return engine_build_; }
   const std::string& data(const DataSpec& data);
+  const std::string& start(const std::string& file);
 
 private:
   Home home_;
   std::string engine_, engine_build_;
   std::map<std::pair<std::string, std::string>, std::string> data_ids_; // (name, folder)
+  std::map<std::string, std::string> start_ids_;
 };
 
 struct Resolved {

@@ -27,6 +27,7 @@ void add_list(Commands& commands);
 void add_trace(Commands& commands);
 void add_query(Commands& commands);
 void add_export(Commands& commands);
+void add_export_weights(Commands& commands);
 
 void add_data(Commands& commands);
 void add_doctor(Commands& commands);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 
 #include <elf.h>
 
@@ -117,17 +118,18 @@ std::string canonical_text(const RunSpec& spec)
   return text += "repeat=" + std::to_string(spec.repeat) + "\n";
 }
 
-std::string run_key(const RunSpec& spec, std::string_view engine_build, std::string_view data_id)
+std::string run_key(const RunSpec& spec, std::string_view engine_build, std::string_view data_id, std::string_view start_id)
 {
   std::string text = canonical_text(spec);
   text.append("engine_build=").append(engine_build).append("\ndata_id=").append(data_id).append("\n");
+  if (!start_id.empty()) text.append("start_id=").append(start_id).append("\n");
   return hash_hex(text);
 }
 
-PlannedRun plan_run(RunSpec spec, std::string engine_build, std::string data_id)
+PlannedRun plan_run(RunSpec spec, std::string engine_build, std::string data_id, std::string start_id)
 {
-  auto key = run_key(spec, engine_build, data_id);
-  return {std::move(key), std::move(engine_build), std::move(data_id), std::move(spec)};
+  auto key = run_key(spec, engine_build, data_id, start_id);
+  return {std::move(key), std::move(engine_build), std::move(data_id), std::move(spec), std::move(start_id)};
 }
 
 std::string short_key(std::string_view key) { return std::string(key.substr(0, 10)); }
@@ -146,6 +148,8 @@ std::vector<std::string> differences(const PlannedRun& before, const PlannedRun&
   compare("repeat", std::to_string(before.spec.repeat), std::to_string(now.spec.repeat));
   compare("engine build", short_key(before.engine_build), short_key(now.engine_build));
   compare("data", short_key(before.data_id), short_key(now.data_id));
+  const auto start = [](const PlannedRun& run) { return run.start_id.empty() ? "the seed's weights" : short_key(run.start_id); };
+  compare("start", start(before), start(now));
   return lines;
 }
 
@@ -177,6 +181,21 @@ std::string data_id(const DataSpec& data, const std::filesystem::path& folder)
     hasher.update(bytes);
   }
   return hasher.hex();
+}
+
+std::string start_id(const std::filesystem::path& file)
+{
+  constexpr std::size_t digits = 32;
+  const auto refuse = [&](const std::string& why) { throw Error(ErrorKind::recipe, "train.start_from: " + file.string() + why); };
+  if (file.empty()) return {};
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(file, unknown)) refuse(": there is no such file");
+  if (file.extension() == ".npz") return hash_hex(read_file(file));
+  std::string header(checkpoint_magic.size() + digits, '\0');
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream.read(header.data(), static_cast<std::streamsize>(header.size())) || !header.starts_with(checkpoint_magic))
+    refuse(" is neither a checkpoint (.h5) of a run nor an archive (.npz) of weights");
+  return header.substr(checkpoint_magic.size());
 }
 
 } // namespace dt

@@ -79,7 +79,7 @@ std::vector<Key> train_keys()
       {"train.accumulation", integer, "", 1, int_max, no, yes, none, DT_FIELD(train.accumulation), "micro-batches into which a rank's batch is split, computed one after another in the memory of one; must divide the batch"},
       {"train.loss_scale", real, "", 1e-9, 1e9, no, yes, none, DT_FIELD(train.loss_scale), "gradients are computed of so many times the loss, and divided by it again before they are used; keeps small ones from vanishing in low precision"},
       {"train.label_smoothing", real, "", 0, 1, no, yes, none, DT_FIELD(train.label_smoothing), "share of the target that is spread evenly over all classes"},
-      {"train.start_from", text, "", 0, 0, no, yes, none, DT_FIELD(train.start_from), "a checkpoint whose weights the run begins with, relative to the file this stands in; not given: weights drawn from train.seed"},
+      {"train.start_from", text, "", 0, 0, no, no, none, DT_FIELD(train.start_from), "the run begins at step 0 with the weights of this checkpoint (.h5) or archive (.npz), relative to the file this stands in, or with those of the run of this folder or key; not given: weights drawn from train.seed. The content makes the run, not the place"},
       {"train.final_checkpoint", boolean, "", 0, 0, no, no, none, DT_FIELD(train.final_checkpoint), "write a checkpoint after the last step too, and keep it"},
   };
 }
@@ -220,6 +220,8 @@ const Key* find_key(std::string_view path)
   const auto found = index.find(path);
   return found == index.end() ? nullptr : found->second;
 }
+
+bool names_content(const Key& key) { return key.path == "data.path" || key.path == "train.start_from"; }
 
 FieldValue value_of(const RunSpec& spec, const Key& key)
 {

@@ -52,6 +52,9 @@ std::span<const Key> spec_keys();
 // The row of "train.seed"; null when there is none.
 const Key* find_key(std::string_view path);
 
+// Whether the value is a path, of which the content is part of a run's key and the place is not.
+bool names_content(const Key& key);
+
 // The value of a key in a spec. The key must have a field.
 FieldValue value_of(const RunSpec& spec, const Key& key);
 void set_value(RunSpec& spec, const Key& key, const FieldValue& value);

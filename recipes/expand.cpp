@@ -109,7 +109,7 @@ class Expander {
     const auto& sweep = resolved_.sweep;
     const auto is_zip = [](const Factor& factor) { return factor.paths.size() > 1; };
     if (sweep.include.empty() && std::none_of(sweep.factors.begin(), sweep.factors.end(), is_zip)) return;
-    if (points_.insert(canonical_text(spec) + spec.data.path).second) return;
+    if (points_.insert(canonical_text(spec) + spec.data.path + '\n' + spec.train.start_from).second) return;
     const auto& mark = point.back()->assignments.front().mark;
     diagnostics_.add(mark, "the point " + ticked(spec.label) + " trains the same as an earlier one of the sweep");
   }

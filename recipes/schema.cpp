@@ -166,7 +166,7 @@ template<class Convert> Json paths_json(Convert convert)
 {
   Json properties = Json::object();
   for (const auto& key : spec_keys())
-    if ((key.identity || key.path == "data.path") && key.path != "model.layers") properties[std::string(key.path)] = convert(value_json(key));
+    if ((key.identity || names_content(key)) && key.path != "model.layers") properties[std::string(key.path)] = convert(value_json(key));
   auto json = object_json(std::move(properties));
   json["patternProperties"] = Json{{"^resources\\.env\\.[A-Za-z_][A-Za-z0-9_]*$", convert(text_json())}};
   return json;

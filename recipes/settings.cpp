@@ -61,8 +61,6 @@ std::string structure_advice(const Key& key)
   return "; it stands in the recipe only";
 }
 
-bool is_path(const Key& key) { return key.path == "data.path" || key.path == "train.start_from"; }
-
 void make_absolute(FieldValue& value, const fs::path& folder)
 {
   auto& path = std::get<std::string>(value);
@@ -181,7 +179,7 @@ std::optional<Assignment> read_assignment(std::string_view path, const Mark& mar
   }
   auto read = read_value(*key->key, key->member.empty() ? value : member_map, diagnostics);
   if (!read) return std::nullopt;
-  if (is_path(*key->key)) make_absolute(*read, folder);
+  if (names_content(*key->key)) make_absolute(*read, folder);
   return Assignment{key->key, std::string(path), std::move(*read), value.mark};
 }
 

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 std::string why_fixed(const Key& key)
 {
   if (key.path == "model.layers") return " is a whole network and cannot vary in a sweep; write a recipe for each network";
-  if (key.path == "data.path" || key.identity) return "";
+  if (names_content(key) || key.identity) return "";
   if (key.path.starts_with("study.")) return " shapes the whole study and cannot vary in a sweep";
   return " does not count for a run's identity, so a sweep over it would be the same run again";
 }

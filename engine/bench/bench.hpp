@@ -35,6 +35,18 @@ struct ConvolutionBench {
 // Every convolution of these models, as oneDNN computes it and as plain loops do. Exit status.
 int bench_convolution(const ConvolutionBench& options);
 
+struct GradientsBench {
+  std::string model = "lenet";
+  std::string input;   // .npz: images (batch x channels x height x width) and labels (batch), 32-bit floats both
+  std::string weights; // .npz under the parameters' names; empty: from the seed
+  std::string output;  // .npz: "weights/" and "gradients/" parameter, "loss"
+  int threads = 1;
+  bool winograd = true;
+};
+
+// Loss and gradients of one batch without dropout, to be compared with another program's. Exit status.
+int bench_gradients(const GradientsBench& options);
+
 struct AllreduceBench {
   std::int64_t bytes = 1 << 20;
   std::string algorithm = "mpi";

@@ -38,6 +38,17 @@ void add_convolution(CLI::App& app, ConvolutionBench& options)
   convolution->add_flag("--json", options.json, "One JSON array");
 }
 
+void add_gradients(CLI::App& app, GradientsBench& options)
+{
+  auto* gradients = app.add_subcommand("gradients", "Loss and gradients of one batch, for another program to compare with");
+  gradients->add_option("--model", options.model, "The network, in its paper's shape and classes")->capture_default_str();
+  gradients->add_option("--input", options.input, "An .npz with images and labels")->required();
+  gradients->add_option("--weights", options.weights, "An .npz with the weights; left out: from the seed");
+  gradients->add_option("-o,--output", options.output, "The .npz to write")->required();
+  gradients->add_option("--threads", options.threads, "Compute threads")->capture_default_str()->check(CLI::PositiveNumber);
+  gradients->add_flag("!--no-winograd", options.winograd, "No convolution by Winograd's algorithm");
+}
+
 void add_allreduce(CLI::App& app, AllreduceBench& options)
 {
   auto* allreduce = app.add_subcommand("allreduce", "One allreduce over all ranks; start it with mpirun");
@@ -133,12 +144,15 @@ int dispatch(int argc, char** argv)
   add_comm(app, comm);
   OverlapBench overlap;
   add_overlap(app, overlap);
+  GradientsBench gradients;
+  add_gradients(app, gradients);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(dt::ExitCode::usage);
   }
   if (app.got_subcommand("overlap")) return bench_overlap(overlap);
+  if (app.got_subcommand("gradients")) return bench_gradients(gradients);
   if (app.got_subcommand("strategies")) return bench_strategies(strategies);
   if (app.got_subcommand("convolution")) return bench_convolution(convolution);
   if (app.got_subcommand("comm")) return bench_comm(comm);

@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
+#include "core/run_key.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -107,7 +108,7 @@ struct TextField {
 constexpr std::array owner_texts{
     TextField{"run_key", &CheckpointOwner::run_key},   TextField{"engine_build", &CheckpointOwner::engine_build},
     TextField{"data_id", &CheckpointOwner::data_id},   TextField{"model", &CheckpointOwner::model},
-    TextField{"strategy", &CheckpointOwner::strategy},
+    TextField{"strategy", &CheckpointOwner::strategy}, TextField{"optimizer", &CheckpointOwner::optimizer},
 };
 
 struct CountField {
@@ -149,8 +150,10 @@ class Attributes {
   }
   void get(const char* name, std::int64_t& value) const { get_scalar(name, H5T_NATIVE_INT64, &value); }
   void get(const char* name, double& value) const { get_scalar(name, H5T_NATIVE_DOUBLE, &value); }
+  // Left as it is when the file does not have it: it is older than the field.
   void get(const char* name, std::string& value) const
   {
+    if (H5Aexists(group_, name) == 0) return;
     const auto attribute = open(name);
     const Handle stored(H5Aget_type(attribute.id()), H5Tclose, "read", path_);
     value.resize(H5Tget_size(stored.id()));
@@ -222,7 +225,7 @@ class File {
 
 std::string header_with(const std::string& hash)
 {
-  auto header = fmt::format("dtctl checkpoint 1\nxxh3-128 {}\n", hash);
+  auto header = fmt::format("{}{}\n", checkpoint_magic, hash);
   header.resize(header_bytes, '\0');
   return header;
 }
@@ -306,6 +309,19 @@ struct CheckpointWriter::Impl {
     group.close("write", temporary);
   }
 
+  // Those before the tensor's own name; they remember the order in which their members were made.
+  void make_groups(const std::string& name) const
+  {
+    const Handle rules(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, "write", temporary);
+    H5Pset_link_creation_order(rules.id(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+    for (auto slash = name.find('/'); slash != name.npos; slash = name.find('/', slash + 1)) {
+      const auto group = name.substr(0, slash);
+      if (H5Lexists(file.id(), group.c_str(), H5P_DEFAULT) > 0) continue;
+      Handle made(H5Gcreate2(file.id(), group.c_str(), H5P_DEFAULT, rules.id(), H5P_DEFAULT), H5Gclose, "write", temporary);
+      made.close("write", temporary);
+    }
+  }
+
   // The hash is read back from the file, so that it covers what the file system has, not what it was given.
   void seal() const
   {
@@ -338,9 +354,8 @@ void CheckpointWriter::write(const std::string& name, std::span<const std::int64
   const auto& path = impl_->temporary;
   const auto extents = extents_of(dims);
   const Handle space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose, "write", path);
-  const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose, "write", path);
-  H5Pset_create_intermediate_group(links.id(), 1);
-  Handle tensor(H5Dcreate2(impl_->file.id(), name.c_str(), H5T_IEEE_F32LE, space.id(), links.id(), H5P_DEFAULT, H5P_DEFAULT),
+  impl_->make_groups(name);
+  Handle tensor(H5Dcreate2(impl_->file.id(), name.c_str(), H5T_IEEE_F32LE, space.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
                 H5Dclose, "write", path);
   if (H5Dwrite(tensor.id(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) throw hdf5_error("write", path);
   tensor.close("write", path);
@@ -392,17 +407,63 @@ const fs::path& CheckpointReader::path() const { return impl_->path; }
 const CheckpointOwner& CheckpointReader::owner() const { return impl_->owner; }
 const TrainingProgress& CheckpointReader::progress() const { return impl_->progress; }
 
+namespace {
+
+std::vector<std::int64_t> dims_of(hid_t tensor, const fs::path& path)
+{
+  const Handle space(H5Dget_space(tensor), H5Sclose, "read", path);
+  std::vector<hsize_t> extents(static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space.id()))));
+  H5Sget_simple_extent_dims(space.id(), extents.data(), nullptr);
+  return {extents.begin(), extents.end()};
+}
+
+// Names of groups and tensors below a group, in the order in which they were made; of a file of an older engine by name.
+std::vector<std::string> names_below(hid_t group, const fs::path& path)
+{
+  std::vector<std::string> names;
+  const auto keep = [](hid_t, const char* name, const H5L_info_t*, void* into) -> herr_t {
+    static_cast<std::vector<std::string>*>(into)->emplace_back(name);
+    return 0;
+  };
+  if (H5Lvisit(group, H5_INDEX_CRT_ORDER, H5_ITER_INC, keep, &names) >= 0) return names;
+  names.clear();
+  if (H5Lvisit(group, H5_INDEX_NAME, H5_ITER_INC, keep, &names) < 0) throw hdf5_error("read", path);
+  return names;
+}
+
+} // namespace
+
+std::vector<TensorName> CheckpointReader::tensors(const std::string& group) const
+{
+  const hid_t opened = H5Gopen2(impl_->file.id(), group.c_str(), H5P_DEFAULT);
+  if (opened < 0) return {};
+  const Handle handle(opened, H5Gclose, "read", impl_->path);
+  std::vector<TensorName> found;
+  for (const auto& name : names_below(opened, impl_->path)) {
+    const hid_t tensor = H5Dopen2(opened, name.c_str(), H5P_DEFAULT);
+    if (tensor < 0) continue; // a group
+    const Handle closes(tensor, H5Dclose, "read", impl_->path);
+    found.push_back({name, dims_of(tensor, impl_->path)});
+  }
+  return found;
+}
+
 void CheckpointReader::read(const std::string& name, std::span<const std::int64_t> dims, std::span<float> values) const
 {
   const Handle tensor(H5Dopen2(impl_->file.id(), name.c_str(), H5P_DEFAULT), H5Dclose, "read " + name + " of", impl_->path);
-  const Handle space(H5Dget_space(tensor.id()), H5Sclose, "read", impl_->path);
-  std::vector<hsize_t> extents(static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space.id()))));
-  H5Sget_simple_extent_dims(space.id(), extents.data(), nullptr);
-  if (extents != extents_of(dims) || values.size() != element_count(dims))
+  if (!std::ranges::equal(dims_of(tensor.id(), impl_->path), dims) || values.size() != element_count(dims))
     throw Error(ErrorKind::environment,
                 fmt::format("read {} of {}: the tensor has other dimensions than the model's.", name, impl_->path.string()));
   if (H5Dread(tensor.id(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
     throw hdf5_error("read " + name + " of", impl_->path);
+}
+
+std::string model_group(const CheckpointReader& reader)
+{
+  for (const std::string group : {"weights", "strategy/centre", "model"})
+    if (!reader.tensors(group).empty()) return group;
+  throw Error(ErrorKind::environment,
+              fmt::format("read {}: it holds each rank's own weights and no model of them all.", reader.path().string()));
 }
 
 // ---- folders of checkpoints ----

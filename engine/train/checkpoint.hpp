@@ -3,15 +3,17 @@
 //   file     = header hdf5
 //   header   = "dtctl checkpoint 1" LF "xxh3-128 " hash LF zeros
 //              512 bytes, HDF5's user block; the hash is over everything behind it
-//   hdf5     = attributes of "/": run_key engine_build data_id model strategy ranks
+//   hdf5     = attributes of "/": run_key engine_build data_id model strategy optimizer ranks
 //              attributes of "/progress": step seed epoch learning_rate wall_s … (TrainingProgress)
 //              "weights/" parameter, "optimizer/" buffer "/" parameter, "strategy/" buffer "/" parameter;
-//              with "ranks/" rank "/" before them where the ranks differ
+//              with "ranks/" rank "/" before them where the ranks differ. Then the one model that was trained is
+//              "strategy/centre/" parameter, or "model/" parameter where the strategy keeps no such buffer
 //
 // Tensors are 32-bit floats in plain order (outputs, inputs, height, width), so that any HDF5 tool reads them by name.
 #pragma once
 
 #include "core/run_record.hpp"
+#include "engine/train/tensor_name.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -40,7 +42,7 @@ struct TrainingProgress {
 
 // Whose training it is. A checkpoint serves no other.
 struct CheckpointOwner {
-  std::string run_key, engine_build, data_id, model, strategy;
+  std::string run_key, engine_build, data_id, model, strategy, optimizer;
   std::int64_t ranks = 1;
   friend bool operator==(const CheckpointOwner&, const CheckpointOwner&) = default;
 };
@@ -82,6 +84,8 @@ public:
   const std::filesystem::path& path() const;
   const CheckpointOwner& owner() const;
   const TrainingProgress& progress() const;
+  // All in a group, by their names below it, in the order in which they were written; none when there is no such group.
+  std::vector<TensorName> tensors(const std::string& group) const;
   // Fills `values`; an environment error when there is no such tensor or its dimensions are others.
   void read(const std::string& name, std::span<const std::int64_t> dims, std::span<float> values) const;
 
@@ -89,6 +93,10 @@ private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// The group that holds the one model that was trained: "weights", "strategy/centre" or "model". An environment error when there
+// is none, because an older engine has written each rank's weights only.
+std::string model_group(const CheckpointReader& reader);
 
 // The checkpoints in a folder by their names, whole or not, the latest step first; none when there is no folder.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& folder);

@@ -41,6 +41,11 @@ class RootObserver : public Observer {
     std::fflush(stdout);
     recorder_.planned(steps);
   }
+  void started_from(const std::string& origin) override
+  {
+    fmt::print("starts from {}\n", origin);
+    std::fflush(stdout);
+  }
   void step(const StepEvent& event) override { recorder_.step(event); }
   void evaluation(const EvalEvent& event) override
   {
@@ -144,6 +149,7 @@ class Job {
   Watcher::Options watcher_options(const std::vector<RankPlace>& places);
   std::optional<CheckpointReader> look_for_checkpoint() const;
   std::optional<TrainingProgress> share(const std::optional<CheckpointReader>& checkpoint) const;
+  void require_same_start() const;
   void look_at_orders();
   std::optional<int> successor() const;
   void free_reserve() const;
@@ -171,6 +177,7 @@ int Job::run()
   probe();
 
   const auto checkpoint = look_for_checkpoint();
+  if (recorder_ && !checkpoint) require_same_start();
   Trainer trainer({planned_.spec, data_folder(), share(checkpoint), checkpoint ? &*checkpoint : nullptr, cache_folder()},
                   comm_);
   if (recorder_) print_facts(trainer);
@@ -296,6 +303,7 @@ CheckpointOwner Job::checkpoint_owner() const
           .data_id = planned_.data_id,
           .model = planned_.spec.model.name,
           .strategy = planned_.spec.sync.strategy,
+          .optimizer = planned_.spec.optimizer.name,
           .ranks = comm_.size()};
 }
 
@@ -330,6 +338,16 @@ std::optional<CheckpointReader> Job::look_for_checkpoint() const
                format_seconds(found->progress().wall_s));
   std::fflush(stdout);
   return found;
+}
+
+// The run's key holds the content of what it starts from, not the place.
+void Job::require_same_start() const
+{
+  const auto& file = planned_.spec.train.start_from;
+  if (start_id(file) != planned_.start_id)
+    throw Error(ErrorKind::run, fmt::format("train.start_from: {} has another content than when this run was planned. Submit the "
+                                            "recipe again: it becomes a new run.",
+                                            file));
 }
 
 // Rank 0's, on every rank.

@@ -78,6 +78,15 @@ void JobOverseer::complain(const TrainingProgress& progress, const std::string& 
   std::fflush(stderr);
 }
 
+std::string JobOverseer::last_checkpoint() const
+{
+  for (int number = options_.attempt.number(); number > 0; --number) {
+    const auto all = list_checkpoints(AttemptFolder(options_.attempt.run_folder(), number).checkpoints());
+    if (!all.empty()) return all.front().string();
+  }
+  return {};
+}
+
 std::string JobOverseer::latest_checkpoint() const
 {
   const auto all = list_checkpoints(options_.attempt.checkpoints());

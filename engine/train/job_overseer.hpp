@@ -25,6 +25,9 @@ public:
   // for those that are written on the way) and costs no more than this checkpoint.
   void checkpoint(const TrainingProgress& progress, const Snapshot& snapshot, const Wish& agreed) override;
 
+  // Of this attempt or an earlier one, with its path.
+  std::string last_checkpoint() const override;
+
   // The next wish is to stop, by that signal (the last one counts). Any thread.
   void told_to_stop(int signal) { signal_.store(signal, std::memory_order_relaxed); }
   // The next wish is to cancel. Any thread.

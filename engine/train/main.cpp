@@ -2,12 +2,17 @@
 #include "core/error.hpp"
 #include "engine/data/make.hpp"
 #include "engine/train/environment.hpp"
+#include "engine/train/export_weights.hpp"
 #include "engine/train/hello.hpp"
 #include "engine/train/job.hpp"
 #include "engine/train/model_report.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+
+#include <iterator>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -54,6 +59,21 @@ void add_model(CLI::App& app, ModelReportOptions& options)
   model->add_flag("--json", options.json, "One JSON object");
 }
 
+void add_export(CLI::App& app, WeightsExport& options)
+{
+  auto* verb = app.add_subcommand("export-weights", "Write a checkpoint's tensors as a NumPy .npz");
+  verb->add_option("checkpoint", options.checkpoint, "The checkpoint")->required();
+  auto* list = verb->add_flag("--list", options.list, "Print names and shapes, and write nothing");
+  verb->add_option("-o,--output", options.output, "The .npz")->excludes(list);
+  verb->add_option("--what", options.what, "Of weights, optimizer and strategy")
+      ->capture_default_str()
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(exported_parts), std::end(exported_parts))));
+  verb->add_flag("--force", options.force, "Replace a file that is there");
+  verb->final_callback([&options] {
+    if (!options.list && options.output.empty()) throw CLI::RequiredError("--output or --list");
+  });
+}
+
 int dispatch(int argc, char** argv)
 {
   CLI::App app{"dtctl's training engine", "dtengine"};
@@ -65,6 +85,8 @@ int dispatch(int argc, char** argv)
   add_run(app, job);
   add_model(app, model);
   add_data(app, data);
+  WeightsExport weights;
+  add_export(app, weights);
   app.add_subcommand("hello", "Let the ranks meet: what dtctl doctor --launchers starts")->group("");
   try {
     app.parse(argc, argv);
@@ -73,6 +95,7 @@ int dispatch(int argc, char** argv)
   }
   if (app.got_subcommand("hello")) return say_hello();
   if (app.got_subcommand("model")) return report_model(model);
+  if (app.got_subcommand("export-weights")) return export_weights(weights);
   return app.got_subcommand("run") ? run_job(job) : make(data);
 }
 

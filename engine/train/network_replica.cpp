@@ -1,6 +1,5 @@
 #include "engine/train/network_replica.hpp"
 
-#include "core/error.hpp"
 #include "engine/optim/passes.hpp"
 
 #include <algorithm>
@@ -99,10 +98,7 @@ double NetworkReplica::compute_part(const Batch& batch, std::int64_t part, Gradi
   timer.add(Phase::backward, times.backward_s + sums_s);
   timer.draw("forward", begin_s, begin_s + times.forward_s);
   timer.draw("backward", begin_s + times.forward_s, monotonic_s());
-  if (!std::isfinite(loss))
-    throw Error(ErrorKind::run, fmt::format("the loss is {} at a learning rate of {}: the training diverged. Lower "
-                                            "optimizer.learning_rate, or lengthen optimizer.warmup_epochs.",
-                                            loss, step_.learning_rate));
+  if (!std::isfinite(loss)) diverge(loss, images, labels);
   return loss;
 }
 
@@ -115,6 +111,21 @@ double NetworkReplica::take_sum(std::size_t parameter)
   const auto& tensor = tensors_[parameter];
   add(gradients().data() + tensor.offset, sum_.data() + tensor.offset, static_cast<std::int64_t>(tensor.size));
   return monotonic_s() - begin_s;
+}
+
+void NetworkReplica::diverge(double loss, std::span<const float> images, std::span<const std::int32_t> labels)
+{
+  throw Diverged(ErrorKind::run, fmt::format("the loss is {} at a learning rate of {}; {}.", loss, step_.learning_rate,
+                                             origin_of_divergence(images, labels)));
+}
+
+std::string NetworkReplica::origin_of_divergence(std::span<const float> images, std::span<const std::int32_t> labels)
+{
+  // Another pass would wait for ranks that may be somewhere else.
+  if (parts_.network.options().synchronize) return "the layer is not looked for with model.batch_norm: synchronized";
+  const auto layer = parts_.network.first_non_finite(images, labels);
+  if (layer.empty()) return "every layer's numbers are finite";
+  return "the first numbers that are not finite " + (layer == "images" ? "are the images'" : "leave layer " + layer);
 }
 
 void NetworkReplica::update(const Stretch& stretch, float gradient_factor)

@@ -1,17 +1,27 @@
 // NetworkReplica: network, batches and update rule as the one thing that strategies drive.
 #pragma once
 
+#include "core/error.hpp"
 #include "engine/data/source.hpp"
 #include "engine/nn/network.hpp"
 #include "engine/optim/optimizer.hpp"
 #include "engine/sync/replica.hpp"
 #include "engine/train/step_timer.hpp"
 
+#include <span>
+#include <string>
+
 namespace dt::engine {
 
 // Where each parameter lies in the packed buffers, and what the update rule makes of it: weights decay and have rates of their own
 // under LARS; biases, scales and shifts decay where the spec says so; statistics follow their values.
 std::vector<Segment> segments_of(const Network& network, const OptimizerSpec& spec = {});
+
+// The loss is no finite number. The message ends with what was found; whoever knows the checkpoints adds them and what to do.
+class Diverged : public Error {
+public:
+  using Error::Error;
+};
 
 class NetworkReplica : public Replica {
 public:
@@ -37,7 +47,7 @@ public:
   std::span<float> gradients() override { return parts_.network.gradients(); }
   std::span<const Stretch> tensors() override { return tensors_; }
   using Replica::compute;
-  // A run error when the loss is not a finite number.
+  // Throws Diverged when the loss is not a finite number.
   BatchLoss compute(GradientListener* listener) override;
   using Replica::update;
   // A run error when gradients of a scaled loss are not finite numbers.
@@ -55,6 +65,8 @@ private:
   double take_sum(std::size_t parameter);
   void step_rule(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double learning_rate,
                  float gradient_factor);
+  [[noreturn]] void diverge(double loss, std::span<const float> images, std::span<const std::int32_t> labels);
+  std::string origin_of_divergence(std::span<const float> images, std::span<const std::int32_t> labels);
 
   Parts parts_;
   std::vector<float> sum_; // of the gradients of a batch's earlier micro-batches, packed

@@ -4,6 +4,8 @@
 #include "engine/train/checkpoint.hpp"
 #include "engine/train/snapshot.hpp"
 
+#include <string>
+
 namespace dt::engine {
 
 class Overseer {
@@ -24,6 +26,8 @@ public:
   virtual bool is_cancelled() { return false; }
   // To write a checkpoint, because of what all ranks wish together. Collective.
   virtual void checkpoint(const TrainingProgress& /*progress*/, const Snapshot& /*snapshot*/, const Wish& /*agreed*/) {}
+  // The checkpoint of this run that a training which went wrong could go back to; empty when there is none. Any rank.
+  virtual std::string last_checkpoint() const { return {}; }
 };
 
 } // namespace dt::engine

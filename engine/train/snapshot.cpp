@@ -47,6 +47,13 @@ std::vector<std::int64_t> Snapshot::dims_of(const Parameter& parameter, const Bu
   return buffer.per_tensor ? std::vector<std::int64_t>{1} : parameter.dims;
 }
 
+// The model that was trained, where neither weights nor a buffer of the strategy are it.
+bool Snapshot::has_model_of_its_own() const
+{
+  if (parts_.strategy.replicated() || parts_.consensus == nullptr) return false;
+  return std::ranges::none_of(parts_.strategy.state(), [](const auto& state) { return state.name == "centre" && !state.per_rank; });
+}
+
 void Snapshot::save(CheckpointWriter* writer) const
 {
   std::exception_ptr failure;
@@ -67,6 +74,11 @@ void Snapshot::save(CheckpointWriter* writer) const
       parts_.comm.activity().advance();
     }
   }
+  if (has_model_of_its_own()) {
+    const Consensus::Loan loan(*parts_.consensus, parts_.strategy.has_centre() ? Model::centre : Model::average);
+    const Buffer model{"model", parts_.network.weights(), false};
+    try_write(model.name, model, plain_of(model));
+  }
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -81,6 +93,17 @@ void Snapshot::load_shared(const Buffer& buffer, const CheckpointReader* reader)
   if (reader != nullptr) read(*reader, buffer.name, buffer, plain);
   parts_.comm.broadcast_record(plain);
   restore(buffer, plain);
+}
+
+void Snapshot::begin(const Start* start) const
+{
+  auto plain = start != nullptr ? start->weights : parts_.network.plain_weights();
+  parts_.comm.broadcast_record(plain);
+  parts_.network.pack(plain, parts_.network.weights());
+  const auto* optimizer = start != nullptr && start->optimizer ? &*start->optimizer : nullptr;
+  if (parts_.comm.broadcast_text(optimizer != nullptr ? "optimizer" : "").empty()) return;
+  for (const auto& buffer : buffers())
+    if (buffer.name.starts_with("optimizer/")) load_shared(buffer, optimizer);
 }
 
 void Snapshot::load_own(const Buffer& buffer, const CheckpointReader* reader) const

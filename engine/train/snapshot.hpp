@@ -6,6 +6,8 @@
 #include "engine/optim/optimizer.hpp"
 #include "engine/sync/strategy.hpp"
 #include "engine/train/checkpoint.hpp"
+#include "engine/train/consensus.hpp"
+#include "engine/train/start.hpp"
 
 #include <span>
 #include <string>
@@ -22,6 +24,7 @@ public:
     Optimizer& optimizer;
     Strategy& strategy;
     Communicator& comm;
+    Consensus* consensus = nullptr; // writes the ranks' one model too where they differ; null: their own only
   };
   explicit Snapshot(const Parts& parts) : parts_(parts) {}
 
@@ -30,6 +33,9 @@ public:
   void save(CheckpointWriter* writer) const;
   // Rank 0 reads; the others give null. Every rank is left with what it had. Collective.
   void load(const CheckpointReader* reader) const;
+  // Every rank begins with the weights, and with the optimizer's buffers where they are given: rank 0's, the others give null.
+  // Collective.
+  void begin(const Start* start) const;
 
 private:
   struct Buffer {
@@ -39,6 +45,7 @@ private:
     bool per_tensor = false;
   };
   std::vector<Buffer> buffers() const;
+  bool has_model_of_its_own() const;
   // As it stands in the file.
   std::vector<float> plain_of(const Buffer& buffer) const;
   void restore(const Buffer& buffer, std::span<const float> plain) const;

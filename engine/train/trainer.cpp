@@ -42,6 +42,12 @@ double share_of(std::int64_t part, std::int64_t whole)
   return whole == 0 ? not_measured : static_cast<double>(part) / static_cast<double>(whole);
 }
 
+Error with_advice(const Diverged& error, const std::string& checkpoint)
+{
+  return {error.kind(), fmt::format("{} Last good checkpoint: {}. Lower optimizer.learning_rate, or lengthen optimizer.warmup_epochs.",
+                                    error.what(), checkpoint.empty() ? "none was written; set train.checkpoint_every" : checkpoint)};
+}
+
 } // namespace
 
 TrainingError::TrainingError(const Error& cause, std::int64_t step)
@@ -59,7 +65,7 @@ Trainer::Trainer(const Options& options, Communicator& comm)
       learning_rate_(spec_.optimizer, plan_.epochs, spec_.workers()), timer_(&comm), 
       replica_({network_, loader_, *optimizer_, timer_, spec_.train.accumulation, spec_.train.loss_scale}),
       strategy_(make_strategy(parts_)), consensus_({replica_, *strategy_, parts_.roles, comm}, spec_.sync.evaluate),
-      snapshot_({network_, *optimizer_, *strategy_, comm}), evaluator_(network_, *sources_.test, comm),
+      snapshot_({network_, *optimizer_, *strategy_, comm, &consensus_}), evaluator_(network_, *sources_.test, comm),
       lookout_(resumed_.step, strategy_->is_asynchronous() ? asynchronous_look_s : look_s), council_(comm), timeline_(comm)
 {
 }
@@ -103,6 +109,8 @@ std::optional<RunResult> Trainer::run(Observer& observer, Overseer& overseer)
   start(observer);
   try {
     train(observer, overseer);
+  } catch (const Diverged& error) {
+    throw TrainingError(with_advice(error, overseer.last_checkpoint()), step_);
   } catch (const Error& error) {
     throw TrainingError(error, step_);
   }
@@ -118,6 +126,7 @@ void Trainer::start(Observer& observer)
     throw Error(ErrorKind::environment,
                 "The ranks hold their weights in different layouts, because their processors differ. Run on nodes "
                 "of one kind (resources.constraint).");
+  if (resumed_.step == 0 && !spec_.train.start_from.empty()) begin_from_file(observer);
   strategy_->start(replica_);
   if (resumed_.step > 0) take_up();
   isolated_s_ = strategy_->isolated_communication_s(replica_);
@@ -127,6 +136,17 @@ void Trainer::start(Observer& observer)
   begin_s_ = monotonic_s();
   looked_s_ = measured_from_s_ = measured_until_s_ = training_s();
   warmup_traffic_ = comm_.traffic();
+}
+
+// Before the strategy starts, so that its centre begins there too.
+void Trainer::begin_from_file(Observer& observer)
+{
+  std::optional<Start> start;
+  if (comm_.is_root()) start = read_start(spec_.train.start_from, network_.parameters(), spec_.optimizer.name);
+  snapshot_.begin(start ? &*start : nullptr);
+  if (!start) return;
+  result_.facts["started_from"] = start->origin;
+  observer.started_from(start->origin);
 }
 
 // As if the steps before had been done by this process.
@@ -151,6 +171,7 @@ void Trainer::train(Observer& observer, Overseer& overseer)
     if (!is_done() && lookout_.is_due(step_)) look_up(overseer);
   }
   council_.read(); // nothing is left on its way
+  if (is_done() && spec_.train.final_checkpoint) write_checkpoint(overseer);
 }
 
 // Every rank comes here after the same steps. Rank 0 alone decides how many there are to the next look. Ranks that are in step

@@ -66,6 +66,7 @@ private:
   std::unique_ptr<Optimizer> make_own_optimizer();
   void take_mean(std::span<float> values);
   void start(Observer& observer);
+  void begin_from_file(Observer& observer);
   void take_up();
   void train(Observer& observer, Overseer& overseer);
   void look_up(Overseer& overseer);

@@ -61,6 +61,13 @@ def local_norm():
     return nn.LocalResponseNorm(5, alpha=1e-4, beta=0.75, k=2.0)
 
 
+def alexnet_cifar(dropout=False):
+    features = [*conv_relu(3, 48, 5, padding=2), nn.MaxPool2d(3, 2), *conv_relu(48, 128, 5, padding=2), nn.MaxPool2d(3, 2),
+                *conv_relu(128, 192, 3, padding=1), *conv_relu(192, 192, 3, padding=1), *conv_relu(192, 128, 3, padding=1),
+                nn.MaxPool2d(3, 2)]
+    return Chain(features, classifier([128 * 9, 1024, 1024, 10], dropout))
+
+
 def alexnet_2012(dropout=False):
     """As published: two groups in the second, fourth and fifth convolution, normalisation over channels behind the first two."""
     features = [*conv_relu(3, 96, 11, 4), local_norm(), nn.MaxPool2d(3, 2),
@@ -73,23 +80,31 @@ def alexnet_2012(dropout=False):
 VGG_CONVOLUTIONS = {11: (1, 1, 2, 2, 2), 16: (2, 2, 3, 3, 3), 19: (2, 2, 4, 4, 4)}
 
 
-def vgg(depth, dropout=False):
+def vgg_stages(depth, convolution):
     features, inputs = [], 3
     for outputs, count in zip((64, 128, 256, 512, 512), VGG_CONVOLUTIONS[depth]):
         for _ in range(count):
-            features += conv_relu(inputs, outputs, 3, padding=1)
+            features += convolution(inputs, outputs)
             inputs = outputs
         features.append(nn.MaxPool2d(2))
+    return features
+
+
+def vgg(depth, dropout=False):
+    features = vgg_stages(depth, lambda inputs, outputs: conv_relu(inputs, outputs, 3, padding=1))
     return Chain(features, classifier([512 * 7 * 7, 4096, 4096, 1000], dropout))
 
 
+def vgg_cifar(depth, dropout=False):
+    """With batch norm behind each convolution, and one full connection."""
+    return Chain(vgg_stages(depth, lambda inputs, outputs: [*conv_norm(inputs, outputs, 3), relu()]), [nn.Linear(512, 10)])
+
+
 class Block(nn.Module):
-    """A residual block: two 3x3 convolutions, or 1x1, 3x3 and 1x1 (bottleneck) with the stride in the 3x3.
+    """A residual block: two 3x3 convolutions, or 1x1, 3x3 and 1x1 (bottleneck) with the stride in the 3x3; a 1x1 convolution on
+    the shortcut where the shape changes."""
 
-    shortcut "projection": a 1x1 convolution where the shape changes; "padding": every other pixel, new channels zero.
-    """
-
-    def __init__(self, inputs, width, stride, bottleneck, shortcut):
+    def __init__(self, inputs, width, stride, bottleneck):
         super().__init__()
         outputs = 4 * width if bottleneck else width
         if bottleneck:
@@ -97,28 +112,23 @@ class Block(nn.Module):
             layers += conv_norm(width, outputs, 1)
         else:
             layers = conv_norm(inputs, width, 3, stride) + [relu()] + conv_norm(width, width, 3)
-        self.branch = nn.Sequential(*layers)
-        self.stride, self.more_channels = stride, outputs - inputs
+        self.branch = nn.Sequential(*layers[:-1])
         changes = stride != 1 or outputs != inputs
-        self.projection = nn.Sequential(*conv_norm(inputs, outputs, 1, stride)) if changes and shortcut == "projection" else None
-        self.pads = changes and shortcut == "padding"
+        self.projection = nn.Sequential(*conv_norm(inputs, outputs, 1, stride)) if changes else None
+        self.norm = layers[-1]  # behind the projection, as the engine has it, which computes it and the sum in one
         self.end = relu()
 
     def forward(self, x):
-        y = self.branch(x)
-        if self.projection is not None:
-            x = self.projection(x)
-        elif self.pads:
-            x = F.pad(x[:, :, :: self.stride, :: self.stride], (0, 0, 0, 0, 0, self.more_channels))
-        y += x
+        y = self.norm(self.branch(x))
+        y += x if self.projection is None else self.projection(x)
         return self.end(y)
 
 
-def residual_stages(inputs, width, counts, bottleneck, shortcut):
+def residual_stages(inputs, width, counts, bottleneck):
     blocks = []
     for stage, count in enumerate(counts):
         for place in range(count):
-            blocks.append(Block(inputs, width, 2 if place == 0 and stage > 0 else 1, bottleneck, shortcut))
+            blocks.append(Block(inputs, width, 2 if place == 0 and stage > 0 else 1, bottleneck))
             inputs = 4 * width if bottleneck else width
         width *= 2
     return blocks, inputs
@@ -129,26 +139,26 @@ RESNET_STAGES = {18: (False, (2, 2, 2, 2)), 34: (False, (3, 4, 6, 3)), 50: (True
 
 def resnet(depth, dropout=False):
     bottleneck, counts = RESNET_STAGES[depth]
-    stages, outputs = residual_stages(64, 64, counts, bottleneck, "projection")
+    stages, outputs = residual_stages(64, 64, counts, bottleneck)
     features = [*conv_norm(3, 64, 7, 2), relu(), nn.MaxPool2d(3, 2, 1), *stages, nn.AdaptiveAvgPool2d(1)]
     return Chain(features, [nn.Linear(outputs, 1000)])
 
 
 def resnet_cifar(depth, dropout=False):
     """6n + 2 layers: three stages of n blocks, 16, 32 and 64 wide."""
-    stages, outputs = residual_stages(16, 16, ((depth - 2) // 6,) * 3, False, "padding")
+    stages, outputs = residual_stages(16, 16, ((depth - 2) // 6,) * 3, False)
     return Chain([*conv_norm(3, 16, 3), relu(), *stages, nn.AdaptiveAvgPool2d(1)], [nn.Linear(outputs, 10)])
 
 
 class Inception(nn.Module):
     """Four branches side by side, joined by channels: 1x1; 1x1 and 3x3; 1x1 and 5x5; pooling and 1x1."""
 
-    def __init__(self, inputs, one, reduce3, three, reduce5, five, pooled):
+    def __init__(self, inputs, one, reduce3, three, reduce5, five, pooled, convolution):
         super().__init__()
-        self.one = nn.Sequential(*conv_relu(inputs, one, 1))
-        self.three = nn.Sequential(*conv_relu(inputs, reduce3, 1), *conv_relu(reduce3, three, 3, padding=1))
-        self.five = nn.Sequential(*conv_relu(inputs, reduce5, 1), *conv_relu(reduce5, five, 5, padding=2))
-        self.pooled = nn.Sequential(nn.MaxPool2d(3, 1, 1), *conv_relu(inputs, pooled, 1))
+        self.one = nn.Sequential(*convolution(inputs, one, 1))
+        self.three = nn.Sequential(*convolution(inputs, reduce3, 1), *convolution(reduce3, three, 3))
+        self.five = nn.Sequential(*convolution(inputs, reduce5, 1), *convolution(reduce5, five, 5))
+        self.pooled = nn.Sequential(nn.MaxPool2d(3, 1, 1), *convolution(inputs, pooled, 1))
 
     def forward(self, x):
         return torch.cat([self.one(x), self.three(x), self.five(x), self.pooled(x)], 1)
@@ -159,23 +169,44 @@ def auxiliary_head(inputs, dropout):
                          *([nn.Dropout(0.7)] if dropout else []), nn.Linear(1024, 1000))
 
 
+def square_conv_relu(inputs, outputs, kernel):
+    return conv_relu(inputs, outputs, kernel, padding=kernel // 2)
+
+
+def square_conv_norm_relu(inputs, outputs, kernel):
+    return [*conv_norm(inputs, outputs, kernel), relu()]
+
+
+# Channels of an inception: into it; 1x1; 3x3 behind its reduction; 5x5 behind its reduction; behind the pooling.
+INCEPTIONS = {
+    "3a": (192, 64, 96, 128, 16, 32, 32), "3b": (256, 128, 128, 192, 32, 96, 64), "4a": (480, 192, 96, 208, 16, 48, 64),
+    "4b": (512, 160, 112, 224, 24, 64, 64), "4c": (512, 128, 128, 256, 24, 64, 64), "4d": (512, 112, 144, 288, 32, 64, 64),
+    "4e": (528, 256, 160, 320, 32, 128, 128), "5a": (832, 256, 160, 320, 32, 128, 128), "5b": (832, 384, 192, 384, 48, 128, 128),
+}
+
+
+def inceptions(names, convolution):
+    return [Inception(*INCEPTIONS[name], convolution) for name in names.split()]
+
+
+def halving():
+    return nn.MaxPool2d(3, 2, ceil_mode=True)
+
+
 class GoogLeNet(nn.Module):
     """While it trains it gives three outputs: the first head's, the second's, the last."""
 
     def __init__(self, dropout=False):
         super().__init__()
-        self.stem = nn.Sequential(*conv_relu(3, 64, 7, 2, 3), nn.MaxPool2d(3, 2, 1), self.norm(), *conv_relu(64, 64, 1),
-                                  *conv_relu(64, 192, 3, padding=1), self.norm(), nn.MaxPool2d(3, 2, 1))
-        self.to_4a = nn.Sequential(Inception(192, 64, 96, 128, 16, 32, 32), Inception(256, 128, 128, 192, 32, 96, 64),
-                                   nn.MaxPool2d(3, 2, 1), Inception(480, 192, 96, 208, 16, 48, 64))
+        of = square_conv_relu
+        self.stem = nn.Sequential(*conv_relu(3, 64, 7, 2, 3), halving(), self.norm(), *of(64, 64, 1), *of(64, 192, 3), self.norm(),
+                                  halving())
+        self.to_4a = nn.Sequential(*inceptions("3a 3b", of), halving(), *inceptions("4a", of))
         self.head1 = auxiliary_head(512, dropout)
-        self.to_4d = nn.Sequential(Inception(512, 160, 112, 224, 24, 64, 64), Inception(512, 128, 128, 256, 24, 64, 64),
-                                   Inception(512, 112, 144, 288, 32, 64, 64))
+        self.to_4d = nn.Sequential(*inceptions("4b 4c 4d", of))
         self.head2 = auxiliary_head(528, dropout)
-        self.to_end = nn.Sequential(Inception(528, 256, 160, 320, 32, 128, 128), nn.MaxPool2d(3, 2, 1),
-                                    Inception(832, 256, 160, 320, 32, 128, 128), Inception(832, 384, 192, 384, 48, 128, 128),
-                                    nn.AdaptiveAvgPool2d(1), nn.Flatten(), *([nn.Dropout(0.4)] if dropout else []),
-                                    nn.Linear(1024, 1000))
+        self.to_end = nn.Sequential(*inceptions("4e", of), halving(), *inceptions("5a 5b", of), nn.AdaptiveAvgPool2d(1),
+                                    nn.Flatten(), *([nn.Dropout(0.4)] if dropout else []), nn.Linear(1024, 1000))
 
     @staticmethod
     def norm():
@@ -188,6 +219,14 @@ class GoogLeNet(nn.Module):
         second = self.head2(x) if self.training else None
         last = self.to_end(x)
         return (first, second, last) if self.training else last
+
+
+def googlenet_cifar(dropout=False):
+    """Without the stem's poolings and without auxiliary heads, with batch norm behind each convolution."""
+    of = square_conv_norm_relu
+    features = [*of(3, 192, 3), *inceptions("3a 3b", of), halving(), *inceptions("4a 4b 4c 4d 4e", of), halving(),
+                *inceptions("5a 5b", of), nn.AdaptiveAvgPool2d(1)]
+    return Chain(features, [*([nn.Dropout(0.4)] if dropout else []), nn.Linear(1024, 10)])
 
 
 def loss_of(model, images, labels):
@@ -207,8 +246,11 @@ MODELS = {
     "lenet": (lenet, (1, 28, 28), 10),
     "alexnet": (alexnet, (3, 227, 227), 1000),
     "alexnet-2012": (alexnet_2012, (3, 227, 227), 1000),
+    "alexnet-cifar": (alexnet_cifar, _tile, 10),
     **{f"vgg{depth}": (_of_depth(vgg, depth), _photo, 1000) for depth in VGG_CONVOLUTIONS},
+    **{f"vgg{depth}-cifar": (_of_depth(vgg_cifar, depth), _tile, 10) for depth in VGG_CONVOLUTIONS},
     **{f"resnet{depth}": (_of_depth(resnet, depth), _photo, 1000) for depth in RESNET_STAGES},
     **{f"resnet{depth}": (_of_depth(resnet_cifar, depth), _tile, 10) for depth in (20, 56)},
     "googlenet": (GoogLeNet, _photo, 1000),
+    "googlenet-cifar": (googlenet_cifar, _tile, 10),
 }

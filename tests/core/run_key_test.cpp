@@ -1,6 +1,7 @@
 #include "core/run_key.hpp"
 
 #include "core/file.hpp"
+#include "core/hash.hpp"
 #include "core/paths.hpp"
 #include "tests/core/error_of.hpp"
 #include "tests/core/put_file.hpp"
@@ -73,7 +74,7 @@ TEST_CASE("what decides the training is part of the key, and names, places and a
   for (const auto* path : {"model.name", "data.name", "train.seed", "train.global_batch", "optimizer.learning_rate", "sync.strategy",
                            "resources.nodes", "resources.threads_per_rank", "resources.env"})
     CHECK(find_key(path)->identity);
-  for (const auto* path : {"name", "description", "data.path", "resources.time_limit", "resources.account", "resources.qos", "study.mode"})
+  for (const auto* path : {"name", "description", "data.path", "train.start_from", "resources.time_limit", "resources.account", "resources.qos", "study.mode"})
     CHECK_FALSE(find_key(path)->identity);
 }
 
@@ -183,6 +184,34 @@ TEST_CASE("differences tell each key, then repeat, engine and data, each before 
         std::vector<std::string>{"optimizer.learning_rate: 0.05, now 0.1", "optimizer.linear_scaling: false, now true",
                                  "resources.modules: , now gcc, mpi", "resources.env: A=1, B=x\ny, now ", "repeat: 1, now 3",
                                  "engine build: aaaaaaaaaa, now cccccccccc", "data: d1, now d2"});
+}
+
+TEST_CASE("another start is another run, and no start leaves the keys of older runs as they are")
+{
+  const auto spec = lenet_spec();
+  CHECK(run_key(spec, build, data, "") == key_of(spec));
+  CHECK(run_key(spec, build, data, "a") != key_of(spec));
+  CHECK(run_key(spec, build, data, "a") != run_key(spec, build, data, "b"));
+  CHECK(differences(plan_run(spec, "b", "d"), plan_run(spec, "b", "d", "0123456789abc")) ==
+        std::vector<std::string>{"start: the seed's weights, now 0123456789"});
+}
+
+TEST_CASE("a start is known by the hash in a checkpoint's header, or by all bytes of an archive")
+{
+  const TemporaryFolder folder;
+  const std::string hash = "0123456789abcdef0123456789abcdef";
+  const auto checkpoint = folder.path() / "step-3.h5", archive = folder.path() / "w.npz", text = folder.path() / "notes.h5";
+  test::put_file(checkpoint, std::string(checkpoint_magic) + hash + "\nand so on");
+  test::put_file(archive, "bytes");
+  test::put_file(text, "notes");
+  CHECK(start_id("").empty());
+  CHECK(start_id(checkpoint) == hash);
+  CHECK(start_id(archive) == hash_hex("bytes"));
+  CHECK(message_of([&] { start_id(text); }) ==
+        "train.start_from: " + text.string() + " is neither a checkpoint (.h5) of a run nor an archive (.npz) of weights");
+  const auto missing = error_of([&] { start_id(folder.path() / "none.h5"); });
+  CHECK(std::string(missing.what()) == "train.start_from: " + (folder.path() / "none.h5").string() + ": there is no such file");
+  CHECK(missing.kind() == ErrorKind::recipe);
 }
 
 TEST_CASE("lists that print alike but differ are a difference all the same")

@@ -109,6 +109,13 @@ TEST_CASE("a run read back has the key that its spec still hashes to")
   CHECK(run_key(back.spec, back.engine_build, back.data_id) == run.key);
 }
 
+TEST_CASE("what a run starts from survives spec.json, and is not mentioned where there is nothing")
+{
+  const auto run = plan_run(RunSpec{}, "build", "data", "0123");
+  CHECK(parse_planned_run(to_json(run), "here").start_id == "0123");
+  CHECK(to_json(plan_run(RunSpec{}, "build", "data")).find("start_id") == std::string::npos);
+}
+
 TEST_CASE("an empty spec survives spec.json")
 {
   const auto run = plan_run(RunSpec{}, "", "");

@@ -44,6 +44,7 @@ public:
     write_spec();
   }
   PlannedRun& planned() { return planned_; }
+  const PlannedRun& planned() const { return planned_; }
   void write_spec() const { write_file_atomic(spec_path(folder_.path()), to_json(planned_)); }
   AttemptFolder attempt(int number = 1) const { return {folder_.path(), number}; }
 

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 namespace {
 
 const CheckpointOwner owner{
-    .run_key = "0123abcd", .engine_build = "build", .data_id = "data", .model = "lenet", .strategy = "sync-sgd", .ranks = 2};
+    .run_key = "0123abcd", .engine_build = "build", .data_id = "data", .model = "lenet", .strategy = "sync-sgd", .optimizer = "sgd", .ranks = 2};
 const std::vector<std::int64_t> dims{2, 3, 1, 2};
 
 std::vector<float> numbers(float first)
@@ -156,6 +156,34 @@ TEST_CASE("a torn, an empty and a missing checkpoint are refused with the file's
   CHECK_NOTHROW(CheckpointReader(path));
   fs::remove(path);
   CHECK_THROWS_WITH(CheckpointReader(path), "open " + path.string() + ": No such file or directory");
+}
+
+TEST_CASE("the tensors of a group are told with their dimensions in the order in which they were written")
+{
+  const dt::test::TemporaryFolder folder;
+  const std::vector<std::int64_t> flat{12};
+  CheckpointWriter writer(folder.path(), owner, progress_at(3));
+  writer.write("weights/z", dims, numbers(1));
+  writer.write("weights/a", flat, numbers(2));
+  writer.write("optimizer/velocity/z", dims, numbers(3));
+  const CheckpointReader reader(writer.commit().path);
+  CHECK(reader.tensors("weights") == std::vector<TensorName>{{"z", dims}, {"a", flat}});
+  CHECK(reader.tensors("optimizer") == std::vector<TensorName>{{"velocity/z", dims}});
+  CHECK(reader.tensors("ranks/0/weights").empty());
+}
+
+TEST_CASE("the one model is the weights, else the centre, else the group for it, and without any it is refused")
+{
+  const dt::test::TemporaryFolder folder;
+  const auto holding = [&](std::vector<std::string> groups) {
+    CheckpointWriter writer(folder.path(), owner, progress_at(3));
+    for (const auto& group : groups) writer.write(group + "/w", dims, numbers(1));
+    return model_group(CheckpointReader(writer.commit().path));
+  };
+  CHECK(holding({"weights", "optimizer/velocity"}) == "weights");
+  CHECK(holding({"ranks/0/weights", "strategy/centre"}) == "strategy/centre");
+  CHECK(holding({"ranks/0/weights", "model"}) == "model");
+  CHECK_THROWS_WITH(holding({"ranks/0/weights"}), Contains("it holds each rank's own weights and no model of them all."));
 }
 
 TEST_CASE("a tensor of another name or of other dimensions is refused")

@@ -265,7 +265,7 @@ TEST_CASE("a target without stopping is timed at its first reaching, and one nev
   CHECK(std::isnan(train(spec, MPI_COMM_WORLD).result.time_to_accuracy_s));
 }
 
-TEST_CASE("a loss that is no number stops the training with its step, learning rate and what to do")
+TEST_CASE("a loss that is no number stops the training with its step, learning rate, layer, last checkpoint and what to do")
 {
   auto spec = small_run(1);
   spec.optimizer.learning_rate = 1e6;
@@ -277,8 +277,9 @@ TEST_CASE("a loss that is no number stops the training with its step, learning r
     CHECK(error.step() >= 2);
     CHECK_THAT(error.what(), Catch::StartsWith("step " + std::to_string(error.step()) + ": the loss is "));
     CHECK_THAT(error.what(),
-               Catch::EndsWith(" at a learning rate of 1000000: the training diverged. Lower optimizer.learning_rate, or "
-                               "lengthen optimizer.warmup_epochs."));
+               Catch::Contains(" at a learning rate of 1000000; the first numbers that are not finite leave layer "));
+    CHECK_THAT(error.what(), Catch::EndsWith(". Last good checkpoint: none was written; set train.checkpoint_every. Lower "
+                                             "optimizer.learning_rate, or lengthen optimizer.warmup_epochs."));
   }
 }
 

@@ -1,0 +1,76 @@
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "engine/bench/bench.hpp"
+#include "engine/nn/model_registry.hpp"
+#include "engine/train/npz.hpp"
+#include "engine/train/start.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include <fmt/format.h>
+
+namespace dt::engine {
+namespace {
+
+struct Input {
+  std::int64_t batch;
+  ImageShape image;
+  std::vector<float> images;
+  std::vector<std::int32_t> labels;
+};
+
+Input read_input(const std::string& path)
+{
+  const NpzReader archive(path);
+  const auto& tensors = archive.tensors();
+  const auto place = [&](const char* name, std::size_t dims) {
+    const auto found = std::ranges::find(tensors, name, &TensorName::name);
+    if (found == tensors.end() || found->dims.size() != dims)
+      throw Error(ErrorKind::usage, fmt::format("{} holds no tensor {} of {} dimensions.", path, name, dims));
+    return static_cast<std::size_t>(found - tensors.begin());
+  };
+  const auto images = place("images", 4), labels = place("labels", 1);
+  const auto& dims = tensors[images].dims;
+  Input input{dims[0], {dims[1], dims[2], dims[3]}, archive.read(images), {}};
+  for (const float label : archive.read(labels)) input.labels.push_back(static_cast<std::int32_t>(label));
+  if (static_cast<std::int64_t>(input.labels.size()) != input.batch)
+    throw Error(ErrorKind::usage, fmt::format("{} holds {} images and {} labels.", path, input.batch, input.labels.size()));
+  return input;
+}
+
+// Plain values of all parameters, each under `prefix` and its name.
+void add_all(NpzWriter& writer, const std::string& prefix, const std::vector<Parameter>& parameters, std::span<const float> plain)
+{
+  for (const auto& parameter : parameters) {
+    std::size_t size = 1;
+    for (const auto dim : parameter.dims) size *= static_cast<std::size_t>(dim);
+    writer.add({prefix + parameter.name, parameter.dims}, plain.first(size));
+    plain = plain.subspan(size);
+  }
+}
+
+} // namespace
+
+int bench_gradients(const GradientsBench& options)
+{
+  const auto input = read_input(options.input);
+  Network network({.model = options.model,
+                   .image = input.image,
+                   .classes = natural_input(options.model).classes,
+                   .batch = input.batch,
+                   .threads = options.threads,
+                   .winograd = options.winograd,
+                   .dropout = false});
+  if (!options.weights.empty()) network.set_plain_weights(read_start(options.weights, network.parameters(), "").weights);
+  NpzWriter writer;
+  add_all(writer, "weights/", network.parameters(), network.plain_weights());
+  const std::array loss{static_cast<float>(network.forward_backward(input.images, input.labels))};
+  add_all(writer, "gradients/", network.parameters(), network.plain_gradients());
+  writer.add({"loss", {1}}, loss);
+  write_file_atomic(options.output, writer.finish());
+  return 0;
+}
+
+} // namespace dt::engine

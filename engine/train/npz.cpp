@@ -1,0 +1,268 @@
+#include "engine/train/npz.hpp"
+
+#include "core/error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <type_traits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <zlib.h>
+
+namespace dt::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+static_assert(std::endian::native == std::endian::little, "values and zip's fields are written as they lie in memory");
+
+// ---- zip's records, field by field (PKWARE's APPNOTE, 4.3.7, 4.3.12, 4.3.16) ----
+
+constexpr std::uint32_t member_mark = 0x04034b50, entry_mark = 0x02014b50, end_mark = 0x06054b50;
+constexpr std::size_t member_bytes = 30, entry_bytes = 46, end_bytes = 22, longest_comment = 0xffff;
+constexpr std::uint16_t version = 20, utf8_names = 0x0800, encrypted = 0x0001, stored = 0;
+constexpr std::uint16_t first_day = (1 << 5) | 1; // 1980-01-01, the format's first: equal tensors give equal bytes
+
+template<class Number> void put(std::string& bytes, Number number)
+{
+  bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+template<class Number> Number get(std::string_view bytes, std::size_t offset)
+{
+  Number number;
+  std::memcpy(&number, bytes.data() + offset, sizeof number);
+  return number;
+}
+
+std::uint32_t checksum(std::string_view bytes, std::uint32_t before = 0)
+{
+  return static_cast<std::uint32_t>(crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+// What a member's header and its entry in the directory have in common, from the version on.
+void put_common(std::string& bytes, const std::string& name, std::uint32_t crc, std::uint32_t size)
+{
+  for (const std::uint16_t field : {version, utf8_names, stored, std::uint16_t{0}, first_day}) put(bytes, field);
+  for (const std::uint32_t field : {crc, size, size}) put(bytes, field);
+  put(bytes, static_cast<std::uint16_t>(name.size()));
+  put(bytes, std::uint16_t{0}); // no extra field
+}
+
+// ---- npy's header ----
+
+constexpr std::string_view npy_magic = "\x93NUMPY";
+constexpr std::size_t npy_prefix = 10, npy_alignment = 64; // magic, version, length; all of it in a multiple of 64 bytes
+
+std::string npy_header(std::span<const std::int64_t> dims)
+{
+  auto words = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}{}), }}", fmt::join(dims, ", "),
+                           dims.size() == 1 ? "," : "");
+  const std::size_t whole = (npy_prefix + words.size() + npy_alignment) / npy_alignment * npy_alignment;
+  words.resize(whole - npy_prefix - 1, ' ');
+  words += '\n';
+  std::string header(npy_magic);
+  header += {'\x01', '\x00'};
+  put(header, static_cast<std::uint16_t>(words.size()));
+  return header + words;
+}
+
+std::size_t count_of(std::span<const std::int64_t> dims)
+{
+  std::size_t count = 1;
+  for (const auto dim : dims) count *= static_cast<std::size_t>(dim);
+  return count;
+}
+
+// The text behind 'key': in npy's dictionary; empty when there is none.
+std::string_view value_of(std::string_view words, std::string_view key)
+{
+  const auto at = words.find(fmt::format("'{}':", key));
+  if (at == words.npos) return {};
+  words.remove_prefix(at + key.size() + 3);
+  words.remove_prefix(std::min(words.find_first_not_of(' '), words.size()));
+  return words;
+}
+
+// "(6, 1, 5, 5)"; false for anything else.
+bool read_shape(std::string_view words, std::vector<std::int64_t>& dims)
+{
+  if (!words.starts_with('(')) return false;
+  words.remove_prefix(1);
+  while (true) {
+    words.remove_prefix(std::min(words.find_first_not_of(", "), words.size()));
+    if (words.starts_with(')')) return true;
+    std::int64_t dim = -1;
+    const auto [end, error] = std::from_chars(words.data(), words.data() + words.size(), dim);
+    if (error != std::errc() || dim < 0) return false;
+    dims.push_back(dim);
+    words.remove_prefix(static_cast<std::size_t>(end - words.data()));
+  }
+}
+
+} // namespace
+
+// ---- writing ----
+
+void NpzWriter::add(const TensorName& tensor, std::span<const float> values)
+{
+  if (values.size() != count_of(tensor.dims))
+    throw Error(ErrorKind::internal, fmt::format("Tensor {} of {} floats was given {}.", tensor.name, count_of(tensor.dims), values.size()));
+  const auto name = tensor.name + ".npy", header = npy_header(tensor.dims);
+  const std::string_view content(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+  constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+  if (archive_.size() + member_bytes + name.size() + header.size() + content.size() > most)
+    throw Error(ErrorKind::environment, fmt::format("Tensor {} would make the archive larger than 4 GiB, which is as far as .npz goes here.", tensor.name));
+  const Member member{name, checksum(content, checksum(header)), static_cast<std::uint32_t>(header.size() + content.size()),
+                      static_cast<std::uint32_t>(archive_.size())};
+  put(archive_, member_mark);
+  put_common(archive_, name, member.crc, member.bytes);
+  archive_.append(name).append(header).append(content);
+  members_.push_back(member);
+}
+
+std::string NpzWriter::finish()
+{
+  const auto begin = archive_.size();
+  for (const auto& member : members_) {
+    put(archive_, entry_mark);
+    put(archive_, version);
+    put_common(archive_, member.name, member.crc, member.bytes);
+    for (int field = 0; field < 3; ++field) put(archive_, std::uint16_t{0}); // comment's length, disk, attributes inside
+    put(archive_, std::uint32_t{0100644U << 16});                            // attributes: a file that all may read
+    put(archive_, member.offset);
+    archive_ += member.name;
+  }
+  const auto size = archive_.size() - begin;
+  put(archive_, end_mark);
+  put(archive_, std::uint32_t{0}); // this disk, and the directory's
+  for (int times = 0; times < 2; ++times) put(archive_, static_cast<std::uint16_t>(members_.size()));
+  put(archive_, static_cast<std::uint32_t>(size));
+  put(archive_, static_cast<std::uint32_t>(begin));
+  put(archive_, std::uint16_t{0}); // no comment
+  return std::move(archive_);
+}
+
+// ---- reading ----
+
+struct NpzReader::Impl {
+  struct Place {
+    std::uint64_t header, values; // where npy's header and its values begin
+    std::size_t header_size = 0;
+    std::uint32_t crc;
+  };
+
+  explicit Impl(const fs::path& from) : path(from), file(from, std::ios::binary), size(size_of_file())
+  {
+    read_directory(find_directory());
+  }
+
+  [[noreturn]] void refuse(const std::string& why) const
+  {
+    throw Error(ErrorKind::environment, fmt::format("read {}: {}", path.string(), why));
+  }
+
+  std::uint64_t size_of_file()
+  {
+    if (!file) refuse("it cannot be opened.");
+    file.seekg(0, std::ios::end);
+    return static_cast<std::uint64_t>(file.tellg());
+  }
+
+  std::string bytes_at(std::uint64_t offset, std::uint64_t count)
+  {
+    if (offset > size || count > size - offset) refuse("the archive is torn: it ends inside of a tensor.");
+    std::string bytes(count, '\0');
+    file.clear();
+    file.seekg(static_cast<std::streamoff>(offset));
+    if (!file.read(bytes.data(), static_cast<std::streamsize>(count))) refuse("reading failed.");
+    return bytes;
+  }
+
+  // The directory's bytes, found by the record at the archive's end.
+  std::string find_directory()
+  {
+    const auto tail_size = std::min<std::uint64_t>(size, end_bytes + longest_comment);
+    const auto tail = bytes_at(size - tail_size, tail_size);
+    std::string mark;
+    put(mark, end_mark);
+    const auto at = tail.rfind(mark);
+    if (at == tail.npos || tail.size() - at < end_bytes) refuse("this is no .npz archive.");
+    const auto offset = get<std::uint32_t>(tail, at + 16);
+    if (offset == std::numeric_limits<std::uint32_t>::max()) refuse("the archive is larger than 4 GiB, which is not read here.");
+    return bytes_at(offset, get<std::uint32_t>(tail, at + 12));
+  }
+
+  void read_directory(std::string_view directory)
+  {
+    while (!directory.empty()) {
+      if (directory.size() < entry_bytes || get<std::uint32_t>(directory, 0) != entry_mark) refuse("the archive's directory is torn.");
+      const std::size_t name_size = get<std::uint16_t>(directory, 28);
+      const auto whole = entry_bytes + name_size + get<std::uint16_t>(directory, 30) + get<std::uint16_t>(directory, 32);
+      if (directory.size() < whole) refuse("the archive's directory is torn.");
+      add(directory.substr(0, entry_bytes), std::string(directory.substr(entry_bytes, name_size)));
+      directory.remove_prefix(whole);
+    }
+  }
+
+  void add(std::string_view entry, std::string name)
+  {
+    if (name.ends_with(".npy")) name.resize(name.size() - 4);
+    if ((get<std::uint16_t>(entry, 8) & encrypted) != 0 || get<std::uint16_t>(entry, 10) != stored)
+      refuse(fmt::format("tensor {} is compressed or encrypted; write the archive with numpy.savez.", name));
+    const std::uint64_t begin = get<std::uint32_t>(entry, 42);
+    const auto header = bytes_at(begin, member_bytes); // its extra field may differ from the directory's
+    const auto content = begin + member_bytes + get<std::uint16_t>(header, 26) + get<std::uint16_t>(header, 28);
+    add_array(std::move(name), {content, 0, 0, get<std::uint32_t>(entry, 16)}, get<std::uint32_t>(entry, 24));
+  }
+
+  void add_array(std::string name, Place place, std::uint64_t content_size)
+  {
+    const auto prefix = bytes_at(place.header, std::min<std::uint64_t>(content_size, npy_prefix));
+    if (prefix.size() < npy_prefix || !prefix.starts_with(npy_magic) || prefix[npy_magic.size()] != 1)
+      refuse(fmt::format("member {} is no array in NumPy's format 1.", name));
+    place.header_size = npy_prefix + get<std::uint16_t>(prefix, npy_magic.size() + 2);
+    place.values = place.header + place.header_size;
+    const auto header = bytes_at(place.header, place.header_size);
+    const std::string_view words = std::string_view(header).substr(npy_prefix);
+    if (!value_of(words, "descr").starts_with("'<f4'")) refuse(fmt::format("tensor {} is not of 32-bit floats ('<f4').", name));
+    if (!value_of(words, "fortran_order").starts_with("False")) refuse(fmt::format("tensor {} is in Fortran's order.", name));
+    TensorName tensor{std::move(name), {}};
+    if (!read_shape(value_of(words, "shape"), tensor.dims)) refuse(fmt::format("tensor {} has no shape.", tensor.name));
+    if (place.header_size + count_of(tensor.dims) * sizeof(float) != content_size)
+      refuse(fmt::format("tensor {} holds another number of bytes than its shape says.", tensor.name));
+    tensors.push_back(std::move(tensor));
+    places.push_back(place);
+  }
+
+  std::vector<float> values_of(std::size_t index)
+  {
+    const auto& place = places.at(index);
+    std::vector<float> values(count_of(tensors[index].dims));
+    const auto bytes = bytes_at(place.header, place.header_size + values.size() * sizeof(float));
+    if (checksum(bytes) != place.crc) refuse(fmt::format("tensor {} was altered: its checksum is another.", tensors[index].name));
+    std::memcpy(values.data(), bytes.data() + place.header_size, values.size() * sizeof(float));
+    return values;
+  }
+
+  fs::path path;
+  std::ifstream file;
+  std::uint64_t size;
+  std::vector<TensorName> tensors;
+  std::vector<Place> places;
+};
+
+NpzReader::NpzReader(const fs::path& path) : impl_(std::make_unique<Impl>(path)) {}
+NpzReader::~NpzReader() = default;
+NpzReader::NpzReader(NpzReader&&) noexcept = default;
+NpzReader& NpzReader::operator=(NpzReader&&) noexcept = default;
+const std::vector<TensorName>& NpzReader::tensors() const { return impl_->tensors; }
+std::vector<float> NpzReader::read(std::size_t index) const { return impl_->values_of(index); }
+
+} // namespace dt::engine

@@ -1,0 +1,111 @@
+// From one run's final checkpoint to another run and to NumPy, as a user does it.
+#include "core/file.hpp"
+#include "tests/cli/driver.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace fs = std::filesystem;
+using Catch::Contains;
+using dt::test::Dtctl;
+using dt::test::Json;
+
+namespace {
+
+std::string recipe(const std::string& name, const std::string& train)
+{
+  return "version: 1\nname: " + name +
+         "\nmodel: {name: lenet}\n"
+         "data: {name: synthetic, train_samples: 256, test_samples: 64}\n"
+         "train: {global_batch: 32, steps: 6, warmup_steps: 2, " +
+         train + "}\n";
+}
+
+std::string key_of_last(const Dtctl& dtctl) { return dtctl.json({"status"}).at("runs")[0].at("key"); }
+
+// A run that has ended with a checkpoint.
+struct First {
+  First()
+  {
+    dtctl.write("first.yaml", recipe("first", "final_checkpoint: true"));
+    const auto end = dtctl.run({"submit", "first.yaml", "--wait"});
+    INFO(end.out << end.err);
+    REQUIRE(end.ok());
+    key = key_of_last(dtctl);
+    checkpoint = dtctl.home() / "runs" / key / "attempts" / "1" / "checkpoints" / "step-6.h5";
+  }
+  // The key of a run of these keys, done to its end.
+  std::string run(const std::string& name, const std::string& train) const
+  {
+    dtctl.write(name + ".yaml", recipe(name, train));
+    const auto end = dtctl.run({"submit", name + ".yaml", "--wait"});
+    INFO(end.out << end.err);
+    REQUIRE(end.ok());
+    return key_of_last(dtctl);
+  }
+  Dtctl dtctl;
+  std::string key;
+  fs::path checkpoint;
+};
+
+} // namespace
+
+TEST_CASE("a run is shown with its checkpoint, and another starts from its key, its folder or the file: the same run")
+{
+  const First first;
+  const auto shown = first.dtctl.json({"show", first.key}).at("checkpoints");
+  REQUIRE(shown.size() == 1);
+  CHECK(shown[0].at("step") == 6);
+  CHECK(shown[0].at("path") == first.checkpoint.string());
+  const auto by_key = first.run("second", "start_from: " + first.key.substr(0, 12));
+  CHECK(by_key != first.key);
+  CHECK(first.run("third", "start_from: home/runs/" + first.key) == by_key);
+  fs::copy_file(first.checkpoint, first.dtctl.folder() / "moved.h5");
+  CHECK(first.run("fourth", "start_from: moved.h5") == by_key);
+  CHECK_THAT(dt::read_file(first.dtctl.home() / "runs" / by_key / "attempts" / "1" / "stdout"),
+             Contains("starts from step 6 of run " + first.key.substr(0, 10) + ": weights and the optimizer's buffers"));
+}
+
+TEST_CASE("a start that is not there, or is no checkpoint, is refused before anything is submitted")
+{
+  const Dtctl dtctl;
+  dtctl.write("missing.yaml", recipe("missing", "start_from: nowhere/step-9.h5"));
+  const auto missing = dtctl.run({"submit", "missing.yaml"});
+  CHECK(missing.exit_code == 2);
+  CHECK_THAT(missing.err, Contains("train.start_from: " + (dtctl.folder() / "nowhere/step-9.h5").string() + ": there is no such file"));
+  dtctl.write("notes.h5", "notes");
+  dtctl.write("wrong.yaml", recipe("wrong", "start_from: notes.h5"));
+  const auto wrong = dtctl.run({"submit", "wrong.yaml"});
+  CHECK(wrong.exit_code == 2);
+  CHECK_THAT(wrong.err, Contains("notes.h5 is neither a checkpoint (.h5) of a run nor an archive (.npz) of weights"));
+  CHECK_FALSE(fs::exists(dtctl.home() / "runs"));
+}
+
+TEST_CASE("weights are listed and exported by run and by file, and what is there is not replaced unasked")
+{
+  const First first;
+  const auto& dtctl = first.dtctl;
+  const auto listed = dtctl.json({"export-weights", first.key, "--list"}).at("tensors");
+  REQUIRE(listed.size() == 10);
+  CHECK(listed[0] == Json{{"name", "conv1.weight"}, {"shape", "6x1x5x5"}});
+  CHECK(dtctl.json({"export-weights", "last", "-o", "w.npz"}).at("checkpoint") == first.checkpoint.string());
+  const auto bytes = dt::read_file(dtctl.folder() / "w.npz");
+  const auto again = dtctl.run({"export-weights", first.checkpoint.string(), "-o", "w.npz"});
+  CHECK(again.exit_code == 2);
+  CHECK_THAT(again.err, Contains("w.npz exists already. Name another file, or give --force to replace it."));
+  CHECK(dtctl.run({"export-weights", first.checkpoint.string(), "-o", "w.npz", "--force"}).ok());
+  CHECK(dt::read_file(dtctl.folder() / "w.npz") == bytes);
+  CHECK(dtctl.run({"export-weights", "last"}).exit_code == 2);
+  CHECK(dtctl.run({"export-weights", "none.h5", "--list"}).exit_code == 2);
+  const auto from_archive = first.run("fifth", "start_from: w.npz");
+  CHECK(from_archive != first.key);
+}
+
+TEST_CASE("a run without a checkpoint cannot be exported, and the sentence says how to get one")
+{
+  const Dtctl dtctl;
+  dtctl.write("tiny.yaml", dt::test::tiny_recipe());
+  REQUIRE(dtctl.run({"submit", "tiny.yaml", "--wait"}).ok());
+  const auto end = dtctl.run({"export-weights", "last", "-o", "w.npz"});
+  CHECK(end.exit_code == 2);
+  CHECK_THAT(end.err, Contains("tiny has left no checkpoint. Set train.final_checkpoint: true, or train.checkpoint_every"));
+}
