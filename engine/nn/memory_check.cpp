@@ -3,6 +3,8 @@
 #include "core/error.hpp"
 #include "core/units.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace dt::engine {
@@ -18,12 +20,24 @@ std::string advice(const NetworkOptions& options, const MemoryNeed& need)
                               : static_cast<std::int64_t>(static_cast<double>(left) / static_cast<double>(need.activations) *
                                                           static_cast<double>(options.batch));
   if (fits < 1) return "Not even one sample fits: run on a machine with more memory, or with fewer ranks on it.";
-  return fmt::format("A batch of about {} samples a rank fits (train.batch_per_rank; train.accumulation splits a batch without "
+  return fmt::format("A batch of at most about {} samples a rank fits (train.batch_per_rank; train.accumulation splits a batch without "
                      "changing the training).",
                      fits);
 }
 
 } // namespace
+
+MemoryNeed least_need(const Model& model, const NetworkOptions& options)
+{
+  const std::int64_t bytes = options.precision == Precision::bf16 ? 2 : 4;
+  MemoryNeed need;
+  for (const auto& layer : model.layers) {
+    need.activations =
+        std::max(need.activations, bytes * options.batch * (layer->input().shape.size() + layer->output().shape.size()));
+    need.parameters += layer->parameters() * static_cast<std::int64_t>(2 * sizeof(float));
+  }
+  return need;
+}
 
 void require_memory(const NetworkOptions& options, const MemoryNeed& need)
 {

@@ -88,6 +88,7 @@ struct Network::Impl {
       : options(checked(wanted)), store(std::move(shared)), model(joined(options)), plan(plan_options(purpose), store),
         stream(store->engine())
   {
+    require_memory(options, least_need(model, options));
     prepare_compute_thread(options.threads); // primitives are made for a number of threads
     try {
       plan_layers();

@@ -139,7 +139,8 @@ class Network {
   // options().threads and makes it flush denormals, as evaluate() does. Equal bits for equal input and thread count.
   double forward_backward(std::span<const float> images, std::span<const std::int32_t> labels, ComputeTimes* times = nullptr,
                           const GradientReady& ready = {});
-  // Forward only; samples with label -1 (padding of a short batch) are not counted.
+  // Forward only; samples with label -1 (padding of a short batch) are not counted. A network that trains does it as it trains, with
+  // dropout and this batch's statistics: the trained model is evaluated by a network of its own.
   Evaluation evaluate(std::span<const float> images, std::span<const std::int32_t> labels);
 
   // forward_backward with every operation timed, in the order in which they ran.
