@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/function_clones.hpp"
 #include "engine/nn/lanes.hpp"
+#include "engine/nn/mixing.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -96,15 +97,6 @@ Operation masked_sum_operation(OperationLabel label, const std::vector<dnnl::mem
     half ? run_masked_sum<Bf16>(parts, mask, to) : run_masked_sum<float>(parts, mask, to);
   };
   return {std::move(label), std::move(uses), std::move(kernel)};
-}
-
-// The finalizer of SplitMix64.
-[[gnu::always_inline]] inline std::uint64_t mixed(std::uint64_t x)
-{
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
 }
 
 struct Draw {

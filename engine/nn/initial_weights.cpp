@@ -1,18 +1,11 @@
 #include "engine/nn/initial_weights.hpp"
 
+#include "engine/nn/mixing.hpp"
+
 #include <cmath>
 
 namespace dt::engine {
 namespace {
-
-// The finalizer of SplitMix64: every bit of the input reaches every bit of the output.
-std::uint64_t mix(std::uint64_t x)
-{
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
 
 double bound_of(const ParameterShape& shape)
 {
@@ -31,7 +24,7 @@ bool starts_at_one(const ParameterShape& shape)
 float counted_uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t index)
 {
   constexpr int float_bits = 24;
-  return static_cast<float>(mix(mix(mix(seed) ^ stream) ^ index) >> (64 - float_bits)) * 0x1p-24F;
+  return static_cast<float>(mixed(mixed(mixed(seed) ^ stream) ^ index) >> (64 - float_bits)) * 0x1p-24F;
 }
 
 std::vector<float> initial_weights(const std::vector<StoredParameter>& parameters, std::uint64_t seed)
