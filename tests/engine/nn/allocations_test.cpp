@@ -73,13 +73,25 @@ template <class Work> Asked asked_by(Work work)
   return {own, largest, static_cast<std::int64_t>(after.uordblks + after.hblkhd) - static_cast<std::int64_t>(before.uordblks + before.hblkhd)};
 }
 
+// Once more until nothing is kept, five times at most. What a step leaks it leaks each time; but which thread frees oneDNN's short lists differs, and the C library counts
+// a piece that waits in a thread's own cache as in use, so that single steps seem to keep (or to give back) a hundred bytes.
+template <class Work> Asked asked_by_repeats(Work work)
+{
+  auto all = asked_by(work);
+  for (int again = 1; again < 5 && all.kept != 0; ++again) {
+    const auto asked = asked_by(work);
+    all = {std::max(all.own, asked.own), std::max(all.largest, asked.largest), std::min(std::abs(all.kept), std::abs(asked.kept))};
+  }
+  return all;
+}
+
 void check_step(const NetworkOptions& options)
 {
   Learner learner(options, 0.001F);
   const auto samples = random_samples(options, options.batch);
   for (int warmup = 0; warmup < 3; ++warmup) learner.step(samples);
   learner.evaluation().evaluate(samples.images, samples.labels);
-  const auto asked = asked_by([&] {
+  const auto asked = asked_by_repeats([&] {
     learner.step(samples);
     learner.evaluation().evaluate(samples.images, samples.labels);
   });
@@ -96,6 +108,18 @@ TEST_CASE("the count sees what is allocated")
   const auto asked = asked_by([] { delete new std::vector<double>(1000); });
   CHECK(asked.own >= 1); // the compiler may spare one
   CHECK(asked.largest == 8000);
+}
+
+TEST_CASE("what each step keeps is seen, what moves between the caches of threads is not")
+{
+  std::vector<void*> kept;
+  kept.reserve(16);
+  CHECK(asked_by_repeats([&] { kept.push_back(std::malloc(4000)); }).kept >= 4000);
+  int step = 0;
+  CHECK(asked_by_repeats([&] {
+          if (step++ == 0) kept.push_back(std::malloc(4000));
+        }).kept == 0);
+  for (auto* memory : kept) std::free(memory);
 }
 
 TEST_CASE("nothing is allocated in a step or an evaluation")
