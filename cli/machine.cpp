@@ -3,6 +3,7 @@
 #include "cli/cluster_checks.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/memory.hpp"
 #include "core/process.hpp"
 #include "core/run_key.hpp"
 #include "core/text.hpp"
@@ -59,14 +60,6 @@ fs::path nearest_existing(fs::path path)
 {
   while (!fs::exists(path) && path.has_parent_path() && path != path.parent_path()) path = path.parent_path();
   return path;
-}
-
-// "MemAvailable:  123 kB" of /proc/meminfo, in bytes.
-double memory_bytes(const std::string& name)
-{
-  for (const auto& line : split(text_in("/proc/meminfo"), '\n'))
-    if (line.starts_with(name + ":")) return std::strtod(line.c_str() + name.size() + 1, nullptr) * 1024;
-  return 0;
 }
 
 } // namespace
@@ -170,8 +163,9 @@ Finding check_load()
 
 Finding check_memory()
 {
-  const double available = memory_bytes("MemAvailable");
-  const auto found = format_bytes(available) + " of " + format_bytes(memory_bytes("MemTotal")) + " available";
+  const auto memory = machine_memory();
+  const auto available = static_cast<double>(memory.available);
+  const auto found = format_bytes(available) + " of " + format_bytes(static_cast<double>(memory.total)) + " available";
   if (available >= 2 * gibibyte) return {"memory", Level::ok, found, ""};
   return {"memory", Level::warn, found, "a rank needs its data set and network; free some memory before larger runs"};
 }

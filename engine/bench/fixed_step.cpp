@@ -1,7 +1,7 @@
 #include "engine/bench/fixed_step.hpp"
 
+#include "core/memory.hpp"
 #include "engine/nn/model_registry.hpp"
-#include "engine/train/network_options.hpp"
 #include "engine/train/network_replica.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ NetworkOptions natural_options(NetworkOptions options)
   options.image = image;
   options.classes = classes;
   const auto images = static_cast<std::int64_t>(sizeof(float)) * options.batch * image.size();
-  const auto available = available_memory();
+  const auto available = machine_memory().available;
   if (available > 0) options.memory_limit_bytes = std::max<std::int64_t>(1, available - images);
   return options;
 }

@@ -5,8 +5,21 @@
 
 namespace dt::engine {
 
+namespace {
+
+// The network evaluates beside the one that is trained, whose weights it shares.
+NetworkOptions beside(const Network& trained)
+{
+  auto options = trained.options();
+  if (options.memory_limit_bytes > 0)
+    options.memory_limit_bytes = std::max<std::int64_t>(1, options.memory_limit_bytes - trained.memory().activations);
+  return options;
+}
+
+} // namespace
+
 Evaluator::Evaluator(const Network& trained, const Source& source, Communicator& comm)
-    : network_(trained.options(), trained), source_(source), comm_(comm), share_(shard(source.size(), comm.rank(), comm.size())),
+    : network_(beside(trained), trained), source_(source), comm_(comm), share_(shard(source.size(), comm.rank(), comm.size())),
       images_(static_cast<std::size_t>(network_.options().batch * network_.options().image.size())),
       labels_(static_cast<std::size_t>(network_.options().batch))
 {

@@ -3,10 +3,10 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/input_shape.hpp"
+#include "core/memory.hpp"
 #include "core/text.hpp"
 #include "engine/nn/model_description.hpp"
 #include "engine/nn/model_registry.hpp"
-#include "engine/train/network_options.hpp"
 
 #include <optional>
 
@@ -51,7 +51,7 @@ NetworkOptions network_options(const ModelReportOptions& options)
   network.layers = std::move(lines);
   set_input(network, options);
   network.batch = options.batch;
-  network.memory_limit_bytes = available_memory();
+  network.memory_limit_bytes = machine_memory().available;
   return network;
 }
 

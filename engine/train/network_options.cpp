@@ -1,12 +1,10 @@
 #include "engine/train/network_options.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/text.hpp"
+#include "core/memory.hpp"
 #include "core/units.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -24,15 +22,6 @@ std::int64_t buffers_beside(const RunSpec& spec)
 }
 
 } // namespace
-
-std::int64_t available_memory()
-{
-  // "MemAvailable:  123 kB"
-  const std::string name = "MemAvailable:";
-  for (const auto& line : split(read_file_if_exists("/proc/meminfo").value_or(""), '\n'))
-    if (line.starts_with(name)) return std::strtoll(line.c_str() + name.size(), nullptr, 10) * 1024;
-  return 0;
-}
 
 NetworkOptions network_options(const RunSpec& spec, const Source& source, std::int64_t micro_batch, int rank)
 {
@@ -57,7 +46,7 @@ std::int64_t memory_share(Communicator& comm, const Topology& topology)
 {
   const auto own = topology.node[static_cast<std::size_t>(comm.rank())];
   const auto ranks = std::count(topology.node.begin(), topology.node.end(), own);
-  const auto share = available_memory() / ranks;
+  const auto share = machine_memory().available / ranks;
   comm.barrier();
   return share;
 }

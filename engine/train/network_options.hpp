@@ -11,11 +11,8 @@ namespace dt::engine {
 // The network of one rank, for its micro-batches of so many images like the source's. Without the sums over ranks.
 NetworkOptions network_options(const RunSpec& spec, const Source& source, std::int64_t micro_batch, int rank);
 
-// Bytes of memory that this machine can give without swapping; 0 where the system does not say.
-std::int64_t available_memory();
-
-// Bytes that this rank may take: what its node has available, in equal shares for the node's ranks; 0 where the system does not
-// say. Collective: nobody goes on before all have looked.
+// Bytes that this rank may take: what its node has available to it (machine_memory), in equal shares for the node's ranks; 0 where
+// the system does not say. Collective: nobody goes on before all have looked.
 std::int64_t memory_share(Communicator& comm, const Topology& topology);
 
 // A recipe error when the buffers as large as the weights that the spec's optimizer, strategy and accumulation keep beside the

@@ -73,12 +73,17 @@ public:
   bool memorizes(const Samples& samples, int epochs)
   {
     for (int done = 0; done < epochs; ++done) {
-      if (epoch(samples) >= 0.1) continue;
-      if (correct(samples) == static_cast<std::int64_t>(samples.labels.size())) return true;
-      rate_ /= 2;
+      const double loss = epoch(samples);
+      story_ += "loss " + std::to_string(loss);
+      const auto right = loss < 0.1 ? correct(samples) : 0;
+      if (loss < 0.1) story_ += ", " + std::to_string(right) + " right", rate_ *= 0.85F;
+      story_ += "\n";
+      if (right == static_cast<std::int64_t>(samples.labels.size())) return true;
     }
     return false;
   }
+  // What memorizes() has seen, a line an epoch.
+  const std::string& story() const { return story_; }
 
 private:
   template <class Visit> void for_batches(const Samples& samples, Visit visit)
@@ -102,6 +107,7 @@ private:
   Network network_, evaluation_;
   float rate_;
   std::vector<float> velocity_;
+  std::string story_;
 };
 
 } // namespace dt::engine

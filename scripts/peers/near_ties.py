@@ -1,0 +1,92 @@
+"""A network's decisions that rounding can turn: the signs that its ReLUs see, the places of its poolings' maxima.
+
+One late decision of a small batch is 1e-2 of a gradient, so a program that rounds otherwise may be that far from an exact one
+and be right. Here near ties of a PyTorch model are turned, while every value stays what it was.
+"""
+import dataclasses
+import heapq
+
+import torch
+import torch.nn.functional as F
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Tie:
+    """An entry of a layer's input that decides, and what it were to be for the decision to be the other one."""
+    gap: float  # to the other decision, as a share of the input's mean size
+    layer: int  # its number among those that decide
+    place: int  # in the input, flat
+    otherwise: float
+
+
+def deciding_layers(model):
+    return [layer for layer in model.modules() if isinstance(layer, (torch.nn.ReLU, torch.nn.MaxPool2d))]
+
+
+def pool(layer, x):
+    """Maxima, and their places in a plane."""
+    return F.max_pool2d(x, layer.kernel_size, layer.stride, layer.padding, layer.dilation, layer.ceil_mode, return_indices=True)
+
+
+def turn(model, ties):
+    """From now on the model's layers decide these ties the other way."""
+
+    def decider(number, x):
+        x = x.detach().clone()
+        for tie in ties:
+            if tie.layer == number:
+                x.view(-1)[tie.place] = tie.otherwise
+        return x
+
+    def hook_of(number):
+        def relu(_layer, inputs, _output):
+            return inputs[0] * (decider(number, inputs[0]) > 0)
+
+        def maximum(layer, inputs, output):
+            places = pool(layer, decider(number, inputs[0]))[1]
+            return inputs[0].flatten(2).gather(2, places.flatten(2)).view_as(output)
+
+        return relu if isinstance(layers[number], torch.nn.ReLU) else maximum
+
+    layers = deciding_layers(model)
+    for number in {tie.layer for tie in ties}:
+        layers[number].inplace = False
+        layers[number].register_forward_hook(hook_of(number))
+
+
+def ties_of_relu(number, x, count):
+    flat = x.flatten()
+    nearest, places = flat.abs().topk(min(count, flat.numel()), largest=False)
+    gaps = (nearest / flat.abs().mean()).tolist()
+    return [Tie(gap, number, place, -flat[place].item()) for gap, place in zip(gaps, places.tolist())]
+
+
+def ties_of_pool(number, layer, x, count):
+    """Windows whose largest two are nearly equal: the largest were to be less than the second."""
+    maxima, places = pool(layer, x)
+    planes = torch.arange(x.shape[0] * x.shape[1]).view(*x.shape[:2], 1, 1) * x[0, 0].numel()
+    places = (places + planes).flatten()
+    without = x.flatten().clone()
+    without[places] = -float("inf")  # also of windows beside it that have the same maximum: then they have no second here
+    seconds = pool(layer, without.view_as(x))[0].flatten()
+    gaps, windows = ((maxima.flatten() - seconds) / x.abs().mean()).topk(min(count, seconds.numel()), largest=False)
+    return [Tie(gap, number, places[window].item(), seconds[window].item() - 1e-12)
+            for gap, window in zip(gaps.tolist(), windows.tolist()) if maxima.flatten()[window] > 0]
+
+
+def near_ties(model, run, count):
+    """The nearest decisions of run(model), the nearest first."""
+    ties = []
+
+    def look(number):
+        def hook(layer, inputs, _output):
+            x = inputs[0].detach()
+            ties.extend(ties_of_relu(number, x, count) if isinstance(layer, torch.nn.ReLU) else ties_of_pool(number, layer, x, count))
+
+        return hook
+
+    for number, layer in enumerate(deciding_layers(model)):
+        layer.inplace = False
+        layer.register_forward_hook(look(number))
+    run(model)
+    return heapq.nsmallest(count, ties)
