@@ -101,7 +101,9 @@ void BatchNorm::plan_backward(Plan& plan)
     if (plan.needs_gradient(inputs()[1])) plan.add_gradient(inputs()[1], d_);
   }
   // The gradient of x may lie over a part that nobody else reads, unless that one holds d.
-  dx_ = has_residual() ? plan.allocate(x_.get_desc()) : plan.writable_gradient(parts_, x_.get_desc());
+  auto free_parts = parts_;
+  std::erase_if(free_parts, [this](const dnnl::memory& part) { return has_residual() && part.get() == d_.get(); });
+  dx_ = plan.writable_gradient(free_parts, x_.get_desc());
   std::vector<dnnl::memory> uses{x_, dx_, mean_.memory, inverse_.memory, a_.memory, b_.memory, sum_.memory, product_.memory};
   uses.insert(uses.end(), parts_.begin(), parts_.end());
   if (has_residual()) uses.insert(uses.end(), {d_, y_});

@@ -28,6 +28,11 @@ def pool(layer, x):
     return F.max_pool2d(x, layer.kernel_size, layer.stride, layer.padding, layer.dilation, layer.ceil_mode, return_indices=True)
 
 
+def with_gradient_of(other, value):
+    """The value, to which gradients come back as to the other: no tie behind it moves."""
+    return value.detach() + (other - other.detach())
+
+
 def turn(model, ties):
     """From now on the model's layers decide these ties the other way."""
 
@@ -39,12 +44,12 @@ def turn(model, ties):
         return x
 
     def hook_of(number):
-        def relu(_layer, inputs, _output):
-            return inputs[0] * (decider(number, inputs[0]) > 0)
+        def relu(_layer, inputs, output):
+            return with_gradient_of(inputs[0] * (decider(number, inputs[0]) > 0), output)
 
         def maximum(layer, inputs, output):
             places = pool(layer, decider(number, inputs[0]))[1]
-            return inputs[0].flatten(2).gather(2, places.flatten(2)).view_as(output)
+            return with_gradient_of(inputs[0].flatten(2).gather(2, places.flatten(2)).view_as(output), output)
 
         return relu if isinstance(layers[number], torch.nn.ReLU) else maximum
 
@@ -69,24 +74,44 @@ def ties_of_pool(number, layer, x, count):
     without = x.flatten().clone()
     without[places] = -float("inf")  # also of windows beside it that have the same maximum: then they have no second here
     seconds = pool(layer, without.view_as(x))[0].flatten()
-    gaps, windows = ((maxima.flatten() - seconds) / x.abs().mean()).topk(min(count, seconds.numel()), largest=False)
+    gaps = (maxima.flatten() - seconds) / x.abs().mean()
+    gaps[maxima.flatten() <= 0] = float("inf")  # behind a ReLU nothing comes back through these
+    nearest, windows = gaps.topk(min(count, gaps.numel()), largest=False)
     return [Tie(gap, number, places[window].item(), seconds[window].item() - 1e-12)
-            for gap, window in zip(gaps.tolist(), windows.tolist()) if maxima.flatten()[window] > 0]
+            for gap, window in zip(nearest.tolist(), windows.tolist())]
 
 
 def near_ties(model, run, count):
-    """The nearest decisions of run(model), the nearest first."""
-    ties = []
+    """The nearest decisions of run(model), the nearest first, a list for each layer that decides."""
+    layers = deciding_layers(model)
+    ties = [[] for _ in layers]
 
     def look(number):
         def hook(layer, inputs, _output):
             x = inputs[0].detach()
-            ties.extend(ties_of_relu(number, x, count) if isinstance(layer, torch.nn.ReLU) else ties_of_pool(number, layer, x, count))
+            ties[number] += ties_of_relu(number, x, count) if isinstance(layer, torch.nn.ReLU) else ties_of_pool(number, layer, x, count)
 
         return hook
 
-    for number, layer in enumerate(deciding_layers(model)):
+    for number, layer in enumerate(layers):
         layer.inplace = False
         layer.register_forward_hook(look(number))
     run(model)
-    return heapq.nsmallest(count, ties)
+    return ties
+
+
+def deciding_behind(model):
+    """For each weight and running statistic: the number of the first layer behind it that decides."""
+    numbers, count = [], 0
+    for layer in model.modules():
+        count += isinstance(layer, (torch.nn.ReLU, torch.nn.MaxPool2d))
+        tensors = [*layer.named_parameters(recurse=False), *layer.named_buffers(recurse=False)]
+        numbers += [count for name, _ in tensors if name != "num_batches_tracked"]
+    return numbers
+
+
+def suspects(ties, first, turned, count):
+    """What may have fallen otherwise where gradients are wrong before the layer `first` and right behind it: the nearest ties there
+    and in the two behind it (a pooling, a block's last ReLU)."""
+    near = heapq.merge(*ties[first:first + 3])
+    return [tie for tie in near if tie not in turned][:count]

@@ -6,6 +6,8 @@
 #include "tests/engine/nn/numbers.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,9 +52,12 @@ public:
   double step(std::span<const float> images, std::span<const std::int32_t> labels)
   {
     const double loss = network_.forward_backward(images, labels);
-    for (const auto& parameter : network_.parameters()) update(parameter);
+    const float share = clipped_share();
+    for (const auto& parameter : network_.parameters()) update(parameter, share);
     return loss;
   }
+  // No step follows a longer gradient than this.
+  void clip(float norm) { clip_norm_ = norm; }
   double step(const Samples& samples) { return step(samples.images, samples.labels); }
   // All samples once, a batch after the other; the mean of their losses.
   double epoch(const Samples& samples)
@@ -93,19 +98,29 @@ private:
     for (std::size_t first = 0; first < samples.labels.size(); first += batch)
       visit(std::span(samples.images).subspan(first * image, batch * image), std::span(samples.labels).subspan(first, batch));
   }
-  void update(const Parameter& parameter)
+  // Of the gradient that a step follows.
+  float clipped_share()
+  {
+    double squares = 0;
+    for (const auto& parameter : network_.parameters())
+      if (parameter.kind != ParameterKind::statistic)
+        for (const float g : network_.gradients().subspan(static_cast<std::size_t>(parameter.offset), static_cast<std::size_t>(parameter.size)))
+          squares += static_cast<double>(g) * g;
+    return static_cast<float>(std::min(1.0, clip_norm_ / std::sqrt(squares + 1e-30)));
+  }
+  void update(const Parameter& parameter, float share)
   {
     const auto offset = static_cast<std::size_t>(parameter.offset), size = static_cast<std::size_t>(parameter.size);
     const auto weights = network_.weights().subspan(offset, size), gradients = network_.gradients().subspan(offset, size);
     const auto velocity = std::span(velocity_).subspan(offset, size);
     const bool is_statistic = parameter.kind == ParameterKind::statistic;
     for (std::size_t i = 0; i < size; ++i) {
-      velocity[i] = is_statistic ? 0.1F * (weights[i] - gradients[i]) : 0.9F * velocity[i] + rate_ * gradients[i];
+      velocity[i] = is_statistic ? 0.1F * (weights[i] - gradients[i]) : 0.9F * velocity[i] + rate_ * share * gradients[i];
       weights[i] -= velocity[i];
     }
   }
   Network network_, evaluation_;
-  float rate_;
+  float rate_, clip_norm_ = std::numeric_limits<float>::infinity();
   std::vector<float> velocity_;
   std::string story_;
 };
