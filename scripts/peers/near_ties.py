@@ -66,18 +66,29 @@ def ties_of_relu(number, x, count):
     return [Tie(gap, number, place, -flat[place].item()) for gap, place in zip(gaps, places.tolist())]
 
 
+def largest_two(layer, x):
+    """Of each window of a pooling: its largest two values, and where the largest lies in x, flat."""
+    size, step, margin = layer.kernel_size, layer.stride, layer.padding
+    height, width = pool(layer, x)[0].shape[2:]
+    below = max(0, (height - 1) * step + size - x.shape[2] - margin)
+    right = max(0, (width - 1) * step + size - x.shape[3] - margin)
+
+    def windows(values, outside):
+        padded = F.pad(values, (margin, right, margin, below), value=outside)
+        return padded.unfold(2, size, step)[:, :, :height].unfold(3, size, step)[:, :, :, :width].flatten(4)
+
+    values, which = windows(x, -float("inf")).topk(2)
+    places = windows(torch.arange(x.numel(), dtype=x.dtype).view_as(x), -1.0).gather(4, which[..., :1])
+    return values[..., 0].flatten(), values[..., 1].flatten(), places.flatten().long()
+
+
 def ties_of_pool(number, layer, x, count):
     """Windows whose largest two are nearly equal: the largest were to be less than the second."""
-    maxima, places = pool(layer, x)
-    planes = torch.arange(x.shape[0] * x.shape[1]).view(*x.shape[:2], 1, 1) * x[0, 0].numel()
-    places = (places + planes).flatten()
-    without = x.flatten().clone()
-    without[places] = -float("inf")  # also of windows beside it that have the same maximum: then they have no second here
-    seconds = pool(layer, without.view_as(x))[0].flatten()
-    gaps = (maxima.flatten() - seconds) / x.abs().mean()
-    gaps[maxima.flatten() <= 0] = float("inf")  # behind a ReLU nothing comes back through these
+    first, second, places = largest_two(layer, x)
+    gaps = (first - second) / x.abs().mean()
+    gaps[first <= 0] = float("inf")  # behind a ReLU nothing comes back through these
     nearest, windows = gaps.topk(min(count, gaps.numel()), largest=False)
-    return [Tie(gap, number, places[window].item(), seconds[window].item() - 1e-12)
+    return [Tie(gap, number, places[window].item(), second[window].item() - 1e-12)
             for gap, window in zip(nearest.tolist(), windows.tolist())]
 
 
