@@ -179,8 +179,9 @@ std::optional<Assignment> read_assignment(std::string_view path, const Mark& mar
   }
   auto read = read_value(*key->key, key->member.empty() ? value : member_map, diagnostics);
   if (!read) return std::nullopt;
+  auto text = dt::to_text(*read);
   if (names_content(*key->key)) make_absolute(*read, folder);
-  return Assignment{key->key, std::string(path), std::move(*read), value.mark};
+  return Assignment{key->key, std::string(path), std::move(*read), value.mark, std::move(text)};
 }
 
 std::optional<OptionText> split_option(std::string_view option, const std::string& text, Diagnostics& diagnostics)

@@ -22,7 +22,8 @@ struct Assignment {
   const Key* key = nullptr;
   std::string path; // as given: the key's, or resources.env.NAME
   FieldValue value;
-  Mark mark; // of the value
+  Mark mark;        // of the value
+  std::string text; // the value as it was given, before a path became absolute
 };
 
 // Puts the value into the spec: takes an alternative away, adds to a map name by name, replaces everything else.

@@ -77,9 +77,9 @@ class SweepReader {
   {
     std::set<FieldValue> seen;
     for (const auto& level : axis.levels) {
-      const auto& [key, path, value, mark] = level.assignments.front();
-      if (!seen.insert(value).second)
-        diagnostics_.add(mark, ticked(path) + " has the value " + ticked(dt::to_text(value)) + " twice");
+      const auto& assignment = level.assignments.front();
+      if (!seen.insert(assignment.value).second)
+        diagnostics_.add(assignment.mark, ticked(assignment.path) + " has the value " + ticked(assignment.text) + " twice");
     }
   }
 
@@ -246,7 +246,7 @@ class SweepReader {
   {
     const auto* map = std::get_if<std::map<std::string, std::string>>(&assignment.value);
     const bool is_member = map != nullptr && assignment.path != assignment.key->path;
-    return is_member ? map->begin()->second : dt::to_text(assignment.value);
+    return is_member ? map->begin()->second : assignment.text;
   }
 
   Settings& settings_;

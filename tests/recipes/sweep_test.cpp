@@ -62,6 +62,8 @@ TEST_CASE("labels are as short as they can be understood")
   CHECK(sweep("sweep: { include: [{ resources.env.steps: x, train.steps: 100 }] }\n") ==
         Names{"resources.env.steps=x train.steps=100"});
   CHECK(sweep("sweep: { matrix: { resources.modules: [[a, b]], resources.env.A: [1] } }\n") == Names{"modules=a, b A=1"});
+  CHECK(sweep("sweep: { matrix: { train.start_from: [3fa92c1b07, weights/a.npz] } }\n") ==
+        Names{"start_from=3fa92c1b07", "start_from=weights/a.npz"});
 }
 
 TEST_CASE("a point gives its values to the run, and takes away what they exclude")
