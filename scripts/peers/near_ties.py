@@ -10,6 +10,9 @@ import torch
 import torch.nn.functional as F
 
 
+DECIDING = (torch.nn.ReLU, torch.nn.MaxPool2d)
+
+
 @dataclasses.dataclass(frozen=True, order=True)
 class Tie:
     """An entry of a layer's input that decides, and what it were to be for the decision to be the other one."""
@@ -20,7 +23,7 @@ class Tie:
 
 
 def deciding_layers(model):
-    return [layer for layer in model.modules() if isinstance(layer, (torch.nn.ReLU, torch.nn.MaxPool2d))]
+    return [layer for layer in model.modules() if isinstance(layer, DECIDING)]
 
 
 def pool(layer, x):
@@ -115,7 +118,7 @@ def deciding_behind(model):
     """For each weight and running statistic: the number of the first layer behind it that decides."""
     numbers, count = [], 0
     for layer in model.modules():
-        count += isinstance(layer, (torch.nn.ReLU, torch.nn.MaxPool2d))
+        count += isinstance(layer, DECIDING)
         tensors = [*layer.named_parameters(recurse=False), *layer.named_buffers(recurse=False)]
         numbers += [count for name, _ in tensors if name != "num_batches_tracked"]
     return numbers

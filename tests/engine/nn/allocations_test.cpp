@@ -73,8 +73,8 @@ template <class Work> Asked asked_by(Work work)
   return {own, largest, static_cast<std::int64_t>(after.uordblks + after.hblkhd) - static_cast<std::int64_t>(before.uordblks + before.hblkhd)};
 }
 
-// Once more until nothing is kept, five times at most. What a step leaks it leaks each time; but which thread frees oneDNN's short lists differs, and the C library counts
-// a piece that waits in a thread's own cache as in use, so that single steps seem to keep (or to give back) a hundred bytes.
+// Once more until nothing is kept, five times at most. What a step leaks it leaks each time; but the C library counts a piece that waits in
+// a thread's own cache as in use, so a single step may seem to keep (or to give back) a hundred bytes of oneDNN's short lists.
 template <class Work> Asked asked_by_repeats(Work work)
 {
   auto all = asked_by(work);
