@@ -73,15 +73,15 @@ public:
     for_batches(samples, [&](auto images, auto labels) { correct += evaluation_.evaluate(images, labels).correct; });
     return correct;
   }
-  // Whether all samples are classified right after so many epochs or fewer. Near its end the rate falls, so that running statistics
-  // come to rest.
-  bool memorizes(const Samples& samples, int epochs)
+  // Whether all samples are classified right after so many epochs or fewer. Near its end, which the loss tells, the rate falls, so
+  // that running statistics come to rest.
+  bool memorizes(const Samples& samples, int epochs, double near_end = 0.1)
   {
     for (int done = 0; done < epochs; ++done) {
       const double loss = epoch(samples);
       story_ += "loss " + std::to_string(loss);
-      const auto right = loss < 0.1 ? correct(samples) : 0;
-      if (loss < 0.1) story_ += ", " + std::to_string(right) + " right", rate_ *= 0.85F;
+      const auto right = loss < near_end ? correct(samples) : 0;
+      if (loss < near_end) story_ += ", " + std::to_string(right) + " right", rate_ *= 0.85F;
       story_ += "\n";
       if (right == static_cast<std::int64_t>(samples.labels.size())) return true;
     }

@@ -21,6 +21,22 @@ void check_memorizes_64(const std::string& model, std::int64_t batch, float rate
   CHECK(memorized);
 }
 
+// Images of 4x4 patches, each of one random colour. GoogLeNet sees no more of its last features than their means over the image, and of
+// noise these are alike for every image.
+Samples patches(const NetworkOptions& options, std::int64_t count)
+{
+  constexpr std::int64_t across = 4;
+  auto samples = random_samples(options, count);
+  const auto [channels, height, width] = options.image;
+  const auto colours = to_float(numbers(count * channels * across * across, 21));
+  auto* pixel = samples.images.data();
+  for (std::int64_t plane = 0; plane < count * channels; ++plane)
+    for (std::int64_t y = 0; y < height; ++y)
+      for (std::int64_t x = 0; x < width; ++x)
+        *pixel++ = colours[static_cast<std::size_t>((plane * across + y * across / height) * across + x * across / width)];
+  return samples;
+}
+
 } // namespace
 
 TEST_CASE("VGG-16 for CIFAR learns 64 samples by heart") { check_memorizes_64("vgg16-cifar", 16, 0.01F, 30); }
@@ -36,4 +52,11 @@ TEST_CASE("ResNet-18 learns 64 samples by heart") { check_memorizes_64("resnet18
 TEST_CASE("ResNet-34 learns 64 samples by heart") { check_memorizes_64("resnet34", 16, 0.02F, 30); }
 TEST_CASE("ResNet-50 learns 64 samples by heart") { check_memorizes_64("resnet50", 16, 0.02F, 30); }
 TEST_CASE("ResNet-101 learns 64 samples by heart") { check_memorizes_64("resnet101", 16, 0.02F, 30); }
-TEST_CASE("GoogLeNet learns 64 samples by heart") { check_memorizes_64("googlenet", 16, 0.01F, 40); }
+TEST_CASE("GoogLeNet learns 64 samples by heart")
+{
+  Learner learner(natural("googlenet", 16, all_cores()), 0.02F);
+  learner.clip(2);
+  const bool memorized = learner.memorizes(patches(learner.network().options(), 64), 80, 2);
+  INFO(learner.story());
+  CHECK(memorized);
+}

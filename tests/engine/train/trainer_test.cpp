@@ -185,6 +185,22 @@ TEST_CASE("evaluation shared by several ranks counts what one rank counts, short
   CHECK(many.seen.evals[0].loss == Approx(one.loss_sum / 100).epsilon(1e-6));
 }
 
+TEST_CASE("memory has to hold the evaluation's activations beside the training's")
+{
+  const NetworkOptions options{.model = "lenet", .image = {}, .batch = 7, .seed = 1};
+  const auto need = Network(options).memory();
+  auto limited = options;
+  limited.memory_limit_bytes = need.total();
+  const Network tight(limited);
+  limited.memory_limit_bytes = need.total() + need.activations; // an evaluation keeps no more than a training
+  const Network wide(limited);
+
+  Communicator alone(MPI_COMM_SELF);
+  const auto sources = open_sources(small_run(1).data, {}, 1);
+  CHECK_THROWS_WITH(Evaluator(tight, *sources.test, alone), Catch::Matchers::Contains("are free for it"));
+  CHECK(Evaluator(wide, *sources.test, alone).evaluate().samples == 100);
+}
+
 TEST_CASE("phases are never negative and sum to no more than their step")
 {
   const auto outcome = train(small_run(world_size()), MPI_COMM_WORLD);
