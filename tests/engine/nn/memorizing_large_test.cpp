@@ -21,8 +21,8 @@ void check_memorizes_64(const std::string& model, std::int64_t batch, float rate
   CHECK(memorized);
 }
 
-// Images of 4x4 patches, each of one random colour. GoogLeNet sees no more of its last features than their means over the image, and of
-// noise these are alike for every image.
+// Images of 4x4 patches, each of one random colour: for deep networks without batch norm, in which features of noise are alike for every
+// image. VGG-19 had not learnt noise after 18 minutes.
 Samples patches(const NetworkOptions& options, std::int64_t count)
 {
   constexpr std::int64_t across = 4;
@@ -37,6 +37,16 @@ Samples patches(const NetworkOptions& options, std::int64_t count)
   return samples;
 }
 
+void check_memorizes_64_patched(const std::string& model, float rate, int epochs, float clip)
+{
+  constexpr double near_end = 2;
+  Learner learner(natural(model, 16, all_cores()), rate);
+  learner.clip(clip);
+  const bool memorized = learner.memorizes(patches(learner.network().options(), 64), epochs, near_end);
+  INFO(learner.story());
+  CHECK(memorized);
+}
+
 } // namespace
 
 TEST_CASE("VGG-16 for CIFAR learns 64 samples by heart") { check_memorizes_64("vgg16-cifar", 16, 0.01F, 30); }
@@ -47,16 +57,9 @@ TEST_CASE("AlexNet learns 64 samples by heart") { check_memorizes_64("alexnet", 
 TEST_CASE("AlexNet as published learns 64 samples by heart") { check_memorizes_64("alexnet-2012", 16, 0.002F, 60); }
 TEST_CASE("VGG-11 learns 64 samples by heart") { check_memorizes_64("vgg11", 16, 0.03F, 50, 0.5F); }
 TEST_CASE("VGG-16 learns 64 samples by heart") { check_memorizes_64("vgg16", 16, 0.03F, 50, 0.5F); }
-TEST_CASE("VGG-19 learns 64 samples by heart") { check_memorizes_64("vgg19", 16, 0.03F, 50, 0.5F); }
+TEST_CASE("VGG-19 learns 64 samples by heart") { check_memorizes_64_patched("vgg19", 0.03F, 30, 0.5F); }
 TEST_CASE("ResNet-18 learns 64 samples by heart") { check_memorizes_64("resnet18", 16, 0.02F, 30); }
 TEST_CASE("ResNet-34 learns 64 samples by heart") { check_memorizes_64("resnet34", 16, 0.02F, 30); }
 TEST_CASE("ResNet-50 learns 64 samples by heart") { check_memorizes_64("resnet50", 16, 0.02F, 30); }
 TEST_CASE("ResNet-101 learns 64 samples by heart") { check_memorizes_64("resnet101", 16, 0.02F, 30); }
-TEST_CASE("GoogLeNet learns 64 samples by heart")
-{
-  Learner learner(natural("googlenet", 16, all_cores()), 0.02F);
-  learner.clip(2);
-  const bool memorized = learner.memorizes(patches(learner.network().options(), 64), 80, 2);
-  INFO(learner.story());
-  CHECK(memorized);
-}
+TEST_CASE("GoogLeNet learns 64 samples by heart") { check_memorizes_64_patched("googlenet", 0.02F, 80, 2); }
