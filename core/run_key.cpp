@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <optional>
 
 #include <elf.h>
 
@@ -55,22 +56,26 @@ bool is_default(const RunSpec& spec, const IdentityKey& identity)
                     identity.key->field(const_cast<RunSpec&>(spec)));
 }
 
-template<class Header> const Header* header_at(const std::string& bytes, std::size_t offset)
+// A copy: offsets in the file need not be aligned.
+template <class Header>
+std::optional<Header> header_at(const std::string& bytes, std::size_t offset)
 {
-  if (offset > bytes.size() || bytes.size() - offset < sizeof(Header)) return nullptr;
-  return reinterpret_cast<const Header*>(bytes.data() + offset);
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(Header)) return {};
+  Header header;
+  std::memcpy(&header, bytes.data() + offset, sizeof header);
+  return header;
 }
 
 std::string find_build_id(const std::string& bytes)
 {
-  const auto* elf = header_at<Elf64_Ehdr>(bytes, 0);
-  if (elf == nullptr || std::memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0) return {};
+  const auto elf = header_at<Elf64_Ehdr>(bytes, 0);
+  if (!elf || std::memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0) return {};
   for (unsigned i = 0; i < elf->e_phnum; ++i) {
-    const auto* segment = header_at<Elf64_Phdr>(bytes, elf->e_phoff + i * sizeof(Elf64_Phdr));
-    if (segment == nullptr || segment->p_type != PT_NOTE) continue;
+    const auto segment = header_at<Elf64_Phdr>(bytes, elf->e_phoff + i * sizeof(Elf64_Phdr));
+    if (!segment || segment->p_type != PT_NOTE) continue;
     for (std::size_t at = segment->p_offset; at < segment->p_offset + segment->p_filesz;) {
-      const auto* note = header_at<Elf64_Nhdr>(bytes, at);
-      if (note == nullptr) break;
+      const auto note = header_at<Elf64_Nhdr>(bytes, at);
+      if (!note) break;
       const auto padded = [](std::size_t size) { return (size + 3) / 4 * 4; };
       const std::size_t content = at + sizeof(Elf64_Nhdr) + padded(note->n_namesz);
       if (note->n_type == NT_GNU_BUILD_ID && content + note->n_descsz <= bytes.size()) {
