@@ -3,6 +3,7 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/standard_out.hpp"
+#include "core/process.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -137,6 +138,7 @@ ExitCode dispatch(Commands& commands, const std::vector<std::string>& arguments,
   Context context{out, *messages, describe_terminal(STDOUT_FILENO), err, wants_json(arguments)};
   const auto code = commands.action_of(commands.selected())(context);
   const bool is_verdict = code == ExitCode::ok || code == ExitCode::runs_failed; // which rests on too little then
+  if (is_verdict && !context.unreadable.empty()) return ExitCode::environment;
   return is_verdict && !context.troubles.empty() ? ExitCode::scheduler_unreachable : code;
 }
 
@@ -161,6 +163,7 @@ std::unique_ptr<Output> make_output(const Commands& commands, const std::vector<
 int run(const std::vector<std::string>& arguments)
 {
   survive_closed_pipes();
+  survive_file_size_limit();
   Commands commands;
   register_verbs(commands);
   const auto out = make_output(commands, arguments);

@@ -24,12 +24,6 @@ std::string preemption_words(const Preemption& p)
                      p.checkpoint.empty() ? "without a checkpoint" : "checkpoint " + p.checkpoint);
 }
 
-bool is_there(const std::filesystem::path& path)
-{
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
-}
-
 // How it ended, the most telling witness first.
 std::string end_words(const AttemptFolder& attempt)
 {

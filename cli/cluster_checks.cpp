@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/slurm/job_builder.hpp"
 #include "jobs/slurm/load.hpp"
 
 #include <algorithm>
@@ -22,10 +23,11 @@ std::string duration(std::int64_t seconds) { return format_duration(static_cast<
 
 Finding judge_limits(const slurm::SlurmSite& site)
 {
-  auto found = fmt::format("arrays of up to {} tasks (MaxArraySize), ended jobs kept {} (MinJobAge)",
-                           std::max<std::int64_t>(site.max_array_size - 1, 0), duration(site.min_job_age_s));
-  if (site.max_array_size < 2)
-    return {"slurm limits", Level::warn, found, "without arrays every run of a sweep is a submission of its own"};
+  const auto tasks = slurm::most_array_tasks(site);
+  auto found = fmt::format(
+      "arrays of up to {} tasks ({}), {} jobs of all users with each task counted (MaxJobCount), ended jobs kept {} (MinJobAge)",
+      tasks, tasks < site.max_array_size ? "max_array_tasks" : "MaxArraySize", site.max_jobs, duration(site.min_job_age_s));
+  if (tasks < 2) return {"slurm limits", Level::warn, found, "without arrays every run of a sweep is a submission of its own"};
   return {"slurm limits", Level::ok, found, ""};
 }
 

@@ -21,13 +21,19 @@ std::string who_asks()
   return fmt::format("{}@{}", user != nullptr ? user->pw_name : std::to_string(::getuid()), host_name());
 }
 
+// In its scheduler's hands, or waiting for room there.
+bool is_live(const RunView& run)
+{
+  if (run.row.state == RunState::planned) return run.live && run.live->is_deferred;
+  return !is_final(run.row.state);
+}
+
 ExitCode cancel(Context& context, const Selector& selector)
 {
   ResultsStore results(context);
   const auto selection = select(results, selector);
   std::vector<RunView> live;
-  std::copy_if(selection.runs.begin(), selection.runs.end(), std::back_inserter(live),
-               [](const RunView& run) { return !is_final(run.row.state) && run.row.state != RunState::planned; });
+  std::copy_if(selection.runs.begin(), selection.runs.end(), std::back_inserter(live), is_live);
   const auto asked = jobs::cancel_runs(results.home(), keys_of(live), who_asks());
   const auto left_alone = selection.runs.size() - live.size();
   context.out.table(status_table(live));

@@ -18,7 +18,7 @@ constexpr std::int64_t offered_studies = 30;
 std::vector<Candidate> selectors(const Home& home)
 {
   std::vector<Candidate> candidates{{"last", "the newest study"}, {"all", "every run"}};
-  if (!std::filesystem::exists(home.database())) return candidates;
+  if (!store::holds_anything(home.database())) return candidates;
   store::Database database(home.database(), store::Access::read_only);
   const auto studies = store::list_studies(database, offered_studies);
   for (const auto& study : studies)
@@ -26,6 +26,16 @@ std::vector<Candidate> selectors(const Home& home)
   if (studies.empty()) return candidates;
   for (const auto& run : store::runs_of_study(database, studies.front().id))
     candidates.push_back({short_key(run.key), printable(run.name)});
+  return candidates;
+}
+
+std::vector<Candidate> studies(const Home& home)
+{
+  std::vector<Candidate> candidates{{"last", "the newest study"}};
+  if (!store::holds_anything(home.database())) return candidates;
+  store::Database database(home.database(), store::Access::read_only);
+  for (const auto& study : store::list_studies(database, offered_studies))
+    candidates.push_back({printable(study.name), "study of " + std::to_string(study.runs) + " runs"});
   return candidates;
 }
 
@@ -41,6 +51,7 @@ std::vector<Candidate> values_of(Context& context, const std::string& kind)
 {
   std::vector<Candidate> candidates;
   if (kind == "SELECTOR") return selectors(context.home());
+  if (kind == "STUDY") return studies(context.home());
   if (kind.starts_with("KEY=")) return keys();
   if (kind == "RECIPE")
     for (const auto& name : shipped_recipes()) candidates.push_back({name, "shipped recipe"});

@@ -26,7 +26,7 @@ Table environment_table()
 
 ExitCode show(Context& context)
 {
-  const auto profiles = recipes::list_profiles(load_options({}));
+  const auto profiles = recipes::list_profiles(load_options(context, {}));
   context.out.heading("Machine profiles");
   Table table{"profiles",
               {{"profile", "profile"}, {"key", "key"}, {"value", "value"}, {"file", "from", Align::left, 1}},
@@ -60,12 +60,14 @@ fs::path engine_or_nothing()
 ExitCode paths(Context& context)
 {
   const auto home = context.home();
+  const auto project = find_project_config(fs::current_path());
+  for (const auto& ignored : project.ignored) context.messages.warn("{}", ignored);
   context.out.field("home", "home", path_cell(home.root()));
   context.out.field("runs", "runs", path_cell(home.runs()));
   context.out.field("studies", "studies", path_cell(home.studies()));
   context.out.field("database", "database", path_cell(home.database()));
   context.out.field("user_config", "user configuration", path_cell(user_config_path()));
-  context.out.field("project_config", "project configuration", path_cell(project_config_path(fs::current_path())));
+  context.out.field("project_config", "project configuration", path_cell(project.file));
   context.out.field("recipes", "shipped recipes", path_cell(recipe_library()));
   context.out.field("program", "dtctl", path_cell(own_program()));
   context.out.field("engine", "dtengine", path_cell(engine_or_nothing()));

@@ -19,7 +19,7 @@ ExitCode make(Context& context, const MakeOptions& options)
   DataSpec data;
   data.name = options.kind;
   const auto folder = options.out.empty() ? context.home().data_folder(data) : std::filesystem::absolute(options.out);
-  make_folders(folder.parent_path());
+  make_folders(folder.parent_path(), options.out.empty() ? Readers::owner : Readers::everybody);
   const std::vector<std::string> words{engine_program().string(),
                                        "data",
                                        "make",
@@ -60,9 +60,9 @@ void add_data(Commands& commands)
       ->type_name("digits|shapes")
       ->check(CLI::IsMember({"digits", "shapes"}));
   verb.add_option("--out", options->out, "folder; the home's data/KIND when left out, where recipes look")->type_name("FOLDER");
-  verb.add_option("--train", options->train, "training images (20000)")->type_name("N")->check(CLI::PositiveNumber);
-  verb.add_option("--test", options->test, "held-out images (4000)")->type_name("N")->check(CLI::PositiveNumber);
-  verb.add_option("--seed", options->seed, "seed of the rendering (1)")->type_name("N")->check(CLI::NonNegativeNumber);
+  verb.add_option("--train", options->train, "training images (20000)")->type_name("N")->check(positive_number());
+  verb.add_option("--test", options->test, "held-out images (4000)")->type_name("N")->check(positive_number());
+  verb.add_option("--seed", options->seed, "seed of the rendering (1)")->type_name("N")->check(non_negative_number());
 }
 
 } // namespace dt::cli

@@ -16,15 +16,6 @@ void print_database(Context& context, store::Database& database, const Home& hom
   context.out.field("journal_mode", "journal", text_cell(database.journal_mode()));
 }
 
-ExitCode migrate(Context& context)
-{
-  const auto home = context.home();
-  make_folders(home.root());
-  store::Database database(home.database(), store::Access::read_write);
-  print_database(context, database, home);
-  return ExitCode::ok;
-}
-
 ExitCode rebuild(Context& context)
 {
   const auto home = context.home();
@@ -40,10 +31,21 @@ ExitCode rebuild(Context& context)
   return ExitCode::ok;
 }
 
+// A new database knows no runs: where there are some it is made from them.
+ExitCode migrate(Context& context)
+{
+  const auto home = context.home();
+  if (!store::holds_anything(home.database()) && !names_in(home.runs()).empty()) return rebuild(context);
+  make_folders(home.root());
+  store::Database database(home.database(), store::Access::read_write);
+  print_database(context, database, home);
+  return ExitCode::ok;
+}
+
 ExitCode check(Context& context)
 {
   const auto home = context.home();
-  if (!std::filesystem::exists(home.database()))
+  if (!store::holds_anything(home.database()))
     throw Error(ErrorKind::environment,
                 "there is no database at " + home.database().string() + "; the first submission makes it, or: dtctl db rebuild");
   store::Database database(home.database(), store::Access::read_only);

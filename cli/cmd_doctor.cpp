@@ -73,7 +73,7 @@ void add_doctor(Commands& commands)
   verb.add_option("--profile", options->trial.profile, "with --launchers: the machine profile to try")->type_name("NAME");
   verb.add_option("--nodes", options->trial.nodes, "with --launchers: nodes of the job (2)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
 }
 
 } // namespace dt::cli

@@ -48,7 +48,7 @@ std::vector<std::string> earlier_runs(ResultsStore& results, const RunView& run)
 
 std::optional<PlannedRun> spec_of(const Home& home, const std::string& key)
 {
-  if (!std::filesystem::exists(spec_path(home.run(key)))) return std::nullopt;
+  if (!is_there(spec_path(home.run(key)))) return std::nullopt;
   return read_planned_run(home.run(key));
 }
 
@@ -80,6 +80,15 @@ std::string tail(const std::string& text)
   return join(lines, "\n");
 }
 
+std::string last_words(const AttemptFolder& attempt)
+{
+  try {
+    return read_file_if_exists(attempt.err()).value_or("");
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 // ", and goes on from step 120", where there is a checkpoint to go on from.
 std::string going_on(const Home& home, const RunView& run)
 {
@@ -87,12 +96,32 @@ std::string going_on(const Home& home, const RunView& run)
   return step > 0 ? fmt::format(", and it goes on from step {}", step) : "";
 }
 
-std::string advice_for(const Home& home, const RunView& run)
+// Returns the next step that a user can take when the scheduler will not start a run as it was submitted.
+std::string remedy_for(const RunView& run)
+{
+  const auto& hindrance = run.live->job.hindrance;
+  if (!hindrance.needs_new_job) return hindrance.remedy;
+  return "dtctl cancel " + short_key(run.row.key) + ", " + hindrance.remedy + ", and submit its recipe again";
+}
+
+// Why the run was refused when its study was last submitted; empty when it was not.
+std::string refusal_of(const RunView& run, const std::optional<StudyRecord>& study)
+{
+  if (!study) return {};
+  const auto found = study->refusals.find(run.row.key);
+  return found == study->refusals.end() ? "" : found->second;
+}
+
+std::string advice_for(const Home& home, const RunView& run, const std::optional<StudyRecord>& study)
 {
   const auto key = short_key(run.row.key);
   switch (run.row.state) {
   case RunState::planned:
+    if (run.live && run.live->is_deferred) return "nothing: dtctl status, wait, watch and sweep hand it over when there is room";
+    if (!refusal_of(run, study).empty()) return "change in the recipe or the profile what the reason names, and submit it again";
     return "submit its recipe again: only what is missing will be";
+  case RunState::suspended:
+    return "nothing: its scheduler, or who suspended it (scontrol suspend), lets it go on";
   case RunState::failed:
   case RunState::lost:
     return "read dtctl logs " + key + "; when the cause is gone: dtctl retry " + key + going_on(home, run);
@@ -105,6 +134,7 @@ std::string advice_for(const Home& home, const RunView& run)
     return "dtctl logs -f " + key;
   case RunState::submitted:
   case RunState::queued: {
+    if (is_hindered(run)) return remedy_for(run);
     const auto step = last_checkpoint(home.run(run.row.key), run.row.attempt);
     return step > 0 ? fmt::format("nothing: it goes on from step {} when it starts", step) : "";
   }
@@ -118,15 +148,20 @@ std::string why(const Home& home, const RunView& run, const std::optional<StudyR
   const auto cause = run.row.cause.empty() ? "" : ": " + run.row.cause;
   switch (run.row.state) {
   case RunState::planned:
+    if (run.live && run.live->is_deferred) return "it is " + run.row.cause;
+    if (const auto refusal = refusal_of(run, study); !refusal.empty()) return "it was refused: " + refusal;
     return "it was planned and never submitted";
   case RunState::submitted:
   case RunState::queued: {
     const auto reason = waiting_reason(run);
+    if (is_hindered(run)) return "it cannot start as it is: " + reason;
     if (reason.empty()) return "it waits";
     return reason.starts_with("waits ") ? "it " + reason : "it waits: " + reason;
   }
   case RunState::running:
     return "it is running" + cause;
+  case RunState::suspended:
+    return "it is " + (waiting_reason(run).empty() ? "suspended" : waiting_reason(run)) + cause;
   case RunState::succeeded: {
     const auto submission = read_submission(AttemptFolder(home.run(run.row.key), run.row.attempt));
     const bool is_reused = study && submission && submission->study != study->id;
@@ -167,7 +202,7 @@ Explanation explain_run(ResultsStore& results, const RunView& run, const std::op
                           .attempts = stories_of(home, run),
                           .differences = {},
                           .nearest = {},
-                          .advice = advice_for(home, run)};
+                          .advice = advice_for(home, run, study)};
   if (run.live && !run.live->verdict.evidence.empty()) explanation.evidence.push_back(run.live->verdict.evidence);
   explain_novelty(results, run, explanation);
   return explanation;
@@ -187,9 +222,7 @@ void print(Context& context, const Home& home, const RunView& run, const Explana
         text_cell(short_key(explanation.nearest) + ", the nearest earlier run, by: " + join(explanation.differences, "; ")));
   if (!explanation.advice.empty()) context.out.field("", "next", text_cell(explanation.advice));
   const bool failed = explanation.state == RunState::failed || explanation.state == RunState::lost;
-  const auto err = failed && run.row.attempt > 0
-                       ? tail(read_file_if_exists(AttemptFolder(home.run(run.row.key), run.row.attempt).err()).value_or(""))
-                       : "";
+  const auto err = failed && run.row.attempt > 0 ? tail(last_words(AttemptFolder(home.run(run.row.key), run.row.attempt))) : "";
   if (err.empty()) return;
   context.out.block("", err);
 }
@@ -207,6 +240,24 @@ Json to_json(const Explanation& e)
           {"advice", e.advice}};
 }
 
+// The explanation of a run whose files cannot be read is that they cannot.
+Explanation explain_or_trouble(Context& context, ResultsStore& results, const RunView& run, const std::optional<StudyRecord>& study)
+{
+  try {
+    return explain_run(results, run, study);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::environment) throw;
+    context.note_unreadable(short_key(run.row.key), error.what());
+    Explanation explanation;
+    explanation.key = run.row.key;
+    explanation.name = run.row.name;
+    explanation.why = std::string("its files cannot be read: ") + error.what();
+    explanation.state = run.row.state;
+    explanation.advice = "see to the disk or the permissions, and call again";
+    return explanation;
+  }
+}
+
 ExitCode explain(Context& context, const Selector& selector)
 {
   ResultsStore results(context);
@@ -214,7 +265,7 @@ ExitCode explain(Context& context, const Selector& selector)
   const auto study = selection.study ? record_of(results.home(), *selection.study) : std::nullopt;
   Json explanations = Json::array();
   for (const auto& run : selection.runs) {
-    const auto explanation = explain_run(results, run, study);
+    const auto explanation = explain_or_trouble(context, results, run, study);
     explanations.push_back(to_json(explanation));
     print(context, results.home(), run, explanation);
   }

@@ -54,7 +54,7 @@ ExitCode export_runs(Context& context, const ExportOptions& options)
   const auto table = table_of("runs", rows);
   const bool as_json = options.format == "json";
   if (!options.file.empty()) {
-    write_file_atomic(options.file, as_json ? json_document(table) : csv_of(rows));
+    write_file_atomic(options.file, as_json ? json_document(table) : csv_of(rows), Readers::everybody);
     context.out.field("file", "written to", text_cell(options.file));
     context.out.field("rows", "runs", count_cell(static_cast<std::int64_t>(rows.rows.size())));
   } else if (context.json) {

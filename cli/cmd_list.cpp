@@ -13,8 +13,16 @@ namespace {
 Cell progress_cell(const store::StudyRow& study)
 {
   const auto style = study.failed > 0 ? Style::bad : study.succeeded == study.runs ? Style::good : Style::plain;
-  const auto failed = study.failed > 0 ? fmt::format(", {} failed", study.failed) : "";
-  return {study.succeeded, fmt::format("{}/{}{}", study.succeeded, study.runs, failed), style};
+  auto text = fmt::format("{}/{}", study.succeeded, study.runs);
+  for (const auto& [state, count] : study.ends) text += fmt::format(", {} {}", count, name_of(state));
+  return {study.succeeded, text, style};
+}
+
+Json ends_by_state(const store::StudyRow& study)
+{
+  Json ends = Json::object();
+  for (const auto& [state, count] : study.ends) ends[std::string(name_of(state))] = count;
+  return ends;
 }
 
 // Live runs are asked about for the newest studies only, so that a long history costs nothing.
@@ -36,13 +44,14 @@ ExitCode list(Context& context, std::int64_t limit)
                {"runs", ""},
                {"succeeded", "succeeded"},
                {"failed", ""},
+               {"ends", ""},
                {"submitted_unix_s", "submitted", Align::left, 1},
                {"description", "description", Align::left, 3}},
               {},
               "nothing has been submitted yet; start with: dtctl sweep quickstart --wait"};
   for (const auto& study : store::list_studies(results.database(), limit))
     table.rows.push_back({key_cell(study.id), text_cell(study.name, Style::strong), text_cell(study.kind), count_cell(study.runs),
-                          progress_cell(study), count_cell(study.failed), time_cell(study.submitted_unix_s),
+                          progress_cell(study), count_cell(study.failed), data_cell(ends_by_state(study)), time_cell(study.submitted_unix_s),
                           text_cell(study.description)});
   context.out.table(table);
   return ExitCode::ok;
@@ -55,7 +64,7 @@ void add_list(Commands& commands)
   auto limit = std::make_shared<std::int64_t>(50);
   auto& verb = commands.add({"list", result_verbs, "Studies, the newest first.", ""},
                             [limit](Context& context) { return list(context, *limit); });
-  verb.add_option("-n,--limit", *limit, "at most so many (50)")->type_name("N")->check(CLI::PositiveNumber);
+  verb.add_option("-n,--limit", *limit, "print at most N studies (50)")->type_name("N")->check(positive_number());
 }
 
 } // namespace dt::cli

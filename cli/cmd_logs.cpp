@@ -7,9 +7,11 @@
 #include "core/text.hpp"
 
 #include <algorithm>
-#include <fstream>
+#include <array>
 #include <memory>
 #include <utility>
+
+#include <unistd.h>
 
 namespace dt::cli {
 namespace {
@@ -36,16 +38,19 @@ public:
   explicit Tail(std::filesystem::path path) : path_(std::move(path)) {}
   std::string gained()
   {
-    std::ifstream file(path_, std::ios::binary);
-    if (!file || !file.seekg(offset_)) return {};
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    offset_ += static_cast<std::streamoff>(text.size());
+    const int file = open_if_exists(path_);
+    if (file < 0) return {};
+    std::string text;
+    std::array<char, 65536> block;
+    for (ssize_t got = 0; (got = ::pread(file, block.data(), block.size(), offset_)) > 0; offset_ += got)
+      text.append(block.data(), static_cast<std::size_t>(got));
+    ::close(file);
     return text;
   }
 
 private:
   std::filesystem::path path_;
-  std::streamoff offset_ = 0;
+  off_t offset_ = 0;
 };
 
 AttemptFolder attempt_of(const Home& home, const RunView& run, int wanted)
@@ -68,7 +73,7 @@ void follow(Context& context, const Home& home, const std::string& key, const At
   constexpr int looks_a_question = 10; // a scheduler is not asked as often as a file
   int looks_until_asked = 0;
   for (bool last_look = false; !reader_left();) {
-    for (auto* tail : {&out, &err}) write_out(tail->gained());
+    for (auto* tail : {&out, &err}) write_out(context.terminal.is_terminal ? printable_lines(tail->gained()) : tail->gained());
     flush_out();
     if (last_look) return;
     if (std::exchange(looks_until_asked, looks_until_asked - 1) == 0 || read_end(attempt)) {
@@ -89,7 +94,7 @@ ExitCode logs(Context& context, const LogsOptions& options)
   if (options.follow && context.json)
     throw Error(ErrorKind::usage, "--follow prints as it goes and --json prints one value; give one of them");
   ResultsStore results(context);
-  const auto run = select_one(results, options.selector);
+  const auto run = select_newest(context, results, options.selector, [](const RunView&) { return true; });
   const auto attempt = attempt_of(results.home(), run, options.attempt);
   context.out.data("key", run.row.key);
   context.out.data("attempt", attempt.number());
@@ -113,14 +118,14 @@ void add_logs(Commands& commands)
 {
   auto options = std::make_shared<LogsOptions>();
   auto& verb = commands.add({"logs", run_verbs, "What a run printed: standard output, then standard error.",
-                             "The selector must name one run.\n\nExample:\n  dtctl logs -f 3f2a"},
+                             "Of a study, the run that began last.\n\nExample:\n  dtctl logs -f 3f2a"},
                             [options](Context& context) { return logs(context, *options); });
   add_selector(verb, options->selector);
   verb.add_flag("-f,--follow", options->follow, "go on until the run has ended");
   verb.add_option("--attempt", options->attempt, "of this try; the latest when left out")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
-  verb.add_option("-n,--lines", options->lines, "only the last lines of each stream")->type_name("N")->check(CLI::PositiveNumber);
+      ->check(positive_number());
+  verb.add_option("-n,--lines", options->lines, "only the last lines of each stream")->type_name("N")->check(positive_number());
 }
 
 } // namespace dt::cli

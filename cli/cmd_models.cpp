@@ -185,10 +185,10 @@ void add_models(Commands& commands)
   of_model(verb.add_option("--image", options->image, "shape of the images; the model's own when left out")->type_name("CxHxW"));
   of_model(verb.add_option("--classes", options->classes, "classes; the model's own number when left out")
                ->type_name("N")
-               ->check(CLI::PositiveNumber));
+               ->check(positive_number()));
   of_model(verb.add_option("--batch", options->batch, "also what training needs in memory at this batch")
                ->type_name("N")
-               ->check(CLI::PositiveNumber));
+               ->check(positive_number()));
   verb.add_flag("--layers", options->layers, "the layers that model.layers may hold, and their attributes")->excludes(name);
 }
 

@@ -3,7 +3,14 @@
 #include "cli/store_tables.hpp"
 #include "cli/verbs.hpp"
 
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <mutex>
+#include <stop_token>
+#include <thread>
 
 namespace dt::cli {
 namespace {
@@ -14,11 +21,52 @@ struct QueryOptions {
   store::QueryLimits limits;
 };
 
+// Ends this process, as an error does, when a query is not over in time. SQLite looks at the clock between its instructions only,
+// and a single one (LIKE, replace, instr on long texts) may take hours. It only reads, so nothing is left half done.
+class Watchdog {
+public:
+  Watchdog(Context& context, double limit_s)
+      : thread_([this, &context, limit_s](const std::stop_token& stop) {
+          std::unique_lock lock(mutex_);
+          wake_.wait_for(lock, stop, std::chrono::duration<double>(limit_s + grace_s), [] { return false; });
+          if (!stop.stop_requested()) end(context, limit_s);
+        })
+  {
+  }
+  ~Watchdog()
+  {
+    const std::lock_guard lock(mutex_); // a watchdog that has begun to end the process is waited for
+    thread_.request_stop();
+  }
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+private:
+  static constexpr double grace_s = 0.5; // in which SQLite's own look at the clock comes first
+
+  [[noreturn]] static void end(Context& context, double limit_s)
+  {
+    context.out.fail(store::query_overrun(limit_s), ExitCode::usage);
+    std::fflush(nullptr);
+    std::_Exit(static_cast<int>(ExitCode::usage));
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::jthread thread_;
+};
+
+store::Table answer_of(Context& context, store::Database& database, const QueryOptions& options)
+{
+  const Watchdog watchdog(context, options.limits.time_s);
+  return store::query(database, options.sql, options.limits);
+}
+
 ExitCode query(Context& context, const QueryOptions& options)
 {
   ResultsStore results(context);
   results.refresh_newest();
-  const auto table = store::query(results.database(), options.sql, options.limits);
+  const auto table = answer_of(context, results.database(), options);
   if (options.format == "csv" && !context.json) {
     context.out.block("csv", csv_of(table));
   } else {
@@ -37,15 +85,15 @@ void add_query(Commands& commands)
   auto options = std::make_shared<QueryOptions>();
   auto& verb = commands.add(
       {"query", result_verbs, "Ask the results database in SQL; it can only read.",
-       "Views: scaling (a row a point of a study), runs_flat (a row a run), phases_flat (a row a run, rank and phase).\n\n"
+       "Views: scaling (one row per point of a study), runs_flat (one per run), phases_flat (one per run, rank and phase).\n\n"
        "Example:\n  dtctl query \"select strategy, ranks, throughput from runs_flat where state = 'succeeded'\""},
       [options](Context& context) { return query(context, *options); });
   verb.add_option("SQL", options->sql, "one SELECT statement")->required()->type_name("SQL");
   verb.add_option("--format", options->format, "table or csv")->type_name("table|csv")->check(CLI::IsMember({"table", "csv"}));
-  verb.add_option("--limit", options->limits.rows, "at most so many rows (100000)")->type_name("N")->check(CLI::PositiveNumber);
+  verb.add_option("--limit", options->limits.rows, "print at most N rows (100000)")->type_name("N")->check(positive_number());
   verb.add_option("--timeout", options->limits.time_s, "seconds it may take (30)")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
 }
 
 } // namespace dt::cli

@@ -2,7 +2,9 @@
 #include "cli/run_tables.hpp"
 #include "cli/selectors.hpp"
 #include "cli/verbs.hpp"
+#include "store/doubts.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -16,13 +18,33 @@ struct ResultsOptions {
   bool runs = false;
 };
 
-// "91.5% [90.2, 92.4]".
-Cell efficiency_cell(const store::ScalingRow& row)
+bool has_interval(const store::ScalingRow& row) { return std::isfinite(row.efficiency_low) && std::isfinite(row.efficiency_high); }
+
+// "91.5% [90.2, 92.4]"; without an interval "91.5% [-]" in a table that has others, else "91.5%".
+Cell efficiency_cell(const store::ScalingRow& row, bool others_have_intervals)
 {
   auto cell = percent_cell(row.efficiency);
-  if (std::isfinite(row.efficiency_low) && std::isfinite(row.efficiency_high))
+  if (has_interval(row))
     cell.text += fmt::format(" [{:.1f}, {:.1f}]", row.efficiency_low * 100, row.efficiency_high * 100);
+  else if (others_have_intervals && std::isfinite(row.efficiency))
+    cell.text += " [-]";
   return cell;
+}
+
+// "1.9 s", "1.9 s (2/3)" when one of three runs missed the target, "- (1/3)" when most did.
+Cell target_cell(const store::ScalingRow& row)
+{
+  auto cell = seconds_cell(row.time_to_accuracy_s);
+  if (row.reached == row.target_runs) return cell;
+  cell.text += fmt::format(" ({}/{})", row.reached, row.target_runs);
+  cell.style = Style::warning;
+  return cell;
+}
+
+// Returns true when some ranks are parameter servers, which do not train.
+bool has_servers(const std::vector<store::ScalingRow>& rows)
+{
+  return std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.workers != row.ranks; });
 }
 
 Cell runs_cell(const store::ScalingRow& row)
@@ -38,32 +60,46 @@ Cell factor_cell(double value)
   return cell;
 }
 
+Cell baseline_cell(const store::ScalingRow& row)
+{
+  return row.baseline_size == 0 ? Cell{nullptr, "-", Style::dim} : count_cell(row.baseline_size);
+}
+
 Table scaling_table(const std::vector<store::ScalingRow>& rows)
 {
   Table table{"scaling",
               {{"label", "point"},
                {"nodes", "nodes", Align::right, 4},
                {"ranks", "ranks", Align::right},
+               {"workers", has_servers(rows) ? "workers" : "", Align::right},
+               {"size", ""},
                {"runs_succeeded", "runs", Align::right, 3},
                {"runs", ""},
                {"throughput", "samples/s", Align::right},
                {"throughput_min", ""},
                {"throughput_max", ""},
+               {"throughput_geometric_mean", ""},
                {"speedup", "speed-up", Align::right},
                {"efficiency", "efficiency [95%]", Align::right},
                {"efficiency_low", ""},
                {"efficiency_high", ""},
+               {"baseline_size", ""},
                {"communication_share", "comm.", Align::right, 1},
                {"accuracy", "accuracy", Align::right},
-               {"time_to_accuracy_s", "to target", Align::right, 2}},
+               {"time_to_accuracy_s", "to target", Align::right, 2},
+               {"reached", ""},
+               {"target_runs", ""}},
               {},
               "no results yet"};
+  const bool intervals = std::any_of(rows.begin(), rows.end(), has_interval);
   for (const auto& row : rows)
     table.rows.push_back(
-        {text_cell(row.label), count_cell(row.nodes), count_cell(row.ranks), runs_cell(row), count_cell(row.runs),
-         real_cell(row.throughput), real_cell(row.throughput_min), real_cell(row.throughput_max), factor_cell(row.speedup),
-         efficiency_cell(row), percent_cell(row.efficiency_low), percent_cell(row.efficiency_high),
-         percent_cell(row.communication_share), percent_cell(row.accuracy), seconds_cell(row.time_to_accuracy_s)});
+        {text_cell(row.label), count_cell(row.nodes), count_cell(row.ranks), count_cell(row.workers), count_cell(row.size),
+         runs_cell(row), count_cell(row.runs), real_cell(row.throughput), real_cell(row.throughput_min),
+         real_cell(row.throughput_max), real_cell(row.throughput_geometric_mean), factor_cell(row.speedup), efficiency_cell(row, intervals),
+         percent_cell(row.efficiency_low), percent_cell(row.efficiency_high), baseline_cell(row),
+         percent_cell(row.communication_share), percent_cell(row.accuracy), target_cell(row), count_cell(row.reached),
+         count_cell(row.target_runs)});
   return table;
 }
 
@@ -107,11 +143,33 @@ void print_outliers(Context& context, const std::vector<store::Outlier>& outlier
   context.out.data("outliers", std::move(list));
 }
 
-// What may have spoilt the numbers above.
-void print_doubts(Context& context, ResultsStore& results, const std::string& study_id)
+Json json_of(const store::BusyRun& run)
 {
-  if (const auto drift = store::drift_of_study(results.database(), study_id)) print_drift(context, *drift);
-  print_outliers(context, store::outliers_of_study(results.database(), study_id));
+  const auto reason = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
+  return {{"run", run.run},
+          {"others_share", reason(run.others_share)},
+          {"steal_share", reason(run.steal_share)},
+          {"load", reason(run.load)},
+          {"probe_slower_by", reason(run.probe_slower_by)},
+          {"step_spread_ratio", reason(run.step_spread_ratio)}};
+}
+
+void print_busy(Context& context, const store::Doubts& doubts)
+{
+  Json runs = Json::array();
+  for (const auto& run : doubts.busy) runs.push_back(json_of(run));
+  if (!doubts.busy.empty())
+    context.out.field("", "machine busy", text_cell(store::describe(doubts.busy, doubts.measured_runs), Style::warning));
+  context.out.data("busy", {{"of_runs", doubts.measured_runs}, {"runs", std::move(runs)}});
+}
+
+// Prints warnings about conditions that may have distorted the results of the selected runs.
+void print_doubts(Context& context, ResultsStore& results, const Selection& selection)
+{
+  const auto doubts = store::doubts_of(results.database(), selection.study ? selection.study->id : "", keys_of(selection.runs));
+  if (doubts.drift) print_drift(context, *doubts.drift);
+  print_outliers(context, doubts.outliers);
+  print_busy(context, doubts);
 }
 
 ExitCode results(Context& context, const ResultsOptions& options)
@@ -129,10 +187,10 @@ ExitCode results(Context& context, const ResultsOptions& options)
     context.out.table(without_empty_columns(measurement_table(selection.runs)));
   else
     context.out.table(without_empty_columns(scaling_table(store::scaling_of_study(results.database(), selection.study->id))));
-  if (selection.study) print_doubts(context, results, selection.study->id);
+  print_doubts(context, results, selection);
   context.out.field("states", "in all", {state_counts(selection.runs), summary(selection.runs), Style::plain});
   if (!by_run && !context.json)
-    context.messages.info("medians over repeats; efficiency against the smallest size; a row a run: --runs");
+    context.messages.info("figures are medians over repeats; efficiency is per worker, against the smallest size; --runs prints one row per run");
   return ExitCode::ok;
 }
 
@@ -143,14 +201,21 @@ void add_results(Commands& commands)
   auto options = std::make_shared<ResultsOptions>();
   auto& verb = commands.add(
       {"results", result_verbs, "Throughput, speed-up, efficiency, communication share and accuracy of a study.",
-       "Throughput is the median over repeats, over the measured steps. Speed-up and efficiency are relative to the\n"
-       "smallest size of the same point; the interval is a 95% bootstrap interval from 3 repeats on. The communication\n"
-       "share is the part of a step in which a rank waits on communication and does nothing else.\n"
-       "With --failed, --where or a run's key, a row a run.\n\n"
+       "Throughput is the median over repeats, over the measured steps. Efficiency is throughput per worker, as a fraction of\n"
+       "that at the smallest size of the same label (the baseline); parameter servers are no workers. It is a ratio of\n"
+       "geometric means over repeats. Speed-up is efficiency times the size. A baseline above the study's smallest size\n"
+       "has none: \"-\". The interval is Welch's 95% t interval on logarithms; it needs 3 runs of both sizes.\n"
+       "The communication share is the part of a step in which a rank waits on communication and does nothing else.\n"
+       "To target: the median time until the target accuracy was reached; a run that missed it counts as infinite.\n"
+       "\"1.9 s (2/3)\": 2 of 3 runs reached it. \"- (1/3)\": most did not.\n"
+       "Below the table: what may have spoilt it. \"machine busy\": other processes, other virtual machines or unusually\n"
+       "slow or uneven work before and during the steps; \"slow node\": slower than all other nodes; \"slow network\": between\n"
+       "nodes. Runs that are not selected are only compared with.\n"
+       "With --failed, --where or a run's key there is one row per run.\n\n"
        "Example:\n  dtctl results quickstart"},
       [options](Context& context) { return results(context, *options); });
   add_selector(verb, options->selector);
-  verb.add_flag("--runs", options->runs, "a row a run in place of a row a point");
+  verb.add_flag("--runs", options->runs, "print one row per run, not one per point");
 }
 
 } // namespace dt::cli

@@ -4,6 +4,7 @@
 #include "cli/selectors.hpp"
 #include "cli/store_tables.hpp"
 #include "cli/verbs.hpp"
+#include "core/secrets.hpp"
 #include "core/units.hpp"
 
 #include <memory>
@@ -59,7 +60,7 @@ ExitCode show_study(Context& context, ResultsStore& results, const Selection& se
   if (record) context.out.field("recipe_path", "recipe", text_cell(record->recipe_path));
   context.out.field("states", "runs", {state_counts(selection.runs), summary(selection.runs), Style::plain});
   context.out.table(measurement_table(selection.runs));
-  if (record && (with_recipe || context.json)) context.out.block("recipe_text", record->recipe_text);
+  if (record && (with_recipe || context.json)) context.out.block("recipe_text", without_secrets(std::string_view(record->recipe_text)));
   return ExitCode::ok;
 }
 
@@ -79,7 +80,8 @@ void add_show(Commands& commands)
   auto& verb = commands.add(
       {"show", result_verbs, "Everything kept about one run or one study.",
        "A run: its parameters, attempts, environment, result, phases a rank. A study: its runs and, with --recipe, the\n"
-       "recipe as it was.\n\nExample:\n  dtctl show 3f2a"},
+       "recipe as it was. Values of variables that look like secrets are shown as ***; they stand in the run's spec.json.\n\n"
+       "Example:\n  dtctl show 3f2a"},
       [options](Context& context) { return show(context, *options); });
   add_selector(verb, options->selector);
   verb.add_flag("--recipe", options->recipe, "of a study: the text of its recipe too");

@@ -1,4 +1,5 @@
 // dtctl status: how the selected runs stand now.
+#include "cli/hand_over.hpp"
 #include "cli/run_tables.hpp"
 #include "cli/selectors.hpp"
 #include "cli/verbs.hpp"
@@ -8,10 +9,21 @@
 namespace dt::cli {
 namespace {
 
+// Submits runs that an earlier call deferred because the scheduler's queue was full, as many as fit now.
+void hand_over(Context& context, ResultsStore& results, Selection& selection)
+{
+  std::vector<std::string> troubles;
+  const auto done = hand_over_deferred(results.home(), selection.runs, troubles);
+  context.note(troubles);
+  tell(context, done);
+  if (done.submitted > 0 || !done.refusals.empty()) selection.runs = look_again(results, selection);
+}
+
 ExitCode status(Context& context, const Selector& selector)
 {
   ResultsStore results(context);
-  const auto selection = select(results, selector);
+  auto selection = select(results, selector);
+  hand_over(context, results, selection);
   if (selection.study)
     context.out.field("study", "study",
                       {selection.study->id, selection.study->name + " (" + short_key(selection.study->id) + ")", Style::strong});
@@ -27,7 +39,8 @@ void add_status(Commands& commands)
   auto selector = std::make_shared<Selector>();
   auto& verb = commands.add(
       {"status", run_verbs, "How runs stand now: state, step, time left, cause of a failure.",
-       "States come from the runs' own files and the scheduler, asked now.\n\nExample:\n  dtctl status quickstart --failed"},
+       "States come from the runs' own files and the scheduler, asked now. Runs for which the scheduler had no room when they\n"
+       "were submitted are handed over, as far as there is room now.\n\nExample:\n  dtctl status quickstart --failed"},
       [selector](Context& context) { return status(context, *selector); });
   add_selector(verb, *selector);
 }

@@ -1,5 +1,5 @@
 // dtctl submit, sweep, plan: a recipe becomes jobs.
-#include "cli/engine_model.hpp"
+#include "cli/input_checks.hpp"
 #include "cli/recipe_options.hpp"
 #include "cli/submission.hpp"
 #include "cli/verbs.hpp"
@@ -17,13 +17,14 @@ struct SubmitCommand {
 
 ExitCode submit_checked(Context& context, recipes::Plan plan, const SubmissionOptions& options)
 {
-  check_models(context, plan);
+  warn_of(context, plan);
+  check_inputs(context, context.home(), plan);
   return submit(context, resolve(context.home(), std::move(plan)), options);
 }
 
 ExitCode submit_one(Context& context, const SubmitCommand& command)
 {
-  auto plan = load_plan(command.recipe);
+  auto plan = load_plan(context, command.recipe);
   if (plan.kind != recipes::PlanKind::single)
     throw Error(ErrorKind::usage, plan.name + " asks for " + describe(plan) +
                                       ", and submit takes a single run; type: dtctl sweep " + shell_quote(command.recipe.recipe));
@@ -32,7 +33,7 @@ ExitCode submit_one(Context& context, const SubmitCommand& command)
 
 ExitCode submit_all(Context& context, const SubmitCommand& command)
 {
-  return submit_checked(context, load_plan(command.recipe), command.submission);
+  return submit_checked(context, load_plan(context, command.recipe), command.submission);
 }
 
 constexpr const char* submission_details =

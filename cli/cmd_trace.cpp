@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <memory>
 
 #include <fmt/format.h>
@@ -40,6 +41,12 @@ StepRange steps_of(const std::string& text)
 }
 
 bool has_timelines(const AttemptFolder& attempt) { return !names_in(attempt.trace()).empty(); }
+
+bool was_traced(const Home& home, const RunView& run)
+{
+  const auto numbers = attempt_numbers(home.run(run.row.key));
+  return std::any_of(numbers.begin(), numbers.end(), [&](int number) { return has_timelines(AttemptFolder(home.run(run.row.key), number)); });
+}
 
 AttemptFolder traced_attempt(const Home& home, const RunView& run, int wanted)
 {
@@ -76,13 +83,29 @@ std::vector<TraceRecord> read_timelines(Context& context, const AttemptFolder& a
   return records;
 }
 
+// A usage error when no rank recorded a span of these steps.
+void require_steps(const std::vector<TraceRecord>& records, const StepRange& steps, const RunView& run)
+{
+  StepRange known{std::numeric_limits<std::int64_t>::max(), 0};
+  for (const auto& record : records)
+    for (const auto& span : record.spans) {
+      if (steps.contains(span.step)) return;
+      if (span.step < 0) continue;
+      known = {std::min(known.first, span.step), std::max(known.last, span.step)};
+    }
+  const auto has = known.first > known.last ? std::string("no steps") : fmt::format("steps {} to {}", known.first, known.last);
+  throw Error(ErrorKind::usage, fmt::format("the timelines of {} have {}, and none of --steps {}-{}; give steps that they have",
+                                            printable(run.row.name), has, steps.first, steps.last));
+}
+
 ExitCode trace(Context& context, const TraceOptions& options)
 {
   const auto steps = steps_of(options.steps);
   ResultsStore results(context);
-  const auto run = select_one(results, options.selector);
+  const auto run = select_newest(context, results, options.selector, [&](const RunView& one) { return was_traced(results.home(), one); });
   const auto attempt = traced_attempt(results.home(), run, options.attempt);
   const auto records = read_timelines(context, attempt);
+  if (!options.steps.empty()) require_steps(records, steps, run);
   if (options.file.empty() && !context.json) {
     write_trace_events(records, steps, write_out);
     flush_out();
@@ -96,7 +119,7 @@ ExitCode trace(Context& context, const TraceOptions& options)
     context.out.data("trace", Json::parse(text));
     return ExitCode::ok;
   }
-  write_file_atomic(options.file, text);
+  write_file_atomic(options.file, text, Readers::everybody);
   context.out.field("file", "written to", text_cell(options.file));
   context.out.field("ranks", "ranks", count_cell(static_cast<std::int64_t>(records.size())));
   return ExitCode::ok;
@@ -118,7 +141,7 @@ void add_trace(Commands& commands)
   verb.add_option("--steps", options->steps, "only these steps, both included")->type_name("A-B");
   verb.add_option("--attempt", options->attempt, "of this try; the latest traced one when left out")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
 }
 
 } // namespace dt::cli

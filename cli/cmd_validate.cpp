@@ -1,21 +1,51 @@
 // dtctl validate: reads a recipe as submit would and says what it asks for.
-#include "cli/engine_model.hpp"
+#include "cli/input_checks.hpp"
 #include "cli/recipe_options.hpp"
 #include "cli/verbs.hpp"
 
 #include <memory>
 
+#include <fmt/format.h>
+
 namespace dt::cli {
 namespace {
 
+Json json_of(const CheckedData& data)
+{
+  Json json{{"name", data.name}, {"folder", data.folder.string()}, {"is_there", data.facts.has_value()}};
+  if (!data.facts) return json;
+  json["image"] = image_text(data.facts->shape);
+  json["classes"] = data.facts->shape.classes;
+  json["train_samples"] = data.facts->train_samples;
+  json["test_samples"] = data.facts->test_samples;
+  return json;
+}
+
+void print(Context& context, const std::vector<CheckedData>& data)
+{
+  Json all = Json::array();
+  for (const auto& one : data) {
+    all.push_back(json_of(one));
+    if (one.facts)
+      context.out.field("", "data set",
+                        text_cell(fmt::format("{}: {} training and {} test images of {}, {} classes", one.name, one.facts->train_samples,
+                                              one.facts->test_samples, image_text(one.facts->shape), one.facts->shape.classes)));
+    else
+      context.messages.info("data set {} is not in {}: it was not checked", one.name, one.folder.string());
+  }
+  context.out.data("data", std::move(all));
+}
+
 ExitCode validate(Context& context, const RecipeOptions& options)
 {
-  const auto plan = load_plan(options);
-  check_models(context, plan);
+  const auto plan = load_plan(context, options);
+  warn_of(context, plan);
+  const auto data = check_inputs(context, context.home(), plan);
   context.out.field("name", "recipe", text_cell(plan.name));
   context.out.field("path", "file", text_cell(plan.path));
   context.out.field("kind", "", text_cell(std::string(name_of(plan.kind))));
   context.out.field("runs", "asks for", {plan.runs.size(), describe(plan), Style::plain});
+  print(context, data);
   context.out.field("valid", "verdict", {true, "valid", Style::good});
   return ExitCode::ok;
 }
@@ -26,7 +56,8 @@ void add_validate(Commands& commands)
 {
   auto options = std::make_shared<RecipeOptions>();
   auto& verb = commands.add({"validate", recipe_verbs, "Check a recipe: all its mistakes in one pass, nothing submitted.",
-                             "Mistakes are printed as file:line:column: what is wrong; exit 2.\n\n"
+                             "Mistakes are printed as file:line:column: what is wrong; exit 2. Where data sets and train.start_from are there, they\n"
+                             "are read too: whether their files are whole, labels in range, and shapes fit the model.\n\n"
                              "Example:\n  dtctl validate my.yaml --set train.epochs=3"},
                             [options](Context& context) { return validate(context, *options); });
   add_recipe_options(verb, *options);

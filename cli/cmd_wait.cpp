@@ -5,6 +5,7 @@
 #include "cli/verbs.hpp"
 #include "core/units.hpp"
 
+#include <algorithm>
 #include <memory>
 
 namespace dt::cli {
@@ -43,7 +44,12 @@ ExitCode follow(Context& context, const WaitOptions& options, bool to_stderr)
   const auto runs = look_again(results, selection);
   print_outcome(context, runs);
   if (end != FollowEnd::timed_out) return exit_code_of(runs);
-  context.messages.warn("{} have passed and runs are still going on; they go on without us", format_duration(limit_s));
+  const auto hindered = std::count_if(runs.begin(), runs.end(), is_hindered);
+  if (hindered > 0)
+    context.messages.warn("{} have passed, and {} of the runs that have not ended cannot start as they are: dtctl explain",
+                          format_duration(limit_s), hindered);
+  else
+    context.messages.warn("{} have passed and runs are still going on; they go on without us", format_duration(limit_s));
   return ExitCode::wait_timed_out;
 }
 
@@ -74,10 +80,13 @@ void add_watch(Commands& commands)
 void add_wait(Commands& commands)
 {
   auto options = std::make_shared<WaitOptions>();
-  auto& verb = commands.add({"wait", run_verbs, "Wait until runs have ended; progress goes to standard error.",
-                             "Ctrl-C leaves the jobs running. Exit 1 when a run did not succeed, 124 when --timeout passed.\n\n"
-                             "Example:\n  dtctl wait last --timeout 1h && dtctl results"},
-                            [options](Context& context) { return wait(context, *options); });
+  auto& verb = commands.add(
+      {"wait", run_verbs, "Wait until runs have ended; progress goes to standard error.",
+       "Ctrl-C leaves the jobs running. Exit 1 when a run did not succeed, 124 when --timeout passed. When the\n"
+       "scheduler will not start a run as it is (the run exceeds a limit, or is held), wait prints the reason and goes on\n"
+       "waiting. Runs for which the scheduler had no room are submitted as others end.\n\n"
+       "Example:\n  dtctl wait last --timeout 1h && dtctl results"},
+      [options](Context& context) { return wait(context, *options); });
   add_wait_options(verb, *options);
 }
 

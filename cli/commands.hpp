@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/context.hpp"
+#include "cli/validators.hpp"
 #include "core/error.hpp"
 
 #include <functional>

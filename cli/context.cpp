@@ -1,5 +1,7 @@
 #include "cli/context.hpp"
 
+#include "core/text.hpp"
+
 #include <algorithm>
 
 #include <spdlog/pattern_formatter.h>
@@ -8,7 +10,7 @@
 namespace dt::cli {
 namespace {
 
-// "dtctl: text" for information, "dtctl: warning: text" otherwise.
+// "dtctl: text" for information, "dtctl: warning: text" otherwise. Control characters in the text are made visible.
 class Prefix : public spdlog::custom_flag_formatter {
 public:
   explicit Prefix(bool colour) : colour_(colour) {}
@@ -16,7 +18,8 @@ public:
   {
     const std::string prefix =
         message.level >= spdlog::level::warn ? "dtctl: " + painted("warning:", Style::warning, colour_) + " " : "dtctl: ";
-    line.append(prefix.data(), prefix.data() + prefix.size());
+    const auto text = prefix + printable_lines(std::string_view(message.payload.data(), message.payload.size()));
+    line.append(text.data(), text.data() + text.size());
   }
   std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<Prefix>(colour_); }
 
@@ -35,10 +38,18 @@ void Context::note(const std::vector<std::string>& found)
   }
 }
 
+void Context::note_unreadable(const std::string& run, const std::string& why)
+{
+  const auto line = "the files of run " + run + " cannot be read, so what became of it is not known: " + why;
+  if (std::find(unreadable.begin(), unreadable.end(), line) != unreadable.end()) return;
+  messages.warn("{}", line);
+  unreadable.push_back(line);
+}
+
 std::unique_ptr<spdlog::logger> make_messages(bool quiet, bool colour)
 {
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
-  formatter->add_flag<Prefix>('*', colour).set_pattern("%*%v");
+  formatter->add_flag<Prefix>('*', colour).set_pattern("%*");
   auto messages = std::make_unique<spdlog::logger>("dtctl", std::make_shared<spdlog::sinks::stderr_sink_st>());
   messages->set_formatter(std::move(formatter));
   messages->set_level(quiet ? spdlog::level::warn : spdlog::level::info);

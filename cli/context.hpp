@@ -23,8 +23,12 @@ struct Context {
   // Schedulers that could not be asked, in their words. What is shown then comes from the files alone, and dtctl ends with
   // scheduler_unreachable.
   std::vector<std::string> troubles = {};
+  // Runs whose files cannot be read, and why. Others are shown, and dtctl ends with environment.
+  std::vector<std::string> unreadable = {};
   // Warns of each trouble once.
   void note(const std::vector<std::string>& found);
+  // Warns of each run once.
+  void note_unreadable(const std::string& run, const std::string& why);
   Home home() const { return Home::from_environment(); }
 };
 

@@ -3,10 +3,13 @@
 #include "cli/node_hours.hpp"
 #include "cli/results_store.hpp"
 #include "cli/run_tables.hpp"
+#include "cli/submission.hpp"
 #include "core/file.hpp"
 #include "core/run_record.hpp"
+#include "core/secrets.hpp"
 #include "jobs/batch_script.hpp"
 #include "jobs/launcher.hpp"
+#include "jobs/submit.hpp"
 #include "store/queries.hpp"
 
 #include <algorithm>
@@ -26,23 +29,26 @@ namespace fs = std::filesystem;
 struct Standing {
   RunState state = RunState::planned;
   std::string cause;
+  std::string refusal{}; // why it would be refused, when it would be submitted and that is known
+  bool would_be_submitted() const
+  {
+    return refusal.empty() && (state == RunState::planned || (is_final(state) && state != RunState::succeeded));
+  }
 };
-using Standings = std::unordered_map<std::string, Standing>; // runs that have a folder already
+using Standings = std::unordered_map<std::string, Standing>; // runs that have a folder already, or would be refused
 
 // One listing instead of a question a run.
 std::unordered_set<std::string> existing_runs(const Home& home)
 {
-  std::unordered_set<std::string> keys;
-  std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(home.runs(), missing)) keys.insert(entry.path().filename().string());
-  return keys;
+  const auto names = names_in(home.runs());
+  return {names.begin(), names.end()};
 }
 
 // Successes the database knows of; they are final, so it need not be up to date.
 std::unordered_set<std::string> known_successes(const Home& home, const std::string& study_id)
 {
   std::unordered_set<std::string> keys;
-  if (!fs::exists(home.database())) return keys;
+  if (!store::holds_anything(home.database())) return keys;
   try {
     store::Database database(home.database(), store::Access::read_only);
     for (const auto& row : store::runs_of_study(database, study_id))
@@ -71,25 +77,34 @@ Standings standings_of(Context& context, const Home& home, const Resolved& resol
   return standings;
 }
 
-bool would_be_submitted(RunState state)
+void add_refusals(const Resolved& resolved, Standings& standings)
 {
-  return state == RunState::planned || (is_final(state) && state != RunState::succeeded);
+  const auto refusals = jobs::known_refusals(resolved.runs);
+  for (std::size_t i = 0; i < refusals.size(); ++i) {
+    if (refusals[i].empty()) continue;
+    auto& standing = standings[resolved.runs[i].key];
+    if (standing.would_be_submitted()) standing.refusal = refusals[i];
+  }
 }
 
 std::string reason(const Standing& standing)
 {
-  if (standing.state == RunState::planned) return "new";
+  if (!standing.refusal.empty()) return "would be refused";
+  if (standing.state == RunState::planned) return standing.cause.empty() ? "new" : standing.cause;
   if (standing.state == RunState::succeeded) return "done already";
   if (standing.state == RunState::unknown) return "not known now";
   if (!is_final(standing.state)) return "active already";
   return "again: " + (standing.cause.empty() ? std::string(name_of(standing.state)) : standing.cause);
 }
 
-// Core-hours that the time limits allow.
-double core_hours(const PlannedRun& run)
+// Core-hours that the time limit allows to one start of the run.
+double core_hours_a_start(const PlannedRun& run)
 {
   return static_cast<double>(run.spec.resources.time_limit_s) * static_cast<double>(run.spec.cores()) / 3600;
 }
+
+// The most it may cost: each start that resources.requeue allows has the whole time limit again.
+double core_hours(const PlannedRun& run) { return core_hours_a_start(run) * static_cast<double>(most_starts(run.spec)); }
 
 // Scripts are built when somebody reads them.
 class Scripts {
@@ -101,7 +116,10 @@ class Scripts {
     if (!launcher) launcher = jobs::make_launcher(run.spec.resources.launcher);
     const auto attempts = attempt_numbers(home_.run(run.key));
     const AttemptFolder attempt(home_.run(run.key), attempts.empty() ? 1 : attempts.back() + 1);
-    return jobs::batch_script({run, attempt, engine_, fs::absolute(home_.data_folder(run.spec.data)).string()}, *launcher);
+    // To be read by people, or kept with a log: without secrets.
+    auto shown = run;
+    shown.spec = without_secrets(run.spec);
+    return jobs::batch_script({shown, attempt, engine_, fs::absolute(home_.data_folder(run.spec.data)).string()}, *launcher);
   }
 
  private:
@@ -132,7 +150,7 @@ Table plan_table(const Resolved& resolved, const Standings& standings, Scripts* 
     auto& row = table.rows.emplace_back(
         std::vector<Cell>{key_cell(run.key), text_cell(resolved.study.run_names[i]), count_cell(run.spec.ranks()),
                           count_cell(run.spec.cores()), real_cell(core_hours(run), 3), state_cell(standing.state),
-                          data_cell(would_be_submitted(standing.state)), text_cell(reason(standing))});
+                          data_cell(standing.would_be_submitted()), text_cell(reason(standing))});
     if (scripts != nullptr) row.push_back(data_cell(scripts->of(run)));
   }
   return table;
@@ -140,7 +158,8 @@ Table plan_table(const Resolved& resolved, const Standings& standings, Scripts* 
 
 struct Totals {
   std::size_t to_submit = 0;
-  double hours = 0, hours_to_submit = 0;
+  double hours = 0, hours_to_submit = 0; // with every requeue
+  double hours_without_requeues = 0;
 };
 
 // Of a ladder's runs; nothing for any other recipe.
@@ -149,7 +168,7 @@ std::vector<const RunSpec*> ladder_runs(const Resolved& resolved, const Standing
   std::vector<const RunSpec*> runs;
   for (const auto& run : resolved.runs) {
     const auto found = standings.find(run.key);
-    const bool is_missing = found == standings.end() || would_be_submitted(found->second.state);
+    const bool is_missing = found == standings.end() || found->second.would_be_submitted();
     if (run.spec.study.layout == "ladder" && (is_missing || !missing_only)) runs.push_back(&run.spec);
   }
   return runs;
@@ -174,11 +193,23 @@ Totals totals_of(const Resolved& resolved, const Standings& standings)
   for (const auto& run : resolved.runs) {
     const auto found = standings.find(run.key);
     totals.hours += core_hours(run);
-    if (found != standings.end() && !would_be_submitted(found->second.state)) continue;
+    totals.hours_without_requeues += core_hours_a_start(run);
+    if (found != standings.end() && !found->second.would_be_submitted()) continue;
     ++totals.to_submit;
     totals.hours_to_submit += core_hours(run);
   }
   return totals;
+}
+
+// "at most 24 by the time limits and with every requeue (6 without requeues), 12 of them to be submitted".
+std::string describe(const Totals& totals)
+{
+  const bool has_requeues = totals.hours > totals.hours_without_requeues;
+  return fmt::format(
+      "at most {} by the time limits{}, {} of them to be submitted", real_cell(totals.hours).text,
+      has_requeues ? fmt::format(" and with every requeue ({} without requeues)", real_cell(totals.hours_without_requeues).text)
+                   : "",
+      real_cell(totals.hours_to_submit).text);
 }
 
 void print_scripts(Context& context, const Resolved& resolved, Scripts& scripts)
@@ -193,23 +224,25 @@ void print_scripts(Context& context, const Resolved& resolved, Scripts& scripts)
 
 ExitCode print_dry_run(Context& context, const Home& home, const Resolved& resolved, bool all_scripts)
 {
-  const auto standings = standings_of(context, home, resolved);
+  auto standings = standings_of(context, home, resolved);
+  add_refusals(resolved, standings);
+  std::vector<std::string> refusals;
+  for (const auto& run : resolved.runs)
+    if (const auto found = standings.find(run.key); found != standings.end()) refusals.push_back(found->second.refusal);
   Scripts scripts(home, resolved);
   const auto totals = totals_of(resolved, standings);
   const auto count = resolved.runs.size();
   context.out.table(plan_table(resolved, standings, context.json ? &scripts : nullptr));
+  print_refusals(context, refusals);
   context.out.field("study", "study",
                     {resolved.study.id, resolved.study.name + " (" + short_key(resolved.study.id) + ")", Style::strong});
   context.out.field("run_count", "runs",
                     {count, fmt::format("{}, of which {} would be submitted", count, totals.to_submit), Style::plain});
-  context.out.field("core_hours", "core-hours",
-                    {totals.hours,
-                     fmt::format("at most {} by the time limits, {} of them to be submitted", real_cell(totals.hours).text,
-                                 real_cell(totals.hours_to_submit).text),
-                     Style::plain});
+  context.out.field("core_hours", "core-hours", {totals.hours, describe(totals), Style::plain});
   print_node_hours(context, resolved, standings);
   context.out.data("to_submit", totals.to_submit);
   context.out.data("core_hours_to_submit", totals.hours_to_submit);
+  context.out.data("core_hours_without_requeues", totals.hours_without_requeues);
   if (all_scripts && !context.json) print_scripts(context, resolved, scripts);
   if (!all_scripts && !context.json) context.messages.info("nothing was submitted; every run's job script: add --scripts");
   return ExitCode::ok;

@@ -4,14 +4,15 @@
 #include "core/process.hpp"
 #include "core/text.hpp"
 
-#include <set>
-
 namespace dt::cli {
 namespace {
 
-std::vector<std::string> command_of(const ModelQuestion& question)
+using Words = std::vector<std::string>;
+
+// "dtengine VERB" with the options that name the network.
+Words words_for(const std::string& verb, const ModelQuestion& question)
 {
-  std::vector<std::string> words{engine_program().string(), "model", question.model, "--json"};
+  Words words{engine_program().string(), verb, question.model};
   const auto add = [&](const std::string& option, const std::string& value) { words.insert(words.end(), {option, value}); };
   for (const auto& layer : question.layers) add("--layer", layer);
   if (question.image) add("--image", *question.image);
@@ -27,44 +28,43 @@ std::string without_name(std::string_view said)
   return std::string(said.starts_with(name) ? said.substr(name.size()) : said);
 }
 
-// Nothing for a data set whose shape is not known.
-std::optional<ModelQuestion> question_of(const RunSpec& run)
+// What dtengine prints. Its own refusals are of the kind that its exit code says.
+std::string answer_to(const Words& words, const std::string& topic)
 {
-  const auto input = input_shape_of(run.data);
-  if (!input) return std::nullopt;
-  return ModelQuestion{run.model.name, run.model.layers, image_text(*input), input->classes};
+  const auto result = run_command(words);
+  if (result.ok()) return result.out;
+  const bool is_own = trim(result.err).starts_with("dtengine: ");
+  if (is_own && result.exit_code == static_cast<int>(ExitCode::usage)) throw Error(ErrorKind::recipe, without_name(result.err));
+  if (is_own && result.exit_code == static_cast<int>(ExitCode::environment))
+    throw Error(ErrorKind::environment, without_name(result.err));
+  throw EngineCannotRun(ErrorKind::environment, "asking the training engine for " + topic + " failed with exit code " +
+                                                    std::to_string(result.exit_code) + ": " + shell_join(words) + "\n" +
+                                                    std::string(trim(result.out + result.err)));
 }
 
 } // namespace
 
 Json ask_engine(const ModelQuestion& question)
 {
-  const auto words = command_of(question);
-  const auto result = run_command(words);
-  if (result.ok()) return Json::parse(result.out);
-  if (result.exit_code == static_cast<int>(ExitCode::usage)) throw Error(ErrorKind::recipe, without_name(result.err));
-  throw Error(ErrorKind::environment, "asking the training engine for a model failed with exit code " +
-                                          std::to_string(result.exit_code) + ": " + shell_join(words) + "\n" +
-                                          std::string(trim(result.out + result.err)));
+  auto words = words_for("model", question);
+  words.push_back("--json");
+  return Json::parse(answer_to(words, "a model"));
 }
 
-void check_models(Context& context, const recipes::Plan& plan)
+DataFacts ask_engine_of_data(const std::string& name, const std::filesystem::path& folder)
 {
-  engine_program(); // a missing engine is an error
-  std::set<ModelQuestion> asked;
-  std::vector<recipes::Diagnostic> refused;
-  for (const auto& run : plan.runs) {
-    const auto question = question_of(run);
-    if (!question || !asked.insert(*question).second) continue;
-    try {
-      ask_engine(*question);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::recipe)
-        return context.messages.warn("whether models fit their images was not checked: {}", error.what());
-      refused.push_back({plan.path, 0, 0, error.what()});
-    }
-  }
-  if (!refused.empty()) throw recipes::RecipeError(std::move(refused));
+  const auto said = Json::parse(
+      answer_to({engine_program().string(), "data", "describe", name, "--folder", folder.string(), "--json"}, "a data set"));
+  DataFacts facts{parse_image(said.at("image").get<std::string>()).value(), said.at("train_samples"), said.at("test_samples")};
+  facts.shape.classes = said.at("classes");
+  return facts;
+}
+
+void ask_engine_to_start(const ModelQuestion& model, const std::filesystem::path& file)
+{
+  auto words = words_for("start", model);
+  words.insert(words.end(), {"--file", file.string()});
+  answer_to(words, "a start");
 }
 
 } // namespace dt::cli

@@ -1,12 +1,12 @@
-// What dtengine says of a model: layers, shapes, costs, or that it does not fit its images.
+// What dtengine says of a model, of a data set's files and of what a run starts from.
 #pragma once
 
 #include "cli/cell.hpp"
-#include "cli/context.hpp"
+#include "core/error.hpp"
 #include "core/input_shape.hpp"
-#include "recipes/recipe.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,8 +26,22 @@ struct ModelQuestion {
 // do not fit; an environment error when dtengine is missing or fails otherwise.
 Json ask_engine(const ModelQuestion& question);
 
-// Asks of every distinct model and image shape of the plan. A RecipeError with all that do not fit. Where dtengine is there but
-// cannot run, as on a login node without the job's modules, a warning: the job will say it.
-void check_models(Context& context, const recipes::Plan& plan);
+// What a data set's files hold.
+struct DataFacts {
+  InputShape shape;
+  std::int64_t train_samples = 0, test_samples = 0;
+};
+
+// A recipe error in dtengine's words when the folder does not hold what a data set of that name does.
+DataFacts ask_engine_of_data(const std::string& name, const std::filesystem::path& folder);
+
+// A recipe error in dtengine's words when the model cannot begin with the weights in the file.
+void ask_engine_to_start(const ModelQuestion& model, const std::filesystem::path& file);
+
+// dtengine is there but cannot run where dtctl does, as on a login node without the job's modules.
+class EngineCannotRun : public Error {
+ public:
+  using Error::Error;
+};
 
 } // namespace dt::cli

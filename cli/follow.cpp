@@ -1,10 +1,13 @@
 #include "cli/follow.hpp"
 
+#include "cli/hand_over.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_tables.hpp"
 #include "cli/standard_out.hpp"
 #include "core/file.hpp"
+#include "core/run_key.hpp"
+#include "core/text.hpp"
 #include "core/units.hpp"
 
 #include <algorithm>
@@ -13,6 +16,9 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
+
+#include <fmt/format.h>
 
 namespace dt::cli {
 namespace {
@@ -31,21 +37,11 @@ std::vector<RunView> unseen_runs(const Follow& follow)
   return runs;
 }
 
-// An end that a cluster's scheduler may take back: it starts a preempted or interrupted job again, some seconds later.
-bool may_come_back(const RunView& run)
-{
-  return is_final(run.row.state) && run.row.state != RunState::succeeded && run.row.state != RunState::cancelled && run.live &&
-         run.live->submission && run.live->submission->scheduler != "local";
-}
-
 // The result is there, and the job that left it has not told its own end yet: a moment later it has.
 bool is_about_to_end(const RunView& run)
 {
   return run.row.state == RunState::succeeded && run.live && !run.live->verdict.exit_code;
 }
-
-// Whether more may still be learned about a run that is over.
-bool may_change(const RunView& run) { return may_come_back(run) || is_about_to_end(run); }
 
 // Asks again about every run that is not final for good.
 void look_again(const Home& home, std::vector<RunView>& runs, std::vector<std::string>& troubles)
@@ -53,7 +49,7 @@ void look_again(const Home& home, std::vector<RunView>& runs, std::vector<std::s
   std::vector<std::string> open;
   std::map<std::string, RunView*> by_key;
   for (auto& run : runs) {
-    if (is_final(run.row.state) && !may_change(run)) continue;
+    if (is_final(run.row.state) && !is_about_to_end(run)) continue;
     open.push_back(run.row.key);
     by_key[run.row.key] = &run;
   }
@@ -70,26 +66,27 @@ void look_again(const Home& home, std::vector<RunView>& runs, std::vector<std::s
 bool is_submitting(const Home& home)
 {
   const auto lock = home.root() / "submit.lock";
-  std::error_code ignored;
-  return std::filesystem::exists(lock, ignored) && !FileLock::try_acquire(lock);
+  return is_there(lock) && !FileLock::try_acquire(lock);
 }
 
 bool all_ended(const Home& home, const std::vector<RunView>& runs)
 {
-  const auto is_over = [](const RunView& run) { return is_final(run.row.state) || run.row.state == RunState::planned; };
+  const auto is_over = [](const RunView& run) {
+    return is_final(run.row.state) || (run.row.state == RunState::planned && !is_deferred(run)) || (run.live && run.live->unreadable);
+  };
   const auto is_planned = [](const RunView& run) { return run.row.state == RunState::planned; };
   return std::all_of(runs.begin(), runs.end(), is_over) &&
          (std::none_of(runs.begin(), runs.end(), is_planned) || !is_submitting(home));
 }
 
-// Whether all ends have stood long enough: those of which more may be learned for `settle_s`, all others at once.
+// Whether all ends have stood long enough: those whose job is about to end for `settle_s`, all others at once.
 class Settling {
  public:
   bool is_over(bool ended, const std::vector<RunView>& runs)
   {
     if (!ended) since_.reset();
     if (ended && !since_) since_ = Clock::now();
-    return ended && (std::none_of(runs.begin(), runs.end(), may_change) || seconds_since(*since_) >= settle_s);
+    return ended && (std::none_of(runs.begin(), runs.end(), is_about_to_end) || seconds_since(*since_) >= settle_s);
   }
 
  private:
@@ -130,6 +127,62 @@ class Patience {
   std::optional<Clock::time_point> since_;
 };
 
+// When runs that wait for room are worth another try: at first, when a run has ended since the last one, and once a minute, for
+// others' jobs end too.
+class Room {
+ public:
+  bool may_be_there(const std::vector<RunView>& runs)
+  {
+    if (std::none_of(runs.begin(), runs.end(), is_deferred)) return false;
+    const auto ended = std::count_if(runs.begin(), runs.end(), [](const RunView& run) { return is_final(run.row.state); });
+    const bool is_due = !tried_ || seconds_since(*tried_) >= 60 || (ended > used_ && seconds_since(*tried_) >= 2);
+    if (is_due) tried_ = Clock::now();
+    ended_ = ended;
+    return is_due;
+  }
+  // What has ended so far has made its room.
+  void was_used() { used_ = ended_; }
+
+ private:
+  std::optional<Clock::time_point> tried_;
+  std::ptrdiff_t ended_ = 0, used_ = 0;
+};
+
+void hand_over(Context& context, const Home& home, const std::vector<RunView>& runs, Room& room, ProgressView& view,
+               std::vector<std::string>& troubles)
+{
+  if (!room.may_be_there(runs)) return;
+  const auto done = hand_over_deferred(home, runs, troubles);
+  if (done.submitted > 0) room.was_used();
+  if (done.submitted > 0 || !done.refusals.empty()) view.leave();
+  tell(context, done);
+}
+
+// Tells of runs that wait in vain, each reason once.
+class Hindrances {
+ public:
+  explicit Hindrances(Context& context) : context_(context) {}
+  void tell(const std::vector<RunView>& runs, ProgressView& view)
+  {
+    std::map<std::string, std::vector<const RunView*>> new_ones;
+    for (const auto& run : runs)
+      if (is_hindered(run) && !told_.contains(run.live->job.hindrance.remedy))
+        new_ones[run.live->job.hindrance.remedy].push_back(&run);
+    for (const auto& [remedy, hindered] : new_ones) {
+      told_.insert(remedy);
+      view.leave();
+      const auto& first = *hindered.front();
+      context_.messages.warn("{} cannot start as {}: {}. What to do: dtctl explain {}. Still waiting, in case that changes",
+                             hindered.size() == 1 ? "run " + printable(first.row.name) : fmt::format("{} runs", hindered.size()),
+                             hindered.size() == 1 ? "it is" : "they are", waiting_reason(first), short_key(first.row.key));
+    }
+  }
+
+ private:
+  Context& context_;
+  std::set<std::string> told_;
+};
+
 [[noreturn]] void leave(Context& context, const Interrupt& interrupt)
 {
   context.messages.info("stopped looking on; the jobs go on. Come back with: dtctl watch, stop them with: dtctl cancel");
@@ -142,16 +195,21 @@ FollowEnd follow_runs(Context& context, const Home& home, const Follow& follow)
 {
   const Interrupt interrupt;
   const auto start = Clock::now();
-  const auto view = make_progress_view(follow.terminal, follow.to_stderr);
+  const bool is_quiet = follow.to_stderr && !context.messages.should_log(spdlog::level::info); // what `watch` prints is its result
+  const auto view = make_progress_view(follow.terminal, follow.to_stderr, is_quiet);
   std::minstd_rand jitter{std::random_device{}()};
   Settling settling;
   Patience patience(context);
+  Room room;
+  Hindrances hindrances(context);
   for (auto runs = unseen_runs(follow);;) {
     const auto look = Clock::now();
     std::vector<std::string> troubles;
     look_again(home, runs, troubles);
     const double look_s = seconds_since(look);
     view->show(runs);
+    hindrances.tell(runs, *view);
+    hand_over(context, home, runs, room, *view, troubles);
     if (settling.is_over(all_ended(home, runs), runs)) return FollowEnd::all_ended;
     if (patience.is_over(troubles)) return FollowEnd::unreachable;
     if (!follow.to_stderr && reader_left()) return FollowEnd::reader_left;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace dt::cli {
 namespace {
@@ -11,29 +12,33 @@ namespace {
 constexpr std::size_t gap = 2;              // blanks between columns
 constexpr std::size_t readable_column = 24; // words are cut so far before any column leaves
 constexpr std::size_t narrowest_column = 6; // and so far before the line is given up as too long
+constexpr std::size_t shortest_beginning = 4; // bytes: a shorter one is not worth replacing by "…"
 
-// A table's texts with control characters made visible, and the columns that are shown.
+// A table's texts with control characters made visible, the columns that are shown, and what became of the others.
 struct Sheet {
   std::vector<std::size_t> shown;  // columns of the table
   std::vector<std::size_t> widths; // of every column of the table
-  std::vector<std::vector<std::string>> texts;
+  std::vector<std::vector<std::string>> texts; // by row and column
+  std::vector<std::string> empty, equal, dropped; // titles of columns that left; `equal` with their text
 };
+
+void measure_column(Sheet& sheet, const Table& table, std::size_t column)
+{
+  sheet.widths[column] = display_width(table.columns[column].title);
+  for (const auto& row : sheet.texts) sheet.widths[column] = std::max(sheet.widths[column], display_width(row[column]));
+}
 
 Sheet measure(const Table& table)
 {
   Sheet sheet;
   sheet.widths.resize(table.columns.size());
-  for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    sheet.widths[c] = display_width(table.columns[c].title);
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
     if (!table.columns[c].title.empty()) sheet.shown.push_back(c);
-  }
   for (const auto& row : table.rows) {
     auto& texts = sheet.texts.emplace_back(table.columns.size());
-    for (const auto c : sheet.shown) {
-      texts[c] = printable(row[c].text);
-      sheet.widths[c] = std::max(sheet.widths[c], display_width(texts[c]));
-    }
+    for (const auto c : sheet.shown) texts[c] = printable(row[c].text);
   }
+  for (const auto c : sheet.shown) measure_column(sheet, table, c);
   return sheet;
 }
 
@@ -44,15 +49,56 @@ std::size_t total_width(const Sheet& sheet)
   return widths + gap * (sheet.shown.empty() ? 0 : sheet.shown.size() - 1);
 }
 
-// Takes the column out that matters least; false when all that are left must stay.
-bool drop_column(Sheet& sheet, const Table& table)
+template<class Test> bool all_texts(const Sheet& sheet, std::size_t column, Test test)
 {
-  const auto least = std::max_element(sheet.shown.begin(), sheet.shown.end(), [&](std::size_t a, std::size_t b) {
-    return table.columns[a].drop < table.columns[b].drop;
-  });
-  if (least == sheet.shown.end() || table.columns[*least].drop == 0) return false;
+  return std::all_of(sheet.texts.begin(), sheet.texts.end(), [&](const auto& row) { return test(row[column]); });
+}
+
+bool is_empty(const Sheet& sheet, std::size_t column)
+{
+  return all_texts(sheet, column, [](const std::string& text) { return text.empty() || text == "-"; });
+}
+
+// The same in all of several rows.
+bool is_equal(const Sheet& sheet, std::size_t column)
+{
+  return sheet.texts.size() > 1 && all_texts(sheet, column, [&](const std::string& text) { return text == sheet.texts[0][column]; });
+}
+
+// Takes one column out of which `may_leave` is true, the one that matters least; false when there is none. One column stays.
+template<class Test> bool take_out(Sheet& sheet, const Table& table, std::vector<std::string>& left, Test may_leave, bool with_text)
+{
+  auto least = sheet.shown.end();
+  for (auto c = sheet.shown.begin(); c != sheet.shown.end(); ++c)
+    if (may_leave(*c) && (least == sheet.shown.end() || table.columns[*c].drop > table.columns[*least].drop)) least = c;
+  if (least == sheet.shown.end() || sheet.shown.size() == 1) return false;
+  left.push_back(table.columns[*least].title + (with_text ? " " + sheet.texts[0][*least] : ""));
   sheet.shown.erase(least);
   return true;
+}
+
+// How many bytes all texts of a column begin with, up to and including the last of `ends` among them.
+std::size_t common_beginning(const Sheet& sheet, std::size_t column, std::string_view ends)
+{
+  std::string_view common = sheet.texts[0][column];
+  for (const auto& row : sheet.texts) {
+    const auto differs = std::mismatch(common.begin(), common.end(), row[column].begin(), row[column].end()).first;
+    common = common.substr(0, static_cast<std::size_t>(differs - common.begin()));
+  }
+  const auto end = common.find_last_of(ends);
+  return end == std::string_view::npos ? 0 : end + 1;
+}
+
+// Replaces what all texts of a column begin with by "…", where the texts differ.
+void shorten_beginnings(Sheet& sheet, const Table& table, std::string_view ends)
+{
+  for (const auto c : sheet.shown) {
+    if (table.columns[c].align != Align::left || sheet.texts.size() < 2 || is_equal(sheet, c)) continue;
+    const auto bytes = common_beginning(sheet, c, ends);
+    if (bytes < shortest_beginning) continue;
+    for (auto& row : sheet.texts) row[c].replace(0, bytes, "…");
+    measure_column(sheet, table, c);
+  }
 }
 
 // Narrows the widest column that holds words by as much as is missing; false when none can give.
@@ -67,15 +113,45 @@ bool cut_column(Sheet& sheet, const Table& table, std::size_t missing, std::size
   return true;
 }
 
+// What differs stays longest: columns that tell nothing leave first, then beginnings that all rows share.
 void shrink(Sheet& sheet, const Table& table, std::size_t width)
 {
   const auto missing = [&] { return total_width(sheet) - std::min(width, total_width(sheet)); };
-  while (missing() > 0 && cut_column(sheet, table, missing(), readable_column)) {
+  const auto while_missing = [&](const auto& step) {
+    while (missing() > 0 && step()) {
+    }
+  };
+  while_missing([&] { return take_out(sheet, table, sheet.empty, [&](auto c) { return is_empty(sheet, c); }, false); });
+  if (missing() > 0) shorten_beginnings(sheet, table, " /");
+  while_missing([&] { return take_out(sheet, table, sheet.equal, [&](auto c) { return is_equal(sheet, c); }, true); });
+  if (missing() > 0) shorten_beginnings(sheet, table, " /=-_:,");
+  while_missing([&] { return cut_column(sheet, table, missing(), readable_column); });
+  while_missing([&] { return take_out(sheet, table, sheet.dropped, [&](auto c) { return table.columns[c].drop > 0; }, false); });
+  while_missing([&] { return cut_column(sheet, table, missing(), narrowest_column); });
+}
+
+// The texts of a column cut to its width: at the end, or in the middle when that keeps apart what differs.
+void cut_texts(Sheet& sheet, std::size_t column)
+{
+  const auto width = sheet.widths[column];
+  std::set<std::string> whole, ends, middles;
+  for (const auto& row : sheet.texts) {
+    whole.insert(row[column]);
+    ends.insert(fit(row[column], width));
+    middles.insert(fit_middle(row[column], width));
   }
-  while (missing() > 0 && drop_column(sheet, table)) {
-  }
-  while (missing() > 0 && cut_column(sheet, table, missing(), narrowest_column)) {
-  }
+  const bool at_end = ends.size() == whole.size() || ends.size() >= middles.size();
+  for (auto& row : sheet.texts) row[column] = at_end ? fit(row[column], width) : fit_middle(row[column], width);
+}
+
+// Which columns are not shown, and why; empty when all are.
+std::string footnote(const Sheet& sheet, std::size_t width)
+{
+  std::vector<std::string> parts;
+  if (!sheet.equal.empty()) parts.push_back("in every row: " + join(sheet.equal, ", "));
+  if (!sheet.empty.empty()) parts.push_back("empty: " + join(sheet.empty, ", "));
+  if (!sheet.dropped.empty()) parts.push_back("left out: " + join(sheet.dropped, ", "));
+  return parts.empty() ? "" : wrap("(" + join(parts, "; ") + ")", width, 1);
 }
 
 struct Field {
@@ -110,11 +186,23 @@ std::string fit(std::string_view text, std::size_t width)
   return width == 0 ? "" : cut + "…";
 }
 
+std::string fit_middle(std::string_view text, std::size_t width)
+{
+  if (display_width(text) <= width || width < 3) return fit(text, width);
+  const auto tail = (width - 1) / 2;
+  std::size_t begin = text.size();
+  for (std::size_t characters = 0; characters < tail; ++characters)
+    do --begin;
+    while ((static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80);
+  return fit(text, width - tail).append(text.substr(begin));
+}
+
 std::string layout(const Table& table, std::size_t width, const Paint& paint)
 {
   if (table.rows.empty()) return paint(table.when_empty, Style::dim) + "\n";
   auto sheet = measure(table);
   if (width > 0) shrink(sheet, table, width);
+  for (const auto c : sheet.shown) cut_texts(sheet, c);
   std::string lines;
   const auto put_line = [&](const auto& text_of, const auto& style_of) {
     for (const auto c : sheet.shown)
@@ -125,6 +213,7 @@ std::string layout(const Table& table, std::size_t width, const Paint& paint)
   for (std::size_t r = 0; r < table.rows.size(); ++r)
     put_line([&](std::size_t c) -> std::string_view { return sheet.texts[r][c]; },
              [&](std::size_t c) { return table.rows[r][c].style; });
+  if (const auto note = footnote(sheet, width); !note.empty()) lines += paint(note, Style::dim) + "\n";
   return lines;
 }
 

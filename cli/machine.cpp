@@ -188,7 +188,17 @@ Finding check_home(const Home& home)
     return {"home", Level::fail, home.root().string() + " cannot be written", "choose another folder in DTCTL_HOME"};
   if (bytes < 0.05 * gibibyte) return {"home", Level::fail, found, "free some space, or choose another folder in DTCTL_HOME"};
   if (bytes < gibibyte) return {"home", Level::warn, found, "data sets and step records need space; free some"};
+  if (const auto mode = open_mode(home.root()))
+    return {"home", Level::warn, found + "; open to other users (mode " + *mode + ")",
+            "runs keep the values of resources.env there; close it: chmod -R go-rwx " + shell_quote(home.root().string())};
   return {"home", Level::ok, found, ""};
+}
+
+Finding check_project()
+{
+  const auto project = find_project_config(fs::current_path());
+  if (!project.ignored.empty()) return {"project", Level::warn, project.ignored.front(), ""};
+  return {"project", Level::ok, project.file.empty() ? "no dtctl.yaml here or above" : project.file.string(), ""};
 }
 
 Finding check_file_system(const Home& home)
@@ -201,8 +211,8 @@ Finding check_file_system(const Home& home)
 
 Finding check_database(const Home& home)
 {
-  if (!fs::exists(home.database())) return {"database", Level::ok, "none yet; the first submission makes it", ""};
   try {
+    if (!store::holds_anything(home.database())) return {"database", Level::ok, "none yet; the first submission makes it", ""};
     const store::Database database(home.database(), store::Access::read_only);
     return {"database", Level::ok, fmt::format("{}, schema version {}", home.database().string(), database.version()), ""};
   } catch (const Error& error) {
@@ -215,7 +225,7 @@ std::vector<Finding> check_machine(const Home& home)
   std::vector<Finding> findings{check_engine(),       check_recipes(), check_mpi(),  check_ranks(),  check_cores(),
                                 check_hyperthreads(), check_clock(),   check_load(), check_memory(), check_shared_memory()};
   for (auto& finding : check_slurm()) findings.push_back(std::move(finding));
-  for (auto& finding : {check_home(home), check_file_system(home), check_database(home)}) findings.push_back(finding);
+  for (auto& finding : {check_home(home), check_project(), check_file_system(home), check_database(home)}) findings.push_back(finding);
   return findings;
 }
 

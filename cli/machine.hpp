@@ -29,7 +29,8 @@ Finding check_clock();
 Finding check_load();
 Finding check_memory();
 Finding check_shared_memory();
-Finding check_home(const Home& home);        // writable, space
+Finding check_home(const Home& home);        // writable, space, closed to other users
+Finding check_project();                     // which dtctl.yaml counts here, and which is ignored
 Finding check_file_system(const Home& home); // may SQLite trust it
 Finding check_database(const Home& home);
 

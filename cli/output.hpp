@@ -23,7 +23,8 @@ public:
   // "Label  text", or a member of that name. Without a name it is for people only, without a label for programs only.
   virtual void field(const std::string& name, const std::string& label, const Cell& cell) = 0;
   virtual void table(const Table& table) = 0;
-  // Verbatim text: a script, a log, a page of help. Without a name it is for people only.
+  // Verbatim text: a script, a log, a page of help. Without a name it is for people only. A terminal gets control characters and
+  // direction marks as \xNN, for the text may come from a file.
   virtual void block(const std::string& name, std::string_view text) = 0;
   // A member for programs only.
   virtual void data(const std::string& name, Json value) = 0;

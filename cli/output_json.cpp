@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include <unistd.h>
+
 namespace dt::cli {
 namespace {
 
@@ -46,7 +48,9 @@ private:
   {
     Json value{{"schema", json_schema_version}, {"verb", verb_}, {"exit_code", static_cast<int>(code)}};
     value.update(members);
-    write_out(value.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+    // A terminal would obey control characters and direction marks in what files hold; programs get the text as it is.
+    const bool only_ascii = describe_terminal(STDOUT_FILENO).is_terminal;
+    write_out(value.dump(1, ' ', only_ascii, Json::error_handler_t::replace) + "\n");
     flush_out();
   }
 

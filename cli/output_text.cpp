@@ -36,7 +36,7 @@ public:
   void block(const std::string&, std::string_view text) override
   {
     flush_fields();
-    write_out(text);
+    out_.is_terminal ? write_out(printable_lines(text)) : write_out(text);
     if (!text.empty() && text.back() != '\n') write_out("\n");
     after_part_ = true;
   }
@@ -52,7 +52,7 @@ public:
   void fail(const Error& error, ExitCode) override
   {
     const auto mark = painted(error.kind() == ErrorKind::internal ? "internal error:" : "error:", Style::bad, err_.colour);
-    const std::string message = error.what();
+    const std::string message = printable_lines(error.what());
     // Lines that name a file and a place stay as they are, so that editors find it.
     if (error.kind() == ErrorKind::recipe)
       std::fprintf(stderr, "%s\n", message.c_str());

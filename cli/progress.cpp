@@ -13,6 +13,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace dt::cli {
 namespace {
@@ -42,7 +43,7 @@ double done_runs(const std::vector<RunView>& runs)
     const double fraction = fraction_done(run);
     if (is_final(run.row.state))
       done += 1;
-    else if (run.row.state == RunState::running && std::isfinite(fraction))
+    else if ((run.row.state == RunState::running || run.row.state == RunState::suspended) && std::isfinite(fraction))
       done += fraction;
   }
   return done;
@@ -59,16 +60,17 @@ std::string bar(double fraction, std::size_t width)
 // What moves first, then what waits, then what is over.
 int rank_of(const RunView& run)
 {
-  if (run.row.state == RunState::running) return 0;
+  if (run.row.state == RunState::running || run.row.state == RunState::suspended) return 0;
   return is_final(run.row.state) ? 2 : 1;
 }
 
 class LiveView : public ProgressView {
 public:
-  LiveView(const Terminal& terminal, bool to_stderr) : terminal_(terminal), writer_(to_stderr) {}
+  LiveView(const Terminal& terminal, bool to_stderr) : terminal_(terminal), to_stderr_(to_stderr), writer_(to_stderr) {}
 
   void show(const std::vector<RunView>& runs) override
   {
+    const auto clear = follow_size() ? clear_screen() : erase();
     const auto columns = terminal_.columns == 0 ? 80 : terminal_.columns;
     std::string text = fit(headline(runs), columns - 1) + "\n";
     auto shown = runs;
@@ -79,11 +81,13 @@ public:
     text += layout(status_table(shown), columns - 1,
                    [this](std::string_view part, Style style) { return painted(part, style, terminal_.colour); });
     if (hidden > 0) text += fmt::format("and {} more\n", hidden);
-    writer_.write(erase() + text);
+    writer_.write(clear + text);
     lines_ = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
   }
 
-private:
+  void leave() override { lines_ = 0; }
+
+ private:
   std::string headline(const std::vector<RunView>& runs) const
   {
     const double total = static_cast<double>(runs.size());
@@ -94,7 +98,20 @@ private:
   // Up to where the last drawing began, and everything below gone.
   std::string erase() const { return lines_ == 0 ? "" : fmt::format("\033[{}A\r\033[J", lines_); }
 
+  // Whether the terminal has another size than at the last drawing. Its lines may then have been wrapped, so they cannot be counted.
+  bool follow_size()
+  {
+    const auto now = describe_terminal(to_stderr_ ? STDERR_FILENO : STDOUT_FILENO);
+    const bool other = now.columns != terminal_.columns || now.rows != terminal_.rows;
+    terminal_.columns = now.columns;
+    terminal_.rows = now.rows;
+    return other && lines_ > 0;
+  }
+
+  static std::string clear_screen() { return "\033[H\033[2J"; }
+
   Terminal terminal_;
+  bool to_stderr_;
   Writer writer_;
   std::size_t lines_ = 0;
 };
@@ -113,7 +130,9 @@ public:
     }
   }
 
-private:
+  void leave() override {}
+
+ private:
   static std::string line_of(const RunView& run)
   {
     const auto cause = run.row.cause.empty() ? "" : ": " + run.row.cause;
@@ -125,10 +144,17 @@ private:
   std::map<std::string, RunState> last_;
 };
 
+class NoView : public ProgressView {
+public:
+  void show(const std::vector<RunView>&) override {}
+  void leave() override {}
+};
+
 } // namespace
 
-std::unique_ptr<ProgressView> make_progress_view(const Terminal& terminal, bool to_stderr)
+std::unique_ptr<ProgressView> make_progress_view(const Terminal& terminal, bool to_stderr, bool quiet)
 {
+  if (quiet) return std::make_unique<NoView>();
   if (terminal.is_terminal) return std::make_unique<LiveView>(terminal, to_stderr);
   return std::make_unique<LineView>(to_stderr);
 }

@@ -59,12 +59,25 @@ fs::path find_recipe(const std::string& argument)
 
 recipes::LoadOptions load_options(const RecipeOptions& options)
 {
-  return {options.set, options.over, options.profile, user_config_path(), project_config_path(fs::current_path())};
+  return {options.set, options.over, options.profile, user_config_path(), find_project_config(fs::current_path()).file};
 }
 
-recipes::Plan load_plan(const RecipeOptions& options)
+recipes::LoadOptions load_options(Context& context, const RecipeOptions& options)
 {
-  return recipes::load_plan(find_recipe(options.recipe), load_options(options));
+  const auto project = find_project_config(fs::current_path());
+  for (const auto& ignored : project.ignored) context.messages.warn("{}", ignored);
+  if (!project.file.empty()) context.messages.info("the project's profiles are read from {}", printable(project.file.string()));
+  return {options.set, options.over, options.profile, user_config_path(), project.file};
+}
+
+recipes::Plan load_plan(Context& context, const RecipeOptions& options)
+{
+  return recipes::load_plan(find_recipe(options.recipe), load_options(context, options));
+}
+
+void warn_of(const Context& context, const recipes::Plan& plan)
+{
+  for (const auto& warning : plan.warnings) context.messages.warn("{}", recipes::to_text(warning));
 }
 
 std::string describe(const recipes::Plan& plan)

@@ -1,6 +1,7 @@
 // The options of every verb that takes a recipe.
 #pragma once
 
+#include "cli/context.hpp"
 #include "recipes/recipe.hpp"
 
 #include <filesystem>
@@ -26,10 +27,15 @@ std::filesystem::path find_recipe(const std::string& argument);
 // Names of the recipes shipped with dtctl.
 std::vector<std::string> shipped_recipes();
 
-// Where profiles are read from, and the options as the recipe reader takes them.
+// Where profiles are read from, and the options as the recipe reader takes them. With a context it is said which project's file
+// is read, and warned of those that are ignored.
 recipes::LoadOptions load_options(const RecipeOptions& options);
+recipes::LoadOptions load_options(Context& context, const RecipeOptions& options);
 
-recipes::Plan load_plan(const RecipeOptions& options);
+recipes::Plan load_plan(Context& context, const RecipeOptions& options);
+
+// Says what in the recipe is not wrong and hardly meant, each with its place.
+void warn_of(const Context& context, const recipes::Plan& plan);
 
 // "6 runs (a strong-scaling study)".
 std::string describe(const recipes::Plan& plan);

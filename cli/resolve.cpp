@@ -1,6 +1,10 @@
 #include "cli/resolve.hpp"
 
 #include "cli/checkpoints.hpp"
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/run_key.hpp"
+#include "core/text.hpp"
 
 #include <unordered_set>
 #include <utility>
@@ -28,22 +32,6 @@ const std::string& Identities::start(const std::string& file)
 
 namespace {
 
-// The file that train.start_from names: as it stands, or of the run in that folder, or of the run of that key, its checkpoint
-// of most steps.
-std::string start_file(const Home& home, const std::string& named)
-{
-  const std::filesystem::path path(named);
-  std::error_code unknown;
-  if (named.empty() || std::filesystem::is_regular_file(path, unknown)) return named;
-  const bool is_folder = std::filesystem::is_directory(path, unknown);
-  const auto run = is_folder ? std::optional(path) : run_of_key(home, path.filename().string());
-  if (!run) return named;
-  const auto found = checkpoints_of(*run);
-  if (found.empty())
-    throw Error(ErrorKind::recipe, "train.start_from: run " + run->string() + " has left no checkpoint; it does with train.final_checkpoint: true");
-  return found.front().path.string();
-}
-
 StudyRecord study_of(const recipes::Plan& plan, const std::vector<PlannedRun>& runs)
 {
   StudyRecord study;
@@ -61,7 +49,52 @@ StudyRecord study_of(const recipes::Plan& plan, const std::vector<PlannedRun>& r
   return study;
 }
 
+// The content of the run's data set; what is wrong with it is told where the recipe names it.
+const std::string& data_of(Identities& identities, const recipes::Plan& plan, const RunSpec& run)
+{
+  try {
+    return identities.data(run.data);
+  } catch (const Error& error) {
+    throw Error(error.kind(), to_text(plan.finding(run, {"data.path", "data.name"}, error.what())));
+  }
+}
+
 } // namespace
+namespace {
+
+// The run of the study that was submitted last, where one of its runs alone has left a checkpoint. A recipe error otherwise.
+std::optional<std::filesystem::path> last_run_with_checkpoint(const Home& home)
+{
+  std::optional<StudyRecord> last;
+  for (const auto& id : names_in(home.studies()))
+    if (auto study = read_study(home.study(id)); study && (!last || study->submitted_unix_s > last->submitted_unix_s)) last = std::move(study);
+  if (!last) throw Error(ErrorKind::recipe, "train.start_from: last names the newest study, and nothing has been submitted yet");
+  std::vector<std::string> keys;
+  for (const auto& key : last->run_keys)
+    if (!checkpoints_of(home.run(key)).empty()) keys.push_back(key);
+  if (keys.size() == 1) return home.run(keys.front());
+  const auto study = "the newest study, " + printable(last->name) + ",";
+  if (keys.empty())
+    throw Error(ErrorKind::recipe, "train.start_from: last: " + study + " has left no checkpoint; it does with train.final_checkpoint: true");
+  throw Error(ErrorKind::recipe, "train.start_from: last: " + std::to_string(keys.size()) + " runs of " + study + " have left a checkpoint; give the key of one, such as " + short_key(keys.front()));
+}
+
+} // namespace
+
+std::string start_file(const Home& home, const std::string& named)
+{
+  const std::filesystem::path path(named);
+  std::error_code unknown;
+  if (named.empty() || std::filesystem::is_regular_file(path, unknown)) return named;
+  const bool is_folder = std::filesystem::is_directory(path, unknown);
+  const bool is_last = !is_folder && path.filename() == "last";
+  const auto run = is_folder ? std::optional(path) : is_last ? last_run_with_checkpoint(home) : run_of_key(home, path.filename().string());
+  if (!run) return named;
+  const auto found = checkpoints_of(*run);
+  if (found.empty())
+    throw Error(ErrorKind::recipe, "train.start_from: run " + run->string() + " has left no checkpoint; it does with train.final_checkpoint: true");
+  return found.front().path.string();
+}
 
 Resolved resolve(const Home& home, recipes::Plan plan)
 {
@@ -70,7 +103,7 @@ Resolved resolve(const Home& home, recipes::Plan plan)
   std::unordered_set<std::string> seen;
   resolved.runs.reserve(plan.runs.size());
   for (auto& spec : plan.runs) {
-    const auto& data = identities.data(spec.data);
+    const auto& data = data_of(identities, plan, spec);
     spec.train.start_from = start_file(home, spec.train.start_from);
     const auto& start = identities.start(spec.train.start_from);
     auto run = plan_run(std::move(spec), identities.engine_build(), data, start);

@@ -38,6 +38,10 @@ struct Resolved {
   std::size_t duplicates = 0;   // points of the sweep that were the same run as an earlier one
 };
 
+// The file that train.start_from names: as it stands, or of the run in that folder, or of the run of that key, its checkpoint
+// of most steps. A recipe error when that run has left none.
+std::string start_file(const Home& home, const std::string& named);
+
 Resolved resolve(const Home& home, recipes::Plan plan);
 
 } // namespace dt::cli

@@ -2,6 +2,7 @@
 
 #include "cli/checkpoints.hpp"
 #include "core/file.hpp"
+#include "core/run_key.hpp"
 #include "core/study_record.hpp"
 
 #include <algorithm>
@@ -30,13 +31,13 @@ bool is_settled(const store::RunRow& row) { return row.state == RunState::succee
 // Whether the state was found out; that nobody could be asked is nothing to keep.
 bool is_known(const jobs::RunStatus& status)
 {
-  return status.verdict.state != RunState::unknown || status.job.native_state != jobs::unreachable_state;
+  return !status.unreadable && (status.verdict.state != RunState::unknown || status.job.native_state != jobs::unreachable_state);
 }
 
 // Whether the database has something to learn from the run's present state.
 bool is_news(const store::RunRow& row, const jobs::RunStatus& status)
 {
-  if (status.verdict.state == RunState::planned) return false; // no folder yet, nothing to take in
+  if (status.verdict.state == RunState::planned && status.attempt == 0) return false; // no folder yet, nothing to take in
   if (!is_known(status)) return false;
   const bool other_cause = is_final(status.verdict.state) && row.cause != status.verdict.cause;
   return row.model.empty() || row.state != status.verdict.state || row.attempt != status.attempt || other_cause ||
@@ -66,6 +67,16 @@ RunView view_of(const Home& home, store::RunRow row, const std::map<std::string,
   return view;
 }
 
+// Where a later attempt went on, for the estimate of the time left; 0 where that cannot be found out.
+std::int64_t resumed_step(const fs::path& run_folder, int attempt)
+{
+  try {
+    return last_checkpoint(run_folder, attempt - 1);
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
 } // namespace
 
 store::RunVerdict verdict_of(const jobs::RunStatus& status)
@@ -78,8 +89,9 @@ void put_status(const Home& home, RunView& view, jobs::RunStatus status)
   view.row.state = status.verdict.state;
   view.row.cause = status.verdict.cause;
   view.row.attempt = status.attempt;
-  const bool is_later = status.verdict.state == RunState::running && status.attempt > 1;
-  view.resumed_step = is_later ? last_checkpoint(home.run(status.key), status.attempt - 1) : 0;
+  const bool has_begun = status.verdict.state == RunState::running || status.verdict.state == RunState::suspended;
+  const bool is_later = has_begun && status.attempt > 1;
+  view.resumed_step = is_later ? resumed_step(home.run(status.key), status.attempt) : 0;
   view.live = std::move(status);
 }
 
@@ -88,6 +100,8 @@ std::vector<jobs::RunStatus> reconcile(Context& context, const Home& home, std::
   std::vector<std::string> troubles;
   auto statuses = jobs::reconcile(home, keys, &troubles);
   context.note(troubles);
+  for (const auto& status : statuses)
+    if (status.unreadable) context.note_unreadable(short_key(status.key), status.verdict.cause);
   return statuses;
 }
 
@@ -106,7 +120,7 @@ void mark_pending(const Home& home, const std::string& study_id)
 
 ResultsStore::ResultsStore(Context& context, const std::string& later) : context_(context), home_(context.home())
 {
-  const bool is_new = !fs::exists(home_.database());
+  const bool is_new = !store::holds_anything(home_.database());
   try {
     if (is_new) make_folders(home_.root());
     if (is_new && has_earlier_studies(home_)) {
@@ -140,7 +154,9 @@ bool ResultsStore::written(const std::function<void()>& write)
 bool ResultsStore::ingest(std::span<const store::RunVerdict> verdicts)
 {
   return written([&] {
-    for (const auto& problem : store::ingest_runs(*database_, home_, verdicts).problems) context_.messages.warn("{}", problem);
+    const auto report = store::ingest_runs(*database_, home_, verdicts);
+    for (const auto& problem : report.problems) context_.messages.warn("{}", problem);
+    for (const auto& problem : report.unreadable) context_.messages.warn("{}; what was kept of this run before stays", problem);
   });
 }
 
@@ -149,7 +165,8 @@ void ResultsStore::take_in(const StudyRecord& study)
   auto verdicts = reconcile_verdicts(context_, home_, study.run_keys);
   // What nobody could be asked about is taken in by the first call that knows.
   std::erase_if(verdicts, [&](const auto& verdict) {
-    return verdict.state == RunState::planned || (verdict.state == RunState::unknown && !context_.troubles.empty());
+    const bool is_unasked = !context_.troubles.empty() || !context_.unreadable.empty();
+    return (verdict.state == RunState::planned && verdict.attempt == 0) || (verdict.state == RunState::unknown && is_unasked);
   });
   const bool done = written([&] { store::ingest_study(*database_, study); }) && ingest(verdicts);
   if (done) no_longer_pending(study);
@@ -168,6 +185,15 @@ void ResultsStore::no_longer_pending(const StudyRecord& study)
 {
   std::error_code ignored; // the note stays, and the next call takes the study in once more
   fs::remove(pending_folder(home_) / study.id, ignored);
+}
+
+void ResultsStore::remove(const std::string& study_id, std::span<const std::string> run_keys)
+{
+  if (!writable_)
+    throw Error(ErrorKind::environment, home_.database().string() + " cannot be written now; nothing was removed");
+  store::remove_study(*database_, study_id, run_keys);
+  std::error_code ignored; // a note about a study that is not there says nothing
+  fs::remove(pending_folder(home_) / study_id, ignored);
 }
 
 void ResultsStore::take_in_pending(const std::string& later)

@@ -43,6 +43,8 @@ class ResultsStore {
   void take_in(const StudyRecord& study);
   // The same right after a submission that was all new: nothing is asked and no folder is read.
   void take_in_submitted(const StudyRecord& study, std::span<const store::SubmittedRun> runs);
+  // Takes out a study and these of its runs, whose folders are gone; an environment error when the database cannot be written.
+  void remove(const std::string& study_id, std::span<const std::string> run_keys);
 
  private:
   void take_in_pending(const std::string& later);

@@ -12,9 +12,9 @@
 namespace dt::cli {
 namespace {
 
-constexpr std::array states{RunState::succeeded, RunState::running, RunState::queued,    RunState::submitted,
-                            RunState::planned,   RunState::failed,  RunState::timed_out, RunState::cancelled,
-                            RunState::preempted, RunState::lost,    RunState::unknown};
+constexpr std::array states{RunState::succeeded, RunState::running,   RunState::suspended, RunState::queued,
+                            RunState::submitted, RunState::planned,   RunState::failed,    RunState::timed_out,
+                            RunState::cancelled, RunState::preempted, RunState::lost,      RunState::unknown};
 
 Style style_of(RunState state)
 {
@@ -27,6 +27,7 @@ Style style_of(RunState state)
   case RunState::timed_out:
   case RunState::lost:
     return Style::bad;
+  case RunState::suspended:
   case RunState::cancelled:
   case RunState::preempted:
   case RunState::unknown:
@@ -36,10 +37,13 @@ Style style_of(RunState state)
   }
 }
 
+// Running, or stopped for the time being.
+bool is_begun(const RunView& run) { return run.row.state == RunState::running || run.row.state == RunState::suspended; }
+
 // "120/400, 35s left".
 Cell progress_cell(const RunView& run, double now)
 {
-  if (!run.live || !run.live->heartbeat || run.row.state != RunState::running) return {nullptr, "", Style::plain};
+  if (!run.live || !run.live->heartbeat || !is_begun(run)) return {nullptr, "", Style::plain};
   const auto& beat = *run.live->heartbeat;
   const double left = remaining_s(run, now);
   const double silence_s = now - beat.unix_s;
@@ -55,12 +59,13 @@ Cell progress_cell(const RunView& run, double now)
   return {std::move(data), std::move(text), run.live->verdict.stalled ? Style::warning : Style::plain};
 }
 
-// The cause of an end; or what a queued run waits for; and that it was started again.
+// The cause of an end; or what a queued run waits for, and that it waits in vain; and that it was started again.
 std::string words_for(const RunView& run)
 {
   std::vector<std::string> words;
   if (!run.row.cause.empty()) words.push_back(run.row.cause);
   if (const auto reason = waiting_reason(run); !reason.empty()) words.push_back(reason);
+  if (is_hindered(run)) words.push_back("it cannot start as it is");
   if (const int count = restarts(run); count > 0) words.push_back(fmt::format("restart {}", count));
   return join(words, "; ");
 }
@@ -79,8 +84,14 @@ Cell key_cell(const std::string& key) { return {key, short_key(key), Style::plai
 
 std::string waiting_reason(const RunView& run)
 {
-  const bool waits = run.row.state == RunState::queued || run.row.state == RunState::submitted;
+  const bool waits =
+      run.row.state == RunState::queued || run.row.state == RunState::submitted || run.row.state == RunState::suspended;
   return waits && run.live ? run.live->job.reason : "";
+}
+
+bool is_hindered(const RunView& run)
+{
+  return run.row.state == RunState::queued && run.live && !run.live->job.hindrance.remedy.empty();
 }
 
 int restarts(const RunView& run)
@@ -99,6 +110,7 @@ Table status_table(const std::vector<RunView>& runs)
                {"progress", "step", Align::left, 1},
                {"cause", "cause"},
                {"waits_for", ""},
+               {"remedy", ""},
                {"restarts", ""}},
               {},
               "no runs"};
@@ -106,9 +118,27 @@ Table status_table(const std::vector<RunView>& runs)
   for (const auto& run : runs)
     table.rows.push_back({key_cell(run.row.key), text_cell(run.row.name), state_cell(run.row.state), count_cell(run.row.attempt),
                           progress_cell(run, now), Cell{run.row.cause, words_for(run), Style::plain},
-                          text_cell(waiting_reason(run)), count_cell(restarts(run))});
+                          text_cell(waiting_reason(run)), text_cell(is_hindered(run) ? run.live->job.hindrance.remedy : ""),
+                          count_cell(restarts(run))});
   return table;
 }
+
+namespace {
+
+// "missed" for a finished run that did not reach its target.
+Cell target_cell(const store::RunRow& row)
+{
+  auto cell = seconds_cell(row.time_to_accuracy_s);
+  const bool missed = row.state == RunState::succeeded && row.target_accuracy > 0 && cell.value.is_null();
+  return missed ? Cell{nullptr, "missed", Style::warning} : cell;
+}
+
+bool has_servers(const std::vector<RunView>& runs)
+{
+  return std::any_of(runs.begin(), runs.end(), [](const RunView& run) { return run.row.workers != run.row.ranks; });
+}
+
+} // namespace
 
 Table measurement_table(const std::vector<RunView>& runs)
 {
@@ -118,10 +148,12 @@ Table measurement_table(const std::vector<RunView>& runs)
                {"state", "state"},
                {"nodes", "nodes", Align::right, 4},
                {"ranks", "ranks", Align::right},
+               {"workers", has_servers(runs) ? "workers" : "", Align::right},
                {"throughput", "samples/s", Align::right},
                {"communication_share", "comm.", Align::right, 1},
                {"accuracy", "accuracy", Align::right},
                {"time_to_accuracy_s", "to target", Align::right, 2},
+               {"target_accuracy", ""},
                {"final_loss", "loss", Align::right, 3},
                {"wall_s", "wall", Align::right, 3}},
               {},
@@ -129,8 +161,9 @@ Table measurement_table(const std::vector<RunView>& runs)
   for (const auto& run : runs) {
     const auto& row = run.row;
     table.rows.push_back({key_cell(row.key), text_cell(row.name), state_cell(row.state), count_cell(row.nodes),
-                          count_cell(row.ranks), real_cell(row.throughput), percent_cell(row.communication_share),
-                          percent_cell(row.accuracy), seconds_cell(row.time_to_accuracy_s), real_cell(row.final_loss),
+                          count_cell(row.ranks), count_cell(row.workers), real_cell(row.throughput),
+                          percent_cell(row.communication_share), percent_cell(row.accuracy), target_cell(row),
+                          percent_cell(row.target_accuracy > 0 ? row.target_accuracy : not_measured), real_cell(row.final_loss),
                           seconds_cell(row.wall_s)});
   }
   return table;
@@ -164,8 +197,10 @@ double remaining_s(const RunView& run, double now_unix_s)
   const auto& beat = *run.live->heartbeat;
   const auto own_steps = static_cast<double>(beat.step - run.resumed_step); // earlier attempts' took none of this one's time
   if (!(own_steps > 0) || beat.steps <= 0) return not_measured;
-  const double step_s = (beat.unix_s - run.live->begin->unix_s) / own_steps;
-  return std::max(0.0, beat.unix_s + step_s * static_cast<double>(beat.steps - beat.step) - now_unix_s);
+  const double active_s = beat.unix_s - run.live->begin->unix_s - run.live->job.suspended_s;
+  if (!(active_s > 0)) return not_measured;
+  const double left_s = active_s / own_steps * static_cast<double>(beat.steps - beat.step);
+  return run.live->job.is_suspended ? left_s : std::max(0.0, beat.unix_s + left_s - now_unix_s);
 }
 
 ExitCode exit_code_of(const std::vector<RunView>& runs)

@@ -5,6 +5,7 @@
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include <fmt/format.h>
@@ -148,6 +149,33 @@ RunView select_one(ResultsStore& results, const Selector& selector)
   for (const auto& run : selection.runs) lines.push_back(line_of(run.row));
   throw Error(ErrorKind::usage,
               fmt::format("{} names {} runs; give one of them:{}", selector.what, selection.runs.size(), listed(lines)));
+}
+
+namespace {
+
+// When the run's newest attempt that has begun did so; 0 when none has.
+double begun_unix_s(const Home& home, const RunView& run)
+{
+  double newest = 0;
+  for (const int number : attempt_numbers(home.run(run.row.key)))
+    if (const auto begin = read_begin(AttemptFolder(home.run(run.row.key), number))) newest = std::max(newest, begin->unix_s);
+  return newest;
+}
+
+} // namespace
+
+RunView select_newest(Context& context, ResultsStore& results, const Selector& selector, const std::function<bool(const RunView&)>& is_wanted)
+{
+  auto selection = select(results, selector);
+  if (!selection.study || selection.runs.size() < 2) return select_one(results, selector);
+  const auto count = selection.runs.size();
+  if (std::any_of(selection.runs.begin(), selection.runs.end(), is_wanted)) std::erase_if(selection.runs, std::not_fn(is_wanted));
+  std::vector<double> begun;
+  for (const auto& run : selection.runs) begun.push_back(begun_unix_s(results.home(), run));
+  auto& newest = selection.runs[static_cast<std::size_t>(std::max_element(begun.begin(), begun.end()) - begun.begin())];
+  context.messages.info("{} has {} runs; this is {}  {}, which began last. Name another one by its key.", printable(selection.study->name), count,
+                        short_key(newest.row.key), printable(newest.row.name));
+  return std::move(newest);
 }
 
 std::optional<StudyRecord> record_of(const Home& home, const store::StudyRow& study) { return read_study(home.study(study.id)); }

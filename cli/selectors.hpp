@@ -33,6 +33,10 @@ Selection select(ResultsStore& results, const Selector& selector);
 std::vector<RunView> look_again(ResultsStore& results, const Selection& selection);
 
 // The one run that is selected. A usage error that lists the candidates when there are more.
+// The same for verbs that look at one run: of a study's runs for which `is_wanted` is true, the one that began last, and a message that
+// says which it is. Where none is, any run, about which the verb then says what is missing.
+RunView select_newest(Context& context, ResultsStore& results, const Selector& selector, const std::function<bool(const RunView&)>& is_wanted);
+
 RunView select_one(ResultsStore& results, const Selector& selector);
 
 // A study's record from its folder; nothing when the folder is gone.

@@ -5,6 +5,7 @@
 #include "cli/follow.hpp"
 #include "cli/run_tables.hpp"
 #include "cli/selectors.hpp"
+#include "cli/validators.hpp"
 #include "core/file.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -20,8 +22,8 @@ namespace dt::cli {
 namespace {
 
 using Action = jobs::SubmitReport::Action;
-constexpr std::array actions{Action::already_done, Action::already_active, Action::submitted,
-                             Action::left_failed,  Action::refused,        Action::unanswered};
+constexpr std::array actions{Action::already_done, Action::already_active, Action::submitted, Action::left_failed,
+                             Action::deferred,     Action::refused,        Action::unanswered};
 
 std::size_t count_of(const std::vector<jobs::SubmitReport>& reports, Action action)
 {
@@ -46,6 +48,7 @@ Style style_of(Action action)
   case Action::refused:
     return Style::bad;
   case Action::unanswered:
+  case Action::deferred:
     return Style::warning;
   default:
     return Style::plain;
@@ -115,6 +118,16 @@ void keep_results(ResultsStore& results, const Resolved& resolved, const std::ve
     results.take_in(resolved.study);
 }
 
+// New files are the user's alone whatever the home's mode is; what earlier versions wrote was not.
+void warn_of_open_home(Context& context, const Home& home, const Resolved& resolved)
+{
+  const bool has_variables = std::any_of(resolved.runs.begin(), resolved.runs.end(), [](const PlannedRun& run) { return !run.spec.resources.env.empty(); });
+  const auto mode = open_mode(home.root());
+  if (has_variables && mode)
+    context.messages.warn("{} is open to other users (mode {}), and runs keep the values of resources.env in it; close it: chmod -R go-rwx {}",
+                          home.root().string(), *mode, shell_quote(home.root().string()));
+}
+
 ExitCode wait_for(Context& context, ResultsStore& results, const StudyRecord& study)
 {
   Follow follow{
@@ -123,6 +136,15 @@ ExitCode wait_for(Context& context, ResultsStore& results, const StudyRecord& st
   const auto runs = results.up_to_date([&] { return store::runs_of_study(results.database(), study.id); });
   print_outcome(context, runs);
   return exit_code_of(runs);
+}
+
+void tell_deferred(Context& context, const std::vector<jobs::SubmitReport>& reports)
+{
+  const auto deferred = count_of(reports, Action::deferred);
+  if (deferred > 0)
+    context.messages.info(
+        "{} for room in the scheduler's queue; dtctl status, wait and watch hand over as many as there is room for",
+        deferred == 1 ? "1 run waits" : fmt::format("{} runs wait", deferred));
 }
 
 } // namespace
@@ -144,7 +166,7 @@ void add_max_jobs_option(CLI::App& verb, std::int64_t& max_jobs)
 {
   verb.add_option("--max-jobs", max_jobs, "at most so many of these jobs at the same time; else as many as the scheduler starts")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
 }
 
 std::string_view name_of(Action action)
@@ -162,6 +184,8 @@ std::string_view name_of(Action action)
     return "refused";
   case Action::unanswered:
     return "unanswered";
+  case Action::deferred:
+    return "deferred";
   }
   return "refused";
 }
@@ -178,8 +202,26 @@ void tell_checkpoints(const Home& home, std::vector<jobs::SubmitReport>& reports
 ExitCode exit_code_of(const std::vector<jobs::SubmitReport>& reports)
 {
   const auto missing = count_of(reports, Action::refused) + count_of(reports, Action::unanswered);
-  if (missing == 0) return ExitCode::ok;
-  return count_of(reports, Action::submitted) == 0 ? ExitCode::scheduler_unreachable : ExitCode::partly_submitted;
+  if (missing == 0) return count_of(reports, Action::deferred) > 0 ? ExitCode::partly_submitted : ExitCode::ok;
+  if (count_of(reports, Action::submitted) > 0) return ExitCode::partly_submitted;
+  const bool unreadable = std::any_of(reports.begin(), reports.end(), [](const auto& report) { return report.unreadable; });
+  return unreadable ? ExitCode::environment : ExitCode::scheduler_unreachable;
+}
+
+void print_refusals(Context& context, const std::vector<std::string>& reasons)
+{
+  std::vector<std::pair<std::string, std::int64_t>> counted; // in the order in which they come first
+  for (const auto& reason : reasons) {
+    if (reason.empty()) continue;
+    const auto known = std::find_if(counted.begin(), counted.end(), [&](const auto& one) { return one.first == reason; });
+    known == counted.end() ? counted.emplace_back(reason, 1) : *known = {reason, known->second + 1};
+  }
+  Json list = Json::array();
+  for (const auto& [reason, count] : counted) {
+    list.push_back({{"reason", reason}, {"runs", count}});
+    context.out.field("", "refused", text_cell(fmt::format("{} {}: {}", count, count == 1 ? "run" : "runs", reason), Style::bad));
+  }
+  context.out.data("refusals", std::move(list));
 }
 
 void print_reports(Context& context, const std::vector<jobs::SubmitReport>& reports, const std::vector<std::string>& names)
@@ -188,15 +230,19 @@ void print_reports(Context& context, const std::vector<jobs::SubmitReport>& repo
               {{"key", "key"}, {"name", "run"}, {"action", "action"}, {"attempt", "try", Align::right, 1}, {"reason", "why"}},
               {},
               "no runs"};
+  std::vector<std::string> refusals;
   for (std::size_t i = 0; i < reports.size(); ++i) {
     const auto& report = reports[i];
+    const bool is_refused = report.action == Action::refused;
+    if (is_refused) refusals.push_back(report.reason);
     table.rows.push_back({key_cell(report.key),
                           text_cell(names[i]),
                           {name_of(report.action), words_for(report.action), style_of(report.action)},
                           count_cell(report.attempt),
-                          text_cell(report.reason)});
+                          {report.reason, is_refused ? "" : report.reason, Style::plain}});
   }
   context.out.table(table);
+  print_refusals(context, refusals);
 
   Json counts = Json::object();
   std::vector<std::string> parts;
@@ -210,6 +256,30 @@ void print_reports(Context& context, const std::vector<jobs::SubmitReport>& repo
       {counts, fmt::format("{} {}: {}", reports.size(), reports.size() == 1 ? "run" : "runs", join(parts, ", ")), Style::plain});
 }
 
+namespace {
+
+// Reports of runs of which none is known and all would be refused; nothing otherwise.
+std::optional<std::vector<jobs::SubmitReport>> wholly_refused(const Home& home, const Resolved& resolved)
+{
+  const auto refusals = jobs::known_refusals(resolved.runs);
+  std::vector<jobs::SubmitReport> reports;
+  for (std::size_t i = 0; i < refusals.size(); ++i) {
+    if (refusals[i].empty() || is_there(home.run(resolved.runs[i].key))) return std::nullopt;
+    reports.push_back({.key = resolved.runs[i].key, .action = Action::refused, .reason = refusals[i]});
+  }
+  return reports;
+}
+
+// So that `explain` can tell later why there is nothing of these runs.
+void keep_refusals(const Home& home, StudyRecord& study, const std::vector<jobs::SubmitReport>& reports)
+{
+  for (const auto& report : reports)
+    if (report.action == Action::refused) study.refusals[report.key] = report.reason;
+  if (!study.refusals.empty()) write_file_atomic(home.study(study.id) / "study.json", to_json(study));
+}
+
+} // namespace
+
 ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& options)
 {
   const auto home = context.home();
@@ -218,15 +288,22 @@ ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& op
     context.messages.info("{} points of the sweep are the same run as another one and were left out", resolved.duplicates);
   if (options.dry_run) return print_dry_run(context, home, resolved, options.scripts);
 
+  if (const auto reports = wholly_refused(home, resolved)) {
+    print_reports(context, *reports, resolved.study.run_names);
+    context.messages.warn("nothing was submitted, and no study was kept");
+    return exit_code_of(*reports);
+  }
   const jobs::SubmitOptions how{.engine = resolved.engine,
                                 .study = resolved.study.id,
                                 .force = options.force,
                                 .rules = {.max_running = options.max_jobs},
                                 .after = predecessors(context, resolved, options.after)};
   note_git_state();
+  warn_of_open_home(context, home, resolved);
   keep_record(home, resolved.study);
   auto reports = jobs::submit_runs(home, resolved.runs, how);
   tell_checkpoints(home, reports);
+  keep_refusals(home, resolved.study, reports);
   context.out.field("study", "study",
                     {resolved.study.id, resolved.study.name + " (" + short_key(resolved.study.id) + ")", Style::strong});
   print_reports(context, reports, resolved.study.run_names);
@@ -235,11 +312,14 @@ ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& op
 
   const auto code = exit_code_of(reports);
   if (!options.wait) {
+    tell_deferred(context, reports);
     if (count_of(reports, Action::submitted) > 0) context.messages.info("follow them with: dtctl watch; then: dtctl results");
     return code;
   }
   const auto waited = wait_for(context, results, resolved.study);
-  return code == ExitCode::ok ? waited : code;
+  const bool has_all =
+      count_of(reports, Action::refused) + count_of(reports, Action::unanswered) == 0; // deferred ones were handed over
+  return has_all ? waited : code;
 }
 
 } // namespace dt::cli

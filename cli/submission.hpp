@@ -29,14 +29,17 @@ void add_max_jobs_option(CLI::App& verb, std::int64_t& max_jobs);
 // asked to. The common part of submit, sweep and retry's sibling verbs.
 ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& options);
 
+// Each distinct reason once, with the number of runs that would be or were refused for it; empty ones count for nothing.
+void print_refusals(Context& context, const std::vector<std::string>& reasons);
+
 // The reports as a table, and "6 runs: 4 already done, 2 submitted".
 void print_reports(Context& context, const std::vector<jobs::SubmitReport>& reports, const std::vector<std::string>& names);
 
 // Adds to the reason of every submitted run whose earlier attempts left a checkpoint: "goes on from step 120".
 void tell_checkpoints(const Home& home, std::vector<jobs::SubmitReport>& reports);
 
-// ok, partly_submitted, or scheduler_unreachable when every run that was needed was refused or got no
-// answer.
+// ok, partly_submitted (also when all that is missing waits for room), or scheduler_unreachable when every run that was needed
+// was refused or got no answer.
 ExitCode exit_code_of(const std::vector<jobs::SubmitReport>& reports);
 
 std::string_view name_of(jobs::SubmitReport::Action action);

@@ -41,7 +41,7 @@ RunSpec profile_spec(const fs::path& folder, const LauncherTrial& trial)
   RecipeOptions options;
   options.recipe = recipe.string();
   options.profile = trial.profile;
-  return load_plan(options).runs.front();
+  return recipes::load_plan(find_recipe(options.recipe), load_options(options)).runs.front();
 }
 
 slurm::SlurmJob job_of(const RunSpec& spec, const fs::path& folder, std::size_t ways)

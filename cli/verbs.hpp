@@ -28,6 +28,7 @@ void add_trace(Commands& commands);
 void add_query(Commands& commands);
 void add_export(Commands& commands);
 void add_export_weights(Commands& commands);
+void add_remove(Commands& commands);
 
 void add_data(Commands& commands);
 void add_doctor(Commands& commands);

@@ -32,9 +32,11 @@ std::string_view name_of(ErrorKind kind)
 
 Error Error::within(std::string_view context) const { return Error(kind_, std::string(context) + ": " + what()); }
 
-Error system_error(std::string_view what, int error_number)
+SystemError::SystemError(std::string_view what, int error_number)
+    : Error(ErrorKind::environment, std::string(what) + ": " + std::strerror(error_number)), number_(error_number)
 {
-  return Error(ErrorKind::environment, std::string(what) + ": " + std::strerror(error_number));
 }
+
+SystemError system_error(std::string_view what, int error_number) { return {what, error_number}; }
 
 } // namespace dt

@@ -45,7 +45,17 @@ private:
   ErrorKind kind_;
 };
 
+// An environment error that a system call has reported.
+class SystemError : public Error {
+public:
+  SystemError(std::string_view what, int error_number);
+  int number() const { return number_; }
+
+private:
+  int number_;
+};
+
 // "open /x/y: No space left on device", from errno, as an environment error.
-Error system_error(std::string_view what, int error_number);
+SystemError system_error(std::string_view what, int error_number);
 
 } // namespace dt

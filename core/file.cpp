@@ -1,15 +1,16 @@
 #include "core/file.hpp"
 
-#include "core/error.hpp"
-
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <memory>
 #include <utility>
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace dt {
@@ -25,9 +26,14 @@ public:
   Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() { if (value_ >= 0) ::close(value_); }
   int get() const { return value_; }
+  int release() { return std::exchange(value_, -1); }
 
 private:
   int value_;
+};
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
 void sync_folder(const fs::path& folder)
@@ -44,9 +50,9 @@ enum class Synced { yes, no };
 // A temporary beside its target, removed unless it was renamed over it.
 class Temporary {
 public:
-  Temporary(const fs::path& target, std::string_view bytes, Synced synced)
+  Temporary(const fs::path& target, std::string_view bytes, Synced synced, Readers readers)
   {
-    const Descriptor file(create_beside(target));
+    const Descriptor file(create_beside(target, readers == Readers::owner ? 0600 : 0644));
     try {
       write_all(file.get(), bytes, target);
       if (synced == Synced::yes && ::fsync(file.get()) != 0) throw system_error("sync " + target.string(), errno);
@@ -67,13 +73,13 @@ public:
 
 private:
   // A name can be taken: by what a killed process of this number left behind, or by its like on another node.
-  int create_beside(const fs::path& target)
+  int create_beside(const fs::path& target, mode_t mode)
   {
     static std::atomic<unsigned> counter{0};
     const auto stem = "." + target.filename().string() + "." + std::to_string(::getpid()) + ".";
     for (;;) {
       path_ = folder_of(target) / (stem + std::to_string(counter++));
-      const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+      const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
       if (descriptor >= 0) return descriptor;
       if (errno != EEXIST) throw system_error("create " + target.string(), errno);
     }
@@ -83,13 +89,25 @@ private:
   bool renamed_ = false;
 };
 
-std::optional<std::string> read_whole(const fs::path& path, bool must_exist)
+// Of what the path leads to; nothing when there is none.
+std::optional<mode_t> mode_of(const fs::path& path)
 {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) {
-    if (!must_exist && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
-    throw system_error("read " + path.string(), errno);
-  }
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) return status.st_mode;
+  if (errno == ENOENT) return std::nullopt;
+  throw system_error("look at " + path.string(), errno);
+}
+
+void expect_regular(const Descriptor& file, const fs::path& path)
+{
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) throw system_error("read " + path.string(), errno);
+  if (S_ISDIR(status.st_mode)) throw IrregularFile("read " + path.string() + ": Is a directory");
+  if (!S_ISREG(status.st_mode)) throw IrregularFile("read " + path.string() + ": Is a FIFO or a device, not a file");
+}
+
+std::string read_whole(const Descriptor& file, const fs::path& path)
+{
   std::string bytes;
   constexpr std::size_t block = 64 * 1024;
   for (std::size_t size = 0;;) {
@@ -105,7 +123,7 @@ std::optional<std::string> read_whole(const fs::path& path, bool must_exist)
 
 int open_lock(const fs::path& path)
 {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (descriptor < 0) throw system_error("open lock " + path.string(), errno);
   return descriptor;
 }
@@ -122,20 +140,51 @@ void write_all(int descriptor, std::string_view bytes, const fs::path& path)
   }
 }
 
-std::string read_file(const fs::path& path) { return *read_whole(path, true); }
-std::optional<std::string> read_file_if_exists(const fs::path& path) { return read_whole(path, false); }
-
-void write_file_atomic(const fs::path& path, std::string_view bytes)
+int open_if_exists(const fs::path& path)
 {
-  Temporary(path, bytes, Synced::yes).rename_over(path);
+  // Without O_NONBLOCK, opening a FIFO would wait for a writer.
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (file.get() < 0 && errno == ENOENT) return -1;
+  if (file.get() < 0) throw system_error("read " + path.string(), errno);
+  expect_regular(file, path);
+  return file.release();
+}
+
+std::string read_file(const fs::path& path)
+{
+  const Descriptor file(open_if_exists(path));
+  if (file.get() < 0) throw system_error("read " + path.string(), ENOENT);
+  return read_whole(file, path);
+}
+
+std::optional<std::string> read_file_if_exists(const fs::path& path)
+{
+  const Descriptor file(open_if_exists(path));
+  return file.get() < 0 ? std::nullopt : std::optional(read_whole(file, path));
+}
+
+bool is_there(const fs::path& path) { return mode_of(path).has_value(); }
+
+bool is_folder(const fs::path& path)
+{
+  const auto mode = mode_of(path);
+  return mode && S_ISDIR(*mode);
+}
+
+void write_file_atomic(const fs::path& path, std::string_view bytes, Readers readers)
+{
+  Temporary(path, bytes, Synced::yes, readers).rename_over(path);
   sync_folder(folder_of(path));
 }
 
-void replace_file(const fs::path& path, std::string_view bytes) { Temporary(path, bytes, Synced::no).rename_over(path); }
-
-bool create_file_exclusive(const fs::path& path, std::string_view bytes)
+void replace_file(const fs::path& path, std::string_view bytes) 
 {
-  const Temporary temporary(path, bytes, Synced::yes);
+  Temporary(path, bytes, Synced::no, Readers::owner).rename_over(path);
+}
+
+bool create_file_exclusive(const fs::path& path, std::string_view bytes, Readers readers)
+{
+  const Temporary temporary(path, bytes, Synced::yes, readers);
   if (::link(temporary.path().c_str(), path.c_str()) != 0) {
     if (errno == EEXIST) return false;
     throw system_error("link to " + path.string(), errno);
@@ -148,19 +197,38 @@ bool create_file_exclusive(const fs::path& path, std::string_view bytes)
 std::vector<std::string> names_in(const fs::path& folder)
 {
   std::vector<std::string> names;
-  DIR* directory = ::opendir(folder.c_str());
-  if (directory == nullptr) return names;
-  while (const dirent* entry = ::readdir(directory))
+  const std::unique_ptr<DIR, CloseFolder> directory(::opendir(folder.c_str()));
+  if (!directory && errno == ENOENT) return names;
+  if (!directory) throw system_error("read folder " + folder.string(), errno);
+  for (;;) {
+    errno = 0; // only so are the end and an error told apart
+    const dirent* entry = ::readdir(directory.get());
+    if (entry == nullptr && errno != 0) throw system_error("read folder " + folder.string(), errno);
+    if (entry == nullptr) return names;
     if (const std::string_view name(entry->d_name); name != "." && name != "..") names.emplace_back(name);
-  ::closedir(directory);
-  return names;
+  }
 }
 
-void make_folders(const fs::path& path)
+void make_folders(const fs::path& path, Readers readers)
 {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) throw system_error("make folder " + path.string(), error.value());
+  const mode_t mode = readers == Readers::owner ? 0700 : 0777;
+  if (::mkdir(path.c_str(), mode) == 0) return;
+  if (errno == ENOENT && path.has_parent_path() && path != path.parent_path()) {
+    make_folders(path.parent_path(), readers);
+    if (::mkdir(path.c_str(), mode) == 0) return;
+  }
+  const int error = errno;
+  if (error != EEXIST) throw system_error("make folder " + path.string(), error);
+  if (!is_folder(path)) throw system_error("make folder " + path.string(), ENOTDIR);
+}
+
+std::optional<std::string> open_mode(const fs::path& folder)
+{
+  const auto mode = mode_of(folder);
+  if (!mode || (*mode & 077) == 0) return std::nullopt;
+  std::array<char, 8> octal{};
+  std::snprintf(octal.data(), octal.size(), "%04o", static_cast<unsigned>(*mode & 07777));
+  return octal.data();
 }
 
 FileLock FileLock::acquire(const fs::path& path)

@@ -42,15 +42,15 @@ constexpr std::array precisions{
 constexpr std::array data_sets{
     Name{"digits", "rendered digits, 1x28x28, 10 classes; made by `dtctl data make digits`, in MNIST's IDX files"},
     Name{"shapes", "rendered coloured shapes, 3x32x32, 10 classes; made by `dtctl data make shapes`, in CIFAR-10's files"},
-    Name{"mnist", "MNIST in its IDX files, plain or gzip, 1x28x28, 10 classes"},
+    Name{"mnist", "MNIST, or any set in its four IDX files (EMNIST, Fashion-MNIST, ...), plain or gzip: images of the shape that the files say, one class more than the largest label"},
     Name{"cifar10", "CIFAR-10 in its binary files, 3x32x32, 10 classes"},
     Name{"cifar100", "CIFAR-100 in its binary files, 3x32x32, 100 fine classes"},
     Name{"synthetic", "random images of any shape, made in memory: for throughput, not for accuracy"},
 };
 constexpr std::array optimizers{
     Name{"sgd", "stochastic gradient descent: w <- w - lr (g + wd w)"},
-    Name{"momentum", "SGD with momentum: v <- mu v + (g + wd w); w <- w - lr v"},
-    Name{"nesterov", "SGD with Nesterov's momentum: v <- mu v + (g + wd w); w <- w - lr (g + wd w + mu v)"},
+    Name{"momentum", "SGD with momentum: v <- mu v + (g + wd w); w <- w - lr v; with async-msgd and async-measgd v <- mu v - lr (g + wd w); w <- w + v"},
+    Name{"nesterov", "SGD with Nesterov's momentum: v <- mu v + (g + wd w); w <- w - lr (g + wd w + mu v); with async-msgd and async-measgd likewise with lr inside v"},
     Name{"adam", "a rate for each weight, by the running means m and s of g + wd w and of its square, bias corrected: w <- w - lr m / (sqrt(s) + epsilon)"},
     Name{"lars", "layer-wise rates for large batches: momentum with lr trust |w| / (|g| + wd |w|) of each weight tensor inside v; biases, scales and shifts as plain momentum"},
 };
@@ -81,7 +81,7 @@ constexpr std::array allreduces{
     Name{"tree", "binomial reduction to one rank and broadcast from it: fewest messages, for short vectors"},
     Name{"hierarchical", "inside a node through shared memory, each rank a slice; then slice by slice over the nodes"},
     Name{"topology-aware", "halving-doubling with its large messages inside supernodes; resources.nodes_per_supernode or a probe tells them"},
-    Name{"dynamic", "at each size the one that was fastest when timed at the start (kept in <home>/cache); mpi unless another is clearly faster"},
+    Name{"dynamic", "at each size the one that is fastest by timings at the start (kept in <home>/cache) and a cost model; mpi unless another surely is faster; reconsidered when sums take longer than predicted"},
 };
 constexpr std::array elastic{
     Name{"paper", "as the strategy's paper has it: before, but after for decentralized-easgd"},
@@ -89,6 +89,7 @@ constexpr std::array elastic{
     Name{"after", "the elastic term is of the weights after the local step"},
 };
 constexpr std::array progress{
+    Name{"auto", "thread where every rank has a core to spare, else poll where the allreduce can be polled (not mpi), else none; the record says which"},
     Name{"none", "messages move only while a rank waits for them: nothing overlaps"},
     Name{"poll", "the computing thread moves messages on between two layers"},
     Name{"thread", "a thread with a core of its own sends and receives while the others compute"},

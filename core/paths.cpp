@@ -1,8 +1,19 @@
 #include "core/paths.hpp"
 
 #include "core/error.hpp"
+#include "core/text.hpp"
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
 
 namespace dt {
 namespace {
@@ -24,10 +35,81 @@ fs::path user_home()
 }
 
 // What may not even be looked at is not there for us.
-bool is_there(const fs::path& path)
+bool is_visible(const fs::path& path)
 {
   std::error_code ignored;
   return fs::exists(path, ignored);
+}
+
+std::string name_of_user(uid_t user)
+{
+  const passwd* entry = ::getpwuid(user);
+  return (entry != nullptr ? std::string(entry->pw_name) + ", " : "") + "uid " + std::to_string(user);
+}
+
+bool is_trusted(uid_t user) { return user == ::geteuid() || user == 0; }
+
+// The user's own group, of which nobody else is a member: where the umask is 002, every file is writable for it.
+bool is_private_group(gid_t group)
+{
+  const passwd* user = ::getpwuid(::geteuid());
+  if (user == nullptr || user->pw_gid != group) return false;
+  const std::string name = user->pw_name;
+  const struct group* entry = ::getgrgid(group);
+  if (entry == nullptr || name != entry->gr_name) return false;
+  return *entry->gr_mem == nullptr || (name == *entry->gr_mem && entry->gr_mem[1] == nullptr);
+}
+
+// Whether anybody but the owner may write. An access control list shows in the bits of the group.
+bool others_may_write(const fs::path& path, const struct stat& status)
+{
+  const bool has_list = ::getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
+  const bool group_may = (status.st_mode & S_IWGRP) != 0 && (has_list || !is_private_group(status.st_gid));
+  return (status.st_mode & S_IWOTH) != 0 || group_may;
+}
+
+std::string mode_text(const struct stat& status) { return fmt::format("mode {:04o}", status.st_mode & 07777); }
+
+// Why others can put another file in place of one in this folder; empty when they cannot.
+std::string objection_to_folder(const fs::path& folder)
+{
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) return std::string("its folder cannot be looked at (") + std::strerror(errno) + ")";
+  if (!is_trusted(status.st_uid))
+    return fmt::format("its folder belongs to another user ({}), who can replace it and so run commands as you; keep the file in a folder "
+                       "of your own",
+                       name_of_user(status.st_uid));
+  const bool is_sticky = (status.st_mode & S_ISVTX) != 0; // only owners rename and remove
+  if (is_sticky || !others_may_write(folder, status)) return {};
+  return fmt::format("other users can write to its folder ({}), replace the file and so run commands as you; to use it: chmod go-w {}",
+                     mode_text(status), shell_quote(folder.string()));
+}
+
+// Why the file must not be trusted; empty when it may be, nothing when there is none.
+std::optional<std::string> objection_to(const fs::path& file)
+{
+  struct stat link {}, status{};
+  if (::lstat(file.c_str(), &link) != 0 || ::stat(file.c_str(), &status) != 0) {
+    if (errno == ENOENT) return std::nullopt;
+    return std::string("it cannot be looked at (") + std::strerror(errno) + ")";
+  }
+  if (!S_ISREG(status.st_mode)) return "it is not a regular file";
+  for (const auto owner : {link.st_uid, status.st_uid})
+    if (!is_trusted(owner))
+      return fmt::format("it belongs to another user ({}), whose commands it could run as you; to use it, copy it to a folder of your own",
+                         name_of_user(owner));
+  if (others_may_write(file, status))
+    return fmt::format("other users can write it ({}) and so run commands as you; to use it: chmod go-w {}", mode_text(status),
+                       shell_quote(file.string()));
+  const auto there = S_ISLNK(link.st_mode) ? objection_to_folder(fs::canonical(file).parent_path()) : std::string();
+  return there.empty() ? objection_to_folder(file.parent_path()) : there;
+}
+
+// Where the search for a project's configuration ends: nothing above belongs to the project.
+bool is_last(const fs::path& folder)
+{
+  std::error_code ignored;
+  return folder == folder.parent_path() || is_visible(folder / ".git") || fs::equivalent(folder, from_environment_variable("HOME"), ignored);
 }
 
 } // namespace
@@ -45,11 +127,18 @@ fs::path user_config_path()
   return (config.empty() ? user_home() / ".config" : config) / "dtctl" / "config.yaml";
 }
 
-fs::path project_config_path(const fs::path& start)
+ProjectConfig find_project_config(const fs::path& start)
 {
+  ProjectConfig found;
   for (auto folder = fs::absolute(start);; folder = folder.parent_path()) {
-    if (is_there(folder / "dtctl.yaml")) return folder / "dtctl.yaml";
-    if (folder == folder.parent_path()) return {};
+    const auto file = folder / "dtctl.yaml";
+    const auto objection = objection_to(file);
+    if (objection && objection->empty()) {
+      found.file = file;
+      return found;
+    }
+    if (objection) found.ignored.push_back(printable(file.string()) + " is ignored: " + *objection);
+    if (is_last(folder)) return found;
   }
 }
 
@@ -59,7 +148,7 @@ fs::path engine_program()
 {
   const char* named = std::getenv("DTCTL_ENGINE");
   const auto program = named != nullptr && named[0] != '\0' ? fs::absolute(named) : own_program().parent_path() / "dtengine";
-  if (!is_there(program))
+  if (!is_visible(program))
     throw Error(ErrorKind::environment, "the training engine is not at " + program.string() + "; build or install dtengine, or name it in DTCTL_ENGINE");
   return program;
 }
@@ -67,9 +156,9 @@ fs::path engine_program()
 fs::path recipe_library()
 {
   const auto installed = own_program().parent_path().parent_path() / "share" / "dtctl" / "recipes";
-  if (is_there(installed)) return installed;
+  if (is_visible(installed)) return installed;
   for (auto folder = own_program().parent_path(); folder != folder.parent_path(); folder = folder.parent_path())
-    if (is_there(folder / "recipes" / "library")) return folder / "recipes" / "library";
+    if (is_visible(folder / "recipes" / "library")) return folder / "recipes" / "library";
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dt {
 
@@ -32,8 +33,15 @@ private:
 // $XDG_CONFIG_HOME/dtctl/config.yaml, else ~/.config/dtctl/config.yaml.
 std::filesystem::path user_config_path();
 
-// dtctl.yaml in the nearest folder from `start` upwards that has one; empty when there is none.
-std::filesystem::path project_config_path(const std::filesystem::path& start);
+struct ProjectConfig {
+  std::filesystem::path file;       // empty: there is none
+  std::vector<std::string> ignored; // of each dtctl.yaml that was passed over: which one, why, and what to do
+};
+
+// dtctl.yaml in the nearest folder from `start` upwards that has one which may be trusted. Its profiles run commands, so the file
+// must be the user's or root's, nobody else may be able to write or replace it, and it must be a regular file. The search ends at
+// the home folder and at a repository's root (a folder with .git), both included. git's safe.directory is the model.
+ProjectConfig find_project_config(const std::filesystem::path& start);
 
 // The running program's own file.
 std::filesystem::path own_program();

@@ -158,6 +158,17 @@ CommandResult run_command(const std::vector<std::string>& words, double timeout_
   return result;
 }
 
+void survive_file_size_limit()
+{
+  // A handler, not SIG_IGN: handlers are reset when a program is started, an ignored signal would be inherited by the jobs. The
+  // kernel sends the signal to the thread that writes, at the end of its call.
+  struct sigaction action {};
+  action.sa_handler = [](int) {};
+  ::sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGXFSZ, &action, nullptr);
+}
+
 std::optional<ProcessId> identify_process(pid_t pid)
 {
   const auto stat = read_stat(pid);
@@ -170,9 +181,7 @@ bool is_alive(const ProcessId& process) { return identify_process(process.pid) =
 std::vector<pid_t> processes_of_session(pid_t session)
 {
   std::vector<pid_t> found;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    const auto name = entry.path().filename().string();
+  for (const auto& name : names_in("/proc")) {
     pid_t pid = 0;
     const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (bad != std::errc() || end != name.data() + name.size()) continue;

@@ -24,6 +24,10 @@ struct CommandResult {
 // An environment error when it cannot be started.
 CommandResult run_command(const std::vector<std::string>& words, double timeout_s = 0);
 
+// Makes writing beyond the limit of a file's size (ulimit -f, RLIMIT_FSIZE) an error of the write, EFBIG, instead of the end of the
+// process by SIGXFSZ. Programs started later get the usual behaviour back.
+void survive_file_size_limit();
+
 // A process, told apart from a later one with the same number by its start time and the machine's boot.
 struct ProcessId {
   pid_t pid = 0;

@@ -21,7 +21,7 @@ template<class Record> std::optional<Record> read(const std::filesystem::path& p
   const auto text = read_file_if_exists(path);
   if (!text) return std::nullopt;
   const auto json = Json::parse(*text, nullptr, false);
-  if (!json.is_object() || json.value("schema", 0) != schema) return std::nullopt;
+  if (!json.is_object() || !json.contains("schema") || json["schema"] != schema) return std::nullopt; // of whatever type
   try {
     return convert(json);
   } catch (const Json::exception&) {

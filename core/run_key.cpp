@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
+#include "core/secrets.hpp"
 #include "core/spec_schema.hpp"
 #include "core/text.hpp"
 
@@ -93,18 +94,23 @@ std::string find_build_id(const std::string& bytes)
   return {};
 }
 
-// Regular files in and below a folder, but nothing hidden. Links count as what they lead to; broken ones lead to nothing.
-std::vector<std::filesystem::path> data_files(const std::filesystem::path& folder, std::error_code& error)
+// Regular files in and below a folder, but nothing hidden; none when there is no such folder. Links count as what they lead to;
+// broken ones lead to nothing.
+std::vector<std::filesystem::path> data_files(const std::filesystem::path& folder)
 {
   namespace fs = std::filesystem;
   std::vector<fs::path> files;
+  std::error_code error;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     std::error_code broken;
     if (it->path().filename().string().starts_with('.'))
       it.disable_recursion_pending();
     else if (it->is_regular_file(broken))
       files.push_back(it->path());
+    if (broken && broken != std::errc::no_such_file_or_directory && broken != std::errc::too_many_symbolic_link_levels)
+      throw system_error("look at " + it->path().string(), broken.value());
   }
+  if (error && error != std::errc::no_such_file_or_directory) throw system_error("read folder " + folder.string(), error.value());
   return files;
 }
 
@@ -139,6 +145,16 @@ PlannedRun plan_run(RunSpec spec, std::string engine_build, std::string data_id,
 
 std::string short_key(std::string_view key) { return std::string(key.substr(0, 10)); }
 
+namespace {
+
+std::string shown(const FieldValue& value)
+{
+  const auto* variables = std::get_if<std::map<std::string, std::string>>(&value);
+  return variables == nullptr ? to_text(value) : to_text(without_secrets(*variables));
+}
+
+} // namespace
+
 std::vector<std::string> differences(const PlannedRun& before, const PlannedRun& now)
 {
   std::vector<std::string> lines;
@@ -148,7 +164,7 @@ std::vector<std::string> differences(const PlannedRun& before, const PlannedRun&
   for (const auto& identity : identity_keys()) {
     const auto old_value = value_of(before.spec, *identity.key), new_value = value_of(now.spec, *identity.key);
     if (old_value != new_value) // lists may print alike and yet differ
-      lines.push_back(std::string(identity.key->path) + ": " + to_text(old_value) + ", now " + to_text(new_value));
+      lines.push_back(std::string(identity.key->path) + ": " + shown(old_value) + ", now " + shown(new_value));
   }
   compare("repeat", std::to_string(before.spec.repeat), std::to_string(now.spec.repeat));
   compare("engine build", short_key(before.engine_build), short_key(now.engine_build));
@@ -169,9 +185,8 @@ std::string data_id(const DataSpec& data, const std::filesystem::path& folder)
 {
   namespace fs = std::filesystem;
   if (data.name == "synthetic") return "synthetic";
-  std::error_code error;
-  auto files = data_files(folder, error);
-  if (error || files.empty()) {
+  auto files = data_files(folder);
+  if (files.empty()) {
     const bool makeable = data.name == "digits" || data.name == "shapes";
     throw Error(ErrorKind::environment, "data set " + data.name + ": no files in " + folder.string() + "; " +
                                             (makeable ? "make it with: dtctl data make " + data.name
@@ -193,8 +208,7 @@ std::string start_id(const std::filesystem::path& file)
   constexpr std::size_t digits = 32;
   const auto refuse = [&](const std::string& why) { throw Error(ErrorKind::recipe, "train.start_from: " + file.string() + why); };
   if (file.empty()) return {};
-  std::error_code unknown;
-  if (!std::filesystem::is_regular_file(file, unknown)) refuse(": there is no such file");
+  if (!is_there(file) || !std::filesystem::is_regular_file(file)) refuse(": there is no such file");
   if (file.extension() == ".npz") return hash_hex(read_file(file));
   std::string header(checkpoint_magic.size() + digits, '\0');
   std::ifstream stream(file, std::ios::binary);

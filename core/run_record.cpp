@@ -220,6 +220,19 @@ std::optional<Preemption> read_preemption(const AttemptFolder& attempt)
   });
 }
 
+std::string to_json(const Deferral& d)
+{
+  return dump(Json{
+      {"schema", record_schema}, {"unix_s", d.unix_s}, {"reason", d.reason}, {"max_running", d.max_running}, {"after", d.after}});
+}
+
+std::optional<Deferral> read_deferral(const AttemptFolder& attempt)
+{
+  return read_record<Deferral>(attempt.deferred(), [](const Json& j) {
+    return Deferral{j.at("unix_s"), j.at("reason"), j.at("max_running"), j.at("after")};
+  });
+}
+
 std::vector<Launch> read_launches(const AttemptFolder& attempt)
 {
   std::vector<Launch> launches;
@@ -433,8 +446,8 @@ std::optional<ProbeRecord> read_probe(const AttemptFolder& attempt)
 }
 
 namespace {
-constexpr std::array<std::string_view, 11> state_names{"planned",   "submitted", "queued",    "running", "succeeded", "failed",
-                                                       "cancelled", "timed_out", "preempted", "lost",    "unknown"};
+constexpr std::array<std::string_view, 12> state_names{"planned", "submitted", "queued",    "running",   "suspended", "succeeded",
+                                                       "failed",  "cancelled", "timed_out", "preempted", "lost",      "unknown"};
 }
 
 std::string_view name_of(RunState state) { return state_names[static_cast<std::size_t>(state)]; }

@@ -34,6 +34,7 @@ public:
 
   std::filesystem::path script() const { return path_ / "job.sh"; }
   std::filesystem::path submission() const { return path_ / "submission.json"; } // dtctl: the intent, then the job's id
+  std::filesystem::path deferred() const { return path_ / "deferred.json"; }     // dtctl: the scheduler has no room for it yet
   std::filesystem::path owner() const { return path_ / "owner.json"; }           // the one process that may run this attempt
   std::filesystem::path begin() const { return path_ / "begin.json"; }           // rank 0, after MPI_Init
   std::filesystem::path heartbeat() const { return path_ / "heartbeat"; }        // rank 0, about once a second
@@ -47,6 +48,7 @@ public:
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }    // rank 0: step-<n>.h5, the last two
   std::filesystem::path preempted() const { return path_ / "preempted.json"; }   // rank 0: stopped on request, and where to go on
   std::filesystem::path requeue() const { return path_ / "requeue"; }            // job script: the scheduler is to start it again
+  std::filesystem::path settled() const { return path_ / "settled"; }            // dtctl: the scheduler holds its job no more
   std::filesystem::path launches() const { return path_ / "launches"; }          // job script: a line a launch of the ranks
   std::filesystem::path probe() const { return path_ / "probe.json"; }           // rank 0: how fast each rank's place is
   std::filesystem::path trace() const { return path_ / "trace"; }                // every rank: rank-<n>, its timeline
@@ -112,6 +114,15 @@ struct Preemption {
   std::string signal;               // what told it: "SIGUSR1"
 };
 
+// deferred.json: the scheduler refused the job because its user may have no more jobs in the queue now. The attempt and its
+// intent stay, and a later call of dtctl hands the job over.
+struct Deferral {
+  double unix_s = 0;
+  std::string reason;             // in the scheduler's words
+  std::int64_t max_running = 0;   // of the submission (jobs::SubmitRules)
+  std::vector<std::string> after; // ids of jobs that must have ended before it starts
+};
+
 // Lines of `launches`: "launch <number> <unix seconds> <exit code>\n", written when a launch of the ranks has ended.
 struct Launch {
   int number = 1;
@@ -121,6 +132,8 @@ struct Launch {
 
 std::string to_json(const Preemption& preemption);
 std::optional<Preemption> read_preemption(const AttemptFolder& attempt);
+std::string to_json(const Deferral& deferral);
+std::optional<Deferral> read_deferral(const AttemptFolder& attempt);
 std::vector<Launch> read_launches(const AttemptFolder& attempt);
 
 std::string to_json(const Submission& submission);
@@ -238,6 +251,8 @@ struct RunResult {
   double unix_s = 0;
   std::int64_t steps = 0, warmup_steps = 0;
   std::int64_t resumed_step = 0;     // this attempt went on from the checkpoint of this step; 0: it began at the beginning
+  // Measured steps are those of all attempts, up to the checkpoint from which each was resumed; every attempt leaves out its own
+  // warm-up.
   std::int64_t measured_samples = 0; // of all ranks, over the measured steps
   double measured_s = 0;             // slowest rank's time in them, without evaluations
   double throughput = 0;             // measured_samples / measured_s, samples/s
@@ -273,7 +288,20 @@ std::optional<int> fenced_by(const AttemptFolder& attempt);
 
 // ---- states ---------------------------------------------------------------------------------------------------------------
 
-enum class RunState { planned, submitted, queued, running, succeeded, failed, cancelled, timed_out, preempted, lost, unknown };
+enum class RunState {
+  planned,
+  submitted,
+  queued,
+  running,
+  suspended,
+  succeeded,
+  failed,
+  cancelled,
+  timed_out,
+  preempted,
+  lost,
+  unknown
+};
 
 std::string_view name_of(RunState state);
 std::optional<RunState> run_state_of(std::string_view name);

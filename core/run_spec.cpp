@@ -15,4 +15,6 @@ bool has_servers(const std::string& strategy)
 
 bool is_elastic(const std::string& strategy) { return strategy.ends_with("easgd"); }
 
+bool exchanges_beside_computation(const SyncSpec& sync) { return sync.strategy == "sync-easgd" && sync.overlap == 3; }
+
 } // namespace dt

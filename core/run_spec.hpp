@@ -83,7 +83,7 @@ struct SyncSpec {
   std::string elastic = "paper";     // of elastic_forms()
   bool pack = true;                  // one message for all parameters; false: one a tensor
   std::int64_t bucket_bytes = 0;     // with overlap: gradients are sent as soon as so many are there; 0: the allreduce's choice, or 4 MiB
-  std::string progress = "none";     // of progress_names()
+  std::string progress = "none";     // of progress_names(); a recipe that gives none has auto for sync-easgd with overlap 3
   std::string wire = "float32";      // of wire_names()
   std::int64_t overlap = 3;          // sync-easgd: form 1, 2 or 3 of the paper
   std::int64_t servers = 1;          // dedicated ranks of the strategies with a parameter server
@@ -99,6 +99,9 @@ struct SyncSpec {
 bool has_servers(const std::string& strategy);
 // Whether it is of the EASGD family: workers are pulled to a centre, and the centre to them.
 bool is_elastic(const std::string& strategy);
+
+// Whether it is the form of sync-easgd whose exchange runs while the gradients are computed.
+bool exchanges_beside_computation(const SyncSpec& sync);
 
 struct ResourcesSpec {
   std::int64_t nodes = 1;

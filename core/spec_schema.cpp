@@ -50,10 +50,10 @@ std::vector<Key> data_keys()
       {"data.path", text, "", 0, 0, no, no, none, DT_FIELD(data.path), "its folder, relative to the file this stands in; <home>/data/<name> when left out. The content makes the run, not the place"},
       {"data.train_samples", integer, "samples", 0, big, no, yes, none, DT_FIELD(data.train_samples), "use the first so many for training; 0: all (synthetic: 8192)"},
       {"data.test_samples", integer, "samples", 0, big, no, yes, none, DT_FIELD(data.test_samples), "use the first so many for evaluation; 0: all (synthetic: 1024)"},
-      {"data.channels", integer, "", 1, 65536, no, yes, none, DT_FIELD(data.channels), "synthetic only: channels of an image"},
+      {"data.channels", integer, "", 1, 65536, no, yes, none, DT_FIELD(data.channels), "synthetic only: channels of an image; other data sets have images of the shape that their files say"},
       {"data.height", integer, "pixels", 1, 65536, no, yes, none, DT_FIELD(data.height), "synthetic only: height of an image"},
       {"data.width", integer, "pixels", 1, 65536, no, yes, none, DT_FIELD(data.width), "synthetic only: width of an image"},
-      {"data.classes", integer, "", 2, 1000000, no, yes, none, DT_FIELD(data.classes), "synthetic only: number of classes"},
+      {"data.classes", integer, "", 2, 1000000, no, yes, none, DT_FIELD(data.classes), "synthetic only: number of classes; other data sets have as many as their files say"},
       {"data.shuffle", boolean, "", 0, 0, no, yes, none, DT_FIELD(data.shuffle), "a new order of the samples every epoch, drawn from train.seed"},
       {"data.prefetch_batches", integer, "batches", 0, 1024, no, yes, none, DT_FIELD(data.prefetch_batches), "batches read ahead by a background thread; 0: read in the loop"},
   };
@@ -79,7 +79,7 @@ std::vector<Key> train_keys()
       {"train.accumulation", integer, "", 1, int_max, no, yes, none, DT_FIELD(train.accumulation), "micro-batches into which a rank's batch is split, computed one after another in the memory of one; must divide the batch"},
       {"train.loss_scale", real, "", 1e-9, 1e9, no, yes, none, DT_FIELD(train.loss_scale), "gradients are computed of so many times the loss, and divided by it again before they are used; keeps small ones from vanishing in low precision"},
       {"train.label_smoothing", real, "", 0, 1, no, yes, none, DT_FIELD(train.label_smoothing), "share of the target that is spread evenly over all classes"},
-      {"train.start_from", text, "", 0, 0, no, no, none, DT_FIELD(train.start_from), "the run begins at step 0 with the weights of this checkpoint (.h5) or archive (.npz), relative to the file this stands in, or with those of the run of this folder or key; not given: weights drawn from train.seed. The content makes the run, not the place"},
+      {"train.start_from", text, "", 0, 0, no, no, none, DT_FIELD(train.start_from), "the run begins at step 0 with the weights of this checkpoint (.h5) or archive (.npz), relative to the file this stands in, or with those of the run of this folder or key, or of `last`, the only run of the newest study that has left a checkpoint; not given: weights drawn from train.seed. The content makes the run, not the place"},
       {"train.final_checkpoint", boolean, "", 0, 0, no, no, none, DT_FIELD(train.final_checkpoint), "write a checkpoint after the last step too, and keep it"},
   };
 }
@@ -87,7 +87,7 @@ std::vector<Key> train_keys()
 std::vector<Key> optimizer_keys()
 {
   return {
-      {"optimizer.name", choice, "", 0, 0, no, yes, optimizer_names(), DT_FIELD(optimizer.name), "the update rule"},
+      {"optimizer.name", choice, "", 0, 0, no, yes, optimizer_names(), DT_FIELD(optimizer.name), "the update rule: any with sync-sgd, hsgd and local-sgd; momentum, nesterov or lars with async-msgd and async-measgd; sgd with the other strategies"},
       {"optimizer.learning_rate", real, "", 1e-12, 1e6, no, yes, none, DT_FIELD(optimizer.learning_rate), "learning rate before schedule, warm-up and scaling"},
       {"optimizer.momentum", real, "", 0, 0.999999, no, yes, none, DT_FIELD(optimizer.momentum), "mu of the momentum rule"},
       {"optimizer.weight_decay", real, "", 0, 1e3, no, yes, none, DT_FIELD(optimizer.weight_decay), "L2 penalty: so many times the weight is added to the gradient"},
@@ -120,7 +120,7 @@ std::vector<Key> sync_keys()
       {"sync.elastic", choice, "", 0, 0, no, yes, elastic_forms(), DT_FIELD(sync.elastic), "EASGD family: whether the elastic term is evaluated before or after the local step"},
       {"sync.pack", boolean, "", 0, 0, no, yes, none, DT_FIELD(sync.pack), "send all parameters as one message; false: one message a tensor"},
       {"sync.bucket_bytes", integer, "bytes", 0, 1e12, no, yes, none, DT_FIELD(sync.bucket_bytes), "with progress poll or thread: gradients are sent in buckets of about so many bytes, as the backward pass makes them; 0: what the allreduce `dynamic` found best, 4194304 with the others"},
-      {"sync.progress", choice, "", 0, 0, no, yes, progress_names(), DT_FIELD(sync.progress), "who moves messages on while the ranks compute"},
+      {"sync.progress", choice, "", 0, 0, no, yes, progress_names(), DT_FIELD(sync.progress), "who moves messages on while the ranks compute; not given: auto for sync-easgd with overlap 3"},
       {"sync.wire", choice, "", 0, 0, no, yes, wire_names(), DT_FIELD(sync.wire), "number format of an allreduce's messages (own algorithms)"},
       {"sync.overlap", integer, "", 1, 3, no, yes, none, DT_FIELD(sync.overlap), "sync-easgd: 1 tree exchange, 2 weights stay with the compute device, 3 exchange beside the computation"},
       {"sync.servers", integer, "ranks", 0, 1e6, no, yes, none, DT_FIELD(sync.servers), "parameter servers: dedicated ranks, each with its part of the parameters; 0 (hogwild only): one window in the shared memory of a node"},

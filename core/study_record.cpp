@@ -22,7 +22,7 @@ std::string to_json(const StudyRecord& s)
   const Json json{{"schema", 1}, {"id", s.id}, {"name", s.name}, {"description", s.description}, {"kind", s.kind},
                   {"recipe_path", s.recipe_path}, {"recipe_text", s.recipe_text}, {"created_unix_s", s.created_unix_s},
                   {"submitted_unix_s", s.submitted_unix_s}, {"run_keys", s.run_keys}, {"run_names", s.run_names},
-                  {"control_keys", s.control_keys}};
+                  {"control_keys", s.control_keys}, {"refusals", s.refusals}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -35,7 +35,8 @@ std::optional<StudyRecord> read_study(const std::filesystem::path& study_folder)
   try {
     return StudyRecord{j.at("id"), j.at("name"), j.at("description"), j.at("kind"), j.at("recipe_path"), j.at("recipe_text"),
                        j.at("created_unix_s"), j.at("submitted_unix_s"), j.at("run_keys"), j.at("run_names"),
-                       j.value("control_keys", std::vector<std::string>())};
+                       j.value("control_keys", std::vector<std::string>()),
+                       j.value("refusals", std::map<std::string, std::string>())};
   } catch (const Json::exception&) {
     return std::nullopt;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ struct StudyRecord {
   std::vector<std::string> run_keys; // in order of submission
   std::vector<std::string> run_names; // "name/label/#repeat", a run
   std::vector<std::string> control_keys; // of run_keys, the A/A controls: no part of the study's points
+  std::map<std::string, std::string> refusals; // why runs were refused when the study was last submitted, by key
 };
 
 std::string study_id(const std::string& name, const std::vector<std::string>& run_keys);

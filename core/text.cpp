@@ -60,6 +60,19 @@ bool starts_with_control(std::string_view text)
   return first < 0x20 || first == 0x7F || (first == 0xC2 && text.size() > 1 && static_cast<unsigned char>(text[1]) < 0xA0);
 }
 
+// Characters without a shape that change the direction or the order of the text around them (UAX #9): U+061C, U+200E, U+200F,
+// U+202A to U+202E, U+2066 to U+2069. A terminal would show other words than are there.
+bool starts_with_direction_mark(std::string_view text)
+{
+  if (text.starts_with("\u061C")) return true;
+  if (text.size() < 3 || text[0] != '\xE2') return false;
+  const auto second = static_cast<unsigned char>(text[1]), third = static_cast<unsigned char>(text[2]);
+  if (second == 0x80) return third == 0x8E || third == 0x8F || (third >= 0xAA && third <= 0xAE);
+  return second == 0x81 && third >= 0xA6 && third <= 0xA9;
+}
+
+bool is_unprintable(std::string_view text) { return starts_with_control(text) || starts_with_direction_mark(text); }
+
 } // namespace
 
 std::string shell_quote(std::string_view text)
@@ -144,7 +157,7 @@ std::string printable(std::string_view text)
   std::string shown;
   while (!text.empty()) {
     const auto byte = static_cast<unsigned char>(text.front());
-    const auto length = starts_with_control(text) ? 0 : utf8_length(text);
+    const auto length = is_unprintable(text) ? 0 : utf8_length(text);
     if (length == 0) {
       shown += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
       text.remove_prefix(1);
@@ -152,6 +165,18 @@ std::string printable(std::string_view text)
     }
     shown += text.substr(0, length);
     text.remove_prefix(length);
+  }
+  return shown;
+}
+
+std::string printable_lines(std::string_view text)
+{
+  std::string shown;
+  while (!text.empty()) {
+    const auto end = std::min(text.find_first_of("\n\t"), text.size());
+    shown += printable(text.substr(0, end));
+    if (end < text.size()) shown += text[end];
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return shown;
 }

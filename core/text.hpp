@@ -27,8 +27,12 @@ std::string advice(std::string_view wrong, std::span<const std::string> allowed)
 
 bool is_valid_utf8(std::string_view bytes);
 
-// Control characters and invalid UTF-8 as \xNN, for messages and tables; everything else untouched.
+// Control characters, marks that change the direction of text, and invalid UTF-8 as \xNN, for messages and tables; everything
+// else untouched.
 std::string printable(std::string_view text);
+
+// As printable, with line feeds and tabs as they are.
+std::string printable_lines(std::string_view text);
 
 // Columns a terminal needs to show this UTF-8 text (one a code point).
 std::size_t display_width(std::string_view text);

@@ -1,43 +1,82 @@
 #include "jobs/attempts.hpp"
 
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <array>
+
 namespace dt::jobs {
 namespace {
 
-LatestAttempt latest_attempt(const Home& home, const std::string& key)
-{
-  LatestAttempt latest{key, 0, std::nullopt, {}, std::nullopt};
-  const auto folder = home.run(key);
-  const auto numbers = attempt_numbers(folder);
-  if (numbers.empty()) return latest;
-  latest.attempts = static_cast<int>(numbers.size());
-  latest.folder = AttemptFolder(folder, numbers.back());
-  latest.files = AttemptFiles(*latest.folder);
-  latest.submission = read_submission(*latest.folder);
-  return latest;
-}
-
 bool exists(const LatestAttempt& latest, const std::filesystem::path& file)
 {
-  return latest.files.may_have(file) && std::filesystem::exists(file);
+  return latest.files.may_have(file) && is_there(file);
 }
 
-// Slurm preempts and queues again by its own will: no marker of ours tells, so the queue is asked until it told the end.
-bool may_be_queued_again(const LatestAttempt& latest)
+std::optional<JobEnd> end_of(const LatestAttempt& latest)
 {
-  const auto& attempt = *latest.folder;
-  return latest.submission->scheduler != "local" && exists(latest, attempt.preempted()) && !exists(latest, attempt.cancel()) &&
-         !exists(latest, attempt.stop_reason());
+  return latest.files.may_have(latest.folder->end()) ? read_end(*latest.folder) : std::nullopt;
 }
 
+// Slurm may start a job again whatever became of its ranks: after a preemption, `scontrol requeue`, a lost node or, where the
+// site says so, an exit code. The end that a run's files tell is final when Slurm has said that it holds the job no more.
 bool is_open(const LatestAttempt& latest)
 {
   const auto& attempt = *latest.folder;
   if (latest.files.may_have(attempt.result()) && read_result(attempt)) return false;
-  const auto end = latest.files.may_have(attempt.end()) ? read_end(attempt) : std::nullopt;
-  if (!end || exists(latest, attempt.requeue()) || may_be_queued_again(latest)) return true;
-  const bool is_explained = exists(latest, attempt.stop_reason()) || exists(latest, attempt.cancel()) ||
-                            exists(latest, attempt.error()) || exists(latest, attempt.preempted());
-  return end->exit_code > 128 && !is_explained && latest.submission->scheduler != "local";
+  if (!end_of(latest)) return true;
+  return latest.submission->scheduler != "local" && !exists(latest, attempt.settled());
+}
+
+// Whether the end is of a kind that the scheduler's records may explain: a signal ended the ranks, or they were told to stop,
+// which scancel does too.
+bool is_unexplained(const LatestAttempt& latest, const JobEnd& end)
+{
+  const auto& attempt = *latest.folder;
+  if (exists(latest, attempt.requeue()) || exists(latest, attempt.stop_reason()) || exists(latest, attempt.cancel()))
+    return false;
+  return exists(latest, attempt.preempted()) || (end.exit_code > 128 && !exists(latest, attempt.error()));
+}
+
+// An attempt that has run had a whole intent: one that cannot be read now is damaged, and not what an interrupted call has left.
+void expect_untouched(const LatestAttempt& latest)
+{
+  const auto& attempt = *latest.folder;
+  const std::array traces{attempt.owner(), attempt.begin(), attempt.heartbeat(), attempt.end(), attempt.result()};
+  const auto trace = std::find_if(traces.begin(), traces.end(), [&](const auto& file) { return exists(latest, file); });
+  if (trace != traces.end())
+    throw Error(ErrorKind::environment, attempt.submission().string() + " is missing or damaged, though the attempt has run: there is " +
+                                            trace->filename().string());
+}
+
+void read_latest(const std::filesystem::path& run_folder, LatestAttempt& latest)
+{
+  const auto numbers = attempt_numbers(run_folder);
+  if (numbers.empty()) return;
+  latest.attempts = static_cast<int>(numbers.size());
+  latest.folder = AttemptFolder(run_folder, numbers.back());
+  latest.files = AttemptFiles(*latest.folder);
+  latest.submission = read_submission(*latest.folder);
+  if (!latest.submission) return expect_untouched(latest);
+  latest.is_open = is_open(latest);
+  // The scheduler will read it: an error shows here, where it is this run's alone.
+  if (latest.is_open && latest.files.may_have(latest.folder->owner())) read_file_if_exists(latest.folder->owner());
+}
+
+// An error of one run's files is that run's: the others are looked at all the same.
+LatestAttempt latest_attempt(const Home& home, const std::string& key)
+{
+  LatestAttempt latest;
+  latest.key = key;
+  try {
+    read_latest(home.run(key), latest);
+  } catch (const Error& error) {
+    latest.is_open = false;
+    latest.unreadable = error.what();
+  }
+  return latest;
 }
 
 } // namespace
@@ -53,15 +92,23 @@ std::map<std::string, std::vector<std::size_t>> open_by_scheduler(const std::vec
 {
   std::map<std::string, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < latest.size(); ++i)
-    if (latest[i].submission && is_open(latest[i])) groups[latest[i].submission->scheduler].push_back(i);
+    if (latest[i].is_open) groups[latest[i].submission->scheduler].push_back(i);
   return groups;
+}
+
+bool was_cut_off(const AttemptFolder& attempt)
+{
+  if (is_there(attempt.requeue())) return true;
+  return is_there(attempt.preempted()) &&
+         trim(read_file_if_exists(attempt.stop_reason()).value_or("")) != time_limit_reason;
 }
 
 JobHandle handle_of(const LatestAttempt& latest)
 {
-  const bool has_ended = exists(latest, latest.folder->end());
-  const bool is_to_come_back = exists(latest, latest.folder->requeue()) || may_be_queued_again(latest);
-  return {latest.submission->job_id, latest.key, latest.submission->token, *latest.folder, has_ended && is_to_come_back};
+  const auto end = end_of(latest);
+  const bool has_ended = end && !is_unexplained(latest, *end);
+  const bool is_deferred = latest.submission->job_id.empty() && exists(latest, latest.folder->deferred());
+  return {latest.submission->job_id, latest.key, latest.submission->token, *latest.folder, has_ended || is_deferred};
 }
 
 } // namespace dt::jobs

@@ -21,9 +21,10 @@ struct ScriptInput {
 // A bash script that sets the environment, runs the set-up lines, starts the ranks and leaves the attempt's `end` record,
 // whatever happens short of SIGKILL. Its first argument, when there is one, is the attempt's folder in place of `attempt`.
 //
-// Told to stop by SIGUSR1 (ahead of a time limit) or SIGTERM, it passes SIGUSR1 to the launcher, or SIGTERM when the run was
-// cancelled or is out of time. A run that then stopped in order (preempted.json) ends with exit code 75; with DTCTL_REQUEUE=1
-// in the environment the marker `requeue` asks whoever started the script to have the job started again.
+// Told to stop by SIGUSR1 (ahead of a time limit) or SIGTERM, it passes SIGUSR1 to the launcher, or SIGHUP when the run was
+// cancelled or is out of time. A run that then stopped ends with exit code 75 and preempted.json: the ranks' own, or the script's
+// when the ranks ended before they could write one. With DTCTL_REQUEUE=1 in the environment the marker `requeue` asks whoever
+// started the script to have the job started again, also when a node of the job was lost.
 // A launch that dies before the first step is tried again, resources.launch_tries in all. Without a result it never ends with 0.
 //
 // Every value that reaches the shell is quoted; only resources.setup is shell by intent.

@@ -2,6 +2,7 @@
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/attempts.hpp"
 #include "jobs/reconcile.hpp"
 
 #include <cmath>
@@ -12,7 +13,7 @@
 namespace dt::jobs {
 namespace {
 
-constexpr std::string_view time_limit = "time_limit";
+constexpr std::string_view time_limit = time_limit_reason;
 constexpr std::size_t longest_words = 300; // of a program's own, quoted in a cause
 
 std::string killed_by(int signal)
@@ -24,10 +25,19 @@ std::string killed_by(int signal)
 std::optional<std::string> rank_signal(const std::string& words)
 {
   static const std::regex report(
-      R"(process\s+rank\s+(\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+(\S+)\s+exited\s+on\s+signal\s+(\d+))");
+      R"(process\s+rank\s+(\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+(\S+)\s+exited\s+on\s+signal\s+(\d{1,4})\b)");
   std::smatch match;
   if (!std::regex_search(words, match, report)) return std::nullopt;
   return fmt::format("rank {} on {} was killed by {}", match[1].str(), match[2].str(), killed_by(std::stoi(match[3].str())));
+}
+
+// mpirun's or srun's own report of a node that is gone.
+std::optional<std::string> lost_node(const std::string& words)
+{
+  static const std::regex report(R"(Remote\s+daemon\s*:\s*\S+\s+on\s+node\s+(\S+)|Node failure on (\S+))");
+  std::smatch match;
+  if (!std::regex_search(words, match, report)) return std::nullopt;
+  return printable(match[1].matched ? match[1].str() : match[2].str()) + " was lost: the launcher does not reach it any more";
 }
 
 // The last thing a program said for itself: our script's own words first, and never mpirun's frame around them.
@@ -67,6 +77,7 @@ std::string failure_cause(const Evidence& e, std::optional<int> code)
   if (e.stop_reason.starts_with(not_started)) return "the job could not be started: " + e.stop_reason.substr(not_started.size());
   if (e.error) return rank_error(*e.error);
   if (const auto rank = rank_signal(e.last_words)) return *rank;
+  if (const auto node = lost_node(e.last_words)) return *node;
   if (code) return exit_cause(*code, e.last_words);
   return "no end was recorded: the job's shell was killed, the machine went down, or the disk was full";
 }
@@ -121,6 +132,9 @@ Verdict over(const Evidence& e, std::string evidence, std::optional<int> code)
   if (e.cancel_requested) {
     verdict.state = RunState::cancelled;
     verdict.cause = cancel_cause(e);
+  } else if (word && word->state == RunState::cancelled) { // by scancel: that the ranks stopped in order changes nothing
+    verdict.state = word->state;
+    verdict.cause = word->cause + progress_words(e);
   } else if (e.preemption) {
     verdict.state = RunState::preempted;
     verdict.cause = preemption_cause(e);
@@ -136,16 +150,6 @@ Verdict over(const Evidence& e, std::string evidence, std::optional<int> code)
   if (e.stall) verdict.cause += "; it had come to a standstill: " + stall_words(*e.stall, e.stall->unix_s);
   if (e.launches > 1) verdict.cause += fmt::format("; the ranks were launched {} times", e.launches);
   return verdict;
-}
-
-// It ended, but its job is in the queue once more, or runs once more and has not yet made its next attempt.
-bool is_to_come_back(const Evidence& e)
-{
-  if (e.cancel_requested || !e.submission) return false;
-  // A ladder that is started again leaves out the runs that have ended by themselves.
-  if (e.submission->token.starts_with('l') && !e.preemption) return false;
-  if (e.job.state == JobStatus::State::queued) return true;
-  return e.job.state == JobStatus::State::running && (e.requeue_asked || e.job.restarts > e.submission->restart);
 }
 
 Verdict succeeded(const Evidence& e)
@@ -172,6 +176,11 @@ bool is_beating(const Evidence& e, double now) { return e.heartbeat && age_s(e.h
 Verdict running(const Evidence& e, double now)
 {
   Verdict verdict{RunState::running, {}, scheduler_words(e.job), std::nullopt, false};
+  if (e.job.is_suspended) {
+    verdict.state = RunState::suspended;
+    verdict.cause = e.cancel_requested ? "is being ended: " + cancel_cause(e) : "";
+    return verdict; // its processes stand still: silence means nothing
+  }
   if (e.heartbeat && !is_beating(e, now)) {
     verdict.stalled = true;
     verdict.cause = "no heartbeat for " + format_duration(std::floor(age_s(e.heartbeat->unix_s, now)));
@@ -196,6 +205,11 @@ Verdict undecided(const Evidence& e, double now)
   return {RunState::unknown, cause, scheduler_words(e.job), std::nullopt, false};
 }
 
+bool is_deferred(const Evidence& e)
+{
+  return e.deferral && e.submission->job_id.empty() && !e.begin && !e.end && !e.cancel_requested;
+}
+
 // No scheduler knows it and no end is recorded.
 Verdict missing(const Evidence& e, double now)
 {
@@ -209,6 +223,44 @@ Verdict missing(const Evidence& e, double now)
                      : e.submission->job_id.empty() ? "its submission was interrupted before the scheduler had it"
                                                     : "its scheduler does not know it any more, and it never began";
   return {RunState::lost, cause, "no result, no end; scheduler: not found", std::nullopt, false};
+}
+
+// A ladder's job goes on with its other runs, and when it is started again it leaves out those that ended by themselves.
+bool is_done_in_ladder(const Evidence& e)
+{
+  const bool was_cut_off = e.requeue_asked || (e.preemption && e.stop_reason != time_limit);
+  return e.submission->token.starts_with('l') && (e.cancel_requested || !was_cut_off);
+}
+
+Verdict to_come_back(const Evidence& e, std::string evidence)
+{
+  const auto cause =
+      e.cancel_requested ? "is being withdrawn: " + cancel_cause(e) : "is to be started again; it stopped" + progress_words(e);
+  return {RunState::queued, cause, std::move(evidence), std::nullopt, false};
+}
+
+// The ranks have ended without a result, and their scheduler still holds the job: it may start the job again whatever their exit
+// code was. Nothing when the end is final.
+std::optional<Verdict> held(const Evidence& e, const std::string& files)
+{
+  if (!e.submission || e.submission->scheduler == "local" || is_done_in_ladder(e)) return std::nullopt;
+  const auto evidence = files + "; " + scheduler_words(e.job);
+  const auto ended = fmt::format("its ranks have ended (exit code {})", e.end->exit_code);
+  switch (e.job.state) {
+  case JobStatus::State::queued:
+    return to_come_back(e, evidence);
+  case JobStatus::State::running:
+    if (!e.cancel_requested && (e.requeue_asked || e.job.restarts > e.submission->restart)) return to_come_back(e, evidence);
+    return Verdict{RunState::running, ended + "; its job has not", evidence, std::nullopt, false};
+  case JobStatus::State::unknown:
+    if (scheduler_word(e)) return std::nullopt;
+    return Verdict{RunState::unknown, ended + "; its scheduler does not tell now whether the job is started again", evidence,
+                   std::nullopt, false};
+  case JobStatus::State::ended:
+  case JobStatus::State::not_found:
+    break;
+  }
+  return std::nullopt;
 }
 
 std::string file_words(const Evidence& e)
@@ -226,10 +278,11 @@ std::string file_words(const Evidence& e)
 Verdict judge(const Evidence& e, double now_unix_s)
 {
   if (e.has_result) return succeeded(e);
-  if (e.end && is_to_come_back(e))
-    return {RunState::queued, "is to be started again; it stopped" + progress_words(e),
-            file_words(e) + "; " + scheduler_words(e.job), std::nullopt, false};
-  if (e.end) return over(e, file_words(e), e.end->exit_code);
+  if (e.end) {
+    const auto files = file_words(e);
+    if (auto verdict = held(e, files)) return *verdict;
+    return over(e, files, e.end->exit_code);
+  }
   if (!e.submission) return {RunState::planned, {}, "no submission", std::nullopt, false};
   switch (e.job.state) {
   case JobStatus::State::queued:
@@ -243,6 +296,8 @@ Verdict judge(const Evidence& e, double now_unix_s)
   case JobStatus::State::not_found:
     break;
   }
+  if (is_deferred(e))
+    return {RunState::planned, e.deferral->reason, "deferred.json; " + scheduler_words(e.job), std::nullopt, false};
   // What the scheduler once said about the end was kept, and holds when it has forgotten or cannot be asked.
   if (scheduler_word(e)) return over(e, "stop_reason: " + printable(e.stop_reason), std::nullopt);
   if (e.job.state == JobStatus::State::unknown) return undecided(e, now_unix_s);

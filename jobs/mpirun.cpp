@@ -3,8 +3,17 @@
 #include "core/text.hpp"
 #include "jobs/rank_start.hpp"
 
+#include <string_view>
+
 namespace dt::jobs {
 namespace {
+
+// Arguments: mpirun and its words. Without coreutils 8.31 the job runs unshielded.
+constexpr std::string_view block_sigterm = R"(if env --block-signal=TERM true 2> /dev/null; then
+  export OMPI_MCA_orte_launch_agent="${OMPI_MCA_orte_launch_agent:-env --block-signal=TERM orted}"
+  exec env --block-signal=TERM "$@"
+fi
+exec "$@")";
 
 void append(std::vector<std::string>& words, const std::vector<std::string>& more)
 {
@@ -33,6 +42,12 @@ std::vector<std::string> MpirunLauncher::command(const RunSpec& spec, const std:
   append(words, resources.launcher_args);
   append(words, bound(spec, program));
   return words;
+}
+
+std::vector<std::string> MpirunLauncher::shield(const RunSpec& spec) const
+{
+  if (spec.resources.scheduler != "slurm") return {};
+  return {"bash", "-c", std::string(block_sigterm), "dtctl-shield"};
 }
 
 std::map<std::string, std::string> MpirunLauncher::environment(const RunSpec& spec) const

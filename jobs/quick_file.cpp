@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <utility>
@@ -37,10 +38,8 @@ class Descriptor {
 class Temporary {
  public:
   Temporary(const fs::path& target, std::string_view bytes)
-      : path_(target.parent_path() / ("." + target.filename().string() + "." + std::to_string(::getpid())))
   {
-    Descriptor file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (file.get() < 0) throw system_error("create " + target.string(), errno);
+    Descriptor file(create_beside(target));
     const auto written = ::write(file.get(), bytes.data(), bytes.size());
     const int error = written == static_cast<ssize_t>(bytes.size()) ? 0 : written < 0 ? errno : ENOSPC;
     if (error == 0 && file.close() == 0) return;
@@ -58,6 +57,19 @@ class Temporary {
   void moved() { moved_ = true; }
 
  private:
+  // A name can be taken: by what a killed process of this number left behind, or by a link that somebody laid there.
+  int create_beside(const fs::path& target)
+  {
+    static std::atomic<unsigned> counter{0};
+    const auto stem = "." + target.filename().string() + "." + std::to_string(::getpid()) + ".";
+    for (;;) {
+      path_ = target.parent_path() / (stem + std::to_string(counter++));
+      const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+      if (descriptor >= 0) return descriptor;
+      if (errno != EEXIST) throw system_error("create " + target.string(), errno);
+    }
+  }
+
   fs::path path_;
   bool moved_ = false;
 };
@@ -73,14 +85,13 @@ void write_file_quick(const fs::path& path, std::string_view bytes)
 
 void write_new_file_quick(const fs::path& path, std::string_view bytes)
 {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (file.get() < 0 && errno == EEXIST) return write_file_quick(path, bytes);
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (file.get() < 0) throw system_error("create " + path.string(), errno);
   try {
     write_all(file.get(), bytes, path);
     if (file.close() != 0) throw system_error("write " + path.string(), errno);
   } catch (const Error&) {
-    ::unlink(path.c_str());
+    ::unlink(path.c_str()); // made here, by nobody else
     throw;
   }
 }
@@ -93,12 +104,15 @@ void extend_file_quick(const fs::path& path, std::string_view bytes)
   if (file.close() != 0) throw system_error("write " + path.string(), errno);
 }
 
-void make_folders_quick(const fs::path& path)
+bool make_folders_quick(const fs::path& path)
 {
-  if (::mkdir(path.c_str(), 0777) == 0 || errno == EEXIST) return;
-  if (errno != ENOENT || !path.has_parent_path() || path == path.parent_path()) return make_folders(path);
-  make_folders_quick(path.parent_path());
-  if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) return make_folders(path);
+  if (::mkdir(path.c_str(), 0700) == 0) return true;
+  if (errno == ENOENT && path.has_parent_path() && path != path.parent_path()) {
+    make_folders_quick(path.parent_path());
+    if (::mkdir(path.c_str(), 0700) == 0) return true;
+  }
+  if (errno != EEXIST || !is_folder(path)) make_folders(path); // says why it cannot be
+  return false;
 }
 
 bool create_file_quick(const fs::path& path, std::string_view bytes)
@@ -118,13 +132,14 @@ void sync_filesystem(const fs::path& folder)
 
 std::string read_tail(const fs::path& path, std::size_t bytes)
 {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(open_if_exists(path));
   if (file.get() < 0) return {};
   const auto size = ::lseek(file.get(), 0, SEEK_END);
   const auto start = size > static_cast<off_t>(bytes) ? size - static_cast<off_t>(bytes) : 0;
   std::string text(bytes, '\0');
   const auto got = ::pread(file.get(), text.data(), bytes, start);
-  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  if (got < 0) throw system_error("read " + path.string(), errno);
+  text.resize(static_cast<std::size_t>(got));
   return text;
 }
 

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -47,9 +48,10 @@ Evidence read_evidence(const AttemptFolder& attempt, const AttemptFiles& files)
   if (files.may_have(attempt.heartbeat())) evidence.heartbeat = read_heartbeat(attempt);
   if (files.may_have(attempt.cancel())) read_cancel(attempt, evidence);
   if (files.may_have(attempt.launches())) evidence.launches = static_cast<int>(read_launches(attempt).size());
+  if (files.may_have(attempt.deferred())) evidence.deferral = read_deferral(attempt);
   if (files.may_have(attempt.preempted())) evidence.preemption = read_preemption(attempt);
   if (evidence.has_result) return evidence;
-  evidence.requeue_asked = files.may_have(attempt.requeue()) && std::filesystem::exists(attempt.requeue());
+  evidence.requeue_asked = files.may_have(attempt.requeue()) && is_there(attempt.requeue());
   if (files.may_have(attempt.stall())) evidence.stall = read_open_stall(attempt);
   if (files.may_have(attempt.error())) evidence.error = read_error(attempt);
   if (files.may_have(attempt.stop_reason())) evidence.stop_reason = first_line(attempt.stop_reason());
@@ -80,6 +82,46 @@ void keep_outcome(const AttemptFolder& attempt, Evidence& evidence)
   }
 }
 
+// The scheduler has been asked about a job whose ranks have ended, and holds it no more: from now on the end is final, also when
+// the scheduler cannot be asked.
+void keep_settled(const AttemptFolder& attempt, const Evidence& evidence)
+{
+  const auto state = evidence.job.state;
+  if (!evidence.end || evidence.has_result || evidence.submission->scheduler == "local") return;
+  if (state != JobStatus::State::ended && state != JobStatus::State::not_found) return;
+  if (is_there(attempt.settled())) return;
+  try {
+    const auto& native = evidence.job.native_state;
+    create_file_quick(attempt.settled(),
+                      fmt::format("{} {:.3f}\n", native.empty() ? "NOT_FOUND" : printable(native), now_unix_s()));
+  } catch (const Error&) { // a home that cannot be written now is asked about again
+  }
+}
+
+// Whoever runs a run again by force and cancels it keeps the result that was there before.
+void keep_earlier_result(const std::filesystem::path& run_folder, RunStatus& status)
+{
+  if (status.verdict.state != RunState::cancelled) return;
+  auto numbers = attempt_numbers(run_folder);
+  std::erase_if(numbers, [&](int number) { return number >= status.attempt || !read_result(AttemptFolder(run_folder, number)); });
+  if (numbers.empty()) return;
+  status.verdict = {RunState::succeeded, fmt::format("attempt {} has the result; attempt {} was {}", numbers.back(), status.attempt, status.verdict.cause),
+                    fmt::format("result.json of attempt {}", numbers.back()), 0, false};
+  status.attempt = numbers.back();
+}
+
+RunStatus unreadable_status(const LatestAttempt& latest, const std::string& why)
+{
+  RunStatus status;
+  status.key = latest.key;
+  status.attempts = latest.attempts;
+  if (latest.folder) status.attempt = status.newest_attempt = latest.folder->number();
+  status.submission = latest.submission;
+  status.verdict = {RunState::unknown, printable(why), "unreadable", std::nullopt, false};
+  status.unreadable = true;
+  return status;
+}
+
 RunStatus status_of(const LatestAttempt& latest, const JobStatus& job, double now)
 {
   RunStatus status;
@@ -91,8 +133,10 @@ RunStatus status_of(const LatestAttempt& latest, const JobStatus& job, double no
   }
   auto evidence = read_evidence(latest, job);
   keep_outcome(*latest.folder, evidence);
-  status.attempt = latest.folder->number();
+  keep_settled(*latest.folder, evidence);
+  status.attempt = status.newest_attempt = latest.folder->number();
   status.verdict = judge(evidence, now);
+  keep_earlier_result(latest.folder->run_folder(), status);
   status.submission = evidence.submission;
   if (status.submission->job_id.empty()) status.submission->job_id = job.job_id;
   status.begin = evidence.begin;
@@ -100,7 +144,18 @@ RunStatus status_of(const LatestAttempt& latest, const JobStatus& job, double no
   status.job = job;
   status.preemption = evidence.preemption;
   status.launches = evidence.launches;
+  status.is_deferred = evidence.deferral && status.verdict.state == RunState::planned;
   return status;
+}
+
+RunStatus status_or_trouble(const LatestAttempt& latest, const JobStatus& job, double now)
+{
+  if (!latest.unreadable.empty()) return unreadable_status(latest, latest.unreadable);
+  try {
+    return status_of(latest, job, now);
+  } catch (const Error& error) {
+    return unreadable_status(latest, error.what());
+  }
 }
 
 using Jobs = std::vector<JobStatus>;
@@ -131,6 +186,19 @@ Jobs ask_schedulers(const Home& home, const std::vector<LatestAttempt>& latest, 
   return statuses;
 }
 
+// Keys of the runs that have ended by themselves and whose job a scheduler still holds without having it in its queue.
+std::set<std::string> ended_but_held(const Home& home, std::span<const std::string> keys)
+{
+  std::vector<std::string> ended;
+  for (const auto& latest : latest_attempts(home, keys))
+    if (latest.submission && latest.submission->scheduler != "local" && read_end(*latest.folder)) ended.push_back(latest.key);
+  std::set<std::string> held;
+  if (ended.empty()) return held;
+  for (const auto& status : reconcile(home, ended))
+    if (status.verdict.state != RunState::queued) held.insert(status.key);
+  return held;
+}
+
 } // namespace
 
 std::vector<RunStatus> reconcile(const Home& home, std::span<const std::string> keys, std::vector<std::string>* troubles)
@@ -139,23 +207,31 @@ std::vector<RunStatus> reconcile(const Home& home, std::span<const std::string> 
   const auto jobs = ask_schedulers(home, latest, troubles);
   const double now = now_unix_s();
   std::vector<RunStatus> statuses(latest.size());
-  in_parallel(latest.size(), [&](std::size_t i) { statuses[i] = status_of(latest[i], jobs[i], now); });
+  in_parallel(latest.size(), [&](std::size_t i) { statuses[i] = status_or_trouble(latest[i], jobs[i], now); });
   return statuses;
 }
 
 std::size_t cancel_runs(const Home& home, std::span<const std::string> keys, const std::string& who)
 {
+  const auto ended = ended_but_held(home, keys);
   const auto latest = latest_attempts(home, keys);
   std::size_t asked = 0;
   for (const auto& [name, members] : open_by_scheduler(latest)) {
     std::vector<JobHandle> handles;
     for (const auto i : members) {
       handles.push_back(handle_of(latest[i]));
-      create_file_quick(latest[i].folder->cancel(), fmt::format("{:.3f} {}\n", now_unix_s(), printable(who)));
+      // A run that has ended by itself stays what it is; only its job is ended.
+      if (!ended.contains(latest[i].key))
+        create_file_quick(latest[i].folder->cancel(), fmt::format("{:.3f} {}\n", now_unix_s(), printable(who)));
     }
     make_scheduler(name, home)->cancel(handles);
     asked += handles.size();
   }
+  for (const auto& run : latest)
+    if (!run.unreadable.empty())
+      throw Error(ErrorKind::environment, fmt::format("Run {} was not cancelled, because its files cannot be read: {}. {} of the other runs "
+                                                      "{} asked to end",
+                                                      run.key, run.unreadable, asked, asked == 1 ? "was" : "were"));
   return asked;
 }
 

@@ -25,6 +25,7 @@ struct Evidence {
   std::string cancelled_by; // who asked for it
   std::string stop_reason;  // the scheduler's note: "time_limit", "not started: why", or its outcome: "preempted: cause"
   std::optional<Preemption> preemption;
+  std::optional<Deferral> deferral; // its scheduler had no room for it
   std::optional<StallRecord> stall; // the last that the ranks told, when it has not resolved
   bool requeue_asked = false; // the job's script has asked the scheduler to start the job again
   int launches = 0;           // of the ranks that have ended
@@ -53,7 +54,8 @@ Verdict judge(const Evidence& evidence, double now_unix_s);
 // A run as it stands now.
 struct RunStatus {
   std::string key;
-  int attempt = 0; // 0: none yet
+  int attempt = 0; // the one that the verdict is about; 0: none yet
+  int newest_attempt = 0; // another one than `attempt` when the newest was cancelled and an earlier one has a result
   int attempts = 0;
   Verdict verdict;
   std::optional<Submission> submission;
@@ -62,16 +64,19 @@ struct RunStatus {
   JobStatus job; // what the scheduler says of it, where it was asked
   std::optional<Preemption> preemption; // stopped in order before its end, and where it can go on
   int launches = 0;                     // of the ranks that have ended; more than one: some died before the first step
+  bool is_deferred = false;             // planned, and to be handed over when its scheduler has room (jobs/deferred.hpp)
+  bool unreadable = false;              // its files cannot be read: the state is `unknown`, and the cause says why
 };
 
-// The latest attempt of each run, one question to each scheduler involved. Also sees to it that queued local jobs go on when
+// The latest attempt of each run (an earlier one with a result when the latest, made by force, was cancelled), one question to each scheduler involved. Also sees to it that queued local jobs go on when
 // their supervisor was killed, and keeps what a scheduler says of a job's end (stop_reason), which it forgets one day.
 //
 // A scheduler that cannot be reached is a scheduler error; with `troubles` its words go there instead, and the runs it alone
-// could tell about are `unknown`.
+// could tell about are `unknown`. So is a run whose files cannot be read, whatever its scheduler says.
 std::vector<RunStatus> reconcile(const Home& home, std::span<const std::string> keys, std::vector<std::string>* troubles = nullptr);
 
-// Asks that each run's live attempt end; leaves finished ones alone. Number of runs asked.
+// Asks that each run's live attempt end; leaves finished ones alone. Number of runs asked. An environment error, after all others
+// were asked, when a run's files cannot be read.
 std::size_t cancel_runs(const Home& home, std::span<const std::string> keys, const std::string& who);
 
 } // namespace dt::jobs

@@ -25,12 +25,14 @@ struct JobRequest {
   std::int64_t cores_per_rank() const { return resources.threads_per_rank + progress_threads; }
 };
 
-// What the scheduler answered: an id; or a refusal in words; or, unanswered, words about an answer that never came. An
-// unanswered request may be in the queue all the same: its intent stays, and its token finds it.
+// What the scheduler answered: an id; or a refusal in words; or, unanswered, words about an answer that never came; or, deferred,
+// why it has no room for the job now. An unanswered request may be in the queue all the same: its intent stays, and its token
+// finds it.
 struct SubmitOutcome {
   std::string job_id;
   std::string error;
   bool unanswered = false;
+  bool deferred = false; // refused because the queue holds as many of the user's jobs as it may: to be handed over again later
 };
 
 // How the user wants a submission to be spread.
@@ -44,11 +46,18 @@ struct JobHandle {
   std::string name;
   std::string token;
   AttemptFolder attempt;
-  bool has_ended = false; // its `end` is there: only whether it is queued again is asked, not its past
+  bool has_ended =
+      false; // its `end` is there, or there was no room for it: only whether it is in the queue is asked, not its past
 };
 
 // The native state of jobs whose scheduler does not answer.
 inline constexpr std::string_view unreachable_state = "unreachable";
+
+// Why a queued job cannot start as it is, however empty the machine gets, and what its user can do. No remedy: it can start.
+struct Hindrance {
+  std::string remedy;        // "lower resources.time_limit (partition limits: dtctl doctor)"
+  bool needs_new_job = true; // the job has to be cancelled and its recipe submitted again, with the remedy
+};
 
 // What the scheduler knows about a job now.
 struct JobStatus {
@@ -61,6 +70,9 @@ struct JobStatus {
   std::optional<RunState> outcome{}; // of an ended job, when the scheduler knows better than an exit code: timed_out, preempted, …
   std::string cause{};             // its words for that: "node2 failed (NODE_FAIL)"
   int restarts = 0;                // how often the scheduler has started it again
+  bool is_suspended = false;       // of a running job: its processes are stopped, its nodes are kept
+  double suspended_s = 0;          // of a running job: how long its earlier suspensions lasted together
+  Hindrance hindrance{};           // of a queued job
 };
 
 class Scheduler {

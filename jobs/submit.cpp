@@ -6,6 +6,8 @@
 #include "core/units.hpp"
 #include "jobs/attempt_files.hpp"
 #include "jobs/batch_script.hpp"
+#include "jobs/local/cores.hpp"
+#include "jobs/local/local_scheduler.hpp"
 #include "jobs/quick_file.hpp"
 
 #include <map>
@@ -28,6 +30,8 @@ struct Decision {
   int number = 0;
   std::string token; // of an intent to take up again; empty: a new one
   std::string reason;
+  bool takes_up = false; // the folder of an interrupted submission, for which nothing was started
+  bool was_deferred = false;
 };
 
 std::string outcome_words(const RunStatus& status)
@@ -41,23 +45,29 @@ std::string outcome_words(const RunStatus& status)
 bool is_open_intent(const RunStatus& status)
 {
   const auto state = status.verdict.state;
-  return status.submission && status.submission->job_id.empty() && (state == RunState::submitted || state == RunState::lost) &&
-         !status.begin;
+  return status.submission && status.submission->job_id.empty() &&
+         (state == RunState::submitted || state == RunState::lost || status.is_deferred) && !status.begin;
 }
 
 Decision next_attempt(const RunStatus& status, const std::string& why)
 {
-  return {Action::submitted, status.attempt + 1, {}, why};
+  return {Action::submitted, status.newest_attempt + 1, {}, why};
 }
 
 Decision decide(const RunStatus& status, const SubmitOptions& options, const fs::path& run_folder)
 {
   const auto state = status.verdict.state;
+  if (status.unreadable) return {Action::refused, status.attempt, {}, status.verdict.cause + "; whether it has run is not known"};
   if (status.attempts == 0) return {Action::submitted, 1, {}, "it has never run"};
   if (!status.submission)
-    return {Action::submitted, attempt_numbers(run_folder).back(), {}, "an earlier submission was interrupted"};
+    return {Action::submitted, attempt_numbers(run_folder).back(), {}, "an earlier submission was interrupted", true};
   if (is_open_intent(status))
-    return {Action::submitted, status.attempt, status.submission->token, "an earlier submission was interrupted"};
+    return {Action::submitted,
+            status.attempt,
+            status.submission->token,
+            status.is_deferred ? "there was no room for it before" : "an earlier submission was interrupted",
+            true,
+            status.is_deferred};
   if (state == RunState::succeeded && options.force) return next_attempt(status, "it has succeeded and is run again by force");
   if (state == RunState::succeeded)
     return {Action::already_done, status.attempt, {}, fmt::format("attempt {} succeeded", status.attempt)};
@@ -72,7 +82,10 @@ struct Prepared {
   const PlannedRun* run;
   JobRequest request;
   Submission submission;
-  std::optional<Error> failure; // of writing its folder
+  bool takes_up = false;          // as decided
+  bool was_deferred = false;      // as decided
+  bool owns_folder = false;       // the attempt's folder is this submission's: made by it, or taken up
+  std::optional<Error> failure{}; // of writing its folder
 };
 
 // What has to be over and well before the new jobs may start.
@@ -87,6 +100,14 @@ Predecessors find_predecessors(const Home& home, const std::vector<std::string>&
   for (const auto& status : reconcile(home, keys)) {
     const auto state = status.verdict.state;
     if (state == RunState::succeeded) continue;
+    if (status.unreadable)
+      throw Error(ErrorKind::environment, fmt::format("Run {} is to come first, and its files cannot be read: {}; nothing was submitted",
+                                                      short_key(status.key), status.verdict.cause));
+    if (status.is_deferred)
+      throw Error(ErrorKind::usage,
+                  fmt::format("Run {} is to come first, but it is {}; nothing was submitted. Submit again when it is "
+                              "in its scheduler's queue (dtctl status hands it over when there is room).",
+                              short_key(status.key), status.verdict.cause));
     if (is_final(state) || state == RunState::planned)
       throw Error(ErrorKind::usage, fmt::format("Run {} is to come first, but {}; nothing was submitted. See to it first: dtctl retry {}",
                                                 short_key(status.key), state == RunState::planned ? "it was never submitted" : "its " + outcome_words(status),
@@ -106,7 +127,7 @@ class Scripts {
     const std::lock_guard lock(mutex_);
     const auto [first, is_new] = first_.try_emplace(text, path);
     if (!is_new && ::link(first->second.c_str(), path.c_str()) == 0) return;
-    write_new_file_quick(path, text); // the file system has no links, or no more for this file
+    write_new_file_quick(path, text); // the file system has no links, or no more for this file; or there is a script
     first->second = path;
   }
 
@@ -143,7 +164,7 @@ class Submitter {
     if (!seen_.insert(run.key).second) decision = {Action::already_active, decision.number, {}, "it was asked for twice"};
     if (decision.action == Action::submitted && decision.number > status.attempt && has_finished_meanwhile(run.key, status, decision.number))
       decision = {Action::already_done, status.attempt, {}, fmt::format("attempt {} has succeeded meanwhile", status.attempt)};
-    reports_.push_back({.key = run.key, .action = decision.action, .attempt = decision.number, .reason = decision.reason});
+    reports_.push_back({.key = run.key, .action = decision.action, .attempt = decision.number, .reason = decision.reason, .unreadable = status.unreadable});
     if (decision.action == Action::submitted) prepare(run, decision);
     // A killed submitter may have left before it wrote down the id it was given.
     else if (decision.action == Action::already_active && status.submission)
@@ -173,7 +194,8 @@ class Submitter {
     if (run.spec.study.layout == "ladder") request.ladder = options_.study;
     request.after = predecessors_.job_ids[scheduler];
     Submission submission{decision.number, decision.token, scheduler, options_.study, now_unix_s(), {}};
-    prepared_.push_back({reports_.size() - 1, &run, std::move(request), std::move(submission), std::nullopt});
+    prepared_.push_back({.index = reports_.size() - 1, .run = &run, .request = std::move(request), .submission = std::move(submission),
+                         .takes_up = decision.takes_up, .was_deferred = decision.was_deferred});
   }
 
   void assign_tokens(Scheduler& scheduler, const std::vector<Prepared*>& jobs) const
@@ -204,7 +226,7 @@ class Submitter {
   void try_to_write(Prepared& job)
   {
     try {
-      write_attempt(*job.run, job.request.attempt, job.submission);
+      write_attempt(job);
     } catch (const Error& error) {
       job.failure = error;
     }
@@ -214,21 +236,33 @@ class Submitter {
   static void write_spec(const PlannedRun& run, const AttemptFolder& attempt)
   {
     const auto path = spec_path(attempt.run_folder());
-    const bool is_new = attempt.number() == 1 || !fs::exists(path);
-    is_new ? write_new_file_quick(path, to_json(run)) : write_file_quick(path, to_json(run));
+    is_there(path) ? write_file_quick(path, to_json(run)) : write_new_file_quick(path, to_json(run));
+  }
+
+  // A folder that is there already and not taken up may hold the only evidence of a run: it stays as it is.
+  static void take_folder(Prepared& job)
+  {
+    const auto& path = job.request.attempt.path();
+    if (!make_folders_quick(path) && !job.takes_up)
+      throw Error(ErrorKind::environment, path.string() + " exists already, and nothing in it is overwritten. Look at what it holds; dtctl "
+                                                          "status tells what became of the run");
+    job.owns_folder = true;
   }
 
   // The intent comes last: what has one is whole.
-  void write_attempt(const PlannedRun& run, const AttemptFolder& attempt, const Submission& intent)
+  void write_attempt(Prepared& job)
   {
+    const auto& run = *job.run;
+    const auto& attempt = job.request.attempt;
     const auto script = batch_script({run, attempt, options_.engine, fs::absolute(home_.data_folder(run.spec.data)).string(),
                                       predecessors_.run_folders},
                                      *make_launcher(run.spec.resources.launcher));
     if (attempt.number() == 1) make_folders_quick(attempt.run_folder());
-    make_folders_quick(attempt.path());
+    take_folder(job);
     write_spec(run, attempt);
-    scripts_.put(attempt.script(), script);
-    write_new_file_quick(attempt.submission(), to_json(intent));
+    job.takes_up ? write_file_quick(attempt.script(), script) : scripts_.put(attempt.script(), script);
+    job.takes_up ? write_file_quick(attempt.submission(), to_json(job.submission))
+                 : write_new_file_quick(attempt.submission(), to_json(job.submission));
   }
 
   void hand_over_to(Scheduler& scheduler, const std::vector<Prepared*>& jobs)
@@ -245,7 +279,9 @@ class Submitter {
 
   void take_outcome(Prepared& job, const SubmitOutcome& outcome)
   {
-    if (outcome.unanswered) {
+    if (outcome.deferred) {
+      defer(job, outcome.error);
+    } else if (outcome.unanswered) {
       reports_[job.index].action = Action::unanswered;
       reports_[job.index].reason = outcome.error;
     } else if (outcome.job_id.empty()) {
@@ -262,19 +298,27 @@ class Submitter {
     reports_[job.index].submission = job.submission;
     try {
       extend_file_quick(job.request.attempt.submission(), to_json(job.submission));
+      std::error_code none;
+      if (job.was_deferred) fs::remove(job.request.attempt.deferred(), none);
     } catch (const Error& error) {
       reports_[job.index].reason += std::string("; its number could not be written down: ") + error.what();
     }
   }
 
-  // Nothing was started, so nothing is kept: the run is as if it had not been asked for.
+  // The attempt and its intent stay as they are; a note says why it waits and what its submission wanted.
+  void defer(const Prepared& job, const std::string& why)
+  {
+    reports_[job.index].action = Action::deferred;
+    reports_[job.index].reason = why;
+    write_file_quick(job.request.attempt.deferred(),
+                     to_json(Deferral{now_unix_s(), why, options_.rules.max_running, job.request.after}));
+  }
+
   void refuse(const Prepared& job, const std::string& why)
   {
     reports_[job.index].action = Action::refused;
     reports_[job.index].reason = why;
-    const auto& attempt = job.request.attempt;
-    std::error_code error;
-    fs::remove_all(attempt.number() == 1 ? attempt.run_folder() : attempt.path(), error);
+    if (job.owns_folder) remove_refused(job.request.attempt);
   }
 
   const Home& home_;
@@ -288,6 +332,27 @@ class Submitter {
 };
 
 } // namespace
+
+void remove_refused(const AttemptFolder& attempt)
+{
+  std::error_code error;
+  fs::remove_all(attempt.path(), error);
+  const bool was_last = attempt.number() == 1 && ::rmdir(attempt.path().parent_path().c_str()) == 0; // fails where there are others
+  if (!was_last) return;
+  fs::remove(spec_path(attempt.run_folder()), error);
+  fs::remove(attempt.run_folder(), error); // what holds anything else stays
+}
+
+std::vector<std::string> known_refusals(std::span<const PlannedRun> runs)
+{
+  const auto cores = local::usable_cores().size();
+  std::vector<std::string> refusals;
+  for (const auto& run : runs) {
+    const bool is_local = run.spec.resources.scheduler == "local";
+    refusals.push_back(is_local ? local::objection(run.spec.resources, run.spec.progress_threads(), cores) : "");
+  }
+  return refusals;
+}
 
 std::vector<SubmitReport> submit_runs(const Home& home, std::span<const PlannedRun> runs, const SubmitOptions& options)
 {

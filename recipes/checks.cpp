@@ -238,6 +238,13 @@ std::vector<Problem> find_problems(const RunSpec& spec)
   return problems;
 }
 
+std::vector<Problem> find_length_problems(const RunSpec& spec)
+{
+  Problems problems;
+  if (spec.workers() > 0) check_length(spec, problems);
+  return problems;
+}
+
 std::vector<Problem> find_study_problems(const StudySpec& study)
 {
   Problems problems;

@@ -13,10 +13,15 @@ namespace dt::recipes {
 struct Problem {
   std::vector<std::string_view> keys; // involved, the most responsible first
   std::string message;
+  std::string in_sweep{}; // what to do besides when a sweep varies one of the keys; empty: nothing
 };
 
 // Everything wrong with a run, or nothing; the keys' own ranges hold already.
 std::vector<Problem> find_problems(const RunSpec& spec);
+
+// Of these, what is wrong with the number of steps and samples. Where the recipe does not say how many training samples there
+// are, nothing that depends on it is found.
+std::vector<Problem> find_length_problems(const RunSpec& spec);
 
 // Everything wrong between the runs of a study together, each of which is good.
 std::vector<Problem> find_problems_between(const std::vector<RunSpec>& runs);

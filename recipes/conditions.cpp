@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <sstream>
 #include <utility>
 
@@ -32,27 +33,48 @@ bool is_comparable(KeyType type)
   return is_ordered(type) || type == KeyType::text || type == KeyType::choice || type == KeyType::boolean;
 }
 
-std::optional<Comparison> read_comparison(std::string_view path, Relation relation, const Mark& mark, const Node& value,
-                                          const fs::path& folder, Diagnostics& diagnostics)
+// The key that a condition names; nothing, and a diagnostic, when there is none or its values cannot be compared so.
+const Key* comparable_key(std::string_view path, Relation relation, const Mark& mark, Diagnostics& diagnostics)
 {
-  if (path == ranks_name) {
-    auto count = read_value(ranks_row(), value, diagnostics);
-    return count ? std::optional(Comparison{nullptr, relation, std::move(*count)}) : std::nullopt;
-  }
+  if (path == ranks_name) return &ranks_row();
   const auto known = resolve_path(path, mark, diagnostics);
-  if (!known) return std::nullopt;
+  if (!known) return nullptr;
   const auto& key = *known->key;
   if (!is_comparable(key.type)) {
     diagnostics.add(mark, ticked(path) + " is a " + std::string(name_of(key.type)) + " and cannot be compared");
-    return std::nullopt;
+    return nullptr;
   }
   if (relation != Relation::equal && relation != Relation::unequal && !is_ordered(key.type)) {
     diagnostics.add(mark, ticked(path) + " is no number and has no order; allowed: = and !=");
+    return nullptr;
+  }
+  return &key;
+}
+
+std::optional<FieldValue> read_compared(const Key& key, const Mark& mark, const Node& value, const fs::path& folder,
+                                        Diagnostics& diagnostics)
+{
+  if (&key == &ranks_row()) return read_value(key, value, diagnostics);
+  auto assignment = read_assignment(key.path, mark, value, folder, diagnostics);
+  return assignment ? std::optional(std::move(assignment->value)) : std::nullopt;
+}
+
+// One value, or a list of values any of which may be met.
+std::optional<Comparison> read_comparison(std::string_view path, Relation relation, const Mark& mark, const Node& value,
+                                          const fs::path& folder, Diagnostics& diagnostics)
+{
+  const Key* key = comparable_key(path, relation, mark, diagnostics);
+  if (key == nullptr) return std::nullopt;
+  const bool is_list = value.kind == Node::Kind::list;
+  if (is_list && value.items.empty()) {
+    diagnostics.add(value.mark, ticked(path) + " needs at least one value");
     return std::nullopt;
   }
-  auto assignment = read_assignment(path, mark, value, folder, diagnostics);
-  if (!assignment) return std::nullopt;
-  return Comparison{assignment->key, relation, std::move(assignment->value)};
+  const std::span<const Node> nodes = is_list ? std::span(value.items) : std::span(&value, 1);
+  Comparison comparison{key == &ranks_row() ? nullptr : key, relation, {}};
+  for (const auto& node : nodes)
+    if (auto one = read_compared(*key, mark, node, folder, diagnostics)) comparison.values.push_back(std::move(*one));
+  return comparison.values.size() == nodes.size() ? std::optional(std::move(comparison)) : std::nullopt;
 }
 
 struct Operator {
@@ -103,8 +125,9 @@ template<class T> bool compare(const T& one, Relation relation, const T& other)
 
 bool holds_one(const Comparison& comparison, const RunSpec& spec)
 {
-  if (comparison.key == nullptr) return compare(spec.ranks(), comparison.relation, std::get<std::int64_t>(comparison.value));
-  return compare(value_of(spec, *comparison.key), comparison.relation, comparison.value);
+  const FieldValue found = comparison.key == nullptr ? FieldValue(spec.ranks()) : value_of(spec, *comparison.key);
+  return std::any_of(comparison.values.begin(), comparison.values.end(),
+                     [&](const FieldValue& value) { return compare(found, comparison.relation, value); });
 }
 
 } // namespace

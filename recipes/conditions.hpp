@@ -1,6 +1,7 @@
 // Conditions on runs, as sweep.exclude has them: all comparisons of one condition must hold.
 //
 //   - { sync.strategy: sync-sgd, resources.nodes: 4 }      equal values
+//   - { sync.allreduce: [ring, tree], resources.nodes: 4 }  a list: any of its values
 //   - resources.nodes>=4 sync.strategy!=sync-sgd           comparisons: = != < <= > >=, values without blanks
 //
 // Besides the keys there is `ranks`, the run's nodes x ranks a node.
@@ -20,7 +21,7 @@ enum class Relation { equal, unequal, less, less_equal, greater, greater_equal }
 struct Comparison {
   const Key* key = nullptr; // null: the run's ranks
   Relation relation = Relation::equal;
-  FieldValue value;
+  std::vector<FieldValue> values; // at least one; the comparison holds when it does with any of them
 };
 
 using Condition = std::vector<Comparison>;

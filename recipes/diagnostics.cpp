@@ -58,11 +58,15 @@ void Diagnostics::add(const Mark& mark, std::string message)
 
 void Diagnostics::throw_if_any() const
 {
-  if (empty()) return;
+  if (!empty()) throw RecipeError(sorted());
+}
+
+std::vector<Diagnostic> Diagnostics::sorted() const
+{
   auto sorted = found_;
   sort_by_place(sorted);
   if (left_out_ > 0) sorted.push_back({sorted.back().file, 0, 0, std::to_string(left_out_) + " more mistakes are not shown"});
-  throw RecipeError(std::move(sorted));
+  return sorted;
 }
 
 std::string ticked(std::string_view text)

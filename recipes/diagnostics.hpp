@@ -21,12 +21,14 @@ struct Mark {
 
 class Diagnostics {
  public:
-  // The same message at the same place counts once; after `limit` of them the rest is only counted.
+  // The same message at the same place counts once; after `limit` of them the rest is only counted. So the number of
+  // diagnostics does not tell whether a reader has failed: readers return it.
   void add(const Mark& mark, std::string message);
   bool empty() const { return found_.empty(); }
-  std::size_t size() const { return found_.size() + left_out_; }
   // A RecipeError with all of them, file by file in the order of the lines, when there are any.
   void throw_if_any() const;
+  // All of them, in that order, with a last one that tells how many more there are.
+  std::vector<Diagnostic> sorted() const;
 
  private:
   static constexpr std::size_t limit = 100;

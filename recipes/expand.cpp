@@ -2,7 +2,10 @@
 
 #include "core/run_key.hpp"
 #include "recipes/checks.hpp"
+#include "recipes/data_keys.hpp"
+#include "recipes/diagnostics.hpp"
 #include "recipes/order.hpp"
+#include "recipes/sync_checks.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -17,8 +20,8 @@ using Point = std::vector<const Level*>;
 
 class Expander {
  public:
-  Expander(const Resolved& resolved, Diagnostics& diagnostics)
-      : resolved_(resolved), diagnostics_(diagnostics), read_well_(diagnostics.empty())
+  Expander(const Resolved& resolved, Diagnostics& diagnostics, Diagnostics& warnings)
+      : resolved_(resolved), diagnostics_(diagnostics), warnings_(warnings), read_well_(diagnostics.empty())
   {
   }
 
@@ -29,7 +32,7 @@ class Expander {
     if (is_too_much()) return {};
     if (!sweep.factors.empty() || sweep.include.empty()) add_combinations();
     for (const auto& level : sweep.include) add_point({&level}, {});
-    if (cells_.empty() && read_well_ && diagnostics_.empty()) diagnostics_.add(resolved_.file, "`sweep.exclude` leaves no run");
+    if (cells_.empty() && read_well_ && diagnostics_.empty()) diagnostics_.add(sweep.exclude_mark, "`sweep.exclude` leaves no run");
     if (diagnostics_.empty()) report(find_problems_between(cells_), {});
     return with_controls(repeat_cells());
   }
@@ -72,26 +75,57 @@ class Expander {
     }
     if (resolved_.settings.find("resources.signal_ahead") == nullptr) fit_signal(spec.resources);
     if (!spec.model.layers.empty() && spec.model.name.empty()) spec.model.name = "custom";
+    refuse_unused_data_keys(spec, point);
     if (read_well_) refuse_duplicate(spec, point);
     const auto excluded = [&](const RunSpec& cell) {
       return std::any_of(exclude.begin(), exclude.end(), [&](const Condition& condition) { return holds(condition, cell); });
     };
     const bool has_rate = is_given("sync.alpha", point) || is_given("sync.rho", point);
+    const bool has_progress = is_given("sync.progress", point);
     for (auto& cell : sizes_of(std::move(spec), point)) {
       if (excluded(cell)) continue;
       if (!has_rate && is_elastic(cell.sync.strategy) && cell.workers() > 0) fit_alpha(cell);
+      if (!has_progress && exchanges_beside_computation(cell.sync)) cell.sync.progress = "auto";
       report(find_problems(cell), point);
+      for (const auto& doubt : find_sync_doubts(cell)) warnings_.add(mark_of(doubt.keys, point), doubt.message);
       cells_.push_back(std::move(cell));
     }
   }
 
-  bool is_given(std::string_view path, const Point& point) const
+  // Whether the sweep gives the key a value at that point.
+  static bool varies(std::string_view path, const Point& point)
   {
     const auto assigns = [&](const auto* level) {
       return std::any_of(level->assignments.begin(), level->assignments.end(),
                          [&](const Assignment& assignment) { return assignment.path == path; });
     };
-    return resolved_.settings.find(path) != nullptr || std::any_of(point.begin(), point.end(), assigns);
+    return std::any_of(point.begin(), point.end(), assigns);
+  }
+
+  bool is_given(std::string_view path, const Point& point) const
+  {
+    return resolved_.settings.find(path) != nullptr || varies(path, point);
+  }
+
+  static const Assignment* assigned_in(const Point& point, std::string_view path)
+  {
+    for (const auto* level : point)
+      for (const auto& assignment : level->assignments)
+        if (assignment.key->path == path) return &assignment;
+    return nullptr;
+  }
+
+  // A key that would be passed over in silence is a misunderstanding, unless the point names another data set than the recipe.
+  void refuse_unused_data_keys(const RunSpec& spec, const Point& point)
+  {
+    for (const auto& key : data_keys()) {
+      const bool of_recipe = assigned_in(point, "data.name") == nullptr && resolved_.settings.find(key.path) != nullptr;
+      if (uses(spec.data.name, key) || (!of_recipe && assigned_in(point, key.path) == nullptr)) continue;
+      report({{{key.path, "data.name"},
+               ticked(key.path) + " has no effect, because " + ticked(spec.data.name) + " " + std::string(key.instead) +
+                   "; remove it"}},
+             point);
+    }
   }
 
   // The elastic rate of all workers together is 0.9, as in the first paper on EASGD (beta; Zhang, Choromanska, LeCun 2015).
@@ -199,8 +233,10 @@ class Expander {
   {
     for (const auto& problem : problems) {
       const auto is_unreadable = [&](std::string_view path) { return resolved_.settings.is_unreadable(*find_key(path)); };
-      if (std::none_of(problem.keys.begin(), problem.keys.end(), is_unreadable))
-        diagnostics_.add(mark_of(problem.keys, point), problem.message);
+      if (std::any_of(problem.keys.begin(), problem.keys.end(), is_unreadable)) continue;
+      const bool is_swept = std::any_of(problem.keys.begin(), problem.keys.end(), [&](auto key) { return varies(key, point); });
+      const auto addition = is_swept && !problem.in_sweep.empty() ? "; " + problem.in_sweep : "";
+      diagnostics_.add(mark_of(problem.keys, point), problem.message + addition);
     }
   }
 
@@ -219,6 +255,7 @@ class Expander {
 
   const Resolved& resolved_;
   Diagnostics& diagnostics_;
+  Diagnostics& warnings_;
   const bool read_well_;
   std::vector<RunSpec> cells_; // all runs of the first round
   std::unordered_set<std::string> points_;
@@ -226,6 +263,9 @@ class Expander {
 
 } // namespace
 
-std::vector<RunSpec> expand(const Resolved& resolved, Diagnostics& diagnostics) { return Expander(resolved, diagnostics).run(); }
+std::vector<RunSpec> expand(const Resolved& resolved, Diagnostics& diagnostics, Diagnostics& warnings)
+{
+  return Expander(resolved, diagnostics, warnings).run();
+}
 
 } // namespace dt::recipes

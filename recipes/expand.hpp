@@ -18,7 +18,7 @@ struct Resolved {
 };
 
 // Every run with its label, size, repeat and seed. What does not fit together is a diagnostic; so is a recipe of more than
-// most_runs, before anything is expanded.
-std::vector<RunSpec> expand(const Resolved& resolved, Diagnostics& diagnostics);
+// most_runs, before anything is expanded. What fits together but is hardly meant is a warning.
+std::vector<RunSpec> expand(const Resolved& resolved, Diagnostics& diagnostics, Diagnostics& warnings);
 
 } // namespace dt::recipes

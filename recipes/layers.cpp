@@ -13,22 +13,25 @@ constexpr std::string_view forms = "`relu`, `max_pooling: {kernel: 2, stride: 2}
 
 class LayersReader {
  public:
-  explicit LayersReader(Diagnostics& diagnostics) : diagnostics_(diagnostics), before_(diagnostics.size()) {}
+  explicit LayersReader(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
   std::optional<std::vector<std::string>> read(const Node& node)
   {
     if (!is_list_of_layers(node)) return std::nullopt;
     for (const auto& item : node.items) read_layer(item);
-    if (is_good()) check_wiring(node);
-    if (!is_good()) return std::nullopt;
+    if (is_good_) check_wiring(node);
+    if (!is_good_) return std::nullopt;
     std::vector<std::string> lines;
     for (const auto& layer : layers_) lines.push_back(to_text(layer));
     return lines;
   }
 
  private:
-  bool is_good() const { return diagnostics_.size() == before_; }
-  void refuse(const Mark& mark, const std::string& what) { diagnostics_.add(mark, what); }
+  void refuse(const Mark& mark, const std::string& what)
+  {
+    is_good_ = false;
+    diagnostics_.add(mark, what);
+  }
 
   bool is_list_of_layers(const Node& node)
   {
@@ -38,7 +41,7 @@ class LayersReader {
       refuse(node.mark, "`model.layers` holds no layer");
     else if (node.items.size() > most_layers)
       refuse(node.mark, "`model.layers` holds more than " + std::to_string(most_layers) + " layers");
-    return is_good();
+    return is_good_;
   }
 
   void read_layer(const Node& item)
@@ -112,7 +115,7 @@ class LayersReader {
   }
 
   Diagnostics& diagnostics_;
-  std::size_t before_;
+  bool is_good_ = true; // nothing was refused
   std::vector<LayerLine> layers_;
   std::vector<Mark> marks_; // of their kinds
 };

@@ -1,5 +1,7 @@
 #include "recipes/profiles.hpp"
 
+#include "core/file.hpp"
+#include "core/secrets.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -14,8 +16,7 @@ ProfileBook::ProfileBook(const LoadOptions& options, Diagnostics& diagnostics)
   for (const auto& path : {options.user_config, options.project_config}) {
     if (path.empty()) continue;
     files_ += (files_.empty() ? "" : " or ") + path.string();
-    std::error_code error;
-    if (fs::exists(path, error)) read_file(path, diagnostics);
+    if (is_there(path)) read_file(path, diagnostics);
   }
   check_extends(diagnostics);
 }
@@ -29,6 +30,7 @@ void ProfileBook::read_file(const fs::path& path, Diagnostics& diagnostics)
     return diagnostics.add(root->mark, "a configuration must be a map of keys, not " + describe(*root));
   static const std::vector<std::string> allowed{"profiles"};
   for (const auto& entry : root->entries) {
+    if (is_extension(entry.key)) continue;
     if (entry.key != allowed.front()) {
       diagnostics.add(entry.mark, "unknown key " + ticked(entry.key) + advice(entry.key, allowed));
     } else if (entry.value.kind == Node::Kind::map) {
@@ -118,13 +120,23 @@ Settings ProfileBook::find(const std::string& name, const Mark& mark, Diagnostic
   return {};
 }
 
+namespace {
+
+std::string shown(const FieldValue& value)
+{
+  const auto* variables = std::get_if<std::map<std::string, std::string>>(&value);
+  return variables == nullptr ? dt::to_text(value) : dt::to_text(without_secrets(*variables));
+}
+
+} // namespace
+
 std::vector<Profile> ProfileBook::list() const
 {
   std::vector<Profile> profiles;
   for (const auto& [name, definition] : profiles_) {
     Profile profile{name, *definition.mark.file, {}};
     const auto settings = resolve(definition);
-    for (const auto& [key, assignment] : settings.given()) profile.values.emplace_back(key->path, dt::to_text(assignment.value));
+    for (const auto& [key, assignment] : settings.given()) profile.values.emplace_back(key->path, shown(assignment.value));
     profiles.push_back(std::move(profile));
   }
   return profiles;

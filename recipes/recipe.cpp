@@ -22,16 +22,16 @@ Settings profile_layer(const LoadOptions& options, const std::optional<MarkedTex
   return profiles.contains("default") ? profiles.find("default", {}, diagnostics) : Settings();
 }
 
-Resolved resolve(const RecipeFile& recipe, const fs::path& path, const LoadOptions& options, Diagnostics& diagnostics)
+std::shared_ptr<const Resolved> resolve(const RecipeFile& recipe, const fs::path& path, const LoadOptions& options, Diagnostics& diagnostics)
 {
-  Resolved resolved;
-  resolved.file = recipe.file;
-  resolved.settings = profile_layer(options, recipe.profile, diagnostics);
-  resolved.settings.overlay(recipe.settings);
-  resolved.settings.overlay(read_set_options(options.set, diagnostics));
-  resolved.sweep = read_sweep(recipe, options.over, resolved.settings, diagnostics);
-  resolved.base.name = printable(path.stem().string());
-  resolved.settings.apply(resolved.base);
+  auto resolved = std::make_shared<Resolved>();
+  resolved->file = recipe.file;
+  resolved->settings = profile_layer(options, recipe.profile, diagnostics);
+  resolved->settings.overlay(recipe.settings);
+  resolved->settings.overlay(read_set_options(options.set, diagnostics));
+  resolved->sweep = read_sweep(recipe, options.over, resolved->settings, diagnostics);
+  resolved->base.name = printable(path.stem().string());
+  resolved->settings.apply(resolved->base);
   return resolved;
 }
 
@@ -62,20 +62,22 @@ std::string_view name_of(PlanKind kind)
 
 Plan load_plan(const fs::path& recipe_path, const LoadOptions& options)
 {
-  Diagnostics diagnostics;
+  Diagnostics diagnostics, warnings;
   auto recipe = read_recipe(recipe_path, diagnostics);
   if (!recipe) diagnostics.throw_if_any();
-  const auto resolved = resolve(*recipe, recipe_path, options, diagnostics);
-  auto runs = recipe->complete ? expand(resolved, diagnostics) : std::vector<RunSpec>();
+  auto resolved = resolve(*recipe, recipe_path, options, diagnostics);
+  auto runs = recipe->complete ? expand(*resolved, diagnostics, warnings) : std::vector<RunSpec>();
   diagnostics.throw_if_any();
 
   Plan plan;
-  plan.name = resolved.base.name;
-  plan.description = resolved.base.description;
+  plan.name = resolved->base.name;
+  plan.description = resolved->base.description;
   plan.path = recipe_path.string();
   plan.text = std::move(recipe->text);
-  plan.kind = kind_of(resolved);
+  plan.kind = kind_of(*resolved);
   plan.runs = std::move(runs);
+  plan.resolved = std::move(resolved);
+  plan.warnings = warnings.sorted();
   return plan;
 }
 

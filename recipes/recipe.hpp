@@ -4,9 +4,12 @@
 #include "core/error.hpp"
 #include "core/run_spec.hpp"
 
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dt::recipes {
@@ -43,6 +46,8 @@ struct LoadOptions {
 enum class PlanKind { single, sweep, strong, weak };
 std::string_view name_of(PlanKind kind);
 
+struct Resolved;
+
 // What a recipe asks for, in order of submission.
 struct Plan {
   std::string name;
@@ -51,6 +56,16 @@ struct Plan {
   std::string text; // of the recipe
   PlanKind kind = PlanKind::single;
   std::vector<RunSpec> runs; // at least one
+  std::vector<Diagnostic> warnings; // what is not wrong, and hardly meant
+  std::shared_ptr<const Resolved> resolved{}; // where its values were written
+
+  // Something wrong with a run, at the place where the first of these keys that is given at all was written (of a list its
+  // element, counted from 0), else at the beginning of their block, else in the recipe as a whole.
+  Diagnostic finding(const RunSpec& run, const std::vector<std::string_view>& keys, std::string message,
+                     std::optional<std::size_t> element = {}) const;
+  // What load_plan could not find, because only the data set tells how many training samples there are: batches that are too
+  // large for them, and runs that have no step to measure.
+  std::vector<Diagnostic> find_length_problems(const RunSpec& run, std::int64_t train_samples) const;
 };
 
 // Reads, layers (schema defaults < profile < extends < recipe < --set < sweep point), expands and checks.

@@ -150,7 +150,7 @@ std::optional<RecipeFile> read_one(const fs::path& path, Diagnostics& diagnostic
   auto source = read_source(path, diagnostics);
   if (!source) return std::nullopt;
   RecipeFile recipe;
-  recipe.file = source->whole();
+  recipe.file = {source->name, 1, 1}; // where findings about what is missing stand
   recipe.text = source->text;
   const auto root = parse_document(*source, diagnostics);
   if (!root) return std::nullopt;
@@ -191,17 +191,20 @@ bool may_extend(const fs::path& base, const std::vector<fs::path>& seen, const M
     diagnostics.add(mark, "`extends` leads back to " + ticked(base.string()) + ": a recipe cannot extend itself");
     return false;
   }
-  if (fs::exists(base, error)) return true;
+  if (fs::exists(base, error) || error) return true; // the reader says why it cannot be read
   diagnostics.add(mark, "the recipe " + ticked(base.string()) + " does not exist" + near_file(base));
   return false;
 }
 
 } // namespace
 
+bool is_extension(std::string_view key) { return key.starts_with("x-"); }
+
 void read_map(const Node& map, const std::string& prefix, const fs::path& folder, Settings& settings,
               const OnStructure& on_structure, Diagnostics& diagnostics)
 {
   for (const auto& entry : map.entries) {
+    if (prefix.empty() && is_extension(entry.key)) continue;
     const bool is_name = entry.key.find('.') == entry.key.npos; // a full path is no key here: it would hide a duplicate
     const Key* key = is_name ? find_key(prefix + entry.key) : nullptr;
     if (key != nullptr && key->field == nullptr) {

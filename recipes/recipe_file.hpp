@@ -31,6 +31,9 @@ struct RecipeFile {
   bool complete = true; // false when a recipe that it extends could not be read
 };
 
+// Whether a key at the top of a file is the author's own, `x-anything`: a place for YAML anchors, which nobody reads.
+bool is_extension(std::string_view key);
+
 // The map of a block, key by key, under "path." (empty for the root). Shared by recipes and profiles: `on_structure` gets the
 // entries of keys that are no values; it may be empty for a block without such keys.
 using OnStructure = std::function<void(const Key&, const Entry&)>;

@@ -28,6 +28,9 @@ recipe itself, `--set key.path=value`, a point of the sweep. Maps (`resources.en
 lists too, is replaced. Of two keys that exclude each other (`train.epochs` and `train.steps`) the stronger layer's counts.
 `name` and `description` are never inherited. Relative paths are relative to the file they stand in.
 
+A key at the top that begins with `x-` is the author's own: dtctl ignores it, so it is a place for YAML anchors
+(`x-train: &short { epochs: 1 }`, and below `train: { <<: *short }`).
+
 Numbers are written without quotes, booleans as `true` and `false`, and texts with or without quotes.
 
 )";
@@ -46,12 +49,13 @@ sweep:
     optimizer.warmup_epochs: [0, 1]
   exclude:                                 # conditions on runs of matrix and zip; any that holds leaves the run out
     - { optimizer.learning_rate: 0.05, train.global_batch: 64 }
+    - { optimizer.learning_rate: [0.01, 0.02], train.global_batch: 128 }
     - train.global_batch>=128 optimizer.learning_rate<0.02
   include:                                 # further points, never excluded
     - { optimizer.learning_rate: 0.5 }
 ```
 
-A condition is a map of keys to equal values, or a text of comparisons with `=`, `!=`, `<`, `<=`, `>` and `>=`; all of them must
+A condition is a map of keys to equal values (of a list any is enough), or a text of comparisons with `=`, `!=`, `<`, `<=`, `>` and `>=`; all of them must
 hold. It sees the finished run: its size too, also as `ranks`. `--over key=a,b,c` adds an axis to the matrix, or takes the place
 of the axis it has for that key.
 

@@ -179,7 +179,9 @@ Json axes_json()
 
 Json condition_json()
 {
-  auto equal = Json{{"type", "object"}, {"additionalProperties", text_json()}, {"minProperties", 1}};
+  auto any_of = Json{{"type", "array"}, {"minItems", 1}, {"items", text_json()}};
+  auto values = Json{{"anyOf", Json::array({text_json(), std::move(any_of)})}};
+  auto equal = Json{{"type", "object"}, {"additionalProperties", std::move(values)}, {"minProperties", 1}};
   auto comparisons = Json{{"type", "string"},
                           {"pattern", "^\\s*[a-z0-9_.]+(=|==|!=|<|<=|>|>=)[^\\s]+(\\s+[a-z0-9_.]+(=|==|!=|<|<=|>|>=)[^\\s]+)*\\s*$"}};
   return Json{{"anyOf", Json::array({std::move(equal), std::move(comparisons)})}};
@@ -224,6 +226,7 @@ std::string json_schema()
   for (auto& [name, properties] : blocks) root[name] = block_json(std::move(properties), exclusions_of(name));
   Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "dtctl recipe, version 1"}};
   schema.update(object_json(std::move(root)));
+  schema["patternProperties"] = Json{{"^x-", Json{{"description", "ignored: a place for YAML anchors"}}}};
   schema["required"] = Json::array({"version"});
   return schema.dump(2) + "\n";
 }

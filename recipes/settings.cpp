@@ -1,6 +1,7 @@
 #include "recipes/settings.hpp"
 
 #include "core/text.hpp"
+#include "recipes/data_keys.hpp"
 #include "recipes/values.hpp"
 
 #include <algorithm>
@@ -87,6 +88,16 @@ std::optional<Node> parse_option_value(const KeyPath& key, const std::string& te
   return parse_document(source, diagnostics);
 }
 
+// The keys that a data set does not look at, when it is that which the assignment gives.
+std::vector<const Key*> useless_beside(const Assignment& assignment)
+{
+  std::vector<const Key*> useless;
+  if (assignment.key->path != "data.name") return useless;
+  for (const auto& key : data_keys())
+    if (!uses(std::get<std::string>(assignment.value), key)) useless.push_back(find_key(key.path));
+  return useless;
+}
+
 } // namespace
 
 const Key* alternative_of(const Key& key)
@@ -103,6 +114,7 @@ const Key* alternative_of(const Key& key)
 void assign(RunSpec& spec, const Assignment& assignment)
 {
   if (const Key* other = alternative_of(*assignment.key)) set_value(spec, *other, default_of(*other));
+  for (const Key* key : useless_beside(assignment)) set_value(spec, *key, default_of(*key));
   if (const auto* added = std::get_if<TextMap>(&assignment.value)) {
     auto* map = std::get<TextMap*>(assignment.key->field(spec));
     for (const auto& [name, text] : *added) map->insert_or_assign(name, text);
@@ -130,6 +142,8 @@ void Settings::erase(std::string_view path)
 
 void Settings::overlay(const Settings& stronger)
 {
+  if (const auto* data = stronger.find("data.name"))
+    for (const Key* key : useless_beside(*data)) given_.erase(key);
   for (const auto& [key, assignment] : stronger.given_) set(assignment);
   for (const auto& [key, yes] : stronger.unreadable_) unreadable_.insert_or_assign(key, yes);
   for (const auto& [name, mark] : stronger.blocks_) blocks_.insert_or_assign(name, mark);
@@ -181,7 +195,9 @@ std::optional<Assignment> read_assignment(std::string_view path, const Mark& mar
   if (!read) return std::nullopt;
   auto text = dt::to_text(*read);
   if (names_content(*key->key)) make_absolute(*read, folder);
-  return Assignment{key->key, std::string(path), std::move(*read), value.mark, std::move(text)};
+  Assignment assignment{key->key, std::string(path), std::move(*read), value.mark, std::move(text)};
+  for (const auto& item : value.items) assignment.items.push_back(item.mark);
+  return assignment;
 }
 
 std::optional<OptionText> split_option(std::string_view option, const std::string& text, Diagnostics& diagnostics)

@@ -24,9 +24,11 @@ struct Assignment {
   FieldValue value;
   Mark mark;        // of the value
   std::string text; // the value as it was given, before a path became absolute
+  std::vector<Mark> items{}; // of the elements of a list
 };
 
-// Puts the value into the spec: takes an alternative away, adds to a map name by name, replaces everything else.
+// Puts the value into the spec: takes away an alternative and what another data set does not look at, adds to a map name by
+// name, replaces everything else.
 void assign(RunSpec& spec, const Assignment& assignment);
 
 // One layer: what is given, and what was meant to be given but could not be read.
@@ -37,7 +39,7 @@ class Settings {
   void set_unreadable(const Key& key) { unreadable_.insert_or_assign(&key, true); }
   void set_block(std::string name, Mark mark) { blocks_.insert_or_assign(std::move(name), std::move(mark)); }
   void erase(std::string_view path);
-  // Puts a stronger layer over this one.
+  // Puts a stronger layer over this one. Where that names another data set, the keys that it does not look at leave this one.
   void overlay(const Settings& stronger);
 
   bool is_unreadable(const Key& key) const { return unreadable_.contains(&key); }

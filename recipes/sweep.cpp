@@ -31,6 +31,7 @@ class SweepReader {
     for (const auto& option : over) read_over(option);
     if (recipe.zip) read_zip(*recipe.zip);
     check_factors();
+    refuse_sized_sets();
     if (recipe.include) read_include(*recipe.include);
     if (recipe.exclude) read_exclude(*recipe.exclude);
     write_labels();
@@ -58,19 +59,29 @@ class SweepReader {
   // One key and the values it takes, a level each.
   std::optional<Factor> read_axis(const std::string& path, const Mark& mark, const Node& values, const fs::path& folder)
   {
-    const auto before = diagnostics_.size();
     if (varying_key(path, mark) == nullptr) return std::nullopt;
-    if (values.kind != Node::Kind::list)
-      diagnostics_.add(values.mark, ticked(path) + " needs a list of values here, not " + describe(values));
-    if (values.kind == Node::Kind::list && values.items.empty())
-      diagnostics_.add(values.mark, ticked(path) + " needs at least one value");
     Factor axis{{path}, {}, mark};
-    for (const auto& item : values.items)
-      if (auto assignment = read_assignment(path, mark, item, folder, diagnostics_))
-        axis.levels.push_back({{std::move(*assignment)}, {}});
-    if (diagnostics_.size() == before) return axis;
+    if (has_values(path, values) && read_levels(values, folder, axis)) return axis;
     give_up(path);
     return std::nullopt;
+  }
+
+  bool has_values(const std::string& path, const Node& values)
+  {
+    if (values.kind != Node::Kind::list)
+      diagnostics_.add(values.mark, ticked(path) + " needs a list of values here, not " + describe(values));
+    else if (values.items.empty())
+      diagnostics_.add(values.mark, ticked(path) + " needs at least one value");
+    return !values.items.empty();
+  }
+
+  // False when any of the values could not be read.
+  bool read_levels(const Node& values, const fs::path& folder, Factor& axis)
+  {
+    for (const auto& item : values.items)
+      if (auto assignment = read_assignment(axis.paths.front(), axis.mark, item, folder, diagnostics_))
+        axis.levels.push_back({{std::move(*assignment)}, {}});
+    return axis.levels.size() == values.items.size();
   }
 
   void refuse_twice(const Factor& axis)
@@ -160,12 +171,34 @@ class SweepReader {
       }
   }
 
+  // The list of sizes that gives the key its value, whatever a point says; empty when there is none.
+  std::string_view sizes_of(const Key& key) const
+  {
+    if (key.path == "resources.nodes" && settings_.find("study.nodes") != nullptr) return "study.nodes";
+    if (key.path == "resources.ranks_per_node" && settings_.find("study.ranks") != nullptr) return "study.ranks";
+    return {};
+  }
+
+  void refuse_sized(const Key& key, const Mark& mark)
+  {
+    if (const auto sizes = sizes_of(key); !sizes.empty())
+      diagnostics_.add(mark, ticked(key.path) + " is set by " + ticked(sizes) + " and cannot vary in the sweep too");
+  }
+
+  void refuse_sized_sets()
+  {
+    for (const auto* path : {"resources.nodes", "resources.ranks_per_node"}) {
+      const auto* given = settings_.find(path);
+      const auto sizes = sizes_of(*find_key(path));
+      if (given != nullptr && !sizes.empty() && *given->mark.file == "--set")
+        diagnostics_.add(given->mark, ticked(path) + " has no effect, because " + ticked(sizes) + " sets it for each size; use --set " +
+                                          std::string(sizes) + "=…");
+    }
+  }
+
   void refuse_decided(const Factor& factor, const Key& key)
   {
-    if (key.path == "resources.nodes" && settings_.find("study.nodes") != nullptr)
-      diagnostics_.add(factor.mark, "`resources.nodes` is set by `study.nodes` and cannot vary in the sweep too");
-    if (key.path == "resources.ranks_per_node" && settings_.find("study.ranks") != nullptr)
-      diagnostics_.add(factor.mark, "`resources.ranks_per_node` is set by `study.ranks` and cannot vary in the sweep too");
+    refuse_sized(key, factor.mark);
     for (const Key* decided : {&key, alternative_of(key)})
       if (const auto* given = decided == nullptr ? nullptr : settings_.find(decided->path);
           given != nullptr && *given->mark.file == "--set")
@@ -192,6 +225,7 @@ class SweepReader {
   {
     const Key* key = varying_key(entry.key, entry.mark);
     if (key == nullptr) return;
+    refuse_sized(*key, entry.mark);
     const Key* other = alternative_of(*key);
     const auto is_other = [&](const Assignment& given) { return given.key == other; };
     if (other != nullptr && std::any_of(point.assignments.begin(), point.assignments.end(), is_other))
@@ -206,6 +240,7 @@ class SweepReader {
   {
     if (part.node.kind != Node::Kind::list && part.node.kind != Node::Kind::null)
       diagnostics_.add(part.node.mark, "`sweep.exclude` must be a list of conditions, not " + describe(part.node));
+    sweep_.exclude_mark = part.node.mark;
     for (const auto& item : part.node.items)
       if (auto condition = read_condition(item, part.folder, diagnostics_)) sweep_.exclude.push_back(std::move(*condition));
   }

@@ -29,6 +29,7 @@ struct Sweep {
   std::vector<Factor> factors; // every combination; the last varies fastest
   std::vector<Level> include;  // further points
   std::vector<Condition> exclude;
+  Mark exclude_mark; // where they stand
   bool is_given = false; // it has factors or included points
 
   // Combinations and included points; cut off at `most` + 1, so it cannot overflow.

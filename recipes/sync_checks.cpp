@@ -1,9 +1,9 @@
 #include "recipes/sync_checks.hpp"
 
 #include "core/spec_schema.hpp"
+#include "core/strategy_rules.hpp"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 
 namespace dt::recipes {
@@ -68,36 +68,13 @@ void check_scopes(const RunSpec& spec, Problems& problems)
   }
 }
 
-// A strategy whose rule has momentum or has none by its definition, and the one beside it.
-struct RuleOfStrategy {
-  std::string_view strategy;
-  bool has_momentum;
-  std::string_view reason, remedy;
-};
-
-constexpr std::array rules_of_strategies{
-    RuleOfStrategy{"async-sgd", false, "its servers apply plain SGD", "async-msgd, whose servers keep a velocity"},
-    RuleOfStrategy{"hogwild-sgd", false, "its servers apply plain SGD without a lock, which a velocity would not survive",
-                   "async-msgd, whose servers keep a velocity"},
-    RuleOfStrategy{"async-msgd", true, "its servers apply SGD with momentum", "async-sgd"},
-    RuleOfStrategy{"async-easgd", false, "its workers apply plain SGD", "async-measgd, whose workers have momentum"},
-    RuleOfStrategy{"async-measgd", true, "its workers apply SGD with momentum", "async-easgd"},
-};
-
-// Adam is neither: it takes means of gradients, not a velocity.
-bool has_momentum(const std::string& optimizer) { return is_one_of(optimizer, {"momentum", "nesterov", "lars"}); }
-bool has_no_momentum(const std::string& optimizer) { return optimizer == "sgd"; }
-
 void check_optimizer(const RunSpec& spec, Problems& problems)
 {
-  const auto& name = spec.optimizer.name;
-  for (const auto& rule : rules_of_strategies) {
-    if (spec.sync.strategy != rule.strategy || (rule.has_momentum ? has_momentum(name) : has_no_momentum(name))) continue;
-    auto message = "`" + spec.sync.strategy + "` does not go with `optimizer.name: " + name + "`, because " +
-                   std::string(rule.reason) + "; give `optimizer.name: " + (rule.has_momentum ? "momentum" : "sgd") + "`";
-    if (has_momentum(name) || has_no_momentum(name)) message += ", or take the strategy " + std::string(rule.remedy);
-    problems.push_back({{"optimizer.name", "sync.strategy"}, std::move(message)});
-  }
+  if (auto misfit = optimizer_misfit(spec.sync.strategy, spec.optimizer.name))
+    problems.push_back({{"optimizer.name", "sync.strategy"},
+                        std::move(*misfit),
+                        "a sweep gives each strategy its own optimizer with `zip: { sync.strategy: [sync-sgd, async-msgd], "
+                        "optimizer.name: [sgd, momentum] }`"});
 }
 
 // Servers that apply gradients see each its own part of them, and hogwild's threads act without waiting for one another.
@@ -208,6 +185,21 @@ void find_sync_problems(const RunSpec& spec, std::vector<Problem>& problems)
   check_overlap(spec, problems);
   check_messages(spec, problems);
   check_evaluated(spec, problems);
+}
+
+std::vector<Problem> find_sync_doubts(const RunSpec& spec)
+{
+  const auto& sync = spec.sync;
+  if (!exchanges_beside_computation(sync) || spec.ranks() == 1) return {};
+  if (sync.progress == "none")
+    return {{{"sync.progress", "sync.overlap", "sync.strategy"},
+             "`sync.progress: none` lets nothing overlap: `sync.overlap: 3` exchanges after the computation, as `sync.overlap: 2` does; "
+             "leave `sync.progress` out, or take `poll` or `thread`"}};
+  if (sync.progress == "auto" && sync.allreduce == "mpi")
+    return {{{"sync.progress", "sync.allreduce", "sync.overlap", "sync.strategy"},
+             "`sync.overlap: 3` overlaps with `sync.allreduce: mpi` only where every rank has a core to spare, because mpi cannot be "
+             "polled; take another allreduce, such as hierarchical, or `sync.progress: thread`, which asks for that core"}};
+  return {};
 }
 
 } // namespace dt::recipes

@@ -67,13 +67,26 @@ Comparison take_comparison(std::string_view& text)
   return {std::string(key), op == "==" ? "=" : std::string(op), std::string(value), shown};
 }
 
+// Columns of recipe keys that have this name in their section, as labels write them: sync_period for period.
+std::vector<const Column*> columns_of_name(const std::string& name, const std::vector<Column>& columns)
+{
+  std::vector<const Column*> found;
+  for (const auto& column : columns)
+    if (column.name.find('_') != std::string::npos && column.name.substr(column.name.find('_') + 1) == name) found.push_back(&column);
+  return found;
+}
+
 const Column& find_column(const Comparison& comparison, const std::vector<Column>& columns)
 {
   auto name = comparison.key;
   std::replace(name.begin(), name.end(), '.', '_');
   const auto found = std::find_if(columns.begin(), columns.end(), [&](const auto& column) { return column.name == name; });
   if (found != columns.end()) return *found;
+  const auto longer = columns_of_name(name, columns);
+  if (longer.size() == 1) return *longer.front();
   std::vector<std::string> names;
+  for (const auto* column : longer) names.push_back(column->name);
+  if (!names.empty()) refuse("'" + printable(comparison.text) + "': " + comparison.key + " may mean " + join(names, ", ") + "; write one of them");
   for (const auto& column : columns) names.push_back(column.name);
   const auto near = nearest(name, names);
   refuse("'" + printable(comparison.text) + "': there is no column " + comparison.key +

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -29,35 +30,35 @@ double noise_of(std::span<const std::vector<double>> points)
   return freedom == 0 ? std::numeric_limits<double>::quiet_NaN() : std::sqrt(squares / static_cast<double>(freedom));
 }
 
-// How far from the median like values may lie.
-struct Range {
-  double median, limit;
-};
-
-Range range_of(const std::vector<double>& values)
-{
-  const double middle = median(values);
-  std::vector<double> deviations;
-  for (const auto value : values) deviations.push_back(std::abs(value - middle));
-  return {middle, std::max(least_deviation * middle, robust_sigmas * sigma_per_mad * median(deviations))};
-}
-
 struct SlowRanks {
   std::set<std::string> runs;
   std::vector<double> slower_by;
 };
 
-void flag_slow(const std::vector<const RankSpeed*>& alike, std::map<std::string, SlowRanks>& hosts)
+// Ranks that may be compared, by host.
+using RanksByHost = std::map<std::string, std::vector<const RankSpeed*>>;
+
+std::vector<double> speeds_of(const RanksByHost& hosts, const std::function<bool(const std::string& host)>& wanted)
 {
-  if (alike.size() < least_alike) return;
   std::vector<double> speeds;
-  for (const auto* rank : alike) speeds.push_back(rank->gemm_gflops);
-  const auto range = range_of(speeds);
-  for (const auto* rank : alike) {
-    if (rank->gemm_gflops >= range.median - range.limit) continue;
-    auto& host = hosts[rank->host];
-    host.runs.insert(rank->run);
-    host.slower_by.push_back(1 - rank->gemm_gflops / range.median);
+  for (const auto& [host, ranks] : hosts)
+    if (wanted(host))
+      for (const auto* rank : ranks) speeds.push_back(rank->gemm_gflops);
+  return speeds;
+}
+
+void flag_slow(const RanksByHost& hosts, std::map<std::string, SlowRanks>& slow)
+{
+  if (hosts.size() < least_alike) return;
+  for (const auto& [host, ranks] : hosts) {
+    const auto range = range_of(speeds_of(hosts, [&](const auto& other) { return other != host; }), least_deviation);
+    const double limit = range.median - range.limit;
+    if (median(speeds_of(hosts, [&](const auto& other) { return other == host; })) >= limit) continue;
+    for (const auto* rank : ranks) {
+      if (!rank->asked || rank->gemm_gflops >= limit) continue;
+      slow[host].runs.insert(rank->run);
+      slow[host].slower_by.push_back(1 - rank->gemm_gflops / range.median);
+    }
   }
 }
 
@@ -67,6 +68,14 @@ std::string counted(std::size_t count, const char* one, const char* many)
 }
 
 } // namespace
+
+Range range_of(const std::vector<double>& values, double least)
+{
+  const double middle = median(values);
+  std::vector<double> deviations;
+  for (const auto value : values) deviations.push_back(std::abs(value - middle));
+  return {middle, std::max(least * middle, robust_sigmas * sigma_per_mad * median(deviations))};
+}
 
 Drift drift_of_controls(std::span<const double> controls, std::span<const std::vector<double>> points)
 {
@@ -84,9 +93,9 @@ Drift drift_of_controls(std::span<const double> controls, std::span<const std::v
 
 std::vector<Outlier> slow_hosts(std::span<const RankSpeed> ranks)
 {
-  std::map<std::tuple<std::string, std::int64_t>, std::vector<const RankSpeed*>> groups;
+  std::map<std::tuple<std::string, std::int64_t>, RanksByHost> groups;
   for (const auto& rank : ranks)
-    if (rank.gemm_gflops > 0) groups[{rank.cpu_model, rank.threads}].push_back(&rank);
+    if (rank.gemm_gflops > 0) groups[{rank.cpu_model, rank.threads}][rank.host].push_back(&rank);
   std::map<std::string, SlowRanks> hosts;
   for (const auto& [shape, alike] : groups) flag_slow(alike, hosts);
   std::vector<Outlier> outliers;
@@ -104,15 +113,15 @@ std::vector<Outlier> slow_allreduces(std::span<const AllreduceTime> times)
   using Shape = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
   std::map<Shape, std::vector<const AllreduceTime*>> groups;
   for (const auto& time : times)
-    if (time.seconds > 0) groups[{time.cpu_model, time.nodes, time.ranks, time.threads, time.bytes}].push_back(&time);
+    if (time.seconds > 0 && time.nodes > 1) groups[{time.cpu_model, time.nodes, time.ranks, time.threads, time.bytes}].push_back(&time);
   std::vector<Outlier> outliers;
   for (const auto& [shape, alike] : groups) {
     if (alike.size() < least_alike) continue;
     std::vector<double> seconds;
     for (const auto* time : alike) seconds.push_back(time->seconds);
-    const auto range = range_of(seconds);
+    const auto range = range_of(seconds, least_deviation);
     for (const auto* time : alike)
-      if (time->seconds > range.median + range.limit)
+      if (time->asked && time->seconds > range.median + range.limit)
         outliers.push_back({Outlier::Kind::allreduce, "", {time->run}, 0, time->seconds / range.median - 1});
   }
   std::sort(outliers.begin(), outliers.end(), [](const Outlier& a, const Outlier& b) { return a.runs < b.runs; });

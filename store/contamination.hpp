@@ -31,6 +31,7 @@ struct RankSpeed {
   std::string run, host, cpu_model;
   std::int64_t threads = 1;
   double gemm_gflops = 0;
+  bool asked = true; // false: it is only what others are compared with
 };
 
 // A run's allreduce, compared with those of the same CPU model, nodes, ranks, threads and bytes.
@@ -38,6 +39,7 @@ struct AllreduceTime {
   std::string run, cpu_model;
   std::int64_t nodes = 1, ranks = 1, threads = 1, bytes = 0;
   double seconds = 0;
+  bool asked = true; // false: it is only what others are compared with
 };
 
 struct Outlier {
@@ -52,12 +54,20 @@ struct Outlier {
 // Of so many like values an outlier can be told; of fewer nobody knows who is the odd one.
 inline constexpr std::size_t least_alike = 3;
 
-// Hosts with ranks whose matrix products are slower than the median of their like by more than 10 % and by more than three
-// robust standard deviations (1.4826 times the median absolute deviation); of a host the median of its flagged ranks. Sorted by
-// host.
+// How far from their median like values may lie.
+struct Range {
+  double median, limit;
+};
+// `least` of the median, and at least three robust standard deviations (1.4826 times the median absolute deviation).
+Range range_of(const std::vector<double>& values, double least);
+
+// Hosts whose matrix products (the median of their ranks') are slower than the median of the like ranks of all other hosts by more than
+// 10 % and by more than three robust standard deviations. A host is never compared with itself, and with fewer than `least_alike` hosts
+// there is none. Told are its slow ranks in the runs that were asked about, and the median of how much slower they are. Sorted by host.
 std::vector<Outlier> slow_hosts(std::span<const RankSpeed> ranks);
 
-// Likewise the runs whose allreduce took longer than that above the median of its like, one outlier a run, sorted by key.
+// Likewise the runs on several nodes whose allreduce took longer than that above the median of its like, one outlier a run, sorted by
+// key. On one node there is no network to be slow.
 std::vector<Outlier> slow_allreduces(std::span<const AllreduceTime> times);
 
 // "node2: matrix products 23 % slower than the others (2 ranks in 1 run)".

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace dt::store {
@@ -18,10 +19,22 @@ namespace fs = std::filesystem;
 
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
 
+} // namespace
+
+bool holds_anything(const fs::path& file)
+{
+  if (!is_there(file)) return false;
+  std::error_code error;
+  const auto bytes = fs::file_size(file, error);
+  if (error) throw system_error("look at " + file.string(), error.value());
+  return bytes > 0;
+}
+
+namespace {
+
 void expect_present(const fs::path& file)
 {
-  std::error_code ignored;
-  if (!fs::exists(file, ignored))
+  if (!holds_anything(file))
     throw Error(ErrorKind::environment, "there is no results database at " + file.string() +
                                             ". Submit a recipe first, or make it from the run folders with: dtctl db rebuild");
 }
@@ -30,18 +43,18 @@ void expect_present(const fs::path& file)
 bool needs_immutable(const fs::path& file)
 {
   if (::access(folder_of(file).c_str(), W_OK) == 0) return false;
-  std::error_code missing;
-  const auto wal_bytes = fs::file_size(file.string() + "-wal", missing);
-  return missing || wal_bytes == 0;
+  return !holds_anything(file.string() + "-wal");
 }
 
 void expect_makeable(const fs::path& file)
 {
   if (file.has_parent_path()) make_folders(file.parent_path());
-  std::error_code ignored;
-  if (!fs::exists(file, ignored) && ::access(folder_of(file).c_str(), W_OK) != 0)
+  if (!is_there(file) && ::access(folder_of(file).c_str(), W_OK) != 0)
     throw Error(ErrorKind::environment, file.string() + " cannot be made (" + std::strerror(errno) +
                                             "). Make its folder writable, or choose another one with DTCTL_HOME");
+  // SQLite would make it readable for everybody, and gives its helper files the mode of this one.
+  const int made = ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (made >= 0) ::close(made);
 }
 
 // The file, once it is certain that opening it makes sense.

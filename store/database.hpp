@@ -2,6 +2,7 @@
 // ingest.hpp, queries.hpp and scaling.hpp; nobody outside sees SQLite.
 #pragma once
 
+#include "core/error.hpp"
 #include "core/paths.hpp"
 
 #include <cstdint>
@@ -17,6 +18,10 @@ enum class Access {
   read_write, // creates and migrates as needed; refuses a file of a newer dtctl
   read_only,  // the file must exist and be of this version
 };
+
+// Whether there is a database to read. A file without a byte, as a full disk or an interrupted copy leaves it, is none: it would
+// open as a database without runs.
+bool holds_anything(const std::filesystem::path& file);
 
 class Database {
  public:
@@ -61,5 +66,9 @@ struct QueryLimits {
 // One read-only statement of the user's. A usage error when it is not one (an authorizer refuses every write, ATTACH and
 // PRAGMA), has an error, or runs over its time.
 Table query(Database& database, const std::string& sql, const QueryLimits& limits);
+
+// The error of a query that ran over its time. The time is looked at between SQLite's instructions; whoever must not wait longer for
+// one of them keeps watch from another thread.
+Error query_overrun(double time_s);
 
 } // namespace dt::store

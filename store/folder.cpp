@@ -5,7 +5,9 @@
 #include "core/hash.hpp"
 
 #include <cerrno>
-#include <fstream>
+#include <memory>
+
+#include <unistd.h>
 
 namespace dt::store {
 namespace {
@@ -18,12 +20,12 @@ AttemptFacts read_attempt(const AttemptFolder& folder, std::vector<std::string>&
                      read_begin(folder),      read_end(folder),
                      read_error(folder),      read_result(folder),
                      read_preemption(folder), read_probe(folder),
-                     fenced_by(folder),       static_cast<std::int64_t>(read_launches(folder).size()),
+                     read_load(folder),       fenced_by(folder),
+                          static_cast<std::int64_t>(read_launches(folder).size()),
                      folder.events()};
   // The records are written atomically, so one that is there and unreadable is damaged, not on its way.
   const auto expect = [&](bool is_read, const fs::path& path) {
-    std::error_code ignored;
-    if (!is_read && fs::exists(path, ignored))
+    if (!is_read && is_there(path))
       problems.push_back(path.string() + " is damaged or of another format; it was left out");
   };
   expect(facts.submission.has_value(), folder.submission());
@@ -32,6 +34,7 @@ AttemptFacts read_attempt(const AttemptFolder& folder, std::vector<std::string>&
   expect(facts.result || facts.fenced_by, folder.result());
   expect(facts.preemption.has_value(), folder.preempted());
   expect(facts.probe.has_value(), folder.probe());
+  expect(facts.load.has_value(), load_path(folder));
   return facts;
 }
 
@@ -49,23 +52,46 @@ template<class Read> auto as_folder_error(Read read)
 {
   try {
     return read();
+  } catch (const SystemError& error) {
+    throw FolderError(error.what(), error.number() != ENOENT);
   } catch (const Error& error) {
     throw FolderError(error.what());
   }
 }
 
-std::int64_t size_of(const fs::path& file)
-{
-  std::error_code missing;
-  const auto bytes = fs::file_size(file, missing);
-  return missing ? -1 : static_cast<std::int64_t>(bytes);
-}
+// An open file that closes itself.
+class OpenFile {
+ public:
+  explicit OpenFile(const fs::path& path) : path_(path), descriptor_(open_if_exists(path)) {}
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile()
+  {
+    if (is_open()) ::close(descriptor_);
+  }
+  bool is_open() const { return descriptor_ >= 0; }
+  // -1 when there is no such file.
+  std::int64_t size() const { return is_open() ? static_cast<std::int64_t>(::lseek(descriptor_, 0, SEEK_END)) : -1; }
+  // What the file holds at `offset`, at most as much as `block` has room for; empty at the end.
+  std::string_view read(std::string& block, std::int64_t offset) const
+  {
+    for (;;) {
+      const auto got = ::pread(descriptor_, block.data(), block.size(), offset);
+      if (got >= 0) return std::string_view(block).substr(0, static_cast<std::size_t>(got));
+      if (errno != EINTR) throw system_error("read " + path_.string(), errno);
+    }
+  }
+
+ private:
+  fs::path path_;
+  int descriptor_;
+};
 
 void add_fingerprint(Hasher& hasher, const AttemptFolder& folder)
 {
   hasher.update("attempt " + std::to_string(folder.number()));
   for (const auto& path : {folder.submission(), folder.begin(), folder.error(), folder.result(), folder.end(), folder.preempted(),
-                           folder.probe(), folder.launches()}) {
+                           folder.probe(), load_path(folder), folder.launches()}) {
     const auto bytes = read_file_if_exists(path);
     hasher.update(bytes ? "\n" + std::to_string(bytes->size()) + ":" + *bytes : "\n-");
   }
@@ -98,23 +124,25 @@ std::string fingerprint_of(const fs::path& run_folder, int last_attempt)
 std::int64_t read_lines_from(const fs::path& file, std::int64_t offset, const std::function<void(std::string_view)>& take)
 {
   constexpr std::size_t block_bytes = 4 * 1024 * 1024;
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) {
-    if (errno == ENOENT || errno == ENOTDIR) return offset;
-    throw FolderError(system_error("read " + file.string(), errno).what());
-  }
-  stream.seekg(offset);
+  const auto stream = as_folder_error([&] { return std::make_unique<OpenFile>(file); });
+  if (!stream->is_open()) return offset;
   std::string pending; // the beginning of a line whose end is not read yet
   std::string block(block_bytes, '\0');
-  while (stream.read(block.data(), static_cast<std::streamsize>(block.size())), stream.gcount() > 0) {
-    pending.append(block, 0, static_cast<std::size_t>(stream.gcount()));
+  for (auto at = offset;;) {
+    const auto bytes = as_folder_error([&] { return stream->read(block, at); });
+    if (bytes.empty()) return offset;
+    at += static_cast<std::int64_t>(bytes.size());
+    pending.append(bytes);
     const auto whole = pending.rfind('\n') + 1; // 0 when there is none
     take(std::string_view(pending).substr(0, whole));
     pending.erase(0, whole);
     offset += static_cast<std::int64_t>(whole);
   }
-  if (stream.bad()) throw FolderError(system_error("read " + file.string(), errno).what());
-  return offset;
+}
+
+std::int64_t size_of(const fs::path& file)
+{
+  return as_folder_error([&] { return OpenFile(file).size(); });
 }
 
 } // namespace dt::store

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/error.hpp"
+#include "core/load_record.hpp"
 #include "core/run_record.hpp"
 
 #include <filesystem>
@@ -16,7 +17,15 @@ namespace dt::store {
 // A run's folder cannot be read: that run's problem, while a failing database is everybody's. All functions here throw it.
 class FolderError : public Error {
  public:
-  explicit FolderError(const std::string& message) : Error(ErrorKind::environment, message) {}
+  explicit FolderError(const std::string& message, bool is_whole = false)
+      : Error(ErrorKind::environment, message), may_be_whole_(is_whole)
+  {
+  }
+  // The file system refused or failed, so nothing is known about the files; otherwise they were read and are damaged.
+  bool may_be_whole() const { return may_be_whole_; }
+
+ private:
+  bool may_be_whole_;
 };
 
 struct AttemptFacts {
@@ -28,6 +37,7 @@ struct AttemptFacts {
   std::optional<RunResult> result;
   std::optional<Preemption> preemption;
   std::optional<ProbeRecord> probe;
+  std::optional<LoadRecord> load;
   std::optional<int> fenced_by; // the attempt that took its place
   std::int64_t launches = 0;    // of the ranks that have ended
   std::filesystem::path events; // read apart, piece by piece: it may be large
@@ -44,6 +54,9 @@ RunFacts read_run_folder(const std::filesystem::path& run_folder, const std::str
 
 // Equal as long as those attempts' records are: their contents, and the sizes of their event logs.
 std::string fingerprint_of(const std::filesystem::path& run_folder, int last_attempt);
+
+// -1 when there is no such file.
+std::int64_t size_of(const std::filesystem::path& file);
 
 // Gives the whole lines of a file from byte `offset` on, a few MiB at a time; returns the offset behind the last whole line.
 // Nothing happens when there is no file.

@@ -1,6 +1,7 @@
 #include "store/ingest.hpp"
 
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "store/folder.hpp"
 #include "store/rows.hpp"
 #include "store/sqlite.hpp"
@@ -32,12 +33,6 @@ bool same(const RunVerdict& a, const RunVerdict& b)
   return a.state == b.state && a.attempt == b.attempt && a.cause == b.cause && a.evidence == b.evidence;
 }
 
-bool is_there(const fs::path& path)
-{
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 // Another process may have taken in a later attempt, judged after our verdict was: then ours is old news.
 bool is_outdated(const RunVerdict& verdict, const Stored& stored, const fs::path& run_folder)
 {
@@ -55,9 +50,7 @@ std::int64_t bytes_taken(Connection& connection, std::int64_t run_id, int attemp
 std::size_t take_in_events(Connection& connection, std::int64_t run_id, const AttemptFacts& attempt)
 {
   std::int64_t offset = bytes_taken(connection, run_id, attempt.number);
-  std::error_code missing;
-  const auto bytes = fs::file_size(attempt.events, missing);
-  if (missing || static_cast<std::int64_t>(bytes) < offset) {
+  if (size_of(attempt.events) < offset) {
     for (const auto* table : {"steps", "evals"})
       connection.statement(std::string("DELETE FROM ") + table + " WHERE run_id = ? AND attempt = ?").run(run_id, attempt.number);
     offset = 0;
@@ -93,7 +86,7 @@ class Ingest {
     try {
       take_in_folder(verdict, home_.run(verdict.key));
     } catch (const FolderError& error) {
-      report_.problems.emplace_back(error.what());
+      (error.may_be_whole() ? report_.unreadable : report_.problems).emplace_back(error.what());
     }
   }
 

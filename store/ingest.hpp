@@ -24,7 +24,8 @@ struct RunVerdict {
 struct IngestReport {
   std::size_t runs_added = 0, runs_updated = 0, runs_unchanged = 0;
   std::size_t step_rows = 0;
-  std::vector<std::string> problems; // folders that could not be read, one sentence each
+  std::vector<std::string> problems;   // damaged records and folders, which were left out, one sentence each
+  std::vector<std::string> unreadable; // runs left out because the file system refused or failed; they may be whole
 };
 
 // Takes in a study and its run list (the runs' rows may come later).
@@ -43,6 +44,9 @@ struct SubmittedRun {
 // Takes in runs right after their submission without reading their folders again, all in one transaction, in state `queued`.
 // Runs that the database knows already are left to ingest_runs. Number of runs taken in.
 std::size_t ingest_submitted(Database& database, std::span<const SubmittedRun> runs);
+
+// Takes out a study, these of its runs, and runs that were known from its list alone. A run of another study stays.
+void remove_study(Database& database, const std::string& study_id, std::span<const std::string> run_keys);
 
 // Makes the same database again from the folders alone, in a new file that replaces the old one at the end.
 // `judge` gives the verdicts of a batch of keys (jobs::reconcile, handed in by cli).

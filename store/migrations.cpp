@@ -490,6 +490,8 @@ const std::vector<Migration>& migrations()
       cluster_runs(),
       strategy_runs(),
       compute_runs(),
+      worker_counts(),
+      machine_loads(),
   };
   return all;
 }

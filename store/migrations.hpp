@@ -20,6 +20,10 @@ Migration cluster_runs();
 Migration strategy_runs();
 // Step 6: store/compute_runs.cpp.
 Migration compute_runs();
+// Step 7: store/worker_counts.cpp.
+Migration worker_counts();
+// Step 8: store/machine_loads.cpp.
+Migration machine_loads();
 
 // Drops the views runs_results and runs_flat and makes them again with a column for every key of the recipe. A step that adds
 // columns of runs or results ends with it. Views may name columns that a later step adds; nobody reads them in between.

@@ -2,11 +2,13 @@
 
 #include "core/error.hpp"
 #include "store/conditions.hpp"
+#include "store/natural_key.hpp"
 #include "store/scaling.hpp"
 #include "store/sqlite.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -16,16 +18,16 @@ namespace {
 // In the order in which run_row reads them.
 constexpr const char* run_columns =
     "SELECT key, study_key, name, label, repeat, position, state, cause, model, data, strategy, allreduce, nodes, ranks, "
-    "threads, "
-    "global_batch, attempt, throughput, communication_share, accuracy, best_accuracy, time_to_accuracy_s, wall_s, final_loss, "
-    "step_p50_s, end_unix_s IS NOT NULL FROM runs_flat ";
+    "workers, threads, "
+    "global_batch, attempt, throughput, communication_share, accuracy, best_accuracy, train_target_accuracy, time_to_accuracy_s, wall_s, "
+    "final_loss, step_p50_s, end_unix_s IS NOT NULL FROM runs_flat ";
 
 // The same of one study, straight from the tables: the view would make and sort all its columns first.
 constexpr const char* study_run_rows =
     "SELECT runs.key, studies.key, study_runs.name, study_runs.label, runs.repeat, position, state, cause, model_name, "
     "data_name, "
-    "sync_strategy, sync_allreduce, resources_nodes, ranks, resources_threads_per_rank, global_batch, runs.attempt, throughput, "
-    "communication_share, accuracy, best_accuracy, time_to_accuracy_s, wall_s, final_loss, step_p50_s, "
+    "sync_strategy, sync_allreduce, resources_nodes, ranks, workers, resources_threads_per_rank, global_batch, runs.attempt, throughput, "
+    "communication_share, accuracy, best_accuracy, train_target_accuracy, time_to_accuracy_s, wall_s, final_loss, step_p50_s, "
     "EXISTS (SELECT 1 FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt AND end_unix_s IS NOT NULL) "
     "FROM studies "
     "JOIN study_runs ON study_runs.study_id = studies.id JOIN runs ON runs.id = study_runs.run_id "
@@ -43,9 +45,9 @@ RunRow run_row(const Statement& s)
   row.position = s.integer(at++);
   row.state = state_of(s.text(at++));
   for (auto* text : {&row.cause, &row.model, &row.data, &row.strategy, &row.allreduce}) *text = s.text(at++);
-  for (auto* number : {&row.nodes, &row.ranks, &row.threads, &row.global_batch}) *number = s.integer(at++);
+  for (auto* number : {&row.nodes, &row.ranks, &row.workers, &row.threads, &row.global_batch}) *number = s.integer(at++);
   row.attempt = static_cast<int>(s.integer(at++));
-  for (auto* number : {&row.throughput, &row.communication_share, &row.accuracy, &row.best_accuracy, &row.time_to_accuracy_s,
+  for (auto* number : {&row.throughput, &row.communication_share, &row.accuracy, &row.best_accuracy, &row.target_accuracy, &row.time_to_accuracy_s,
                        &row.wall_s, &row.final_loss, &row.step_p50_s})
     *number = s.real(at++);
   row.has_end = s.integer(at++) != 0;
@@ -59,23 +61,24 @@ std::vector<RunRow> run_rows(Statement& statement)
   return rows;
 }
 
-// "('failed', 'lost', …)": the final states that are no success.
-std::string bad_states()
+// The final states that are no success, in the order in which study_sql counts them.
+std::vector<RunState> bad_states()
 {
-  std::string list;
-  for (int i = 0; i <= static_cast<int>(RunState::unknown); ++i) {
-    const auto state = static_cast<RunState>(i);
-    if (is_final(state) && state != RunState::succeeded) list.append(list.empty() ? "('" : ", '").append(name_of(state)) += '\'';
-  }
-  return list + ")";
+  std::vector<RunState> states;
+  for (int i = 0; i <= static_cast<int>(RunState::unknown); ++i)
+    if (const auto state = static_cast<RunState>(i); is_final(state) && state != RunState::succeeded) states.push_back(state);
+  return states;
 }
+
+std::string count_of_state(RunState state) { return ", coalesce(sum(runs.state = '" + std::string(name_of(state)) + "'), 0)"; }
 
 // Studies chosen by `which` (a FROM … tail on studies), with their runs counted.
 std::string study_sql(const std::string& which)
 {
-  return "SELECT chosen.key, chosen.name, chosen.description, chosen.kind, created_unix_s, submitted_unix_s, count(runs.id), "
-         "coalesce(sum(runs.state = 'succeeded'), 0), coalesce(sum(runs.state IN " +
-         bad_states() + "), 0) FROM (SELECT * FROM studies " + which +
+  std::string counts = count_of_state(RunState::succeeded);
+  for (const auto state : bad_states()) counts += count_of_state(state);
+  return "SELECT chosen.key, chosen.name, chosen.description, chosen.kind, created_unix_s, submitted_unix_s, count(runs.id)" +
+         counts + " FROM (SELECT * FROM studies " + which +
          ") AS chosen LEFT JOIN study_runs ON study_runs.study_id = chosen.id LEFT JOIN runs ON runs.id = study_runs.run_id "
          "GROUP BY chosen.id ORDER BY submitted_unix_s DESC, chosen.key";
 }
@@ -83,8 +86,12 @@ std::string study_sql(const std::string& which)
 std::vector<StudyRow> study_rows(Statement& s)
 {
   std::vector<StudyRow> rows;
-  while (s.next())
-    rows.push_back({s.text(0), s.text(1), s.text(2), s.text(3), s.real(4), s.real(5), s.integer(6), s.integer(7), s.integer(8)});
+  while (s.next()) {
+    auto& row = rows.emplace_back(StudyRow{s.text(0), s.text(1), s.text(2), s.text(3), s.real(4), s.real(5), s.integer(6), s.integer(7), 0, {}});
+    int at = 8;
+    for (const auto state : bad_states())
+      if (const auto count = s.integer(at++); count > 0) row.failed += row.ends[state] = count;
+  }
   return rows;
 }
 
@@ -121,7 +128,9 @@ std::vector<Column> flat_columns(Connection& connection)
 // What the runs of one point measured; only succeeded runs count.
 struct Point {
   ScalingRow row;
-  std::vector<double> throughputs, shares, accuracies, times;
+  std::vector<double> throughputs, shares, accuracies;
+  std::vector<double> times; // to the target, infinite where it was missed
+  LogSample logs;            // of the throughputs
 };
 
 void add_measured(std::vector<double>& values, double value)
@@ -129,29 +138,48 @@ void add_measured(std::vector<double>& values, double value)
   if (!std::isnan(value)) values.push_back(value);
 }
 
-using PointKey = std::tuple<std::string, std::int64_t, std::int64_t>; // label, ranks, nodes
+// The label's natural key, the label, workers, ranks, nodes.
+using PointKey = std::tuple<std::string, std::string, std::int64_t, std::int64_t, std::int64_t>;
+
+void add_time(Point& point, double target_accuracy, double time_s)
+{
+  const bool reached = !std::isnan(time_s);
+  if (!reached && !(target_accuracy > 0)) return;
+  point.times.push_back(reached ? time_s : std::numeric_limits<double>::infinity());
+  ++point.row.target_runs;
+  if (reached) ++point.row.reached;
+}
 
 std::map<PointKey, Point> points_of_study(Connection& connection, const std::string& study_id)
 {
   std::map<PointKey, Point> points;
   auto s =
-      connection.statement("SELECT series, nodes, ranks, state, throughput, communication_share, accuracy, time_to_accuracy_s "
-                           "FROM runs_flat WHERE study_key = ? AND ranks IS NOT NULL AND NOT control");
+      connection.statement("SELECT series, nodes, ranks, workers, state, throughput, communication_share, accuracy, "
+                           "train_target_accuracy, time_to_accuracy_s FROM runs_flat WHERE study_key = ? AND ranks IS NOT NULL AND NOT control");
   s.bind(study_id);
   while (s.next()) {
-    auto& point = points[{s.text(0), s.integer(2), s.integer(1)}];
+    auto& point = points[{natural_key(s.text(0)), s.text(0), s.integer(3), s.integer(2), s.integer(1)}];
     point.row.label = s.text(0);
     point.row.nodes = s.integer(1);
     point.row.ranks = s.integer(2);
+    point.row.workers = s.integer(3);
     ++point.row.runs;
-    if (state_of(s.text(3)) != RunState::succeeded) continue;
+    if (state_of(s.text(4)) != RunState::succeeded) continue;
     ++point.row.succeeded;
-    add_measured(point.throughputs, s.real(4));
-    add_measured(point.shares, s.real(5));
-    add_measured(point.accuracies, s.real(6));
-    add_measured(point.times, s.real(7));
+    add_measured(point.throughputs, s.real(5));
+    add_measured(point.shares, s.real(6));
+    add_measured(point.accuracies, s.real(7));
+    add_time(point, s.real(8), s.real(9));
   }
   return points;
+}
+
+// NaN when the median is infinite.
+double finite_median(const std::vector<double>& values)
+{
+  const auto misses = std::count_if(values.begin(), values.end(), [](double value) { return std::isinf(value); });
+  const bool middle_is_finite = static_cast<std::size_t>(misses) < (values.size() + 1) / 2; // of two middle ones both
+  return middle_is_finite ? median(values) : not_measured;
 }
 
 void summarise(Point& point)
@@ -160,78 +188,50 @@ void summarise(Point& point)
   row.throughput = median(point.throughputs);
   row.throughput_min = quantile(point.throughputs, 0);
   row.throughput_max = quantile(point.throughputs, 1);
+  point.logs = log_sample(point.throughputs);
+  row.throughput_geometric_mean = std::exp(point.logs.mean);
   row.communication_share = median(point.shares);
   row.accuracy = median(point.accuracies);
-  row.time_to_accuracy_s = median(point.times);
+  row.time_to_accuracy_s = finite_median(point.times);
 }
 
-// Nodes when they are what varies at a fixed number of ranks a node, else ranks.
+// Nodes when they are what varies at a fixed number of workers a node, else workers.
 bool counts_nodes(const std::vector<Point*>& series)
 {
   const auto& first = series.front()->row;
-  const auto same_density = [&](const Point* p) { return p->row.ranks / p->row.nodes == first.ranks / first.nodes; };
+  const auto same_density = [&](const Point* p) { return p->row.workers * first.nodes == first.workers * p->row.nodes; };
   const auto same_nodes = [&](const Point* p) { return p->row.nodes == first.nodes; };
   return std::all_of(series.begin(), series.end(), same_density) && !std::all_of(series.begin(), series.end(), same_nodes);
 }
 
-// Speed-up and efficiency of the points of one label, smallest first, against the smallest one that was measured.
-void relate(const std::vector<Point*>& series)
+// Of the whole study, whether measured or not.
+struct SmallestSizes {
+  std::int64_t nodes = std::numeric_limits<std::int64_t>::max(), workers = nodes;
+};
+
+// Speed-up and efficiency of the points of one label, smallest first, against the smallest one that was measured. A baseline above
+// the study's smallest size was compared with nothing.
+void relate(const std::vector<Point*>& series, const SmallestSizes& smallest)
 {
-  const auto base = std::find_if(series.begin(), series.end(), [](const Point* p) { return !std::isnan(p->row.throughput); });
-  if (base == series.end()) return;
   const bool nodes = counts_nodes(series);
-  const auto size_of = [&](const Point* p) { return static_cast<double>(nodes ? p->row.nodes : p->row.ranks); };
+  for (auto* point : series) point->row.size = nodes ? point->row.nodes : point->row.workers;
+  const auto found = std::find_if(series.begin(), series.end(), [](const Point* p) { return !std::isnan(p->row.throughput); });
+  if (found == series.end()) return;
+  const Point& base = **found;
+  const auto base_size = static_cast<double>(base.row.size);
   for (auto* point : series) {
     auto& row = point->row;
-    row.speedup = speedup(row.throughput, (*base)->row.throughput, size_of(*base));
-    row.efficiency = efficiency(row.throughput, size_of(point), (*base)->row.throughput, size_of(*base));
-    auto interval = bootstrap_efficiency((*base)->throughputs, size_of(*base), point->throughputs, size_of(point));
-    if (point == *base && !std::isnan(interval.low)) interval = {1, 1}; // by definition, not by measurement
+    if (std::isnan(row.throughput)) continue;
+    if (point == &base && row.size > (nodes ? smallest.nodes : smallest.workers)) continue;
+    const auto size = static_cast<double>(row.size);
+    row.baseline_size = base.row.size;
+    row.efficiency = efficiency(point->logs, size, base.logs, base_size);
+    row.speedup = row.efficiency * size;
+    if (point == &base) continue; // its own reference
+    const auto interval = efficiency_interval(point->logs, size, base.logs, base_size);
     row.efficiency_low = interval.low;
     row.efficiency_high = interval.high;
   }
-}
-
-// Throughputs of a study's controls that succeeded, in the order in which they ran: those of one allocation, for only they are
-// the same work on the same nodes (one that was tried again ran in another). Of several allocations the one with most of them.
-std::vector<double> controls_of_study(Connection& connection, const std::string& study_id)
-{
-  std::map<std::string, std::vector<double>> by_job;
-  auto s = connection.statement("SELECT coalesce(job_id, ''), throughput FROM runs_flat WHERE study_key = ? AND control AND "
-                                "state = 'succeeded' AND throughput IS NOT NULL ORDER BY coalesce(begin_unix_s, 0), position");
-  s.bind(study_id);
-  while (s.next()) by_job[s.text(0)].push_back(s.real(1));
-  const auto most = std::max_element(by_job.begin(), by_job.end(),
-                                     [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
-  return most == by_job.end() ? std::vector<double>() : most->second;
-}
-
-// Of the current attempts of a study's runs; ?1 is the study's key.
-constexpr const char* probes_of_study =
-    " FROM studies JOIN study_runs ON study_id = studies.id JOIN runs ON runs.id = study_runs.run_id "
-    "JOIN probes ON probes.run_id = runs.id AND probes.attempt = runs.attempt "
-    "LEFT JOIN environment ON environment.run_id = runs.id AND environment.name = 'cpu_model' WHERE studies.key = ?1";
-
-std::vector<RankSpeed> rank_speeds(Connection& connection, const std::string& study_id)
-{
-  std::vector<RankSpeed> ranks;
-  auto s = connection.statement(
-      std::string("SELECT runs.key, probes.host, environment.value, runs.resources_threads_per_rank, gemm_gflops") +
-      probes_of_study);
-  s.bind(study_id);
-  while (s.next()) ranks.push_back({s.text(0), s.text(1), s.text(2), s.integer(3), s.real(4)});
-  return ranks;
-}
-
-std::vector<AllreduceTime> allreduce_times(Connection& connection, const std::string& study_id)
-{
-  std::vector<AllreduceTime> times;
-  auto s = connection.statement(std::string("SELECT runs.key, environment.value, runs.resources_nodes, runs.ranks, "
-                                            "runs.resources_threads_per_rank, allreduce_bytes, allreduce_s") +
-                                probes_of_study + " AND probes.rank = 0");
-  s.bind(study_id);
-  while (s.next()) times.push_back({s.text(0), s.text(1), s.integer(2), s.integer(3), s.integer(4), s.integer(5), s.real(6)});
-  return times;
 }
 
 } // namespace
@@ -291,35 +291,28 @@ std::vector<ScalingRow> scaling_of_study(Database& database, const std::string& 
   const bool is_study = kind.next() && kind.integer(0) != 0;
 
   std::map<std::string, std::vector<Point*>> series; // points of a label, smallest first
+  SmallestSizes smallest;
   for (auto& [key, point] : points) {
     summarise(point);
+    point.row.size = point.row.workers;
+    smallest.nodes = std::min(smallest.nodes, point.row.nodes);
+    smallest.workers = std::min(smallest.workers, point.row.workers);
     series[point.row.label].push_back(&point);
   }
   // One size alone, outside a study, scales against nothing.
   for (const auto& [label, members] : series)
-    if (is_study || members.size() > 1) relate(members);
+    if (is_study || members.size() > 1) relate(members, smallest);
 
   std::vector<ScalingRow> rows;
   for (const auto& [key, point] : points) rows.push_back(point.row);
   return rows;
 }
 
-std::optional<Drift> drift_of_study(Database& database, const std::string& study_id)
+std::vector<std::vector<double>> throughputs_by_point(Database& database, const std::string& study_id)
 {
-  auto& connection = database.impl().connection;
-  const auto controls = controls_of_study(connection, study_id);
-  if (controls.size() < 2) return std::nullopt;
   std::vector<std::vector<double>> points;
-  for (const auto& [key, point] : points_of_study(connection, study_id)) points.push_back(point.throughputs);
-  return drift_of_controls(controls, points);
-}
-
-std::vector<Outlier> outliers_of_study(Database& database, const std::string& study_id)
-{
-  auto& connection = database.impl().connection;
-  auto outliers = slow_hosts(rank_speeds(connection, study_id));
-  for (auto& outlier : slow_allreduces(allreduce_times(connection, study_id))) outliers.push_back(std::move(outlier));
-  return outliers;
+  for (const auto& [key, point] : points_of_study(database.impl().connection, study_id)) points.push_back(point.throughputs);
+  return points;
 }
 
 } // namespace dt::store

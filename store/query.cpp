@@ -127,7 +127,7 @@ class Question {
     case SQLITE_AUTH:
       refuse("only reading is allowed" + (fence_.denied().empty() ? "" : ", not " + fence_.denied()) + ". Write one SELECT");
     case SQLITE_INTERRUPT:
-      refuse("it ran longer than " + format_shortest(limits_.time_s) + " s and was stopped. Narrow it, or allow more time");
+      throw query_overrun(limits_.time_s);
     case SQLITE_ERROR:
       refuse(message + hint(message));
     case SQLITE_TOOBIG:
@@ -153,6 +153,11 @@ class Question {
 };
 
 } // namespace
+
+Error query_overrun(double time_s)
+{
+  return {ErrorKind::usage, "query: it ran longer than " + format_shortest(time_s) + " s and was stopped. Narrow it, or allow more time"};
+}
 
 Table query(Database& database, const std::string& sql, const QueryLimits& limits)
 {

@@ -17,12 +17,8 @@ namespace fs = std::filesystem;
 // Names of the visible folders in a folder, ascending: the order of rows must not depend on the disk's.
 std::vector<std::string> folders_in(const fs::path& path)
 {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
-    const auto name = entry->path().filename().string();
-    if (!name.starts_with('.') && entry->is_directory(error)) names.push_back(name);
-  }
+  auto names = names_in(path);
+  std::erase_if(names, [&](const auto& name) { return name.starts_with('.') || !is_folder(path / name); });
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -65,12 +61,33 @@ void add(IngestReport& sum, const IngestReport& part)
   sum.runs_unchanged += part.runs_unchanged;
   sum.step_rows += part.step_rows;
   sum.problems.insert(sum.problems.end(), part.problems.begin(), part.problems.end());
+  sum.unreadable.insert(sum.unreadable.end(), part.unreadable.begin(), part.unreadable.end());
+}
+
+// Nothing when the record is missing, damaged, of another format or no file.
+std::optional<StudyRecord> study_in(const fs::path& folder)
+{
+  try {
+    return read_study(folder);
+  } catch (const IrregularFile&) {
+    return std::nullopt;
+  }
+}
+
+// A database that holds less than the old one must not take its place because a disk does not answer now.
+void expect_readable(const IngestReport& report, const fs::path& file)
+{
+  if (report.unreadable.empty()) return;
+  const auto count = report.unreadable.size();
+  throw Error(ErrorKind::environment, report.unreadable.front() + (count > 1 ? " (and " + std::to_string(count - 1) + " more)" : "") + "; " +
+                                          file.string() + " was left as it was. See to the disk or the permissions and call again, or move "
+                                          "the run's folder out of the home to leave it out");
 }
 
 void take_in_studies(Database& database, const Home& home, IngestReport& report)
 {
   for (const auto& id : folders_in(home.studies())) {
-    const auto study = read_study(home.study(id));
+    const auto study = study_in(home.study(id));
     if (study)
       ingest_study(database, *study);
     else
@@ -92,8 +109,7 @@ void take_in_runs(Database& database, const Home& home, const Judge& judge, Inge
 // A damaged file cannot even be written over; it is put aside for whoever wants to know why.
 void set_aside_if_damaged(const fs::path& file)
 {
-  std::error_code missing;
-  if (!fs::exists(file, missing)) return;
+  if (!is_there(file)) return;
   const Connection connection(file, SQLITE_OPEN_READONLY, 0);
   const int code = sqlite3_exec(connection.handle(), "SELECT count(*) FROM sqlite_schema", nullptr, nullptr, nullptr) & 0xFF;
   if (code != SQLITE_NOTADB && code != SQLITE_CORRUPT) return;
@@ -137,6 +153,7 @@ IngestReport rebuild(const Home& home, const Judge& judge)
   Scratch scratch(file.string() + ".new");
   take_in_studies(scratch.database(), home, report);
   take_in_runs(scratch.database(), home, judge, report);
+  expect_readable(report, file);
   copy_over(scratch.database().impl().connection, target.impl().connection);
   return report;
 }

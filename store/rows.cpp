@@ -1,6 +1,8 @@
 #include "store/rows.hpp"
 
+#include "core/secrets.hpp"
 #include "core/text.hpp"
+#include "store/natural_key.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -36,7 +38,8 @@ std::string upsert(const std::string& table, const std::vector<std::string>& col
 std::string run_upsert()
 {
   std::vector<std::string> columns{"key",     "state", "cause",  "evidence", "attempt", "fingerprint",  "engine_build",
-                                   "data_id", "label", "repeat", "ranks",    "cores",   "global_batch", "batch_per_rank"};
+                                   "data_id", "label", "repeat", "ranks",    "workers", "cores",        "global_batch",
+                                   "batch_per_rank"};
   for (const auto* key : column_keys()) columns.push_back(column_of(*key));
   return upsert("runs", columns, "key") + " RETURNING id";
 }
@@ -66,7 +69,7 @@ std::int64_t write_study_row(Connection& connection, const StudyRecord& study)
              {"key", "name", "description", "kind", "recipe_path", "recipe_text", "created_unix_s", "submitted_unix_s"}, "key") +
       " RETURNING id";
   auto statement = connection.statement(sql);
-  statement.bind(study.id, study.name, study.description, study.kind, study.recipe_path, study.recipe_text, study.created_unix_s,
+  statement.bind(study.id, study.name, study.description, study.kind, study.recipe_path, without_secrets(std::string_view(study.recipe_text)), study.created_unix_s,
                  study.submitted_unix_s);
   statement.next();
   const auto id = statement.integer(0);
@@ -167,6 +170,18 @@ void write_probe(Connection& connection, std::int64_t run_id, const AttemptFacts
                   probe.allreduce_bytes, probe.unix_s);
 }
 
+void write_load(Connection& connection, std::int64_t run_id, const AttemptFacts& facts)
+{
+  connection.statement("DELETE FROM machine_loads WHERE run_id = ? AND attempt = ?").run(run_id, facts.number);
+  if (!facts.load) return;
+  auto statement = connection.statement("INSERT OR REPLACE INTO machine_loads (run_id, attempt, host, cores, own_cores, seconds, "
+                                        "load_begin, load_end, others_share, steal_share, elsewhere_share) VALUES " +
+                                        placeholders(11));
+  for (const auto& n : facts.load->nodes)
+    statement.run(run_id, facts.number, n.host, n.cores, n.own_cores, n.seconds, n.load_begin, n.load_end, n.others_share, n.steal_share,
+                  n.elsewhere_share);
+}
+
 } // namespace
 
 std::string column_of(const Key& key)
@@ -228,15 +243,16 @@ void write_study(Connection& connection, const StudyRecord& study)
   const auto study_id = write_study_row(connection, study);
   connection.statement("DELETE FROM study_runs WHERE study_id = ?").run(study_id);
   auto add_run = connection.statement("INSERT INTO runs (key) VALUES (?) ON CONFLICT (key) DO NOTHING");
-  auto add = connection.statement("INSERT INTO study_runs (study_id, position, run_id, name, label, series, control) "
-                                  "VALUES (?, ?, (SELECT id FROM runs WHERE key = ?), ?, ?, ?, ?)");
+  auto add = connection.statement("INSERT INTO study_runs (study_id, position, run_id, name, label, series, series_key, control) "
+                                  "VALUES (?, ?, (SELECT id FROM runs WHERE key = ?), ?, ?, ?, ?, ?)");
   const std::set<std::string> controls(study.control_keys.begin(), study.control_keys.end());
   for (std::size_t i = 0; i < study.run_keys.size(); ++i) {
     const auto& key = study.run_keys[i];
     const auto name = i < study.run_names.size() ? study.run_names[i] : key;
     const auto label = label_in_name(name, study.name);
     add_run.run(key);
-    add.run(study_id, static_cast<std::int64_t>(i), key, name, label, series_of(label), controls.contains(key));
+    const auto series = series_of(label);
+    add.run(study_id, static_cast<std::int64_t>(i), key, name, label, series, natural_key(series), controls.contains(key));
   }
 }
 
@@ -244,12 +260,12 @@ std::int64_t write_run(Connection& connection, const PlannedRun& planned, const 
                        const std::string& fingerprint)
 {
   static const std::string sql = run_upsert();
-  const auto& spec = planned.spec;
+  const auto spec = without_secrets(planned.spec);
   auto statement = connection.statement(sql);
   statement.bind(planned.key, name_of(verdict.state), verdict.cause, verdict.evidence, verdict.attempt, fingerprint,
-                 planned.engine_build, planned.data_id, spec.label, spec.repeat, spec.ranks(), spec.cores(),
-                 spec.effective_global_batch(), spec.effective_batch_per_rank());
-  int parameter = 14;
+                 planned.engine_build, planned.data_id, spec.label, spec.repeat, spec.ranks(), spec.workers(),
+                 spec.cores(), spec.effective_global_batch(), spec.effective_batch_per_rank());
+  int parameter = 15;
   for (const auto* key : column_keys()) statement.bind_at(++parameter, cell_of(value_of(spec, *key)));
   statement.next();
   const auto id = statement.integer(0);
@@ -308,6 +324,7 @@ void write_attempt(Connection& connection, std::int64_t run_id, const AttemptFac
                                 of(s, &Submission::restart), facts.launches, of(p, &Preemption::unix_s), of(p, &Preemption::step),
                                 of(p, &Preemption::signal), of(p, &Preemption::checkpoint), facts.fenced_by);
   write_probe(connection, run_id, facts);
+  write_load(connection, run_id, facts);
 }
 
 void keep_attempts(Connection& connection, std::int64_t run_id, const std::vector<AttemptFacts>& attempts)

@@ -28,6 +28,7 @@ SELECT
   runs.train_seed AS seed,
   runs.resources_nodes AS nodes,
   runs.ranks AS ranks,
+  runs.workers AS workers,
   runs.resources_ranks_per_node AS ranks_per_node,
   runs.resources_threads_per_rank AS threads,
   runs.cores AS cores,

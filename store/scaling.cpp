@@ -9,38 +9,19 @@ namespace {
 
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
-// SplitMix64 (Steele, Lea, Flood 2014): the same numbers on every machine, which std's distributions do not promise.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  // 0 … n-1, n below 2^32: the upper half of the state scaled down; its bias is below n / 2^32.
-  std::size_t below(std::size_t n)
-  {
-    std::uint64_t z = (state_ += 0x9E3779B97F4A7C15u);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return static_cast<std::size_t>((((z ^ (z >> 31)) >> 32) * n) >> 32);
-  }
-
- private:
-  std::uint64_t state_;
-};
-
 // Of a sorted sample that is not empty.
 double quantile_of_sorted(std::span<const double> sorted, double q)
 {
   const double place = q * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);
-  const auto above = std::min(below + 1, sorted.size() - 1);
-  return std::lerp(sorted[below], sorted[above], place - static_cast<double>(below));
+  const double rest = place - static_cast<double>(below);
+  return rest == 0 ? sorted[below] : std::lerp(sorted[below], sorted[below + 1], rest); // the next one may be infinite
 }
 
-double median_of_redraw(std::span<const double> sample, std::vector<double>& drawn, Random& random)
+// Welch and Satterthwaite's degrees of freedom of the sum of two squared standard errors.
+double freedom_of(double a, double n, double a0, double n0)
 {
-  drawn.resize(sample.size());
-  for (auto& value : drawn) value = sample[random.below(sample.size())];
-  std::sort(drawn.begin(), drawn.end());
-  return quantile_of_sorted(drawn, 0.5);
+  return (a + a0) * (a + a0) / (a * a / (n - 1) + a0 * a0 / (n0 - 1));
 }
 
 } // namespace
@@ -54,26 +35,36 @@ double quantile(std::vector<double> values, double q)
   return quantile_of_sorted(values, q);
 }
 
-double speedup(double throughput, double base_throughput, double base_size) { return throughput / base_throughput * base_size; }
-
-double efficiency(double throughput, double size, double base_throughput, double base_size)
+LogSample log_sample(std::span<const double> values)
 {
-  return speedup(throughput, base_throughput, base_size) / size;
+  const auto count = static_cast<double>(values.size());
+  double sum = 0, squares = 0;
+  for (const double value : values) sum += std::log(value);
+  const double mean = sum / count;
+  for (const double value : values) squares += (std::log(value) - mean) * (std::log(value) - mean);
+  return {mean, count > 1 ? squares / (count - 1) : nan_value, count};
 }
 
-Interval bootstrap_efficiency(std::span<const double> base, double base_size, std::span<const double> sample, double size)
+double efficiency(const LogSample& sample, double size, const LogSample& base, double base_size)
 {
-  constexpr std::size_t least = 3;
-  constexpr std::size_t draws = 2000;
-  if (base.size() < least || sample.size() < least) return {nan_value, nan_value};
-  Random random(0);
-  std::vector<double> drawn, efficiencies(draws);
-  for (auto& value : efficiencies) {
-    const double base_median = median_of_redraw(base, drawn, random);
-    value = efficiency(median_of_redraw(sample, drawn, random), size, base_median, base_size);
-  }
-  std::sort(efficiencies.begin(), efficiencies.end());
-  return {quantile_of_sorted(efficiencies, 0.025), quantile_of_sorted(efficiencies, 0.975)};
+  return std::exp(sample.mean - base.mean) * base_size / size;
+}
+
+Interval efficiency_interval(const LogSample& sample, double size, const LogSample& base, double base_size)
+{
+  if (sample.count < least_runs || base.count < least_runs) return {nan_value, nan_value};
+  const double centre = efficiency(sample, size, base, base_size);
+  const double a = sample.variance / sample.count, a0 = base.variance / base.count;
+  if (a + a0 == 0) return {centre, centre}; // no scatter at all: then the degrees of freedom are not defined
+  const double reach = student_t_975(freedom_of(a, sample.count, a0, base.count)) * std::sqrt(a + a0);
+  return {centre * std::exp(-reach), centre * std::exp(reach)};
+}
+
+double student_t_975(double freedom)
+{
+  double value = 0;
+  for (auto c = student_t_975_polynomial.rbegin(); c != student_t_975_polynomial.rend(); ++c) value = value / freedom + *c;
+  return value;
 }
 
 } // namespace dt::store

@@ -1,7 +1,7 @@
 // Scaling analysis as pure functions over numbers.
 #pragma once
 
-#include <cstdint>
+#include <array>
 #include <span>
 #include <vector>
 
@@ -12,16 +12,36 @@ double median(std::vector<double> values);
 // Linear interpolation between order statistics; q in [0, 1].
 double quantile(std::vector<double> values, double q);
 
-// S(N) = throughput(N) / throughput(N0) * N0, E(N) = S(N) / N.
-double speedup(double throughput, double base_throughput, double base_size);
-double efficiency(double throughput, double size, double base_throughput, double base_size);
+// The mean and the sample variance of the values' natural logarithms. All values must be above 0.
+struct LogSample {
+  double mean = 0;     // NaN without values
+  double variance = 0; // NaN with fewer than two values
+  double count = 0;
+};
+LogSample log_sample(std::span<const double> values);
+
+// E(N) = (G(N) / G(N0)) (N0 / N), where G is the geometric mean of the throughputs. The speed-up S(N) is E(N) N.
+double efficiency(const LogSample& sample, double size, const LogSample& base, double base_size);
 
 struct Interval {
   double low, high;
 };
 
-// 95% percentile bootstrap of the efficiency: a ratio, so baseline and sample are redrawn together. Deterministic.
-// NaN bounds when either sample has fewer than 3 values.
-Interval bootstrap_efficiency(std::span<const double> base, double base_size, std::span<const double> sample, double size);
+// An interval needs so many runs of both sizes: the variance of two values says almost nothing.
+inline constexpr double least_runs = 3;
+
+// The 95 % confidence interval of the efficiency: Welch's t interval for the difference of two means, taken on the logarithms
+// [Welch1947], because throughputs scatter by factors. With s² the sample variance, n the runs, a = s²/n and a0 = s0²/n0:
+//
+//   E exp(± t(0.975, f) sqrt(a + a0)),  f = (a + a0)² / (a²/(n - 1) + a0²/(n0 - 1))     [Satterthwaite1946]
+//
+// NaN bounds when either sample has fewer than `least_runs` values.
+Interval efficiency_interval(const LogSample& sample, double size, const LogSample& base, double base_size);
+
+// Student's t(0.975, f) for f >= 2 degrees of freedom, f need not be whole: a polynomial in 1/f whose relative error is below 2e-8.
+double student_t_975(double freedom);
+// Its coefficients, the constant first. The view `scaling` computes its intervals with the same ones.
+inline constexpr std::array<double, 8> student_t_975_polynomial{1.959963957,  2.372278236,  2.822195509,  2.560966037,
+                                                                1.546162166, 0.9343628222, 0.1447988675, 0.356294782};
 
 } // namespace dt::store

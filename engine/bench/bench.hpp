@@ -35,6 +35,15 @@ struct ConvolutionBench {
 // Every convolution of these models, as oneDNN computes it and as plain loops do. Exit status.
 int bench_convolution(const ConvolutionBench& options);
 
+struct MatmulBench {
+  int threads = 1;
+  double seconds = 0.5;
+  bool json = false;
+};
+
+// Products of two 512 x 512 matrices in single precision, in GFLOP/s; the best of five stretches. Exit status.
+int bench_matmul(const MatmulBench& options);
+
 struct GradientsBench {
   std::string model = "lenet";
   std::string input;   // .npz: images (batch x channels x height x width) and labels (batch), 32-bit floats both
@@ -60,8 +69,11 @@ int bench_allreduce(const AllreduceBench& options);
 struct CommBench {
   std::vector<std::string> algorithms; // empty: all of ours and of Gloo; "ring:bfloat16" is ring with sync.wire: bfloat16
   std::int64_t least_bytes = 1 << 10, most_bytes = 1 << 28, factor = 4;
+  std::vector<std::int64_t> sizes;      // in bytes, instead of least_bytes, least_bytes x factor, …
   double seconds = 4;       // to measure one size for, all algorithms together
-  std::int64_t repeats = 0; // of each algorithm and size; 0: as many as fit into the time, at least 5
+  std::int64_t repeats = 0; // of each algorithm and size; 0: as many as fit into the time, at least `fewest`
+  std::int64_t fewest = 5;
+  double leave_out = 0; // ours of which one sum takes over 0.25 s and so many times the fastest one's are measured no further; 0: none
   std::int64_t nodes_per_supernode = 0;
   double link_gbit = 0, trunk_gbit = 0; // bandwidth of a node's link, of a supernode's trunk; 0: not told
   std::string json_file;                // the result as JSON too, written by rank 0; empty: not

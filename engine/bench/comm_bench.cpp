@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <random>
@@ -21,9 +22,11 @@
 namespace dt::engine {
 namespace {
 
-constexpr std::int64_t fewest_repeats = 5;
-constexpr double repetition_s = 1e-3; // short calls are timed so many in a row as last that long
-constexpr std::int64_t most_calls = 100;
+constexpr double long_enough_s = 0.25; // a sum that takes longer needs no second one to warm up
+// Short calls are timed several in a row, as many of one contender as of the other and as `dynamic` does it: a link lets a burst pass
+// after a pause, and a single call would be as fast as what the contender before it left of that.
+constexpr double row_s = 0.02; // that they need not last longer than
+constexpr std::size_t row_bytes = 256 << 10, most_calls = 64;
 
 struct Contender {
   std::string name;
@@ -31,6 +34,8 @@ struct Contender {
   std::int64_t calls = 1;
   std::vector<double> times{}; // of a call, by repetition
   Traffic traffic{};           // of a call, over all ranks
+  bool left_out = false;       // at this size, being slow
+  bool is_ours() const { return name != "mpi" && name != "dynamic" && !name.starts_with("gloo-"); }
 };
 
 // The slowest rank's mean time of so many calls, from a common start; the same on every rank.
@@ -52,22 +57,38 @@ std::vector<std::string> names_of(const CommBench& options)
   return names;
 }
 
+std::vector<std::size_t> sizes_of(const CommBench& options)
+{
+  if (!options.sizes.empty()) {
+    std::vector<std::size_t> sizes;
+    for (const auto bytes : options.sizes) sizes.push_back(static_cast<std::size_t>(bytes) / sizeof(float) * sizeof(float));
+    return sizes;
+  }
+  if (options.least_bytes > options.most_bytes)
+    throw Error(ErrorKind::usage, fmt::format("--least {} is more than --most {}.", options.least_bytes, options.most_bytes));
+  std::vector<std::size_t> sizes;
+  for (auto bytes = options.least_bytes; bytes <= options.most_bytes; bytes *= options.factor)
+    sizes.push_back(static_cast<std::size_t>(bytes) / sizeof(float) * sizeof(float));
+  return sizes;
+}
+
 std::unique_ptr<Allreduce> make_contender(const std::string& name, const CommBench& options, const Topology& topology,
                                           Communicator& comm)
 {
   if (name.starts_with("gloo-")) return make_gloo_allreduce(name, comm);
   const auto words = split(name, ':');
   return make_allreduce(
-      {.algorithm = words[0], .wire = words.size() > 1 ? words[1] : "float32", .topology = topology, .cache = options.cache},
+      {.algorithm = words[0], .wire = words.size() > 1 ? words[1] : "float32", .topology = topology, .cache = options.cache,
+       .largest_bytes = std::ranges::max(sizes_of(options))},
       comm);
 }
 
-// Every rank's vector is its rank plus one: small integers, whose sums every format and order must give exactly.
-void require_right_sum(Contender& contender, std::span<float> values, Communicator& comm)
+// Every rank's vector is its rank plus one: small integers, whose sums every format and order must give exactly. Returns the seconds.
+double require_right_sum(Contender& contender, std::span<float> values, Communicator& comm)
 {
   std::ranges::fill(values, static_cast<float>(comm.rank() + 1));
   const auto before = comm.traffic();
-  contender.allreduce->sum(values);
+  const double seconds = time_calls(*contender.allreduce, values, 1, comm);
   const auto sum = static_cast<float>(comm.size() * (comm.size() + 1) / 2);
   if (!std::ranges::all_of(values, [&](float value) { return value == sum; }))
     throw Error(ErrorKind::internal,
@@ -76,19 +97,30 @@ void require_right_sum(Contender& contender, std::span<float> values, Communicat
                      static_cast<double>(comm.traffic().messages - before.messages)};
   comm.sum_record(counted);
   contender.traffic = {static_cast<std::int64_t>(counted[0]), static_cast<std::int64_t>(counted[1])};
+  return seconds;
 }
 
 // Zeros stay zeros, however often they are summed. Returns the seconds of a repetition of all contenders.
-double warm_up(std::vector<Contender>& contenders, std::span<float> values, Communicator& comm)
+// Those that are slow beyond `leave_out` keep the one time that they have.
+double warm_up(std::vector<Contender>& contenders, std::span<float> values, double leave_out, Communicator& comm)
 {
+  double fastest_s = std::numeric_limits<double>::infinity();
+  for (auto& contender : contenders) {
+    double seconds = require_right_sum(contender, values, comm);
+    std::ranges::fill(values, 0.0F);
+    if (seconds < long_enough_s) seconds = time_calls(*contender.allreduce, values, 1, comm);
+    contender.times = {seconds};
+    fastest_s = std::min(fastest_s, seconds);
+  }
+  const auto most = static_cast<double>(std::clamp(row_bytes / values.size_bytes(), std::size_t{1}, most_calls));
+  const auto calls = static_cast<std::int64_t>(std::clamp(row_s / fastest_s, 1.0, most));
+  for (auto& contender : contenders) contender.calls = calls;
   double all_s = 0;
   for (auto& contender : contenders) {
-    require_right_sum(contender, values, comm);
-    std::ranges::fill(values, 0.0F);
-    const double seconds = time_calls(*contender.allreduce, values, 1, comm);
-    contender.calls = std::clamp(static_cast<std::int64_t>(repetition_s / seconds), std::int64_t{1}, most_calls);
+    contender.left_out = leave_out > 0 && contender.is_ours() && contender.times.front() > std::max(long_enough_s, leave_out * fastest_s);
+    if (contender.left_out) continue;
+    all_s += contender.times.front() * static_cast<double>(contender.calls);
     contender.times.clear();
-    all_s += seconds * static_cast<double>(contender.calls);
   }
   return all_s;
 }
@@ -102,7 +134,7 @@ void measure(std::vector<Contender>& contenders, std::span<float> values, std::i
   for (std::int64_t r = 0; r < repeats; ++r) {
     std::shuffle(order.begin(), order.end(), generator);
     for (const auto k : order)
-      contenders[k].times.push_back(time_calls(*contenders[k].allreduce, values, contenders[k].calls, comm));
+      if (!contenders[k].left_out) contenders[k].times.push_back(time_calls(*contenders[k].allreduce, values, contenders[k].calls, comm));
   }
 }
 
@@ -115,8 +147,28 @@ double quantile(std::vector<double> values, double q)
 double median_ratio(const std::vector<double>& above, const std::vector<double>& below)
 {
   std::vector<double> ratios;
-  for (std::size_t i = 0; i < above.size(); ++i) ratios.push_back(above[i] / below[i]);
+  for (std::size_t i = 0; i < std::min(above.size(), below.size()); ++i) ratios.push_back(above[i] / below[i]);
   return quantile(ratios, 0.5);
+}
+
+// Of our other algorithms that were measured to the end, the fastest; null: there is none.
+const Contender* best_of_ours(const std::vector<Contender>& contenders)
+{
+  const Contender* best = nullptr;
+  for (const auto& contender : contenders)
+    if (contender.is_ours() && !contender.left_out && (best == nullptr || quantile(contender.times, 0.5) < quantile(best->times, 0.5)))
+      best = &contender;
+  return best;
+}
+
+void add_dynamic_row(CommReport& report, const std::vector<Contender>& contenders, std::size_t bytes)
+{
+  const auto dynamic = std::ranges::find(contenders, "dynamic", &Contender::name), mpi = std::ranges::find(contenders, "mpi", &Contender::name);
+  const auto* best = best_of_ours(contenders);
+  if (dynamic == contenders.end() || mpi == contenders.end() || best == nullptr) return;
+  report.dynamic_rows.push_back({static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(dynamic->times.size()), quantile(dynamic->times, 0.5),
+                                 quantile(mpi->times, 0.5), quantile(best->times, 0.5), best->name,
+                                 paired_ratio(mpi->times, dynamic->times), paired_ratio(best->times, dynamic->times)});
 }
 
 // A node must send 2 n (N-1)/N bytes over its link, however its ranks share the work, and a supernode 2 n (S-1)/S over its trunk:
@@ -159,16 +211,6 @@ std::string warning_of(Communicator& comm)
   return {};
 }
 
-std::vector<std::size_t> sizes_of(const CommBench& options)
-{
-  if (options.least_bytes > options.most_bytes)
-    throw Error(ErrorKind::usage, fmt::format("--least {} is more than --most {}.", options.least_bytes, options.most_bytes));
-  std::vector<std::size_t> sizes;
-  for (auto bytes = options.least_bytes; bytes <= options.most_bytes; bytes *= options.factor)
-    sizes.push_back(static_cast<std::size_t>(bytes) / sizeof(float) * sizeof(float));
-  return sizes;
-}
-
 } // namespace
 
 int bench_comm(const CommBench& options)
@@ -176,19 +218,26 @@ int bench_comm(const CommBench& options)
   const MpiWorld world;
   Communicator comm(MPI_COMM_WORLD);
   const auto topology = topology_of_hosts(comm, options.nodes_per_supernode);
-  CommReport report{comm.size(), topology.nodes(), topology.supernodes(), warning_of(comm), {}, {}};
+  CommReport report{.ranks = comm.size(), .nodes = topology.nodes(), .supernodes = topology.supernodes(), .warning = warning_of(comm),
+                    .rows = {}, .dynamic_rows = {}, .choices = {}};
   std::vector<Contender> contenders;
-  for (const auto& name : names_of(options)) contenders.push_back({name, make_contender(name, options, topology, comm)});
+  for (const auto& name : names_of(options)) {
+    const double begin_s = monotonic_s();
+    contenders.push_back({name, make_contender(name, options, topology, comm)});
+    if (name == "dynamic") report.dynamic_start_s = monotonic_s() - begin_s;
+  }
   for (const auto bytes : sizes_of(options)) {
     std::vector<float> values(bytes / sizeof(float));
-    const double round_s = warm_up(contenders, values, comm);
-    const auto fitting = std::max(fewest_repeats, static_cast<std::int64_t>(options.seconds / round_s));
+    const double round_s = warm_up(contenders, values, options.leave_out, comm);
+    const auto fitting = std::max(options.fewest, static_cast<std::int64_t>(options.seconds / round_s));
     measure(contenders, values, options.repeats > 0 ? options.repeats : fitting, comm);
     add_rows(report, contenders, bytes, bound_s(options, topology, bytes));
+    add_dynamic_row(report, contenders, bytes);
   }
   for (const auto& contender : contenders)
-    if (!contender.allreduce->choice().empty()) report.choices.emplace_back(contender.name, contender.allreduce->choice());
-  if (comm.is_root() && !options.json_file.empty()) write_file_atomic(options.json_file, json_of(report, options));
+    for (const auto& [fact, words] : contender.allreduce->facts())
+      report.choices.emplace_back(contender.name + fact.substr(std::min(fact.size(), std::string_view("allreduce").size())), words);
+  if (comm.is_root() && !options.json_file.empty()) write_file_atomic(options.json_file, json_of(report, options), Readers::everybody);
   if (comm.is_root()) fmt::print("{}", options.json ? json_of(report, options) : text_of(report));
   return 0;
 }

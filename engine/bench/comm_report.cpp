@@ -23,6 +23,29 @@ std::string row_text(const CommRow& row, int ranks)
   return line + '\n';
 }
 
+std::string time_text(double seconds)
+{
+  return seconds < 1e-3 ? fmt::format("{:.0f} us", 1e6 * seconds) : seconds < 1 ? fmt::format("{:.3g} ms", 1e3 * seconds) : fmt::format("{:.2f} s", seconds);
+}
+
+std::string ratio_text(const PairedRatio& ratio) { return fmt::format("{:.2f}x [{:.2f}, {:.2f}]", ratio.median, ratio.least, ratio.most); }
+
+std::string row_text(const DynamicRow& row)
+{
+  return fmt::format("dynamic at {}: {}, {} as fast as mpi ({}), {} as fast as {} ({}), {} rounds\n", size_text(row.bytes), time_text(row.median_s),
+                     ratio_text(row.against_mpi), time_text(row.mpi_s), ratio_text(row.against_best), row.best, time_text(row.best_s),
+                     row.repeats);
+}
+
+nlohmann::ordered_json json_of(const PairedRatio& ratio) { return {{"median", ratio.median}, {"low", ratio.least}, {"high", ratio.most}}; }
+
+nlohmann::ordered_json json_of(const DynamicRow& row)
+{
+  return {{"bytes", row.bytes},           {"repeats", row.repeats}, {"us_median", 1e6 * row.median_s},
+          {"us_mpi", 1e6 * row.mpi_s},    {"best", row.best},       {"us_best", 1e6 * row.best_s},
+          {"against_mpi", json_of(row.against_mpi)}, {"against_best", json_of(row.against_best)}};
+}
+
 nlohmann::ordered_json json_of(const CommRow& row)
 {
   nlohmann::ordered_json object{
@@ -56,6 +79,8 @@ std::string text_of(const CommReport& report)
     if (i > 0 && report.rows[i].bytes != report.rows[i - 1].bytes) text += '\n';
     text += row_text(report.rows[i], report.ranks);
   }
+  for (const auto& row : report.dynamic_rows) text += row_text(row);
+  if (report.dynamic_start_s > 0) text += fmt::format("dynamic took {} to choose\n", time_text(report.dynamic_start_s));
   for (const auto& [algorithm, choice] : report.choices) text += fmt::format("{}: {}\n", algorithm, choice);
   return text;
 }
@@ -68,6 +93,8 @@ std::string json_of(const CommReport& report, const CommBench& options)
   if (options.trunk_gbit > 0) object["trunk_gbit"] = options.trunk_gbit;
   object["rows"] = nlohmann::ordered_json::array();
   for (const auto& row : report.rows) object["rows"].push_back(json_of(row));
+  for (const auto& row : report.dynamic_rows) object["dynamic"].push_back(json_of(row));
+  if (report.dynamic_start_s > 0) object["dynamic_start_s"] = report.dynamic_start_s;
   for (const auto& [algorithm, choice] : report.choices) object["choices"][algorithm] = choice;
   return object.dump(2) + '\n';
 }

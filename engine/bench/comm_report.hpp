@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/bench/bench.hpp"
+#include "engine/comm/paired_rounds.hpp"
 
 #include <string>
 #include <vector>
@@ -19,10 +20,21 @@ struct CommRow {
   std::int64_t sent_bytes = 0, messages = 0; // counted, of all ranks, a call; 0 for Gloo, which does not count
 };
 
+// `dynamic` at one size, beside plain MPI and the best of our other algorithms, that with the least median. Ratios are the other's time ÷
+// dynamic's in the same repetition: their median, and an interval that misses the true one in one case of ten at each end.
+struct DynamicRow {
+  std::int64_t bytes = 0, repeats = 0;
+  double median_s = 0, mpi_s = 0, best_s = 0;
+  std::string best;
+  PairedRatio against_mpi, against_best;
+};
+
 struct CommReport {
   int ranks = 0, nodes = 0, supernodes = 0;
   std::string warning; // why the figures are worth less; empty: none
   std::vector<CommRow> rows;
+  std::vector<DynamicRow> dynamic_rows; // where dynamic, mpi and another of ours are measured
+  double dynamic_start_s = 0;           // that dynamic took to choose
   std::vector<std::pair<std::string, std::string>> choices; // of the algorithms that choose by themselves
 };
 

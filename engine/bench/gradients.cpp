@@ -69,7 +69,7 @@ int bench_gradients(const GradientsBench& options)
   const std::array loss{static_cast<float>(network.forward_backward(input.images, input.labels))};
   add_all(writer, "gradients/", network.parameters(), network.plain_gradients());
   writer.add({"loss", {1}}, loss);
-  write_file_atomic(options.output, writer.finish());
+  write_file_atomic(options.output, writer.finish(), Readers::everybody);
   return 0;
 }
 

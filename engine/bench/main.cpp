@@ -1,5 +1,6 @@
 // dtbench: measures one part of a training step.
 #include "core/error.hpp"
+#include "core/process.hpp"
 #include "engine/bench/bench.hpp"
 
 #include <CLI/CLI.hpp>
@@ -49,6 +50,14 @@ void add_gradients(CLI::App& app, GradientsBench& options)
   gradients->add_flag("!--no-winograd", options.winograd, "No convolution by Winograd's algorithm");
 }
 
+void add_matmul(CLI::App& app, MatmulBench& options)
+{
+  auto* matmul = app.add_subcommand("matmul", "Products of two 512 x 512 matrices in single precision");
+  matmul->add_option("--threads", options.threads, "Compute threads")->capture_default_str()->check(CLI::PositiveNumber);
+  matmul->add_option("--seconds", options.seconds, "Time to measure for")->capture_default_str()->check(CLI::PositiveNumber);
+  matmul->add_flag("--json", options.json, "One JSON object");
+}
+
 void add_allreduce(CLI::App& app, AllreduceBench& options)
 {
   auto* allreduce = app.add_subcommand("allreduce", "One allreduce over all ranks; start it with mpirun");
@@ -95,11 +104,16 @@ void add_comm(CLI::App& app, CommBench& options)
       ->capture_default_str()
       ->check(CLI::Range(4, 1 << 30));
   comm->add_option("--factor", options.factor, "From one size to the next")->capture_default_str()->check(CLI::Range(2, 1024));
+  comm->add_option("--sizes", options.sizes, "Vectors of these many bytes instead")->delimiter(',')->check(CLI::Range(4, 1 << 30));
   comm->add_option("--seconds", options.seconds, "Time to measure a size for, all algorithms together")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   comm->add_option("--repeats", options.repeats, "Repetitions of each, instead of as many as fit into the time")
       ->check(CLI::PositiveNumber);
+  comm->add_option("--fewest", options.fewest, "Repetitions of each at least")->capture_default_str()->check(CLI::PositiveNumber);
+  comm->add_option("--leave-out", options.leave_out,
+                   "Measures ours no further of which one sum takes over 0.25 s and so many times the fastest one's")
+      ->check(CLI::Range(1.0, 1e6));
   comm->add_option("--nodes-per-supernode", options.nodes_per_supernode, "Consecutive nodes that hang on one switch")
       ->check(CLI::PositiveNumber);
   comm->add_option("--link-gbit", options.link_gbit,
@@ -134,6 +148,8 @@ int dispatch(int argc, char** argv)
   app.require_subcommand(1);
   ComputeBench compute;
   add_compute(app, compute);
+  MatmulBench matmul;
+  add_matmul(app, matmul);
   ConvolutionBench convolution;
   add_convolution(app, convolution);
   AllreduceBench allreduce;
@@ -155,6 +171,7 @@ int dispatch(int argc, char** argv)
   if (app.got_subcommand("gradients")) return bench_gradients(gradients);
   if (app.got_subcommand("strategies")) return bench_strategies(strategies);
   if (app.got_subcommand("convolution")) return bench_convolution(convolution);
+  if (app.got_subcommand("matmul")) return bench_matmul(matmul);
   if (app.got_subcommand("comm")) return bench_comm(comm);
   return app.got_subcommand("compute") ? bench_compute(compute) : bench_allreduce(allreduce);
 }
@@ -163,6 +180,7 @@ int dispatch(int argc, char** argv)
 
 int main(int argc, char** argv)
 {
+  dt::survive_file_size_limit();
   try {
     return dispatch(argc, argv);
   } catch (const dt::Error& error) {

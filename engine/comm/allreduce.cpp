@@ -30,9 +30,30 @@ void Allreduce::sum(std::span<const float> values, std::span<float> result)
   sum(result);
 }
 
-std::unique_ptr<PendingSum> Allreduce::begin(std::span<float> values) 
-{
-  return call_when_waited_for([this, values] { sum(values); });
-}
+// Ranks may wait in different orders, and a call meets the other ranks' call of the same number: so the calls are made in the order of
+// begin(), whichever is waited for first.
+class Allreduce::Late : public PendingSum {
+public:
+  Late(Allreduce& home, std::span<float> values)
+      : home_(home), number_(home.late_done_ + static_cast<std::int64_t>(home.late_.size()))
+  {
+    home_.late_.push_back(values);
+  }
+  bool advance() override { return home_.late_done_ > number_; }
+  void wait() override
+  {
+    while (!advance()) {
+      home_.sum(home_.late_.front());
+      home_.late_.pop_front();
+      ++home_.late_done_;
+    }
+  }
+
+private:
+  Allreduce& home_;
+  std::int64_t number_;
+};
+
+std::unique_ptr<PendingSum> Allreduce::begin(std::span<float> values) { return std::make_unique<Late>(*this, values); }
 
 } // namespace dt::engine

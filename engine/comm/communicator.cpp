@@ -17,6 +17,7 @@ constexpr std::size_t largest_count = std::size_t{1} << 30;
 
 // MPI promises tags up to 32767. The first thousand are for whoever chooses a tag of his own.
 constexpr int first_fresh_tag = 1000, fresh_tags = 31000;
+constexpr int first_lasting_tag = first_fresh_tag + fresh_tags, lasting_tags = 32767 - first_lasting_tag + 1;
 
 int int_of(std::size_t count)
 {
@@ -136,7 +137,21 @@ Transfer Communicator::receive_begin(std::span<std::byte> bytes, int from, int t
   return transfer;
 }
 
-int Communicator::fresh_tag() { return first_fresh_tag + tags_++ % fresh_tags; }
+int Communicator::fresh_tag()
+{
+  const int tag = first_fresh_tag + next_fresh_;
+  skip_fresh_tags(1);
+  return tag;
+}
+
+void Communicator::skip_fresh_tags(std::int64_t count) { next_fresh_ = static_cast<int>((next_fresh_ + count) % fresh_tags); }
+
+int Communicator::lasting_tag()
+{
+  if (next_lasting_ == lasting_tags)
+    throw Error(ErrorKind::internal, "all " + std::to_string(lasting_tags) + " lasting tags of a communicator are taken");
+  return first_lasting_tag + next_lasting_++;
+}
 
 void Communicator::count_sent(std::size_t bytes)
 {

@@ -92,8 +92,13 @@ public:
   Transfer send_begin(std::span<const std::byte> bytes, int to, int tag);
   Transfer receive_begin(std::span<float> values, int from, int tag);
   Transfer receive_begin(std::span<std::byte> bytes, int from, int tag);
-  // A tag that no other exchange uses at the same time, equal on all ranks when they ask in the same order.
+  // A tag for one exchange, equal on all ranks when they ask in the same order. It comes again after 31,000 others, so fewer exchanges
+  // than that may be under way at once.
   int fresh_tag();
+  // A tag that never comes again, for whoever uses one as long as this communicator lives. Likewise equal on all ranks.
+  int lasting_tag();
+  // For tests: as if so many fresh tags had been asked for.
+  void skip_fresh_tags(std::int64_t count);
 
   // ---- for records, evaluation and start-up: not counted ----
 
@@ -126,7 +131,7 @@ private:
   MPI_Comm comm_;
   int rank_ = 0, size_ = 1;
   bool owned_ = false; // made by split(), freed with this object
-  int tags_ = 0;       // handed out so far
+  int next_fresh_ = 0, next_lasting_ = 0; // of the tags of either kind
   std::vector<int> world_; // world_rank() of each rank; empty: the same numbers
   std::shared_ptr<RankLedger> ledger_ = std::make_shared<RankLedger>();
 };

@@ -1,203 +1,144 @@
 #include "engine/comm/dynamic.hpp"
 
-#include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/hash.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "engine/comm/clock.hpp"
-#include "engine/comm/placement.hpp"
+#include "engine/comm/time_allreduces.hpp"
 
-#include <algorithm>
-#include <array>
-#include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace dt::engine {
-namespace {
 
-constexpr std::array<std::size_t, 9> sizes{256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20};
-constexpr double share_a_size = 0.025; // of the time there is; large sizes take more, and are left out when it is over
-constexpr std::size_t short_bytes = 64 << 10;
-constexpr int calls_of_short = 8;
-constexpr std::size_t fewest_rounds = 5, most_rounds = 101;
-
-AllreduceOptions with(AllreduceOptions options, const std::string& algorithm)
-{
-  options.algorithm = algorithm;
-  return options;
-}
-
-// `hierarchical` and `topology-aware` are halving-doubling where no node has two ranks and no supernode is known.
-bool is_worth_timing(const std::string& algorithm, const Topology& topology)
-{
-  if (algorithm == "dynamic") return false;
-  if (algorithm == "topology-aware") return topology.supernodes() > 1;
-  if (algorithm == "hierarchical") return static_cast<std::size_t>(topology.nodes()) < topology.node.size();
-  return true;
-}
-
-// Nothing for one that does not have the wire format, which all ranks find alike.
-std::unique_ptr<Allreduce> make_if_possible(const AllreduceOptions& options, Communicator& comm)
-{
-  try {
-    return make_allreduce(options, comm);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::recipe) throw;
-    return nullptr;
+// A sum under way by one of the algorithms. Another rank may wait for an earlier one, which this rank has its part in: all ranks finish them
+// in the order of their begin.
+class DynamicAllreduce::Pending : public PendingSum {
+public:
+  Pending(DynamicAllreduce& home, std::size_t algorithm, std::span<float> values)
+      : home_(home), algorithm_(algorithm), bytes_(values.size_bytes()), sum_(home.made(algorithm).begin(values))
+  {
+    home_.under_way_.push_back(this);
   }
-}
+  Pending(const Pending&) = delete;
+  Pending& operator=(const Pending&) = delete;
+  ~Pending() override { std::erase(home_.under_way_, this); }
+  bool advance() override
+  {
+    done_ = done_ || sum_->advance();
+    return done_;
+  }
+  void wait() override
+  {
+    for (auto* pending : home_.under_way_) {
+      pending->wait_alone();
+      if (pending == this) return;
+    }
+  }
+  void wait_alone()
+  {
+    if (!std::exchange(done_, true)) home_.timed(algorithm_, bytes_, [this] { sum_->wait(); });
+  }
 
-struct Candidates {
-  std::vector<std::string> names;
-  std::vector<std::unique_ptr<Allreduce>> allreduces;
+private:
+  DynamicAllreduce& home_;
+  std::size_t algorithm_, bytes_;
+  std::unique_ptr<PendingSum> sum_;
+  bool done_ = false;
 };
 
-Candidates candidates(const AllreduceOptions& options, Communicator& comm)
-{
-  Candidates all;
-  for (const auto& name : registered_allreduces()) {
-    if (!is_worth_timing(name, options.topology)) continue;
-    if (auto made = make_if_possible(with(options, name), comm)) {
-      all.names.push_back(name);
-      all.allreduces.push_back(std::move(made));
-    }
-    if (comm.size() == 1 && !all.names.empty()) break; // nothing to choose
-  }
-  return all;
-}
-
-// One sum by each in turn, so that what else the machine does meets all alike. Times on rank 0, the slowest rank's each. Short
-// ones are timed many in a row: a link that lets a burst pass would flatter one that sends more, and charge it to the next.
-std::vector<double> round_of(const Candidates& all, std::span<float> values, Communicator& comm)
-{
-  const int calls = values.size_bytes() <= short_bytes ? calls_of_short : 1;
-  std::vector<double> mine;
-  for (const auto& allreduce : all.allreduces) {
-    comm.barrier();
-    const double begin = monotonic_s();
-    for (int call = 0; call < calls; ++call) allreduce->sum(values);
-    mine.push_back((monotonic_s() - begin) / calls);
-  }
-  const auto everyones = comm.gather_numbers(mine);
-  for (std::size_t i = 0; i < everyones.size(); ++i) mine[i % mine.size()] = std::max(mine[i % mine.size()], everyones[i]);
-  return mine;
-}
-
-// What is exceeded by three of four: what else the machine does only ever adds to a time.
-double lower_quartile(std::vector<double> values)
-{
-  const auto quarter = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
-  std::nth_element(values.begin(), quarter, values.end());
-  return *quarter;
-}
-
-// Rank 0's number, on every rank.
-std::size_t agree(std::size_t number, Communicator& comm) { return std::stoul(comm.broadcast_text(std::to_string(number))); }
-
-// Usual times on rank 0. The first round wakes connections and touches memory; it tells how many more fit into the time.
-std::vector<double> time_at(std::size_t bytes, double budget_s, const Candidates& all, Communicator& comm)
-{
-  std::vector<float> values(bytes / sizeof(float)); // zeros stay zeros, however often summed
-  const double begin = monotonic_s();
-  round_of(all, values, comm);
-  const double wanted = budget_s / (monotonic_s() - begin);
-  const auto rounds = agree(static_cast<std::size_t>(std::clamp<double>(wanted, fewest_rounds, most_rounds)), comm);
-  std::vector<std::vector<double>> times(all.names.size());
-  for (std::size_t r = 0; r < rounds; ++r) {
-    const auto round = round_of(all, values, comm);
-    for (std::size_t a = 0; a < times.size(); ++a) times[a].push_back(round[a]);
-  }
-  std::vector<double> usual;
-  for (const auto& of_one : times) usual.push_back(lower_quartile(of_one));
-  return usual;
-}
-
-// What timings hold for: who runs where on which cores, over which library, with what.
-std::string key_of(const AllreduceOptions& options, Communicator& comm)
-{
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> library{};
-  int length = 0;
-  check_mpi(MPI_Get_library_version(library.data(), &length), "MPI_Get_library_version");
-  std::string text = fmt::format("{}\n{}\n{}\n", library.data(), options.wire, join(registered_allreduces(), " "));
-  const auto places = gather_places(comm);
-  for (std::size_t r = 0; r < places.size(); ++r)
-    text += fmt::format("{} {} {} {}\n", places[r].host, mask_text(places[r].cores), options.topology.node[r], options.topology.supernode[r]);
-  return hash_hex(text);
-}
-
-std::filesystem::path file_of(const std::filesystem::path& cache, const std::string& key) { return cache / ("allreduce-" + key); }
-
-// On rank 0. A cache that cannot be read is none.
-std::string read_cache(const AllreduceOptions& options, const std::string& key)
-{
-  if (options.cache.empty()) return {};
-  try {
-    return read_file_if_exists(file_of(options.cache, key)).value_or("");
-  } catch (const Error&) {
-    return {};
-  }
-}
-
-// On rank 0. A cache that cannot be written costs the next run a few seconds, not this one its life.
-void write_cache(const AllreduceOptions& options, const std::string& key, const AllreduceTimings& timings)
-{
-  if (options.cache.empty()) return;
-  try {
-    make_folders(options.cache);
-    write_file_atomic(file_of(options.cache, key), to_text(timings, key));
-  } catch (const Error&) {
-    return;
-  }
-}
-
-AllreduceTimings known_or_timed(const AllreduceOptions& options, Communicator& comm)
-{
-  const auto key = key_of(options, comm);
-  if (const auto known = parse_timings(comm.broadcast_text(comm.is_root() ? read_cache(options, key) : ""), key)) return *known;
-  auto timings = time_allreduces(options, comm);
-  if (comm.is_root()) write_cache(options, key, timings);
-  return timings;
-}
-
-} // namespace
-
-AllreduceTimings time_allreduces(const AllreduceOptions& options, Communicator& comm)
-{
-  const auto traffic = comm.traffic();
-  comm.activity().enter("times the allreduces");
-  const auto all = candidates(options, comm);
-  AllreduceTimings timings{.algorithms = all.names, .bytes = {}, .seconds = {}};
-  const double begin = monotonic_s();
-  double expected_s = 0; // of the next size, which has four times the bytes and takes at most four times as long
-  for (const auto bytes : sizes) {
-    if (agree(monotonic_s() - begin + expected_s < options.timing_s ? 1 : 0, comm) == 0) break;
-    timings.bytes.push_back(bytes);
-    timings.seconds.push_back(time_at(bytes, share_a_size * options.timing_s, all, comm));
-    const auto& round = timings.seconds.back();
-    expected_s = 4 * static_cast<double>(fewest_rounds + 1) * std::accumulate(round.begin(), round.end(), 0.0);
-  }
-  comm.traffic() = traffic;
-  return *parse_timings(comm.broadcast_text(to_text(timings, "")), "");
-}
-
 DynamicAllreduce::DynamicAllreduce(const AllreduceOptions& options, Communicator& comm)
-    : DynamicAllreduce(known_or_timed(options, comm), options, comm)
+    : DynamicAllreduce(kept_or_fresh_timings(options, comm), options, comm)
 {
 }
 
-DynamicAllreduce::DynamicAllreduce(const AllreduceTimings& timings, const AllreduceOptions& options, Communicator& comm)
-    : algorithms_(timings.algorithms), choices_(choose(timings)), bucket_bytes_(best_bucket_bytes(timings, choices_)),
-      allreduces_(algorithms_.size())
+DynamicAllreduce::DynamicAllreduce(KnownTimings known, const AllreduceOptions& options, Communicator& comm)
+    : DynamicAllreduce(std::move(known.timings), options, comm, std::move(known.origin))
 {
-  for (const auto& choice : choices_)
-    if (auto& made = allreduces_[choice.algorithm]; !made) made = make_allreduce(with(options, algorithms_[choice.algorithm]), comm);
+}
+
+DynamicAllreduce::DynamicAllreduce(AllreduceTimings timings, const AllreduceOptions& options, Communicator& comm, std::string origin)
+    : options_(options), comm_(comm), origin_(std::move(origin)), watch_(timings, choose(timings)),
+      bucket_bytes_(best_bucket_bytes(timings, watch_.choices())), allreduces_(timings.algorithms.size())
+{
+  for (const auto& choice : watch_.choices()) made(choice.algorithm);
+}
+
+DynamicAllreduce::~DynamicAllreduce() = default;
+
+// Collective where it was never taken before.
+Allreduce& DynamicAllreduce::made(std::size_t algorithm)
+{
+  auto& allreduce = allreduces_[algorithm];
+  if (!allreduce) allreduce = make_allreduce(with_algorithm(options_, watch_.timings().algorithms[algorithm]), comm_);
+  return *allreduce;
+}
+
+std::size_t DynamicAllreduce::next(std::size_t bytes)
+{
+  const auto algorithm = watch_.algorithm_for(bytes);
+  watch_.expect_sum(bytes);
+  return algorithm;
+}
+
+void DynamicAllreduce::timed(std::size_t algorithm, std::size_t bytes, const std::function<void()>& call)
+{
+  const double begin_s = monotonic_s();
+  call();
+  const double seconds = monotonic_s() - begin_s;
+  watch_.waited(bytes, options_.seen_s ? options_.seen_s(watch_.timings().algorithms[algorithm], bytes, seconds) : seconds);
+}
+
+void DynamicAllreduce::finish_begun()
+{
+  if (!under_way_.empty()) under_way_.back()->wait();
+}
+
+void DynamicAllreduce::sum(std::span<float> values)
+{
+  finish_begun();
+  const auto algorithm = next(values.size_bytes());
+  auto& allreduce = made(algorithm);
+  timed(algorithm, values.size_bytes(), [&] { allreduce.sum(values); });
+}
+
+void DynamicAllreduce::sum(std::span<const float> values, std::span<float> result)
+{
+  finish_begun();
+  const auto algorithm = next(values.size_bytes());
+  auto& allreduce = made(algorithm);
+  timed(algorithm, values.size_bytes(), [&] { allreduce.sum(values, result); });
+}
+
+std::unique_ptr<PendingSum> DynamicAllreduce::begin(std::span<float> values)
+{
+  return std::make_unique<Pending>(*this, next(values.size_bytes()), values);
+}
+
+// No sum is on its way, on no rank that another one still waits for: the numbers can go from rank to rank.
+void DynamicAllreduce::end_step()
+{
+  if (comm_.size() == 1 || !watch_.end_step()) return;
+  const auto seen = watch_.seen();
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, seen.data(), static_cast<int>(seen.size()), MPI_DOUBLE, MPI_MIN, comm_.handle()), "MPI_Allreduce");
+  watch_.look();
+  for (const auto algorithm : watch_.contenders()) made(algorithm);
 }
 
 std::string DynamicAllreduce::choice() const
 {
-  return fmt::format("{}; buckets of {}", in_words(choices_, algorithms_), format_bytes(static_cast<double>(bucket_bytes_)));
+  return fmt::format("{}; buckets of {}", in_words(watch_.choices(), watch_.timings().algorithms),
+                     format_bytes(static_cast<double>(bucket_bytes_)));
+}
+
+std::vector<std::pair<std::string, std::string>> DynamicAllreduce::facts() const
+{
+  std::vector<std::pair<std::string, std::string>> facts{{"allreduce", choice()}, {"allreduce timings", origin_}};
+  if (comm_.size() == 1) return facts;
+  facts.emplace_back("allreduce model", in_words(watch_.timings().model));
+  if (!watch_.last_look().empty()) facts.emplace_back("allreduce seen", watch_.last_look());
+  if (!watch_.changes().empty()) facts.emplace_back("allreduce reconsidered", join(watch_.changes(), "; "));
+  return facts;
 }
 
 } // namespace dt::engine

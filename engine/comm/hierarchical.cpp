@@ -93,7 +93,7 @@ HierarchicalAllreduce::HierarchicalAllreduce(const AllreduceOptions& options, Co
   }
   const auto shape = shape_for(*node_, topology);
   window_ = std::make_unique<SharedWindow>(*node_, SliceBoard::part_bytes(shape));
-  board_ = std::make_unique<SliceBoard>(shape, node_->rank(), window_->parts());
+  board_ = std::make_unique<SliceBoard>(shape, node_->rank(), window_->parts(), options.found_incomplete);
 }
 
 HierarchicalAllreduce::~HierarchicalAllreduce() = default;
@@ -124,17 +124,20 @@ void HierarchicalAllreduce::wait_for(const Task& task)
   for (move_on(); !task.done(); move_on()) wait_for_first();
 }
 
-// Every block as far as it goes without waiting.
+// Every block as far as it goes without waiting. Blocks are reduced in the order of their numbers, and published so: the sums over the
+// nodes are begun with reduce(), and on all nodes they must begin in one order (Communicator::fresh_tag). The board alone does not
+// bring that about: between the looks at two blocks the other ranks may complete both, and then only the second one is seen complete.
 void HierarchicalAllreduce::move_on()
 {
   do {
     while (put_next()) {
     }
-    bool in_order = true; // blocks are published in the order of their numbers
+    bool all_reduced = true, all_published = true; // of the blocks before this one
     for (auto& block : under_way_) {
-      if (block.stage == Stage::put && board_->all_put(block.number)) reduce(block);
-      if (block.stage == Stage::crossing && has_crossed(block) && in_order) publish(block);
-      in_order = in_order && block.stage == Stage::published;
+      if (block.stage == Stage::put && all_reduced && board_->all_put(block.number)) reduce(block);
+      if (block.stage == Stage::crossing && has_crossed(block) && all_published) publish(block);
+      all_reduced = all_reduced && block.stage != Stage::put;
+      all_published = all_published && block.stage == Stage::published;
     }
   } while (take_first());
 }

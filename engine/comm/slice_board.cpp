@@ -29,8 +29,8 @@ std::size_t SliceBoard::part_bytes(const Shape& shape)
   return sizeof(Flags) + 2 * static_cast<std::size_t>(shape.rooms) * in_lines(shape.block) * sizeof(float);
 }
 
-SliceBoard::SliceBoard(const Shape& shape, int rank, std::vector<std::byte*> parts)
-    : shape_(shape), rank_(rank), parts_(std::move(parts))
+SliceBoard::SliceBoard(const Shape& shape, int rank, std::vector<std::byte*> parts, FoundIncomplete found_incomplete)
+    : shape_(shape), rank_(rank), parts_(std::move(parts)), found_incomplete_(std::move(found_incomplete))
 {
   for (auto* part : parts_) flags_.push_back(reinterpret_cast<Flags*>(part));
 }
@@ -50,6 +50,13 @@ void SliceBoard::put(std::int64_t block, std::span<const float> values, int slic
   std::copy_n(values.data(), mine.begin, to);
   std::copy_n(values.data() + mine.end, values.size() - mine.end, to + mine.end);
   flags(rank_).put.store(block + 1, std::memory_order_release);
+}
+
+bool SliceBoard::all_put(std::int64_t block) const
+{
+  if (all_reached(&Flags::put, block, shape_.ranks)) return true;
+  if (found_incomplete_) found_incomplete_(block);
+  return false;
 }
 
 void SliceBoard::reduce(std::int64_t block, std::span<const float> values, int slices)

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <thread>
 #include <vector>
@@ -42,11 +43,14 @@ public:
   };
   // Bytes of each rank's part, which must be aligned to 128 bytes and begin as zeros.
   static std::size_t part_bytes(const Shape& shape);
+  // For tests, which pause there: called with the block's number whenever all_put() says no.
+  using FoundIncomplete = std::function<void(std::int64_t block)>;
   // parts[r]: the part of rank r.
-  SliceBoard(const Shape& shape, int rank, std::vector<std::byte*> parts);
+  SliceBoard(const Shape& shape, int rank, std::vector<std::byte*> parts, FoundIncomplete found_incomplete = {});
 
   void put(std::int64_t block, std::span<const float> values, int slices);
-  bool all_put(std::int64_t block) const { return all_reached(&Flags::put, block, shape_.ranks); }
+  // Others put blocks meanwhile: after a no for one block a yes for a later one is possible.
+  bool all_put(std::int64_t block) const;
   // `values` as they were put. Nothing for a rank at or above `slices`.
   void reduce(std::int64_t block, std::span<const float> values, int slices);
   // My slice of the sum, from reduce to take: the sum over other nodes goes on in it. Empty for a rank at or above `slices`.
@@ -72,6 +76,7 @@ private:
   int rank_;
   std::vector<std::byte*> parts_;
   std::vector<Flags*> flags_;
+  FoundIncomplete found_incomplete_;
 };
 
 // Until ready() is true: asks a few times in a row, then gives the core away in between, because whoever is waited for may

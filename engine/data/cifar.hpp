@@ -24,7 +24,7 @@ struct CifarLayout {
   std::vector<CifarLabel> labels;
 };
 
-// An environment error that names the file, what it holds and what was expected, when one is missing, is empty, is not a whole
+// A recipe error that names the file, what it holds and what was expected, when one is missing, is empty, is not a whole
 // number of records, or has a label out of range.
 ImageSets read_cifar_sets(std::string_view data_set, const std::filesystem::path& folder, const CifarLayout& layout);
 

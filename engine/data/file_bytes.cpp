@@ -1,12 +1,14 @@
 #include "engine/data/file_bytes.hpp"
 
 #include "core/file.hpp"
+#include "core/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <zlib.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace dt::engine {
 namespace {
@@ -71,11 +73,26 @@ std::string gunzip(const std::filesystem::path& path, std::string_view packed, s
   }
 }
 
+// ", which holds a.png, b.png and 98 more"; nothing of an empty folder and of one that cannot be looked into.
+std::string what_is_in(const std::filesystem::path& folder)
+{
+  constexpr std::size_t listed = 3;
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (const auto name = it->path().filename().string(); !name.starts_with('.')) names.push_back(printable(name));
+  if (names.empty()) return "";
+  std::sort(names.begin(), names.end());
+  const auto more = names.size() - std::min(listed, names.size());
+  names.resize(names.size() - more);
+  return fmt::format(", which holds {}{}", fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
 } // namespace
 
 Error file_error(const std::filesystem::path& path, std::string_view cause)
 {
-  return {ErrorKind::environment, fmt::format("data file {}: {}", path.string(), cause)};
+  return {ErrorKind::recipe, fmt::format("data file {}: {}", path.string(), cause)};
 }
 
 std::string how_to_get(std::string_view data_set)
@@ -86,8 +103,7 @@ std::string how_to_get(std::string_view data_set)
 
 std::optional<std::filesystem::path> find_file(const std::filesystem::path& folder, std::span<const std::string> names)
 {
-  std::error_code ignored; // what cannot be looked at is not there
-  const auto there = [&](const std::string& name) { return std::filesystem::is_regular_file(folder / name, ignored); };
+  const auto there = [&](const std::string& name) { return is_there(folder / name) && std::filesystem::is_regular_file(folder / name); };
   const auto found = std::find_if(names.begin(), names.end(), there);
   if (found == names.end()) return std::nullopt;
   return folder / *found;
@@ -97,8 +113,8 @@ std::filesystem::path require_file(std::string_view data_set, const std::filesys
                                    std::span<const std::string> names)
 {
   if (auto found = find_file(folder, names)) return *found;
-  throw Error(ErrorKind::environment, fmt::format("data set {}: no file {} in {}. {}", data_set, fmt::join(names, " or "),
-                                                  folder.string(), how_to_get(data_set)));
+  throw Error(ErrorKind::recipe, fmt::format("data set {}: no file {} in {}{}. {}", data_set, fmt::join(names, " or "),
+                                             folder.string(), what_is_in(folder), how_to_get(data_set)));
 }
 
 std::string read_unpacked(const std::filesystem::path& path, std::size_t max_bytes)

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -15,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t idx_classes = 10;
 constexpr std::int64_t max_side = 4096; // keeps count x height x width far from overflow; a larger one is a damaged header
 
 // An IDX file of unsigned bytes: sizes of its dimensions, then the bytes.
@@ -78,12 +79,25 @@ Idx read_idx(const fs::path& path, std::size_t dimensions)
   return idx;
 }
 
-void check_labels(const Idx& labels)
+void check_labels(const Idx& labels, std::int64_t classes)
 {
   for (std::int64_t i = 0; i < labels.sizes[0]; ++i)
-    if (labels.data()[i] >= idx_classes)
-      throw file_error(labels.path,
-                       fmt::format("label {} of sample {}, expected 0 to {}.", labels.data()[i], i, idx_classes - 1));
+    if (labels.data()[i] >= classes)
+      throw file_error(labels.path, fmt::format("label {} of sample {}, expected 0 to {}.", labels.data()[i], i, classes - 1));
+}
+
+// One class more than the largest label: outputs are numbered as labels are, whether each of them occurs or not (EMNIST's letters
+// count from 1). Where fewer than half occur, the bytes are no labels.
+std::int64_t count_classes(const Idx& labels)
+{
+  const auto *first = labels.data(), *end = first + labels.sizes[0], *largest = std::max_element(first, end);
+  const auto different = static_cast<int>(std::set<std::uint8_t>(first, end).size());
+  if (different < 2) throw file_error(labels.path, fmt::format("every label is {}, expected labels of at least 2 classes.", *first));
+  if (2 * different <= *largest)
+    throw file_error(labels.path, fmt::format("label {} of sample {}, but only {} different labels, expected labels from 0 to the "
+                                              "number of classes - 1. Are these the labels?",
+                                              *largest, largest - first, different));
+  return *largest + 1;
 }
 
 fs::path idx_path(std::string_view data_set, const fs::path& folder, std::string_view part, std::string_view kind)
@@ -92,7 +106,8 @@ fs::path idx_path(std::string_view data_set, const fs::path& folder, std::string
   return require_file(data_set, folder, std::array{dash, dash + ".gz", dot, dot + ".gz"});
 }
 
-ImageSet read_idx_set(std::string_view data_set, const fs::path& folder, std::string_view part)
+// With the classes given, or with those that the labels tell.
+ImageSet read_idx_set(std::string_view data_set, const fs::path& folder, std::string_view part, std::optional<std::int64_t> classes)
 {
   const auto images = read_idx(idx_path(data_set, folder, fmt::format("{}-images", part), "idx3-ubyte"), 3);
   const auto labels = read_idx(idx_path(data_set, folder, fmt::format("{}-labels", part), "idx1-ubyte"), 1);
@@ -100,8 +115,9 @@ ImageSet read_idx_set(std::string_view data_set, const fs::path& folder, std::st
   if (labels.sizes[0] != count)
     throw file_error(labels.path, fmt::format("{} labels for the {} images of {}. Take both from the same set.", labels.sizes[0],
                                               count, images.path.filename().string()));
-  check_labels(labels);
-  ImageSet set{count, 1, images.sizes[1], images.sizes[2], idx_classes, {}, {}};
+  if (!classes) classes = count_classes(labels);
+  check_labels(labels, *classes);
+  ImageSet set{count, 1, images.sizes[1], images.sizes[2], *classes, {}, {}};
   set.pixels.assign(images.data(), images.data() + count * set.image_bytes());
   set.labels.assign(labels.data(), labels.data() + count);
   return set;
@@ -109,12 +125,14 @@ ImageSet read_idx_set(std::string_view data_set, const fs::path& folder, std::st
 
 } // namespace
 
-ImageSets read_idx_sets(std::string_view data_set, const fs::path& folder)
+ImageSets read_idx_sets(std::string_view data_set, const fs::path& folder, std::optional<std::int64_t> classes)
 {
-  ImageSets sets{read_idx_set(data_set, folder, "train"), read_idx_set(data_set, folder, "t10k")};
+  ImageSets sets;
+  sets.train = read_idx_set(data_set, folder, "train", classes);
+  sets.test = read_idx_set(data_set, folder, "t10k", sets.train.classes);
   const auto &train = sets.train, &test = sets.test;
   if (train.height != test.height || train.width != test.width)
-    throw Error(ErrorKind::environment,
+    throw Error(ErrorKind::recipe,
                 fmt::format("data set {} in {}: training images are {}x{}, test images {}x{}. Take both from the same set.",
                             data_set, folder.string(), train.height, train.width, test.height, test.width));
   return sets;

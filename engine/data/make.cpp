@@ -150,7 +150,7 @@ class FolderTransaction {
  public:
   explicit FolderTransaction(fs::path target) : target_(std::move(target))
   {
-    make_folders(target_.parent_path());
+    make_folders(target_.parent_path(), Readers::everybody);
     path_ = new_folder("new");
   }
   FolderTransaction(const FolderTransaction&) = delete;
@@ -200,10 +200,10 @@ void write_set(const Maker& maker, const MakeOptions& options, Manifest manifest
 {
   FolderTransaction transaction(folder);
   maker.make(options, [&](std::string_view name, std::string_view bytes) {
-    write_file_atomic(transaction.path() / name, bytes);
+    write_file_atomic(transaction.path() / name, bytes, Readers::everybody);
     manifest.files.push_back({std::string(name), bytes.size(), hash_hex(bytes)});
   });
-  write_file_atomic(transaction.path() / manifest_name, to_json(manifest));
+  write_file_atomic(transaction.path() / manifest_name, to_json(manifest), Readers::everybody);
   transaction.commit();
 }
 

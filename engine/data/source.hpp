@@ -30,8 +30,8 @@ struct Sources {
   std::unique_ptr<Source> train, test;
 };
 
-// The set of that name (of data_names()) from its folder. An environment error that names file and cause for a missing,
-// truncated or foreign file; a recipe error when train_samples asks for more than there are.
+// The set of that name (of data_names()) from its folder. A recipe error that names file and cause for a missing, truncated or
+// foreign file, and when train_samples asks for more than there are; an environment error when a file cannot be read.
 Sources open_sources(const DataSpec& spec, const std::filesystem::path& folder, std::int64_t seed);
 std::vector<std::string> registered_data();
 

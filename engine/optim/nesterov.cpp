@@ -18,12 +18,28 @@ DT_CLONES void pass_over(float* __restrict weights, float* __restrict velocity, 
   }
 }
 
+DT_CLONES void pass_over_of_steps(float* __restrict weights, float* __restrict velocity, const float* __restrict gradients,
+                                  std::int64_t size, Factors f)
+{
+  for (std::int64_t i = 0; i < size; ++i) {
+    const float step = f.rate * (f.gradient * gradients[i] + f.decay * weights[i]);
+    velocity[i] = f.momentum * velocity[i] - step;
+    weights[i] += f.momentum * velocity[i] - step;
+  }
+}
+
 } // namespace
 
 void Nesterov::update(const Piece& piece, const Pass& pass)
 {
   pass_over(pass.weights + piece.begin, velocity() + piece.begin, pass.gradients + piece.begin, piece.size(),
             {static_cast<float>(pass.learning_rate), pass.gradient_factor, momentum(), decay_of(piece.segment)});
+}
+
+void NesterovOfSteps::update(const Piece& piece, const Pass& pass)
+{
+  pass_over_of_steps(pass.weights + piece.begin, velocity() + piece.begin, pass.gradients + piece.begin, piece.size(),
+                     {static_cast<float>(pass.learning_rate), pass.gradient_factor, momentum(), decay_of(piece.segment)});
 }
 
 } // namespace dt::engine

@@ -53,9 +53,19 @@ class Optimizer {
   virtual std::vector<OptimizerState> state() { return {}; }
 };
 
+// What the velocity of `momentum` and `nesterov` is a sum of. Equal where the learning rate stays; where it changes they differ:
+enum class Velocity {
+  of_gradients, // v <- mu v + g, w <- w - lr v: the new rate acts on all of the velocity, as in PyTorch
+  of_steps,     // v <- mu v - lr g, w <- w + v: every gradient keeps the rate of its own step, and of its own worker
+};
+
+// The form that the strategy's paper has: of steps where it defines the momentum itself (async-msgd, async-measgd), else of gradients.
+Velocity velocity_of(const std::string& strategy);
+
 // The rule of that name (of optimizer_names()) over a buffer of `size` floats. What lies in no segment stays untouched.
 // A recipe error for an unknown name, an internal error for a segment outside the buffer.
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments);
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments,
+                                          Velocity velocity = Velocity::of_gradients);
 std::vector<std::string> registered_optimizers();
 
 // Learning rate as a pure function of progress: schedule, warm-up and linear scaling together.

@@ -1,4 +1,5 @@
 #include "core/error.hpp"
+#include "core/strategy_rules.hpp"
 #include "engine/optim/rules.hpp"
 
 #include <array>
@@ -30,6 +31,12 @@ constexpr std::array registry{
     Entry{"lars", make<Lars>},
 };
 
+// Those that have a form of their own with a velocity of steps. LARS has one anyway.
+constexpr std::array of_steps{
+    Entry{"momentum", make<MomentumOfSteps>},
+    Entry{"nesterov", make<NesterovOfSteps>},
+};
+
 void check_segments(const Segments& segments, std::int64_t size)
 {
   for (const auto& segment : segments) {
@@ -41,9 +48,17 @@ void check_segments(const Segments& segments, std::int64_t size)
 
 } // namespace
 
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments)
+Velocity velocity_of(const std::string& strategy)
+{
+  return has_velocity_of_steps(strategy) ? Velocity::of_steps : Velocity::of_gradients;
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments,
+                                          Velocity velocity)
 {
   check_segments(segments, size);
+  for (const auto& entry : of_steps)
+    if (velocity == Velocity::of_steps && entry.name == spec.name) return entry.make(spec, size, std::move(segments));
   for (const auto& entry : registry) {
     if (entry.name == spec.name) return entry.make(spec, size, std::move(segments));
   }

@@ -79,8 +79,26 @@ class Momentum final : public VelocityRule {
   void update(const Piece& piece, const Pass& pass) override;
 };
 
+// v <- mu v - lr (g + wd w); w <- w + v
+class MomentumOfSteps final : public VelocityRule {
+ public:
+  using VelocityRule::VelocityRule;
+
+ private:
+  void update(const Piece& piece, const Pass& pass) override;
+};
+
 // Nesterov's momentum as Sutskever and PyTorch have it: v <- mu v + (g + wd w); w <- w - lr (g + wd w + mu v)
 class Nesterov final : public VelocityRule {
+ public:
+  using VelocityRule::VelocityRule;
+
+ private:
+  void update(const Piece& piece, const Pass& pass) override;
+};
+
+// v <- mu v - lr (g + wd w); w <- w + mu v - lr (g + wd w)
+class NesterovOfSteps final : public VelocityRule {
  public:
   using VelocityRule::VelocityRule;
 

@@ -54,6 +54,7 @@ void DecentralizedEasgd::exchange(Replica& replica, PhaseClock& clock)
   parts_.comm.activity().enter("waits for the sum of elastic differences");
   clock.begin_communication();
   for (const auto& message : messages_) allreduce_->sum(std::span(difference_).subspan(message.offset, message.size));
+  allreduce_->end_step();
   clock.end_communication();
 
   // Wc <- Wc + d
@@ -75,8 +76,7 @@ double DecentralizedEasgd::isolated_communication_s(Replica& replica)
 
 std::vector<std::pair<std::string, std::string>> DecentralizedEasgd::facts() const
 {
-  if (const auto choice = allreduce_->choice(); !choice.empty()) return {{"allreduce", choice}};
-  return {};
+  return allreduce_->facts();
 }
 
 } // namespace dt::engine

@@ -131,7 +131,7 @@ Exchange sum_exchange(Allreduce& allreduce, std::span<float> values)
 std::vector<std::pair<std::string, std::string>> facts_of(const Allreduce* allreduce, const Exchanges& exchanges)
 {
   std::vector<std::pair<std::string, std::string>> facts;
-  if (allreduce != nullptr && !allreduce->choice().empty()) facts.emplace_back("allreduce", allreduce->choice());
+  if (allreduce != nullptr) facts = allreduce->facts();
   if (const auto place = exchanges.place(); !place.empty()) facts.emplace_back("communication thread", place);
   return facts;
 }

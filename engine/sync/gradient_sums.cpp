@@ -124,6 +124,7 @@ double GradientSums::mean_loss(PhaseClock& clock)
       trace->add({"bucket", "buckets", begin_s, end_s, static_cast<std::int64_t>(buckets_[b].size * sizeof(float))});
     }
   exchanges_->clear();
+  allreduce_.end_step();
   return loss_sums_[0] / loss_sums_[1];
 }
 

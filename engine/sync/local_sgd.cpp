@@ -52,6 +52,7 @@ void LocalSgd::average(Replica& replica, PhaseClock& clock)
   parts_.comm.activity().enter("waits for the sum of weights");
   clock.begin_communication();
   for (const auto& message : messages_) allreduce_->sum(replica.weights().subspan(message.offset, message.size));
+  allreduce_->end_step();
   clock.end_communication();
   clock.begin_update();
   scale(replica.weights(), 1.0F / static_cast<float>(parts_.comm.size()));

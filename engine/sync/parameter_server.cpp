@@ -47,8 +47,8 @@ std::vector<Stretch> messages_of(const Stretch& part, std::span<const Stretch> t
 }
 
 ParameterServers::ParameterServers(const StrategyParts& parts, Replica& replica, Cut cut)
-    : comm_(parts.comm), roles_(parts.roles), own_(static_cast<std::size_t>(roles_.index)), head_tag_(comm_.fresh_tag()),
-      values_tag_(comm_.fresh_tag()), answer_tag_(comm_.fresh_tag()),
+    : comm_(parts.comm), roles_(parts.roles), own_(static_cast<std::size_t>(roles_.index)), head_tag_(comm_.lasting_tag()),
+      values_tag_(comm_.lasting_tag()), answer_tag_(comm_.lasting_tag()),
       parts_(parts_for_servers(replica.tensors(), replica.weights().size(), roles_.servers.size(), cut))
 {
   for (const auto& part : parts_) messages_.push_back(messages_of(part, replica.tensors(), parts.sync.pack));

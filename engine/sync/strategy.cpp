@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "engine/comm/topology_probe.hpp"
+#include "engine/sync/progress.hpp"
 
 namespace dt::engine {
 
@@ -13,8 +14,17 @@ StrategyParts make_parts(const RunSpec& spec, Communicator& comm, const std::fil
 {
   const auto topology =
       spec.sync.topology == "probe" ? probe_topology(comm) : topology_of_hosts(comm, spec.resources.nodes_per_supernode);
-  return {spec.sync, comm, topology, make_roles(spec.sync, topology, comm.rank()), cache,
-          spec.resources.threads_per_rank, spec.resources.oversubscribe};
+  auto sync = spec.sync;
+  const auto progress = choose_progress(spec, sync.progress == "auto" ? gather_places(comm) : std::vector<RankPlace>());
+  sync.progress = progress.name;
+  return {.sync = sync,
+          .comm = comm,
+          .topology = topology,
+          .roles = make_roles(spec.sync, topology, comm.rank()),
+          .cache = cache,
+          .threads = spec.resources.threads_per_rank,
+          .oversubscribe = spec.resources.oversubscribe,
+          .progress_words = progress.words};
 }
 
 } // namespace dt::engine

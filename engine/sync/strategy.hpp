@@ -69,11 +69,17 @@ struct StrategyParts {
   std::filesystem::path cache{}; // of timings of this machine; empty: none
   std::int64_t threads = 1;      // that compute on each rank
   bool oversubscribe = false;    // more threads than cores are allowed
+  std::size_t packed_bytes = 0;  // of all gradients, or all weights, in one piece; 0: not known
+  std::string progress_words{};  // how sync.progress was chosen, for the record; empty: the recipe names it
 
   // For the allreduce that sync names, over all ranks.
-  AllreduceOptions allreduce() const { return {sync.allreduce, sync.wire, topology, cache}; }
+  AllreduceOptions allreduce() const
+  {
+    return {.algorithm = sync.allreduce, .wire = sync.wire, .topology = topology, .cache = cache, .largest_bytes = packed_bytes};
+  }
 };
-// The parts by what the machine tells: hosts, and supernodes as given or found by a probe. Collective.
+// The parts by what the machine tells: hosts, supernodes as given or found by a probe, and who moves messages on where sync.progress is
+// auto. Collective.
 StrategyParts make_parts(const RunSpec& spec, Communicator& comm, const std::filesystem::path& cache);
 
 // The strategy of that name (of strategy_names()). Collective.

@@ -125,6 +125,7 @@ void SyncEasgd::end_exchange(PhaseClock& clock)
   clock.begin_communication();
   for (std::size_t i = 0; i < (allreduce_ ? messages_.size() : 1); ++i) exchanges_->wait(i);
   exchanges_->clear();
+  if (allreduce_) allreduce_->end_step();
   clock.end_communication();
 }
 

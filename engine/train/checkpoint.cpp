@@ -5,16 +5,21 @@
 #include "core/hash.hpp"
 #include "core/run_key.hpp"
 #include "core/text.hpp"
+#include "engine/train/hdf5_content.hpp"
+#include "engine/train/input_file.hpp"
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <charconv>
-#include <fstream>
+#include <cstring>
+#include <map>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <hdf5.h>
 #include <unistd.h>
 
@@ -119,6 +124,8 @@ constexpr std::array progress_counts{
     CountField{"step", &TrainingProgress::step},
     CountField{"seed", &TrainingProgress::seed},
 };
+// In files of earlier versions there are none.
+constexpr std::array later_counts{CountField{"measured_samples", &TrainingProgress::measured_samples}};
 
 struct NumberField {
   const char* name;
@@ -136,6 +143,10 @@ constexpr std::array progress_numbers{
     NumberField{"best_accuracy", &TrainingProgress::best_accuracy},
     NumberField{"time_to_accuracy_s", &TrainingProgress::time_to_accuracy_s},
 };
+constexpr std::array later_numbers{
+    NumberField{"measured_s", &TrainingProgress::measured_s},
+    NumberField{"communication_s", &TrainingProgress::communication_s},
+};
 
 // Attributes of one group.
 class Attributes {
@@ -148,18 +159,6 @@ class Attributes {
     const auto type = text_type(value.size() + 1); // with its end, as C has it
     put_scalar(name, type.id(), type.id(), value.c_str());
   }
-  void get(const char* name, std::int64_t& value) const { get_scalar(name, H5T_NATIVE_INT64, &value); }
-  void get(const char* name, double& value) const { get_scalar(name, H5T_NATIVE_DOUBLE, &value); }
-  // Left as it is when the file does not have it: it is older than the field.
-  void get(const char* name, std::string& value) const
-  {
-    if (H5Aexists(group_, name) == 0) return;
-    const auto attribute = open(name);
-    const Handle stored(H5Aget_type(attribute.id()), H5Tclose, "read", path_);
-    value.resize(H5Tget_size(stored.id()));
-    if (H5Aread(attribute.id(), stored.id(), value.data()) < 0) throw hdf5_error("read", path_);
-    value.resize(value.find('\0'));
-  }
 
  private:
   Handle text_type(std::size_t bytes) const
@@ -168,18 +167,12 @@ class Attributes {
     if (H5Tset_size(type.id(), bytes) < 0) throw hdf5_error("write", path_);
     return type;
   }
-  Handle open(const char* name) const { return {H5Aopen(group_, name, H5P_DEFAULT), H5Aclose, "read", path_}; }
   void put_scalar(const char* name, hid_t stored, hid_t native, const void* value) const
   {
     const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "write", path_);
     Handle attribute(H5Acreate2(group_, name, stored, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose, "write", path_);
     if (H5Awrite(attribute.id(), native, value) < 0) throw hdf5_error("write", path_);
     attribute.close("write", path_);
-  }
-  void get_scalar(const char* name, hid_t native, void* value) const
-  {
-    const auto attribute = open(name);
-    if (H5Aread(attribute.id(), native, value) < 0) throw hdf5_error("read", path_);
   }
 
   hid_t group_;
@@ -188,31 +181,40 @@ class Attributes {
 
 // ---- header and hash ----
 
-class File {
+std::string header_with(const std::string& hash)
+{
+  auto header = fmt::format("{}{}\n", checkpoint_magic, hash);
+  header.resize(header_bytes, '\0');
+  return header;
+}
+
+// Of everything behind the header.
+std::string hash_of_rest(const InputFile& file)
+{
+  constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 20;
+  Hasher hasher;
+  for (std::uint64_t at = header_bytes; at < file.size(); at += piece_bytes)
+    hasher.update(file.bytes_at(at, std::min(piece_bytes, file.size() - at)));
+  return hasher.hex();
+}
+
+const InputFile& require_whole(const InputFile& file)
+{
+  if (file.bytes_at(0, std::min<std::uint64_t>(file.size(), header_bytes)) != header_with(hash_of_rest(file)))
+    file.refuse("the file is torn or was altered: its content does not have the hash in its header.");
+  return file;
+}
+
+class Descriptor {
  public:
-  File(const fs::path& path, int flags) : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC))
+  Descriptor(const fs::path& path, int flags) : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC))
   {
     if (descriptor_ < 0) throw system_error("open " + path.string(), errno);
   }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() { ::close(descriptor_); }
-  int descriptor() const { return descriptor_; }
-  // Up to `bytes` at the file's position; fewer only at its end.
-  std::string read(std::size_t bytes) const
-  {
-    std::string text(bytes, '\0');
-    std::size_t done = 0;
-    while (done < bytes) {
-      const auto got = ::read(descriptor_, text.data() + done, bytes - done);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) throw system_error("read " + path_.string(), errno);
-      if (got == 0) break;
-      done += static_cast<std::size_t>(got);
-    }
-    text.resize(done);
-    return text;
-  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { ::close(descriptor_); }
+  int get() const { return descriptor_; }
   void sync() const
   {
     if (::fsync(descriptor_) != 0) throw system_error("sync " + path_.string(), errno);
@@ -223,33 +225,7 @@ class File {
   int descriptor_;
 };
 
-std::string header_with(const std::string& hash)
-{
-  auto header = fmt::format("{}{}\n", checkpoint_magic, hash);
-  header.resize(header_bytes, '\0');
-  return header;
-}
-
-// Of everything behind the header, where the file's position must be.
-std::string hash_of_rest(const File& file)
-{
-  constexpr std::size_t piece_bytes = std::size_t{1} << 20;
-  Hasher hasher;
-  for (std::string piece = file.read(piece_bytes); !piece.empty(); piece = file.read(piece_bytes)) hasher.update(piece);
-  return hasher.hex();
-}
-
-void require_whole(const fs::path& path)
-{
-  const File file(path, O_RDONLY);
-  const auto header = file.read(header_bytes);
-  if (header == header_with(hash_of_rest(file))) return;
-  throw Error(
-      ErrorKind::environment,
-      fmt::format("read {}: the file is torn or was altered: its content does not have the hash in its header.", path.string()));
-}
-
-void sync_folder(const fs::path& folder) { File(folder, O_RDONLY | O_DIRECTORY).sync(); }
+void sync_folder(const fs::path& folder) { Descriptor(folder, O_RDONLY | O_DIRECTORY).sync(); }
 
 // ---- names ----
 
@@ -305,7 +281,9 @@ struct CheckpointWriter::Impl {
     Handle group(H5Gcreate2(file.id(), "progress", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, "write", temporary);
     const Attributes attributes(group.id(), temporary);
     for (const auto& [name, member] : progress_counts) attributes.put(name, progress.*member);
+    for (const auto& [name, member] : later_counts) attributes.put(name, progress.*member);
     for (const auto& [name, member] : progress_numbers) attributes.put(name, progress.*member);
+    for (const auto& [name, member] : later_numbers) attributes.put(name, progress.*member);
     group.close("write", temporary);
   }
 
@@ -325,11 +303,9 @@ struct CheckpointWriter::Impl {
   // The hash is read back from the file, so that it covers what the file system has, not what it was given.
   void seal() const
   {
-    const File written(temporary, O_RDWR);
-    written.read(header_bytes);
-    const auto header = header_with(hash_of_rest(written));
-    if (::lseek(written.descriptor(), 0, SEEK_SET) != 0) throw system_error("write " + temporary.string(), errno);
-    write_all(written.descriptor(), header, temporary);
+    const auto header = header_with(hash_of_rest(InputFile(temporary)));
+    const Descriptor written(temporary, O_WRONLY);
+    write_all(written.get(), header, temporary);
     written.sync();
   }
 
@@ -374,27 +350,86 @@ CheckpointFile CheckpointWriter::commit()
 
 // ---- reading ----
 
-struct CheckpointReader::Impl {
-  explicit Impl(const fs::path& from) : path(from), file(open())
+namespace {
+
+// The single value of this name among a group's.
+class Values {
+ public:
+  Values(const InputFile& file, const Hdf5Content& content, const std::string& group) : file_(file), group_(group)
   {
-    const Attributes root(file.id(), path);
+    const auto found = content.attributes.find(group);
+    if (found != content.attributes.end()) values_ = &found->second;
+  }
+  void get(const char* name, std::int64_t& value) const { get_number(name, AttributeKind::integer, "a 64-bit integer", value); }
+  void get(const char* name, double& value) const { get_number(name, AttributeKind::number, "a 64-bit float", value); }
+  // Left as it is when the file does not have it: it is older than the field.
+  void get(const char* name, std::string& value) const
+  {
+    if (const auto* stored = find(name)) value = of_kind(name, *stored, AttributeKind::text, "a text").bytes;
+  }
+  bool has(const char* name) const { return find(name) != nullptr; }
+  [[noreturn]] void refuse(const char* name, const std::string& why) const
+  {
+    file_.refuse(fmt::format("attribute {} of /{}: {}", name, group_, why));
+  }
+
+ private:
+  const StoredAttribute* find(const char* name) const
+  {
+    if (values_ == nullptr || !values_->contains(name)) return nullptr;
+    return &values_->at(name);
+  }
+  const StoredAttribute& of_kind(const char* name, const StoredAttribute& stored, AttributeKind kind, const char* what) const
+  {
+    if (stored.kind != kind) refuse(name, fmt::format("{} is expected.", what));
+    return stored;
+  }
+  template<class Number> void get_number(const char* name, AttributeKind kind, const char* what, Number& value) const
+  {
+    const auto* stored = find(name);
+    if (stored == nullptr) refuse(name, fmt::format("it is missing; {} is expected.", what));
+    static_assert(sizeof value == 8);
+    std::memcpy(&value, of_kind(name, *stored, kind, what).bytes.data(), sizeof value);
+  }
+
+  const InputFile& file_;
+  const std::string group_;
+  const std::map<std::string, StoredAttribute>* values_ = nullptr;
+};
+
+constexpr std::int64_t most_ranks = 1'000'000, most_steps = std::int64_t{1} << 53;
+
+} // namespace
+
+struct CheckpointReader::Impl {
+  explicit Impl(const fs::path& path) : file(path), content(read_hdf5(require_whole(file), header_bytes))
+  {
+    const Values root(file, content, ""), attributes(file, content, "progress");
     for (const auto& [name, member] : owner_texts) root.get(name, owner.*member);
     root.get("ranks", owner.ranks);
-    const Handle group(H5Gopen2(file.id(), "progress", H5P_DEFAULT), H5Gclose, "read", path);
-    const Attributes attributes(group.id(), path);
+    if (owner.ranks < 1 || owner.ranks > most_ranks)
+      root.refuse("ranks", fmt::format("it is {}; 1 to {} are expected.", owner.ranks, most_ranks));
     for (const auto& [name, member] : progress_counts) attributes.get(name, progress.*member);
     for (const auto& [name, member] : progress_numbers) attributes.get(name, progress.*member);
+    for (const auto& [name, member] : later_counts)
+      if (attributes.has(name)) attributes.get(name, progress.*member);
+    for (const auto& [name, member] : later_numbers)
+      if (attributes.has(name)) attributes.get(name, progress.*member);
+    if (progress.step < 0 || progress.step > most_steps)
+      attributes.refuse("step", fmt::format("it is {}; 0 to {} are expected.", progress.step, most_steps));
+    for (std::size_t i = 0; i < content.tensors.size(); ++i) places.emplace(content.tensors[i].name, i);
   }
 
-  Handle open() const
+  const StoredTensor& tensor(const std::string& name) const
   {
-    require_whole(path);
-    quieten_hdf5();
-    return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, access_rules(path).id()), H5Fclose, "read", path};
+    const auto found = places.find(name);
+    if (found == places.end()) file.refuse(fmt::format("tensor {} is expected, but is not there.", name));
+    return content.tensors[found->second];
   }
 
-  fs::path path;
-  Handle file;
+  InputFile file;
+  Hdf5Content content;
+  std::map<std::string, std::size_t> places; // in content.tensors, by name
   CheckpointOwner owner;
   TrainingProgress progress;
 };
@@ -403,66 +438,32 @@ CheckpointReader::CheckpointReader(const fs::path& path) : impl_(std::make_uniqu
 CheckpointReader::~CheckpointReader() = default;
 CheckpointReader::CheckpointReader(CheckpointReader&&) noexcept = default;
 CheckpointReader& CheckpointReader::operator=(CheckpointReader&&) noexcept = default;
-const fs::path& CheckpointReader::path() const { return impl_->path; }
+const fs::path& CheckpointReader::path() const { return impl_->file.path(); }
 const CheckpointOwner& CheckpointReader::owner() const { return impl_->owner; }
 const TrainingProgress& CheckpointReader::progress() const { return impl_->progress; }
 
-namespace {
-
-std::vector<std::int64_t> dims_of(hid_t tensor, const fs::path& path)
-{
-  const Handle space(H5Dget_space(tensor), H5Sclose, "read", path);
-  std::vector<hsize_t> extents(static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space.id()))));
-  H5Sget_simple_extent_dims(space.id(), extents.data(), nullptr);
-  return {extents.begin(), extents.end()};
-}
-
-// Names of groups and tensors below a group, in the order in which they were made; of a file of an older engine by name.
-std::vector<std::string> names_below(hid_t group, const fs::path& path)
-{
-  std::vector<std::string> names;
-  const auto keep = [](hid_t, const char* name, const H5L_info_t*, void* into) -> herr_t {
-    static_cast<std::vector<std::string>*>(into)->emplace_back(name);
-    return 0;
-  };
-  if (H5Lvisit(group, H5_INDEX_CRT_ORDER, H5_ITER_INC, keep, &names) >= 0) return names;
-  names.clear();
-  if (H5Lvisit(group, H5_INDEX_NAME, H5_ITER_INC, keep, &names) < 0) throw hdf5_error("read", path);
-  return names;
-}
-
-} // namespace
-
 std::vector<TensorName> CheckpointReader::tensors(const std::string& group) const
 {
-  const hid_t opened = H5Gopen2(impl_->file.id(), group.c_str(), H5P_DEFAULT);
-  if (opened < 0) return {};
-  const Handle handle(opened, H5Gclose, "read", impl_->path);
   std::vector<TensorName> found;
-  for (const auto& name : names_below(opened, impl_->path)) {
-    const hid_t tensor = H5Dopen2(opened, name.c_str(), H5P_DEFAULT);
-    if (tensor < 0) continue; // a group
-    const Handle closes(tensor, H5Dclose, "read", impl_->path);
-    found.push_back({name, dims_of(tensor, impl_->path)});
-  }
+  for (const auto& [name, dims, offset] : impl_->content.tensors)
+    if (name.size() > group.size() && name.starts_with(group) && name[group.size()] == '/') found.push_back({name.substr(group.size() + 1), dims});
   return found;
 }
 
 void CheckpointReader::read(const std::string& name, std::span<const std::int64_t> dims, std::span<float> values) const
 {
-  const Handle tensor(H5Dopen2(impl_->file.id(), name.c_str(), H5P_DEFAULT), H5Dclose, "read " + name + " of", impl_->path);
-  if (!std::ranges::equal(dims_of(tensor.id(), impl_->path), dims) || values.size() != element_count(dims))
-    throw Error(ErrorKind::environment,
-                fmt::format("read {} of {}: the tensor has other dimensions than the model's.", name, impl_->path.string()));
-  if (H5Dread(tensor.id(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
-    throw hdf5_error("read " + name + " of", impl_->path);
+  const auto& tensor = impl_->tensor(name);
+  if (!std::ranges::equal(tensor.dims, dims) || values.size() != element_count(dims))
+    impl_->file.refuse(fmt::format("tensor {} is {} in the file; {} is expected.", name, fmt::join(tensor.dims, "x"), fmt::join(dims, "x")));
+  static_assert(std::endian::native == std::endian::little, "values lie in the file as in memory");
+  impl_->file.read(tensor.offset, {reinterpret_cast<char*>(values.data()), values.size_bytes()});
 }
 
 std::string model_group(const CheckpointReader& reader)
 {
   for (const std::string group : {"weights", "strategy/centre", "model"})
     if (!reader.tensors(group).empty()) return group;
-  throw Error(ErrorKind::environment,
+  throw Error(ErrorKind::usage,
               fmt::format("read {}: it holds each rank's own weights and no model of them all.", reader.path().string()));
 }
 
@@ -471,9 +472,8 @@ std::string model_group(const CheckpointReader& reader)
 std::vector<fs::path> list_checkpoints(const fs::path& folder)
 {
   std::vector<fs::path> found;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(folder, none))
-    if (step_of(entry.path()) >= 0) found.push_back(entry.path());
+  for (const auto& name : names_in(folder))
+    if (step_of(folder / name) >= 0) found.push_back(folder / name);
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return step_of(a) > step_of(b); });
   return found;
 }

@@ -9,7 +9,8 @@
 //              with "ranks/" rank "/" before them where the ranks differ. Then the one model that was trained is
 //              "strategy/centre/" parameter, or "model/" parameter where the strategy keeps no such buffer
 //
-// Tensors are 32-bit floats in plain order (outputs, inputs, height, width), so that any HDF5 tool reads them by name.
+// Tensors are 32-bit floats in plain order (outputs, inputs, height, width), so that any HDF5 tool reads them by name. They are
+// written with libhdf5 and read without it (hdf5_content.hpp), because a checkpoint may come from somebody else.
 #pragma once
 
 #include "core/run_record.hpp"
@@ -35,6 +36,10 @@ struct TrainingProgress {
   double wall_s = 0;        // since the first step began, over all attempts that led here
   double evaluation_s = 0;  // the part of it in evaluations
   double checkpoint_s = 0;  // the part of it in writing checkpoints
+  // Of the measured steps of all attempts that led here (RunResult): 0 in files of earlier versions.
+  std::int64_t measured_samples = 0;
+  double measured_s = 0;      // the slowest rank's in each attempt
+  double communication_s = 0; // exposed communication, mean over workers
   double loss = not_measured; // of the last step
   double eval_loss = not_measured, accuracy = not_measured; // last evaluation
   double best_accuracy = not_measured, time_to_accuracy_s = not_measured;
@@ -74,8 +79,9 @@ private:
 // One whole checkpoint.
 class CheckpointReader {
 public:
-  // An environment error that names the file when it is missing, torn, altered or of another format: every byte is checked
-  // against the hash before HDF5 sees any.
+  // An environment error when the file cannot be read; a usage error that names the file, the object and what was expected when it
+  // is torn, altered or of another format. The hash finds accidents only: who alters a file on purpose also writes its hash, so
+  // every object is checked too (read_hdf5).
   explicit CheckpointReader(const std::filesystem::path& path);
   ~CheckpointReader();
   CheckpointReader(CheckpointReader&&) noexcept;
@@ -86,7 +92,7 @@ public:
   const TrainingProgress& progress() const;
   // All in a group, by their names below it, in the order in which they were written; none when there is no such group.
   std::vector<TensorName> tensors(const std::string& group) const;
-  // Fills `values`; an environment error when there is no such tensor or its dimensions are others.
+  // Fills `values`, which may be NaN or infinite; a usage error when there is no such tensor or its dimensions are others.
   void read(const std::string& name, std::span<const std::int64_t> dims, std::span<float> values) const;
 
 private:
@@ -94,7 +100,7 @@ private:
   std::unique_ptr<Impl> impl_;
 };
 
-// The group that holds the one model that was trained: "weights", "strategy/centre" or "model". An environment error when there
+// The group that holds the one model that was trained: "weights", "strategy/centre" or "model". A usage error when there
 // is none, because an older engine has written each rank's weights only.
 std::string model_group(const CheckpointReader& reader);
 

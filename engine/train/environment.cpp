@@ -188,7 +188,7 @@ std::string slurm_version()
 
 // "commit 0123… (main)" of the repository that the working folder is in, without asking git whether its files were changed.
 std::string repository_commit()
-{
+try {
   std::error_code none;
   for (auto folder = std::filesystem::current_path(none); !folder.empty(); folder = folder.parent_path()) {
     const auto head = read_file_if_exists(folder / ".git" / "HEAD");
@@ -202,6 +202,8 @@ std::string repository_commit()
     }
     if (folder == folder.root_path()) break;
   }
+  return "";
+} catch (const Error&) { // .git is a file, as in a worktree, or closed to us
   return "";
 }
 

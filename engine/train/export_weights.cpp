@@ -5,6 +5,7 @@
 #include "core/run_key.hpp"
 #include "core/units.hpp"
 #include "engine/train/checkpoint.hpp"
+#include "engine/train/input_file.hpp"
 #include "engine/train/npz.hpp"
 
 #include <fmt/format.h>
@@ -30,6 +31,17 @@ void add_group(const CheckpointReader& reader, const std::string& group, bool fu
   }
 }
 
+// Each rank's own: "ranks/0/optimizer/velocity/conv1.weight".
+void add_ranks(const CheckpointReader& reader, const std::string& what, std::vector<Exported>& all)
+{
+  for (auto& [name, dims] : reader.tensors("ranks")) {
+    const auto slash = name.find('/');
+    if (slash == name.npos || !name.substr(slash + 1).starts_with(what + "/")) continue;
+    const auto path = "ranks/" + name;
+    all.push_back({{path, std::move(dims)}, path});
+  }
+}
+
 std::vector<Exported> choose(const CheckpointReader& reader, const std::string& what)
 {
   std::vector<Exported> all;
@@ -38,12 +50,13 @@ std::vector<Exported> choose(const CheckpointReader& reader, const std::string& 
     return all;
   }
   add_group(reader, what, true, all);
-  for (std::int64_t rank = 0; rank < reader.owner().ranks; ++rank) add_group(reader, fmt::format("ranks/{}/{}", rank, what), true, all);
+  add_ranks(reader, what, all);
   if (all.empty()) throw Error(ErrorKind::run, fmt::format("{} holds no buffers of the {}.", reader.path().string(), what));
   return all;
 }
 
-std::string archive_of(const CheckpointReader& reader, const std::vector<Exported>& chosen)
+// Weights that are not finite are refused; buffers may hold them, as they tell how a training diverged.
+std::string archive_of(const CheckpointReader& reader, const std::vector<Exported>& chosen, bool are_weights)
 {
   NpzWriter writer;
   for (const auto& [tensor, path] : chosen) {
@@ -51,6 +64,7 @@ std::string archive_of(const CheckpointReader& reader, const std::vector<Exporte
     for (const auto dim : tensor.dims) count *= static_cast<std::size_t>(dim);
     std::vector<float> values(count);
     reader.read(path, tensor.dims, values);
+    if (are_weights) require_finite(reader.path(), path, values);
     writer.add(tensor, values);
   }
   return writer.finish();
@@ -58,8 +72,8 @@ std::string archive_of(const CheckpointReader& reader, const std::vector<Exporte
 
 void write(const fs::path& output, const std::string& bytes, bool force)
 {
-  if (force) return write_file_atomic(output, bytes);
-  if (!create_file_exclusive(output, bytes))
+  if (force) return write_file_atomic(output, bytes, Readers::everybody);
+  if (!create_file_exclusive(output, bytes, Readers::everybody))
     throw Error(ErrorKind::usage, fmt::format("{} exists already. Name another file, or give --force to replace it.", output.string()));
 }
 
@@ -73,7 +87,7 @@ int export_weights(const WeightsExport& options)
     for (const auto& [tensor, path] : chosen) fmt::print("{}\t{}\n", tensor.name, fmt::join(tensor.dims, "x"));
     return 0;
   }
-  const auto bytes = archive_of(reader, chosen);
+  const auto bytes = archive_of(reader, chosen, options.what == "weights");
   write(options.output, bytes, options.force);
   fmt::print("{}: {} of step {} of run {}: {} tensors, {}\n", options.output.string(), options.what, reader.progress().step,
              short_key(reader.owner().run_key), chosen.size(), format_bytes(static_cast<double>(bytes.size())));

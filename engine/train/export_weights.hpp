@@ -18,7 +18,7 @@ struct WeightsExport {
 inline constexpr const char* exported_parts[] = {"weights", "optimizer", "strategy"};
 
 // Writes them as an .npz, whole or not at all, and says so; or lists them, "name TAB 6x1x5x5 LF" each. A usage error when the output
-// exists; a run error when there is nothing to export. Exit status.
+// exists, the checkpoint is not as CheckpointWriter makes it or a weight is NaN or infinite; a run error when there is nothing to export. Exit status.
 int export_weights(const WeightsExport& options);
 
 } // namespace dt::engine

@@ -135,6 +135,7 @@ class Job {
 
  private:
   void read_spec();
+  void require_own_key(const std::filesystem::path& path) const;
   bool claim();
   void take(const BeginRecord& begin, const std::vector<RankPlace>& places);
   void clear_failed_launch() const;
@@ -149,11 +150,13 @@ class Job {
   Watcher::Options watcher_options(const std::vector<RankPlace>& places);
   std::optional<CheckpointReader> look_for_checkpoint() const;
   std::optional<TrainingProgress> share(const std::optional<CheckpointReader>& checkpoint) const;
+  void require_same_data() const;
   void require_same_start() const;
   void look_at_orders();
   std::optional<int> successor() const;
   void free_reserve() const;
   void keep_timeline(const Trainer& trainer);
+  void keep_load(const Trainer& trainer) const;
   int end_with(const RunResult& result);
   int end_stopped(const Trainer& trainer);
   void write_preemption(const Trainer& trainer) const;
@@ -177,6 +180,7 @@ int Job::run()
   probe();
 
   const auto checkpoint = look_for_checkpoint();
+  if (recorder_) require_same_data();
   if (recorder_ && !checkpoint) require_same_start();
   Trainer trainer({planned_.spec, data_folder(), share(checkpoint), checkpoint ? &*checkpoint : nullptr, cache_folder()},
                   comm_);
@@ -186,6 +190,7 @@ int Job::run()
   if (recorder_) root.emplace(*recorder_);
   const auto result = trainer.run(root ? *root : silent, *overseer_);
   if (planned_.spec.train.trace) keep_timeline(trainer);
+  if (result && recorder_) keep_load(trainer);
   return result ? end_with(*result) : end_stopped(trainer);
 }
 
@@ -198,6 +203,17 @@ void Job::read_spec()
   const auto path = spec_path(attempt_.run_folder());
   const auto text = comm_.broadcast_text(comm_.is_root() ? read_file(path) : "");
   planned_ = parse_planned_run(text, path.string());
+  require_own_key(path);
+}
+
+// The key names the folder and the results: a spec that was altered afterwards would be recorded under it.
+void Job::require_own_key(const std::filesystem::path& path) const
+{
+  const auto key = run_key(planned_.spec, planned_.engine_build, planned_.data_id, planned_.start_id);
+  if (key == planned_.key) return;
+  throw Error(ErrorKind::run, fmt::format("{} was altered after the run was planned: its key is {}, but its content has the key {}. Submit "
+                                          "the recipe again: it becomes a new run.",
+                                          path.string(), printable(planned_.key), key));
 }
 
 // begin.json is made once: whoever makes it owns the attempt. False when another process did, or the attempt is fenced off.
@@ -340,6 +356,19 @@ std::optional<CheckpointReader> Job::look_for_checkpoint() const
   return found;
 }
 
+// The run's key holds the content of the data set, which may have been replaced since the run was planned. All of it is read again:
+// size and time of a file prove nothing, and the sources read it anyway.
+void Job::require_same_data() const
+{
+  const auto folder = data_folder();
+  const auto found = data_id(planned_.spec.data, folder);
+  if (found == planned_.data_id) return;
+  throw Error(ErrorKind::run,
+              fmt::format("data set {}: {} has other content than when this run was planned: {} now, {} then. Put the old content back and "
+                          "retry, or submit the recipe again: it becomes a new run.",
+                          planned_.spec.data.name, folder.string(), found, printable(planned_.data_id)));
+}
+
 // The run's key holds the content of what it starts from, not the place.
 void Job::require_same_start() const
 {
@@ -401,6 +430,17 @@ void Job::keep_timeline(const Trainer& trainer)
     say(fmt::format("rank {}: its timeline could not be kept: {}", comm_.rank(), error.what()));
   }
   comm_.barrier();
+}
+
+// A disk that refuses it costs what is known about the machine, not the run.
+void Job::keep_load(const Trainer& trainer) const
+{
+  if (trainer.load().nodes.empty()) return;
+  try {
+    write_file_atomic(load_path(attempt_), to_json(trainer.load()));
+  } catch (const Error& error) {
+    say(fmt::format("the load of the machines could not be kept: {}", error.what()));
+  }
 }
 
 // Every rank is done when the root has gathered their records; the others wait here until the result is safe.

@@ -80,17 +80,24 @@ void JobOverseer::complain(const TrainingProgress& progress, const std::string& 
 
 std::string JobOverseer::last_checkpoint() const
 {
-  for (int number = options_.attempt.number(); number > 0; --number) {
-    const auto all = list_checkpoints(AttemptFolder(options_.attempt.run_folder(), number).checkpoints());
-    if (!all.empty()) return all.front().string();
+  try {
+    for (int number = options_.attempt.number(); number > 0; --number) {
+      const auto all = list_checkpoints(AttemptFolder(options_.attempt.run_folder(), number).checkpoints());
+      if (!all.empty()) return all.front().string();
+    }
+  } catch (const Error&) { // it is only named in the error that is on its way
   }
   return {};
 }
 
 std::string JobOverseer::latest_checkpoint() const
 {
-  const auto all = list_checkpoints(options_.attempt.checkpoints());
-  return all.empty() ? "" : all.front().filename().string();
+  try {
+    const auto all = list_checkpoints(options_.attempt.checkpoints());
+    return all.empty() ? "" : all.front().filename().string();
+  } catch (const Error&) { // it is asked for when something has gone wrong already
+    return "";
+  }
 }
 
 } // namespace dt::engine

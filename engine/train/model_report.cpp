@@ -40,21 +40,6 @@ void set_input(NetworkOptions& network, const ModelReportOptions& options)
   network.image = {image->channels, image->height, image->width};
 }
 
-NetworkOptions network_options(const ModelReportOptions& options)
-{
-  auto lines = lines_of(options);
-  if (!lines.empty() && !options.model.empty() && options.model != "custom")
-    throw Error(ErrorKind::usage, fmt::format("Layers are of a network of one's own; leave {} out.", options.model));
-  if (lines.empty() && options.model.empty()) throw Error(ErrorKind::usage, "Give a model's name or its layers.");
-  NetworkOptions network;
-  network.model = lines.empty() ? options.model : "custom";
-  network.layers = std::move(lines);
-  set_input(network, options);
-  network.batch = options.batch;
-  network.memory_limit_bytes = machine_memory().available;
-  return network;
-}
-
 struct Report {
   NetworkOptions options;
   std::vector<LayerDescription> layers;
@@ -113,6 +98,21 @@ void print_text(const Report& report)
 }
 
 } // namespace
+
+NetworkOptions network_options(const ModelReportOptions& options)
+{
+  auto lines = lines_of(options);
+  if (!lines.empty() && !options.model.empty() && options.model != "custom")
+    throw Error(ErrorKind::usage, fmt::format("Layers are of a network of one's own; leave {} out.", options.model));
+  if (lines.empty() && options.model.empty()) throw Error(ErrorKind::usage, "Give a model's name or its layers.");
+  NetworkOptions network;
+  network.model = lines.empty() ? options.model : "custom";
+  network.layers = std::move(lines);
+  set_input(network, options);
+  network.batch = options.batch;
+  network.memory_limit_bytes = machine_memory().available;
+  return network;
+}
 
 int report_model(const ModelReportOptions& options)
 {

@@ -20,6 +20,9 @@ struct ModelReportOptions {
   bool json = false;
 };
 
+// The network that the options name: a recipe error when there is no such model, a usage error when they do not go together.
+NetworkOptions network_options(const ModelReportOptions& options);
+
 // Prints the report. A recipe error when the model does not exist, its shapes do not fit, or the batch needs more memory than
 // there is, a usage error when options do not go together.
 int report_model(const ModelReportOptions& options);

@@ -1,14 +1,15 @@
 #include "engine/train/npz.hpp"
 
 #include "core/error.hpp"
+#include "engine/train/input_file.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <limits>
+#include <set>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -58,6 +59,7 @@ void put_common(std::string& bytes, const std::string& name, std::uint32_t crc, 
 // ---- npy's header ----
 
 constexpr std::string_view npy_magic = "\x93NUMPY";
+constexpr std::size_t most_dims = 32; // as NumPy has it
 constexpr std::size_t npy_prefix = 10, npy_alignment = 64; // magic, version, length; all of it in a multiple of 64 bytes
 
 std::string npy_header(std::span<const std::int64_t> dims)
@@ -100,7 +102,7 @@ bool read_shape(std::string_view words, std::vector<std::int64_t>& dims)
     if (words.starts_with(')')) return true;
     std::int64_t dim = -1;
     const auto [end, error] = std::from_chars(words.data(), words.data() + words.size(), dim);
-    if (error != std::errc() || dim < 0) return false;
+    if (error != std::errc() || dim < 0 || dims.size() == most_dims) return false;
     dims.push_back(dim);
     words.remove_prefix(static_cast<std::size_t>(end - words.data()));
   }
@@ -119,6 +121,8 @@ void NpzWriter::add(const TensorName& tensor, std::span<const float> values)
   constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
   if (archive_.size() + member_bytes + name.size() + header.size() + content.size() > most)
     throw Error(ErrorKind::environment, fmt::format("Tensor {} would make the archive larger than 4 GiB, which is as far as .npz goes here.", tensor.name));
+  if (members_.size() == std::numeric_limits<std::uint16_t>::max())
+    throw Error(ErrorKind::environment, fmt::format("Tensor {} is one more than the {} that an .npz holds here.", tensor.name, members_.size()));
   const Member member{name, checksum(content, checksum(header)), static_cast<std::uint32_t>(header.size() + content.size()),
                       static_cast<std::uint32_t>(archive_.size())};
   put(archive_, member_mark);
@@ -140,6 +144,8 @@ std::string NpzWriter::finish()
     archive_ += member.name;
   }
   const auto size = archive_.size() - begin;
+  if (archive_.size() > std::numeric_limits<std::uint32_t>::max())
+    throw Error(ErrorKind::environment, "The archive would be larger than 4 GiB, which is as far as .npz goes here.");
   put(archive_, end_mark);
   put(archive_, std::uint32_t{0}); // this disk, and the directory's
   for (int times = 0; times < 2; ++times) put(archive_, static_cast<std::uint16_t>(members_.size()));
@@ -157,46 +163,31 @@ struct NpzReader::Impl {
     std::size_t header_size = 0;
     std::uint32_t crc;
   };
+  // What the directory says about a member.
+  struct Entry {
+    std::string name;
+    std::uint16_t flags, method;
+    std::uint32_t crc, compressed, plain, offset;
+  };
 
-  explicit Impl(const fs::path& from) : path(from), file(from, std::ios::binary), size(size_of_file())
-  {
-    read_directory(find_directory());
-  }
+  explicit Impl(const fs::path& path) : file(path) { read_directory(find_directory()); }
 
-  [[noreturn]] void refuse(const std::string& why) const
-  {
-    throw Error(ErrorKind::environment, fmt::format("read {}: {}", path.string(), why));
-  }
-
-  std::uint64_t size_of_file()
-  {
-    if (!file) refuse("it cannot be opened.");
-    file.seekg(0, std::ios::end);
-    return static_cast<std::uint64_t>(file.tellg());
-  }
-
-  std::string bytes_at(std::uint64_t offset, std::uint64_t count)
-  {
-    if (offset > size || count > size - offset) refuse("the archive is torn: it ends inside of a tensor.");
-    std::string bytes(count, '\0');
-    file.clear();
-    file.seekg(static_cast<std::streamoff>(offset));
-    if (!file.read(bytes.data(), static_cast<std::streamsize>(count))) refuse("reading failed.");
-    return bytes;
-  }
+  [[noreturn]] void refuse(const std::string& why) const { file.refuse(why); }
 
   // The directory's bytes, found by the record at the archive's end.
   std::string find_directory()
   {
-    const auto tail_size = std::min<std::uint64_t>(size, end_bytes + longest_comment);
-    const auto tail = bytes_at(size - tail_size, tail_size);
+    const auto tail_size = std::min<std::uint64_t>(file.size(), end_bytes + longest_comment);
+    const auto tail = file.bytes_at(file.size() - tail_size, tail_size);
     std::string mark;
     put(mark, end_mark);
     const auto at = tail.rfind(mark);
     if (at == tail.npos || tail.size() - at < end_bytes) refuse("this is no .npz archive.");
-    const auto offset = get<std::uint32_t>(tail, at + 16);
+    const std::uint64_t size = get<std::uint32_t>(tail, at + 12), offset = get<std::uint32_t>(tail, at + 16);
     if (offset == std::numeric_limits<std::uint32_t>::max()) refuse("the archive is larger than 4 GiB, which is not read here.");
-    return bytes_at(offset, get<std::uint32_t>(tail, at + 12));
+    if (offset + size > file.size() - tail_size + at) refuse("the archive's directory lies beyond its end.");
+    members = get<std::uint16_t>(tail, at + 10);
+    return file.bytes_at(offset, size);
   }
 
   void read_directory(std::string_view directory)
@@ -206,37 +197,57 @@ struct NpzReader::Impl {
       const std::size_t name_size = get<std::uint16_t>(directory, 28);
       const auto whole = entry_bytes + name_size + get<std::uint16_t>(directory, 30) + get<std::uint16_t>(directory, 32);
       if (directory.size() < whole) refuse("the archive's directory is torn.");
-      add(directory.substr(0, entry_bytes), std::string(directory.substr(entry_bytes, name_size)));
+      add(read_entry(directory, name_size));
       directory.remove_prefix(whole);
     }
+    if (tensors.size() != members) refuse(fmt::format("the archive's directory has {} members; {} are expected.", tensors.size(), members));
   }
 
-  void add(std::string_view entry, std::string name)
+  static Entry read_entry(std::string_view bytes, std::size_t name_size)
   {
-    if (name.ends_with(".npy")) name.resize(name.size() - 4);
-    if ((get<std::uint16_t>(entry, 8) & encrypted) != 0 || get<std::uint16_t>(entry, 10) != stored)
-      refuse(fmt::format("tensor {} is compressed or encrypted; write the archive with numpy.savez.", name));
-    const std::uint64_t begin = get<std::uint32_t>(entry, 42);
-    const auto header = bytes_at(begin, member_bytes); // its extra field may differ from the directory's
-    const auto content = begin + member_bytes + get<std::uint16_t>(header, 26) + get<std::uint16_t>(header, 28);
-    add_array(std::move(name), {content, 0, 0, get<std::uint32_t>(entry, 16)}, get<std::uint32_t>(entry, 24));
+    return {.name = std::string(bytes.substr(entry_bytes, name_size)),
+            .flags = get<std::uint16_t>(bytes, 8),
+            .method = get<std::uint16_t>(bytes, 10),
+            .crc = get<std::uint32_t>(bytes, 16),
+            .compressed = get<std::uint32_t>(bytes, 20),
+            .plain = get<std::uint32_t>(bytes, 24),
+            .offset = get<std::uint32_t>(bytes, 42)};
+  }
+
+  // The sizes in the member's own header are not looked at: NumPy leaves them to the directory.
+  void add(const Entry& entry)
+  {
+    auto tensor = entry.name;
+    if (tensor.ends_with(".npy")) tensor.resize(tensor.size() - 4);
+    require_plain_name(file, tensor);
+    if (!names.insert(tensor).second) refuse(fmt::format("tensor {} is in the archive twice.", tensor));
+    if ((entry.flags & encrypted) != 0 || entry.method != stored || entry.compressed != entry.plain)
+      refuse(fmt::format("tensor {} is compressed or encrypted; write the archive with numpy.savez.", tensor));
+    const auto header = file.bytes_at(entry.offset, member_bytes); // its extra field may differ from the directory's
+    const std::uint64_t name_at = std::uint64_t{entry.offset} + member_bytes, name_size = get<std::uint16_t>(header, 26);
+    if (get<std::uint32_t>(header, 0) != member_mark || file.bytes_at(name_at, name_size) != entry.name)
+      refuse(fmt::format("tensor {} is not where the archive's directory says.", tensor));
+    const auto content = name_at + name_size + get<std::uint16_t>(header, 28);
+    add_array(std::move(tensor), {content, 0, 0, entry.crc}, entry.plain);
   }
 
   void add_array(std::string name, Place place, std::uint64_t content_size)
   {
-    const auto prefix = bytes_at(place.header, std::min<std::uint64_t>(content_size, npy_prefix));
+    const auto prefix = file.bytes_at(place.header, std::min<std::uint64_t>(content_size, npy_prefix));
     if (prefix.size() < npy_prefix || !prefix.starts_with(npy_magic) || prefix[npy_magic.size()] != 1)
       refuse(fmt::format("member {} is no array in NumPy's format 1.", name));
     place.header_size = npy_prefix + get<std::uint16_t>(prefix, npy_magic.size() + 2);
     place.values = place.header + place.header_size;
-    const auto header = bytes_at(place.header, place.header_size);
+    if (place.header_size > content_size) refuse(fmt::format("tensor {}: its header is longer than the member.", name));
+    const auto header = file.bytes_at(place.header, place.header_size);
     const std::string_view words = std::string_view(header).substr(npy_prefix);
     if (!value_of(words, "descr").starts_with("'<f4'")) refuse(fmt::format("tensor {} is not of 32-bit floats ('<f4').", name));
     if (!value_of(words, "fortran_order").starts_with("False")) refuse(fmt::format("tensor {} is in Fortran's order.", name));
     TensorName tensor{std::move(name), {}};
     if (!read_shape(value_of(words, "shape"), tensor.dims)) refuse(fmt::format("tensor {} has no shape.", tensor.name));
-    if (place.header_size + count_of(tensor.dims) * sizeof(float) != content_size)
+    if (place.header_size + checked_elements(file, tensor.name, tensor.dims, file.size()) * sizeof(float) != content_size)
       refuse(fmt::format("tensor {} holds another number of bytes than its shape says.", tensor.name));
+    if (content_size > file.size() - place.header) refuse(fmt::format("the archive is torn: it ends inside of tensor {}.", tensor.name));
     tensors.push_back(std::move(tensor));
     places.push_back(place);
   }
@@ -245,17 +256,17 @@ struct NpzReader::Impl {
   {
     const auto& place = places.at(index);
     std::vector<float> values(count_of(tensors[index].dims));
-    const auto bytes = bytes_at(place.header, place.header_size + values.size() * sizeof(float));
+    const auto bytes = file.bytes_at(place.header, place.header_size + values.size() * sizeof(float));
     if (checksum(bytes) != place.crc) refuse(fmt::format("tensor {} was altered: its checksum is another.", tensors[index].name));
     std::memcpy(values.data(), bytes.data() + place.header_size, values.size() * sizeof(float));
     return values;
   }
 
-  fs::path path;
-  std::ifstream file;
-  std::uint64_t size;
+  InputFile file;
+  std::size_t members = 0; // as the archive's last record counts them
   std::vector<TensorName> tensors;
   std::vector<Place> places;
+  std::set<std::string> names;
 };
 
 NpzReader::NpzReader(const fs::path& path) : impl_(std::make_unique<Impl>(path)) {}

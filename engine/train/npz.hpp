@@ -19,7 +19,7 @@ namespace dt::engine {
 // Collects tensors and gives the archive's bytes.
 class NpzWriter {
 public:
-  // An environment error when the archive would grow beyond 4 GiB; an internal one for another number of values.
+  // An environment error when the archive would grow beyond 4 GiB or 65,535 tensors; an internal one for another number of values.
   void add(const TensorName& tensor, std::span<const float> values);
   // With the directory behind the members. Nothing may be added afterwards.
   std::string finish();
@@ -33,7 +33,9 @@ private:
   std::vector<Member> members_;
 };
 
-// An archive on disk. All errors are environment errors that name the file and what in it is not as above.
+// An archive on disk, perhaps somebody else's: every size and offset in it is checked against the file before it is used. An
+// environment error when the file cannot be read, a usage error that names the file, the tensor and what was expected when its
+// content is not as above.
 class NpzReader {
 public:
   // Reads the directory and each member's header.
@@ -44,7 +46,7 @@ public:
 
   // In the archive's order, names without ".npy".
   const std::vector<TensorName>& tensors() const;
-  // The values of tensors()[index], checked against the archive's checksum.
+  // The values of tensors()[index], checked against the archive's checksum. They may be NaN or infinite.
   std::vector<float> read(std::size_t index) const;
 
 private:

@@ -85,18 +85,6 @@ std::vector<RankRecord> gather_records(const RankRecord& mine, Communicator& com
   return records;
 }
 
-double communication_share(const std::vector<RankRecord>& ranks)
-{
-  double sum = 0;
-  int workers = 0;
-  for (const auto& rank : ranks) {
-    if (rank.role == server_role) continue;
-    sum += rank.phases[static_cast<std::size_t>(Phase::communication)].total_s / rank.step.total_s;
-    ++workers;
-  }
-  return sum / workers;
-}
-
 double mean_of_workers(double mine, const Roles& roles, Communicator& comm)
 {
   const auto all = comm.gather_numbers(std::array{mine});

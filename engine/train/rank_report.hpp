@@ -12,9 +12,6 @@ namespace dt::engine {
 // All ranks' records in rank order on rank 0; empty elsewhere. Collective.
 std::vector<RankRecord> gather_records(const RankRecord& mine, Communicator& comm);
 
-// Share of step time that was exposed communication, mean over workers; NaN when no step was measured.
-double communication_share(const std::vector<RankRecord>& ranks);
-
 // Mean of the workers' numbers on rank 0, those left out that measured none; NaN elsewhere, and when none did. Collective.
 double mean_of_workers(double mine, const Roles& roles, Communicator& comm);
 

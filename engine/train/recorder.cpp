@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 int create(const fs::path& path)
 {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
   if (descriptor < 0) throw system_error("create " + path.string(), errno);
   return descriptor;
 }

@@ -83,11 +83,20 @@ void StallInspector::ask(double now_s)
   asked_s_ = now_s;
 }
 
+// An answer that cannot be read is none: the inspector must not end the run.
+std::optional<RankState> StallInspector::answer_of(int rank) const
+{
+  try {
+    return read_rank_state(options_.attempt, rank);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 States StallInspector::answers() const
 {
   States states;
-  for (std::size_t rank = 0; rank < options_.hosts.size(); ++rank)
-    states.push_back(read_rank_state(options_.attempt, static_cast<int>(rank)));
+  for (std::size_t rank = 0; rank < options_.hosts.size(); ++rank) states.push_back(answer_of(static_cast<int>(rank)));
   return states;
 }
 

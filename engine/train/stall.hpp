@@ -35,6 +35,7 @@ private:
   void progressed(double now_s);
   void ask(double now_s);
   void conclude(std::int64_t step, double now_s);
+  std::optional<RankState> answer_of(int rank) const;
   std::vector<std::optional<RankState>> answers() const;
   void write() const;
 

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/run_key.hpp"
+#include "engine/train/input_file.hpp"
 #include "engine/train/npz.hpp"
 
 #include <algorithm>
@@ -53,7 +54,9 @@ std::vector<float> read_group(const CheckpointReader& reader, const std::string&
   std::vector<float> plain;
   for (const auto& parameter : parameters) {
     plain.resize(plain.size() + elements(parameter));
-    reader.read(group + "/" + parameter.name, parameter.dims, std::span(plain).last(elements(parameter)));
+    const auto values = std::span(plain).last(elements(parameter));
+    reader.read(group + "/" + parameter.name, parameter.dims, values);
+    require_finite(reader.path(), group + "/" + parameter.name, values);
   }
   return plain;
 }
@@ -80,6 +83,7 @@ Start from_archive(const fs::path& path, const std::vector<Parameter>& parameter
   for (const auto& parameter : parameters) {
     const auto place = std::ranges::find(tensors, parameter.name, &TensorName::name) - tensors.begin();
     const auto values = archive.read(static_cast<std::size_t>(place));
+    require_finite(path, parameter.name, values);
     start.weights.insert(start.weights.end(), values.begin(), values.end());
   }
   return start;

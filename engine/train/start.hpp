@@ -19,8 +19,8 @@ struct Start {
 
 // From another run's checkpoint: the weights that all its ranks held, else its strategy's centre, else the mean of its workers'
 // weights; the optimizer's buffers where all ranks held the same and its rule is this one. Or the weights in a .npz.
-// An environment error when the file is neither; a run error when its tensors are not the model's, with the first one's name
-// and both shapes.
+// A usage error when the file is neither, or a weight is NaN or infinite; a run error when its tensors are not the model's, with the
+// first one's name and both shapes.
 Start read_start(const std::filesystem::path& path, const std::vector<Parameter>& parameters, const std::string& optimizer);
 
 } // namespace dt::engine

@@ -2,6 +2,7 @@
 
 #include "core/hash.hpp"
 #include "core/process.hpp"
+#include "core/strategy_rules.hpp"
 #include "core/units.hpp"
 #include "engine/train/network_options.hpp"
 #include "engine/train/rank_report.hpp"
@@ -42,6 +43,12 @@ double share_of(std::int64_t part, std::int64_t whole)
   return whole == 0 ? not_measured : static_cast<double>(part) / static_cast<double>(whole);
 }
 
+StrategyParts parts_of_size(StrategyParts parts, std::size_t packed_bytes)
+{
+  parts.packed_bytes = packed_bytes;
+  return parts;
+}
+
 Error with_advice(const Diverged& error, const std::string& checkpoint)
 {
   return {error.kind(), fmt::format("{} Last good checkpoint: {}. Lower optimizer.learning_rate, or lengthen optimizer.warmup_epochs.",
@@ -64,7 +71,7 @@ Trainer::Trainer(const Options& options, Communicator& comm)
       optimizer_(make_own_optimizer()),
       learning_rate_(spec_.optimizer, plan_.epochs, spec_.workers()), timer_(&comm), 
       replica_({network_, loader_, *optimizer_, timer_, spec_.train.accumulation, spec_.train.loss_scale}),
-      strategy_(make_strategy(parts_)), consensus_({replica_, *strategy_, parts_.roles, comm}, spec_.sync.evaluate),
+      strategy_(make_strategy(parts_of_size(parts_, network_.weights().size_bytes()))), consensus_({replica_, *strategy_, parts_.roles, comm}, spec_.sync.evaluate),
       snapshot_({network_, *optimizer_, *strategy_, comm, &consensus_}), evaluator_(network_, *sources_.test, comm),
       lookout_(resumed_.step, strategy_->is_asynchronous() ? asynchronous_look_s : look_s), council_(comm), timeline_(comm)
 {
@@ -83,9 +90,10 @@ NetworkOptions Trainer::own_network_options()
 
 std::unique_ptr<Optimizer> Trainer::make_own_optimizer()
 {
+  if (const auto misfit = optimizer_misfit(spec_.sync.strategy, spec_.optimizer.name)) throw Error(ErrorKind::recipe, *misfit + ".");
   require_memory_beside(spec_, network_);
   const auto size = static_cast<std::int64_t>(network_.weights().size());
-  return make_optimizer(spec_.optimizer, size, segments_of(network_, spec_.optimizer));
+  return make_optimizer(spec_.optimizer, size, segments_of(network_, spec_.optimizer), velocity_of(spec_.sync.strategy));
 }
 
 // Of batch norm's sums, in the midst of a pass.
@@ -97,9 +105,16 @@ void Trainer::take_mean(std::span<float> values)
   timer_.end_communication();
 }
 
-std::vector<std::pair<std::string, std::string>> Trainer::facts() const
+std::vector<std::pair<std::string, std::string>> Trainer::strategy_facts() const
 {
   auto facts = strategy_->facts();
+  if (!parts_.progress_words.empty()) facts.emplace_back("progress", parts_.progress_words);
+  return facts;
+}
+
+std::vector<std::pair<std::string, std::string>> Trainer::facts() const
+{
+  auto facts = strategy_facts();
   facts.emplace_back("network", describe(network_));
   return facts;
 }
@@ -134,15 +149,19 @@ void Trainer::start(Observer& observer)
   observer.planned(plan_.steps);
   comm_.barrier();
   begin_s_ = monotonic_s();
+  if (plan_.warmup_steps == 0) load_begin_ = look_at_load();
   looked_s_ = measured_from_s_ = measured_until_s_ = training_s();
   warmup_traffic_ = comm_.traffic();
 }
 
-// Before the strategy starts, so that its centre begins there too.
+// Before the strategy starts, so that its centre begins there too. Buffers of the update rule can come only from a run whose ranks held
+// the same, and its velocity is a sum of gradients: a strategy whose velocity is a sum of steps begins with none.
 void Trainer::begin_from_file(Observer& observer)
 {
   std::optional<Start> start;
-  if (comm_.is_root()) start = read_start(spec_.train.start_from, network_.parameters(), spec_.optimizer.name);
+  const bool takes_buffers = velocity_of(spec_.sync.strategy) == Velocity::of_gradients;
+  if (comm_.is_root())
+    start = read_start(spec_.train.start_from, network_.parameters(), takes_buffers ? spec_.optimizer.name : "");
   snapshot_.begin(start ? &*start : nullptr);
   if (!start) return;
   result_.facts["started_from"] = start->origin;
@@ -201,7 +220,7 @@ void Trainer::write_checkpoint(Overseer& overseer)
 {
   const double begin_s = monotonic_s();
   timer_.enter(comm_.is_root() ? "writes a checkpoint" : "waits for rank 0 to write a checkpoint");
-  overseer.checkpoint(progress(), snapshot_, wish_);
+  overseer.checkpoint(with_measured(progress()), snapshot_, wish_);
   comm_.barrier();
   const double end_s = monotonic_s();
   checkpoint_s_ += end_s - begin_s;
@@ -242,8 +261,7 @@ void Trainer::step(Observer& observer)
     statistics_.add_step(timer_.phases(), step_s);
     measured_until_s_ = elapsed_s;
   } else {
-    warmup_traffic_ = comm_.traffic();
-    measured_from_s_ = elapsed_s;
+    begin_measuring();
   }
   observer.step({.step = step_,
                  .epoch = plan_.epoch_after(step_),
@@ -252,6 +270,21 @@ void Trainer::step(Observer& observer)
                  .learning_rate = rate,
                  .step_s = step_s,
                  .phase_s = timer_.phases()});
+}
+
+// After a warm-up step, which may be the last one.
+void Trainer::begin_measuring()
+{
+  warmup_traffic_ = comm_.traffic();
+  if (own_steps() == plan_.warmup_steps) load_begin_ = look_at_load();
+  measured_from_s_ = training_s();
+}
+
+// After the last step. A resumed attempt that was over before its warm-up was has measured nothing.
+void Trainer::measure_load()
+{
+  if (own_steps() == own_warmup_steps()) return;
+  load_ = gather_load(load_between(*load_begin_, look_at_load(), mask_, spec_.cores_per_rank()), comm_);
 }
 
 void Trainer::evaluate(Observer& observer)
@@ -320,28 +353,41 @@ RankRecord Trainer::own_record()
   return mine;
 }
 
+// The measured steps of this attempt beside those of the attempts before it; right on rank 0. Collective.
+TrainingProgress Trainer::with_measured(TrainingProgress progress)
+{
+  const double own_s = std::max(0.0, measured_until_s_ - measured_from_s_);
+  const auto all_s = comm_.gather_numbers(std::array{own_s});
+  const double share = mean_of_workers(statistics_.share(Phase::communication), parts_.roles, comm_);
+  const double slowest_s = all_s.empty() ? own_s : *std::max_element(all_s.begin(), all_s.end());
+  progress.measured_samples = resumed_.measured_samples + (own_steps() - own_warmup_steps()) * plan_.global_batch;
+  progress.measured_s = resumed_.measured_s + slowest_s;
+  progress.communication_s = resumed_.communication_s + (std::isnan(share) ? 0 : share * slowest_s);
+  return progress;
+}
+
 RunResult Trainer::finish()
 {
   result_.wall_s = wall_s();
+  measure_load();
   evaluate_models();
   result_.steps = step_;
   result_.resumed_step = resumed_.step;
-  const auto own_steps = step_ - resumed_.step;
-  result_.warmup_steps = std::min(own_steps, plan_.warmup_steps);
-  result_.measured_samples = (own_steps - result_.warmup_steps) * plan_.global_batch;
+  result_.warmup_steps = own_warmup_steps();
   result_.parameters = network_.parameter_count();
   result_.weights_hash = hash_of(network_.plain_weights());
 
   result_.ranks = gather_records(own_record(), comm_);
-  result_.communication_share = communication_share(result_.ranks);
   result_.isolated_communication_s = mean_of_workers(isolated_s_, parts_.roles, comm_);
   result_.staleness = gather_staleness(strategy_->staleness(), comm_);
-  for (const auto& [name, fact] : strategy_->facts()) result_.facts[name] = fact;
+  for (const auto& [name, fact] : strategy_facts()) result_.facts[name] = fact;
   if (consensus_.models().size() > 1) result_.facts["evaluated"] = name_of(consensus_.chosen());
 
-  const auto measured_s = comm_.gather_numbers(std::array{std::max(0.0, measured_until_s_ - measured_from_s_)});
-  if (!measured_s.empty()) result_.measured_s = *std::max_element(measured_s.begin(), measured_s.end());
+  const auto measured = with_measured({});
+  result_.measured_samples = measured.measured_samples;
+  result_.measured_s = measured.measured_s;
   result_.throughput = result_.measured_s > 0 ? static_cast<double>(result_.measured_samples) / result_.measured_s : not_measured;
+  result_.communication_share = result_.measured_s > 0 ? measured.communication_s / result_.measured_s : not_measured;
   result_.unix_s = now_unix_s();
   return result_;
 }

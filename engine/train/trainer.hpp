@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/error.hpp"
+#include "core/process.hpp"
 #include "engine/comm/communicator.hpp"
 #include "engine/sync/strategy.hpp"
 #include "engine/train/checkpoint.hpp"
@@ -10,12 +11,14 @@
 #include "engine/train/evaluator.hpp"
 #include "engine/train/lookout.hpp"
 #include "engine/train/network_replica.hpp"
+#include "engine/train/node_load.hpp"
 #include "engine/train/observer.hpp"
 #include "engine/train/overseer.hpp"
 #include "engine/train/plan.hpp"
 #include "engine/train/statistics.hpp"
 #include "engine/train/timeline.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -58,6 +61,8 @@ public:
   // {"allreduce", "ring from 64 KiB"}.
   std::vector<std::pair<std::string, std::string>> facts() const;
   std::int64_t steps_done() const { return step_; }
+  // Who else used the machines during the measured steps: on rank 0 after run() with a result, when this attempt measured any.
+  const LoadRecord& load() const { return load_; }
   // What this rank did all the time, when the recipe asks for it (train.trace): after run(), however it ended.
   void write_timeline(const AttemptFolder& attempt) const { timeline_.write(attempt, role()); }
 
@@ -67,6 +72,7 @@ private:
   void take_mean(std::span<float> values);
   void start(Observer& observer);
   void begin_from_file(Observer& observer);
+  std::vector<std::pair<std::string, std::string>> strategy_facts() const;
   void take_up();
   void train(Observer& observer, Overseer& overseer);
   void look_up(Overseer& overseer);
@@ -78,10 +84,15 @@ private:
   Evaluation evaluation_of(Model model);
   void evaluate_models();
   RankRecord own_record();
+  TrainingProgress with_measured(TrainingProgress progress);
+  std::int64_t own_steps() const { return step_ - resumed_.step; }
+  std::int64_t own_warmup_steps() const { return std::min(own_steps(), plan_.warmup_steps); }
+  void begin_measuring();
+  void measure_load();
   RunResult finish();
 
   const char* role() const { return parts_.roles.is_server ? "server" : "worker"; }
-  bool is_measured() const { return step_ - resumed_.step > plan_.warmup_steps; }
+  bool is_measured() const { return own_steps() > plan_.warmup_steps; }
   bool is_done() const;
   bool reached_target() const;
   // Since the first step of the first attempt began, evaluations and checkpoints included or not.
@@ -91,6 +102,7 @@ private:
   RunSpec spec_;
   const CheckpointReader* checkpoint_;
   Communicator& comm_;
+  std::vector<int> mask_ = cores_in_mask(); // of the whole process: a strategy may keep this thread off some of them later
   StrategyParts parts_;
   Sources sources_;
   TrainingPlan plan_;
@@ -118,6 +130,8 @@ private:
   double isolated_s_ = not_measured; // one step's communication, on this rank
   double measured_from_s_ = 0; // training_s() when the first measured step began
   double measured_until_s_ = 0;
+  std::optional<LoadLook> load_begin_; // when the first measured step began
+  LoadRecord load_;
   Traffic warmup_traffic_;
   StepStatistics statistics_;
   RunResult result_;

@@ -76,13 +76,13 @@ void Watcher::work(const std::stop_token& stop)
 
 void Watcher::take(int signal)
 {
+  // The stop comes first: whoever asks for it may kill the rank soon, and on a busy disk the files below may take seconds.
+  if (signal != SIGUSR2) options_.told_to_stop(signal);
   const auto asked = time_of(options_.attempt.dump());
   if (!asked || *asked + one_question < fs::file_time_type::clock::now())
     ask(name_of_signal(signal));
   else if (was_asked() || signal == SIGUSR2)
     answer();
-  // After the question: the other ranks answer it even when the run is over in a moment. It is not synced, so it takes no time.
-  if (signal != SIGUSR2) options_.told_to_stop(signal);
 }
 
 // The computing thread notes what it does, but not when: that would cost it a look at the clock each time.

@@ -26,7 +26,7 @@ void say(int pipe, char word, const std::string& text)
 
 void open_as(int descriptor, const std::filesystem::path& path, int flags)
 {
-  const int opened = ::open(path.c_str(), flags, 0644);
+  const int opened = ::open(path.c_str(), flags, 0600);
   if (opened < 0) throw system_error("open " + path.string(), errno);
   ::dup2(opened, descriptor);
   if (opened != descriptor) ::close(opened);

@@ -1,6 +1,7 @@
 #include "jobs/local/local_scheduler.hpp"
 
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -39,20 +40,6 @@ std::string objection_to_nodes(const ResourcesSpec& resources)
     return fmt::format("resources.hosts names hosts, and {} cannot start ranks on them; set resources.launcher to mpirun.",
                        resources.launcher);
   return {};
-}
-
-// Why a job can never run here; empty when it can. The cores of hosts are not known here: on each of them a rank that finds too
-// few says so (rank_start.hpp).
-std::string objection(const JobRequest& request, std::size_t offered)
-{
-  const auto& resources = request.resources;
-  if (auto nodes = objection_to_nodes(resources); !nodes.empty()) return nodes;
-  const auto needed = static_cast<std::size_t>(resources.ranks_per_node * request.cores_per_rank());
-  if (needed <= offered || resources.oversubscribe || !resources.hosts.empty()) return {};
-  const auto* progress = request.progress_threads > 0 ? ", one of which moves messages" : "";
-  return fmt::format("It needs {} cores ({} ranks x {} threads{}), and this machine offers {}; lower resources.ranks_per_node or "
-                     "resources.threads_per_rank, or set resources.oversubscribe.",
-                     needed, resources.ranks_per_node, request.cores_per_rank(), progress, offered);
 }
 
 // A job on hosts takes every core of this machine, whatever it needs. The hosts may be namespaces here, which share these cores
@@ -186,11 +173,24 @@ JobStatus status_of(const JobHandle& job, const Place* place, const std::string&
 
 } // namespace
 
+// The cores of hosts are not known here: on each of them a rank that finds too few says so (rank_start.hpp).
+std::string objection(const ResourcesSpec& resources, std::int64_t progress_threads, std::size_t cores)
+{
+  if (auto nodes = objection_to_nodes(resources); !nodes.empty()) return nodes;
+  const auto threads = resources.threads_per_rank + progress_threads;
+  const auto needed = static_cast<std::size_t>(resources.ranks_per_node * threads);
+  if (needed <= cores || resources.oversubscribe || !resources.hosts.empty()) return {};
+  const auto* progress = progress_threads > 0 ? ", one of which moves messages" : "";
+  return fmt::format("It needs {} cores ({} ranks x {} threads{}), and this machine offers {}; lower resources.ranks_per_node or "
+                     "resources.threads_per_rank, or set resources.oversubscribe.",
+                     needed, resources.ranks_per_node, threads, progress, cores);
+}
+
 std::vector<SubmitOutcome> LocalScheduler::submit(std::span<const JobRequest> requests, const SubmitRules& rules)
 {
   const auto cores = usable_cores();
   std::vector<SubmitOutcome> outcomes(requests.size());
-  for (std::size_t i = 0; i < requests.size(); ++i) outcomes[i].error = objection(requests[i], cores.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) outcomes[i].error = objection(requests[i].resources, requests[i].progress_threads, cores.size());
   if (std::all_of(outcomes.begin(), outcomes.end(), [](const auto& outcome) { return !outcome.error.empty(); })) return outcomes;
   queue_.make();
   add_all(queue_, requests, rules, cores, outcomes);
@@ -219,7 +219,7 @@ void LocalScheduler::cancel(std::span<const JobHandle> jobs)
   const auto places = places_of(entries);
   for (const auto& job : jobs) {
     const auto found = places.find(job.token);
-    if (found == places.end() || !fs::exists(job.attempt.path())) continue;
+    if (found == places.end() || !is_there(job.attempt.path())) continue;
     // The supervisor ends a running job for this file's sake.
     create_file_quick(job.attempt.cancel(), fmt::format("{:.3f} unknown\n", now_unix_s()));
     // Whoever claims a job first decides: either it never runs, or it runs and is ended.

@@ -8,6 +8,10 @@
 
 namespace dt::jobs::local {
 
+// Why a job with these resources can never run on this machine; empty when it can. `progress_threads`: of a rank, beside its compute
+// threads; `cores`: that this machine offers.
+std::string objection(const ResourcesSpec& resources, std::int64_t progress_threads, std::size_t cores);
+
 class LocalScheduler final : public Scheduler {
  public:
   explicit LocalScheduler(const Home& home) : home_(home), queue_(home) {}

@@ -47,12 +47,10 @@ bool carries_token(const std::filesystem::path& process, const std::string& toke
 std::vector<pid_t> processes_with_token(const std::string& token)
 {
   std::vector<pid_t> found;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    const auto name = entry.path().filename().string();
+  for (const auto& name : names_in("/proc")) {
     pid_t pid = 0;
     const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (bad == std::errc() && end == name.data() + name.size() && carries_token(entry.path(), token) && identify_process(pid))
+    if (bad == std::errc() && end == name.data() + name.size() && carries_token("/proc/" + name, token) && identify_process(pid))
       found.push_back(pid);
   }
   return found;
@@ -84,13 +82,15 @@ bool claim_for_cancel(const AttemptFolder& attempt, const std::string& token)
 
 std::optional<Owner> read_owner(const AttemptFolder& attempt)
 {
-  const auto text = read_file_if_exists(attempt.owner());
-  if (!text) return std::nullopt;
   try {
+    const auto text = read_file_if_exists(attempt.owner());
+    if (!text) return std::nullopt;
     const auto json = Json::parse(*text);
     return Owner{
         {json.at("pid"), json.at("start_ticks"), json.at("boot_id")}, json.at("host"), json.at("token"), json.at("unix_s")};
   } catch (const Json::exception&) {
+    return Owner{{}, host_name(), "", 0};
+  } catch (const IrregularFile&) { // nobody can claim the attempt any more
     return Owner{{}, host_name(), "", 0};
   }
 }

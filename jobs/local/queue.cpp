@@ -126,9 +126,8 @@ void Queue::add(std::int64_t number, const Ticket& ticket)
 std::vector<QueueEntry> Queue::list_host(const fs::path& folder) const
 {
   std::vector<QueueEntry> entries;
-  std::error_code error;
-  for (const auto& file : fs::directory_iterator(folder / "queue", error))
-    if (auto entry = entry_of(file.path(), folder.filename().string())) entries.push_back(std::move(*entry));
+  for (const auto& name : names_in(folder / "queue"))
+    if (auto entry = entry_of(folder / "queue" / name, folder.filename().string())) entries.push_back(std::move(*entry));
   sort_by_number(entries);
   return entries;
 }
@@ -136,10 +135,9 @@ std::vector<QueueEntry> Queue::list_host(const fs::path& folder) const
 std::vector<QueueEntry> Queue::list_all_hosts() const
 {
   std::vector<QueueEntry> entries;
-  std::error_code error;
-  for (const auto& host : fs::directory_iterator(root_, error)) {
-    if (!host.is_directory(error)) continue;
-    auto some = list_host(host.path());
+  for (const auto& host : names_in(root_)) {
+    if (!is_folder(root_ / host)) continue;
+    auto some = list_host(root_ / host);
     std::move(some.begin(), some.end(), std::back_inserter(entries));
   }
   sort_by_number(entries);
@@ -148,10 +146,11 @@ std::vector<QueueEntry> Queue::list_all_hosts() const
 
 std::optional<Ticket> Queue::read(const QueueEntry& entry) const
 {
-  const auto text = read_file_if_exists(entry.path);
-  if (!text) return std::nullopt;
   try {
-    return ticket_of(Json::parse(*text));
+    const auto text = read_file_if_exists(entry.path);
+    return text ? std::optional(ticket_of(Json::parse(*text))) : std::nullopt;
+  } catch (const SystemError&) { // of the disk: the ticket may be whole
+    throw;
   } catch (const std::exception&) { // torn by a power cut, or not ours
     return std::nullopt;
   }
@@ -160,7 +159,7 @@ std::optional<Ticket> Queue::read(const QueueEntry& entry) const
 void Queue::remove(const QueueEntry& entry) const
 {
   std::error_code error;
-  fs::remove(entry.path, error);
+  fs::remove_all(entry.path, error); // a folder of that name would be found again and again
   if (error) throw system_error("remove " + entry.path.string(), error.value());
 }
 

@@ -71,10 +71,13 @@ bool handles(pid_t process, int signal)
 // from C++.)
 int open_process(pid_t process) { return static_cast<int>(::syscall(SYS_pidfd_open, process, 0)); }
 
+// Certainly not there any more: a file system that does not answer now may still hold it.
+bool is_gone(const std::filesystem::path& path) { return ::access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR); }
+
 // A line for those who look at the queue. Its bytes are taken when there is room, so that it can be written when there is none.
 class Notice {
  public:
-  explicit Notice(const std::filesystem::path& path) : descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644))
+  explicit Notice(const std::filesystem::path& path) : descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600))
   {
     say("");
   }
@@ -137,7 +140,7 @@ class Supervisor {
   void end_homeless() const
   {
     for (const auto& job : running_)
-      if (!std::filesystem::exists(job.ticket.attempt)) signal_all(processes_of_job(job.owner), SIGKILL);
+      if (is_gone(job.ticket.attempt)) signal_all(processes_of_job(job.owner), SIGKILL);
   }
 
   void finish_ended()
@@ -162,16 +165,25 @@ class Supervisor {
   void end_those_asked()
   {
     for (auto& job : running_) {
-      const AttemptFolder attempt(job.ticket.attempt);
-      if (!job.asked_to_end && must_end(job, attempt)) job.asked_to_end = Clock::now();
-      if (!job.asked_to_end && !job.is_warned) job.is_warned = warn(job, attempt);
-      if (job.asked_to_end) press(job);
+      try {
+        end_if_asked(job);
+      } catch (const Error& error) { // of this job's files: the others are looked after all the same
+        report(error.what());
+      }
     }
+  }
+
+  void end_if_asked(Running& job)
+  {
+    const AttemptFolder attempt(job.ticket.attempt);
+    if (!job.asked_to_end && must_end(job, attempt)) job.asked_to_end = Clock::now();
+    if (!job.asked_to_end && !job.is_warned) job.is_warned = warn(job, attempt);
+    if (job.asked_to_end) press(job);
   }
 
   bool must_end(const Running& job, const AttemptFolder& attempt) const
   {
-    if (std::filesystem::exists(attempt.cancel())) return true;
+    if (is_there(attempt.cancel())) return true;
     if (job.ticket.time_limit_s <= 0 || age_s(job.owner) < static_cast<double>(job.ticket.time_limit_s)) return false;
     log(job.entry.job_id() + " has reached its time limit");
     write_file_quick(attempt.stop_reason(), "time_limit\n");
@@ -233,9 +245,9 @@ class Supervisor {
     if (!ticket) return discard(entry, "its file in the queue is damaged");
     const AttemptFolder attempt(ticket->attempt);
     if (const auto owner = read_owner(attempt)) return adopt(entry, *ticket, *owner);
-    if (!std::filesystem::exists(attempt.path())) return discard(entry, "its attempt's folder is gone");
-    if (std::filesystem::exists(attempt.cancel())) return withdraw(entry, attempt, "it was cancelled");
-    if (!std::filesystem::exists(attempt.script())) return refuse(entry, attempt, "its job.sh is gone");
+    if (!is_there(attempt.path())) return discard(entry, "its attempt's folder is gone");
+    if (is_there(attempt.cancel())) return withdraw(entry, attempt, "it was cancelled");
+    if (!is_there(attempt.script())) return refuse(entry, attempt, "its job.sh is gone");
     return try_start(entry, *ticket, attempt);
   }
 
@@ -360,7 +372,7 @@ std::vector<char*> inherited_environment()
 [[noreturn]] void become_supervisor(const char* log_path, char* const* words, char* const* environment)
 {
   const int null = ::open("/dev/null", O_RDWR);
-  const int out = ::open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0644);
+  const int out = ::open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
   ::dup2(null, 0);
   ::dup2(out >= 0 ? out : null, 1);
   ::dup2(out >= 0 ? out : null, 2);

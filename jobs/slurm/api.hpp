@@ -75,13 +75,17 @@ struct SlurmJob {
   int signal = 0;                  // sent to the batch script alone
   std::int64_t signal_ahead_s = 0; // so long before the time limit
   // From scheduler_args:
-  std::string reservation, exclude_nodes, require_nodes, gres, licenses, mail_user, wckey;
+  std::string reservation, exclude_nodes, require_nodes, gres, licenses, mail_user, wckey, prefer, container;
+  std::string gpus, gpus_per_node, gpus_per_socket, gpus_per_task; // "gres:gpu:2", as Slurm's tres_per_… fields hold them
+  std::string user_dependency;                                     // job_for adds dtctl's own to it
   std::uint16_t mail_type = 0;            // Slurm's MAIL_JOB_ bits
   std::optional<std::int64_t> memory_mib; // a node; 0: all of its memory
   std::optional<std::int64_t> memory_per_cpu_mib;
   std::optional<std::int64_t> nice;
-  std::int64_t begin_unix_s = 0;
+  std::int64_t begin_unix_s = 0, deadline_unix_s = 0;
+  std::int64_t time_min_min = 0; // Slurm may lower the time limit as far as that, in minutes, to start the job earlier
   std::int64_t switches = 0, switches_wait_s = 0;
+  std::uint16_t sockets_per_node = 0, cores_per_socket = 0, threads_per_core = 0, ntasks_per_core = 0;
   bool exclusive = false;
   bool hold = false;
 };
@@ -124,6 +128,8 @@ struct SlurmRecord {
   std::string dependency;
   std::uint32_t exit_status = 0, derived_exit_status = 0;           // wait statuses; the latter of the worst step
   std::int64_t submit_unix_s = 0, start_unix_s = 0, end_unix_s = 0; // start: estimated while it waits; 0: not known
+  std::int64_t suspend_unix_s = 0;                                  // last suspended or resumed; 0: never
+  std::int64_t run_before_suspend_s = 0;                            // how long it had run until it was last suspended
   int restarts = 0;
   std::string nodes;
   std::string cancelled_by; // user name; accounting only

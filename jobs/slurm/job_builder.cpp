@@ -1,5 +1,7 @@
 #include "jobs/slurm/job_builder.hpp"
 
+#include "core/error.hpp"
+#include "core/text.hpp"
 #include "jobs/slurm/array_tasks.hpp"
 #include "jobs/slurm/scheduler_args.hpp"
 
@@ -62,6 +64,11 @@ std::vector<std::string> awaited(const Batch& batch, std::span<const JobRequest>
 
 } // namespace
 
+std::int64_t most_array_tasks(const SlurmSite& site)
+{
+  return site.max_array_tasks > 0 ? std::min(site.max_array_size, site.max_array_tasks) : site.max_array_size;
+}
+
 std::int64_t ladder_margin_s(std::size_t runs) { return ladder_margin_a_run_s * static_cast<std::int64_t>(runs); }
 
 SlurmJob job_for(const Batch& batch, std::span<const JobRequest> requests, const std::filesystem::path& folder,
@@ -90,7 +97,29 @@ SlurmJob job_for(const Batch& batch, std::span<const JobRequest> requests, const
   // A warning as long as the whole job would stop it at once.
   job.signal_ahead_s = std::min(resources.signal_ahead_s, limit_s / 2);
   apply_scheduler_args(resources.scheduler_args, job);
+  job.dependency = both_dependencies(job.user_dependency, job.dependency);
+  if (job.time_min_min > 0) job.signal_ahead_s = std::min(job.signal_ahead_s, job.time_min_min * 60 / 2);
   return job;
+}
+
+std::string both_dependencies(const std::string& users, const std::string& own)
+{
+  if (users.empty() || own.empty()) return users + own;
+  if (users.find('?') == std::string::npos) return users + "," + own;
+  throw Error(
+      ErrorKind::recipe,
+      fmt::format("resources.scheduler_args: --dependency={} names alternatives (?), and Slurm cannot combine them with the "
+                  "jobs that --after or --max-jobs of dtctl wait for ({}); leave out one of the two.",
+                  printable(users), own));
+}
+
+// The least that Slurm may make of a run's time limit (--time-min). Of a ladder it may only shorten the whole.
+std::int64_t least_limit_s(const Batch& batch, const ResourcesSpec& resources)
+{
+  SlurmJob job;
+  apply_scheduler_args(resources.scheduler_args, job);
+  const bool may_be_less = batch.kind != BatchKind::ladder && job.time_min_min > 0;
+  return may_be_less ? std::min(resources.time_limit_s, job.time_min_min * 60) : resources.time_limit_s;
 }
 
 std::vector<BatchTask> tasks_for(const Batch& batch, std::span<const JobRequest> requests)
@@ -98,7 +127,7 @@ std::vector<BatchTask> tasks_for(const Batch& batch, std::span<const JobRequest>
   std::vector<BatchTask> tasks;
   for (std::size_t i = 0; i < batch.members.size(); ++i) {
     const auto& request = requests[batch.members[i]];
-    tasks.push_back({batch.indices[i], request.token, request.resources.nodes, request.resources.time_limit_s,
+    tasks.push_back({batch.indices[i], request.token, request.resources.nodes, least_limit_s(batch, request.resources),
                      std::filesystem::absolute(request.attempt.path())});
   }
   return tasks;

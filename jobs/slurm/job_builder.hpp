@@ -24,8 +24,16 @@ struct SubmissionContext {
 SlurmJob job_for(const Batch& batch, std::span<const JobRequest> requests, const std::filesystem::path& folder,
                  const SubmissionContext& context, std::span<const std::string> after);
 
+// What the user's own --dependency and dtctl's wait for: all of both. A recipe error when the user's conditions are alternatives
+// ("?"), to which Slurm can add none that must hold as well.
+std::string both_dependencies(const std::string& users, const std::string& own);
+
 // Time that a ladder is given beyond its runs' own limits, for the pauses between them.
 std::int64_t ladder_margin_s(std::size_t runs);
+
+// How many tasks one array may have at this site, as Slurm counts: indices 0 to MaxArraySize - 1, and no more than
+// max_array_tasks of them where that is set.
+std::int64_t most_array_tasks(const SlurmSite& site);
 
 // Its lines of <batch>/tasks.
 std::vector<BatchTask> tasks_for(const Batch& batch, std::span<const JobRequest> requests);

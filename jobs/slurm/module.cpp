@@ -141,6 +141,10 @@ void put_size(job_desc_msg_t& message, const SlurmJob& job)
   if (job.memory_mib) message.pn_min_memory = static_cast<std::uint64_t>(*job.memory_mib);
   if (job.memory_per_cpu_mib) message.pn_min_memory = static_cast<std::uint64_t>(*job.memory_per_cpu_mib) | MEM_PER_CPU;
   if (job.exclusive) message.shared = 0;
+  if (job.sockets_per_node > 0) message.sockets_per_node = job.sockets_per_node;
+  if (job.cores_per_socket > 0) message.cores_per_socket = job.cores_per_socket;
+  if (job.threads_per_core > 0) message.threads_per_core = job.threads_per_core;
+  if (job.ntasks_per_core > 0) message.ntasks_per_core = job.ntasks_per_core;
 }
 
 void put_place(job_desc_msg_t& message, const SlurmJob& job)
@@ -152,7 +156,11 @@ void put_place(job_desc_msg_t& message, const SlurmJob& job)
   message.reservation = borrow(job.reservation);
   message.exc_nodes = borrow(job.exclude_nodes);
   message.req_nodes = borrow(job.require_nodes);
-  message.tres_per_node = borrow(job.gres);
+  message.prefer = borrow(job.prefer);
+  message.container = borrow(job.container);
+  message.tres_per_job = borrow(job.gpus);
+  message.tres_per_socket = borrow(job.gpus_per_socket);
+  message.tres_per_task = borrow(job.gpus_per_task);
   message.licenses = borrow(job.licenses);
   message.wckey = borrow(job.wckey);
   if (job.switches > 0) message.req_switch = static_cast<std::uint32_t>(job.switches);
@@ -168,6 +176,8 @@ void put_life(job_desc_msg_t& message, const SlurmJob& job)
   if (job.mail_type != 0) message.mail_type = job.mail_type;
   if (job.nice) message.nice = static_cast<std::uint32_t>(NICE_OFFSET + *job.nice);
   if (job.begin_unix_s > 0) message.begin_time = static_cast<time_t>(job.begin_unix_s);
+  if (job.deadline_unix_s > 0) message.deadline = static_cast<time_t>(job.deadline_unix_s);
+  if (job.time_min_min > 0) message.time_min = static_cast<std::uint32_t>(job.time_min_min);
   if (job.hold) message.priority = 0;
   if (job.signal == 0 || job.signal_ahead_s <= 0) return;
   message.warn_signal = static_cast<std::uint16_t>(job.signal);
@@ -185,7 +195,9 @@ std::vector<std::string> words_of(const std::map<std::string, std::string>& envi
 // A request's message with the arrays of pointers that it borrows.
 class JobMessage {
  public:
-  explicit JobMessage(const SlurmJob& job) : environment_(words_of(job.environment)), arguments_{job.script_path}
+  explicit JobMessage(const SlurmJob& job)
+      : environment_(words_of(job.environment)), arguments_{job.script_path},
+        tres_per_node_(job.gpus_per_node + (job.gpus_per_node.empty() || job.gres.empty() ? "" : ",") + job.gres)
   {
     slurm_init_job_desc_msg(&message_);
     for (auto& word : environment_) environment_pointers_.push_back(word.data());
@@ -199,6 +211,7 @@ class JobMessage {
     put_texts(job);
     put_size(message_, job);
     put_place(message_, job);
+    message_.tres_per_node = borrow(tres_per_node_);
     put_life(message_, job);
   }
   job_desc_msg_t* get() { return &message_; }
@@ -219,6 +232,7 @@ class JobMessage {
 
   std::string no_input_ = "/dev/null";
   std::vector<std::string> environment_, arguments_;
+  std::string tres_per_node_; // of both --gpus-per-node and --gres
   std::vector<char*> environment_pointers_, argument_pointers_;
   job_desc_msg_t message_{};
 };
@@ -278,6 +292,8 @@ SlurmRecord record_of(const slurm_job_info_t& job)
   record.submit_unix_s = job.submit_time;
   record.start_unix_s = job.start_time;
   record.end_unix_s = job.end_time;
+  record.suspend_unix_s = job.suspend_time;
+  record.run_before_suspend_s = job.pre_sus_time;
   record.restarts = job.restart_cnt;
   record.nodes = text_of(job.nodes);
   return record;

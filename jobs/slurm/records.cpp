@@ -1,5 +1,7 @@
 #include "jobs/slurm/records.hpp"
 
+#include <algorithm>
+
 namespace dt::jobs::slurm {
 namespace {
 
@@ -28,6 +30,7 @@ KnownJobs::KnownJobs(std::vector<SlurmRecord> records) : records_(std::move(reco
   for (const auto& record : records_) {
     if (!std::string_view(record.comment).starts_with(prefix)) continue; // not ours
     const auto place = record.comment.substr(prefix.size());
+    batches_.emplace(place, &record);
     if (!place.starts_with(static_cast<char>(BatchKind::array))) add(place, record);
     for (const auto task : record.tasks) add(place + "." + std::to_string(task), record);
   }
@@ -61,6 +64,23 @@ std::vector<const SlurmRecord*> KnownJobs::living(const BatchToken& token, const
   const auto [begin, end] = outranked_.equal_range(place);
   for (auto entry = begin; entry != end; ++entry) take(entry->second);
   return found;
+}
+
+std::vector<const SlurmRecord*> KnownJobs::living_of(BatchKind kind, std::string_view batch) const
+{
+  std::vector<const SlurmRecord*> found;
+  const auto [begin, end] = batches_.equal_range(static_cast<char>(kind) + std::string(batch));
+  for (auto entry = begin; entry != end; ++entry)
+    if (lives(*entry->second)) found.push_back(entry->second);
+  return found;
+}
+
+bool KnownJobs::knows_array(const BatchToken& token, const std::string& job_id) const
+{
+  const auto [begin, end] = batches_.equal_range(static_cast<char>(token.kind) + token.batch);
+  return std::any_of(begin, end, [&](const auto& entry) {
+    return entry.second->array_id != 0 && format_job_id(token.kind, entry.second->array_id, token.index) == job_id;
+  });
 }
 
 std::uint32_t job_of(const SlurmRecord& record) { return record.array_id != 0 ? record.array_id : record.id; }

@@ -29,7 +29,7 @@ std::int64_t whole_number(const std::string& text, const std::string& option)
 }
 
 // "now+2hours", "16:00", "2026-11-22T08:00[:00]", "2026-11-22".
-std::int64_t begin_of(const std::string& text, const std::string& option)
+std::int64_t moment_of(const std::string& text, const std::string& option)
 {
   const auto now = std::time(nullptr);
   std::tm time{};
@@ -83,15 +83,26 @@ std::uint16_t mail_types_of(const std::string& text, const std::string& option)
   return static_cast<std::uint16_t>(mask);
 }
 
+// Seconds of a time in Slurm's grammar: [days-]hours[:minutes[:seconds]] with days, hours:minutes:seconds, minutes[:seconds].
+std::int64_t seconds_of(const std::string& text, const std::string& option)
+{
+  const auto dash = text.find('-');
+  const bool has_days = dash != std::string::npos;
+  const auto fields = split(has_days ? text.substr(dash + 1) : text, ':');
+  if (fields.size() > 3) throw bad_value(option, text, "minutes, minutes:seconds, hours:minutes:seconds or days-hours:minutes");
+  constexpr std::int64_t unit_s[]{3600, 60, 1};
+  const std::size_t first = has_days || fields.size() == 3 ? 0 : 1; // a number alone is minutes
+  std::int64_t sum_s = has_days ? 86400 * whole_number(text.substr(0, dash), option) : 0;
+  for (std::size_t i = 0; i < fields.size(); ++i) sum_s += unit_s[first + i] * whole_number(fields[i], option);
+  return sum_s;
+}
+
 // "2" or "2@30:00": at most so many switches, and how long to wait for them.
 void put_switches(SlurmJob& job, const std::string& text, const std::string& option)
 {
   const auto at = text.find('@');
   job.switches = whole_number(text.substr(0, at), option);
-  if (at == std::string::npos) return;
-  const auto wait_s = parse_duration_s(text.substr(at + 1));
-  if (!wait_s) throw bad_value(option, text, "a count, or count@longest wait");
-  job.switches_wait_s = *wait_s;
+  if (at != std::string::npos) job.switches_wait_s = seconds_of(text.substr(at + 1), option);
 }
 
 // "gpu:2" as Slurm keeps it: "gres:gpu:2".
@@ -100,6 +111,41 @@ std::string gres_of(const std::string& text)
   std::vector<std::string> parts;
   for (const auto& part : split(text, ',')) parts.push_back(part.starts_with("gres:") ? part : "gres:" + part);
   return text == "none" ? std::string() : join(parts, ",");
+}
+
+// "2", "a100:2" or "a100:1,v100:1" as Slurm keeps it: "gres:gpu:a100:1,gres:gpu:v100:1".
+std::function<void(SlurmJob&, const std::string&, const std::string&)> gpus_into(std::string SlurmJob::*field)
+{
+  return [field](SlurmJob& job, const std::string& text, const std::string& option) {
+    std::vector<std::string> parts;
+    for (const auto& part : split(text, ',')) {
+      if (part.empty()) throw bad_value(option, text, "a count, or type:count[,type:count]");
+      parts.push_back("gres:gpu:" + part);
+    }
+    job.*field = join(parts, ",");
+  };
+}
+
+// What sbatch makes of its hints; srun inside the job reads the variable.
+void put_hint(SlurmJob& job, const std::string& text, const std::string& option)
+{
+  constexpr std::uint16_t no_limit = 0xffff; // INFINITE16
+  job.cores_per_socket = job.threads_per_core = job.ntasks_per_core = 0;
+  if (text == "memory_bound") job.cores_per_socket = 1;
+  if (text == "memory_bound" || text == "compute_bound" || text == "nomultithread")
+    job.threads_per_core = 1;
+  else if (text == "multithread")
+    job.ntasks_per_core = no_limit;
+  else
+    throw bad_value(option, text, "compute_bound, memory_bound, multithread or nomultithread");
+  job.environment["SLURM_HINT"] = text;
+}
+
+void put_sockets(SlurmJob& job, const std::string& text, const std::string& option)
+{
+  const auto sockets = whole_number(text, option);
+  if (sockets < 1 || sockets > 0xfffd) throw bad_value(option, text, "a whole number from 1");
+  job.sockets_per_node = static_cast<std::uint16_t>(sockets);
 }
 
 void put_nice(SlurmJob& job, const std::string& text, const std::string& option)
@@ -137,11 +183,24 @@ const std::vector<Option>& options()
          job.memory_per_cpu_mib = memory_mib_of(text, option);
        }},
       {"gres", 0, V::needed, [](SlurmJob& job, const std::string& text, const std::string&) { job.gres = gres_of(text); }},
+      {"gpus", 'G', V::needed, gpus_into(&SlurmJob::gpus)},
+      {"gpus-per-node", 0, V::needed, gpus_into(&SlurmJob::gpus_per_node)},
+      {"gpus-per-socket", 0, V::needed, gpus_into(&SlurmJob::gpus_per_socket)},
+      {"gpus-per-task", 0, V::needed, gpus_into(&SlurmJob::gpus_per_task)},
+      {"sockets-per-node", 0, V::needed, put_sockets}, // Slurm wants it beside --gpus-per-socket
+      {"dependency", 'd', V::needed, text_into(&SlurmJob::user_dependency)},
       {"exclusive", 0, V::none, [](SlurmJob& job, const std::string&, const std::string&) { job.exclusive = true; }},
       {"nice", 0, V::optional, put_nice},
       {"licenses", 'L', V::needed, text_into(&SlurmJob::licenses)},
       {"begin", 'b', V::needed,
-       [](SlurmJob& job, const std::string& text, const std::string& option) { job.begin_unix_s = begin_of(text, option); }},
+       [](SlurmJob& job, const std::string& text, const std::string& option) { job.begin_unix_s = moment_of(text, option); }},
+      {"deadline", 0, V::needed,
+       [](SlurmJob& job, const std::string& text, const std::string& option) { job.deadline_unix_s = moment_of(text, option); }},
+      {"time-min", 0, V::needed,
+       [](SlurmJob& job, const std::string& text, const std::string& option) { job.time_min_min = minutes_of(text, option); }},
+      {"hint", 0, V::needed, put_hint},
+      {"prefer", 0, V::needed, text_into(&SlurmJob::prefer)},
+      {"container", 0, V::needed, text_into(&SlurmJob::container)},
       {"mail-type", 0, V::needed,
        [](SlurmJob& job, const std::string& text, const std::string& option) { job.mail_type = mail_types_of(text, option); }},
       {"mail-user", 0, V::needed, text_into(&SlurmJob::mail_user)},
@@ -189,6 +248,8 @@ Word read_word(const std::string& word)
 }
 
 } // namespace
+
+std::int64_t minutes_of(const std::string& text, const std::string& option) { return (seconds_of(text, option) + 59) / 60; }
 
 std::int64_t memory_mib_of(const std::string& text, const std::string& option)
 {

@@ -1,7 +1,9 @@
 #include "jobs/slurm/slurm_scheduler.hpp"
 
 #include "core/file.hpp"
+#include "jobs/attempts.hpp"
 #include "jobs/slurm/array_tasks.hpp"
+#include "jobs/slurm/job_builder.hpp"
 #include "jobs/slurm/questions.hpp"
 #include "jobs/slurm/records.hpp"
 #include "jobs/slurm/submission.hpp"
@@ -22,17 +24,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::int64_t tasks_an_array(const SlurmSite& site)
+// Of a run of a ladder: whether its job, started again or going on, leaves it out.
+bool is_over(const BatchTask& task)
 {
-  const auto by_size = std::max<std::int64_t>(site.max_array_size, 1); // indices 0 to MaxArraySize - 1
-  return site.max_array_tasks > 0 ? std::min(by_size, site.max_array_tasks) : by_size;
-}
-
-bool is_over(const fs::path& attempt_folder)
-{
-  const AttemptFolder attempt(attempt_folder);
-  std::error_code error;
-  return fs::exists(attempt.end(), error) || fs::exists(attempt.result(), error) || fs::exists(attempt.cancel(), error);
+  const AttemptFolder first(task.attempt);
+  const auto numbers = attempt_numbers(first.run_folder());
+  const AttemptFolder latest(first.run_folder(), numbers.empty() ? first.number() : numbers.back());
+  if (is_there(latest.cancel()) || is_there(latest.result())) return true;
+  return is_there(latest.end()) && !was_cut_off(latest);
 }
 
 std::vector<BatchTask> read_tasks(const Home& home, const std::string& batch)
@@ -52,12 +51,11 @@ void put_removed(JobStatus& status, const std::string& cause)
 // A run of a ladder whose job runs, when its own turn has not come yet.
 void put_turn(const Home& home, const BatchToken& token, const JobHandle& job, JobStatus& status)
 {
-  std::error_code error;
-  if (status.state != JobStatus::State::running || fs::exists(job.attempt.owner(), error)) return;
-  if (fs::exists(job.attempt.cancel(), error)) return put_removed(status, "its ladder goes on without it");
+  if (status.state != JobStatus::State::running || is_there(job.attempt.owner())) return;
+  if (is_there(job.attempt.cancel())) return put_removed(status, "its ladder goes on without it");
   const auto tasks = read_tasks(home, token.batch);
   const auto before = std::count_if(tasks.begin(), tasks.end(),
-                                    [&](const BatchTask& task) { return task.index < token.index && !is_over(task.attempt); });
+                                    [&](const BatchTask& task) { return task.index < token.index && !is_over(task); });
   status.state = JobStatus::State::queued;
   status.reason = fmt::format("waits for its turn in the ladder; {} run{} before it", before, before == 1 ? " is" : "s are");
 }
@@ -65,8 +63,7 @@ void put_turn(const Home& home, const BatchToken& token, const JobHandle& job, J
 // The ladder's job ended before it came to this run.
 void put_missed_turn(const JobHandle& job, JobStatus& status)
 {
-  std::error_code error;
-  if (status.state != JobStatus::State::ended || fs::exists(job.attempt.owner(), error)) return;
+  if (status.state != JobStatus::State::ended || is_there(job.attempt.owner())) return;
   status.cause =
       status.cause.empty() ? "its ladder's job ended before its turn" : "before its turn, its ladder's job " + status.cause;
 }
@@ -84,7 +81,7 @@ class Poll {
     std::vector<std::size_t> missing;
     for (std::size_t i = 0; i < jobs_.size(); ++i)
       if (!tell(i, queue) && !jobs_[i].has_ended) missing.push_back(i);
-    std::erase_if(missing, [&](std::size_t i) { return was_removed(i); });
+    std::erase_if(missing, [&](std::size_t i) { return was_removed(i, queue); });
     if (!missing.empty()) look_into_the_past(missing);
     return std::move(statuses_);
   }
@@ -103,15 +100,25 @@ class Poll {
     return true;
   }
 
-  // Slurm keeps nothing of an array's task that is cancelled while it waits. What never ran and is asked to end never will: the
-  // job script looks for the request before anything else.
-  bool was_removed(std::size_t i)
+  // Slurm keeps nothing of an array's task that is cancelled while it waits. A task that never ran, and is asked to end or no
+  // longer among those of an array that Slurm still knows, never will.
+  bool was_removed(std::size_t i, const KnownJobs& queue)
   {
-    std::error_code error;
     const auto& attempt = jobs_[i].attempt;
-    if (!fs::exists(attempt.cancel(), error) || fs::exists(attempt.owner(), error)) return false;
-    put_removed(statuses_[i], "removed from Slurm's queue before it started");
+    if (is_there(attempt.owner())) return false;
+    const bool is_asked = is_there(attempt.cancel());
+    if (!is_asked && !is_struck_out(jobs_[i], queue)) return false;
+    put_removed(statuses_[i], is_asked ? "removed from Slurm's queue before it started"
+                                       : "removed from Slurm's queue before it started (scancel)");
     return true;
+  }
+
+  // A task that has started leaves a record of its own, and a log.
+  bool is_struck_out(const JobHandle& job, const KnownJobs& queue) const
+  {
+    const auto token = parse_token(job.token);
+    return token && token->kind == BatchKind::array && queue.knows_array(*token, job.job_id) &&
+           !is_there(batch_folder(home_, token->batch) / fmt::format("log-{}", token->index));
   }
 
   // Thousands of tasks share the record of their array while they wait.
@@ -187,13 +194,8 @@ class Poll {
 // Whether every run of the ladder that is not over yet is asked to end.
 bool is_wholly_cancelled(const Home& home, const std::string& batch)
 {
-  for (const auto& task : read_tasks(home, batch)) {
-    const AttemptFolder first(task.attempt);
-    const auto numbers = attempt_numbers(first.run_folder());
-    const AttemptFolder latest(first.run_folder(), numbers.empty() ? first.number() : numbers.back());
-    if (!is_over(latest.path())) return false;
-  }
-  return true;
+  const auto tasks = read_tasks(home, batch);
+  return std::all_of(tasks.begin(), tasks.end(), is_over);
 }
 
 // What to end: whole jobs, and tasks by their array.
@@ -237,7 +239,7 @@ void SlurmScheduler::assign_tokens(std::span<JobRequest> requests, const SubmitR
 {
   const auto site = ask(*api_, pause_, [&] { return api_->site(); });
   const auto new_id = [] { return random_token().substr(0, 16); };
-  for (const auto& batch : plan_batches(requests, tasks_an_array(site), new_id))
+  for (const auto& batch : plan_batches(requests, most_array_tasks(site), new_id))
     for (std::size_t i = 0; i < batch.members.size(); ++i)
       requests[batch.members[i]].token = format_token({batch.kind, batch.id, batch.indices[i]});
 }

@@ -46,6 +46,30 @@ double pace_of(std::span<const JobRequest> requests)
   return pace;
 }
 
+// What a limit on submitted jobs counts: an array's tasks one by one, any other batch as one.
+std::size_t jobs_in(const Batch& batch)
+{
+  return batch.kind == BatchKind::array ? batch.members.size() : std::min<std::size_t>(batch.members.size(), 1);
+}
+
+Batch part_of(const Batch& batch, std::size_t begin, std::size_t end)
+{
+  const auto cut = [&](const auto& all) {
+    return std::vector(all.begin() + static_cast<std::ptrdiff_t>(begin), all.begin() + static_cast<std::ptrdiff_t>(end));
+  };
+  return {batch.kind, batch.id, cut(batch.members), cut(batch.indices)};
+}
+
+Batch first_of(const Batch& batch, std::size_t jobs)
+{
+  return part_of(batch, 0, batch.kind == BatchKind::array ? jobs : batch.members.size());
+}
+
+Batch without_first(const Batch& batch, std::size_t jobs)
+{
+  return part_of(batch, batch.kind == BatchKind::array ? jobs : batch.members.size(), batch.members.size());
+}
+
 // Lines of an earlier submission stay: its jobs may still come to read them.
 std::string merged_tasks(const fs::path& file, std::span<const BatchTask> tasks)
 {
@@ -81,7 +105,7 @@ std::vector<SubmitOutcome> Submission::run()
 }
 
 // The folder is written before Slurm is asked, so without one it never was.
-bool Submission::was_begun(const Batch& batch) const { return fs::exists(batch_folder(home_, batch.id) / "tasks"); }
+bool Submission::was_begun(const Batch& batch) const { return is_there(batch_folder(home_, batch.id) / "tasks"); }
 
 void Submission::leave_out_known(std::vector<Batch>& batches)
 {
@@ -94,19 +118,17 @@ void Submission::leave_out_known(std::vector<Batch>& batches)
 Batch Submission::without_known(const Batch& batch, const KnownJobs& queue)
 {
   Batch rest{batch.kind, batch.id, {}, {}};
-  std::uint32_t job = 0;
   for (std::size_t i = 0; i < batch.members.size(); ++i) {
     const BatchToken token{batch.kind, batch.id, batch.indices[i]};
     if (const auto* record = queue.find(token, requests_[batch.members[i]].name)) {
       outcomes_[batch.members[i]] = {id_of(*record, token), {}};
-      job = job_of(*record);
     } else {
       rest.members.push_back(batch.members[i]);
       rest.indices.push_back(batch.indices[i]);
     }
   }
-  const auto known = batch.members.size() - rest.members.size();
-  if (known > 0) lanes_.take(batch.kind == BatchKind::ladder ? 1 : known, std::to_string(job));
+  for (const auto* record : queue.living_of(batch.kind, batch.id))
+    lanes_.take(std::max<std::size_t>(record->tasks.size(), 1), std::to_string(job_of(*record)));
   return rest;
 }
 
@@ -136,26 +158,56 @@ void Submission::write_folder(const Batch& batch) const
   write_file_quick(folder / "tasks", merged_tasks(folder / "tasks", tasks_for(batch, requests_)));
 }
 
+// Slurm refuses an array as a whole where it has room for a part of it, so smaller and smaller parts are tried.
 void Submission::hand_over(const Batch& batch)
 {
-  const auto runs = batch.kind == BatchKind::ladder ? 1 : batch.members.size();
   if (!has_contact_)
     return settle(batch, {{}, "It was not sent: Slurm's controller at " + api_.controller() + " has stopped answering.", true});
+  auto rest = batch;
   SlurmJob job;
   try {
-    job = job_for(batch, requests_, batch_folder(home_, batch.id), context_, lanes_.before(runs));
-    job.script = read_file(job.script_path);
-    const auto id = submit(batch, job);
-    lanes_.take(runs, std::to_string(id));
-    for (std::size_t i = 0; i < batch.members.size(); ++i)
-      outcomes_[batch.members[i]] = {format_job_id(batch.kind, id, batch.indices[i]), {}};
+    std::size_t too_many = jobs_in(rest) + 1; // the fewest jobs that are known to find no room
+    for (auto count = jobs_in(rest); count > 0; count = std::min(jobs_in(rest), too_many / 2)) {
+      if (hand_over_part(first_of(rest, count), job)) {
+        rest = without_first(rest, count);
+        too_many -= count;
+      } else {
+        too_many = count;
+      }
+    }
+    settle(rest, {{}, full_words_, false, true});
   } catch (const SlurmFailure& failure) {
-    settle(batch, {{}, refusal_words(failure, job)});
+    settle(rest, {{}, refusal_words(failure, job)});
   } catch (const Unanswered& silence) {
     has_contact_ = false;
-    settle(batch, {{}, silence.words, true});
+    settle(rest, {{}, silence.words, true});
   } catch (const Error& error) {
-    settle(batch, {{}, error.what()});
+    settle(rest, {{}, error.what()});
+  }
+}
+
+// False when Slurm has no room for it.
+bool Submission::hand_over_part(const Batch& part, SlurmJob& job)
+{
+  const auto runs = jobs_in(part);
+  job = job_for(part, requests_, batch_folder(home_, part.id), context_, lanes_.before(runs));
+  job.script = read_file(job.script_path);
+  const Purse purse{job.partition, job.account, job.qos};
+  if (const auto full = full_.find(purse); full != full_.end()) {
+    full_words_ = full->second;
+    return false;
+  }
+  try {
+    const auto id = submit(part, job);
+    lanes_.take(runs, std::to_string(id));
+    for (std::size_t i = 0; i < part.members.size(); ++i)
+      outcomes_[part.members[i]] = {format_job_id(part.kind, id, part.indices[i]), {}};
+    return true;
+  } catch (const SlurmFailure& failure) {
+    if (!is_full(failure)) throw;
+    full_words_ = full_words(failure);
+    if (runs == 1) full_[purse] = full_words_;
+    return false;
   }
 }
 
@@ -173,8 +225,8 @@ std::uint32_t Submission::submit(const Batch& batch, const SlurmJob& job)
         may_be_in = true;
         if (const auto id = look_up(batch)) return *id;
         if (number >= most_tries) throw Unanswered{no_answer(api_, failure).what()};
-      } else if (!is_temporary(failure.code()) || number >= most_tries) {
-        throw;
+      } else if (!is_temporary(failure.code()) || number >= most_tries || (is_full(failure) && !full_words_.empty())) {
+        throw; // a queue that was full a moment ago is not waited for again
       }
       pause_(pause_before_s(number));
     }

@@ -7,13 +7,20 @@
 #include "jobs/slurm/questions.hpp"
 #include "jobs/slurm/records.hpp"
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace dt::jobs::slurm {
 
+// What limits on the number of submitted jobs are counted by.
+using Purse = std::tuple<std::string, std::string, std::string>; // partition, account, QOS
+
+// Where Slurm takes fewer jobs than a batch has, because of a limit on submitted jobs, the batch goes in as far as there is room,
+// in as many arrays as that takes; the outcome of the rest is `deferred`.
 class Submission {
  public:
   Submission(const Home& home, SlurmApi& api, const Pause& pause, std::span<const JobRequest> requests, const SubmitRules& rules);
@@ -26,6 +33,7 @@ class Submission {
   Batch without_known(const Batch& batch, const KnownJobs& queue);
   void write_folders(std::vector<Batch>& batches);
   void hand_over(const Batch& batch);
+  bool hand_over_part(const Batch& part, SlurmJob& job);
   void write_folder(const Batch& batch) const;
   std::uint32_t submit(const Batch& batch, const SlurmJob& job);
   std::optional<std::uint32_t> look_up(const Batch& batch) const;
@@ -41,6 +49,8 @@ class Submission {
   SubmissionContext context_;
   Lanes lanes_;
   std::vector<SubmitOutcome> outcomes_;
+  std::map<Purse, std::string> full_; // for whose jobs there is no room left, with Slurm's words
+  std::string full_words_;            // of the last refusal for want of room
   bool has_contact_ = true;
   double last_call_unix_s_ = 0;
 };

@@ -14,14 +14,14 @@ namespace dt::jobs::slurm {
 
 inline constexpr std::chrono::milliseconds watch_patience{400};
 
-// The answer of `ask`. When it takes longer than watch_patience, `look` is called; if it throws, so does this, and the question
+// The answer of `ask`. When it takes longer than `patience`, `look` is called; if it throws, so does this, and the question
 // is left to end by itself in its own thread: `ask` must own what it uses and change nothing.
-template<typename Ask> auto watched(Ask ask, const std::function<void()>& look)
+template<typename Ask> auto watched(Ask ask, const std::function<void()>& look, std::chrono::milliseconds patience = watch_patience)
 {
   std::packaged_task<decltype(ask())()> task(std::move(ask));
   auto answer = task.get_future();
   std::thread(std::move(task)).detach();
-  if (answer.wait_for(watch_patience) != std::future_status::ready) look();
+  if (answer.wait_for(patience) != std::future_status::ready) look();
   return answer.get();
 }
 

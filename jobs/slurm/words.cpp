@@ -95,22 +95,69 @@ constexpr std::array limited{
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
+// What a limit of that name counts; nothing when it is not known. The "Job" in "PerJob" is not what is counted.
+std::string_view thing_limited(std::string_view native)
+{
+  std::string name(native);
+  if (const auto place = name.find("PerJob"); place != std::string::npos) name.erase(place, 6);
+  const auto thing = std::find_if(limited.begin(), limited.end(), [&](const Row& row) { return has(name, row.first); });
+  return thing == limited.end() ? std::string_view() : thing->second;
+}
+
 // "AssocGrpCPUMinutesLimit": the limits of associations (accounts) and QOS are named by one grammar.
 std::string limit_words(std::string_view native)
 {
   const bool of_account = native.starts_with("Assoc") || native.ends_with("PerAccount");
   if (!of_account && !native.starts_with("QOS")) return {};
   const auto rest = native.starts_with("Assoc") ? native.substr(5) : native.starts_with("QOS") ? native.substr(3) : native;
-  const auto thing = std::find_if(limited.begin(), limited.end(), [&](const Row& row) { return has(rest, row.first); });
-  if (thing == limited.end()) return {};
-  const auto what = std::string(thing->second) + (has(rest, "Minutes") ? "-minutes" : "");
+  const auto thing = thing_limited(rest);
+  if (thing.empty()) return {};
+  const auto what = std::string(thing) + (has(rest, "Minutes") ? "-minutes" : "");
   const std::string owner = of_account ? "the account" : "the QOS";
   if (rest.starts_with("Min")) return fmt::format("asks for less {} than {} demands of a job", what, owner);
-  const std::string scope = has(rest, "PerJob")    ? " a job"
-                            : has(rest, "PerNode") ? " a node"
-                            : has(rest, "PerUser") ? " a user"
-                                                   : "";
-  return fmt::format("waits: {}'s limit of {}{} is reached", owner, what, scope);
+  if (has(rest, "PerJob")) return fmt::format("asks for more {} than {} allows a job", what, owner);
+  if (has(rest, "PerNode")) return fmt::format("asks for more {} a node than {} allows", what, owner);
+  return fmt::format("waits: {}'s limit of {}{} is reached", owner, what, has(rest, "PerUser") ? " a user" : "");
+}
+
+// What can be done about reasons for which a job does not start by itself, but those of limits.
+constexpr std::array remedies{
+    Row{"PartitionNodeLimit",
+        "ask for fewer nodes or another resources.partition (dtctl doctor lists them), or wait until nodes are back"},
+    Row{"PartitionTimeLimit",
+        "lower resources.time_limit or choose another resources.partition (dtctl doctor lists their limits)"},
+    Row{"PartitionConfig",
+        "ask for no more nodes, time and memory than resources.partition has (dtctl doctor lists the partitions)"},
+    Row{"BadConstraints", "change resources.constraint, nodes, cores or memory to what a node has"},
+    Row{"DependencyNeverSatisfied", "leave out the dependency, or let the job that it waits for succeed first"},
+    Row{"DeadLine", "choose a later --deadline or a lower resources.time_limit"},
+    Row{"InvalidAccount", "choose another resources.account"},
+    Row{"AccountNotAllowed", "choose another resources.account, or another resources.partition"},
+    Row{"InvalidQOS", "choose another resources.qos"},
+    Row{"QOSNotAllowed", "choose another resources.qos, or another resources.partition"},
+    Row{"MaxMemPerLimit", "lower --mem or --mem-per-cpu"},
+    Row{"ReservationDeleted", "choose another --reservation"},
+};
+
+// A limit that the job exceeds by itself, whoever else runs.
+bool is_own_limit(std::string_view native)
+{
+  const bool is_policy = native.starts_with("Assoc") || native.starts_with("QOS");
+  return is_policy && (has(native, "PerJob") || has(native, "PerNode") || native.starts_with("QOSMin"));
+}
+
+std::string limit_remedy(std::string_view native)
+{
+  const auto thing = thing_limited(native);
+  const auto what = thing.empty() ? std::string_view("resources") : thing;
+  const std::string owner = native.starts_with("Assoc") ? "resources.account" : "resources.qos";
+  if (what == "run time") return "lower resources.time_limit, or choose another " + owner;
+  const bool is_counted = what.ends_with('s'); // nodes, cores, licenses; but memory, energy
+  return fmt::format("ask for {} {}, or choose another {}",
+                     native.starts_with("QOSMin") ? "more"
+                     : is_counted                 ? "fewer"
+                                                  : "less",
+                     what, owner);
 }
 
 std::string plain_words(std::string_view native)
@@ -193,31 +240,72 @@ JobStatus living(const SlurmRecord& record, JobStatus::State state, std::string 
   return status;
 }
 
+JobStatus running(const SlurmRecord& record)
+{
+  auto status = living(record, JobStatus::State::running, "on " + on_nodes(record));
+  // Slurm tells when it last stopped or resumed the job, and how long it had run until it was last stopped.
+  if (record.suspend_unix_s > 0 && record.start_unix_s > 0)
+    status.suspended_s =
+        static_cast<double>(std::max<std::int64_t>(0, record.suspend_unix_s - record.start_unix_s - record.run_before_suspend_s));
+  return status;
+}
+
+JobStatus suspended(const SlurmRecord& record)
+{
+  auto status = running(record);
+  status.is_suspended = true;
+  status.reason = "suspended on " + on_nodes(record);
+  return status;
+}
+
+JobStatus pending(const SlurmRecord& record)
+{
+  auto status = living(record, JobStatus::State::queued, waiting_words(record));
+  const std::string_view reason = record.flags.held ? "JobHoldMaxRequeue" : std::string_view(record.reason);
+  status.hindrance = hindrance_of(reason, record.array_id != 0 ? record.array_id : record.id);
+  return status;
+}
+
+std::string gpus_asked(const SlurmJob& job)
+{
+  std::vector<std::string> asked;
+  for (const auto* text : {&job.gres, &job.gpus, &job.gpus_per_node, &job.gpus_per_socket, &job.gpus_per_task})
+    if (!text->empty()) asked.push_back(*text);
+  return join(asked, ", ");
+}
+
 // What stands behind a refusal: Slurm's code, the setting, its value.
 struct Setting {
   int code;
   std::string_view key;
-  std::string SlurmJob::*value;
+  std::string (*value)(const SlurmJob& job);
 };
-constexpr std::array settings{
-    Setting{2000, "resources.partition", &SlurmJob::partition},
-    Setting{2101, "resources.partition", &SlurmJob::partition},
-    Setting{2070, "resources.partition", &SlurmJob::partition},
-    Setting{2045, "resources.account", &SlurmJob::account},
-    Setting{2066, "resources.qos", &SlurmJob::qos},
-    Setting{2029, "resources.constraint", &SlurmJob::constraint},
-    Setting{2053, "--reservation", &SlurmJob::reservation},
-    Setting{2052, "--reservation", &SlurmJob::reservation},
-    Setting{2048, "--licenses", &SlurmJob::licenses},
-    Setting{2072, "--gres", &SlurmJob::gres},
-    Setting{2018, "--nodelist or --exclude", &SlurmJob::require_nodes},
+
+const Setting settings[]{
+    {2000, "resources.partition", [](const SlurmJob& job) { return job.partition; }},
+    {2101, "resources.partition", [](const SlurmJob& job) { return job.partition; }},
+    {2070, "resources.partition", [](const SlurmJob& job) { return job.partition; }},
+    {2045, "resources.account", [](const SlurmJob& job) { return job.account; }},
+    {2066, "resources.qos", [](const SlurmJob& job) { return job.qos; }},
+    {2029, "resources.constraint", [](const SlurmJob& job) { return job.constraint; }},
+    {2133, "--prefer", [](const SlurmJob& job) { return job.prefer; }},
+    {2053, "--reservation", [](const SlurmJob& job) { return job.reservation; }},
+    {2052, "--reservation", [](const SlurmJob& job) { return job.reservation; }},
+    {2048, "--licenses", [](const SlurmJob& job) { return job.licenses; }},
+    {2038, "dependencies", [](const SlurmJob& job) { return job.dependency; }},
+    {2072, "--gres and --gpus", gpus_asked},
+    {2124, "--time-min", [](const SlurmJob& job) { return std::to_string(job.time_min_min) + " min"; }},
+    {2018, "--nodelist or --exclude", [](const SlurmJob& job) { return job.require_nodes; }},
 };
 
 std::string at_fault(int code, const SlurmJob& job)
 {
-  const auto* setting = std::find_if(settings.begin(), settings.end(), [&](const Setting& row) { return row.code == code; });
-  if (setting != settings.end())
-    return fmt::format(" ({}: {})", setting->key, (job.*setting->value).empty() ? "none given" : job.*setting->value);
+  const auto* setting =
+      std::find_if(std::begin(settings), std::end(settings), [&](const Setting& row) { return row.code == code; });
+  if (setting != std::end(settings)) {
+    const auto value = setting->value(job);
+    return fmt::format(" ({}: {})", setting->key, value.empty() ? "none given" : value);
+  }
   return fmt::format(" (asked for: {} nodes, {} tasks of {} cores, {} min{})", job.nodes, job.tasks, job.cpus_per_task,
                      job.time_limit_min, job.partition.empty() ? "" : ", partition " + job.partition);
 }
@@ -231,6 +319,15 @@ std::string reason_words(std::string_view native)
   const auto words = plain_words(native);
   if (words.empty()) return fmt::format("waits ({})", native.empty() ? "no reason given" : printable(native));
   return fmt::format("{} ({})", words, native);
+}
+
+Hindrance hindrance_of(std::string_view reason, std::uint32_t job)
+{
+  if (reason == "JobHeldAdmin") return {"ask an administrator to release it", false};
+  if (has(reason, "Held") || has(reason, "Hold")) return {fmt::format("release it: scontrol release {}", job), false};
+  const auto row = std::find_if(remedies.begin(), remedies.end(), [&](const Row& remedy) { return remedy.first == reason; });
+  if (row != remedies.end()) return {std::string(row->second), true};
+  return is_own_limit(reason) ? Hindrance{limit_remedy(reason), true} : Hindrance{};
 }
 
 std::string waiting_words(const SlurmRecord& record)
@@ -249,12 +346,12 @@ std::string waiting_words(const SlurmRecord& record)
 JobStatus status_of(const SlurmRecord& record)
 {
   const auto base = static_cast<BaseState>(record.base_state);
-  if (base == BaseState::pending) return living(record, JobStatus::State::queued, waiting_words(record));
+  if (base == BaseState::pending) return pending(record);
   if (record.flags.completing) return living(record, JobStatus::State::running, "is being ended on " + on_nodes(record));
   if (record.flags.requeued || record.flags.held) return living(record, JobStatus::State::queued, "goes back into the queue");
   if (record.flags.configuring) return living(record, JobStatus::State::queued, on_nodes(record) + " is made ready for it");
-  if (base == BaseState::running) return living(record, JobStatus::State::running, "on " + on_nodes(record));
-  if (base == BaseState::suspended) return living(record, JobStatus::State::running, "suspended on " + on_nodes(record));
+  if (base == BaseState::running) return running(record);
+  if (base == BaseState::suspended) return suspended(record);
   return status_of_ended(record);
 }
 
@@ -286,6 +383,23 @@ bool is_gone(int code)
 {
   return is_one_of(code,
                    {2017, 2021, 2084, 2085, 2086}); // unknown id, already done, finished, not running, neither waits nor runs
+}
+
+// 2050 is ESLURM_ACCOUNTING_POLICY, for limits of any kind; which one it is, is in Slurm's particular words. Slurm says EAGAIN or
+// 2007 when it holds MaxJobCount jobs.
+bool is_full(const SlurmFailure& failure)
+{
+  return is_one_of(failure.code(), {2007, EAGAIN}) || (failure.code() == 2050 && has(failure.what(), "Submit"));
+}
+
+std::string full_words(const SlurmFailure& failure)
+{
+  const std::string words = failure.what();
+  if (failure.code() != 2050) return "not handed to Slurm yet: its queue holds as many jobs as it may (" + words + ")";
+  const auto native = words.substr(words.rfind(' ') + 1);
+  auto limit = reason_words(native);
+  if (limit.starts_with("waits: ")) limit.erase(0, 7);
+  return "not handed to Slurm yet: " + limit;
 }
 
 std::string refusal_words(const SlurmFailure& failure, const SlurmJob& job)

@@ -16,6 +16,10 @@ std::string reason_words(std::string_view native);
 // The same for a whole record: with the estimated start ("starts about 14:20"), the jobs it depends on and Slurm's own details.
 std::string waiting_words(const SlurmRecord& record);
 
+// What keeps a job with that reason from starting as it is: limits that it exceeds by itself, constraints that no node meets,
+// a hold. `job` is the job's number. Empty for a job that waits for others or for time.
+Hindrance hindrance_of(std::string_view reason, std::uint32_t job);
+
 // What a record of the queue or the accounting says about a job. Its job_id is left empty.
 JobStatus status_of(const SlurmRecord& record);
 
@@ -30,6 +34,11 @@ bool is_slow(int code);
 bool is_temporary(int code);
 // The job that was to be ended has ended already, or is not known any more.
 bool is_gone(int code);
+
+// The queue holds as many jobs as it may, of this user, account or QOS or of all: fewer jobs, or later ones, may be taken.
+bool is_full(const SlurmFailure& failure);
+// "not handed to Slurm yet: the QOS's limit of submitted jobs a user is reached (QOSMaxSubmitJobPerUserLimit)".
+std::string full_words(const SlurmFailure& failure);
 
 // Why a submission was refused, in Slurm's words with the setting at fault: "Slurm refused it: Invalid partition name specified
 // (resources.partition: gpu)."

@@ -5,6 +5,8 @@
     torch_step.py --model resnet50 --batch 16 --threads 2 [--channels-last] [--bf16] [--steps 10]
     torch_step.py --model lenet --batch 64 --ranks 2        one process a rank, gradients averaged by DDP over Gloo
 
+    torch_step.py --sgemm --threads 2                       products of two 512 x 512 matrices instead, in GFLOP/s
+
 samples_per_s counts all ranks and comes from rank 0's median step. Needs Debian's python3-torch and its Python, /usr/bin/python3.
 """
 import argparse
@@ -87,6 +89,29 @@ def measure(step, warmup, steps):
     return sorted(times), float(loss)
 
 
+def products(threads, side=512, seconds=0.5):
+    """GFLOP/s of single-precision matrix products, the best of five stretches, as dtbench matmul measures ours."""
+    torch.set_num_threads(threads)
+    a, b = torch.full((side, side), 0.5), torch.full((side, side), 0.5)
+    out = torch.empty(side, side)
+    torch.mm(a, b, out=out)
+    best = 0
+    for _ in range(5):
+        begin, count = time.perf_counter(), 0
+        while count == 0 or time.perf_counter() - begin < seconds / 5:
+            torch.mm(a, b, out=out)
+            count += 1
+        best = max(best, count * 2 * side**3 / (time.perf_counter() - begin))
+    return best / 1e9
+
+
+def blas_library():
+    """The files that give this process its matrix products."""
+    with open("/proc/self/maps") as lines:
+        paths = {line.split()[-1] for line in lines if "/" in line}
+    return sorted(os.path.realpath(path) for path in paths if any(word in os.path.basename(path) for word in ("blas", "mkl", "blis")))
+
+
 def run_rank(rank, options):
     if options.cores:
         os.sched_setaffinity(0, options.cores[rank * options.threads:(rank + 1) * options.threads])
@@ -115,6 +140,7 @@ def parse():
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--steps", type=int, default=0, help="steps to measure (200 of a small model, else 8)")
     parser.add_argument("--channels-last", action="store_true")
+    parser.add_argument("--sgemm", action="store_true", help="the rate of matrix products, and which BLAS makes them")
     parser.add_argument("--bf16", action="store_true", help="autocast to bfloat16")
     parser.add_argument("--cores", type=lambda text: [int(core) for core in text.split(",")], default=[],
                         help="cores to use, as many as ranks x threads: 0,1")
@@ -125,7 +151,9 @@ def parse():
 
 if __name__ == "__main__":
     given = parse()
-    if given.ranks == 1:
+    if given.sgemm:
+        print(json.dumps({"gflops": products(given.threads), "threads": given.threads, "blas": blas_library()}))
+    elif given.ranks == 1:
         run_rank(0, given)
     else:
         torch.multiprocessing.spawn(run_rank, args=(given,), nprocs=given.ranks)

@@ -21,6 +21,7 @@ SlurmSite good_site()
   site.cluster = "box";
   site.controller = "head:6817";
   site.max_array_size = 1001;
+  site.max_jobs = 10'000;
   site.min_job_age_s = 300;
   site.has_accounting = true;
   site.mpi_plugins = {"pmix", "none"};
@@ -55,7 +56,22 @@ TEST_CASE("a good site has its limits and accounting told without a warning")
   const auto findings = judge_site(good_site());
   for (const auto& finding : findings) CHECK(finding.level == Level::ok);
   CHECK(named(findings, "slurm").found == "slurm 22.05.8, cluster box, controller head:6817 answers");
-  CHECK(named(findings, "slurm limits").found == "arrays of up to 1000 tasks (MaxArraySize), ended jobs kept 5m (MinJobAge)");
+  CHECK(named(findings, "slurm limits").found == "arrays of up to 1001 tasks (MaxArraySize), 10000 jobs of all users with each "
+                                                 "task counted (MaxJobCount), ended jobs kept 5m "
+                                                 "(MinJobAge)");
+}
+
+TEST_CASE("an array's tasks are counted as Slurm does: from 0 to below MaxArraySize, and at most max_array_tasks")
+{
+  auto site = good_site();
+  site.max_array_tasks = 50;
+  CHECK(named(judge_site(site), "slurm limits").found.starts_with("arrays of up to 50 tasks (max_array_tasks), "));
+  site.max_array_tasks = 0;
+  site.max_array_size = 2; // indices 0 and 1
+  CHECK(named(judge_site(site), "slurm limits").found.starts_with("arrays of up to 2 tasks (MaxArraySize), "));
+  CHECK(named(judge_site(site), "slurm limits").level == Level::ok);
+  site.max_array_size = 1;
+  CHECK(named(judge_site(site), "slurm limits").level == Level::warn);
 }
 
 TEST_CASE("a site without accounting that forgets soon is warned of, with what it means")

@@ -1,12 +1,14 @@
 #include "tests/cli/driver.hpp"
 
 #include <array>
+#include <csignal>
 #include <fstream>
 #include <stdexcept>
 
 #include <catch2/catch.hpp>
 
 #include <pty.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,6 +99,47 @@ std::string Dtctl::in_terminal(const Words& words, unsigned short columns, const
   ::waitpid(child, nullptr, 0);
   std::erase(text, '\r');
   return text;
+}
+
+TerminalSession::TerminalSession(const Dtctl& dtctl, const Words& words, unsigned short columns)
+{
+  auto line = dtctl.command(words);
+  const auto argv = pointers(line);
+  winsize size{.ws_row = 40, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+  child_ = ::forkpty(&terminal_, nullptr, nullptr, &size);
+  if (child_ == 0) {
+    ::execvp(argv[0], argv.data());
+    ::_exit(127);
+  }
+  REQUIRE(child_ > 0);
+}
+
+TerminalSession::~TerminalSession()
+{
+  ::kill(child_, SIGKILL);
+  ::waitpid(child_, nullptr, 0);
+  ::close(terminal_);
+}
+
+void TerminalSession::resize(unsigned short columns) const
+{
+  const winsize size{.ws_row = 40, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+  REQUIRE(::ioctl(terminal_, TIOCSWINSZ, &size) == 0);
+}
+
+bool TerminalSession::read_until(const std::string& what)
+{
+  std::array<char, 4096> block{};
+  for (;;) {
+    if (const auto found = text_.find(what, seen_); found != std::string::npos) {
+      seen_ = found + what.size();
+      return true;
+    }
+    const auto got = ::read(terminal_, block.data(), block.size());
+    if (got <= 0) return false;
+    text_.append(block.data(), static_cast<std::size_t>(got));
+    std::erase(text_, '\r');
+  }
 }
 
 pid_t Dtctl::start(const Words& words, const Words& environment) const

@@ -26,6 +26,8 @@ public:
   std::string in_terminal(const Words& words, unsigned short columns, const Words& environment = {}) const;
   // Starts `dtctl words…` and does not wait.
   pid_t start(const Words& words, const Words& environment = {}) const;
+  // The program and words that do it, from any folder.
+  Words command(const Words& words, const Words& environment = {}) const;
   // A file in folder().
   std::filesystem::path write(const std::string& name, const std::string& text) const;
 
@@ -34,8 +36,27 @@ public:
   static std::string program();
 
 private:
-  Words command(const Words& words, const Words& environment) const;
   TemporaryFolder folder_;
+};
+
+// `dtctl words…` in a terminal that can be resized while it runs. It is killed at the end.
+class TerminalSession {
+public:
+  TerminalSession(const Dtctl& dtctl, const Words& words, unsigned short columns);
+  TerminalSession(const TerminalSession&) = delete;
+  TerminalSession& operator=(const TerminalSession&) = delete;
+  ~TerminalSession();
+  void resize(unsigned short columns) const;
+  // Reads until this appears in what was read since the last call; false when the program ended before.
+  bool read_until(const std::string& what);
+  // Everything read so far, without carriage returns.
+  const std::string& text() const { return text_; }
+
+private:
+  int terminal_ = -1;
+  pid_t child_ = 0;
+  std::string text_;
+  std::size_t seen_ = 0;
 };
 
 // A recipe that trains for a fraction of a second on made-up images, with more lines appended.

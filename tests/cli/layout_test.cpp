@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <cmath>
+
 using namespace dt;
 using namespace dt::cli;
 
@@ -57,14 +59,35 @@ TEST_CASE("on a narrow terminal the columns with the highest drop number leave f
               {{text_cell("1"), text_cell("2"), text_cell("3")}},
               ""};
   CHECK(layout(table, 16, plain) == "aaaa  bbbb  cccc\n1        2     3\n");
-  CHECK(layout(table, 15, plain) == "aaaa  cccc\n1        3\n");
-  CHECK(layout(table, 9, plain) == "aaaa\n1\n");
+  CHECK(layout(table, 15, plain) == "aaaa  cccc\n1        3\n(left out:\n bbbb)\n");
+  CHECK(layout(table, 9, plain) == "aaaa\n1\n(left\n out:\n bbbb,\n cccc)\n");
 }
 
 TEST_CASE("long words are cut before columns leave")
 {
   Table table{"t", {{"a", "a"}, {"b", "b", Align::right, 1}}, {{text_cell(std::string(60, 'x')), text_cell("7")}}, ""};
   CHECK(layout(table, 33, plain) == "a" + std::string(31, ' ') + "b\n" + std::string(29, 'x') + "…  7\n");
+}
+
+TEST_CASE("a narrow table keeps what differs between rows, and says which columns are empty or the same everywhere")
+{
+  Table table{"t",
+              {{"a", "run"}, {"b", "state"}, {"c", "nodes", Align::right}, {"d", "loss", Align::right}},
+              {{text_cell("study/strategy=decentralized-easgd period=1"), text_cell("succeeded"), count_cell(4), real_cell(std::nan(""))},
+               {text_cell("study/strategy=decentralized-easgd period=16"), text_cell("succeeded"), count_cell(8), real_cell(std::nan(""))}},
+              ""};
+  CHECK(layout(table, 50, plain) == "run         state      nodes\n…period=1   succeeded      4\n…period=16  succeeded      8\n(empty: loss)\n");
+  CHECK(layout(table, 20, plain) == "run         nodes\n…period=1       4\n…period=16      8\n(in every row:\n state succeeded;\n empty: loss)\n");
+}
+
+TEST_CASE("texts that differ in their ends only are cut in their middle")
+{
+  Table table{"t",
+              {{"a", "a"}},
+              {{text_cell("abcdefghijklmnopqrstuvwxyz-1")}, {text_cell("bbcdefghijklmnopqrstuvwxyz-1")}, {text_cell("abcdefghijklmnopqrstuvwxyz-2")}},
+              ""};
+  CHECK(layout(table, 9, plain) == "a\nabcd…yz-1\nbbcd…yz-1\nabcd…yz-2\n");
+  CHECK(fit_middle("größer", 5) == "gr…er");
 }
 
 TEST_CASE("no table is wider than the terminal")

@@ -97,7 +97,7 @@ TEST_CASE("shapes that do not fit are refused before anything is written, by eve
     const auto result = dtctl.run({verb, "own.yaml"});
     CHECK(result.exit_code == 2);
     CHECK(result.err ==
-          "own.yaml: model.layers, layer 2 (conv3: convolution channels=64 kernel=7): windows of 7x7 with padding 0 do "
+          "own.yaml:8:5: model.layers, layer 2 (conv3: convolution channels=64 kernel=7): windows of 7x7 with padding 0 do "
           "not fit its input of 3x4x4.\n");
   }
   CHECK_FALSE(std::filesystem::exists(dtctl.home()));
@@ -111,7 +111,7 @@ TEST_CASE("a model whose images are too small is refused once for each shape, ho
               "1}\nsweep: {matrix: {optimizer.learning_rate: [0.1, 0.2, 0.3], data.name: [digits, mnist]}}\n");
   const auto result = dtctl.run({"validate", "vgg.yaml"});
   CHECK(result.exit_code == 2);
-  CHECK(result.err.starts_with("vgg.yaml: Images of 1x28x28 are too small for model vgg11-cifar: "));
+  CHECK(result.err.starts_with("vgg.yaml:3:15: Images of 1x28x28 are too small for model vgg11-cifar: "));
   CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
 }
 
@@ -140,6 +140,18 @@ TEST_CASE("an engine that cannot run where dtctl does is a warning: the job will
   const auto result = dtctl.run({"validate", "tiny.yaml"}, {"DTCTL_ENGINE=/bin/false"});
   CHECK(result.exit_code == 0);
   CHECK(result.err.starts_with(
-      "dtctl: warning: whether models fit their images was not checked: asking the training engine for a model "
-      "failed with exit code 1: /bin/false model lenet --json "));
+      "dtctl: warning: whether data sets are whole and models fit their images was not checked: asking the training engine for a "
+      "model failed with exit code 1: /bin/false model lenet --image "));
+}
+
+TEST_CASE("an exchange that was to overlap and cannot is warned of, with its place, and the recipe is valid all the same")
+{
+  const Dtctl dtctl;
+  dtctl.write("none.yaml", tiny_recipe("resources: {ranks_per_node: 2}\noptimizer: {name: sgd}\n"
+                                       "sync: {strategy: sync-easgd, progress: none}\n"));
+  for (const auto* verb : {"validate", "plan"}) {
+    const auto result = dtctl.run({verb, "none.yaml"});
+    CHECK(result.exit_code == 0);
+    CHECK(result.err.find("dtctl: warning: none.yaml:8:40: `sync.progress: none` lets nothing overlap: ") != std::string::npos);
+  }
 }

@@ -35,6 +35,22 @@ TEST_CASE("a ladder holds the largest size's nodes for all its runs' limits, and
         "ladder 12.33 (4 nodes for 3h5m, one wait in the queue), separate jobs 5.5 (3 waits); both by the time limits");
 }
 
+TEST_CASE("every requeue of a job costs its node-hours once more")
+{
+  std::vector<RunSpec> specs{run_on(1, 3600), run_on(2, 3600)};
+  for (auto& spec : specs) {
+    spec.resources.scheduler = "slurm";
+    spec.resources.requeue = 3;
+  }
+  const auto hours = node_hours({&specs[0], &specs[1]});
+  CHECK(hours.ladder == Approx(4 * 2 * (2 + 2 / 60.0)));
+  CHECK(hours.separate == Approx(4 * (1 + 2)));
+  CHECK(
+      describe(hours) ==
+      "ladder 16.27 (2 nodes for 2h2m, one wait in the queue), separate jobs 12 (2 waits); both by the time limits, with up to 3 "
+      "requeues a job");
+}
+
 TEST_CASE("the plan of a ladder prints its node-hours and those of separate jobs, other plans do not")
 {
   const Dtctl dtctl;

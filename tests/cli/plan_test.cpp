@@ -30,6 +30,24 @@ TEST_CASE("a plan holds every run with its key, its script and its core-hours, a
   CHECK_FALSE(std::filesystem::exists(dtctl.home()));
 }
 
+TEST_CASE("a plan's core-hours are those of the worst case, with every requeue, and it says so")
+{
+  const Dtctl dtctl;
+  const std::string sweep = "sweep: {matrix: {optimizer.learning_rate: [0.1, 0.2]}}\n";
+  dtctl.write("slurm.yaml", tiny_recipe("resources: {scheduler: slurm, time_limit: 30m, requeue: 3}\n" + sweep));
+  const auto plan = dtctl.json({"plan", "slurm.yaml"});
+  CHECK(plan.at("core_hours").get<double>() == Approx(2 * 0.5 * 4));
+  CHECK(plan.at("core_hours_to_submit").get<double>() == Approx(2 * 0.5 * 4));
+  CHECK(plan.at("core_hours_without_requeues").get<double>() == Approx(2 * 0.5));
+  CHECK(plan.at("runs")[0].at("core_hours").get<double>() == Approx(0.5 * 4));
+  CHECK(dtctl.run({"plan", "slurm.yaml"})
+            .out.find("at most 4 by the time limits and with every requeue (1 without requeues), 4 of them to be submitted") !=
+        std::string::npos);
+  // The scheduler of this machine starts no run again.
+  dtctl.write("local.yaml", tiny_recipe("resources: {time_limit: 30m, requeue: 3}\n" + sweep));
+  CHECK(dtctl.json({"plan", "local.yaml"}).at("core_hours").get<double>() == Approx(2 * 0.5));
+}
+
 TEST_CASE("plan, sweep --dry-run and sweep -n are the same")
 {
   const Dtctl dtctl;

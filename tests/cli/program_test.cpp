@@ -5,6 +5,7 @@
 
 using dt::run_command;
 using dt::test::Dtctl;
+using dt::test::tiny_recipe;
 
 TEST_CASE("dtctl links neither MPI nor oneDNN")
 {
@@ -29,14 +30,102 @@ TEST_CASE("results that cannot be written are an error")
   CHECK(result.err == "dtctl: error: write the results to standard output: No space left on device\n");
 }
 
-TEST_CASE("messages go to standard error, results to standard output, and --quiet silences the first")
+TEST_CASE("a limit of a file's size is an error of the disk with exit code 74, for results as for what a submission writes")
 {
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", dt::test::tiny_recipe());
+  const auto limited = [&](const std::string& words) {
+    return run_command({"bash", "-c", "cd '" + dtctl.folder().string() + "' && export DTCTL_HOME='" + dtctl.home().string() + "' && ulimit -f 1 && '" + Dtctl::program() + "' " + words});
+  };
+  const auto printed = limited("recipe docs > docs.md");
+  CHECK(printed.signal == 0);
+  CHECK(printed.exit_code == 74);
+  CHECK(printed.err == "dtctl: error: write the results to standard output: File too large\n");
+
+  const auto submitted = limited("submit tiny.yaml");
+  CHECK(submitted.exit_code == 74);
+  CHECK_THAT(submitted.err, Catch::Contains("File too large"));
+  CHECK(dtctl.run({"submit", "tiny.yaml", "--wait"}).ok()); // nothing half done is in the way
+}
+
+TEST_CASE("messages go to standard error, results to standard output, and --quiet silences the first")
+{
+  const Dtctl dtctl;
+  dtctl.write("tiny.yaml", tiny_recipe());
   const auto loud = dtctl.run({"plan", "tiny.yaml"}), quiet = dtctl.run({"plan", "tiny.yaml", "--quiet"});
   CHECK(loud.err == "dtctl: nothing was submitted; every run's job script: add --scripts\n");
   CHECK(quiet.err == "");
   CHECK(loud.out == quiet.out);
+}
+
+TEST_CASE("option --quiet silences the progress of runs that are waited for, too, but not what watch prints")
+{
+  const Dtctl dtctl;
+  dtctl.write("tiny.yaml", tiny_recipe());
+  const auto waited = dtctl.run({"submit", "tiny.yaml", "--wait", "--quiet"});
+  CHECK(waited.exit_code == 0);
+  CHECK(waited.err == "");
+  CHECK(dtctl.run({"wait", "--quiet"}).err == "");
+  CHECK(dtctl.run({"wait"}).err.find("succeeded") != std::string::npos);
+  CHECK(dtctl.run({"watch", "--quiet"}).out.find("succeeded") != std::string::npos);
+}
+
+TEST_CASE("of a study with several runs, logs shows the one that began last and says which")
+{
+  const Dtctl dtctl;
+  dtctl.write("tiny.yaml", tiny_recipe("sweep: {matrix: {train.seed: [1, 2]}}\n"));
+  REQUIRE(dtctl.run({"sweep", "tiny.yaml", "--wait"}).exit_code == 0);
+  const auto logs = dtctl.run({"logs", "last"});
+  CHECK(logs.exit_code == 0);
+  CHECK(logs.err.find("tiny has 2 runs; this is ") != std::string::npos);
+  CHECK(dtctl.json({"results", "--where", "seed=2"}).at("runs").size() == 1); // the label that tables print
+}
+
+TEST_CASE("a number that an option does not take is refused in one short line")
+{
+  const auto refused = Dtctl().run({"query", "select 1", "--limit", "-1"});
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err.find("it takes a number greater than 0, not -1") != std::string::npos);
+  CHECK(refused.err.size() < 200);
+}
+
+TEST_CASE("plan, sweep and explain agree about runs that this machine can never hold, and tell each reason once")
+{
+  const Dtctl dtctl;
+  const std::string sizes = "resources: {nodes: 4}\nsweep: {matrix: {train.seed: [1, 2, 3]}}\n";
+  const std::string reason = "It asks for 4 nodes, and the local scheduler has this machine only";
+  dtctl.write("fits.yaml", tiny_recipe());
+  REQUIRE(dtctl.run({"submit", "fits.yaml", "--wait"}).exit_code == 0);
+  dtctl.write("wide.yaml", tiny_recipe(sizes));
+  const auto plan = dtctl.run({"plan", "wide.yaml"});
+  CHECK(plan.out.find("3, of which 0 would be submitted") != std::string::npos);
+  CHECK(plan.out.find("3 runs: " + reason) != std::string::npos);
+  CHECK(plan.out.find(reason) == plan.out.rfind(reason));
+  CHECK(dtctl.json({"plan", "wide.yaml"}).at("refusals")[0].at("runs") == 3);
+  const auto sweep = dtctl.run({"sweep", "wide.yaml"});
+  CHECK(sweep.exit_code == 3);
+  CHECK(sweep.out.find("3 runs: " + reason) != std::string::npos);
+  CHECK(sweep.out.find(reason) == sweep.out.rfind(reason));
+  CHECK(dtctl.json({"status", "last"}).at("runs").size() == 1); // what was wholly refused is no study
+
+  dtctl.write("some.yaml", tiny_recipe("sweep: {matrix: {train.seed: [7], resources.nodes: [1, 4]}}\n"));
+  CHECK(dtctl.run({"sweep", "some.yaml", "--wait"}).exit_code == 4);
+  const auto explain = dtctl.run({"explain", "last"});
+  CHECK(explain.out.find("it was refused: " + reason) != std::string::npos);
+  CHECK(explain.out.find("never submitted") == std::string::npos);
+}
+
+TEST_CASE("list counts cancelled runs as cancelled")
+{
+  const Dtctl dtctl;
+  dtctl.write("tiny.yaml", tiny_recipe("resources: {setup: [sleep 1000]}\nsweep: {matrix: {train.seed: [1, 2]}}\n"));
+  REQUIRE(dtctl.run({"sweep", "tiny.yaml"}).exit_code == 0);
+  REQUIRE(dtctl.run({"cancel", "all"}).exit_code == 0);
+  dtctl.run({"wait", "all"});
+  const auto list = dtctl.run({"list"});
+  CHECK(list.out.find("0/2, 2 cancelled") != std::string::npos);
+  CHECK(list.out.find("failed") == std::string::npos);
+  CHECK(dtctl.json({"list"}).at("studies")[0].at("ends") == dt::test::Json{{"cancelled", 2}});
 }
 
 TEST_CASE("a slip of the pen is answered with what was probably meant")

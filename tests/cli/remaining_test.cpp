@@ -35,3 +35,18 @@ TEST_CASE("an attempt that goes on from a checkpoint is measured by its own step
   CHECK(remaining_s(running(300, 280), 1010) == Approx(50)); // 20 steps in 10 s, 100 to go
   CHECK(std::isnan(remaining_s(running(280, 280), 1010)));
 }
+
+TEST_CASE("while a run is suspended its time left stands still, and time that it was suspended does not count as work")
+{
+  auto run = running(100, 0); // 100 steps in 10 s, 300 to go
+  run.live->job.is_suspended = true;
+  CHECK(remaining_s(run, 1010) == Approx(30));
+  CHECK(remaining_s(run, 5000) == Approx(30));
+
+  auto resumed = running(200, 0); // it was suspended for 4000 s of these
+  resumed.live->heartbeat->unix_s = 5020;
+  resumed.live->job.suspended_s = 4000;
+  CHECK(remaining_s(resumed, 5020) == Approx(20));
+  resumed.live->job.suspended_s = 4020; // before its first step
+  CHECK(std::isnan(remaining_s(resumed, 5020)));
+}

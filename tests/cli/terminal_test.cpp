@@ -20,6 +20,14 @@ std::size_t widest_line(const std::string& text)
   return widest;
 }
 
+// Without the terminal's control sequences.
+std::string without_escapes(std::string text)
+{
+  for (auto at = text.find(escape); at != std::string::npos; at = text.find(escape))
+    text.erase(at, text.find_first_not_of("0123456789;", at + 2) - at + 1);
+  return text;
+}
+
 } // namespace
 
 TEST_CASE("there is colour on a terminal, and none with NO_COLOR, on a dumb terminal or in a pipe")
@@ -50,5 +58,22 @@ TEST_CASE("COLUMNS is stronger than the terminal, also in a pipe")
 }
 
 TEST_CASE("a pipe gets whole texts") { CHECK(Dtctl().run({"models"}).out.find("other shapes too\n") != std::string::npos); }
+
+TEST_CASE("watch draws anew, and no wider, when its terminal becomes narrower")
+{
+  const Dtctl dtctl;
+  dtctl.write("tiny.yaml", dt::test::tiny_recipe("resources: {setup: [sleep 1000]}\nsweep: {matrix: {train.seed: [1, 2, 3]}}\n"));
+  REQUIRE(dtctl.run({"sweep", "tiny.yaml"}).exit_code == 0);
+  dt::test::TerminalSession watch(dtctl, {"watch"}, 110);
+  REQUIRE(watch.read_until("seed=3"));
+  watch.resize(60);
+  const std::string clear = "\033[H\033[2J";
+  REQUIRE(watch.read_until(clear));
+  REQUIRE(watch.read_until("\033[J")); // the next drawing begins
+  const auto after = watch.text().substr(watch.text().find(clear) + clear.size());
+  INFO(after);
+  for (const auto& line : dt::split(after.substr(0, after.rfind('\n')), '\n')) CHECK(dt::display_width(without_escapes(line)) <= 60);
+  dtctl.run({"cancel", "all"});
+}
 
 TEST_CASE("help fits narrow terminals") { CHECK(widest_line(Dtctl().in_terminal({"models", "--help"}, 50)) <= 50); }

@@ -181,5 +181,9 @@ TEST_CASE("a traced run is drawn: spans nest, times go on, and two ranks are in 
   }
   CHECK(Json::parse(read_file(dtctl.folder() / "trace.json")).at("traceEvents") == events);
   CHECK(dtctl.run({"trace", "--steps", "9-7"}).exit_code == 2);
+  const auto beyond = dtctl.run({"trace", "--steps", "90000-90001", "-o", "beyond.json"});
+  CHECK(beyond.exit_code == 2);
+  CHECK(beyond.err.find(", and none of --steps 90000-90001; give steps that they have") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(dtctl.folder() / "beyond.json"));
   CHECK(dtctl.run({"trace", "--attempt", "1"}).exit_code == 2);
 }

@@ -1,13 +1,11 @@
 // A controller that is restarted, stopped, killed or held still, and a dtctl that is killed.
 #include "tests/cluster/playground.hpp"
+#include "tests/support/traced_program.hpp"
 
 #include "core/file.hpp"
 #include "core/text.hpp"
 
-#include <chrono>
-#include <csignal>
 #include <map>
-#include <thread>
 
 #include <catch2/catch.hpp>
 
@@ -75,9 +73,8 @@ TEST_CASE("a controller held still during a submission: the answer never came, t
   user.dtctl().write("recipe.yaml", cluster_recipe(a_moment, four_runs));
   cluster.hurt({"stop-controller", "--pause"});
   const pid_t sweep = user.start({"sweep", "recipe.yaml", "--profile", "cluster"});
-  std::this_thread::sleep_for(std::chrono::seconds(6));
+  ::waitpid(sweep, nullptr, 0); // it gives up by itself, and its request still lies with the controller
   cluster.hurt({"resume-controller"});
-  ::waitpid(sweep, nullptr, 0);
   CHECK(user.json({"sweep", "recipe.yaml", "--profile", "cluster", "--wait"}).at("exit_code") == 0);
   CHECK(user.states() == Json{{"succeeded", 4}});
   check_submitted_once(cluster, user);
@@ -87,14 +84,16 @@ TEST_CASE("a controller held still during a submission: the answer never came, t
 TEST_CASE("dtctl killed between intent and answer: the next sweep finds what is in the queue, and nothing runs twice")
 {
   const Cluster cluster({"--nodes", "2"});
-  for (const int delay_ms : {4, 8, 12, 18, 25, 35, 50, 80}) {
-    INFO("killed after " << delay_ms << " ms");
-    const ClusterUser user(cluster);
+  const auto sweep_until = [&](const ClusterUser& user, int call) {
     user.dtctl().write("recipe.yaml", cluster_recipe(5, four_runs));
-    const pid_t sweep = user.start({"sweep", "recipe.yaml", "--profile", "cluster"});
-    std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
-    ::kill(sweep, SIGKILL);
-    ::waitpid(sweep, nullptr, 0);
+    return TracedProgram(user.dtctl().command({"sweep", "recipe.yaml", "--profile", "cluster"}, cluster.environment())).run(call);
+  };
+  const int calls = sweep_until(ClusterUser(cluster), 0).changes;
+  for (int moment = 1; moment <= 6; ++moment) {
+    const int call = 1 + (calls - 1) * moment / 7;
+    INFO("killed before call " << call << " of the " << calls << " that change files");
+    const ClusterUser user(cluster);
+    CHECK(sweep_until(user, call).killed);
     CHECK(user.json({"sweep", "recipe.yaml", "--profile", "cluster", "--wait"}).at("exit_code") == 0);
     CHECK(user.states() == Json{{"succeeded", 4}});
     check_submitted_once(cluster, user);

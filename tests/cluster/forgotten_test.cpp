@@ -66,6 +66,20 @@ TEST_CASE("accounting tells what became of a job that the controller has forgott
   CHECK(user.states() == Json{{"cancelled", 1}});
 }
 
+TEST_CASE("accounting tells that a run which stopped in order was ended by scancel, when the controller has forgotten it")
+{
+  const Cluster cluster({"--nodes", "1", "--accounting", "--set", "MinJobAge=2"});
+  const ClusterUser user(cluster);
+  user.sweep(cluster_recipe(for_ever));
+  REQUIRE(user.train(1));
+  cluster.slurm({"scancel", *slurm_jobs(user).begin()});
+  REQUIRE(is_forgotten(cluster));
+  REQUIRE(read_preemption(newest_attempt(user.run_folders().at(0))));
+  CHECK(user.reach("cancelled", 1, 20)); // slurmdbd may learn of the end a moment later
+  const auto name = std::string(trim(run_command({"id", "-un"}).out));
+  CHECK(user.runs().at(0).at("cause").get<std::string>().starts_with("cancelled by " + name + " at step "));
+}
+
 TEST_CASE("a controller killed at once forgets jobs and gives their ids to others: they are not taken for ours")
 {
   const Cluster cluster({"--nodes", "1"});

@@ -63,7 +63,10 @@ Words sweep_words(const Words& more)
 Json ClusterUser::sweep(const std::string& recipe, const Words& more) const
 {
   dtctl_.write("recipe.yaml", recipe);
-  return json(sweep_words(more));
+  const auto reply = json(sweep_words(more));
+  INFO(reply.dump());
+  REQUIRE(reply.at("exit_code") == 0);
+  return reply;
 }
 
 CommandResult ClusterUser::try_sweep(const std::string& recipe, const Words& more) const
@@ -102,16 +105,6 @@ bool ClusterUser::train(std::size_t count) const
     const auto folders = run_folders();
     return std::count_if(folders.begin(), folders.end(), is_training) == static_cast<std::ptrdiff_t>(count);
   });
-}
-
-bool eventually(const std::function<bool()>& is_true, double timeout_s)
-{
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
-  while (!is_true()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  }
-  return true;
 }
 
 std::string cluster_recipe(std::int64_t steps, const std::string& more)

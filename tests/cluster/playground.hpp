@@ -3,6 +3,7 @@
 
 #include "core/run_record.hpp"
 #include "tests/cli/driver.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <filesystem>
 #include <functional>
@@ -66,9 +67,6 @@ class ClusterUser {
   const Cluster& cluster_;
   Dtctl dtctl_;
 };
-
-// Polls a few times a second; false when it is not so within the time.
-bool eventually(const std::function<bool()>& is_true, double timeout_s = 60);
 
 // Trains for about a second (`steps` small) or until it is stopped (large), on synthetic images.
 std::string cluster_recipe(std::int64_t steps, const std::string& more = "");

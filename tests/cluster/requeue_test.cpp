@@ -1,5 +1,6 @@
 // Runs that are interrupted and go on: time limit, preemption, a node that is lost under them.
 #include "tests/cluster/playground.hpp"
+#include "tests/support/held_ranks.hpp"
 
 #include "core/file.hpp"
 
@@ -31,16 +32,24 @@ std::string resumed_weights(const ClusterUser& user)
   return results[0].weights_hash;
 }
 
+// Whether a rank of the run's first attempt has taken a signal: it asks the others at once what they do.
+bool was_told(const ClusterUser& user) { return std::filesystem::exists(AttemptFolder(user.run_folders().at(0), 1).dump()); }
+
 } // namespace
 
 TEST_CASE("a run at its time limit writes a checkpoint, is started again by Slurm, and ends in the same bits as one undisturbed")
 {
   const Cluster cluster({"--nodes", "2"});
   const ClusterUser user(cluster), other(cluster);
-  const auto recipe = cluster_recipe(40'000);
-  user.sweep(recipe,
-             {"--set", "resources.time_limit=60s", "--set", "resources.signal_ahead=55s", "--set", "resources.requeue=5"});
+  const auto recipe = cluster_recipe(2000);
+  const HeldRanks ranks(cluster.folder() / "tmp" / "hold"); // until the warning has come
+  ranks.hold(5);
+  Words options{"--set", "resources.time_limit=60s", "--set", "resources.signal_ahead=55s", "--set", "resources.requeue=5"};
+  for (const auto& word : ranks.options()) options.push_back(word);
+  user.sweep(recipe, options);
   const auto expected = undisturbed_weights(other, recipe);
+  CHECK(eventually([&] { return was_told(user); }));
+  ranks.release();
   CHECK(user.wait(180) == 0);
   CHECK(resumed_weights(user) == expected);
   const AttemptFolder first(user.run_folders().at(0), 1);
@@ -56,10 +65,16 @@ TEST_CASE("a preempted run leaves the node in order, comes back behind its bette
                          "PartitionName=main Nodes=node0 Default=YES MaxTime=INFINITE State=UP PriorityTier=1", "--set",
                          "PartitionName=urgent Nodes=node0 MaxTime=INFINITE State=UP PriorityTier=9 PreemptMode=OFF"});
   const ClusterUser user(cluster), other(cluster);
-  const auto recipe = cluster_recipe(15'000);
-  user.sweep(recipe, {"--set", "resources.requeue=3"});
+  const auto recipe = cluster_recipe(2000);
+  const HeldRanks ranks(cluster.folder() / "tmp" / "hold"); // until the better one has come
+  ranks.hold(5);
+  Words options{"--set", "resources.requeue=3"};
+  for (const auto& word : ranks.options()) options.push_back(word);
+  user.sweep(recipe, options);
   REQUIRE(user.train(1));
   cluster.slurm({"sbatch", "-p", "urgent", "--exclusive", "-t1", "-o", "/dev/null", "--wrap", "sleep 2"});
+  CHECK(eventually([&] { return was_told(user); }));
+  ranks.release();
   CHECK(user.wait(120) == 0);
   CHECK(resumed_weights(user) == undisturbed_weights(other, recipe));
 }

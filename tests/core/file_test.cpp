@@ -11,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace dt;
@@ -106,13 +107,54 @@ TEST_CASE("reading what is not there names it")
   CHECK(std::string(error.what()) == "read " + path + ": No such file or directory");
 }
 
-TEST_CASE("a missing file, a missing folder and a file in the folder's place are all no file")
+TEST_CASE("a missing file and a missing folder are no file, and a file in the folder's place is an error")
 {
   const TemporaryFolder folder;
   write_file_atomic(folder.path() / "file", "x");
+  const auto below = (folder.path() / "file" / "none").string();
   CHECK_FALSE(read_file_if_exists(folder.path() / "none"));
   CHECK_FALSE(read_file_if_exists(folder.path() / "none" / "none"));
-  CHECK_FALSE(read_file_if_exists(folder.path() / "file" / "none"));
+  CHECK_FALSE(is_there(folder.path() / "none" / "none"));
+  CHECK_FALSE(is_folder(folder.path() / "none" / "none"));
+  CHECK(message_of([&] { read_file_if_exists(below); }) == "read " + below + ": Not a directory");
+  CHECK(message_of([&] { is_there(below); }) == "look at " + below + ": Not a directory");
+  CHECK(message_of([&] { is_folder(below); }) == "look at " + below + ": Not a directory");
+}
+
+TEST_CASE("a missing folder is empty, and one that cannot be read is an error")
+{
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "file", loop = folder.path() / "loop";
+  write_file_atomic(file, "x");
+  fs::create_symlink(loop, loop);
+  CHECK(names_in(folder.path() / "none").empty());
+  CHECK(message_of([&] { names_in(file); }) == "read folder " + file.string() + ": Not a directory");
+  CHECK(message_of([&] { names_in(loop); }) == "read folder " + loop.string() + ": Too many levels of symbolic links");
+  CHECK(message_of([&] { read_file_if_exists(loop / "x"); }) == "read " + (loop / "x").string() + ": Too many levels of symbolic links");
+  CHECK_THROWS_AS(is_there(loop / "x"), SystemError);
+}
+
+TEST_CASE("what is there is seen through links, also when it cannot be read as a file")
+{
+  const TemporaryFolder folder;
+  const auto link = folder.path() / "link", broken = folder.path() / "broken";
+  fs::create_symlink(folder.path(), link);
+  fs::create_symlink(folder.path() / "none", broken);
+  CHECK(is_there(link));
+  CHECK(is_folder(link));
+  CHECK_FALSE(is_there(broken));
+}
+
+TEST_CASE("a FIFO or a device in a file's place is an error at once, not a wait without end")
+{
+  const TemporaryFolder folder;
+  const auto fifo = folder.path() / "fifo";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  CHECK(message_of([&] { read_file(fifo); }) == "read " + fifo.string() + ": Is a FIFO or a device, not a file");
+  CHECK_THROWS_AS(read_file_if_exists(fifo), IrregularFile);
+  CHECK_THROWS_AS(read_file_if_exists("/dev/zero"), IrregularFile);
+  CHECK_THROWS_AS(open_if_exists(fifo), IrregularFile);
+  CHECK(open_if_exists(folder.path() / "none") == -1);
 }
 
 TEST_CASE("a folder is not read as a file, also when it is only asked whether there is one")
@@ -182,6 +224,40 @@ TEST_CASE("eight threads may replace the same file at once: one of the contents 
   CHECK(bytes.size() == 1000);
   CHECK(bytes == std::string(1000, bytes.front()));
   CHECK(sorted_names_in(folder.path()) == std::vector<std::string>{"state"});
+}
+
+TEST_CASE("what is kept is its owner's alone, and what everybody may read is not")
+{
+  const TemporaryFolder folder;
+  const auto mode_of = [](const fs::path& path) { return static_cast<unsigned>(fs::status(path).permissions()); };
+  const auto before = ::umask(022);
+  make_folders(folder.path() / "home" / "runs");
+  make_folders(folder.path() / "out", Readers::everybody);
+  write_file_atomic(folder.path() / "home" / "spec", "x");
+  replace_file(folder.path() / "home" / "beat", "x");
+  create_file_exclusive(folder.path() / "home" / "owner", "x");
+  write_file_atomic(folder.path() / "out" / "table", "x", Readers::everybody);
+  { const auto lock = FileLock::acquire(folder.path() / "home" / "lock"); }
+  ::umask(before);
+  for (const auto* name : {"home", "home/runs"}) CHECK(mode_of(folder.path() / name) == 0700);
+  for (const auto* name : {"home/spec", "home/beat", "home/owner", "home/lock"}) CHECK(mode_of(folder.path() / name) == 0600);
+  CHECK(mode_of(folder.path() / "out") == 0755);
+  CHECK(mode_of(folder.path() / "out" / "table") == 0644);
+  CHECK_FALSE(open_mode(folder.path() / "home"));
+  CHECK_FALSE(open_mode(folder.path() / "none"));
+  CHECK(open_mode(folder.path() / "out") == "0755");
+}
+
+TEST_CASE("a temporary file never follows a link that lies in its place")
+{
+  const TemporaryFolder folder;
+  const auto victim = folder.path() / "victim";
+  write_file_atomic(victim, "precious");
+  for (int i = 0; i < 2000; ++i) // every name that this test program can give a temporary
+    fs::create_symlink(victim, folder.path() / (".state." + std::to_string(::getpid()) + "." + std::to_string(i)));
+  write_file_atomic(folder.path() / "state", "new");
+  CHECK(read_file(victim) == "precious");
+  CHECK(read_file(folder.path() / "state") == "new");
 }
 
 TEST_CASE("folders are made with their parents, and may be there already")

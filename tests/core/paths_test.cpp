@@ -10,6 +10,9 @@
 #include <map>
 #include <optional>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 using namespace dt;
 namespace fs = std::filesystem;
 using test::error_of;
@@ -117,13 +120,114 @@ TEST_CASE("a project's configuration is the nearest one upwards")
   const TemporaryFolder folder;
   const auto deep = folder.path() / "a" / "b" / "c";
   make_folders(deep);
-  CHECK(project_config_path(deep).empty());
+  CHECK(find_project_config(deep).file.empty());
   write_file_atomic(folder.path() / "dtctl.yaml", "");
-  CHECK(project_config_path(deep) == folder.path() / "dtctl.yaml");
+  CHECK(find_project_config(deep).file == folder.path() / "dtctl.yaml");
   write_file_atomic(folder.path() / "a" / "b" / "dtctl.yaml", "");
-  CHECK(project_config_path(deep) == folder.path() / "a" / "b" / "dtctl.yaml");
-  CHECK(project_config_path(folder.path() / "a" / "b") == folder.path() / "a" / "b" / "dtctl.yaml");
-  CHECK(project_config_path(folder.path() / "a") == folder.path() / "dtctl.yaml");
+  CHECK(find_project_config(deep).file == folder.path() / "a" / "b" / "dtctl.yaml");
+  CHECK(find_project_config(folder.path() / "a" / "b").file == folder.path() / "a" / "b" / "dtctl.yaml");
+  CHECK(find_project_config(folder.path() / "a").file == folder.path() / "dtctl.yaml");
+  CHECK(find_project_config(deep).ignored.empty());
+}
+
+TEST_CASE("the search for a project's configuration ends at a repository's root and at the home folder")
+{
+  Environment environment;
+  const TemporaryFolder folder;
+  const auto root = folder.path() / "root", deep = root / "a" / "b";
+  make_folders(deep);
+  write_file_atomic(folder.path() / "dtctl.yaml", "");
+  CHECK(find_project_config(deep).file == folder.path() / "dtctl.yaml");
+  environment.set("HOME", root.string());
+  CHECK(find_project_config(deep).file.empty());
+  write_file_atomic(root / "dtctl.yaml", "");
+  CHECK(find_project_config(deep).file == root / "dtctl.yaml");
+  environment.set("HOME", "/none");
+  write_file_atomic(root / "a" / ".git", "gitdir: elsewhere"); // of a worktree
+  CHECK(find_project_config(deep).file.empty());
+}
+
+namespace {
+
+// A folder tree a/b with a project's file in a, and what the search from b says of it.
+struct Project {
+  TemporaryFolder folder;
+  fs::path a = folder.path() / "a", file = a / "dtctl.yaml", b = a / "b";
+
+  Project()
+  {
+    make_folders(b);
+    write_file_atomic(file, "");
+    fs::permissions(a, fs::perms(0755));
+    fs::permissions(file, fs::perms(0644));
+  }
+  // Why it is ignored; empty when it is used.
+  std::string objection() const
+  {
+    const auto found = find_project_config(b);
+    if (found.ignored.empty()) return found.file == file ? "" : "not found";
+    const auto prefix = file.string() + " is ignored: ";
+    if (!found.file.empty() || found.ignored.size() != 1 || !found.ignored[0].starts_with(prefix)) return "another: " + found.ignored[0];
+    return found.ignored[0].substr(prefix.size());
+  }
+};
+
+constexpr uid_t another_user = 54321;
+
+} // namespace
+
+TEST_CASE("a project's configuration that others can write is ignored, and it is said why and what to do")
+{
+  const Project project;
+  CHECK(project.objection().empty());
+  fs::permissions(project.file, fs::perms(0666));
+  CHECK(project.objection() == "other users can write it (mode 0666) and so run commands as you; to use it: chmod go-w " + project.file.string());
+  fs::permissions(project.file, fs::perms(0644));
+  fs::permissions(project.a, fs::perms(0777));
+  CHECK(project.objection() == "other users can write to its folder (mode 0777), replace the file and so run commands as you; to use it: chmod go-w " +
+                                   project.a.string());
+  fs::permissions(project.a, fs::perms(01777)); // sticky: only owners rename and remove
+  CHECK(project.objection().empty());
+}
+
+TEST_CASE("a project's configuration of another user is ignored, as is one in a folder of another user")
+{
+  const Project project;
+  if (::geteuid() != 0) {
+    WARN("not shown here: giving a file away needs root");
+    return;
+  }
+  REQUIRE(::chown(project.file.c_str(), another_user, another_user) == 0);
+  CHECK(project.objection() ==
+        "it belongs to another user (uid 54321), whose commands it could run as you; to use it, copy it to a folder of your own");
+  REQUIRE(::chown(project.file.c_str(), 0, 0) == 0);
+  REQUIRE(::chown(project.a.c_str(), another_user, another_user) == 0);
+  CHECK(project.objection() == "its folder belongs to another user (uid 54321), who can replace it and so run commands as you; keep the file in a "
+                               "folder of your own");
+}
+
+TEST_CASE("what is ignored does not hide a project's configuration further up")
+{
+  const Project project;
+  write_file_atomic(project.b / "dtctl.yaml", "");
+  fs::permissions(project.b / "dtctl.yaml", fs::perms(0646));
+  const auto found = find_project_config(project.b);
+  CHECK(found.file == project.file);
+  CHECK(found.ignored.size() == 1);
+}
+
+TEST_CASE("a link to another user's file and a FIFO are no project's configuration")
+{
+  const Project project;
+  fs::remove(project.file);
+  REQUIRE(::mkfifo(project.file.c_str(), 0600) == 0);
+  CHECK(project.objection() == "it is not a regular file");
+  if (::geteuid() != 0) return;
+  fs::remove(project.file);
+  write_file_atomic(project.b / "theirs", "");
+  REQUIRE(::chown((project.b / "theirs").c_str(), another_user, another_user) == 0);
+  fs::create_symlink(project.b / "theirs", project.file);
+  CHECK(project.objection().starts_with("it belongs to another user (uid 54321)"));
 }
 
 TEST_CASE("own_program is this test program's file")
@@ -161,7 +265,7 @@ TEST_CASE("a place that cannot even be looked at is no engine and no project con
   const auto impossible = "/" + std::string(5000, 'x'); // longer than any path may be
   environment.set("DTCTL_ENGINE", impossible);
   CHECK(error_of([] { engine_program(); }).kind() == ErrorKind::environment);
-  CHECK(project_config_path(impossible) == project_config_path("/"));
+  CHECK(find_project_config(impossible).file == find_project_config("/").file);
 }
 
 TEST_CASE("from the build tree the shipped recipes are the source tree's")

@@ -58,6 +58,18 @@ TEST_CASE("a stall is read as it was written, open and resolved")
   CHECK(read_stall(attempt)->resolved_unix_s == 130);
 }
 
+TEST_CASE("a state and a stall whose schema is of any other type are not read")
+{
+  const dt::test::TemporaryFolder folder;
+  const auto attempt = attempt_in(folder);
+  for (const auto* text : {R"({"schema":[1]})", R"({"schema":{"a":1}})", R"({"schema":"1"})", R"({"schema":null})", R"({})", "[1]", "1"}) {
+    write_file_atomic(attempt.stall(), text);
+    write_file_atomic(state_path(attempt, 0), text);
+    CHECK_FALSE(read_stall(attempt));
+    CHECK_FALSE(read_rank_state(attempt, 0));
+  }
+}
+
 TEST_CASE("those who have not arrived are named with host and reason")
 {
   CHECK(words_of({{1, "node7", "has not answered"}, {2, "node8", "is at step 6 of 7"}}) ==

@@ -322,8 +322,8 @@ TEST_CASE("a heartbeat cut off anywhere, or foreign, is none")
 
 TEST_CASE("the names of the states are frozen, and each is read back")
 {
-  const std::vector<std::string_view> names{"planned",   "submitted", "queued",    "running", "succeeded", "failed",
-                                            "cancelled", "timed_out", "preempted", "lost",    "unknown"};
+  const std::vector<std::string_view> names{"planned", "submitted", "queued",    "running",   "suspended", "succeeded",
+                                            "failed",  "cancelled", "timed_out", "preempted", "lost",      "unknown"};
   for (std::size_t i = 0; i < names.size(); ++i) {
     CHECK(name_of(static_cast<RunState>(i)) == names[i]);
     CHECK(run_state_of(names[i]) == static_cast<RunState>(i));

@@ -133,6 +133,23 @@ TEST_CASE("printable disarms the one-character escape sequences U+0080 to U+009F
   CHECK(printable("\xC2\xA0") == "\xC2\xA0"); // no-break space is no control character
 }
 
+TEST_CASE("printable disarms the marks that change the direction of text")
+{
+  CHECK(printable("a\u202Eb") == "a\\xe2\\x80\\xaeb");
+  for (const auto* mark : {"\u061C", "\u200E", "\u200F", "\u202A", "\u202B", "\u202C", "\u202D", "\u202E", "\u2066", "\u2067", "\u2068", "\u2069"}) {
+    CHECK(printable(mark).find(mark) == std::string::npos);
+    CHECK(printable(mark).starts_with("\\x"));
+  }
+  for (const auto* plain : {"\u061B", "\u200D", "\u2010", "\u2029", "\u202F", "\u2065", "\u206A", "\u05D0"}) CHECK(printable(plain) == plain);
+}
+
+TEST_CASE("printable lines keep line feeds and tabs, and nothing else that a terminal obeys")
+{
+  CHECK(printable_lines("a\tb\n\x1b[2Jc\u202E\n") == "a\tb\n\\x1b[2Jc\\xe2\\x80\\xae\n");
+  CHECK(printable_lines("") == "");
+  CHECK(printable_lines("\n\n") == "\n\n");
+}
+
 TEST_CASE("what printable returns is valid UTF-8 without control characters, whatever it got")
 {
   std::mt19937 random(7);

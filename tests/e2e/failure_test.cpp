@@ -1,4 +1,5 @@
 // Runs that fail, are cancelled, do not fit or take too long.
+#include "core/file.hpp"
 #include "core/text.hpp"
 #include "tests/cli/driver.hpp"
 
@@ -58,23 +59,22 @@ std::vector<pid_t> ranks_of(const Dtctl& dtctl)
 
 } // namespace
 
-TEST_CASE("a run whose data set is damaged has failed, with rank and cause, and can be tried again")
+TEST_CASE("a run whose data set is damaged while it waits has failed, with rank and cause, and can be tried again")
 {
   const Dtctl dtctl;
-  std::filesystem::create_directory(dtctl.folder() / "mnist");
-  for (const char* name :
-       {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"})
-    dtctl.write("mnist/" + std::string(name), "no images here");
-  dtctl.write(
-      "bad.yaml",
-      "version: 1\nname: bad\nmodel: {name: lenet}\ndata: {name: mnist, path: mnist}\ntrain: {global_batch: 32, epochs: 1}\n");
+  REQUIRE(dtctl.run({"data", "make", "digits", "--train", "64", "--test", "32"}).ok());
+  const auto images = (dtctl.home() / "data" / "digits" / "train-images-idx3-ubyte").string();
+  const auto whole = dt::read_file(images);
+  // What is wrong before the submission is refused there: the job's set-up damages the file.
+  dtctl.write("bad.yaml", "version: 1\nname: bad\nmodel: {name: lenet}\ndata: {name: digits}\ntrain: {global_batch: 16, epochs: 2, warmup_steps: 1}\n"
+                          "resources: {setup: ['echo no images here > " + images + "']}\n");
   const auto outcome = dtctl.json({"submit", "bad.yaml", "--wait"});
   CHECK(outcome.at("exit_code") == 1);
   CHECK(outcome.at("states") == Json{{"failed", 1}});
   const auto cause = outcome.at("runs")[0].at("cause").get<std::string>();
   INFO(cause);
   CHECK(cause.find("rank 0") != std::string::npos);
-  CHECK(cause.find("train-images-idx3-ubyte") != std::string::npos);
+  CHECK(cause.find("digits") != std::string::npos);
 
   const auto explained = dtctl.run({"explain", "--failed"});
   CHECK(explained.out.find("it ended as failed: ") != std::string::npos);
@@ -82,6 +82,7 @@ TEST_CASE("a run whose data set is damaged has failed, with rank and cause, and 
   CHECK(dtctl.run({"wait"}).exit_code == 1);
   CHECK(dtctl.json({"status", "--failed"}).at("runs").size() == 1);
 
+  dt::write_file_atomic(images, whole);
   const auto again = dtctl.json({"retry", "--failed", "--wait"});
   CHECK(again.at("counts") == Json{{"submitted", 1}});
   CHECK(again.at("exit_code") == 1);

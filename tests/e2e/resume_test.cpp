@@ -1,26 +1,26 @@
 // A run that is told to stop by its time limit goes on in its next attempt, and ends as the run that was never stopped.
-#include "core/file.hpp"
 #include "core/process.hpp"
 #include "core/run_record.hpp"
-#include "core/text.hpp"
 #include "tests/cli/driver.hpp"
+#include "tests/support/eventually.hpp"
+#include "tests/support/held_ranks.hpp"
+#include "tests/support/processes.hpp"
 
-#include <chrono>
 #include <csignal>
-#include <thread>
 
 #include <catch2/catch.hpp>
 
 using dt::test::Dtctl;
+using dt::test::eventually;
+using dt::test::HeldRanks;
 using dt::test::Json;
 
 namespace {
 
-// Training for so long that a test which the ranks kept from the cores for some seconds still finds it at work: momentum, shuffled data,
-// a rate that moves every step.
+// Momentum, shuffled data, a rate that moves every step.
 constexpr const char* recipe =
     "version: 1\nname: long\nmodel: {name: lenet}\ndata: {name: synthetic, train_samples: 2500, test_samples: 64}\n"
-    "train: {global_batch: 24, steps: 24000, eval_every_epochs: 20}\n"
+    "train: {global_batch: 24, steps: 2400, eval_every_epochs: 5}\n"
     "optimizer: {learning_rate: 0.005, schedule: cosine}\n"
     "resources: {ranks_per_node: 2, oversubscribe: true}\n";
 
@@ -39,10 +39,7 @@ bool is_training(const dt::AttemptFolder& attempt)
 // The job's script, which a scheduler warns: the parent of the launcher of rank 0.
 pid_t script_of(const dt::AttemptFolder& attempt)
 {
-  const auto parent_of = [](pid_t pid) {
-    const auto stat = dt::read_file("/proc/" + std::to_string(pid) + "/stat");
-    return std::stoi(dt::split(stat.substr(stat.rfind(')') + 2), ' ').at(1));
-  };
+  using dt::test::parent_of;
   return parent_of(parent_of(dt::read_begin(attempt)->pid));
 }
 
@@ -54,11 +51,16 @@ TEST_CASE("a run stopped by a warning is preempted, and retry goes on from its c
   for (const auto* dtctl : {&whole, &stopped}) dtctl->write("long.yaml", recipe);
   REQUIRE(whole.json({"submit", "long.yaml", "--wait"}).at("states") == Json{{"succeeded", 1}});
 
-  stopped.json({"submit", "long.yaml"});
+  const HeldRanks ranks;
+  ranks.hold(100);
+  dt::test::Words words{"submit", "long.yaml"};
+  for (const auto& word : ranks.options()) words.push_back(word);
+  stopped.json(words);
   const auto first = attempt_of(stopped, 1);
-  for (int i = 0; i < 600 && !is_training(first); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  REQUIRE(is_training(first));
+  REQUIRE(eventually([&] { return is_training(first) && ranks.count() > 0; }));
   ::kill(script_of(first), SIGUSR1);
+  REQUIRE(eventually([&] { return std::filesystem::exists(first.dump()); })); // a rank has taken it
+  ranks.release();
   CHECK(stopped.run({"wait", "--timeout", "60"}).exit_code == 1);
   CHECK(stopped.json({"status"}).at("runs")[0].at("state") == "preempted");
   REQUIRE(dt::read_preemption(first));
@@ -69,7 +71,7 @@ TEST_CASE("a run stopped by a warning is preempted, and retry goes on from its c
   const auto result = dt::read_result(attempt_of(stopped, 2)), reference = dt::read_result(attempt_of(whole, 1));
   REQUIRE(result);
   CHECK(result->resumed_step == dt::read_preemption(first)->step);
-  CHECK(result->steps == 24000);
+  CHECK(result->steps == 2400);
   CHECK(result->weights_hash == reference->weights_hash);
   CHECK(result->accuracy == reference->accuracy);
   CHECK(dt::fenced_by(first) == 2);

@@ -1,5 +1,7 @@
 // From one run's final checkpoint to another run and to NumPy, as a user does it.
 #include "core/file.hpp"
+#include "core/hash.hpp"
+#include "core/run_key.hpp"
 #include "tests/cli/driver.hpp"
 
 #include <catch2/catch.hpp>
@@ -56,11 +58,17 @@ TEST_CASE("a run is shown with its checkpoint, and another starts from its key, 
   REQUIRE(shown.size() == 1);
   CHECK(shown[0].at("step") == 6);
   CHECK(shown[0].at("path") == first.checkpoint.string());
+  const auto by_last = first.run("zeroth", "start_from: last");
   const auto by_key = first.run("second", "start_from: " + first.key.substr(0, 12));
+  CHECK(by_last == by_key);
   CHECK(by_key != first.key);
   CHECK(first.run("third", "start_from: home/runs/" + first.key) == by_key);
   fs::copy_file(first.checkpoint, first.dtctl.folder() / "moved.h5");
   CHECK(first.run("fourth", "start_from: moved.h5") == by_key);
+  first.dtctl.write("fifth.yaml", recipe("fifth", "start_from: last"));
+  const auto refused = first.dtctl.run({"plan", "fifth.yaml"});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Contains("the newest study, fourth, has left no checkpoint"));
   CHECK_THAT(dt::read_file(first.dtctl.home() / "runs" / by_key / "attempts" / "1" / "stdout"),
              Contains("starts from step 6 of run " + first.key.substr(0, 10) + ": weights and the optimizer's buffers"));
 }
@@ -78,6 +86,31 @@ TEST_CASE("a start that is not there, or is no checkpoint, is refused before any
   CHECK(wrong.exit_code == 2);
   CHECK_THAT(wrong.err, Contains("notes.h5 is neither a checkpoint (.h5) of a run nor an archive (.npz) of weights"));
   CHECK_FALSE(fs::exists(dtctl.home() / "runs"));
+}
+
+TEST_CASE("weights that do not fit the model, or are no weights, are refused where the recipe names them, before anything is submitted")
+{
+  const First first;
+  const auto& dtctl = first.dtctl;
+  REQUIRE(dtctl.run({"export-weights", first.key, "-o", "w.npz"}).ok());
+  const auto refused = [&](const std::string& name, const std::string& file, const std::string& why) {
+    auto text = recipe(name, "start_from: " + file);
+    text.replace(text.find("train_samples"), 0, "classes: 7, ");
+    dtctl.write(name + ".yaml", text);
+    for (const auto* verb : {"validate", "plan", "submit"}) {
+      const auto end = dtctl.run({verb, name + ".yaml"});
+      CHECK(end.exit_code == 2);
+      CHECK_THAT(end.err, Catch::StartsWith(name + ".yaml:5:66: "));
+      CHECK_THAT(end.err, Contains(why));
+    }
+  };
+  const std::string other_shape = " does not fit the model: tensor fc3.weight is 10x84 in the file and 7x84 in the model.";
+  refused("archive", "w.npz", (dtctl.folder() / "w.npz").string() + other_shape);
+  refused("of-run", first.key, first.checkpoint.string() + other_shape);
+  dtctl.write("notes.npz", "these are no weights");
+  refused("notes", "notes.npz", "notes.npz: this is no .npz archive.");
+  refused("nowhere", "nowhere.h5", "there is no such file");
+  CHECK(dtctl.json({"list"}).at("studies").size() == 1);
 }
 
 TEST_CASE("weights are listed and exported by run and by file, and what is there is not replaced unasked")
@@ -98,6 +131,23 @@ TEST_CASE("weights are listed and exported by run and by file, and what is there
   CHECK(dtctl.run({"export-weights", "none.h5", "--list"}).exit_code == 2);
   const auto from_archive = first.run("fifth", "start_from: w.npz");
   CHECK(from_archive != first.key);
+}
+
+TEST_CASE("a checkpoint that is torn, altered or none at all ends an export with exit code 2, the file's name and what is wrong")
+{
+  const First first;
+  const auto& dtctl = first.dtctl;
+  const auto whole = dt::read_file(first.checkpoint);
+  dtctl.write("torn.h5", whole.substr(0, whole.size() / 2));
+  dtctl.write("notes.h5", "notes");
+  dtctl.write("crafted.h5", std::string(dt::checkpoint_magic) + dt::hash_hex("no HDF5") + "\n" + std::string(512 - dt::checkpoint_magic.size() - 33, '\0') + "no HDF5");
+  const std::string altered = "the file is torn or was altered: its content does not have the hash in its header.";
+  for (const auto& [name, why] : {std::pair{"torn.h5", altered}, {"notes.h5", altered}, {"crafted.h5", std::string("HDF5's superblock: a part of it lies beyond the file's end.")}}) {
+    const auto end = dtctl.run({"export-weights", name, "-o", "w.npz"});
+    CHECK(end.exit_code == 2);
+    CHECK_THAT(end.err, Contains("read " + (dtctl.folder() / name).string() + ": " + why));
+    CHECK_FALSE(fs::exists(dtctl.folder() / "w.npz"));
+  }
 }
 
 TEST_CASE("a run without a checkpoint cannot be exported, and the sentence says how to get one")

@@ -54,7 +54,11 @@ TEST_CASE("a strong-scaling study over 1 and 2 ranks yields efficiencies with in
   CHECK(rows[1].at("ranks") == 2);
   CHECK(rows[1].at("runs_succeeded") == 3);
   const double efficiency = rows[1].at("efficiency");
-  CHECK(efficiency == Approx(rows[1].at("throughput").get<double>() / rows[0].at("throughput").get<double>() / 2));
+  const auto mean = [&](std::size_t row) { return rows[row].at("throughput_geometric_mean").get<double>(); };
+  CHECK(efficiency == Approx(mean(1) / mean(0) / 2));
+  CHECK(rows[0].at("efficiency_low").is_null()); // its own reference
+  CHECK(rows[1].at("workers") == 2);
+  CHECK(rows[1].at("baseline_size") == 1);
   CHECK(rows[1].at("efficiency_low") <= efficiency);
   CHECK(rows[1].at("efficiency_high") >= efficiency);
   CHECK(rows[1].at("communication_share") > 0.0);
@@ -99,9 +103,10 @@ TEST_CASE("selectors name studies and runs")
             .err.starts_with("dtctl: error: no study and no run is called \"tinny\", did you mean tiny?"));
   CHECK(study.dtctl.run({"status", study.key(0).substr(0, 3)}).exit_code == 2);
   CHECK(study.dtctl.run({"status", "--where", "rnks=2"}).err.find("ranks") != std::string::npos);
-  const auto many = study.dtctl.run({"logs"});
+  const auto many = study.dtctl.run({"export-weights", "last", "-o", "weights.npz"});
   CHECK(many.exit_code == 2);
   CHECK(many.err.starts_with("dtctl: error: last names 6 runs; give one of them:\n  "));
+  CHECK(study.dtctl.run({"logs"}).err.starts_with("dtctl: tiny has 6 runs; this is "));
 }
 
 TEST_CASE("what was kept of a run can be read in every way")

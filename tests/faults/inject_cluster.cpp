@@ -42,11 +42,12 @@ using namespace dt;
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-// What a round trains: so many runs of so many steps, a rank each.
+// What a round trains: so many runs of so many steps, a rank on each of so many nodes.
 struct Work {
-  int runs = 6, steps = 1500;
+  int runs = 6, steps = 1500, nodes = 1;
+  bool operator==(const Work&) const = default;
 };
-constexpr Work outlasts_a_lost_node{2, 80'000};
+constexpr Work outlasts_a_lost_node{2, 80'000}, over_two_nodes{3, 1500, 2};
 
 std::string recipe_text(const Work& work)
 {
@@ -56,8 +57,8 @@ std::string recipe_text(const Work& work)
          "train: {batch_per_rank: 8, steps: " +
          std::to_string(work.steps) +
          ", warmup_steps: 5, eval_every_epochs: 0, checkpoint_every: 1s}\n"
-         "resources: {time_limit: 5m, requeue: 3}\nsweep: {matrix: {train.seed: [" +
-         seeds + "]}}\n";
+         "resources: {time_limit: 5m, requeue: 3, nodes: " +
+         std::to_string(work.nodes) + "}\nsweep: {matrix: {train.seed: [" + seeds + "]}}\n";
 }
 
 void sleep_s(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
@@ -82,7 +83,15 @@ class Cluster {
                 "--set",
                 "KillWait=2",
                 "--set",
-                "AuthInfo=socket=%f/munge/socket,cred_expire=5"};
+                "AuthInfo=socket=%f/munge/socket,cred_expire=5",
+                "--set",
+                "PreemptType=preempt/partition_prio",
+                "--set",
+                "PreemptMode=REQUEUE",
+                "--set",
+                "PartitionName=main Nodes=node[0-3] Default=YES MaxTime=INFINITE State=UP PriorityTier=1",
+                "--set",
+                "PartitionName=urgent Nodes=node[0-3] MaxTime=INFINITE State=UP PriorityTier=9 PreemptMode=OFF"};
     if (::getuid() == 0) words.insert(words.end(), {"--small-spool", "--disk", "48m"});
     verb(words);
   }
@@ -297,6 +306,14 @@ bool slurm_on_any_job(const Scene& scene, Words command)
   return true;
 }
 
+// By a job on all nodes that comes first, for as long as a second.
+bool preempt_all(const Scene& scene)
+{
+  if (scene.any_running_job().empty()) return false;
+  scene.cluster().slurm({"sbatch", "-p", "urgent", "-N4", "--exclusive", "-t1", "-o", "/dev/null", "--wrap", "sleep 1"});
+  return true;
+}
+
 bool fill_up(const fs::path& folder, double for_s)
 {
   run_command({"bash", "-c", "cat /dev/zero >\"$1\"/ballast", "fill", folder.string()}, 20);
@@ -336,6 +353,9 @@ std::vector<Fault> all_faults()
       {.name = "dtctl cancel", .strikes = 4, .strike = cancel_any},
       {.name = "scancel by someone else", .strikes = 4, .strike = on_job({"scancel"})},
       {.name = "scontrol requeue", .strikes = 4, .strike = on_job({"scontrol", "requeue"})},
+      {.name = "scontrol requeue, two nodes", .strikes = 4, .strike = on_job({"scontrol", "requeue"}), .work = over_two_nodes},
+      {.name = "preemption, two nodes", .strikes = 2, .strike = preempt_all, .work = over_two_nodes},
+      {.name = "power cut of a node, two nodes", .strikes = 2, .strike = cut_power, .is_slow = true, .work = over_two_nodes},
       {.name = "full disk under the home", .strikes = 2, .strike = fill("disk"), .root_only = true, .on_the_disk = true},
       {.name = "full spool of the controller", .strikes = 2, .strike = fill("state"), .root_only = true},
       {.name = "full spool of the nodes", .strikes = 2, .strike = fill("spool"), .root_only = true},
@@ -347,36 +367,29 @@ struct Tally {
   bool is_clean() const { return lost + twice + false_success + wrong_state == 0; }
 };
 
-// The command line of every rank that works in that folder. A rank's own child, which has its command line until it is another
-// program, does not count.
+// The command line of every rank that works in that folder, without the ranks' own children.
 std::vector<std::string> ranks_at_work(const std::string& folder)
 {
-  std::map<pid_t, std::pair<pid_t, std::string>> ranks; // parent, command line
-  for (const pid_t pid : faults::find_processes("dtengine", folder, "run")) {
-    const auto process = "/proc/" + std::to_string(pid);
+  std::vector<std::string> commands;
+  for (const pid_t pid : faults::without_children(faults::find_processes("dtengine", folder, "run"))) {
     try {
-      const auto fields = read_file(process + "/stat");
-      const auto parent = std::stoi(split(fields.substr(fields.rfind(')') + 2), ' ').at(1));
-      ranks[pid] = {parent, read_file(process + "/cmdline")};
+      commands.push_back(read_file("/proc/" + std::to_string(pid) + "/cmdline"));
     } catch (const Error&) { // it has just ended
     }
   }
-  std::vector<std::string> commands;
-  for (const auto& [pid, rank] : ranks)
-    if (!ranks.contains(rank.first)) commands.push_back(rank.second);
   return commands;
 }
 
-// Looks for an attempt that more than one process works at, as long as it lives. Every run here has one rank.
+// Looks for an attempt that more processes work at than it has ranks, as long as it lives.
 class Watch {
  public:
-  explicit Watch(fs::path home)
-      : thread_([this, folder = home.string()] {
+  Watch(const fs::path& home, int ranks)
+      : thread_([this, ranks, folder = home.string()] {
           while (!stop_) {
             std::map<std::string, int> at_work;
             for (const auto& command : ranks_at_work(folder)) ++at_work[command];
             for (const auto& [command, count] : at_work)
-              if (count > 1) doubled_ = true;
+              if (count > ranks) doubled_ = true;
             sleep_s(0.1);
           }
         })
@@ -520,7 +533,7 @@ int play(const Fault& fault, const Cluster& cluster, const std::string& dtctl, i
   const auto folder = fault.on_the_disk ? cluster.folder() / "disk" / "scene" : cluster.folder() / "scene";
   const Scene scene(cluster, dtctl, folder, fault.work, random);
   Examiner examiner(scene, expected, tally);
-  const Watch watch(scene.home());
+  const Watch watch(scene.home(), fault.work.nodes);
   const bool submits_itself = fault.name.find("submi") != std::string::npos && fault.name.find("forgotten") == std::string::npos;
   if (!submits_itself) scene.sweep();
   strike(fault, scene, strikes, tally);
@@ -593,8 +606,8 @@ int run(const std::string& dtctl, const std::string& script, int count, unsigned
     play({.name = "none", .work = work}, cluster, dtctl, 0, random, expected, tallies["none"]);
   };
   calm({});
-  if (std::any_of(faults.begin(), faults.end(), [](const Fault& fault) { return fault.work.runs == outlasts_a_lost_node.runs; }))
-    calm(outlasts_a_lost_node);
+  for (const auto& work : {outlasts_a_lost_node, over_two_nodes})
+    if (std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) { return fault.work == work; })) calm(work);
   int injected = 0;
   for (std::size_t turn = 0; injected < count && turn < 100; ++turn)
     for (const auto& fault : faults)

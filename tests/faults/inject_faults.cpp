@@ -1,23 +1,30 @@
-// inject_faults DTCTL VICTIM MOMENTS: kills VICTIM (dtctl, supervisor or rank) with SIGKILL at so many moments of a sweep, each
-// in a fresh home, lets dtctl go on, and holds what happened against the run folders:
+// inject_faults DTCTL VICTIM MOMENTS: kills VICTIM (dtctl, supervisor or rank) with SIGKILL at MOMENTS moments of a sweep, each
+// in a fresh home, lets dtctl go on, and compares what happened with the run folders:
 //
-//   nothing lost       every run of the sweep has ended, and succeeded but for the run whose rank was killed
+//   nothing lost       every run of the sweep has ended, and succeeded, except the run whose rank was killed
 //   nothing run twice  no run was begun twice, unless its first attempt had failed
-//   true states        dtctl's word is what the folders hold; a success has a result, and only a success has one
+//   true states        dtctl reports what the folders hold; a success has a result, and only a success has one
 //
-// A line a moment on stdout; exit 1 when any of them is broken.
+// A moment is an event, never a time: a system call of dtctl that changes files, a job that the supervisor has started, a step
+// that the rank has done. So the moments are the same on a fast machine as on a slow or a busy one.
+//
+// Prints one line per moment; exit 1 when any of these is broken, or when a moment found nothing to kill three times.
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/process.hpp"
 #include "core/run_record.hpp"
 #include "core/text.hpp"
 #include "tests/faults/processes.hpp"
+#include "tests/support/traced_program.hpp"
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -30,28 +37,32 @@ namespace {
 namespace fs = std::filesystem;
 using namespace dt;
 using faults::find_processes;
-using faults::start;
+using test::TracedProgram;
 
-constexpr int runs_of_the_sweep = 6;
+constexpr int runs_of_the_sweep = 4;
+constexpr int long_run = 1; // of the sweep's runs, counted from 0, where a rank is to be killed
 
-const char* recipe_text = R"(version: 1
+// With a run among them that is so long that it cannot end before its rank is killed.
+std::string recipe_text(bool with_long_run)
+{
+  std::vector<std::string> steps(runs_of_the_sweep, with_long_run ? "40" : "150");
+  if (with_long_run) steps[long_run] = "10000000";
+  return R"(version: 1
 name: faults
 model: {name: lenet}
 data: {name: synthetic, train_samples: 512, test_samples: 64}
-train: {global_batch: 32, steps: 150, warmup_steps: 5}
-resources: {ranks_per_node: 2, time_limit: 5m}
+train: {global_batch: 32, warmup_steps: 5, eval_every_epochs: 0}
+resources: {ranks_per_node: 2, time_limit: 5m, launch_tries: 1}
 sweep:
-  matrix:
-    optimizer.learning_rate: [0.001, 0.002, 0.003]
-    train.seed: [1, 2]
-)";
-
-void sleep_s(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+  zip:
+    train.seed: [1, 2, 3, 4]
+    train.steps: [)" +
+         join(steps, ", ") + "]\n";
+}
 
 struct Verdict {
   int succeeded = 0, failed = 0;
   std::vector<std::string> broken;
-  std::string cause; // of the failed run
 };
 
 // The folders' own word about every run of the home.
@@ -79,71 +90,178 @@ Verdict examine(const fs::path& home)
   return verdict;
 }
 
+// What has happened in the newest attempts of a home's runs, in no order.
+int count_attempts(const fs::path& home, bool (*has_happened)(const AttemptFolder&))
+{
+  int count = 0;
+  std::error_code no_runs_yet;
+  for (const auto& entry : fs::directory_iterator(home / "runs", no_runs_yet))
+    for (const int number : attempt_numbers(entry.path())) count += has_happened(AttemptFolder(entry.path(), number)) ? 1 : 0;
+  return count;
+}
+
+bool is_claimed(const AttemptFolder& attempt) { return fs::exists(attempt.owner()); }
+bool has_begun(const AttemptFolder& attempt) { return fs::exists(attempt.begin()); }
+bool has_ended(const AttemptFolder& attempt) { return fs::exists(attempt.end()); }
+
+std::int64_t steps_done(const AttemptFolder& attempt) { return static_cast<std::int64_t>(parse_events(read_file_if_exists(attempt.events()).value_or("")).steps.size()); }
+
+// The attempt of the long run; nothing before it has begun.
+std::optional<AttemptFolder> long_attempt(const fs::path& home)
+{
+  std::error_code no_runs_yet;
+  for (const auto& entry : fs::directory_iterator(home / "runs", no_runs_yet)) {
+    const auto numbers = attempt_numbers(entry.path());
+    if (numbers.empty() || !has_begun(AttemptFolder(entry.path(), numbers.back()))) continue;
+    if (read_planned_run(entry.path()).spec.train.steps > 1000) return AttemptFolder(entry.path(), numbers.back());
+  }
+  return std::nullopt;
+}
+
 class Scene {
  public:
-  Scene(std::string dtctl, std::string victim) : dtctl_(std::move(dtctl)), victim_(std::move(victim))
+  Scene(std::string dtctl, const std::string& victim) : dtctl_(std::move(dtctl))
   {
     std::string pattern = (fs::temp_directory_path() / "dtctl-faults-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw system_error("make " + pattern, errno);
     root_ = pattern;
-    ::setenv("DTCTL_HOME", (root_ / "home").c_str(), 1);
+    ::setenv("DTCTL_HOME", home().c_str(), 1);
     ::setenv("XDG_CONFIG_HOME", (root_ / "config").c_str(), 1);
     ::setenv("DTCTL_CORE_LOCKS", (root_ / "cores").c_str(), 1);
-    write_file_atomic(root_ / "faults.yaml", recipe_text);
+    write_file_atomic(recipe(), recipe_text(victim == "rank"));
   }
   Scene(const Scene&) = delete;
   Scene& operator=(const Scene&) = delete;
   ~Scene()
   {
     for (const auto* program : {"dtctl", "mpirun", "dtengine"})
-      for (const pid_t pid : find_processes(program, home().string(), "")) ::kill(pid, SIGKILL);
+      for (const pid_t pid : processes(program, "")) ::kill(pid, SIGKILL);
     std::error_code ignored;
     if (std::getenv("KEEP_FAULTS") == nullptr) fs::remove_all(root_, ignored);
   }
 
   fs::path home() const { return root_ / "home"; }
-  CommandResult dtctl(std::vector<std::string> words, double timeout_s) const
+  fs::path recipe() const { return root_ / "faults.yaml"; }
+  std::vector<std::string> words(std::vector<std::string> words) const
   {
     words.insert(words.begin(), dtctl_);
-    return run_command(words, timeout_s);
+    return words;
   }
-
-  // Starts the sweep, kills the victim after a delay; whether there was one to kill.
-  bool strike(double after_s) const
+  CommandResult dtctl(std::vector<std::string> arguments, double timeout_s) const
   {
-    const pid_t sweep = start({dtctl_, "sweep", (root_ / "faults.yaml").string()});
-    if (victim_ == "dtctl") {
-      sleep_s(after_s);
-      const bool struck = ::kill(sweep, SIGKILL) == 0;
-      int status = 0;
-      ::waitpid(sweep, &status, 0);
-      return struck && WIFSIGNALED(status);
+    return run_command(words(std::move(arguments)), timeout_s);
+  }
+  void sweep() const
+  {
+    const auto done = dtctl({"sweep", recipe().string()}, 60);
+    if (!done.ok()) throw Error(ErrorKind::run, "the sweep failed: " + done.err);
+  }
+  std::vector<pid_t> processes(const std::string& program, const std::string& word) const
+  {
+    return find_processes(program, home().string(), word);
+  }
+  // Kills one such process, the first or the last of them, as soon as the event has happened. False when all runs had ended before.
+  bool kill_at(const std::function<bool()>& event, const std::string& program, const std::string& word, bool first) const
+  {
+    while (!event()) {
+      if (count_attempts(home(), has_ended) == runs_of_the_sweep) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    ::waitpid(sweep, nullptr, 0);
-    sleep_s(after_s);
-    const auto pids = victim_ == "rank" ? find_processes("dtengine", home().string(), "run")
-                                        : find_processes("dtctl", home().string(), "supervise");
-    if (!pids.empty()) ::kill(pids.back(), SIGKILL);
-    return !pids.empty();
+    const auto pids = faults::without_children(processes(program, word));
+    return !pids.empty() && ::kill(first ? pids.front() : pids.back(), SIGKILL) == 0;
   }
 
  private:
-  std::string dtctl_, victim_;
+  std::string dtctl_;
   fs::path root_;
 };
 
-Verdict play(const std::string& dtctl, const std::string& victim, double after_s, bool& struck)
+// ---- moments ------------------------------------------------------------------------------------------------------
+
+// When to strike, and how; strike() returns whether there was something to kill.
+struct Moment {
+  std::string name;
+  std::function<bool(const Scene&)> strike;
+};
+
+// dtctl is killed before one of the system calls by which it submits the sweep; the calls are spread evenly.
+std::vector<Moment> moments_of_dtctl(const std::string& dtctl, int count)
+{
+  const auto sweep_until = [](const Scene& scene, int call) {
+    return TracedProgram(scene.words({"sweep", scene.recipe().string()})).run(call);
+  };
+  const int calls = sweep_until(Scene(dtctl, "dtctl"), 0).changes;
+  std::vector<Moment> moments;
+  for (int i = 1; i <= count; ++i) {
+    const int call = 1 + (calls - 1) * i / (count + 1);
+    moments.push_back({"call " + std::to_string(call) + " of " + std::to_string(calls), [=](const Scene& scene) {
+                         const auto end = sweep_until(scene, call);
+                         return end.killed && WIFSIGNALED(end.status);
+                       }});
+  }
+  return moments;
+}
+
+// The supervisor is killed when it has claimed, seen to begin, or seen to end so many jobs.
+std::vector<Moment> moments_of_supervisor(int count)
+{
+  struct Event {
+    const char* name;
+    bool (*has_happened)(const AttemptFolder&);
+  };
+  constexpr std::array events{Event{"claimed", is_claimed}, Event{"begun", has_begun}, Event{"ended", has_ended}};
+  std::vector<Moment> moments;
+  for (int i = 0; i < count; ++i) {
+    const auto event = events[static_cast<std::size_t>(i) % events.size()];
+    const int jobs = 1 + (i / static_cast<int>(events.size())) % runs_of_the_sweep;
+    moments.push_back({"job " + std::to_string(jobs) + " " + event.name, [=](const Scene& scene) {
+                         scene.sweep();
+                         const auto event_happened = [&] { return count_attempts(scene.home(), event.has_happened) >= jobs; };
+                         return scene.kill_at(event_happened, "dtctl", "supervise", true);
+                       }});
+  }
+  return moments;
+}
+
+// A rank of the long run is killed when so many steps are done: first before a step is recorded, then later and later.
+std::vector<Moment> moments_of_rank(int count)
+{
+  std::vector<Moment> moments;
+  for (int i = 0; i < count; ++i) {
+    const std::int64_t steps = i == 0 ? 0 : std::int64_t{1} << (i - 1);
+    const auto name = steps == 0 ? std::string("rank 0 has begun") : "step " + std::to_string(steps);
+    moments.push_back({name, [=](const Scene& scene) {
+                         scene.sweep();
+                         const auto event = [&] {
+                           const auto attempt = long_attempt(scene.home());
+                           return attempt && (steps == 0 || steps_done(*attempt) >= steps);
+                         };
+                         return scene.kill_at(event, "dtengine", "run", i % 2 == 0);
+                       }});
+  }
+  return moments;
+}
+
+std::vector<Moment> moments_of(const std::string& dtctl, const std::string& victim, int count)
+{
+  if (victim == "dtctl") return moments_of_dtctl(dtctl, count);
+  if (victim == "supervisor") return moments_of_supervisor(count);
+  if (victim == "rank") return moments_of_rank(count);
+  throw Error(ErrorKind::recipe, "there is no victim `" + victim + "`; there are: dtctl, supervisor, rank");
+}
+
+// ---- a moment played ----------------------------------------------------------------------------------------------
+
+Verdict play(const std::string& dtctl, const std::string& victim, const Moment& moment, bool& struck)
 {
   const Scene scene(dtctl, victim);
-  struck = scene.strike(after_s);
-  if (victim == "dtctl") {
-    const auto again = scene.dtctl({"sweep", (scene.home().parent_path() / "faults.yaml").string()}, 60);
-    if (!again.ok()) throw Error(ErrorKind::run, "the second sweep failed: " + again.err);
-  }
+  struck = moment.strike(scene);
+  if (victim == "dtctl") scene.sweep(); // as its user would
+  if (victim == "rank" && !struck) throw Error(ErrorKind::run, "no rank of the long run was there at " + moment.name);
   const auto wait = scene.dtctl({"wait", "last", "--timeout", "3m"}, 200);
   auto verdict = examine(scene.home());
-  const int expected_failures = victim == "rank" && struck ? 1 : 0;
-  if (verdict.failed > expected_failures) verdict.broken.push_back(std::to_string(verdict.failed) + " runs without a result");
+  const int expected_failures = victim == "rank" ? 1 : 0;
+  if (verdict.failed != expected_failures) verdict.broken.push_back(std::to_string(verdict.failed) + " runs without a result");
   const int expected_exit = verdict.failed > 0 ? 1 : 0;
   if (wait.exit_code != expected_exit)
     verdict.broken.push_back("dtctl wait said " + std::to_string(wait.exit_code) + ", not " + std::to_string(expected_exit) +
@@ -157,37 +275,26 @@ Verdict play(const std::string& dtctl, const std::string& victim, double after_s
   return verdict;
 }
 
-// The moments lie apart by a factor. dtctl submits within tens of milliseconds; the jobs take seconds.
-struct Moments {
-  double first_s, growth;
-};
-
-Moments moments_of(const std::string& victim)
+// A moment that came too late (the sweep was over before this program saw the event) is played again, twice at most.
+bool play_until_it_hits(const std::string& dtctl, const std::string& victim, const Moment& moment)
 {
-  if (victim == "dtctl") return {0.002, 1.3};
-  return victim == "rank" ? Moments{0.12, 1.4} : Moments{0.02, 1.7};
+  bool struck = false, broken = false;
+  for (int tries = 0; tries < 3 && !struck && !broken; ++tries) {
+    const auto verdict = play(dtctl, victim, moment, struck);
+    broken = !verdict.broken.empty();
+    std::printf("%-10s at %-20s %-10s succeeded %d failed %d  %s\n", victim.c_str(), moment.name.c_str(),
+                struck ? "killed" : "(was gone)", verdict.succeeded, verdict.failed, broken ? join(verdict.broken, "; ").c_str() : "ok");
+    std::fflush(stdout);
+  }
+  return struck && !broken;
 }
 
-// A moment at which there was nobody to kill is held against the folders too, but does not count.
-int run(const std::string& dtctl, const std::string& victim, int moments)
+int run(const std::string& dtctl, const std::string& victim, int count)
 {
-  const auto [first_s, growth] = moments_of(victim);
-  int broken = 0, hits = 0;
-  double after_s = first_s;
-  for (int tries = 0; hits < moments && tries < 3 * moments; ++tries) {
-    bool struck = false;
-    const auto verdict = play(dtctl, victim, after_s, struck);
-    hits += struck ? 1 : 0;
-    broken += verdict.broken.empty() ? 0 : 1;
-    std::printf("%-10s after %7.4f s  %-10s succeeded %d failed %d  %s\n", victim.c_str(), after_s,
-                struck ? "killed" : "(was gone)", verdict.succeeded, verdict.failed,
-                verdict.broken.empty() ? "ok" : join(verdict.broken, "; ").c_str());
-    std::fflush(stdout);
-    const bool came_late = !struck && victim != "rank"; // a rank that was not there has not started yet
-    after_s = came_late ? first_s * (1 + 0.1 * tries) : after_s * growth;
-  }
-  std::printf("%s: %d of %d moments hit it, %d broken\n", victim.c_str(), hits, moments, broken);
-  return broken == 0 && hits == moments ? 0 : 1;
+  int good = 0;
+  for (const auto& moment : moments_of(dtctl, victim, count)) good += play_until_it_hits(dtctl, victim, moment) ? 1 : 0;
+  std::printf("%s: %d of %d moments hit it with nothing broken\n", victim.c_str(), good, count);
+  return good == count ? 0 : 1;
 }
 
 } // namespace

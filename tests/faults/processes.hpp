@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "tests/support/processes.hpp"
 
 #include <filesystem>
 #include <string>
@@ -46,5 +47,7 @@ inline std::vector<pid_t> find_processes(const std::string& program, const std::
   }
   return found;
 }
+
+using test::without_children;
 
 } // namespace dt::faults

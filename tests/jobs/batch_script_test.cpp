@@ -403,6 +403,92 @@ TEST_CASE("a warning during set-up or before the first step ends the job as pree
   CHECK(read_launches(stage.attempt).size() == (set_up ? 0 : 1));
 }
 
+namespace {
+
+// The script as a process of its own, once its engine is up.
+pid_t start_and_see_up(const Stage& stage, const std::string& engine_body)
+{
+  const auto script = stage.write(engine_body);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::execlp("bash", "bash", script.c_str(), nullptr);
+    ::_exit(127);
+  }
+  REQUIRE(eventually([&] { return fs::exists(stage.attempt.path() / "up"); }));
+  return child;
+}
+
+int exit_code_of(pid_t child)
+{
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// Slurm signals every process of a job.
+void signal_all(pid_t job, int signal)
+{
+  const auto children = run_command({"pgrep", "-P", std::to_string(job)}).out;
+  ::kill(job, signal);
+  for (const auto& child : lines(children)) signal_all(static_cast<pid_t>(std::stoi(child)), signal);
+}
+
+} // namespace
+
+TEST_CASE("SIGTERM to every process of a job leaves the ranks the time of a long step to write their checkpoint")
+{
+  Stage stage;
+  stage.run.spec.resources.scheduler = "slurm";
+  const pid_t job =
+      start_and_see_up(stage, "told=''; trap 'told=1' TERM USR1; touch \"$attempt/up\"\n"
+                              "until [[ -n $told ]]; do sleep 0.05; done\n"
+                              "for ((i = 0; i < 60; ++i)); do sleep 0.05; done\n" // mpirun allows two seconds
+                              "echo '{\"schema\": 1, \"unix_s\": 1, \"step\": 7, \"steps\": 9, \"checkpoint\": \"step-7.h5\", "
+                              "\"signal\": \"SIGTERM\"}' > \"$attempt/preempted.json\"; exit 0");
+  signal_all(job, SIGTERM);
+  signal_all(job, SIGTERM); // as Slurm does at the end of a grace time
+  CHECK(exit_code_of(job) == 75);
+  REQUIRE(read_preemption(stage.attempt));
+  CHECK(read_preemption(stage.attempt)->step == 7);
+}
+
+TEST_CASE("a run that is told to stop and ends before its checkpoint is preempted at the step it had reached, unless it failed "
+          "by itself")
+{
+  const auto [code, error, preempted] = GENERATE(
+      table<int, bool, bool>({{1, false, true}, {143, false, true}, {205, false, true}, {139, false, false}, {1, true, false}}));
+  Stage stage;
+  make_folders(stage.attempt.checkpoints());
+  for (const auto* name : {"step-90.h5", "step-100.h5", ".step-110.h5.1"})
+    write_file_atomic(stage.attempt.checkpoints() / name, "");
+  write_file_atomic(stage.attempt.heartbeat(), "beat 12.5 104 400\n");
+  const pid_t job =
+      start_and_see_up(stage, std::string("trap '") + (error ? "echo {} > \"$attempt/error.json\"; " : "") + "exit " +
+                                  std::to_string(code) + "' USR1; touch \"$attempt/up\"; sleep 100 & wait");
+  ::kill(job, SIGTERM);
+  CHECK(exit_code_of(job) == (preempted ? 75 : code));
+  const auto record = read_preemption(stage.attempt);
+  REQUIRE(record.has_value() == preempted);
+  if (!record) return;
+  CHECK(record->step == 104);
+  CHECK(record->steps == 400);
+  CHECK(record->checkpoint == "step-100.h5");
+  CHECK(record->signal == "SIGTERM");
+}
+
+TEST_CASE("a run that loses a node asks to be started again, where that may be")
+{
+  const auto said =
+      GENERATE(as<std::string>(), "ORTE has lost communication with a remote daemon.", "srun: error: Node failure on node1");
+  const bool may_be = GENERATE(true, false);
+  Stage stage;
+  stage.write("");
+  write_file_atomic(stage.attempt.err(), said + "\n");
+  const auto result = stage.go("exit 205", {"env", std::string("DTCTL_REQUEUE=") + (may_be ? "1" : "0")});
+  CHECK(result.exit_code == 205);
+  CHECK(fs::exists(stage.attempt.requeue()) == may_be);
+}
+
 TEST_CASE("a run that is cancelled or out of time is ended, not asked for a checkpoint")
 {
   Stage stage;

@@ -388,6 +388,25 @@ TEST_CASE("a ladder started again goes on with what was cut off and leaves what 
         "ran run1/attempts/2\ntold TERM\n");
 }
 
+TEST_CASE("a ladder started again by Slurm runs what was cut off without a word, and not what reached its own time limit")
+{
+  Batch batch(0, "", 'l');
+  batch.add(
+      0, "echo '{}' > \"$1/preempted.json\"; echo time_limit > \"$1/stop_reason\"; exit 75"); // may not be started again for it
+  batch.add(1, "touch \"$1/requeue\"; exit 205");                                             // lost a node
+  batch.add(2, "[[ $1 == */2 ]] || { trap '' TERM; kill -TERM $PPID; kill -9 $$; }");         // killed with its job
+  batch.add(3, "");
+  batch.command("squeue", "echo COMPLETING");
+  batch.script(1);
+  batch.go("7", 0);
+  CHECK_FALSE(fs::exists(batch.attempt(2).end()));
+  const auto before = batch.traces();
+  batch.command("squeue", "echo RUNNING");
+  batch.go("7", 1);
+  INFO(batch.traces());
+  CHECK(batch.traces().substr(before.size()) == "ran run1/attempts/2\nran run2/attempts/2\nran run3/attempts/1\n");
+}
+
 TEST_CASE("runs of a ladder whose turn never came are told so")
 {
   Batch batch(0, "", 'l');

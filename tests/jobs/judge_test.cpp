@@ -47,7 +47,7 @@ vm exited on signal 9 (Killed).
 // Every combination of evidence, `visit`ed once.
 template<class Visit> void for_all_evidence(Visit visit)
 {
-  for (unsigned bits = 0; bits < 512; ++bits)
+  for (unsigned bits = 0; bits < 1024; ++bits)
     for (const auto state : {JobState::not_found, JobState::queued, JobState::running, JobState::ended, JobState::unknown})
       for (const int code : {-1, 0, 1, 137}) {
         auto e = submitted((bits & 1) != 0 ? 5 : 1e6);
@@ -57,6 +57,7 @@ template<class Visit> void for_all_evidence(Visit visit)
         e.has_result = (bits & 16) != 0;
         e.cancel_requested = (bits & 32) != 0;
         if ((bits & 64) != 0) e.stop_reason = "time_limit";
+        if ((bits & 512) != 0) e.submission->scheduler = "slurm";
         if ((bits & 128) != 0) e.submission.reset();
         if ((bits & 256) != 0) e.preemption = Preemption{now, 3, 10, "step-3.h5", "SIGUSR1"};
         if (code >= 0) e.end = JobEnd{code, now};
@@ -76,14 +77,47 @@ TEST_CASE("an attempt that is over has a final state, and one that lives has non
 {
   for_all_evidence([](const Evidence& e) {
     const auto verdict = judge(e, now);
-    const bool comes_back = e.job.state == JobState::queued && !e.cancel_requested && e.submission;
-    if (e.has_result || (e.end && !comes_back))
+    const bool is_held = e.job.state != JobState::ended && e.job.state != JobState::not_found && e.submission &&
+                         e.submission->scheduler == "slurm";
+    if (e.has_result || (e.end && !is_held))
       CHECK(is_final(verdict.state));
     else if (e.end)
-      CHECK(verdict.state == RunState::queued);
+      CHECK_FALSE(is_final(verdict.state));
     else if (e.submission && (e.job.state == JobState::running || e.job.state == JobState::queued))
       CHECK_FALSE(is_final(verdict.state));
   });
+}
+
+TEST_CASE("whatever their exit code, ranks that ended under Slurm leave the run open until Slurm has done with its job")
+{
+  for (int code = 0; code < 256; ++code) {
+    auto e = ended_with(code);
+    e.submission->scheduler = "slurm";
+    e.job.state = JobState::queued;
+    CHECK(judge(e, now).state == RunState::queued);
+    e.job.state = JobState::running;
+    CHECK(judge(e, now).state == RunState::running);
+    e.job.state = JobState::unknown;
+    CHECK(judge(e, now).state == RunState::unknown);
+    e.job.state = JobState::ended;
+    CHECK(judge(e, now).state == RunState::failed);
+  }
+}
+
+TEST_CASE("a run of a ladder that ended by itself is final while the ladder goes on, one that was cut off is not")
+{
+  auto e = ended_with(205);
+  e.submission->scheduler = "slurm";
+  e.submission->token = "l0123456789abcdef.1";
+  e.job.state = GENERATE(JobState::queued, JobState::running, JobState::unknown);
+  CHECK(judge(e, now).state == RunState::failed);
+  e.requeue_asked = true; // it lost a node
+  CHECK_FALSE(is_final(judge(e, now).state));
+  e.requeue_asked = false;
+  e.preemption = Preemption{now, 3, 10, "", "SIGTERM"};
+  CHECK_FALSE(is_final(judge(e, now).state));
+  e.stop_reason = "time_limit"; // its own, and the job may not be started again for it
+  CHECK(judge(e, now).state == RunState::preempted);
 }
 
 TEST_CASE("every unhappy verdict has a cause, and every verdict says what was looked at")
@@ -119,6 +153,12 @@ TEST_CASE("a verdict tells the most telling witness's cause")
       "exit code 7: engine: bad shape");
   add("a rank killed", ended_with(137, mpirun_report), RunState::failed,
       "rank 1 on vm was killed by SIGKILL (by hand, or by the kernel when memory ran out)");
+  add("a node that mpirun lost",
+      ended_with(205, "ORTE has lost communication with a remote daemon.\n\n  HNP daemon   : [[7527,0],0] on node node0\n"
+                      "  Remote daemon: [[7527,0],1] on node node1\n\nThis is usually due to either a failure of the TCP network\n"),
+      RunState::failed, "node1 was lost: the launcher does not reach it any more");
+  add("a node that srun lost", ended_with(1, "srun: error: Node failure on node1\n"), RunState::failed,
+      "node1 was lost: the launcher does not reach it any more");
   add("a signal", ended_with(139), RunState::failed, "ended by SIGSEGV");
   {
     auto e = ended_with(1, mpirun_report);
@@ -161,6 +201,7 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.preemption = Preemption{now, 0, 0, "", "SIGUSR1"};
     add("told to stop before its first step", e, RunState::preempted, "it was told to stop (SIGUSR1) before its first step");
     e = ended_with(3, "no memory");
+    e.submission->scheduler = "slurm";
     e.submission->token = "l0123456789abcdef.1";
     e.job.state = JobState::queued;
     add("ended by itself in a ladder that is started again", e, RunState::failed, "exit code 3: no memory");
@@ -210,10 +251,17 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     add("no room for a checkpoint", e, RunState::preempted,
         "it reached its time limit at step 120 of 400, and no checkpoint could be written");
     e.preemption->checkpoint = "step-120.h5";
+    e.submission->scheduler = "slurm";
     e.job.state = JobState::queued;
     add("queued once more", e, RunState::queued, "is to be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.h5");
     e.job.state = JobState::running;
-    add("still ending", e, RunState::preempted, "it reached its time limit at step 120 of 400; a checkpoint is kept: step-120.h5");
+    add("still ending", e, RunState::running, "its ranks have ended (exit code 75); its job has not");
+    e.job.state = JobState::ended;
+    add("ended", e, RunState::preempted, "it reached its time limit at step 120 of 400; a checkpoint is kept: step-120.h5");
+    e.job.state = JobState::unknown;
+    add("its scheduler cannot be asked", e, RunState::unknown,
+        "its ranks have ended (exit code 75); its scheduler does not tell now whether the job is started again");
+    e.job.state = JobState::running;
     e.requeue_asked = true;
     add("about to be queued once more", e, RunState::queued,
         "is to be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.h5");
@@ -223,7 +271,44 @@ TEST_CASE("a verdict tells the most telling witness's cause")
         "is to be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.h5");
     e.cancel_requested = true;
     e.cancelled_by = "alice";
-    add("cancelled while queued once more", e, RunState::cancelled, "cancelled by alice");
+    e.job.state = JobState::queued;
+    add("cancelled while queued once more", e, RunState::queued, "is being withdrawn: cancelled by alice");
+    e.job.state = JobState::ended;
+    add("cancelled and gone from the queue", e, RunState::cancelled, "cancelled by alice");
+  }
+  {
+    auto e = ended_with(75);
+    e.preemption = Preemption{now, 120, 400, "step-120.h5", "SIGTERM"};
+    e.stop_reason = "cancelled: cancelled in Slurm";
+    add("stopped in order by scancel", e, RunState::cancelled,
+        "cancelled in Slurm at step 120 of 400; a checkpoint is kept: step-120.h5");
+    e.stop_reason = "preempted: made way for another job (PREEMPTED)";
+    add("stopped in order by a preemption", e, RunState::preempted,
+        "it was told to stop (SIGTERM) at step 120 of 400; a checkpoint is kept: step-120.h5");
+    e.stop_reason = "timed_out: reached Slurm's time limit (TIMEOUT)";
+    add("stopped in order at Slurm's limit", e, RunState::preempted,
+        "it reached its time limit at step 120 of 400; a checkpoint is kept: step-120.h5");
+  }
+  {
+    auto e = with_job(JobState::running, "SUSPENDED", "suspended on node1");
+    e.job.is_suspended = true;
+    e.heartbeat = Heartbeat{now - 900, 3, 10};
+    add("suspended, and silent for that", e, RunState::suspended, "");
+    e.cancel_requested = true;
+    e.cancelled_by = "alice";
+    add("suspended and asked to end", e, RunState::suspended, "is being ended: cancelled by alice");
+  }
+  for (const auto state : {JobState::not_found, JobState::unknown}) {
+    auto e = with_job(state, "");
+    e.submission = Submission{1, "token", "slurm", "study", now - 1e6, ""};
+    e.deferral = Deferral{now - 1e6, "not handed to Slurm yet: no room", 0, {}};
+    add("a scheduler had no room for it", e, RunState::planned, "not handed to Slurm yet: no room");
+    e.job.state = JobState::queued;
+    add("it was handed over since, and its id not written down", e, RunState::queued, "");
+    e.job.state = JobState::not_found;
+    e.cancel_requested = true;
+    e.cancelled_by = "alice";
+    add("cancelled before there was room", e, RunState::cancelled, "cancelled by alice");
   }
   {
     auto e = ended_with(143);

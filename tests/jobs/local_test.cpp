@@ -34,7 +34,15 @@ std::string traced(const std::string& name, const std::string& middle)
   return "echo 'start " + name + "' >> \"$trace\"\n" + middle + "\necho 'end " + name + "' >> \"$trace\"";
 }
 
-void pause_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+// A job's middle that ends when the test makes the file of that name with `tell`.
+std::string until_told(const std::string& name) { return "until [[ -e \"$trace." + name + "\" ]]; do sleep 0.02; done"; }
+void tell(const Playground& place, const std::string& name) { write_file_atomic(place.trace().string() + "." + name, ""); }
+
+int starts(const Playground& place)
+{
+  const auto all = lines(place.traces());
+  return static_cast<int>(std::count_if(all.begin(), all.end(), [](const auto& line) { return line.starts_with("start"); }));
+}
 
 bool runs(const Playground& place, const std::string& key) { return place.status_of(key).verdict.state == RunState::running; }
 
@@ -79,7 +87,7 @@ TEST_CASE("a waiting job says what it waits for")
 {
   Playground place;
   const auto cores = static_cast<std::int64_t>(local::usable_cores().size());
-  place.submit({place.job("first", "sleep 30", cores), place.job("second", "true", 1)});
+  place.submit({place.job("first", "sleep 1000", cores), place.job("second", "true", 1)});
   REQUIRE(eventually([&] { return runs(place, "first"); }));
   const auto second = place.status_of("second").verdict;
   CHECK(second.state == RunState::queued);
@@ -179,21 +187,24 @@ TEST_CASE("the supervisor killed at ten moments: every job runs exactly once and
   Playground place;
   std::vector<JobRequest> jobs;
   for (int i = 0; i < 12; ++i)
-    jobs.push_back(place.job(fmt::format("job{:02}", i), traced(std::to_string(i), "sleep 0.2; exit " + std::to_string(i + 1))));
+    jobs.push_back(place.job(fmt::format("job{:02}", i),
+                             traced(std::to_string(i), until_told(std::to_string(i)) + "; exit " + std::to_string(i + 1))));
   place.submit(jobs);
-  int killed = 0;
-  for (int moment = 0; killed < 10 && moment < 200; ++moment) {
-    pause_ms(10 + 17 * (moment % 7));
-    killed += place.kill_supervisor() ? 1 : 0;
-    place.status(); // a look starts the next one
+  // Jobs start in order and end only when told, so before the n-th moment n jobs have started and others wait. In turn the supervisor is
+  // killed while nothing happens, and just after a job was told to end.
+  for (int moment = 1; moment <= 10; ++moment) {
+    REQUIRE(eventually([&] { return !place.status().empty() && starts(place) >= moment; })); // a look starts the next supervisor
+    if (moment % 2 == 0) tell(place, std::to_string(moment - 1));
+    CHECK(eventually([&] { return place.kill_supervisor(); }));
+    if (moment % 2 == 1) tell(place, std::to_string(moment - 1));
   }
-  CHECK(killed == 10);
+  for (int i = 10; i < 12; ++i) tell(place, std::to_string(i));
   REQUIRE(eventually([&] { return all_final(place.status()); }));
-  std::map<std::string, int> starts;
+  std::map<std::string, int> started;
   for (const auto& line : lines(place.traces()))
-    if (line.starts_with("start")) ++starts[line];
-  CHECK(starts.size() == 12);
-  for (const auto& [name, count] : starts) CHECK(count == 1);
+    if (line.starts_with("start")) ++started[line];
+  CHECK(started.size() == 12);
+  for (const auto& [name, count] : started) CHECK(count == 1);
   const auto statuses = place.status();
   for (std::size_t i = 0; i < statuses.size(); ++i) CHECK(statuses[i].verdict.exit_code.value_or(-1) == static_cast<int>(i) + 1);
 }
@@ -202,9 +213,10 @@ TEST_CASE("jobs outlive their supervisor and keep their cores")
 {
   Playground place;
   const auto cores = static_cast<std::int64_t>(local::usable_cores().size());
-  place.submit({place.job("long", traced("long", "sleep 1"), cores), place.job("next", traced("next", "true"))});
+  place.submit({place.job("long", traced("long", until_told("go")), cores), place.job("next", traced("next", "true"))});
   REQUIRE(eventually([&] { return runs(place, "long"); }));
   REQUIRE(place.kill_supervisor());
+  tell(place, "go");
   REQUIRE(eventually([&] { return all_final(place.status()); }));
   CHECK(lines(place.traces()) == std::vector<std::string>{"start long", "end long", "start next", "end next"});
 }
@@ -260,8 +272,9 @@ TEST_CASE("a queued job that is cancelled never runs")
 {
   Playground place;
   const auto cores = static_cast<std::int64_t>(local::usable_cores().size());
-  place.submit({place.job("first", "sleep 0.5", cores), place.job("second", traced("second", "true"))});
+  place.submit({place.job("first", until_told("go"), cores), place.job("second", traced("second", "true"))});
   CHECK(cancel_runs(place.home(), std::vector<std::string>{"second"}, "alice") == 1);
+  tell(place, "go");
   const auto verdict = place.status_of("second").verdict;
   CHECK(verdict.state == RunState::cancelled);
   CHECK(verdict.cause == "cancelled by alice");
@@ -474,7 +487,7 @@ TEST_CASE("a job keeps paths and language of its submitter, and nothing of a job
 TEST_CASE("jobs of a home that was removed are ended: nobody could find them any more")
 {
   Playground place;
-  place.submit({place.job("one", "sleep 60")});
+  place.submit({place.job("one", "sleep 1000")});
   REQUIRE(eventually([&] { return runs(place, "one"); }));
   const auto owner = local::read_owner(place.attempt("one"));
   REQUIRE(owner);

@@ -5,6 +5,7 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/local/cores.hpp"
+#include "tests/support/processes.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -111,7 +112,8 @@ RunStatus Playground::status_of(const std::string& key) const { return reconcile
 
 pid_t Playground::supervisor() const
 {
-  const auto found = processes_with_words({"supervise", "--home", home_.root().string()});
+  // A job that the supervisor has just forked off has its command line until the job's script runs.
+  const auto found = test::without_children(processes_with_words({"supervise", "--home", home_.root().string()}));
   return found.empty() ? 0 : found.front();
 }
 

@@ -219,6 +219,39 @@ TEST_CASE("a job asks for its run's size, time and place, and carries what it is
   CHECK(job.array.empty());
 }
 
+TEST_CASE("the user's dependencies and dtctl's own must all hold, and alternatives are refused beside dtctl's")
+{
+  auto all = requests(1);
+  all[0].token = "j0123456789abcdef.0";
+  all[0].resources.scheduler_args = {"--dependency=afterok:7", "--dependency=afterok:8"};
+  const auto dependency = [&] { return job_for(batches_of(all)[0], all, "/f", {}, {}).dependency; };
+  CHECK(dependency() == "afterok:8");
+  all[0].after = {"12"};
+  CHECK(dependency() == "afterok:8,afterany:12");
+  all[0].resources.scheduler_args = {"-d", "afterok:7?afterok:8"};
+  CHECK_THROWS_WITH(dependency(),
+                    "resources.scheduler_args: --dependency=afterok:7?afterok:8 names alternatives (?), and Slurm cannot combine "
+                    "them with the jobs that --after or --max-jobs of dtctl wait for (afterany:12); leave out one of the two.");
+  all[0].after.clear();
+  CHECK(dependency() == "afterok:7?afterok:8");
+}
+
+TEST_CASE("a time limit that Slurm may lower counts as the lower one for the warning ahead of it, except in ladders")
+{
+  auto all = requests(1);
+  all[0].token = "j0123456789abcdef.0";
+  all[0].resources.time_limit_s = 3600;
+  all[0].resources.signal_ahead_s = 600;
+  all[0].resources.scheduler_args = {"--time-min=10"};
+  const auto batch = batches_of(all)[0];
+  CHECK(job_for(batch, all, "/f", {}, {}).time_limit_min == 60);
+  CHECK(job_for(batch, all, "/f", {}, {}).time_min_min == 10);
+  CHECK(job_for(batch, all, "/f", {}, {}).signal_ahead_s == 300);
+  CHECK(tasks_for(batch, all).at(0).time_limit_s == 600);
+  all[0].token = "l0123456789abcdef.0";
+  CHECK(tasks_for(batches_of(all)[0], all).at(0).time_limit_s == 3600);
+}
+
 TEST_CASE("an array is throttled, logs by task, and bears the batch's name")
 {
   auto all = requests(3);

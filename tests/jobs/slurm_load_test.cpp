@@ -82,15 +82,19 @@ TEST_CASE("a port on which nobody listens refuses, one on which somebody does do
 
 TEST_CASE("a quick answer is not looked into, a slow one is, and the look may give up on it")
 {
+  using namespace std::chrono_literals;
   std::atomic<int> looks = 0;
-  CHECK(watched([] { return 7; }, [&] { ++looks; }) == 7);
+  CHECK(watched([] { return 7; }, [&] { ++looks; }, 10min) == 7);
   CHECK(looks == 0);
-  const auto slowly = [] {
-    std::this_thread::sleep_for(watch_patience * 2);
+  const auto after_a_look = [&] {
+    while (looks == 0) std::this_thread::yield();
     return 8;
   };
-  CHECK(watched(slowly, [&] { ++looks; }) == 8);
+  CHECK(watched(after_a_look, [&] { ++looks; }, 1ms) == 8);
   CHECK(looks == 1);
-  CHECK_THROWS_WITH(watched(slowly, [] { throw std::runtime_error("nobody listens"); }), "nobody listens");
+  const auto never_asked_again = std::make_shared<std::promise<int>>(); // its answer does not come
+  const auto ask = [never_asked_again] { return never_asked_again->get_future().get(); };
+  CHECK_THROWS_WITH(watched(ask, [] { throw std::runtime_error("nobody listens"); }, 1ms), "nobody listens");
+  never_asked_again->set_value(0); // so that its thread ends
   CHECK_THROWS_WITH(watched([]() -> int { throw SlurmFailure(2000, "refused"); }, [] {}), "refused");
 }

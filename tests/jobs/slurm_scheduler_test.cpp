@@ -35,8 +35,9 @@ class ScriptedSlurm final : public SlurmApi {
   std::vector<PastQuery> queries;
   bool keeps_accounts = false;
   int past_fault = 0;
-  int loads = 0;
+  int loads = 0, refusals = 0;
   int hidden_loads = 0; // answers of an empty queue, first
+  std::optional<std::size_t> room; // most jobs in the queue, array tasks counted, by a limit of the QOS
   std::uint32_t next_id = 100;
   std::int64_t max_array_size = 1001;
 
@@ -60,6 +61,12 @@ class ScriptedSlurm final : public SlurmApi {
   std::vector<SlurmNode> nodes() override { return {}; }
   std::uint32_t submit(const SlurmJob& job) override
   {
+    if (room &&
+        jobs_in_queue() + std::max<std::size_t>(expand_array_tasks(job.array).size(), job.array.empty() ? 1 : 0) > *room) {
+      ++refusals;
+      throw SlurmFailure(2050, "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits): "
+                               "QOSMaxSubmitJobPerUserLimit");
+    }
     jobs.push_back(job);
     const auto fault = submit_faults.empty() ? Fault{0, true} : submit_faults.front();
     if (!submit_faults.empty()) submit_faults.pop_front();
@@ -88,6 +95,12 @@ class ScriptedSlurm final : public SlurmApi {
   bool ping() override { return true; }
 
  private:
+  std::size_t jobs_in_queue() const
+  {
+    std::size_t count = 0;
+    for (const auto& record : queue) count += record.array_id == 0 ? 1 : record.tasks.size();
+    return count;
+  }
   static SlurmRecord waiting(std::uint32_t id, const SlurmJob& job)
   {
     SlurmRecord record;
@@ -265,7 +278,116 @@ TEST_CASE("a full queue is asked again a few times, with growing pauses, and the
   CHECK(stage.paused_s >= 1.5);
   stage.slurm->submit_faults = {{queue_full, false}, {queue_full, false}, {queue_full, false}};
   std::vector other{stage.request("other")};
-  CHECK(stage.submit(other)[0].error.starts_with("Slurm refused it: scripted"));
+  const auto outcome = stage.submit(other)[0];
+  CHECK(outcome.deferred);
+  CHECK(outcome.error == "not handed to Slurm yet: its queue holds as many jobs as it may (scripted)");
+}
+
+TEST_CASE("of an array larger than the limit on submitted jobs goes in what there is room for, and the rest says why it waits")
+{
+  Stage stage;
+  stage.slurm->room = 5;
+  auto all = stage.requests(8);
+  const auto outcomes = stage.submit(all);
+  CHECK(stage.slurm->jobs.size() == 2);
+  CHECK(stage.slurm->jobs[0].array == "0-3");
+  CHECK(stage.slurm->jobs[1].array == "4");
+  CHECK(stage.slurm->jobs[0].comment == stage.slurm->jobs[1].comment);
+  CHECK(stage.slurm->refusals == 2);
+  CHECK(outcomes[3].job_id == "100_3");
+  CHECK(outcomes[4].job_id == "101_4");
+  for (std::size_t i = 5; i < 8; ++i) {
+    CHECK(outcomes[i].deferred);
+    CHECK(outcomes[i].job_id.empty());
+    CHECK(outcomes[i].error ==
+          "not handed to Slurm yet: the QOS's limit of submitted jobs a user is reached (QOSMaxSubmitJobPerUserLimit)");
+  }
+
+  // Handed over again under the same tokens, when three of the first five have ended.
+  stage.slurm->queue[0].tasks = {3};
+  const std::vector rest(all.begin() + 5, all.end());
+  const auto again = stage.scheduler.submit(rest, {});
+  CHECK(stage.slurm->jobs.back().array == "5-7");
+  for (const auto& outcome : again) CHECK_FALSE(outcome.deferred);
+  CHECK(again[2].job_id == "102_7");
+  CHECK(parse_tasks(read_file(batch_folder(stage.home, parse_token(all[0].token)->batch) / "tasks")).size() == 8);
+}
+
+TEST_CASE("a limit of any size takes as many of an array's tasks as it allows")
+{
+  for (std::size_t room = 0; room <= 20; ++room) {
+    INFO("room for " << room);
+    Stage stage;
+    stage.slurm->room = room;
+    auto all = stage.requests(19);
+    const auto outcomes = stage.submit(all);
+    const auto taken =
+        std::count_if(outcomes.begin(), outcomes.end(), [](const auto& outcome) { return !outcome.job_id.empty(); });
+    CHECK(taken == static_cast<std::ptrdiff_t>(std::min<std::size_t>(room, 19)));
+    CHECK(std::all_of(outcomes.begin(), outcomes.end(),
+                      [](const auto& outcome) { return outcome.job_id.empty() == outcome.deferred; }));
+    CHECK(stage.slurm->refusals <= 6);
+  }
+}
+
+TEST_CASE("where there is no room for one job, the next ones of the same account are not tried")
+{
+  Stage stage;
+  stage.slurm->room = 0;
+  std::vector all{stage.request("a", 1), stage.request("b", 2), stage.request("c", 3)};
+  all[2].resources.account = "other";
+  const auto outcomes = stage.submit(all);
+  CHECK(std::all_of(outcomes.begin(), outcomes.end(), [](const auto& outcome) { return outcome.deferred; }));
+  CHECK(stage.slurm->refusals == 2);
+}
+
+TEST_CASE("what is handed over later waits for the parts that hold its submission's lanes")
+{
+  Stage stage;
+  stage.slurm->room = 4;
+  auto all = stage.requests(6);
+  stage.submit(all, {2});
+  REQUIRE(stage.slurm->jobs.size() >= 1);
+  CHECK(stage.slurm->jobs[0].array.ends_with("%2"));
+  stage.slurm->room = 10;
+  const std::vector rest(all.begin() + 4, all.end());
+  stage.scheduler.submit(rest, {2});
+  CHECK(stage.slurm->jobs.back().array == "4-5%2");
+  CHECK(stage.slurm->jobs.back().dependency.starts_with("afterany:"));
+}
+
+TEST_CASE("a refusal for another limit of the account is a refusal, not a want of room")
+{
+  Stage stage;
+  auto all = stage.requests(3);
+  stage.slurm->submit_faults = {{2050, false}};
+  const auto outcomes = stage.submit(all);
+  CHECK_FALSE(outcomes[0].deferred);
+  CHECK(outcomes[0].error.starts_with("Slurm refused it: scripted"));
+}
+
+TEST_CASE("a task that was struck out of a waiting array is cancelled, and nothing is concluded where Slurm knows no such array")
+{
+  Stage stage;
+  auto all = stage.requests(3);
+  stage.submit(all);
+  stage.slurm->queue[0].tasks = {0, 2};
+  const auto struck_out = stage.poll(all[1], "100_1");
+  CHECK(struck_out.state == JobStatus::State::ended);
+  CHECK(struck_out.outcome == RunState::cancelled);
+  CHECK(struck_out.cause == "removed from Slurm's queue before it started (scancel)");
+  CHECK(stage.poll(all[2], "100_2").state == JobStatus::State::queued);
+  CHECK(stage.poll(all[1], "99_1").state == JobStatus::State::not_found);
+  // All of it, as `scancel --user` does: the array is still known, with no tasks.
+  stage.slurm->queue[0].tasks.clear();
+  stage.slurm->queue[0].base_state = static_cast<std::uint32_t>(BaseState::cancelled);
+  CHECK(stage.poll(all[2], "100_2").outcome == RunState::cancelled);
+  // Its script has left a log: it has started, whatever became of it.
+  const auto token = *parse_token(all[2].token);
+  write_file_atomic(batch_folder(stage.home, token.batch) / "log-2", "");
+  CHECK(stage.poll(all[2], "100_2").state == JobStatus::State::not_found);
+  stage.slurm->queue.clear();
+  CHECK(stage.poll(all[1], "100_1").state == JobStatus::State::not_found);
 }
 
 TEST_CASE("submissions keep the pace that the recipe asks for")
@@ -450,6 +572,10 @@ TEST_CASE("a ladder's job is ended only when all of its open runs are to end")
   stage.scheduler.cancel(std::span(handles).subspan(1, 1));
   CHECK(stage.slurm->killed.empty());
   write_file_atomic(all[2].attempt.cancel(), "1 me\n");
+  write_file_atomic(all[0].attempt.preempted(), "{}"); // cut off, so it runs again when its job does
+  stage.scheduler.cancel(std::span(handles).subspan(1));
+  CHECK(stage.slurm->killed.empty());
+  write_file_atomic(all[0].attempt.stop_reason(), "time_limit\n");
   stage.scheduler.cancel(std::span(handles).subspan(1));
   CHECK(stage.slurm->killed == std::vector<std::string>{"100"});
 }

@@ -64,6 +64,74 @@ TEST_CASE("a reason is told in plain words with Slurm's own word beside it")
   CHECK(reason_words("MaxNodePerAccount") == "waits: the account's limit of nodes is reached (MaxNodePerAccount)");
 }
 
+TEST_CASE("a job that can never start as it is has a remedy, and one that waits for others has none")
+{
+  const auto remedy = [](const std::string& reason) { return status_of(waiting(reason)).hindrance.remedy; };
+  CHECK(remedy("PartitionTimeLimit") ==
+        "lower resources.time_limit or choose another resources.partition (dtctl doctor lists their limits)");
+  CHECK(remedy("QOSMaxWallDurationPerJobLimit") == "lower resources.time_limit, or choose another resources.qos");
+  CHECK(remedy("AssocMaxNodePerJobLimit") == "ask for fewer nodes, or choose another resources.account");
+  CHECK(remedy("QOSMinGRES") == "ask for more GPUs or other generic resources, or choose another resources.qos");
+  for (const auto* reason : {"PartitionNodeLimit", "PartitionConfig", "BadConstraints", "DependencyNeverSatisfied", "DeadLine",
+                             "InvalidAccount", "InvalidQOS", "QOSNotAllowed", "AccountNotAllowed", "MaxMemPerLimit",
+                             "ReservationDeleted", "AssocMaxCpuPerNode", "QOSMaxMemoryPerJob"}) {
+    INFO(reason);
+    CHECK_FALSE(remedy(reason).empty());
+    CHECK(status_of(waiting(reason)).hindrance.needs_new_job);
+  }
+  for (const auto* reason :
+       {"Resources", "Priority", "Dependency", "None", "BeginTime", "AssocGrpCpuLimit", "AssocMaxJobsLimit",
+        "QOSMaxJobsPerUserLimit", "QOSMaxCpuPerUserLimit", "MaxCpuPerAccount", "ReqNodeNotAvail", "JobArrayTaskLimit"}) {
+    INFO(reason);
+    CHECK(remedy(reason).empty());
+  }
+  auto held = waiting("JobHeldUser");
+  held.id = 12;
+  CHECK(status_of(held).hindrance.remedy == "release it: scontrol release 12");
+  CHECK_FALSE(status_of(held).hindrance.needs_new_job);
+  CHECK(remedy("JobHeldAdmin") == "ask an administrator to release it");
+}
+
+TEST_CASE("a limit that one job exceeds by itself is told as what the job asks for")
+{
+  CHECK(reason_words("QOSMaxWallDurationPerJobLimit") ==
+        "asks for more run time than the QOS allows a job (QOSMaxWallDurationPerJobLimit)");
+  CHECK(reason_words("AssocMaxCpuPerNode") == "asks for more cores a node than the account allows (AssocMaxCpuPerNode)");
+}
+
+TEST_CASE("a suspended job says so, and how long it was suspended before")
+{
+  auto job = record(BaseState::suspended, "SUSPENDED");
+  job.start_unix_s = 1000;
+  job.suspend_unix_s = 1100;
+  job.run_before_suspend_s = 100;
+  CHECK(status_of(job).is_suspended);
+  CHECK(status_of(job).reason == "suspended on node[1-2]");
+  CHECK(status_of(job).suspended_s == 0); // the present suspension does not count yet
+  auto resumed = record(BaseState::running, "RUNNING");
+  resumed.start_unix_s = 1000;
+  resumed.suspend_unix_s = 1700;
+  resumed.run_before_suspend_s = 100;
+  CHECK_FALSE(status_of(resumed).is_suspended);
+  CHECK(status_of(resumed).suspended_s == 600);
+  CHECK(status_of(record(BaseState::running, "RUNNING")).suspended_s == 0);
+}
+
+TEST_CASE("a queue that is full is told apart from a refusal, with the limit in words")
+{
+  const SlurmFailure by_account{
+      2050, "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits): AssocMaxSubmitJobLimit"};
+  CHECK(is_full(by_account));
+  CHECK(full_words(by_account) ==
+        "not handed to Slurm yet: the account's limit of submitted jobs is reached (AssocMaxSubmitJobLimit)");
+  CHECK(is_full({2050, "Job violates accounting/QOS policy: MaxSubmitJobsPerAccount"}));
+  CHECK(is_full({2007, "Queue full"}));
+  CHECK_FALSE(is_full(
+      {2050, "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits): QOSMaxCpuPerUserLimit"}));
+  CHECK_FALSE(is_full({2050, "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"}));
+  CHECK_FALSE(is_full({2000, "Invalid partition name specified"}));
+}
+
 TEST_CASE("a reason that dtctl does not know is shown as Slurm says it")
 {
   CHECK(reason_words("SomethingOf2031") == "waits (SomethingOf2031)");
@@ -230,6 +298,60 @@ TEST_CASE("sbatch's options are read in each of their spellings, and win over th
   CHECK(job.mail_user == "a@b");
   CHECK(job.nice == 50);
   CHECK(job.wckey == "w");
+}
+
+TEST_CASE("GPUs become what Slurm's tres_per fields hold")
+{
+  const auto job = with_args(
+      {"--gpus=4", "--gpus-per-node", "a100:2,v100:1", "--gpus-per-task=1", "--gpus-per-socket=2", "--sockets-per-node=2"});
+  CHECK(job.gpus == "gres:gpu:4");
+  CHECK(job.gpus_per_node == "gres:gpu:a100:2,gres:gpu:v100:1");
+  CHECK(job.gpus_per_task == "gres:gpu:1");
+  CHECK(job.gpus_per_socket == "gres:gpu:2");
+  CHECK(job.sockets_per_node == 2);
+  CHECK(with_args({"-G", "2"}).gpus == "gres:gpu:2");
+  CHECK(recipe_error({"--gpus=a100:1,"}) ==
+        "resources.scheduler_args: --gpus cannot be `a100:1,`; it takes a count, or type:count[,type:count].");
+}
+
+TEST_CASE("a hint asks for what sbatch makes of it, and srun in the job is told")
+{
+  const auto memory = with_args({"--hint=memory_bound"});
+  CHECK(memory.cores_per_socket == 1);
+  CHECK(memory.threads_per_core == 1);
+  CHECK(memory.environment.at("SLURM_HINT") == "memory_bound");
+  CHECK(with_args({"--hint=compute_bound"}).threads_per_core == 1);
+  CHECK(with_args({"--hint=nomultithread"}).threads_per_core == 1);
+  CHECK(with_args({"--hint=nomultithread"}).cores_per_socket == 0);
+  CHECK(with_args({"--hint=multithread"}).ntasks_per_core == 0xffff);
+  CHECK(with_args({"--hint=memory_bound", "--hint=multithread"}).threads_per_core == 0);
+  CHECK(recipe_error({"--hint=fast"}) ==
+        "resources.scheduler_args: --hint cannot be `fast`; it takes compute_bound, memory_bound, multithread or nomultithread.");
+}
+
+TEST_CASE("preferences, containers, deadlines and the user's dependencies are passed on")
+{
+  const auto job =
+      with_args({"--prefer=fast", "--container=/images/bundle", "--deadline=2031-02-03T04:05", "-d", "afterok:7:8,singleton"});
+  CHECK(job.prefer == "fast");
+  CHECK(job.container == "/images/bundle");
+  CHECK(job.user_dependency == "afterok:7:8,singleton");
+  CHECK(format_time_local(static_cast<double>(job.deadline_unix_s)) == "2031-02-03 04:05:00");
+  CHECK_FALSE(recipe_error({"--deadline=someday"}).empty());
+}
+
+TEST_CASE("times are read in Slurm's grammar, in which a number alone is minutes")
+{
+  CHECK(with_args({"--time-min=90"}).time_min_min == 90);
+  CHECK(with_args({"--time-min=10:30"}).time_min_min == 11);
+  CHECK(with_args({"--time-min=1:30:00"}).time_min_min == 90);
+  CHECK(with_args({"--time-min=1-2"}).time_min_min == 26 * 60);
+  CHECK(with_args({"--time-min=1-2:03"}).time_min_min == 26 * 60 + 3);
+  CHECK(with_args({"--switches=1@30"}).switches_wait_s == 1800);
+  for (const auto* time : {"", "soon", "1:2:3:4", "1h", "-5", "1-"}) {
+    INFO(time);
+    CHECK_FALSE(recipe_error({"--time-min=" + std::string(time)}).empty());
+  }
 }
 
 TEST_CASE("memory is read in Slurm's units")

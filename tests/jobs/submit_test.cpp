@@ -7,11 +7,14 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/local/local_scheduler.hpp"
+#include "jobs/quick_file.hpp"
 #include "tests/jobs/playground.hpp"
+#include "tests/support/traced_program.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <map>
@@ -51,6 +54,9 @@ std::vector<PlannedRun> planned_many(std::int64_t count)
   return runs;
 }
 
+// The body of an engine that ends when the test says so.
+constexpr const char* until_told = "until [[ -e \"$trace.go\" ]]; do sleep 0.02; done";
+
 // A home and an engine that leaves a trace, does what the test says and leaves a result.
 struct Lab {
   Playground place;
@@ -67,6 +73,9 @@ struct Lab {
     ::chmod(options.engine.c_str(), 0755);
     write_file_atomic(options.engine + ".result", to_json(RunResult{}));
   }
+
+  // Ends the runs whose body is `until_told`.
+  void tell_to_end() const { write_file_atomic(place.trace().string() + ".go", ""); }
 
   std::vector<SubmitReport> submit() const { return submit_runs(place.home(), runs, options); }
   std::vector<std::string> keys() const
@@ -168,14 +177,37 @@ TEST_CASE("new runs are submitted in order, and their folders tell everything")
 
 TEST_CASE("submitting again leaves what runs and what succeeded alone")
 {
-  Lab lab(2, "sleep 0.5");
+  Lab lab(2, until_told);
   lab.submit();
   for (const auto& report : lab.submit()) CHECK(report.action == Action::already_active);
+  lab.tell_to_end();
   REQUIRE(lab.finish());
   const auto reports = lab.submit();
   CHECK(count(reports, Action::already_done) == 2);
   CHECK(reports[0].reason == "attempt 1 succeeded");
   check_each_ran_once(lab);
+}
+
+TEST_CASE("a run that is run again by force and cancelled keeps its earlier result, and a third attempt may follow")
+{
+  Lab lab(1);
+  lab.submit();
+  REQUIRE(lab.finish());
+  lab.engine(until_told);
+  lab.options.force = true;
+  CHECK(lab.submit().front().attempt == 2);
+  REQUIRE(eventually([&] { return lab.count(RunState::running) == 1; }));
+  CHECK(cancel_runs(lab.place.home(), lab.keys(), "alice") == 1);
+  REQUIRE(lab.finish());
+  const auto status = lab.status().front();
+  CHECK(status.verdict.state == RunState::succeeded);
+  CHECK(status.verdict.cause == "attempt 1 has the result; attempt 2 was cancelled by alice");
+  CHECK(status.attempt == 1);
+  CHECK(status.newest_attempt == 2);
+  lab.engine("");
+  CHECK(lab.submit().front().attempt == 3);
+  REQUIRE(lab.finish());
+  CHECK(lab.status().front().attempt == 3);
 }
 
 TEST_CASE("a failed run gets a new attempt and keeps the old one, or is left, when retries are not wanted")
@@ -261,7 +293,7 @@ TEST_CASE("an intent the scheduler never saw is taken up again as the same attem
 
 TEST_CASE("an intent whose job is in the queue gets its id back and is not submitted again")
 {
-  Lab lab(1, "sleep 0.5");
+  Lab lab(1, until_told);
   lab.submit();
   const AttemptFolder attempt(lab.place.home().run(lab.runs[0].key), 1);
   auto submission = *read_submission(attempt);
@@ -269,8 +301,103 @@ TEST_CASE("an intent whose job is in the queue gets its id back and is not submi
   write_file_atomic(attempt.submission(), to_json(submission));
   CHECK(lab.submit().front().action == Action::already_active);
   CHECK(read_submission(attempt)->job_id == "local-1");
+  lab.tell_to_end();
   REQUIRE(lab.finish());
   check_each_ran_once(lab);
+}
+
+namespace {
+
+// What nobody can read, root included: a link that leads to itself. What was there lies beside it.
+void make_unreadable(const fs::path& path)
+{
+  fs::rename(path, path.string() + ".aside");
+  fs::create_symlink(path.filename(), path);
+}
+
+} // namespace
+
+TEST_CASE("a finished run whose attempts cannot be listed is unknown, and is neither submitted again nor written to")
+{
+  const Lab lab(3);
+  lab.submit();
+  REQUIRE(lab.finish());
+  const auto folder = lab.place.home().run(lab.runs[1].key);
+  make_unreadable(folder / "attempts");
+  const auto statuses = lab.status();
+  CHECK(statuses[0].verdict.state == RunState::succeeded);
+  CHECK(statuses[1].verdict.state == RunState::unknown);
+  CHECK(statuses[1].verdict.cause == "read folder " + (folder / "attempts").string() + ": Too many levels of symbolic links");
+  CHECK(statuses[1].unreadable);
+  CHECK(statuses[2].verdict.state == RunState::succeeded);
+  const auto reports = lab.submit();
+  CHECK(reports[0].action == Action::already_done);
+  CHECK(reports[1].action == Action::refused);
+  CHECK(reports[1].unreadable);
+  CHECK(reports[1].reason == statuses[1].verdict.cause + "; whether it has run is not known");
+  CHECK(fs::is_symlink(folder / "attempts"));
+  CHECK(executions(lab).size() == 3);
+}
+
+TEST_CASE("a damaged intent of an attempt that has run is not taken for an interrupted submission")
+{
+  const Lab lab(1);
+  lab.submit();
+  REQUIRE(lab.finish());
+  const auto attempt = lab.place.attempt(lab.runs[0].key);
+  const auto script = read_file(attempt.script());
+  write_file_atomic(attempt.submission(), "");
+  CHECK(lab.status()[0].verdict.state == RunState::unknown);
+  CHECK(lab.submit()[0].action == Action::refused);
+  CHECK(read_file(attempt.script()) == script);
+  CHECK(read_file(attempt.submission()).empty());
+}
+
+TEST_CASE("a folder or a FIFO in a record's place makes that run unknown, and the others are told as ever")
+{
+  const Lab lab(2);
+  lab.submit();
+  REQUIRE(lab.finish());
+  const auto attempt = lab.place.attempt(lab.runs[0].key);
+  const auto record = std::array{attempt.result(), attempt.end(), attempt.submission()}[GENERATE(0U, 1U, 2U)];
+  const bool is_fifo = GENERATE(true, false);
+  fs::remove(record);
+  REQUIRE((is_fifo ? ::mkfifo(record.c_str(), 0600) : ::mkdir(record.c_str(), 0700)) == 0);
+  const auto statuses = lab.status();
+  CHECK(statuses[0].verdict.state == RunState::unknown);
+  CHECK(statuses[0].verdict.cause == "read " + record.string() + (is_fifo ? ": Is a FIFO or a device, not a file" : ": Is a directory"));
+  CHECK(statuses[1].verdict.state == RunState::succeeded);
+}
+
+TEST_CASE("cancel asks the others and then names the run whose files cannot be read")
+{
+  const Lab lab(2, "sleep 60");
+  lab.submit();
+  REQUIRE(eventually([&] { return lab.count(RunState::running) > 0; }));
+  const auto unreadable = lab.place.home().run(lab.runs[1].key) / "attempts";
+  make_unreadable(unreadable);
+  std::string said;
+  try {
+    cancel_runs(lab.place.home(), lab.keys(), "test");
+  } catch (const Error& error) {
+    said = error.what();
+  }
+  CHECK(said.find("Run " + lab.runs[1].key + " was not cancelled") == 0);
+  CHECK(fs::exists(lab.place.attempt(lab.runs[0].key).cancel()));
+  fs::remove(unreadable);
+  fs::rename(unreadable.string() + ".aside", unreadable);
+  cancel_runs(lab.place.home(), lab.keys(), "test");
+  CHECK(lab.finish());
+}
+
+TEST_CASE("a new file is never written over one that is there")
+{
+  const Folder folder;
+  write_new_file_quick(folder.path() / "record", "first");
+  CHECK_THROWS_AS(write_new_file_quick(folder.path() / "record", "second"), Error);
+  CHECK(read_file(folder.path() / "record") == "first");
+  CHECK(make_folders_quick(folder.path() / "a" / "b"));
+  CHECK_FALSE(make_folders_quick(folder.path() / "a" / "b"));
 }
 
 TEST_CASE("two processes that submit the same runs at once run each of them once")
@@ -290,11 +417,10 @@ TEST_CASE("two processes that submit the same runs at once run each of them once
 TEST_CASE("the submitter killed at ten moments: submitting again completes the sweep, nothing lost, nothing twice")
 {
   Lab lab(40);
+  // Each submitter does less than half of what the first would have to do, so each is killed with work left over.
   for (int moment = 0; moment < 10; ++moment) {
-    const pid_t child = submit_in_child(lab);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1 + 4 * moment));
-    ::kill(child, SIGKILL);
-    ::waitpid(child, nullptr, 0);
+    const auto end = test::TracedProgram([&] { lab.submit(); }).run(1 + 7 * moment);
+    CHECK(end.killed);
   }
   lab.submit();
   REQUIRE(lab.finish());
@@ -302,27 +428,29 @@ TEST_CASE("the submitter killed at ten moments: submitting again completes the s
   check_each_ran_once(lab);
 }
 
-TEST_CASE("a rank killed at ten moments of a sweep: that run has failed with its cause, the others succeed, a retry mends it")
+TEST_CASE("the ranks of five of ten runs are killed: these have failed with their cause, the others succeed, a retry mends it")
 {
-  Lab lab(10, "echo $$ > \"$attempt/pid\"; sleep 0.2 & wait");
+  Lab lab(10, "echo $$ > \"$attempt/pid\"; while [[ ! -e $attempt/go ]]; do sleep 0.02; done");
   lab.submit();
   for (std::size_t i = 0; i < 10; ++i) {
     const AttemptFolder attempt(lab.place.home().run(lab.runs[i].key), 1);
     REQUIRE(eventually([&] { return read_file_if_exists(attempt.path() / "pid").value_or("").ends_with('\n'); }));
-    std::this_thread::sleep_for(std::chrono::milliseconds(15 * i));
-    ::kill(std::stoi(read_file(attempt.path() / "pid")), SIGKILL); // late ones may have ended: those succeed
+    if (i % 2 == 0)
+      ::kill(std::stoi(read_file(attempt.path() / "pid")), SIGKILL);
+    else
+      write_file_atomic(attempt.path() / "go", "");
   }
   REQUIRE(lab.finish());
-  const auto failed = lab.count(RunState::failed);
-  CHECK(failed + lab.count(RunState::succeeded) == 10);
-  CHECK(failed >= 5);
+  CHECK(lab.count(RunState::failed) == 5);
+  CHECK(lab.count(RunState::succeeded) == 5);
   for (const auto& status : lab.status()) {
     if (status.verdict.state != RunState::failed) continue;
     CHECK(status.verdict.cause ==
           "rank 0 on " + host_name() + " was killed by SIGKILL (by hand, or by the kernel when memory ran out)");
     CHECK(status.verdict.exit_code == 137);
   }
-  CHECK(count(lab.submit(), Action::submitted) == failed);
+  lab.engine("");
+  CHECK(count(lab.submit(), Action::submitted) == 5);
   REQUIRE(lab.finish());
   CHECK(lab.count(RunState::succeeded) == 10);
 }
@@ -335,7 +463,7 @@ TEST_CASE("a home that cannot be made is an environment error that names the pla
     FAIL("no error");
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::environment);
-    CHECK(error.what() == std::string("make folder /proc/dtctl/runs: No such file or directory"));
+    CHECK(error.what() == std::string("make folder /proc/dtctl: No such file or directory"));
   }
 }
 

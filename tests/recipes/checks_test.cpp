@@ -178,7 +178,7 @@ TEST_CASE("a problem is shown where the first key that is given stands")
   CHECK(errors_of("version: 1\nmodel: { name: lenet }\ndata: { name: digits }\ntrain: { global_batch: 8 }\n") ==
         "r.yaml:4:1: give one of `train.epochs` and `train.steps`");
   CHECK(errors_of("version: 1\nmodel: { name: lenet }\ntrain: { global_batch: 8, epochs: 1 }\n") ==
-        "r.yaml: `data.name` is missing: say which data set to train on");
+        "r.yaml:1:1: `data.name` is missing: say which data set to train on");
 }
 
 TEST_CASE("a key that could not be read is not complained about again")

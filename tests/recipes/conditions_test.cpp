@@ -59,6 +59,16 @@ TEST_CASE("a map holds when all its values are equal")
   CHECK(is_true("{ resources.time_limit: 1h, data.shuffle: true }", four_nodes()));
 }
 
+TEST_CASE("a list of a map holds when any of its values is equal")
+{
+  CHECK(is_true("{ resources.nodes: [2, 4] }", four_nodes()));
+  CHECK(is_true("{ ranks: [7, 8], sync.strategy: [hsgd, sync-sgd] }", four_nodes()));
+  CHECK_FALSE(is_true("{ ranks: [7, 9], sync.strategy: [hsgd, sync-sgd] }", four_nodes()));
+  CHECK(errors("{ resources.nodes: [] }") == "f:1:20: `resources.nodes` needs at least one value");
+  CHECK(errors("{ resources.nodes: [4, x] }") == "f:1:24: `resources.nodes` must be a whole number, not `x`");
+  CHECK(errors("{ resources.nodes: [[4]] }") == "f:1:21: `resources.nodes` must be a whole number, not a list");
+}
+
 TEST_CASE("comparisons hold when all of them do")
 {
   CHECK(is_true("resources.nodes>=4 sync.strategy=sync-sgd", four_nodes()));

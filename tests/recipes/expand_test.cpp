@@ -113,7 +113,7 @@ TEST_CASE("repeats train alike unless their seed is to vary")
 
 TEST_CASE("more than a million runs are refused before they are made")
 {
-  const std::string message = "r.yaml: asks for more than 1000000 runs (points of the sweep x sizes x repeats)";
+  const std::string message = "r.yaml:1:1: asks for more than 1000000 runs (points of the sweep x sizes x repeats)";
   CHECK(errors("study: { repeats: 10000, mode: strong, ranks: [1, 2, 4, 8, 16, 32, 64] }\nsweep: { matrix: { train.seed: [1, 2, "
                "3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] } }\n") == message);
   std::string matrix;
@@ -131,4 +131,53 @@ TEST_CASE("a wrong base and a wrong sweep are both told")
   CHECK(errors("optimizer: { momentum: 2 }\nsweep: { matrix: { train.seed: [x] } }\n") ==
         "r.yaml:5:24: `optimizer.momentum` is 2; allowed: 0 to 0.999999\nr.yaml:6:33: `train.seed` must be a whole number, not "
         "`x`");
+}
+
+TEST_CASE("a sweep over strategies names each one that the optimizer does not go with, where it stands and what to write instead")
+{
+  const std::string zip = "; a sweep gives each strategy its own optimizer with `zip: { sync.strategy: [sync-sgd, async-msgd], "
+                          "optimizer.name: [sgd, momentum] }`";
+  const std::string size = "resources: { ranks_per_node: 2 }\n";
+  CHECK(errors(size + "sweep: { matrix: { sync.strategy: [sync-sgd, easgd, async-msgd] } }\n") ==
+        "r.yaml:6:46: `easgd` does not go with `optimizer.name: momentum` (the default), because its workers apply plain SGD; give "
+        "`optimizer.name: sgd`, or take the strategy async-measgd, the EASGD form whose workers have momentum" + zip);
+  CHECK(errors(size + "optimizer: { name: sgd }\nsweep: { matrix: { sync.strategy: [sync-sgd, easgd, async-msgd] } }\n") ==
+        "r.yaml:6:20: `async-msgd` does not go with `optimizer.name: sgd`, because its servers apply SGD with momentum; give "
+        "`optimizer.name: momentum`, or take the strategy async-sgd" + zip);
+  CHECK(listed(size + "sweep: { zip: { sync.strategy: [sync-sgd, easgd, async-msgd], optimizer.name: [sgd, sgd, momentum] } }\n") ==
+        Names{"strategy=sync-sgd optimizer=sgd", "strategy=easgd optimizer=sgd", "strategy=async-msgd optimizer=momentum"});
+}
+
+TEST_CASE("sync-easgd that exchanges beside the computation has progress auto unless the recipe says otherwise")
+{
+  const auto progress = [](const std::string& sync) {
+    return plan_of(minimal("resources: { ranks_per_node: 2 }\noptimizer: { name: sgd }\nsync: { " + sync + " }\n")).runs[0].sync.progress;
+  };
+  CHECK(progress("strategy: sync-easgd") == "auto");
+  CHECK(progress("strategy: sync-easgd, overlap: 2") == "none");
+  CHECK(progress("strategy: sync-easgd, progress: none") == "none");
+  CHECK(progress("strategy: sync-easgd, progress: thread") == "thread");
+  CHECK(progress("strategy: sync-sgd") == "none");
+}
+
+TEST_CASE("an exchange that was to overlap and will not, or may not, is warned of where that stands")
+{
+  const auto warnings = [](const std::string& sync) {
+    std::string lines;
+    for (auto warning : plan_of(minimal("resources: { ranks_per_node: 2 }\noptimizer: { name: sgd }\nsync: { " + sync + " }\n")).warnings) {
+      warning.file = "r.yaml";
+      lines += to_text(warning) + "\n";
+    }
+    return lines;
+  };
+  CHECK(warnings("strategy: sync-easgd, progress: none") ==
+        "r.yaml:7:41: `sync.progress: none` lets nothing overlap: `sync.overlap: 3` exchanges after the computation, as "
+        "`sync.overlap: 2` does; leave `sync.progress` out, or take `poll` or `thread`\n");
+  CHECK(warnings("strategy: sync-easgd") ==
+        "r.yaml:7:19: `sync.overlap: 3` overlaps with `sync.allreduce: mpi` only where every rank has a core to spare, because mpi "
+        "cannot be polled; take another allreduce, such as hierarchical, or `sync.progress: thread`, which asks for that core\n");
+  CHECK(warnings("strategy: sync-easgd, allreduce: ring").empty());
+  CHECK(warnings("strategy: sync-easgd, progress: thread").empty());
+  CHECK(warnings("strategy: sync-easgd, overlap: 2, progress: none").empty());
+  CHECK(warnings("strategy: sync-sgd").empty());
 }

@@ -17,8 +17,8 @@ const std::string train_keys = allowed_keys("train");
 
 TEST_CASE("an empty recipe says how to begin, and nothing more")
 {
-  CHECK(errors_of("") == "r.yaml: holds no keys; a recipe starts with `version: 1`");
-  CHECK(errors_of("# nothing\n") == "r.yaml: holds no keys; a recipe starts with `version: 1`");
+  CHECK(errors_of("") == "r.yaml:1:1: holds no keys; a recipe starts with `version: 1`");
+  CHECK(errors_of("# nothing\n") == "r.yaml:1:1: holds no keys; a recipe starts with `version: 1`");
 }
 
 TEST_CASE("a recipe is a map")
@@ -29,7 +29,7 @@ TEST_CASE("a recipe is a map")
 
 TEST_CASE("the version is required and must be 1")
 {
-  CHECK(errors_of(minimal().substr(11)) == "r.yaml: `version` is missing; write `version: 1` at the top");
+  CHECK(errors_of(minimal().substr(11)) == "r.yaml:1:1: `version` is missing; write `version: 1` at the top");
   CHECK(errors_of("version: 2\n" + minimal().substr(11)) == "r.yaml:1:10: `version` is `2`; this dtctl reads version 1");
   CHECK(errors_of("version: \"1\"\n" + minimal().substr(11)) ==
         "r.yaml:1:10: `version` is the text `1`; this dtctl reads version 1");
@@ -159,4 +159,15 @@ TEST_CASE("a chain must end, and all of it must be there")
   CHECK(errors_in(folder, "gone.yaml") == "gone.yaml:2:10: the recipe `c.yaml` does not exist; did you mean `a.yaml`?");
   CHECK(errors_in(folder, "deaf.yaml") == "broken.yaml:2:1: not valid YAML: a `[` is never closed, or a `,` is missing");
   CHECK(errors_in(folder, "list.yaml") == "list.yaml:2:10: `extends` must be a name, not a list");
+}
+
+TEST_CASE("keys at the top that begin with x- are a place for anchors, and nothing else")
+{
+  const auto plan = plan_of("version: 1\nx-train: &base { global_batch: 64, epochs: 2 }\nx-anything: [1, { a: b }]\n"
+                            "model: { name: lenet }\ndata: { name: digits }\ntrain: { <<: *base, epochs: 3 }\n");
+  CHECK(plan.runs.at(0).train.global_batch == 64);
+  CHECK(plan.runs.at(0).train.epochs == 3);
+  CHECK_THAT(errors_of(minimal("optimizer: { x-rate: 1 }\n")), Catch::StartsWith("r.yaml:5:14: unknown key `x-rate` in `optimizer`"));
+  CHECK(errors_of("version: 1\nx-train: &base { epochs: soon }\nmodel: { name: lenet }\ndata: { name: digits }\n"
+                  "train: { <<: *base, global_batch: 64 }\n") == "r.yaml:2:26: `train.epochs` must be a number, not `soon`");
 }

@@ -84,6 +84,8 @@ TEST_CASE("the schema refuses what the reader refuses in one file")
 
 TEST_CASE("the schema accepts what the reader accepts")
 {
+  CHECK(check(minimal("x-anything: [1, { a: b }]\nsweep: { exclude: [{ train.seed: [1, 2], ranks: 3 }] }\n")) == Lines{});
+  CHECK(check(minimal("sweep: { exclude: [{ train.seed: [] }] }\n")) == Lines{"/sweep/exclude/0: anyOf"});
   CHECK(check(minimal(
             "optimizer:\nresources: { time_limit: 1h30m, account: 12, env: { A: 1, B: yes } }\n"
             "sweep: { matrix: { resources.env.A: [1, 2], resources.modules: [[a], [b]] }, include: [{ train.seed: 3 }] }\n")) ==

@@ -52,7 +52,7 @@ TEST_CASE("any condition leaves a point out")
 {
   CHECK(sweep("sweep: { matrix: { train.seed: [1, 2, 3, 4] }, exclude: [{ train.seed: 2 }, train.seed>3] }\n") ==
         Names{"seed=1", "seed=3"});
-  CHECK(errors("sweep: { matrix: { train.seed: [1] }, exclude: [train.seed=1] }\n") == "r.yaml: `sweep.exclude` leaves no run");
+  CHECK(errors("sweep: { matrix: { train.seed: [1] }, exclude: [train.seed=1] }\n") == "r.yaml:5:48: `sweep.exclude` leaves no run");
 }
 
 TEST_CASE("labels are as short as they can be understood")
@@ -96,6 +96,25 @@ TEST_CASE("option --over names its mistakes")
   CHECK_THAT(errors("", {"train.sede=1"}), Catch::StartsWith("--over: unknown key `train.sede`; did you mean `train.seed`?"));
   CHECK(errors("sweep: { zip: { train.seed: [1, 2] } }\n", {"train.seed=3"}) ==
         "r.yaml:5:15: `train.seed` is varied by both `sweep.matrix` and `sweep.zip`");
+}
+
+TEST_CASE("an axis that is wrong in the same way twice is refused once, and stays refused")
+{
+  CHECK(errors("", {"train.seed=x", "train.seed=x"}) == "--over: `train.seed` must be a whole number, not `x`");
+  CHECK(errors("", {"train.seed=", "train.seed="}) == "--over: `train.seed` needs at least one value");
+  CHECK(errors("", {"train.sede=1", "train.sede=1"}).starts_with("--over: unknown key `train.sede`"));
+  CHECK(errors("sweep:\n  matrix: { train.seed: &a [x] }\n  zip: { train.seed: *a }\n") ==
+        "r.yaml:6:29: `train.seed` must be a whole number, not `x`");
+  CHECK(errors("sweep:\n  matrix: { train.seed: &a 3 }\n  zip: { train.seed: *a }\n") ==
+        "r.yaml:6:25: `train.seed` needs a list of values here, not `3`");
+}
+
+TEST_CASE("a condition's list leaves out every point that has any of its values")
+{
+  CHECK(sweep("sweep: { matrix: { train.seed: [1, 2, 3, 4] }, exclude: [{ train.seed: [2, 4] }] }\n") == Names{"seed=1", "seed=3"});
+  CHECK(sweep("sweep: { matrix: { train.seed: [1, 2], optimizer.name: [sgd, adam, lars] }, exclude: [{ train.seed: [2, 7], "
+              "optimizer.name: [sgd, lars] }] }\n") ==
+        Names{"seed=1 optimizer=sgd", "seed=1 optimizer=adam", "seed=1 optimizer=lars", "seed=2 optimizer=adam"});
 }
 
 TEST_CASE("only what makes another run can vary")
@@ -145,6 +164,22 @@ TEST_CASE("axes that fight are refused")
         "r.yaml:5:20: `resources.nodes` is set by `study.nodes` and cannot vary in the sweep too");
   CHECK(errors("sweep: { matrix: { resources.ranks_per_node: [1, 2] } }\nstudy: { mode: strong, ranks: [1, 2] }\n") ==
         "r.yaml:5:20: `resources.ranks_per_node` is set by `study.ranks` and cannot vary in the sweep too");
+}
+
+TEST_CASE("an included point cannot give what each size of the study gives")
+{
+  CHECK(errors("sweep: { include: [{ resources.ranks_per_node: 3 }] }\nstudy: { mode: strong, ranks: [1, 2] }\n") ==
+        "r.yaml:5:22: `resources.ranks_per_node` is set by `study.ranks` and cannot vary in the sweep too");
+  CHECK(errors("sweep: { include: [{ train.seed: 2, resources.nodes: 3 }] }\nstudy: { mode: strong, nodes: [1, 2] }\n") ==
+        "r.yaml:5:37: `resources.nodes` is set by `study.nodes` and cannot vary in the sweep too");
+}
+
+TEST_CASE("option --set cannot give what each size of the study gives")
+{
+  LoadOptions options;
+  options.set = {"resources.ranks_per_node=3"};
+  CHECK(errors_of(minimal("study: { mode: strong, ranks: [1, 2] }\n"), options) ==
+        "--set: `resources.ranks_per_node` has no effect, because `study.ranks` sets it for each size; use --set study.ranks=…");
 }
 
 TEST_CASE("included points are maps of what goes together")

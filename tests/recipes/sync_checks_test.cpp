@@ -1,6 +1,8 @@
 // What a strategy asks of the other keys.
 #include "recipes/sync_checks.hpp"
 
+#include "core/strategy_rules.hpp"
+
 #include <catch2/catch.hpp>
 
 using namespace dt;
@@ -13,6 +15,14 @@ RunSpec spec_of(const std::string& strategy, std::int64_t ranks = 4)
   RunSpec spec;
   spec.sync.strategy = strategy;
   spec.resources.ranks_per_node = ranks;
+  return spec;
+}
+
+// With an optimizer that the strategy goes with.
+RunSpec fitting_spec_of(const std::string& strategy, std::int64_t ranks = 4)
+{
+  auto spec = spec_of(strategy, ranks);
+  if (optimizer_misfit(strategy, spec.optimizer.name)) spec.optimizer.name = "sgd";
   return spec;
 }
 
@@ -43,15 +53,22 @@ TEST_CASE("a key that the strategy does not look at is refused")
 TEST_CASE("strategies with and without momentum name one another")
 {
   auto spec = spec_of("async-sgd");
-  CHECK(problems_of(spec) == "`async-sgd` does not go with `optimizer.name: momentum`, because its servers apply plain SGD; give "
-                             "`optimizer.name: sgd`, or take the strategy async-msgd, whose servers keep a velocity");
+  CHECK(problems_of(spec) == "`async-sgd` does not go with `optimizer.name: momentum` (the default), because its servers apply plain "
+                             "SGD; give `optimizer.name: sgd`, or take the strategy async-msgd, whose servers keep a velocity");
   spec.optimizer.name = "sgd";
   CHECK(problems_of(spec).empty());
   spec.sync.strategy = "async-measgd";
   CHECK(problems_of(spec) == "`async-measgd` does not go with `optimizer.name: sgd`, because its workers apply SGD with momentum; "
                              "give `optimizer.name: momentum`, or take the strategy async-easgd");
-  spec.sync.strategy = "easgd";
-  CHECK(problems_of(spec).empty());
+  for (const auto* strategy : {"easgd", "async-easgd", "hogwild-easgd", "sync-easgd", "decentralized-easgd"}) {
+    spec = spec_of(strategy);
+    CHECK(problems_of(spec) == "`" + std::string(strategy) +
+                                   "` does not go with `optimizer.name: momentum` (the default), because its workers apply plain SGD; "
+                                   "give `optimizer.name: sgd`, or take the strategy async-measgd, the EASGD form whose workers have "
+                                   "momentum");
+    spec.optimizer.name = "sgd";
+    CHECK(problems_of(spec).empty());
+  }
 }
 
 TEST_CASE("adam is no momentum: strategies that are defined by one refuse it")
@@ -64,7 +81,7 @@ TEST_CASE("adam is no momentum: strategies that are defined by one refuse it")
   CHECK(problems_of(spec).empty());
   spec.sync.strategy = "async-sgd";
   CHECK(problems_of(spec).starts_with("`async-sgd` does not go with `optimizer.name: nesterov`"));
-  for (const auto* strategy : {"sync-sgd", "local-sgd", "easgd"}) {
+  for (const auto* strategy : {"sync-sgd", "local-sgd", "hsgd"}) {
     spec.sync.strategy = strategy;
     spec.optimizer.name = "adam";
     CHECK(problems_of(spec).empty());
@@ -82,7 +99,7 @@ TEST_CASE("servers that hold parts of the parameters cannot clip, whoever update
                                    "whose workers apply their gradients themselves");
   }
   for (const auto* strategy : {"sync-sgd", "hsgd", "local-sgd", "sync-easgd", "decentralized-easgd", "easgd", "async-measgd"}) {
-    auto spec = spec_of(strategy);
+    auto spec = fitting_spec_of(strategy);
     spec.optimizer.clip_norm = 1;
     CHECK(problems_of(spec).empty());
   }
@@ -104,7 +121,7 @@ TEST_CASE("statistics are synchronized only among ranks that hold the same weigh
   CHECK(problems_of(spec) ==
         "`model.batch_norm: synchronized` needs ranks with the same weights at every step, and `hsgd` with `sync.node_period` above 1 "
         "lets them differ; take `sync-sgd`, or `hsgd` with `sync.node_period: 1`");
-  spec = spec_of("easgd");
+  spec = fitting_spec_of("easgd");
   spec.model.batch_norm = "synchronized";
   CHECK(problems_of(spec) ==
         "`model.batch_norm: synchronized` needs ranks with the same weights at every step, and `easgd` lets them differ; take "
@@ -113,7 +130,7 @@ TEST_CASE("statistics are synchronized only among ranks that hold the same weigh
 
 TEST_CASE("servers leave a worker, and are needed but by hogwild on one node")
 {
-  auto spec = spec_of("easgd", 2);
+  auto spec = fitting_spec_of("easgd", 2);
   spec.sync.servers = 2;
   CHECK(problems_of(spec) == "`easgd` with 2 parameter servers (`sync.servers`) needs at least 3 ranks, and there are 2");
   spec.sync.servers = 0;
@@ -127,7 +144,7 @@ TEST_CASE("servers leave a worker, and are needed but by hogwild on one node")
 
 TEST_CASE("elastic rates together stay at 1 or below")
 {
-  auto spec = spec_of("decentralized-easgd");
+  auto spec = fitting_spec_of("decentralized-easgd");
   spec.sync.alpha = 0.25;
   CHECK(problems_of(spec).empty());
   spec.sync.alpha = 0.5;
@@ -162,7 +179,7 @@ TEST_CASE("weights are not rounded on the wire, and what is sent before the step
   spec.sync.wire = "bfloat16";
   CHECK(problems_of(spec) == "`sync.wire` is bfloat16, but `local-sgd` does not look at it; it is for sync-sgd and "
                              "decentralized-easgd; others send weights, which would lose their low bits for good");
-  spec = spec_of("sync-easgd");
+  spec = fitting_spec_of("sync-easgd");
   spec.sync.elastic = "after";
   CHECK(problems_of(spec) == "`sync.elastic: after` needs the weights after the step, which `sync.overlap: 3` has sent before; "
                              "take `sync.overlap: 2`, or `sync.elastic: before`");
@@ -175,6 +192,7 @@ TEST_CASE("a centre is evaluated only where there is one")
   auto spec = spec_of("local-sgd");
   spec.sync.evaluate = "centre";
   CHECK(problems_of(spec) == "`sync.evaluate: centre` needs a strategy with a centre, and `local-sgd` has none");
-  spec.sync.strategy = "sync-easgd";
-  CHECK(problems_of(spec).empty());
+  auto elastic = fitting_spec_of("sync-easgd");
+  elastic.sync.evaluate = "centre";
+  CHECK(problems_of(elastic).empty());
 }

@@ -1,4 +1,5 @@
 // What a cluster's runs leave behind beside a result: restarts, launches, checkpoints, fences, probes, controls.
+#include "store/doubts.hpp"
 #include "store/rows.hpp"
 #include "tests/store/fixture.hpp"
 
@@ -120,7 +121,7 @@ TEST_CASE("the drift of a study is its controls' in the order in which they ran,
   study.control_keys = {early.key, late.key};
   ingest_study(database, study);
   site.ingest(database, runs);
-  const auto drift = drift_of_study(database, study.id);
+  const auto drift = doubts_of(database, study.id, study.run_keys).drift;
   REQUIRE(drift);
   CHECK(drift->first == 100);
   CHECK(drift->change == Approx(-0.2));
@@ -142,7 +143,7 @@ TEST_CASE("a control that was tried again in another allocation tells nothing of
   study.control_keys = study.run_keys;
   ingest_study(database, study);
   site.ingest(database, runs);
-  const auto drift = drift_of_study(database, study.id);
+  const auto drift = doubts_of(database, study.id, study.run_keys).drift;
   REQUIRE(drift);
   CHECK(drift->controls == 2);
   CHECK(drift->spread == Approx(1 / 99.5));
@@ -157,8 +158,20 @@ TEST_CASE("one control that succeeded tells no drift")
   study.control_keys = study.run_keys;
   ingest_study(database, study);
   site.ingest(database, runs);
-  CHECK_FALSE(drift_of_study(database, study.id));
+  CHECK_FALSE(doubts_of(database, study.id, study.run_keys).drift);
 }
+
+namespace {
+
+// A run on two nodes of one rank each.
+RunSpec two_node_spec(std::int64_t repeat)
+{
+  auto spec = sample_spec(1, repeat);
+  spec.resources.nodes = 2;
+  return spec;
+}
+
+} // namespace
 
 TEST_CASE("a slow node of a study is found in its current probes, earlier attempts' are not looked at")
 {
@@ -166,7 +179,7 @@ TEST_CASE("a slow node of a study is found in its current probes, earlier attemp
   auto database = site.open();
   std::vector<PlannedRun> runs;
   for (std::int64_t repeat = 0; repeat < 3; ++repeat) {
-    runs.push_back(site.run_well(sample_spec(2, repeat), 100));
+    runs.push_back(site.run_well(two_node_spec(repeat), 100));
     auto probe = sample_probe();
     probe.ranks[0].gemm_gflops = probe.ranks[1].gemm_gflops = 50;
     put_file(AttemptFolder(site.home.run(runs.back().key), 1).probe(), to_json(probe));
@@ -181,8 +194,37 @@ TEST_CASE("a slow node of a study is found in its current probes, earlier attemp
   const auto study = site.study(runs);
   ingest_study(database, study);
   site.ingest(database, runs);
-  const auto outliers = outliers_of_study(database, study.id);
+  const auto outliers = doubts_of(database, study.id, study.run_keys).outliers;
   REQUIRE(outliers.size() == 2);
   CHECK(describe(outliers[0]) == "node3: matrix products 40 % slower than the others (1 rank in 1 run)");
   CHECK(describe(outliers[1]) == "run " + runs[1].key.substr(0, 10) + ": allreduce 150 % slower than in the others of its shape");
+  CHECK(doubts_of(database, study.id, {runs[0].key, runs[2].key}).outliers.empty()); // which were not slow
+}
+
+TEST_CASE("machines that others used are found in the loads of current attempts, for the runs that were asked about")
+{
+  const Site site;
+  auto database = site.open();
+  std::vector<PlannedRun> runs;
+  for (std::int64_t repeat = 0; repeat < 3; ++repeat) {
+    runs.push_back(site.run_well(sample_spec(1, repeat), 100));
+    LoadRecord load{.unix_s = 1700000100,
+                    .nodes = {{.host = "vm", .cores = 2, .own_cores = 1, .seconds = 9, .load_begin = 1, .load_end = 2,
+                               .others_share = repeat == 1 ? 0.5 : 0.0, .steal_share = 0, .elsewhere_share = not_measured}}};
+    put_file(load_path(AttemptFolder(site.home.run(runs.back().key), 1)), to_json(load));
+  }
+  const auto study = site.study(runs);
+  ingest_study(database, study);
+  CHECK(site.ingest(database, runs).problems.empty());
+  const auto doubts = doubts_of(database, study.id, study.run_keys);
+  CHECK(doubts.measured_runs == 3);
+  CHECK(describe(doubts.busy, doubts.measured_runs) ==
+        "during 1 of 3 runs: other processes took up to 50 % of the cores that the ranks needed (1 run)");
+  CHECK(doubts_of(database, study.id, {runs[0].key}).busy.empty());
+  CHECK(doubts_of(database, "", {runs[1].key}).busy.size() == 1); // without a study
+  CHECK(ask_text(database, "SELECT host || ' ' || cores || ' ' || own_cores || ' ' || others_share || "
+                           "iif(elsewhere_share IS NULL, ' no other cores', '') FROM machine_loads WHERE others_share > 0") ==
+        "vm 2 1 0.5 no other cores");
+  for (const auto& section : describe_run(database, runs[1].key))
+    if (section.title == "machine load") CHECK(section.table.rows.size() == 1);
 }

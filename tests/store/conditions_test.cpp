@@ -7,7 +7,8 @@ using namespace dt::store::test;
 
 namespace {
 
-const std::vector<Column> columns{{"nodes", true}, {"strategy", false}, {"accuracy", true}, {"data_shuffle", true}};
+const std::vector<Column> columns{{"nodes", true}, {"strategy", false}, {"accuracy", true}, {"data_shuffle", true},
+                                  {"sync_period", true}, {"sync_node_period", true}, {"model_name", false}, {"data_name", false}};
 
 Clause clause(const std::string& text) { return clause_of(parse_conditions(text), columns); }
 
@@ -58,6 +59,13 @@ TEST_CASE("a value of another type than its column is refused")
   CHECK(error_of([] { clause("nodes=two"); }) == "usage: condition 'nodes=two': nodes is a number, and 'two' is not");
   CHECK(error_of([] { clause("nodes>=2x"); }) == "usage: condition 'nodes>=2x': nodes is a number, and '2x' is not");
   CHECK(error_of([] { clause("accuracy>nan"); }) == "usage: condition 'accuracy>nan': accuracy is a number, and 'nan' is not");
+}
+
+TEST_CASE("a label's key stands for the recipe's key of that name, where only one section has it")
+{
+  CHECK(clause("period=4").sql == "\"sync_period\" = ?");
+  CHECK(clause("node_period=4").sql == "\"sync_node_period\" = ?");
+  CHECK(error_of([] { clause("name=x"); }) == "usage: condition 'name=x': name may mean model_name, data_name; write one of them");
 }
 
 TEST_CASE("a key that is no column is refused with the nearest one, or with none when none is near")

@@ -83,6 +83,48 @@ TEST_CASE("a rank that was not measured is not compared")
   CHECK(slow_allreduces(allreduces({1, 1, std::nan(""), 1})).empty());
 }
 
+TEST_CASE("a node is never compared with itself")
+{
+  std::vector<RankSpeed> ranks;
+  for (const double gflops : {100, 100, 100, 50, 100}) ranks.push_back({"run", "vm", "EPYC", 1, gflops});
+  CHECK(slow_hosts(ranks).empty()); // the only one
+  for (const double gflops : {100, 100, 100, 100}) ranks.push_back({"run", "vm2", "EPYC", 1, gflops});
+  for (auto& rank : ranks)
+    if (rank.host == "vm") rank.gemm_gflops = 50;
+  CHECK(slow_hosts(ranks).empty()); // of two nobody is the odd one, however many ranks they have
+  ranks.push_back({"run", "vm3", "EPYC", 1, 99});
+  REQUIRE(slow_hosts(ranks).size() == 1);
+  CHECK(slow_hosts(ranks)[0].host == "vm");
+}
+
+TEST_CASE("a rank that was slow once makes no slow node")
+{
+  auto ranks = speeds({100, 100, 100});
+  for (int i = 0; i < 4; ++i) ranks.push_back({"run" + std::to_string(i), "node0", "EPYC", 1, 100});
+  ranks.push_back({"late", "node0", "EPYC", 1, 40});
+  CHECK(slow_hosts(ranks).empty());
+}
+
+TEST_CASE("runs that were not asked about are compared with, and not told of")
+{
+  auto ranks = speeds({100, 100, 70});
+  ranks[2].asked = false;
+  CHECK(slow_hosts(ranks).empty());
+  auto times = allreduces({1, 1, 1, 2});
+  times[3].asked = false;
+  CHECK(slow_allreduces(times).empty());
+  times[3].asked = true;
+  times[0].asked = times[1].asked = times[2].asked = false;
+  CHECK(slow_allreduces(times).size() == 1);
+}
+
+TEST_CASE("ranks on one node have no network to be slow")
+{
+  auto times = allreduces({1, 1, 100});
+  for (auto& time : times) time.nodes = 1;
+  CHECK(slow_allreduces(times).empty());
+}
+
 TEST_CASE("the flagged ranks of a host are told together, over all runs")
 {
   auto ranks = speeds({100, 100, 100, 100, 100, 100, 100});

@@ -11,6 +11,49 @@ using namespace dt::store::test;
 namespace {
 
 // Strong scaling over 1, 2 and 4 ranks, three repeats each; throughput 100, 190 and 340 samples/s with repeats apart by 1%.
+bool same(const Cell& cell, double value)
+{
+  if (std::isnan(value)) return std::holds_alternative<std::monostate>(cell);
+  const auto* real = std::get_if<double>(&cell);
+  return real != nullptr && *real == Approx(value);
+}
+
+bool same(const Cell& cell, std::int64_t value) { return cell == Cell(value); }
+
+// A row of the view against one of scaling_of_study, in the order of `view_columns`.
+constexpr const char* view_columns =
+    "label, nodes, ranks, workers, size, runs, succeeded, baseline_size, reached, target_runs, throughput, throughput_min, "
+    "throughput_max, throughput_geometric_mean, speedup, efficiency, efficiency_low, efficiency_high, communication_share, accuracy, "
+    "time_to_accuracy_s";
+
+void check_row(const std::vector<Cell>& cells, const ScalingRow& row)
+{
+  CHECK(cells[0] == Cell(row.label));
+  std::size_t at = 1;
+  for (const auto count : {row.nodes, row.ranks, row.workers, row.size, row.runs, row.succeeded}) CHECK(same(cells[at++], count));
+  CHECK(cells[at++] == (row.baseline_size == 0 ? Cell() : Cell(row.baseline_size)));
+  for (const auto count : {row.reached, row.target_runs}) CHECK(same(cells[at++], count));
+  for (const double value : {row.throughput, row.throughput_min, row.throughput_max, row.throughput_geometric_mean, row.speedup,
+                             row.efficiency, row.efficiency_low, row.efficiency_high, row.communication_share, row.accuracy,
+                             row.time_to_accuracy_s}) {
+    CAPTURE(at);
+    CHECK(same(cells[at++], value));
+  }
+}
+
+// The view scaling holds the rows of scaling_of_study, in the same order.
+void check_view(Database& database, const std::string& study_id, std::size_t points)
+{
+  const auto rows = scaling_of_study(database, study_id);
+  const auto view = ask(database, "SELECT " + std::string(view_columns) + " FROM scaling WHERE study_key = '" + study_id + "'");
+  REQUIRE(rows.size() == points);
+  REQUIRE(view.rows.size() == points);
+  for (std::size_t i = 0; i < points; ++i) {
+    CAPTURE(i);
+    check_row(view.rows[i], rows[i]);
+  }
+}
+
 struct StrongStudy : Site {
   StrongStudy()
   {
@@ -68,7 +111,8 @@ TEST_CASE("efficiency is relative to the smallest size, with an interval from th
   CHECK(rows[0].label.empty());
   CHECK(rows[0].ranks == 1);
   CHECK(rows[0].efficiency == Approx(1));
-  CHECK(rows[0].efficiency_low == 1);
+  CHECK(std::isnan(rows[0].efficiency_low)); // its own reference
+  CHECK(rows[0].baseline_size == 1);
   CHECK(rows[1].throughput == Approx(190));
   CHECK(rows[1].throughput_min == Approx(190 * 0.99));
   CHECK(rows[1].throughput_max == Approx(190 * 1.01));
@@ -77,7 +121,9 @@ TEST_CASE("efficiency is relative to the smallest size, with an interval from th
   CHECK(rows[2].efficiency == Approx(0.85));
   CHECK(rows[2].efficiency_low < 0.85);
   CHECK(rows[2].efficiency_high > 0.85);
-  CHECK(rows[2].efficiency_low > 0.85 * 0.97);
+  // Standard error of a mean of three logarithms: 0.01 / sqrt(3); of a difference: sqrt(2) times that; t(0.975, 4) = 2.776.
+  CHECK(rows[2].efficiency_low == Approx(0.85 * std::exp(-2.776 * 0.01 * std::sqrt(2.0 / 3))).epsilon(1e-4));
+  CHECK(rows[2].efficiency_high == Approx(0.85 * std::exp(2.776 * 0.01 * std::sqrt(2.0 / 3))).epsilon(1e-4));
   CHECK(rows[2].runs == 3);
   CHECK(rows[2].succeeded == 3);
   CHECK(rows[2].accuracy == Approx(0.9));
@@ -86,27 +132,7 @@ TEST_CASE("efficiency is relative to the smallest size, with an interval from th
 TEST_CASE("the scaling view says what scaling_of_study says")
 {
   StrongStudy s;
-  const auto rows = scaling_of_study(s.database, s.record.id);
-  const auto view =
-      ask(s.database, "SELECT label, nodes, ranks, runs, succeeded, throughput, throughput_min, throughput_max, speedup, "
-                      "efficiency, communication_share, accuracy FROM scaling WHERE study = 'sample' ORDER BY label, ranks");
-  REQUIRE(view.rows.size() == rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto& cells = view.rows[i];
-    const auto real = [&](std::size_t at) { return std::get<double>(cells[at]); };
-    CHECK(std::get<std::string>(cells[0]) == rows[i].label);
-    CHECK(std::get<std::int64_t>(cells[1]) == rows[i].nodes);
-    CHECK(std::get<std::int64_t>(cells[2]) == rows[i].ranks);
-    CHECK(std::get<std::int64_t>(cells[3]) == rows[i].runs);
-    CHECK(std::get<std::int64_t>(cells[4]) == rows[i].succeeded);
-    CHECK(real(5) == Approx(rows[i].throughput));
-    CHECK(real(6) == Approx(rows[i].throughput_min));
-    CHECK(real(7) == Approx(rows[i].throughput_max));
-    CHECK(real(8) == Approx(rows[i].speedup));
-    CHECK(real(9) == Approx(rows[i].efficiency));
-    CHECK(real(10) == Approx(rows[i].communication_share));
-    CHECK(real(11) == Approx(rows[i].accuracy));
-  }
+  check_view(s.database, s.record.id, 3);
 }
 
 TEST_CASE("a failed run has no part in its point's medians, and a failed smallest size is not the base")
@@ -128,13 +154,13 @@ TEST_CASE("a failed run has no part in its point's medians, and a failed smalles
   CHECK(rows[1].runs == 2);
   CHECK(rows[1].succeeded == 1);
   CHECK(rows[1].throughput == Approx(200));
-  CHECK(rows[1].speedup == Approx(2));
-  CHECK(rows[1].efficiency == Approx(1));
+  CHECK(std::isnan(rows[1].speedup)); // it was compared with nothing: rank 1, the study's smallest size, has no result
+  CHECK(std::isnan(rows[1].efficiency));
+  CHECK(rows[1].baseline_size == 0);
   CHECK(rows[2].efficiency == Approx(0.75));
+  CHECK(rows[2].baseline_size == 2);
   CHECK(std::isnan(rows[2].efficiency_low));
-  CHECK(
-      ask_text(database, "SELECT group_concat(coalesce(efficiency, 'none'), ' ') FROM (SELECT * FROM scaling ORDER BY ranks)") ==
-      "none 1.0 0.75");
+  check_view(database, study.id, 3);
 }
 
 TEST_CASE("a study over nodes counts nodes, and each label has its own base")
@@ -167,6 +193,158 @@ TEST_CASE("a study over nodes counts nodes, and each label has its own base")
   CHECK(ask_text(database,
                  "SELECT group_concat(printf('%.1f', speedup), ' ') FROM (SELECT * FROM scaling ORDER BY label, nodes)") ==
         "2.0 3.2 2.0 3.2");
+}
+
+namespace {
+
+// A study of 1, 2 and 4 workers with perfect scaling, beside one parameter server each.
+RunSpec served_spec(std::int64_t workers, std::int64_t repeat = 0)
+{
+  auto spec = sample_spec(workers + 1, repeat);
+  spec.sync.strategy = "async-easgd";
+  spec.sync.servers = 1;
+  return spec;
+}
+
+} // namespace
+
+TEST_CASE("parameter servers are no part of a size: perfect scaling of the workers is 100 %")
+{
+  Site site;
+  auto database = site.open();
+  std::vector<PlannedRun> runs;
+  for (const std::int64_t workers : {1, 2, 4}) runs.push_back(site.run_well(served_spec(workers), 100 * static_cast<double>(workers)));
+  const auto study = site.study(runs);
+  ingest_study(database, study);
+  site.ingest(database, runs);
+  const auto rows = scaling_of_study(database, study.id);
+  REQUIRE(rows.size() == 3);
+  for (const auto& row : rows) {
+    CHECK(row.ranks == row.workers + 1);
+    CHECK(row.size == row.workers);
+    CHECK(row.efficiency == Approx(1));
+    CHECK(row.speedup == Approx(row.workers));
+    CHECK(row.baseline_size == 1);
+  }
+  check_view(database, study.id, 3);
+  CHECK(runs_of_study(database, study.id).at(2).workers == 4);
+  CHECK(runs_where(database, "workers>=2", 10).size() == 2);
+}
+
+TEST_CASE("nodes are no size where servers make the workers a node differ")
+{
+  Site site;
+  auto database = site.open();
+  std::vector<PlannedRun> runs;
+  for (const std::int64_t nodes : {1, 2}) { // 1 and 3 workers
+    auto spec = served_spec(1);
+    spec.resources.nodes = nodes;
+    spec.label = "nodes=" + std::to_string(nodes);
+    runs.push_back(site.run_well(spec, nodes == 1 ? 100 : 300));
+  }
+  const auto study = site.study(runs);
+  ingest_study(database, study);
+  site.ingest(database, runs);
+  CHECK(scaling_of_study(database, study.id).at(1).efficiency == Approx(1));
+  check_view(database, study.id, 2);
+}
+
+TEST_CASE("a label with one size above the study's smallest is compared with nothing")
+{
+  Site site;
+  auto database = site.open();
+  std::vector<PlannedRun> runs{site.run_well(sample_spec(1), 100), site.run_well(sample_spec(2), 190)};
+  auto lone = sample_spec(2);
+  lone.sync.strategy = "hsgd";
+  lone.label = "sync.strategy=hsgd ranks=2";
+  runs.push_back(site.run_well(lone, 180));
+  const auto study = site.study(runs);
+  ingest_study(database, study);
+  site.ingest(database, runs);
+  const auto rows = scaling_of_study(database, study.id);
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0].efficiency == Approx(1));
+  CHECK(rows[2].label == "sync.strategy=hsgd");
+  CHECK(std::isnan(rows[2].speedup));
+  CHECK(std::isnan(rows[2].efficiency));
+  check_view(database, study.id, 3);
+}
+
+TEST_CASE("labels with numbers come in numerical order, sizes too")
+{
+  Site site;
+  auto database = site.open();
+  std::vector<PlannedRun> runs;
+  for (const std::int64_t period : {1, 16, 2, 4, 8})
+    for (const std::int64_t ranks : {1, 16, 2}) {
+      auto spec = sample_spec(ranks);
+      spec.sync.strategy = "local-sgd";
+      spec.sync.period = period;
+      spec.label = "sync.period=" + std::to_string(period) + " ranks=" + std::to_string(ranks);
+      runs.push_back(site.run_well(spec, 100 * static_cast<double>(ranks)));
+    }
+  const auto study = site.study(runs);
+  ingest_study(database, study);
+  site.ingest(database, runs);
+  std::string order;
+  for (const auto& row : scaling_of_study(database, study.id))
+    order += row.label.substr(row.label.find('=') + 1) + "x" + std::to_string(row.ranks) + " ";
+  CHECK(order == "1x1 1x2 1x16 2x1 2x2 2x16 4x1 4x2 4x16 8x1 8x2 8x16 16x1 16x2 16x16 ");
+  check_view(database, study.id, 15);
+  CHECK(ask_text(database, "SELECT group_concat(label, ' ') FROM (SELECT DISTINCT series AS label FROM runs_flat ORDER BY natural_key(series))") ==
+        "sync.period=1 sync.period=2 sync.period=4 sync.period=8 sync.period=16");
+}
+
+namespace {
+
+// A study of one point whose runs took so long to their target; NaN: it was missed.
+struct TargetStudy : Site {
+  explicit TargetStudy(const std::vector<double>& times)
+  {
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      auto spec = sample_spec(2, static_cast<std::int64_t>(i));
+      spec.train.target_accuracy = 0.9;
+      runs.push_back(plan(spec));
+      auto result = sample_result(spec, 100);
+      result.time_to_accuracy_s = times[i];
+      const auto attempt = begin(runs.back(), 1);
+      put_file(attempt.result(), to_json(result));
+    }
+    const auto record = study(runs);
+    ingest_study(database, record);
+    ingest(database, runs);
+    check_view(database, record.id, 1);
+    row = scaling_of_study(database, record.id).at(0);
+  }
+  std::vector<PlannedRun> runs;
+  Database database = open();
+  ScalingRow row;
+};
+
+} // namespace
+
+TEST_CASE("a run that missed its target counts as infinite in the median time to it")
+{
+  const auto missed = std::nan("");
+  const TargetStudy one_of_three({3.5, missed, missed});
+  CHECK(one_of_three.row.reached == 1);
+  CHECK(one_of_three.row.target_runs == 3);
+  CHECK(std::isnan(one_of_three.row.time_to_accuracy_s));
+  const TargetStudy two_of_three({missed, 3.5, 2.5});
+  CHECK(two_of_three.row.reached == 2);
+  CHECK(two_of_three.row.time_to_accuracy_s == Approx(3.5));
+  const TargetStudy two_of_four({1, missed, 2, missed});
+  CHECK(std::isnan(two_of_four.row.time_to_accuracy_s)); // the mean of the two middle ones
+  const TargetStudy three_of_four({1, 4, 2, missed});
+  CHECK(three_of_four.row.time_to_accuracy_s == Approx(3));
+  const TargetStudy all({1, 4, 2});
+  CHECK(all.row.time_to_accuracy_s == Approx(2));
+}
+
+TEST_CASE("runs without a target have missed none")
+{
+  StrongStudy s;
+  CHECK(scaling_of_study(s.database, s.record.id).at(0).target_runs == 0);
 }
 
 TEST_CASE("a sweep that varies no size has no efficiency")
@@ -332,7 +510,7 @@ TEST_CASE("show has a section for everything kept about a run")
   std::vector<std::string> titles;
   for (const auto& section : sections) titles.push_back(section.title);
   CHECK(titles == std::vector<std::string>{"run", "parameters", "studies", "attempts", "result", "evaluations", "phases by rank",
-                                           "ranks", "probe", "environment"});
+                                           "ranks", "probe", "machine load", "environment"});
   const auto& parameters = sections[1].table;
   CHECK(parameters.columns == std::vector<std::string>{"parameter", "value", "default", "unit"});
   const auto has = [](const Table& table, std::vector<Cell> row) {
@@ -353,7 +531,7 @@ TEST_CASE("show has a section for everything kept about a run")
   CHECK(sections[6].table.rows.size() == 14);
   CHECK(sections[6].table.rows[1][1] == Cell("forward"));
   CHECK(sections[7].table.rows.size() == 2);
-  CHECK(has(sections[9].table, {"cpu_model", "EPYC"}));
+  CHECK(has(sections[10].table, {"cpu_model", "EPYC"}));
 }
 
 TEST_CASE("show of an unknown run says so")
@@ -388,7 +566,7 @@ TEST_CASE("finding a study's runs, a study and a run walks through no table")
   CHECK(rows_walked([&] { CHECK(find_runs(s.database, "sample/ranks=2/#1").size() == 1); }) == 0);
   CHECK(rows_walked([&] { CHECK(find_studies(s.database, id.substr(0, 9)).size() == 1); }) == 0);
   CHECK(rows_walked([&] { CHECK(find_studies(s.database, "sample").size() == 1); }) == 0);
-  CHECK(rows_walked([&] { CHECK(describe_run(s.database, key).size() == 10); }) == 0);
+  CHECK(rows_walked([&] { CHECK(describe_run(s.database, key).size() == 11); }) == 0);
   CHECK(asking("SELECT * FROM runs_flat WHERE study = 'sample'") == 0);
   CHECK(asking("SELECT * FROM phases_flat WHERE key = '" + key + "'") == 0);
   CHECK(asking("SELECT * FROM scaling WHERE study = 'sample'") == 0);

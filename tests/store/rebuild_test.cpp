@@ -1,9 +1,13 @@
 #include "tests/store/fixture.hpp"
 
+#include <array>
+
 #include "store/sqlite.hpp"
 
 #include <fstream>
 #include <map>
+
+#include <sys/stat.h>
 
 using namespace dt;
 using namespace dt::store;
@@ -167,6 +171,66 @@ TEST_CASE("rebuild that fails leaves the old database as it was")
       Error);
   CHECK(dump(database) == before);
   CHECK_FALSE(std::filesystem::exists(site.home.database().string() + ".new"));
+}
+
+namespace {
+
+// A folder that nobody can read, root included: a link that leads to itself.
+void make_unreadable(const std::filesystem::path& folder)
+{
+  std::filesystem::rename(folder, folder.string() + ".aside");
+  std::filesystem::create_symlink(folder.filename(), folder);
+}
+
+} // namespace
+
+TEST_CASE("rebuild leaves a good database alone when the runs or the studies cannot be listed")
+{
+  const Varied site;
+  auto database = site.open();
+  const auto before = dump(database);
+  const auto folder = GENERATE(true, false) ? site.home.runs() : site.home.studies();
+  make_unreadable(folder);
+  CHECK(error_of([&] { site.rebuild(); }) == "environment: read folder " + folder.string() + ": Too many levels of symbolic links");
+  CHECK(dump(database) == before);
+}
+
+TEST_CASE("rebuild leaves a good database alone when one run's records cannot be read, and names them")
+{
+  const Varied site;
+  auto database = site.open();
+  const auto before = dump(database);
+  const auto attempts = site.home.run(site.run_well(sample_spec(1), 100).key) / "attempts";
+  make_unreadable(attempts);
+  const auto said = error_of([&] { site.rebuild(); });
+  INFO(said);
+  CHECK(said.starts_with("environment: read folder " + attempts.string() + ": Too many levels of symbolic links"));
+  CHECK(dump(database) == before);
+}
+
+TEST_CASE("rebuild reports a folder or a FIFO in a record's place, and takes in the other runs")
+{
+  const Varied site;
+  const AttemptFolder attempt(site.home.run(site.run_well(sample_spec(1), 100).key), 1);
+  const auto record = std::array{attempt.begin(), attempt.events(), attempt.launches()}[GENERATE(0U, 1U, 2U)];
+  std::filesystem::remove(record);
+  const bool is_fifo = GENERATE(true, false);
+  REQUIRE((is_fifo ? ::mkfifo(record.c_str(), 0600) : ::mkdir(record.c_str(), 0700)) == 0);
+  const auto report = site.rebuild();
+  CHECK(report.runs_added == 4);
+  CHECK(report.problems == std::vector<std::string>{"read " + record.string() +
+                                                    (is_fifo ? ": Is a FIFO or a device, not a file" : ": Is a directory")});
+}
+
+TEST_CASE("a database without a byte is none: it is not opened as one without runs")
+{
+  const Varied site;
+  for (const auto* suffix : {"-wal", "-shm"}) std::filesystem::remove(site.home.database().string() + suffix);
+  std::filesystem::resize_file(site.home.database(), 0);
+  CHECK_FALSE(holds_anything(site.home.database()));
+  CHECK(error_of([&] { site.open(Access::read_only); }).starts_with("environment: there is no results database at"));
+  CHECK(site.rebuild().runs_added == 5);
+  CHECK(holds_anything(site.home.database()));
 }
 
 TEST_CASE("only one rebuild runs at a time")

@@ -2,6 +2,7 @@
 #include "tests/store/fixture.hpp"
 
 #include "store/sqlite.hpp"
+#include "tests/support/traced_program.hpp"
 
 #include <csignal>
 #include <cstdio>
@@ -306,10 +307,10 @@ TEST_CASE("a rebuild killed at any moment leaves the old database")
 {
   const Sweep sweep(20);
   sweep.take_in();
-  for (const int delay_ms : {1, 3, 6, 10, 15, 21, 28, 36}) {
-    Child child([&] { sweep.rebuild(); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
-    child.kill_and_wait();
+  const auto rebuild_until = [&](int call) { return dt::test::TracedProgram([&] { sweep.rebuild(); }).run(call); };
+  const int calls = rebuild_until(0).changes;
+  for (int moment = 1; moment <= 8; ++moment) {
+    CHECK(rebuild_until(1 + (calls - 1) * moment / 9).killed);
     auto database = sweep.open();
     CHECK(database.check().empty());
     CHECK(ask_text(database, "SELECT count(*) FROM steps") == "4000");

@@ -6,7 +6,9 @@
 #include "core/run_record.hpp"
 #include "tests/support/temporary_folder.hpp"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dt::test {
@@ -38,14 +40,19 @@ inline RunSpec endless(RunSpec spec)
 class EngineRun {
 public:
   // Writes spec.json and makes attempts/1.
-  explicit EngineRun(RunSpec spec) : planned_(plan_run(std::move(spec), read_build_id(dtengine()), "synthetic"))
+  explicit EngineRun(RunSpec spec, const std::string& data = "synthetic") : planned_(plan_run(std::move(spec), read_build_id(dtengine()), data))
   {
     make_folders(attempt().path());
     write_spec();
   }
   PlannedRun& planned() { return planned_; }
   const PlannedRun& planned() const { return planned_; }
-  void write_spec() const { write_file_atomic(spec_path(folder_.path()), to_json(planned_)); }
+  // What was changed in planned() gives the run another key.
+  void write_spec()
+  {
+    planned_ = plan_run(std::move(planned_.spec), std::move(planned_.engine_build), std::move(planned_.data_id), std::move(planned_.start_id));
+    write_file_atomic(spec_path(folder_.path()), to_json(planned_));
+  }
   AttemptFolder attempt(int number = 1) const { return {folder_.path(), number}; }
 
   // mpirun and its options for so many ranks; one rank may use every core of this machine.
@@ -70,11 +77,18 @@ public:
     return {dtengine(), "run", "--attempt", attempt(number).path().string()};
   }
 
+  // NAME and value, for mpirun and its ranks.
+  using Environment = std::vector<std::pair<std::string, std::string>>;
+
   // Runs all ranks to their end, however that comes.
-  CommandResult run(int ranks, int number = 1) const
+  CommandResult run(int ranks, int number = 1, const Environment& environment = {}) const
   {
     if (number > 1) make_folders(attempt(number).path());
     auto words = launch(ranks);
+    const auto program = std::find(words.begin(), words.end(), "mpirun");
+    std::vector<std::string> settings;
+    for (const auto& [name, value] : environment) settings.push_back(name + "=" + value);
+    words.insert(program, settings.begin(), settings.end());
     for (auto& word : engine(number)) words.push_back(std::move(word));
     return run_command(words, 120);
   }

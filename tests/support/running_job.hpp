@@ -3,22 +3,17 @@
 
 #include "core/text.hpp"
 #include "tests/support/engine_run.hpp"
+#include "tests/support/eventually.hpp"
+#include "tests/support/processes.hpp"
 
 #include <chrono>
 #include <future>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
 namespace dt::test {
-
-template<class Condition> bool eventually(Condition condition)
-{
-  for (int i = 0; i < 6000 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  return condition();
-}
 
 inline std::vector<pid_t> children_of(pid_t parent)
 {
@@ -29,16 +24,10 @@ inline std::vector<pid_t> children_of(pid_t parent)
   return children;
 }
 
-inline pid_t parent_of(pid_t child)
-{
-  const auto stat = read_file("/proc/" + std::to_string(child) + "/stat");
-  return std::stoi(split(stat.substr(stat.rfind(')') + 2), ' ').at(1));
-}
-
 // A run in the background, in the middle of its training; its mpirun and its ranks. Without processes when it ended before.
 struct RunningJob {
-  RunningJob(const EngineRun& run, int count, int number = 1)
-      : end(std::async(std::launch::async, [&run, count, number] { return run.run(count, number); }))
+  RunningJob(const EngineRun& run, int count, int number = 1, const EngineRun::Environment& environment = {})
+      : end(std::async(std::launch::async, [&run, count, number, environment] { return run.run(count, number, environment); }))
   {
     const auto attempt = run.attempt(number);
     const auto trains = [&] {

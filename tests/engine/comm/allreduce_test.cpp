@@ -77,3 +77,21 @@ TEST_CASE("the MPI library's allreduce counts the bandwidth-optimal volume and o
   CHECK(comm.traffic().bytes == 2 * 480 * (comm.size() - 1) / comm.size());
   CHECK(comm.traffic().messages == (comm.size() > 1 ? 1 : 0));
 }
+
+TEST_CASE("sums that are under way at once end right whichever a rank waits for first")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  for (const auto& name : registered_allreduces()) {
+    CAPTURE(name);
+    const auto allreduce = make_allreduce({.algorithm = name, .timing_s = 0.1}, comm);
+    std::vector<std::vector<float>> buffers;
+    for (int b = 0; b < 4; ++b) buffers.emplace_back(1000, static_cast<float>(b + comm.rank()));
+    std::vector<std::unique_ptr<PendingSum>> sums;
+    for (auto& buffer : buffers) sums.push_back(allreduce->begin(buffer));
+    sums[comm.rank() % 2 == 0 ? 3 : 1]->wait();
+    for (auto& sum : sums) sum->wait();
+    const int ranks = comm.size();
+    for (int b = 0; b < 4; ++b)
+      CHECK(buffers[static_cast<std::size_t>(b)] == std::vector<float>(1000, static_cast<float>(b * ranks + ranks * (ranks - 1) / 2)));
+  }
+}

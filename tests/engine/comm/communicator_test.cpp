@@ -1,9 +1,11 @@
 // What every rank can tell every other. Started by mpirun with several counts of ranks.
 #include "core/error.hpp"
-#include "engine/comm/communicator.hpp"
+#include "engine/comm/allreduce.hpp"
 #include "engine/comm/placement.hpp"
 
 #include <catch2/catch.hpp>
+
+#include <set>
 
 using namespace dt::engine;
 
@@ -77,4 +79,35 @@ TEST_CASE("every rank knows every rank's place")
   REQUIRE(places.size() == static_cast<std::size_t>(comm.size()));
   CHECK(node_count(places) == 1);
   for (const auto& place : places) CHECK_FALSE(place.cores.empty());
+}
+
+TEST_CASE("fresh tags stay between those that callers choose and MPI's limit, however many were asked for, and differ from lasting ones")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  std::set<int> fresh, lasting;
+  for (const std::int64_t asked : {std::int64_t{0}, (std::int64_t{1} << 31) - 5, std::int64_t{1} << 40}) {
+    comm.skip_fresh_tags(asked);
+    for (int i = 0; i < 10; ++i) fresh.insert(comm.fresh_tag());
+    for (int i = 0; i < 10; ++i) lasting.insert(comm.lasting_tag());
+  }
+  CHECK(fresh.size() == 30);
+  CHECK(lasting.size() == 30);
+  CHECK(*fresh.begin() >= 1000);
+  CHECK(*lasting.rbegin() <= 32767); // what every MPI library allows
+  CHECK(*fresh.rbegin() < *lasting.begin());
+}
+
+TEST_CASE("sums stay right when their tags begin again")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  const auto ring = make_allreduce({.algorithm = "ring"}, comm);
+  comm.skip_fresh_tags(31'000 * std::int64_t{100'000} - 3); // the fourth of these sums has the very first tag
+  std::vector<std::vector<float>> buffers;
+  for (int b = 0; b < 6; ++b) buffers.emplace_back(1000, static_cast<float>(b + comm.rank()));
+  std::vector<std::unique_ptr<PendingSum>> sums;
+  for (auto& buffer : buffers) sums.push_back(ring->begin(buffer));
+  for (auto& sum : sums) sum->wait();
+  const int ranks = comm.size();
+  for (int b = 0; b < 6; ++b)
+    CHECK(buffers[static_cast<std::size_t>(b)] == std::vector<float>(1000, static_cast<float>(b * ranks + ranks * (ranks - 1) / 2)));
 }

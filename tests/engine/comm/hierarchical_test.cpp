@@ -1,6 +1,7 @@
 // Two levels over made-up nodes: all ranks of a test share one host, so that any of them may pretend to be of any node.
 #include "core/error.hpp"
 #include "engine/comm/hierarchical.hpp"
+#include "tests/engine/comm/late_neighbour.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -133,4 +134,26 @@ TEST_CASE("hierarchical counts what crosses nodes, and nothing on one node")
     CHECK(sent[0] == Approx(2.0 * 4 * 48'000 * (topology.nodes() - 1)).margin(3.0 * comm.size()));
     if (topology.nodes() == 1) CHECK(comm.traffic().messages == 0);
   }
+}
+
+TEST_CASE("hierarchical sums blocks in order when a later one is found complete before an earlier one")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  if (comm.size() != 4) return;
+  // Sums in one block each, crossing nodes by halving and doubling or in a ring; one sum of three blocks of 2 MiB.
+  const auto [count, length] = GENERATE(table<int, std::size_t>({{3, 1'000}, {2, 150'001}, {1, 3 * (2 << 20) / sizeof(float)}}));
+  CAPTURE(count, length);
+  test::LateNeighbour late(comm);
+  HierarchicalAllreduce allreduce({.topology = test::two_nodes_of_two(), .found_incomplete = late.found_incomplete()}, comm);
+  std::vector<std::vector<float>> buffers;
+  for (int b = 0; b < count; ++b) buffers.push_back(values_of(comm.rank(), length, b));
+  late.arm();
+  if (comm.rank() == 1) late.wait_for_pause();
+  std::vector<std::unique_ptr<PendingSum>> sums;
+  for (auto& buffer : buffers) sums.push_back(allreduce.begin(buffer));
+  sums[0]->advance();
+  if (comm.rank() == 1) late.end_pause();
+  CHECK(late.has_paused() == (comm.rank() == 0));
+  for (auto& sum : sums) sum->wait();
+  for (int b = 0; b < count; ++b) CHECK(is_sum(buffers[static_cast<std::size_t>(b)], comm.size(), b));
 }

@@ -47,7 +47,7 @@ std::string complaint(const std::string& name, const fs::path& folder, const std
   try {
     open(name, folder);
   } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::environment);
+    CHECK(error.kind() == ErrorKind::recipe);
     const std::string what = error.what(), start = "data file " + (folder / file).string() + ": ";
     return what.starts_with(start) ? what.substr(start.size()) : what;
   }
@@ -128,7 +128,8 @@ TEST_CASE("a missing CIFAR file is named with the folder and what to do")
   const test::TemporaryFolder folder;
   write_cifar10(folder.path());
   fs::remove(folder.path() / "data_batch_4.bin");
-  const std::string missing = ": no file data_batch_4.bin or cifar-10-batches-bin/data_batch_4.bin in " + folder.path().string();
+  const std::string missing = ": no file data_batch_4.bin or cifar-10-batches-bin/data_batch_4.bin in " + folder.path().string() +
+                              ", which holds data_batch_1.bin, data_batch_2.bin, data_batch_3.bin and 2 more";
   CHECK_THROWS_WITH(open("cifar10", folder.path()),
                     "data set cifar10" + missing + ". Put its files there, or name their folder in data.path.");
   CHECK_THROWS_WITH(open("shapes", folder.path()), "data set shapes" + missing + ". Make it with: dtctl data make shapes");

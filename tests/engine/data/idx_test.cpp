@@ -45,7 +45,7 @@ class SmallMnist {
     try {
       open();
     } catch (const Error& error) {
-      CHECK(error.kind() == ErrorKind::environment);
+      CHECK(error.kind() == ErrorKind::recipe);
       const std::string what = error.what(), start = "data file " + folder() + "/" + file + ": ";
       return what.starts_with(start) ? what.substr(start.size()) : what;
     }
@@ -86,6 +86,21 @@ TEST_CASE("MNIST's files give their shape, and every pixel normalised by MNIST's
   for (int i = 0; i < 6; ++i) CHECK(image[i] == Approx((static_cast<float>(24 + i) / 255 - 0.1307f) / 0.3081f).margin(1e-6));
   CHECK(sources.test->read(0, image) == 7);
   CHECK(image[0] == Approx((100.0f / 255 - 0.1307f) / 0.3081f).margin(1e-6));
+}
+
+TEST_CASE("sets in MNIST's files have the classes of their labels, digits always ten")
+{
+  SmallMnist letters; // as EMNIST's, which count from 1
+  std::string labels = test::counting(26, 1);
+  letters.put("train-images-idx3-ubyte", idx(0x803, {26, 2, 3}, counting(26 * 6)));
+  letters.put("train-labels-idx1-ubyte", idx(0x801, {26}, labels));
+  const auto sources = letters.open();
+  CHECK(sources.train->classes() == 27);
+  CHECK(sources.test->classes() == 27);
+  CHECK(letters.open("mnist", 3).train->classes() == 27); // whatever part of it a run uses
+  CHECK_THROWS_WITH(letters.open("digits"), Catch::EndsWith("label 10 of sample 9, expected 0 to 9."));
+  letters.put("train-labels-idx1-ubyte", idx(0x801, {26}, std::string(13, '\0') + std::string(13, '\1')));
+  CHECK_THROWS_WITH(letters.open(), Catch::EndsWith("t10k-labels-idx1-ubyte: label 7 of sample 0, expected 0 to 1."));
 }
 
 TEST_CASE("gzip files, files of several gzip members and names with a dot give the same samples as plain files")
@@ -143,10 +158,11 @@ TEST_CASE("a missing file is named with the folder and what to do")
   mnist.remove("t10k-labels-idx1-ubyte");
   const std::string missing =
       ": no file t10k-labels-idx1-ubyte or t10k-labels-idx1-ubyte.gz or t10k-labels.idx1-ubyte or t10k-labels.idx1-ubyte.gz in ";
+  const std::string there = ", which holds t10k-images-idx3-ubyte, train-images-idx3-ubyte, train-labels-idx1-ubyte";
   CHECK_THROWS_WITH(mnist.open("mnist"),
-                    "data set mnist" + missing + mnist.folder() + ". Put its files there, or name their folder in data.path.");
+                    "data set mnist" + missing + mnist.folder() + there + ". Put its files there, or name their folder in data.path.");
   CHECK_THROWS_WITH(mnist.open("digits"),
-                    "data set digits" + missing + mnist.folder() + ". Make it with: dtctl data make digits");
+                    "data set digits" + missing + mnist.folder() + there + ". Make it with: dtctl data make digits");
 }
 
 TEST_CASE("a folder where a file should be is not taken for it")
@@ -183,8 +199,11 @@ TEST_CASE("every way in which an IDX file can be wrong is said with file, found 
       {labels, idx(0x801, {5}, counting(4)), "truncated: 12 bytes, its header promises 13. Fetch it again."},
       {labels, idx(0x801, {4}, counting(4)),
        "4 labels for the 5 images of train-images-idx3-ubyte. Take both from the same set."},
-      {labels, idx(0x801, {5}, std::string("\1\2\3\x0a\1", 5)), "label 10 of sample 3, expected 0 to 9."},
-      {labels, idx(0x801, {5}, std::string("\xff\2\3\4\1", 5)), "label 255 of sample 0, expected 0 to 9."},
+      {labels, idx(0x801, {5}, std::string("\xff\2\3\4\1", 5)),
+       "label 255 of sample 0, but only 5 different labels, expected labels from 0 to the number of classes - 1. Are these the "
+       "labels?"},
+      {labels, idx(0x801, {5}, std::string("\3\3\3\3\3", 5)), "every label is 3, expected labels of at least 2 classes."},
+      {"t10k-labels-idx1-ubyte", idx(0x801, {3}, std::string("\7\xa\5", 3)), "label 10 of sample 1, expected 0 to 9."},
   };
   for (const auto& [file, bytes, complaint] : wrong) {
     SmallMnist mnist;

@@ -81,6 +81,47 @@ TEST_CASE("the learning rate scales the step, not the velocity")
   CHECK(weights[0] == 1 - 0.75F); // v = 0.5, then 0.75
 }
 
+// The weight after each of three steps from 1: gradients 2, 4 and 0 at rates 1/2, 1/4 and 1.
+std::vector<float> path_of(const std::string& rule, Velocity velocity)
+{
+  std::vector<float> weight{1}, path;
+  const auto optimizer = make_optimizer(spec_of(rule, 0, 0.5), 1, {{0, 1, true}}, velocity);
+  for (const auto& [gradient, rate] : {std::pair{2.0F, 0.5}, {4.0F, 0.25}, {0.0F, 1.0}}) {
+    optimizer->step(weight, std::vector{gradient}, rate);
+    path.push_back(weight[0]);
+  }
+  return path;
+}
+
+TEST_CASE("a new learning rate acts on all of a velocity of gradients, and on the new gradient alone in a velocity of steps")
+{
+  // v = 2, 5, 2.5: w - lr v
+  CHECK(path_of("momentum", Velocity::of_gradients) == std::vector<float>{0, -1.25, -3.75});
+  // v = mu v - lr g = -1, -1.5, -0.75: w + v
+  CHECK(path_of("momentum", Velocity::of_steps) == std::vector<float>{0, -1.5, -2.25});
+  // v = 2, 5, 2.5: w - lr (g + v / 2)
+  CHECK(path_of("nesterov", Velocity::of_gradients) == std::vector<float>{-0.5, -2.125, -3.375});
+  // v = -1, -1.5, -0.75: w + v / 2 - lr g
+  CHECK(path_of("nesterov", Velocity::of_steps) == std::vector<float>{-0.5, -2.25, -2.625});
+}
+
+TEST_CASE("with a constant learning rate both velocities give the same weights, decay included")
+{
+  for (const auto* rule : {"momentum", "nesterov", "lars"}) {
+    auto weights = start;
+    const auto optimizer = make_optimizer(spec_of(rule, 0.5, 0.5), 4, whole, Velocity::of_steps);
+    for (int step = 0; step < 3; ++step) optimizer->step(weights, gradient, 0.25);
+    CHECK(weights == after_steps(spec_of(rule, 0.5, 0.5), whole, 3));
+  }
+}
+
+TEST_CASE("servers and workers with a momentum of their own have a velocity of steps, as their paper")
+{
+  CHECK(velocity_of("async-msgd") == Velocity::of_steps);
+  CHECK(velocity_of("async-measgd") == Velocity::of_steps);
+  CHECK(velocity_of("sync-sgd") == Velocity::of_gradients);
+}
+
 TEST_CASE("momentum without momentum is sgd")
 {
   CHECK(after_steps(spec_of("momentum", 0.5, 0), whole, 3) == after_steps(spec_of("sgd", 0.5), whole, 3));

@@ -1,5 +1,7 @@
 // Sums beside the backward pass: the same numbers, whoever moves them on. Started by mpirun with several counts of ranks.
 #include "core/error.hpp"
+#include "engine/comm/dynamic.hpp"
+#include "engine/sync/gradient_sums.hpp"
 #include "tests/engine/sync/many_tensors.hpp"
 #include "tests/engine/sync/replicas.hpp"
 
@@ -76,6 +78,39 @@ TEST_CASE("all ranks have the same bits and the same loss, whoever moves message
     CHECK(comm.all_equal(bits));
     CHECK(comm.all_equal(std::to_string(outcome.losses.back())));
     for (const float weight : outcome.weights) REQUIRE(weight == weight); // no gradient was sent before it was there
+  }
+}
+
+TEST_CASE("dynamic changes its choice in the midst of training, on all ranks alike, whoever moves messages on")
+{
+  Communicator comm(MPI_COMM_WORLD);
+  if (comm.size() == 1) return;
+  const AllreduceTimings timings{.algorithms = {"mpi", "ring", "tree"}, .bytes = {1000, 4000}, .seconds = {{2, 1, 4}, {2, 1, 4}}};
+  const auto seen = [](const std::string& algorithm, std::size_t, double) { return algorithm == "mpi" ? 2.0 : algorithm == "tree" ? 4.0 : 9.0; };
+  for (const std::string progress : {"none", "poll", "thread"}) {
+    CAPTURE(progress);
+    dt::RunSpec spec;
+    spec.sync = sync_sgd(progress, "dynamic", true, 2048);
+    spec.resources.oversubscribe = true;
+    const auto parts = make_parts(spec, comm, {});
+    DynamicAllreduce allreduce(timings, {.topology = parts.topology, .seen_s = seen}, comm);
+    GradientSums sums(parts, allreduce);
+    ManyTensors replica(comm.rank(), 0.5F);
+    Diary diary;
+    const auto train_to = [&](std::size_t step) {
+      for (; static_cast<std::size_t>(replica.number) <= step; ++replica.number) sums.update(sums.compute(replica, diary), replica, diary);
+    };
+    train_to(ChoiceWatch::steps_a_look);
+    CHECK(allreduce.choice().starts_with("ring;"));
+    // With poll a sum that is complete before anybody waits for it takes no time.
+    train_to(ChoiceWatch::steps_a_look + 3 * ChoiceWatch::rounds);
+    if (progress != "poll") CHECK(allreduce.choice().starts_with("mpi;"));
+    CHECK(comm.all_equal(allreduce.choice()));
+    train_to(100);
+    const auto weights = replica.weights();
+    CHECK(comm.all_equal({reinterpret_cast<const char*>(weights.data()), weights.size_bytes()}));
+    for (const float weight : weights) REQUIRE(weight == weight);
+    CHECK(sums.facts().front().first == "allreduce");
   }
 }
 

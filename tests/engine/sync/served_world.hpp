@@ -43,8 +43,8 @@ public:
   void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double rate) override
   {
     for (std::size_t i = stretch.offset; i < stretch.end(); ++i) {
-      velocity_[i] = momentum_ * velocity_[i] + gradients[i];
-      weights[i] -= static_cast<float>(rate) * velocity_[i];
+      velocity_[i] = momentum_ * velocity_[i] - static_cast<float>(rate) * gradients[i];
+      weights[i] += velocity_[i];
     }
   }
   std::int64_t step() const override { return number; }

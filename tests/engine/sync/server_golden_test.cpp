@@ -1,5 +1,6 @@
 // Strategies with parameter servers by hand: the papers' small numbers, messages, errors. Started by mpirun.
 #include "core/error.hpp"
+#include "engine/optim/optimizer.hpp"
 #include "engine/sync/served_strategy.hpp"
 #include "tests/engine/sync/replicas.hpp"
 
@@ -61,7 +62,73 @@ float expected(const Outcome& outcome, const std::vector<float>& workers, float 
   return outcome.is_server ? centre : workers[static_cast<std::size_t>(comm.rank())];
 }
 
+// The update rule that the trainer makes for the strategy, momentum 1/2, with a gradient and a learning rate for each step.
+class ScheduledReplica : public LinearReplica {
+public:
+  ScheduledReplica(const std::string& strategy, float w, std::vector<float> gradients, std::vector<double> rates)
+      : LinearReplica(w, 0, {0.5, 4}), slopes_(std::move(gradients)), rates_(std::move(rates)),
+        rule_(make_optimizer({.name = "momentum", .momentum = 0.5}, 100, {{0, 40, true}, {40, 60, true}}, velocity_of(strategy)))
+  {
+  }
+  using Replica::compute;
+  BatchLoss compute(GradientListener* /*listener*/) override
+  {
+    std::ranges::fill(gradients(), slopes_[static_cast<std::size_t>(number - 1)]);
+    return {0.5, 4};
+  }
+  using Replica::update;
+  void update(const Stretch& stretch, float /*factor*/) override { apply(stretch, weights(), gradients(), learning_rate()); }
+  void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double rate) override
+  {
+    rule_->step(weights, gradients, rate, {static_cast<std::int64_t>(stretch.offset), static_cast<std::int64_t>(stretch.end())});
+  }
+  double learning_rate() const override { return rates_[static_cast<std::size_t>(number - 1)]; }
+
+private:
+  std::vector<float> slopes_;
+  std::vector<double> rates_;
+  std::unique_ptr<Optimizer> rule_;
+};
+
 } // namespace
+
+TEST_CASE("one worker with momentum follows V <- mu V - eta g, W <- W + V when eta changes, on the server and on the worker")
+{
+  Communicator world(MPI_COMM_WORLD);
+  const std::string strategy = GENERATE("async-msgd", "async-measgd");
+  const auto comm = world.split(world.rank() < 2 ? 0 : -1, world.rank());
+  if (!comm) return;
+  const auto own = make({.strategy = strategy, .alpha = 0}, *comm);
+  ScheduledReplica replica(strategy, 1, {2, 4, 0}, {0.5, 0.25, 1});
+  own->start(replica);
+  Diary diary;
+  std::vector<float> path;
+  for (replica.number = 1; replica.number <= 3; ++replica.number) {
+    own->step(replica, diary);
+    path.push_back(replica.weights()[0]);
+  }
+  // mu 1/2: V = -1, -0.5 - 1, -0.75. A worker of elastic averaging with alpha 0 leaves its centre alone.
+  const bool is_centre_of_easgd = strategy == "async-measgd" && comm->rank() == 1;
+  CHECK(path == (is_centre_of_easgd ? std::vector<float>{1, 1, 1} : std::vector<float>{0, -1.5, -2.25}));
+}
+
+TEST_CASE("on a server one worker's learning rate does not scale what another worker's gradients left in the velocity")
+{
+  Communicator world(MPI_COMM_WORLD);
+  if (world.size() < 3) return;
+  const auto comm = world.split(world.rank() < 3 ? 0 : -1, world.rank());
+  if (!comm) return;
+  const auto own = make({.strategy = "async-msgd"}, *comm);
+  // The second worker has no gradient and a rate a hundred times as large, so the order in which the two are served does not matter
+  // but for the velocity's decay: V = -1 and then -0.5, or 0 and then -1.
+  ScheduledReplica replica("async-msgd", 1, {comm->rank() == 0 ? 2.0F : 0.0F}, {comm->rank() == 0 ? 0.5 : 50.0});
+  own->start(replica);
+  Diary diary;
+  own->step(replica, diary);
+  if (comm->rank() != 2) return;
+  const auto& first = dynamic_cast<ServedStrategy&>(*own).updates().front();
+  CHECK(replica.weights()[0] == (first.worker == 0 ? -0.5F : 0.0F));
+}
 
 TEST_CASE("original EASGD of two workers, served in turn: the second meets the centre that the first has moved")
 {

@@ -3,9 +3,13 @@
 #include "tests/support/engine_run.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+
+namespace fs = std::filesystem;
+using Catch::Contains;
 
 namespace {
 
@@ -172,4 +176,59 @@ TEST_CASE("dtbench names the known models and algorithms when it knows none of t
   const auto algorithm = dt::run_command({dtbench, "allreduce", "--algorithm", "rong"}, 60);
   CHECK(algorithm.exit_code == 2);
   CHECK_THAT(algorithm.err, Catch::Contains("dtbench: There is no allreduce `rong`; there are: mpi, ring, "));
+}
+
+namespace {
+
+// scripts/bench-peers on programs that only say what they would have measured: PyTorch's are quickest with SkylakeX's kernels,
+// channels-last and the tuned allocator.
+struct FakePeers {
+  explicit FakePeers(const std::string& their_gflops, const std::string& package_state = "install ok installed")
+  {
+    write("dtbench", "#!/bin/sh\necho '{\"samples_per_s\": 120, \"loss\": 1, \"gflops\": 100}'\n");
+    write("dpkg-query", "#!/bin/sh\nprintf '%s' '" + package_state + "'\n");
+    write("python", "#!/bin/sh\nspeed=10\n"
+                    "[ \"$OPENBLAS_CORETYPE\" = Haswell ] && gflops=1 || gflops=" + their_gflops + "\n"
+                    "[ \"$OPENBLAS_CORETYPE\" = SkylakeX ] && { speed=$((speed + 30)); gflops=$((gflops + 1)); }\n"
+                    "[ \"$1\" != -c ] && [ -n \"$OPENBLAS_L2_SIZE\" ] && exit 1\n" // what is preset is tried too, and may fail
+                    "[ -n \"$GLIBC_TUNABLES\" ] && speed=$((speed + 10))\n"
+                    "for word; do [ \"$word\" = --channels-last ] && speed=$((speed + 10)); done\n"
+                    "echo \"{\\\"samples_per_s\\\": $speed, \\\"loss\\\": 2, \\\"gflops\\\": $gflops}\"\n");
+  }
+  void write(const std::string& name, const std::string& text) const
+  {
+    dt::write_file_atomic(folder.path() / name, text);
+    fs::permissions(folder.path() / name, fs::perms::owner_all);
+  }
+  dt::CommandResult run() const
+  {
+    const auto program = [&](const char* name) { return (folder.path() / name).string(); };
+    return dt::run_command({"env", "PATH=" + folder.path().string() + ":/usr/bin:/bin", "OPENBLAS_CORETYPE=Haswell", "OPENBLAS_L2_SIZE=512",
+                            DTCTL_SOURCE_DIR "/scripts/bench-peers", "--rows", "lenet", "--rounds", "1", "--dtbench", program("dtbench"),
+                            "--python", program("python")}, 60);
+  }
+  dt::test::TemporaryFolder folder;
+};
+
+} // namespace
+
+TEST_CASE("bench-peers takes PyTorch's quickest setting and names it with both rates of matrix products")
+{
+  const auto end = FakePeers("49").run();
+  INFO(end.out << end.err);
+  REQUIRE(end.ok());
+  CHECK_THAT(end.out, Contains("| lenet | ours | pytorch | 120.0 | 60.0 | 2.00 [2.00, 2.00] | 1 | 2 | SkylakeX, channels-last, tuned allocator | 100 / 50 |"));
+}
+
+TEST_CASE("bench-peers compares nothing with a PyTorch whose matrix products are below a third of ours")
+{
+  const auto slow = FakePeers("3").run();
+  CHECK(slow.exit_code == 2);
+  CHECK(slow.out.empty());
+  CHECK_THAT(slow.err, Contains("bench-peers: PyTorch multiplies matrices at 4 GFLOP/s on 1 thread (SkylakeX, plain layout, plain allocator), we at "
+                                "100: less than a third, so a comparison would measure its BLAS."));
+  const auto missing = FakePeers("49", "unknown ok not-installed").run();
+  CHECK(missing.exit_code == 2);
+  CHECK_THAT(missing.err, Contains("libopenblas0-pthread is missing") &&
+                              Contains("apt-get install --no-install-recommends python3-torch libopenblas0-pthread"));
 }

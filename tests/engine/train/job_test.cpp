@@ -33,6 +33,14 @@ dt::RunSpec small_spec(std::int64_t ranks)
   return spec;
 }
 
+// A folder with 300 training and 100 test images.
+std::string make_digits(const fs::path& folder)
+{
+  const auto path = (folder / "digits").string();
+  REQUIRE(dt::run_command({dt::test::dtengine(), "data", "make", "digits", "--out", path, "--train", "300", "--test", "100"}).ok());
+  return path;
+}
+
 // Runs until somebody ends it.
 dt::RunSpec endless_spec(std::int64_t ranks) { return dt::test::endless(small_spec(ranks)); }
 
@@ -147,15 +155,58 @@ TEST_CASE("more threads than cores in the mask are refused unless the recipe all
   CHECK(EngineRun(spec).run(1).ok());
 }
 
+TEST_CASE("labels that were replaced between planning and the start fail the run with both ids, and unchanged ones do not")
+{
+  auto spec = small_spec(2);
+  spec.data.name = "digits";
+  const dt::test::TemporaryFolder data;
+  spec.data.path = make_digits(data.path());
+  const auto planned = dt::data_id(spec.data, spec.data.path);
+  const EngineRun unchanged(spec, planned), replaced(spec, planned);
+  const auto end = unchanged.run(2);
+  INFO(end.err);
+  REQUIRE(end.ok());
+
+  const auto labels = fs::path(spec.data.path) / "train-labels-idx1-ubyte";
+  auto bytes = dt::read_file(labels);
+  std::swap(bytes.at(bytes.size() - 1), bytes.at(bytes.size() - 2));
+  if (bytes == dt::read_file(labels)) bytes.back() = static_cast<char>(bytes.back() == 0 ? 1 : 0);
+  const auto written = fs::last_write_time(labels);
+  dt::write_file_atomic(labels, bytes);
+  fs::last_write_time(labels, written); // equal in size and time
+  CHECK(replaced.run(2).exit_code == 1);
+  const auto error = dt::read_error(replaced.attempt());
+  REQUIRE(error);
+  CHECK(error->rank == 0);
+  CHECK(error->cause == "data set digits: " + spec.data.path + " has other content than when this run was planned: " +
+                            dt::data_id(spec.data, spec.data.path) + " now, " + planned +
+                            " then. Put the old content back and retry, or submit the recipe again: it becomes a new run.");
+  CHECK_FALSE(fs::exists(replaced.attempt().result()));
+  CHECK(dt::read_file_if_exists(replaced.attempt().events()).value_or("").empty());
+}
+
+TEST_CASE("a spec that was altered after its run was planned is refused with both keys")
+{
+  const EngineRun run(small_spec(1));
+  const auto path = dt::spec_path(run.attempt().run_folder());
+  auto altered = run.planned();
+  altered.spec.optimizer.learning_rate *= 2;
+  dt::write_file_atomic(path, dt::to_json(altered));
+  const auto key = dt::plan_run(altered.spec, altered.engine_build, altered.data_id).key;
+  const auto end = run.run(1);
+  CHECK(end.exit_code == 1);
+  CHECK_THAT(end.err, Contains(path.string() + " was altered after the run was planned: its key is " + run.planned().key +
+                               ", but its content has the key " + key + ". Submit the recipe again: it becomes a new run."));
+  CHECK_FALSE(fs::exists(run.attempt().begin()));
+}
+
 TEST_CASE("an error on one rank is recorded with rank, host, cause and ends the world without a result")
 {
   auto spec = small_spec(2);
   spec.data.name = "digits";
-  const EngineRun run(spec);
   const dt::test::TemporaryFolder data;
-  const auto folder = (data.path() / "digits").string(), missing = (data.path() / "missing").string();
-  REQUIRE(
-      dt::run_command({dt::test::dtengine(), "data", "make", "digits", "--out", folder, "--train", "300", "--test", "100"}).ok());
+  const auto folder = make_digits(data.path()), missing = (data.path() / "missing").string();
+  const EngineRun run(spec, dt::data_id(spec.data, folder));
   // Rank 0 has the data; rank 1 looks in the wrong place.
   auto words = EngineRun::launch(1);
   for (const auto& word : run.engine()) words.push_back(word);

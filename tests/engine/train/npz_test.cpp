@@ -3,6 +3,7 @@
 #include "core/file.hpp"
 #include "core/process.hpp"
 #include "engine/train/npz.hpp"
+#include "tests/engine/train/mutation.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
@@ -10,6 +11,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <random>
 
 using namespace dt::engine;
 using Catch::Contains;
@@ -27,6 +29,17 @@ std::string sample()
   writer.add(bias, bias_values);
   writer.add(scalar, scalar_value);
   return writer.finish();
+}
+
+// The sample with other words in the header of one tensor; directory and lengths stay.
+std::string with_header(const std::string& tensor, const std::string& from, const std::string& to)
+{
+  auto bytes = sample();
+  const auto begin = bytes.find(tensor + ".npy"), at = bytes.find(from, begin), end = bytes.find('\n', at);
+  REQUIRE(end != bytes.npos);
+  const auto rest = bytes.substr(at + from.size(), end - at - from.size());
+  bytes.replace(at, end - at, (to + rest + std::string(100, ' ')).substr(0, end - at));
+  return bytes;
 }
 
 struct Archive {
@@ -119,7 +132,8 @@ TEST_CASE("an archive of numpy.savez is read, one of savez_compressed and one of
 
 TEST_CASE("a missing file, one that is no archive and a torn one are refused with the file's name")
 {
-  CHECK_THROWS_WITH(NpzReader("/nowhere/w.npz"), "read /nowhere/w.npz: it cannot be opened.");
+  CHECK_THROWS_WITH(NpzReader("/nowhere/w.npz"), "open /nowhere/w.npz: No such file or directory");
+  CHECK_THROWS_WITH(NpzReader("/dev/zero"), "read /dev/zero: it is a folder, a pipe or a device; a regular file is expected.");
   for (const std::string bytes : {"", "PK", "a text that is longer than the record at an archive's end"}) {
     const Archive archive(bytes);
     CHECK_THROWS_WITH(NpzReader(archive.path), "read " + archive.path.string() + ": this is no .npz archive.");
@@ -154,6 +168,100 @@ TEST_CASE("no single altered byte makes a reader crash or read beyond the file")
       REQUIRE_THAT(error.what(), Contains(archive.path.string()));
     }
   }
+}
+
+TEST_CASE("shapes whose size does not fit into 64 bits, or not into the file, are refused before any memory is taken")
+{
+  for (const std::string shape : {"(4611686018427387904,)", "(4294967296, 4294967296)", "(3, 6148914691236517206)", "(9223372036854775807,)",
+                                  "(1000000000000,)"}) {
+    CAPTURE(shape);
+    const Archive archive(with_header("scale", "'shape': ()", "'shape': " + shape));
+    CHECK_THROWS_WITH(NpzReader(archive.path), Contains("read " + archive.path.string() + ": tensor scale: its dimensions need more bytes than the file has ("));
+  }
+  const Archive other(with_header("scale", "'shape': ()", "'shape': (2,)"));
+  CHECK_THROWS_WITH(NpzReader(other.path), Contains("tensor scale holds another number of bytes than its shape says."));
+}
+
+TEST_CASE("a header that is no dictionary of an array of floats is refused")
+{
+  const auto refused = [](const std::string& from, const std::string& to, const std::string& why) {
+    CAPTURE(to);
+    const Archive archive(with_header("scale", from, to));
+    CHECK_THROWS_WITH(NpzReader(archive.path), "read " + archive.path.string() + ": " + why);
+  };
+  refused("'shape': ()", "'shape': (-1,)", "tensor scale has no shape.");
+  refused("'shape': ()", "'shape': (2", "tensor scale has no shape.");
+  refused("'shape': ()", "'shapx': ()", "tensor scale has no shape.");
+  refused("'shape': ()", "'shape': (99999999999999999999,)", "tensor scale has no shape.");
+  refused("'<f4'", "'>f4'", "tensor scale is not of 32-bit floats ('<f4').");
+  refused("'<f4'", "'|O8'", "tensor scale is not of 32-bit floats ('<f4').");
+  refused("False", "True ", "tensor scale is in Fortran's order.");
+}
+
+TEST_CASE("a length of npy's header beyond its member is refused")
+{
+  auto bytes = sample();
+  const auto at = bytes.rfind("\x93NUMPY") + 8;
+  for (const std::string length : {"\xff\xff", "\x80\x01"}) {
+    bytes.replace(at, 2, length);
+    const Archive archive(bytes);
+    CHECK_THROWS_WITH(NpzReader(archive.path), Contains("tensor scale: its header is longer than the member."));
+  }
+}
+
+TEST_CASE("a directory that does not fit its archive is refused")
+{
+  const auto whole = sample();
+  const auto entry = whole.find("PK\x01\x02"), end = whole.rfind("PK\x05\x06");
+  const auto refused = [&](std::size_t at, const std::string& field, const std::string& why) {
+    CAPTURE(at - entry, why);
+    const Archive archive(std::string(whole).replace(at, field.size(), field));
+    CHECK_THROWS_WITH(NpzReader(archive.path), Contains("read " + archive.path.string() + ": ") && Contains(why));
+  };
+  const std::string most(4, '\xff'), large("\xff\xff\xff\x7f", 4);
+  refused(end + 16, large, "the archive's directory lies beyond its end.");
+  refused(end + 12, large, "the archive's directory lies beyond its end.");
+  refused(end + 16, most, "the archive is larger than 4 GiB");
+  refused(end + 10, "\x09", "the archive's directory has 3 members; 9 are expected.");
+  refused(entry + 20, "\x01", "tensor conv1.weight is compressed or encrypted");
+  refused(entry + 10, "\x08", "tensor conv1.weight is compressed or encrypted");
+  refused(entry + 42, large, "bytes are expected from byte 2147483647 on, but the file has only");
+  refused(entry + 42, "\x01", "tensor conv1.weight is not where the archive's directory says.");
+  refused(entry + 28, "\xff\xff", "the archive's directory is torn.");
+}
+
+TEST_CASE("a tensor that is there twice, and a name that leads out of a folder, are refused")
+{
+  for (const auto& [name, why] : {std::pair{"conv1.weight", "tensor conv1.weight is in the archive twice."},
+                                  {"../../etc/x", "\"../../etc/x\" is no name of a tensor: "},
+                                  {"/etc/x", "\"/etc/x\" is no name of a tensor: "},
+                                  {"a\nb", "\"a\\x0ab\" is no name of a tensor: "}}) {
+    NpzWriter writer;
+    writer.add(convolution, convolution_values);
+    writer.add({name, {2}}, bias_values);
+    const Archive archive(writer.finish());
+    CHECK_THROWS_WITH(NpzReader(archive.path), Contains("read " + archive.path.string() + ": " + why));
+  }
+}
+
+TEST_CASE("altered and torn archives end with an error that names the file, or are read")
+{
+  std::mt19937 random(20261122);
+  const auto whole = sample();
+  int refused = 0;
+  const dt::test::TemporaryFolder folder;
+  const auto path = folder.path() / "weights.npz";
+  for (int i = 0; i < 800; ++i) {
+    dt::replace_file(path, dt::test::mutated(whole, 0, random));
+    try {
+      const NpzReader reader(path);
+      for (std::size_t t = 0; t < reader.tensors().size(); ++t) reader.read(t);
+    } catch (const dt::Error& error) {
+      REQUIRE_THAT(error.what(), Contains("read " + path.string() + ": "));
+      ++refused;
+    }
+  }
+  CHECK(refused > 400);
 }
 
 TEST_CASE("as many values as the shape says must go into an archive")

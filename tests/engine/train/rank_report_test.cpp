@@ -34,18 +34,6 @@ TEST_CASE("rank 0 gets every rank's record unchanged, the others none")
   }
 }
 
-TEST_CASE("communication share is the mean over ranks of exposed communication by step time")
-{
-  std::vector<dt::RankRecord> ranks(2);
-  ranks[0].step.total_s = 10;
-  ranks[0].phases[static_cast<std::size_t>(dt::Phase::communication)].total_s = 1;
-  ranks[1].step.total_s = 10;
-  ranks[1].phases[static_cast<std::size_t>(dt::Phase::communication)].total_s = 4;
-  CHECK(communication_share(ranks) == Approx(0.25));
-  ranks[1].role = "server"; // it waits most of its time, and nobody for that
-  CHECK(communication_share(ranks) == Approx(0.1));
-}
-
 TEST_CASE("a mean over workers leaves out servers and those that measured nothing")
 {
   Communicator comm(MPI_COMM_WORLD);

@@ -195,7 +195,7 @@ TEST_CASE("a target stops the training taken up again at the same step")
   CHECK(pieces.result.time_to_accuracy_s <= pieces.result.wall_s);
 }
 
-TEST_CASE("times go on from the checkpoint, and throughput is of this attempt's steps after its own warm-up")
+TEST_CASE("times go on from the checkpoint, and throughput is of the measured steps of all attempts, each after its own warm-up")
 {
   Communicator comm(MPI_COMM_WORLD);
   auto spec = demanding_spec(comm.size());
@@ -208,6 +208,12 @@ TEST_CASE("times go on from the checkpoint, and throughput is of this attempt's 
   from.wall_s = 1000;
   from.evaluation_s = 100;
   from.checkpoint_s = 10;
+  const auto measured_before = std::max<std::int64_t>(0, from.step - 4);
+  CHECK(from.measured_samples == measured_before * 24);
+  if (comm.is_root()) CHECK((from.measured_s > 0) == (measured_before > 0));
+  from.measured_samples = 2400;
+  from.measured_s = 500;
+  from.communication_s = 400;
   std::optional<CheckpointReader> reader;
   if (comm.is_root()) reader.emplace(list_checkpoints(folder.path()).front());
   const auto result = Trainer({spec, {}, from, reader ? &*reader : nullptr}, comm).run(diary, nobody).value();
@@ -216,8 +222,13 @@ TEST_CASE("times go on from the checkpoint, and throughput is of this attempt's 
   CHECK(result.wall_s > 1000);
   CHECK(result.resumed_step == from.step);
   CHECK(result.warmup_steps == 4);
-  CHECK(result.measured_samples == (26 - from.step - 4) * 24);
-  if (comm.is_root()) CHECK(result.measured_s < 100);
+  CHECK(result.measured_samples == 2400 + (26 - from.step - 4) * 24);
+  if (!comm.is_root()) return;
+  CHECK(result.measured_s > 500);
+  CHECK(result.measured_s < 600);
+  CHECK(result.throughput == Approx(static_cast<double>(result.measured_samples) / result.measured_s));
+  CHECK(result.communication_share >= 400 / result.measured_s);
+  CHECK(result.communication_share < 1);
 }
 
 TEST_CASE("taken up again with no more steps left than warm up, a run has no throughput rather than a wrong one")

@@ -3,10 +3,12 @@
 #include "core/text.hpp"
 #include "engine/train/checkpoint.hpp"
 #include "engine/train/npz.hpp"
+#include "tests/engine/train/hostile_files.hpp"
 #include "tests/support/engine_run.hpp"
 
 #include <catch2/catch.hpp>
 
+#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -169,6 +171,7 @@ TEST_CASE("where ranks differed, a run begins with their centre, or with the mea
     CAPTURE(strategy);
     auto spec = short_spec(3, 5);
     spec.sync.strategy = strategy;
+    spec.optimizer.name = "sgd";
     spec.sync.period = 4;
     if (spec.sync.strategy == "sync-easgd") spec.sync.alpha = 0.3;
     const Ended first(spec);
@@ -242,6 +245,60 @@ TEST_CASE("a start that does not fit the model is refused with the first tensor 
   CHECK_THAT(Ended(standing_still(1), archive).end.err, Contains("does not fit the model: it has no tensor conv1.bias, which is 6 in the model."));
 }
 
+TEST_CASE("weights that are NaN or infinite are refused by an export with status 2, and by a run that would begin with them")
+{
+  const Ended first(short_spec(1, 1));
+  const dt::test::TemporaryFolder folder;
+  const auto archive = folder.path() / "w.npz", out = folder.path() / "out.npz";
+  for (const auto& [value, name] : {std::pair{std::numeric_limits<float>::quiet_NaN(), "NaN"}, {-std::numeric_limits<float>::infinity(), "infinite"}}) {
+    CAPTURE(name);
+    dt::engine::CheckpointWriter checkpoint(folder.path(), CheckpointReader(first.checkpoint()).owner(), {.step = 1});
+    dt::engine::NpzWriter npz;
+    for (auto [tensor, values] : read_group(first.checkpoint(), "weights")) {
+      if (tensor.name == "fc1.bias") values.at(7) = value;
+      checkpoint.write("weights/" + tensor.name, tensor.dims, values);
+      npz.add(tensor, values);
+    }
+    const auto path = checkpoint.commit().path;
+    dt::write_file_atomic(archive, npz.finish());
+    const auto why = fmt::format("fc1.bias: value 7 of 120 is {}; only finite weights are taken.", name);
+    const auto end = export_weights(path, {"-o", out.string()});
+    CHECK(end.exit_code == 2);
+    CHECK(end.err == "dtengine: read " + path.string() + ": tensor weights/" + why + "\n");
+    CHECK_FALSE(fs::exists(out));
+    CHECK_THAT(Ended(standing_still(1), path).end.err, Contains("read " + path.string() + ": tensor weights/" + why));
+    CHECK_THAT(Ended(standing_still(1), archive).end.err, Contains("read " + archive.string() + ": tensor " + why));
+  }
+}
+
+TEST_CASE("a crafted checkpoint exports no other file's bytes, ends an export with status 2 and a run before its first step")
+{
+  const Ended first(short_spec(1, 1));
+  const dt::test::TemporaryFolder folder;
+  const auto path = folder.path() / "step-1.h5", out = folder.path() / "out.npz";
+  fs::copy_file(first.checkpoint(), path);
+  dt::test::alter(path, [](hid_t file) {
+    H5Ldelete(file, "weights/conv1.bias", H5P_DEFAULT);
+    const hsize_t extent = 6;
+    const hid_t rules = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(1, &extent, nullptr);
+    H5Pset_external(rules, "/etc/passwd", 0, 24);
+    H5Dclose(H5Dcreate2(file, "weights/conv1.bias", H5T_IEEE_F32LE, space, H5P_DEFAULT, rules, H5P_DEFAULT));
+    H5Sclose(space);
+    H5Pclose(rules);
+  });
+  const auto why = "read " + path.string() + ": /weights/conv1.bias: its values lie in another file (external storage); they are expected in this one.";
+  for (const std::vector<std::string>& options : {std::vector<std::string>{"--list"}, {"-o", out.string()}}) {
+    const auto end = export_weights(path, options);
+    CHECK(end.exit_code == 2);
+    CHECK(end.out.empty());
+    CHECK(end.err == "dtengine: " + why + "\n");
+  }
+  CHECK_FALSE(fs::exists(out));
+  const Ended second(standing_still(1), path);
+  CHECK_FALSE(second.result);
+  CHECK_THAT(second.end.err, Contains(why));
+}
+
 TEST_CASE("a start that was replaced since the run was planned is refused")
 {
   const Ended first(short_spec(1, 1));
@@ -252,6 +309,46 @@ TEST_CASE("a start that was replaced since the run was planned is refused")
   CHECK_FALSE(end.ok());
   CHECK_THAT(end.err, Contains("train.start_from: " + spec.train.start_from +
                                " has another content than when this run was planned. Submit the recipe again: it becomes a new run."));
+}
+
+TEST_CASE("a limit of a file's size ends an export and the making of data with status 74 and leaves nothing half done")
+{
+  const Ended run(short_spec(1, 1));
+  const dt::test::TemporaryFolder folder;
+  const auto archive = folder.path() / "w.npz", digits = folder.path() / "digits";
+  const auto limited = [](const std::string& words) {
+    return dt::run_command({"bash", "-c", "ulimit -f 16; " + dt::test::dtengine() + " " + words}, 60);
+  };
+  const auto exported = limited("export-weights " + run.checkpoint().string() + " -o " + archive.string());
+  CHECK(exported.exit_code == 74);
+  CHECK(exported.err == "dtengine: write " + archive.string() + ": File too large\n");
+  CHECK(fs::is_empty(folder.path()));
+  const auto made = limited("data make digits --train 300 --test 100 --out " + digits.string());
+  CHECK(made.exit_code == 74);
+  CHECK_THAT(made.err, Contains("File too large"));
+  CHECK(dt::run_command({dt::test::dtengine(), "data", "make", "digits", "--train", "300", "--test", "100", "--out", digits.string()}, 60).ok());
+}
+
+TEST_CASE("a limit of a file's size costs a training its checkpoint, or ends it with the file's name, and never by a signal")
+{
+  const auto limited = [](const EngineRun& run, const std::string& kib) {
+    auto words = EngineRun::launch(1);
+    for (const std::string& word : {std::string("bash"), std::string("-c"), "ulimit -f " + kib + "; exec \"$0\" \"$@\""}) words.push_back(word);
+    for (const auto& word : run.engine()) words.push_back(word); // mpirun itself has no limit
+    return dt::run_command(words, 120);
+  };
+  const EngineRun unsaved(short_spec(1, 2)), unwritten(short_spec(1, 2));
+  const auto end = limited(unsaved, "200");
+  INFO(end.out << end.err);
+  CHECK(end.ok());
+  CHECK_THAT(end.err, Contains("write " + (unsaved.attempt().checkpoints() / ".step-2.h5").string() + ": File too large"));
+  CHECK(fs::is_empty(unsaved.attempt().checkpoints()));
+  CHECK(dt::read_result(unsaved.attempt()));
+  CHECK(limited(unwritten, "16").exit_code == 1);
+  const auto error = dt::read_error(unwritten.attempt());
+  REQUIRE(error);
+  CHECK(error->cause == "write " + unwritten.attempt().reserve().string() + ": File too large");
+  CHECK_FALSE(fs::exists(unwritten.attempt().result()));
 }
 
 TEST_CASE("a training that diverges names its layer and the checkpoint to go back to")

@@ -1,7 +1,9 @@
 // dtengine under mpirun, told to stop: by signals, `cancel` and fences; and what the next attempt makes of its checkpoints.
 #include "core/text.hpp"
+#include "core/units.hpp"
 #include "engine/train/checkpoint.hpp"
 #include "tests/support/engine_run.hpp"
+#include "tests/support/held_ranks.hpp"
 #include "tests/support/running_job.hpp"
 #include "tests/support/tiny_disk.hpp"
 
@@ -18,16 +20,18 @@ using Catch::Contains;
 using dt::engine::list_checkpoints;
 using dt::test::end_of;
 using dt::test::EngineRun;
+using dt::test::eventually;
+using dt::test::HeldRanks;
 using dt::test::RunningJob;
 
 namespace {
 
-// Momentum, shuffled data, a schedule that moves every step, several evaluations: some seconds of training.
+// Momentum, shuffled data, a schedule that moves every step, several evaluations.
 dt::RunSpec seconds_of_training(std::int64_t ranks)
 {
   auto spec = dt::test::small_lenet(ranks, 2500);
   spec.train.global_batch = 24;
-  spec.train.steps = 8000;
+  spec.train.steps = 4000;
   spec.optimizer.learning_rate = 0.005;
   spec.optimizer.schedule = "cosine";
   return spec;
@@ -44,14 +48,31 @@ std::map<std::int64_t, std::string> trajectory(const dt::AttemptFolder& attempt)
   return steps;
 }
 
-// Attempts until one has a result, each but that one told to stop some time into its training.
+// Waits until ranks are held and more than a second has passed in their run since, by its own clock.
+bool let_a_checkpoint_be_due(const HeldRanks& held, const dt::AttemptFolder& attempt)
+{
+  if (!eventually([&] { return held.count() > 0; })) return false;
+  const double from_unix_s = dt::now_unix_s();
+  return eventually([&] {
+    const auto beat = dt::read_heartbeat(attempt);
+    return beat && beat->unix_s > from_unix_s + 1;
+  });
+}
+
+// Attempts until one has a result, each but that one told to stop in the midst of its training.
 int run_in_pieces(const EngineRun& run, int ranks, std::mt19937& random)
 {
+  const HeldRanks held;
   for (int number = 1; number < 40; ++number) {
-    RunningJob job(run, ranks, number);
+    const auto calls = static_cast<int>(random() % 600);
+    held.hold(calls);
+    RunningJob job(run, ranks, number, held.environment());
+    const auto has_ended = [&] { return job.end.wait_for(std::chrono::seconds(0)) == std::future_status::ready; };
     if (job.mpirun > 0) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(random() % 300));
+      eventually([&] { return held.count() > 0 || has_ended(); });
       ::kill(job.mpirun, SIGUSR1);
+      eventually([&] { return fs::exists(run.attempt(number).dump()) || has_ended(); }); // a rank has taken the signal
+      held.release();
     }
     const auto end = end_of(job);
     INFO(end.out << end.err);
@@ -81,12 +102,14 @@ TEST_CASE("stopped by SIGUSR1 to mpirun at any step and taken up again, a run en
 {
   const int ranks = GENERATE(1, 2);
   std::mt19937 random(static_cast<unsigned>(ranks));
-  const EngineRun whole(seconds_of_training(ranks)), pieces(seconds_of_training(ranks));
+  auto spec = seconds_of_training(ranks);
+  spec.train.steps = 800;
+  const EngineRun whole(spec), pieces(spec);
   REQUIRE(whole.run(ranks).ok());
   const int attempts = run_in_pieces(pieces, ranks, random);
   CHECK(attempts > 1);
   const auto expected = trajectory(whole.attempt());
-  REQUIRE(expected.size() == 8000);
+  REQUIRE(expected.size() == 800);
   std::map<std::int64_t, std::string> found;
   for (int number = 1; number <= attempts; ++number)
     for (const auto& [step, line] : trajectory(pieces.attempt(number))) {
@@ -104,13 +127,16 @@ TEST_CASE("stopped by SIGUSR1 to mpirun at any step and taken up again, a run en
 TEST_CASE("killed with SIGKILL, a run goes on from its last checkpoint, and its steps since are done again in the same bits")
 {
   auto spec = seconds_of_training(2);
-  spec.train.steps = 4000;
   spec.train.checkpoint_every_s = 1;
   const EngineRun whole(spec), killed(spec);
   REQUIRE(whole.run(2).ok());
-  RunningJob job(killed, 2);
+  const HeldRanks held;
+  held.hold(20);
+  RunningJob job(killed, 2, 1, held.environment());
   REQUIRE(job.root > 0);
-  REQUIRE(dt::test::eventually([&] { return !list_checkpoints(killed.attempt().checkpoints()).empty(); }));
+  REQUIRE(let_a_checkpoint_be_due(held, killed.attempt()));
+  held.hold(400);
+  REQUIRE(eventually([&] { return held.count() > 0 && !list_checkpoints(killed.attempt().checkpoints()).empty(); }));
   ::kill(job.root, SIGKILL);
   CHECK_FALSE(end_of(job).ok());
   const auto end = killed.run(2, 2);
@@ -241,10 +267,16 @@ TEST_CASE("an attempt that is fenced off before it starts is not begun")
 TEST_CASE("checkpoints on the way: the last two are kept, each is told, and the run's throughput leaves them out")
 {
   auto spec = seconds_of_training(1);
-  spec.train.steps = 12000;
   spec.train.checkpoint_every_s = 1;
   const EngineRun run(spec);
-  const auto end = run.run(1);
+  const HeldRanks held;
+  held.hold(4);
+  RunningJob job(run, 1, 1, held.environment());
+  for (const int calls : {6, 8, 0}) {
+    REQUIRE(let_a_checkpoint_be_due(held, run.attempt()));
+    calls > 0 ? held.hold(calls) : held.release();
+  }
+  const auto end = end_of(job);
   REQUIRE(end.ok());
   CHECK_THAT(end.out, Contains(": checkpoint step-") && Contains(" KiB, written in "));
   const auto kept = list_checkpoints(run.attempt().checkpoints());
@@ -257,7 +289,7 @@ TEST_CASE("checkpoints on the way: the last two are kept, each is told, and the 
 TEST_CASE("a disk without room for a checkpoint costs the checkpoint, not the run")
 {
   auto spec = seconds_of_training(2);
-  spec.train.steps = 4000;
+  spec.train.steps = 400;
   spec.train.checkpoint_every_s = 1;
   const EngineRun run(spec);
   dt::make_folders(run.attempt().checkpoints());
@@ -266,7 +298,14 @@ TEST_CASE("a disk without room for a checkpoint costs the checkpoint, not the ru
     WARN("SKIPPED: mounting a small file system needs root");
     return;
   }
-  const auto end = run.run(2);
+  const HeldRanks held;
+  held.hold(4);
+  RunningJob job(run, 2, 1, held.environment());
+  for (const int calls : {100, 0}) {
+    REQUIRE(let_a_checkpoint_be_due(held, run.attempt()));
+    calls > 0 ? held.hold(calls) : held.release();
+  }
+  const auto end = end_of(job);
   REQUIRE(end.ok());
   CHECK_THAT(end.err, Contains(": no checkpoint could be written: write " + run.attempt().checkpoints().string()) &&
                           Contains("No space left on device. There is none of this attempt yet. The run goes on; later failures "
@@ -296,11 +335,14 @@ TEST_CASE("told to stop on a disk without room, a run stops all the same and nam
 
 TEST_CASE("an altered checkpoint is told and passed over, and without another the next attempt begins at the beginning")
 {
-  auto spec = seconds_of_training(1);
-  const EngineRun run(spec);
-  RunningJob job(run, 1);
+  const EngineRun run(seconds_of_training(1));
+  const HeldRanks held;
+  held.hold(5);
+  RunningJob job(run, 1, 1, held.environment());
   REQUIRE(job.mpirun > 0);
   ::kill(job.mpirun, SIGUSR1);
+  REQUIRE(eventually([&] { return fs::exists(run.attempt().dump()); })); // the rank has taken the signal
+  held.release();
   REQUIRE(end_of(job).ok());
   const auto path = list_checkpoints(run.attempt().checkpoints()).at(0);
   auto bytes = dt::read_file(path);

@@ -346,6 +346,68 @@ TEST_CASE("a parameter server and its workers train, and centre, worker and aver
   CHECK(result.ranks.back().phases[static_cast<std::size_t>(Phase::forward)].total_s == 0);
 }
 
+// Two steps, the second at half the learning rate.
+dt::RunSpec falling_rate(std::int64_t ranks, const std::string& optimizer)
+{
+  auto spec = small_run(ranks);
+  spec.train.steps = 2;
+  spec.train.warmup_steps = 0;
+  spec.optimizer.name = optimizer;
+  spec.optimizer.schedule = "step";
+  spec.optimizer.step_epochs = 0.1; // ten steps an epoch
+  spec.optimizer.step_factor = 0.5;
+  return spec;
+}
+
+TEST_CASE("the first worker's momentum is its paper's when the learning rate falls: V <- mu V - eta g, W <- W + V")
+{
+  if (world_size() != 2) return;
+  // W2 = W1 + mu (W1 - W0) - eta2 g2, from the two steps of plain SGD: W1, and W2' = W1 - eta2 g2.
+  auto plain = falling_rate(1, "sgd");
+  Communicator alone(MPI_COMM_SELF);
+  const auto w0 = Trainer({plain, {}}, alone).plain_weights();
+  const auto w2_plain = train(plain, MPI_COMM_SELF).weights;
+  plain.train.steps = 1;
+  const auto w1 = train(plain, MPI_COMM_SELF).weights;
+  for (const std::string strategy : {"async-msgd", "async-measgd"}) {
+    auto spec = falling_rate(2, "momentum"); // one worker and a server
+    spec.sync.strategy = strategy;
+    const auto w2 = train(spec, MPI_COMM_WORLD).weights; // alpha 0: nothing pulls the worker of async-measgd
+    if (!is_root()) continue;
+    float worst = 0, longest = 0;
+    for (std::size_t i = 0; i < w2.size(); ++i) {
+      worst = std::max(worst, std::abs(w2[i] - (w2_plain[i] + 0.9F * (w1[i] - w0[i]))));
+      longest = std::max(longest, std::abs(w1[i] - w0[i]));
+    }
+    CAPTURE(strategy, longest);
+    CHECK(worst < 0.01F * longest);
+  }
+}
+
+TEST_CASE("an optimizer that the strategy is not defined with is refused by the trainer too")
+{
+  auto spec = small_run(world_size());
+  spec.sync.strategy = "sync-easgd"; // with the default optimizer
+  Communicator comm(MPI_COMM_WORLD);
+  CHECK_THROWS_WITH(Trainer({spec, {}}, comm), Catch::StartsWith("`sync-easgd` does not go with `optimizer.name: momentum`"));
+}
+
+TEST_CASE("the record says which progress was taken where the recipe leaves it to the engine")
+{
+  auto spec = small_run(world_size());
+  spec.sync.strategy = "sync-easgd";
+  spec.sync.allreduce = "ring";
+  spec.optimizer.name = "sgd";
+  spec.train.steps = 5;
+  const auto named = train(spec, MPI_COMM_WORLD).result;
+  CHECK(named.facts.count("progress") == 0);
+  spec.sync.progress = "auto";
+  spec.model.batch_norm = "synchronized"; // LeNet has none; and no thread, whatever cores there are
+  const auto chosen = train(spec, MPI_COMM_WORLD).result;
+  CHECK(chosen.facts.at("progress") == (world_size() == 1 ? "none: there is one rank" : "poll: batch norm is synchronized"));
+  CHECK(chosen.weights_hash == named.weights_hash);
+}
+
 TEST_CASE("what is evaluated changes nothing in what is trained")
 {
   if (world_size() < 2) return;

@@ -52,12 +52,22 @@ TEST_CASE("a rank that stands still is named, with what the others do, and the t
   REQUIRE(job.ranks.size() == 3);
   const auto victim = process_of(job, 1);
   REQUIRE(victim > 0);
-  ::kill(victim, SIGSTOP);
-  const bool told = eventually([&] { return dt::read_stall(run.attempt()).has_value(); });
-  ::kill(victim, SIGCONT);
-  REQUIRE(told);
-  const auto stall = *dt::read_stall(run.attempt());
-  CHECK(dt::words_of(stall.missing) == "rank 1 on " + dt::host_name() + " has not answered");
+  const auto alone = "rank 1 on " + dt::host_name() + " has not answered";
+  const auto is_resolved = [&] {
+    const auto stall = dt::read_stall(run.attempt());
+    return !stall || !std::isnan(stall->resolved_unix_s);
+  };
+  dt::StallRecord stall;
+  // On a busy machine another rank may be kept from its core for so long that it does not answer either: then once more.
+  for (int tries = 0; tries < 10 && dt::words_of(stall.missing) != alone; ++tries) {
+    REQUIRE(eventually(is_resolved));
+    ::kill(victim, SIGSTOP);
+    const bool told = eventually([&] { return !is_resolved(); });
+    ::kill(victim, SIGCONT);
+    REQUIRE(told);
+    stall = *dt::read_stall(run.attempt());
+  }
+  CHECK(dt::words_of(stall.missing) == alone);
   REQUIRE(stall.ranks.size() == 2);
   for (const auto& rank : stall.ranks) {
     CHECK(rank.waiting);

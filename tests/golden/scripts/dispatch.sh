@@ -107,6 +107,12 @@ dtctl_is_earlier_self() {
   [[ $text =~ \"restart\":\ ([0-9]+) ]] && ((BASH_REMATCH[1] < dtctl_restart))
 }
 
+# A ladder's run that was not cut off: it ended, or reached a time limit of its own after which it is not to be started again.
+dtctl_has_ended_by_itself() {
+  [[ -e $1/end && ! -e $1/requeue ]] || return
+  [[ ! -e $1/preempted.json || (-e $1/stop_reason && $(< "$1/stop_reason") == time_limit) ]]
+}
+
 # Puts attempt $2, a claimed copy of attempt $1, into place; false when it is there already or something failed.
 dtctl_replace() {
   local new=${1%/*}/.next.$dtctl_host.$$ done=1
@@ -130,13 +136,17 @@ dtctl_take() {
     if [[ $state == nothing ]] && ! [[ -e $attempt/owner.json ]]; then
       dtctl_create "$attempt/owner.json" "$(dtctl_owner "$token")"
       case $? in
-        0) dtctl_attempt=$attempt; return 0 ;;
+        0)
+          rm -f -- "$attempt/stop_reason" # of a start that was stopped before this attempt's turn
+          dtctl_attempt=$attempt
+          return 0
+          ;;
         2) dtctl_fail "$attempt cannot be claimed: owner.json cannot be written (is the disk full or read-only?)" ;;
       esac
     fi
     [[ -e $attempt/owner.json ]] || { dtctl_say "$attempt was fenced off before it began: nothing is run"; return 1; }
     dtctl_is_earlier_self "$attempt" "$token" || { dtctl_say "$attempt is somebody else's: nothing is run"; return 1; }
-    if [[ $dtctl_ladder == 1 && -e $attempt/end && ! -e $attempt/preempted.json ]]; then
+    if [[ $dtctl_ladder == 1 ]] && dtctl_has_ended_by_itself "$attempt"; then
       dtctl_say "$attempt has ended by itself: nothing is run"
       return 1
     fi
@@ -159,9 +169,11 @@ dtctl_take() {
   done
 }
 
-# job.sh records its own end; when it was killed, this is all that can still be said.
+# job.sh records its own end; when it was killed, this is all that can still be said. A ladder's run that was killed with its job
+# gets no end: with one it would count as ended by itself when the job is started again.
 dtctl_record_end() {
   [[ ! -e $1/end && -e $1/job.sh ]] || return
+  [[ $dtctl_ladder == 0 || -z $dtctl_stop || -e $1/stop_reason || -e $1/cancel ]] || return
   dtctl_say "$1: job.sh left no end; its exit code was $2"
   printf 'exit %d %(%s)T\n' "$2" -1 > "$1/.end.$$" && mv -f -- "$1/.end.$$" "$1/end"
 }
@@ -234,8 +246,9 @@ dtctl_requeue_job() {
     dtctl_say 'asked Slurm to start this job again'
     return
   fi
-  dtctl_say "is not started again; Slurm says: $state"
-  rm -f -- "$dtctl_again/requeue"
+  dtctl_say "is not started again by this script; Slurm says: $state"
+  # In a ladder the marker stays: it says that the run was cut off, should Slurm start the job again by itself.
+  [[ $dtctl_ladder == 1 ]] || rm -f -- "$dtctl_again/requeue"
 }
 
 readonly dtctl_line='^([0-9]+) ([jal][0-9a-f]{16}\.[0-9]+) ([0-9]+) ([0-9]+) (/.+/attempts/[0-9]+)$'

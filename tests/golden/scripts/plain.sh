@@ -14,11 +14,11 @@ dtctl_end() {
   exit "$code"
 }
 
-# A run that is over or unwanted is ended; any other is told to write a checkpoint first. That is what SIGUSR1 means to the
-# ranks: on SIGTERM Open MPI's mpirun kills them within two seconds.
+# A run that is cancelled or out of time is ended: SIGHUP makes mpirun and srun kill their ranks. Any other run is told to write a
+# checkpoint first: SIGUSR1, which mpirun and srun pass on to the ranks.
 dtctl_tell() {
   local signal=USR1
-  if [[ $1 != USR1 && ($dtctl_asked == *TERM*TERM* || -e $dtctl_attempt/cancel || -e $dtctl_attempt/stop_reason) ]]; then signal=$1; fi
+  if [[ $1 != USR1 && (-e $dtctl_attempt/cancel || -e $dtctl_attempt/stop_reason) ]]; then signal=HUP; fi
   kill -s "$signal" "$dtctl_launcher" 2> /dev/null
 }
 
@@ -28,7 +28,7 @@ dtctl_stop() {
   if [[ -n $dtctl_launcher ]]; then
     dtctl_tell "$1"
   elif [[ -z $dtctl_launching ]]; then
-    [[ $1 != USR1 ]] || dtctl_stopped_early
+    [[ -e $dtctl_attempt/cancel || ($1 != USR1 && -e $dtctl_attempt/stop_reason) ]] || dtctl_stopped_short
     exit "$2"
   fi
 }
@@ -52,9 +52,17 @@ dtctl_set() { export "$1=$2" || dtctl_fail $? "cannot set the environment variab
 
 dtctl_put() { printf '%s\n' "$2" > "$dtctl_attempt/.$1.$$" && mv -f -- "$dtctl_attempt/.$1.$$" "$dtctl_attempt/$1"; }
 
-# Told to stop before there was anything to keep.
-dtctl_stopped_early() {
-  dtctl_put preempted.json "{\"schema\": 1, \"unix_s\": $(date +%s), \"step\": 0, \"steps\": 0, \"checkpoint\": \"\", \"signal\": \"SIG${dtctl_asked##* }\"}"
+# Told to stop, and ended without the ranks' own record of it: before the first step, or before the checkpoint was written. The
+# step is the last that the heartbeat told, the checkpoint the last that was written on the way.
+dtctl_stopped_short() {
+  local beat='' step=0 steps=0 file number checkpoint='' latest=-1
+  [[ ! -e $dtctl_attempt/heartbeat ]] || beat=$(< "$dtctl_attempt/heartbeat")
+  if [[ $beat =~ ^beat\ [^\ ]+\ ([0-9]+)\ ([0-9]+) ]]; then step=${BASH_REMATCH[1]} steps=${BASH_REMATCH[2]}; fi
+  for file in "$dtctl_attempt"/checkpoints/step-*.h5; do
+    number=${file##*/step-} number=${number%.h5}
+    if [[ $number =~ ^[0-9]+$ ]] && ((10#$number > latest)); then latest=$((10#$number)) checkpoint=${file##*/}; fi
+  done
+  dtctl_put preempted.json "{\"schema\": 1, \"unix_s\": $(date +%s), \"step\": $step, \"steps\": $steps, \"checkpoint\": \"$checkpoint\", \"signal\": \"SIG${dtctl_asked##* }\"}"
   dtctl_stopped
 }
 
@@ -128,10 +136,19 @@ dtctl_may_launch_again() {
   ! dtctl_has_stepped
 }
 
-# Ended for our asking, with nothing done yet. Who is ended at the time limit has timed out.
-dtctl_was_early() {
+# Ended because it was told to stop, not by an error or a crash of its own. A run that is ended at its time limit has timed out.
+dtctl_was_cut_short() {
   [[ -n $dtctl_asked && ! -e $dtctl_attempt/cancel && ! -e $dtctl_attempt/error.json ]] || return
-  [[ $dtctl_asked != *TERM* || ! -e $dtctl_attempt/stop_reason ]] && ! dtctl_has_stepped
+  case $dtctl_code in 132 | 133 | 134 | 135 | 136 | 139) return 1 ;; esac # SIGILL, TRAP, ABRT, BUS, FPE, SEGV
+  [[ $dtctl_asked != *TERM* || ! -e $dtctl_attempt/stop_reason ]]
+}
+
+# A node of the job is gone, in the words of Open MPI or srun. Slurm does not start a job again whose script has ended by itself,
+# so where it may be started again the script asks for it.
+dtctl_has_lost_a_node() {
+  local word
+  for word in cancel stop_reason error.json; do [[ ! -e $dtctl_attempt/$word ]] || return; done
+  tail -c 8192 -- "$dtctl_attempt/stderr" 2> /dev/null | grep -qE 'has lost communication with a remote daemon|Node failure on '
 }
 
 # What the earlier launch has left makes room for the next one's.
@@ -160,6 +177,7 @@ while dtctl_may_launch_again; do
 done
 if dtctl_has_result; then exit "$dtctl_code"; fi
 if [[ -e $dtctl_attempt/preempted.json ]]; then dtctl_stopped; fi
-if dtctl_was_early; then dtctl_stopped_early; fi
+if dtctl_was_cut_short; then dtctl_stopped_short; fi
+if ((dtctl_code != 0)) && [[ ${DTCTL_REQUEUE:-0} == 1 ]] && dtctl_has_lost_a_node; then dtctl_put requeue "$(date +%s)"; fi
 ((dtctl_code != 0)) || dtctl_fail 1 'the ranks ended with exit code 0 but left no result'
 exit "$dtctl_code"

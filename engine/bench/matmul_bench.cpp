@@ -1,0 +1,19 @@
+#include "engine/bench/bench.hpp"
+#include "engine/train/probe.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace dt::engine {
+
+int bench_matmul(const MatmulBench& options)
+{
+  const double gflops = matrix_gflops(options.threads, options.seconds);
+  if (options.json)
+    fmt::print("{}\n", nlohmann::ordered_json{{"gflops", gflops}, {"threads", options.threads}}.dump());
+  else
+    fmt::print("threads {}: {:.1f} GFLOP/s\n", options.threads, gflops);
+  return 0;
+}
+
+} // namespace dt::engine

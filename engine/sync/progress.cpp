@@ -1,0 +1,34 @@
+#include "engine/sync/progress.hpp"
+
+#include "engine/sync/communication_thread.hpp"
+
+namespace dt::engine {
+namespace {
+
+bool all_have_spare_core(const std::vector<RankPlace>& places, std::int64_t threads_per_rank)
+{
+  for (std::size_t rank = 0; rank < places.size(); ++rank)
+    if (!find_spare_core(places, static_cast<int>(rank), threads_per_rank)) return false;
+  return true;
+}
+
+Progress with_reason(const std::string& name, const std::string& reason) { return {name, name + ": " + reason}; }
+
+} // namespace
+
+Progress choose_progress(const RunSpec& spec, const std::vector<RankPlace>& places)
+{
+  const auto& sync = spec.sync;
+  if (sync.progress != "auto") return {sync.progress, {}};
+  if (places.size() == 1) return with_reason("none", "there is one rank");
+  // Sums in the midst of a pass are the computing thread's; another one must not communicate then.
+  const bool may_thread = spec.model.batch_norm != "synchronized";
+  if (may_thread && all_have_spare_core(places, spec.resources.threads_per_rank))
+    return with_reason("thread", "every rank has a core to spare");
+  const std::string why = may_thread ? "not every rank has a core to spare" : "batch norm is synchronized";
+  if (sync.allreduce == "mpi" && sync.strategy != "hsgd")
+    return with_reason("none", why + ", and the allreduce mpi cannot be polled: nothing overlaps");
+  return with_reason("poll", why);
+}
+
+} // namespace dt::engine

@@ -1,0 +1,100 @@
+#include "jobs/deferred.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/units.hpp"
+#include "jobs/attempts.hpp"
+#include "jobs/quick_file.hpp"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace dt::jobs {
+namespace {
+
+using Action = SubmitReport::Action;
+
+// An attempt that waits for room, and what its submission wanted.
+struct Waiting {
+  LatestAttempt latest;
+  Deferral deferral;
+};
+
+std::optional<Waiting> waiting(LatestAttempt latest)
+{
+  if (!latest.unreadable.empty() || !latest.submission || !latest.submission->job_id.empty()) return std::nullopt;
+  const auto& attempt = *latest.folder;
+  for (const auto& file : {attempt.cancel(), attempt.owner(), attempt.begin(), attempt.end()})
+    if (latest.files.may_have(file) && is_there(file)) return std::nullopt;
+  auto deferral = latest.files.may_have(attempt.deferred()) ? read_deferral(attempt) : std::nullopt;
+  if (!deferral) return std::nullopt;
+  return Waiting{std::move(latest), std::move(*deferral)};
+}
+
+JobRequest request_for(const Waiting& run)
+{
+  const auto planned = read_planned_run(run.latest.folder->run_folder());
+  const auto& submission = *run.latest.submission;
+  JobRequest request{run.latest.key, submission.token, AttemptFolder(std::filesystem::absolute(run.latest.folder->path())),
+                     planned.spec.resources};
+  request.progress_threads = planned.spec.progress_threads();
+  if (planned.spec.study.layout == "ladder") request.ladder = submission.study;
+  request.after = run.deferral.after;
+  return request;
+}
+
+SubmitReport take_outcome(const Waiting& run, const SubmitOutcome& outcome)
+{
+  const auto& attempt = *run.latest.folder;
+  SubmitReport report{.key = run.latest.key, .action = Action::submitted, .attempt = attempt.number(), .reason = outcome.error};
+  if (outcome.deferred) {
+    report.action = Action::deferred;
+    if (outcome.error != run.deferral.reason)
+      write_file_quick(attempt.deferred(),
+                       to_json(Deferral{now_unix_s(), outcome.error, run.deferral.max_running, run.deferral.after}));
+  } else if (outcome.unanswered) {
+    report.action = Action::unanswered;
+  } else if (outcome.job_id.empty()) {
+    report.action = Action::refused;
+    remove_refused(attempt);
+  } else {
+    report.submission = run.latest.submission;
+    report.submission->job_id = outcome.job_id;
+    report.submission->submitted_unix_s = now_unix_s();
+    write_file_quick(attempt.submission(), to_json(*report.submission));
+    std::error_code none;
+    std::filesystem::remove(attempt.deferred(), none);
+  }
+  return report;
+}
+
+std::vector<SubmitReport> hand_over(const Home& home, const std::string& scheduler, std::int64_t max_running,
+                                    const std::vector<Waiting>& runs)
+{
+  std::vector<JobRequest> requests;
+  for (const auto& run : runs) requests.push_back(request_for(run));
+  const auto outcomes = make_scheduler(scheduler, home)->submit(requests, {max_running});
+  std::vector<SubmitReport> reports;
+  for (std::size_t i = 0; i < runs.size(); ++i) reports.push_back(take_outcome(runs[i], outcomes[i]));
+  return reports;
+}
+
+} // namespace
+
+std::vector<SubmitReport> submit_deferred(const Home& home, std::span<const std::string> keys)
+{
+  const auto lock = FileLock::try_acquire(home.root() / "submit.lock");
+  if (!lock) return {};
+  std::map<std::pair<std::string, std::int64_t>, std::vector<Waiting>> groups; // by scheduler and most that may run
+  for (auto& latest : latest_attempts(home, keys))
+    if (auto run = waiting(std::move(latest)))
+      groups[{run->latest.submission->scheduler, run->deferral.max_running}].push_back(std::move(*run));
+  std::vector<SubmitReport> reports;
+  for (const auto& [rules, runs] : groups)
+    for (auto& report : hand_over(home, rules.first, rules.second, runs)) reports.push_back(std::move(report));
+  return reports;
+}
+
+} // namespace dt::jobs

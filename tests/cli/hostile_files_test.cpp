@@ -1,0 +1,173 @@
+// Files that cannot be read, are no files, belong to somebody else, or hold what must not be shown: with the real dtctl.
+#include "core/file.hpp"
+#include "core/run_record.hpp"
+#include "tests/cli/driver.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace dt;
+using namespace dt::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// A home with one run that has succeeded.
+struct Done {
+  Dtctl dtctl;
+  std::string recipe;
+
+  explicit Done(const std::string& more = "") : recipe(dtctl.write("tiny.yaml", tiny_recipe(more)).string())
+  {
+    const auto result = dtctl.run({"submit", recipe, "--wait"});
+    INFO(result.err);
+    REQUIRE(result.exit_code == 0);
+  }
+  fs::path run() const { return fs::directory_iterator(dtctl.home() / "runs")->path(); }
+  AttemptFolder attempt() const { return {run(), 1}; }
+};
+
+// What nobody can read, root included: a link that leads to itself.
+void make_unreadable(const fs::path& path)
+{
+  fs::rename(path, path.string() + ".aside");
+  fs::create_symlink(path.filename(), path);
+}
+
+unsigned mode_of(const fs::path& path) { return static_cast<unsigned>(fs::status(path).permissions()); }
+
+} // namespace
+
+TEST_CASE("a finished run whose files cannot be read is not submitted again")
+{
+  const Done done;
+  const auto script = read_file(done.attempt().script());
+  make_unreadable(done.run() / "attempts");
+  fs::remove(done.dtctl.home() / "results.db"); // which knows that it has succeeded
+  const auto again = done.dtctl.run({"submit", done.recipe});
+  CHECK(again.exit_code == 74);
+  CHECK(holds(again.out + again.err, "Too many levels of symbolic links"));
+  CHECK(read_file(done.run() / "attempts.aside" / "1" / "job.sh") == script);
+  CHECK(fs::is_symlink(done.run() / "attempts"));
+}
+
+TEST_CASE("db rebuild with runs that cannot be listed keeps the database and ends with 74")
+{
+  const Done done;
+  make_unreadable(done.dtctl.home() / "runs");
+  const auto rebuilt = done.dtctl.run({"db", "rebuild"});
+  CHECK(rebuilt.exit_code == 74);
+  CHECK(holds(rebuilt.err, "read folder " + (done.dtctl.home() / "runs").string()));
+  const auto counted = done.dtctl.json({"query", "select count(*) as n from runs where state = 'succeeded'"});
+  CHECK(counted["rows"][0]["n"] == 1);
+}
+
+TEST_CASE("a database without a byte is made again from the runs, as a missing one is")
+{
+  const Done done;
+  for (const auto* suffix : {"-wal", "-shm"}) fs::remove(done.dtctl.home() / (std::string("results.db") + suffix));
+  fs::resize_file(done.dtctl.home() / "results.db", 0);
+  const std::string verb = GENERATE("list", "db migrate");
+  CHECK(done.dtctl.run(verb == "list" ? Words{"list"} : Words{"db", "migrate"}).exit_code == 0);
+  CHECK(done.dtctl.json({"query", "select count(*) as n from runs where state = 'succeeded'"})["rows"][0]["n"] == 1);
+}
+
+TEST_CASE("a FIFO in a record's place and a schema of another type are told, and nothing waits or breaks")
+{
+  const Done done;
+  fs::remove(done.dtctl.home() / "results.db");
+  const auto result = done.attempt().result();
+  fs::rename(result, result.string() + ".aside");
+  write_file_atomic(done.attempt().stall(), R"({"schema":[1]})");
+  CHECK(done.dtctl.run({"status", "last"}).exit_code == 0);
+  fs::remove(done.dtctl.home() / "results.db");
+  REQUIRE(::mkfifo(result.c_str(), 0600) == 0);
+  const auto status = done.dtctl.run({"status", "last"});
+  CHECK(status.exit_code == 74);
+  CHECK(holds(status.err, "Is a FIFO or a device, not a file"));
+  CHECK(holds(status.out, "unknown"));
+}
+
+TEST_CASE("another user's dtctl.yaml is ignored with a warning, and one's own is named")
+{
+  const Dtctl dtctl;
+  const auto recipe = dtctl.write("tiny.yaml", tiny_recipe()).string();
+  const auto file = dtctl.write("dtctl.yaml", "profiles: {default: {resources: {env: {FROM_PROJECT: x}}}}\n");
+  fs::permissions(file, fs::perms(0644));
+  const auto own = dtctl.run({"validate", recipe});
+  CHECK(own.exit_code == 0);
+  CHECK(own.err == "dtctl: the project's profiles are read from " + file.string() + "\n");
+  CHECK(dtctl.run({"validate", "-q", recipe}).err.empty());
+  fs::permissions(file, fs::perms(0666));
+  const auto open = dtctl.run({"plan", recipe, "--scripts"});
+  CHECK(holds(open.err, "warning: " + file.string() + " is ignored: other users can write it (mode 0666)"));
+  CHECK_FALSE(holds(open.out, "FROM_PROJECT"));
+  if (::geteuid() != 0) return;
+  fs::permissions(file, fs::perms(0644));
+  REQUIRE(::chown(file.c_str(), 54321, 54321) == 0);
+  const auto theirs = dtctl.run({"plan", recipe, "--scripts"});
+  CHECK(holds(theirs.err, "warning: " + file.string() + " is ignored: it belongs to another user (uid 54321)"));
+  CHECK_FALSE(holds(theirs.out, "FROM_PROJECT"));
+  CHECK(dtctl.json({"config", "paths"})["project_config"].is_null());
+}
+
+TEST_CASE("secrets stand in the run's own files, which are its owner's alone, and nowhere else")
+{
+  const Done done("resources: {env: {API_TOKEN: hunter2, HARMLESS: shown}}\n");
+  for (auto words : {Words{"show", "last", "--recipe"}, Words{"show", fs::path(done.run()).filename().string()},
+                            Words{"query", "select * from runs"}, Words{"query", "select * from studies"}, Words{"query", "select * from runs_flat"},
+                            Words{"export", "last", "--format", "json"}, Words{"plan", done.recipe, "--scripts"}, Words{"explain", "last"}}) {
+    const auto shown = done.dtctl.run(words);
+    INFO(words[0]);
+    CHECK(shown.exit_code == 0);
+    CHECK_FALSE(holds(shown.out + shown.err, "hunter2"));
+    words.push_back("--json");
+    CHECK_FALSE(holds(done.dtctl.run(words).out, "hunter2"));
+  }
+  CHECK(holds(done.dtctl.run({"query", "select resources_env from runs"}).out, "shown"));
+  CHECK(holds(read_file(spec_path(done.run())), "hunter2"));
+  CHECK(mode_of(done.dtctl.home()) == 0700);
+  for (const auto& file : fs::recursive_directory_iterator(done.dtctl.home())) {
+    const auto name = file.path().filename();
+    INFO(file.path());
+    const bool may_hold = name == "spec.json" || name == "job.sh" || name == "study.json" || name == "stdout" || name.string().starts_with("results.db");
+    if (may_hold) CHECK(mode_of(file.path()) == 0600);
+  }
+}
+
+TEST_CASE("a home that is open to others is warned of when variables are kept in it")
+{
+  const Dtctl dtctl;
+  const auto recipe = dtctl.write("tiny.yaml", tiny_recipe("resources: {env: {HARMLESS: x}}\n")).string();
+  fs::create_directories(dtctl.home());
+  fs::permissions(dtctl.home(), fs::perms(0755));
+  const auto result = dtctl.run({"submit", recipe, "--wait"});
+  CHECK(result.exit_code == 0);
+  CHECK(holds(result.err, "is open to other users (mode 0755)"));
+  CHECK(mode_of(dtctl.home()) == 0755); // the user's decision
+}
+
+TEST_CASE("a query ends at its time limit also inside of one function")
+{
+  const Dtctl dtctl;
+  const Words words{"query", "select instr(hex(zeroblob(20000000)), hex(zeroblob(10000000)) || '1')", "--timeout", "1"};
+  const auto result = dtctl.run(words);
+  CHECK(result.exit_code == 2);
+  CHECK(result.err == "dtctl: error: query: it ran longer than 1 s and was stopped. Narrow it, or allow more time\n");
+  CHECK(dtctl.json(words)["error"]["kind"] == "usage");
+}
+
+TEST_CASE("what a run printed cannot turn the terminal's text around")
+{
+  const Done done;
+  write_file_atomic(done.attempt().out(), "before \u202Eafter \x1b[2J\n");
+  const auto shown = done.dtctl.in_terminal({"logs", "last"}, 80);
+  CHECK(holds(shown, "before \\xe2\\x80\\xaeafter \\x1b[2J\n"));
+  CHECK(holds(done.dtctl.run({"logs", "last"}).out, "before \u202Eafter \x1b[2J\n"));
+}

@@ -1,0 +1,81 @@
+// A run beside another process on its cores is told as one on a busy machine.
+#include "core/load_record.hpp"
+#include "core/process.hpp"
+#include "tests/cli/driver.hpp"
+
+#include <csignal>
+#include <memory>
+#include <vector>
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+using dt::test::Dtctl;
+
+namespace {
+
+// Computes on one core and nothing else, until it is ended.
+class BusyLoop {
+ public:
+  explicit BusyLoop(int core)
+  {
+    int begun[2];
+    REQUIRE(::pipe(begun) == 0);
+    pid_ = ::fork();
+    if (pid_ == 0) work(core, begun[1]);
+    ::close(begun[1]);
+    char byte = 0;
+    REQUIRE(::read(begun[0], &byte, 1) == 1); // it is on its core
+    ::close(begun[0]);
+  }
+  BusyLoop(const BusyLoop&) = delete;
+  BusyLoop& operator=(const BusyLoop&) = delete;
+  ~BusyLoop()
+  {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+ private:
+  [[noreturn]] static void work(int core, int begun)
+  {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<unsigned>(core), &set);
+    if (::sched_setaffinity(0, sizeof set, &set) != 0) ::_exit(1);
+    if (::write(begun, "b", 1) != 1) ::_exit(1);
+    while (true) static_cast<void>(::sched_getcpu());
+  }
+  pid_t pid_ = -1;
+};
+
+} // namespace
+
+TEST_CASE("a run beside busy loops on its cores is told as one on a busy machine, with what they took")
+{
+  const Dtctl dtctl;
+  dtctl.write("short.yaml", "version: 1\nname: short\nmodel: {name: lenet}\ndata: {name: synthetic, train_samples: 640, test_samples: 32}\n"
+                            "train: {global_batch: 32, steps: 400, warmup_steps: 2}\n");
+  {
+    std::vector<std::unique_ptr<BusyLoop>> loops; // wherever the run is put
+    for (const int core : dt::cores_in_mask()) loops.push_back(std::make_unique<BusyLoop>(core));
+    REQUIRE(dtctl.json({"submit", "short.yaml", "--wait"}).at("states") == dt::test::Json{{"succeeded", 1}});
+  }
+  const auto run = std::filesystem::directory_iterator(dtctl.home() / "runs")->path();
+  const auto load = dt::read_load({run, 1});
+  REQUIRE(load);
+  REQUIRE(load->nodes.size() == 1);
+  CHECK(load->nodes[0].own_cores == 1);
+  CHECK(load->nodes[0].seconds > 0);
+  CHECK(load->nodes[0].load_end > 0);
+  const auto results = dtctl.json({"results"});
+  CHECK(results.at("busy").at("of_runs") == 1);
+  REQUIRE(results.at("busy").at("runs").size() == 1);
+  CHECK(results.at("busy").at("runs")[0].at("others_share") >= 0.1);
+  CHECK(dtctl.run({"results"}).out.find("during 1 of 1 run: other processes took up to") != std::string::npos);
+}

@@ -1,0 +1,54 @@
+// Who moves messages on where the recipe leaves that to the engine.
+#include "engine/sync/progress.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace dt::engine;
+
+namespace {
+
+dt::RunSpec spec_of(const std::string& progress, const std::string& allreduce)
+{
+  dt::RunSpec spec;
+  spec.sync.strategy = "sync-easgd";
+  spec.sync.progress = progress;
+  spec.sync.allreduce = allreduce;
+  return spec;
+}
+
+const std::vector<RankPlace> apart{{"n1", {0, 1}}, {"n1", {2, 3}}}, crowded{{"n1", {0, 1}}, {"n1", {2}}}, alone{{"n1", {0, 1}}};
+
+} // namespace
+
+TEST_CASE("progress auto is a thread where every rank has a core to spare, else poll, and none where nothing can be polled")
+{
+  const auto chosen = [](const dt::RunSpec& spec, const std::vector<RankPlace>& places) { return choose_progress(spec, places).words; };
+  CHECK(chosen(spec_of("auto", "ring"), apart) == "thread: every rank has a core to spare");
+  CHECK(chosen(spec_of("auto", "mpi"), apart) == "thread: every rank has a core to spare");
+  CHECK(chosen(spec_of("auto", "ring"), crowded) == "poll: not every rank has a core to spare");
+  CHECK(chosen(spec_of("auto", "mpi"), crowded) ==
+        "none: not every rank has a core to spare, and the allreduce mpi cannot be polled: nothing overlaps");
+  CHECK(chosen(spec_of("auto", "ring"), alone) == "none: there is one rank");
+  CHECK(choose_progress(spec_of("auto", "ring"), apart).name == "thread");
+  CHECK(choose_progress(spec_of("auto", "ring"), crowded).name == "poll");
+  CHECK(choose_progress(spec_of("auto", "mpi"), crowded).name == "none");
+}
+
+TEST_CASE("threads that compute leave no core to spare, and neither does a sum in the midst of a pass")
+{
+  auto spec = spec_of("auto", "ring");
+  spec.resources.threads_per_rank = 2;
+  CHECK(choose_progress(spec, apart).name == "poll");
+  spec = spec_of("auto", "ring");
+  spec.model.batch_norm = "synchronized";
+  CHECK(choose_progress(spec, apart).words == "poll: batch norm is synchronized");
+}
+
+TEST_CASE("what the recipe names is taken, without a word for the record")
+{
+  for (const std::string name : {"none", "poll", "thread"}) {
+    const auto progress = choose_progress(spec_of(name, "ring"), crowded);
+    CHECK(progress.name == name);
+    CHECK(progress.words.empty());
+  }
+}

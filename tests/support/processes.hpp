@@ -1,0 +1,36 @@
+// Who is whose child among the processes of a test.
+#pragma once
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace dt::test {
+
+// Parent of a process; 0 when it has just ended.
+inline pid_t parent_of(pid_t process)
+{
+  try {
+    const auto stat = read_file("/proc/" + std::to_string(process) + "/stat");
+    return std::stoi(split(stat.substr(stat.rfind(')') + 2), ' ').at(1));
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
+// Those whose parent is not among them: a child has its parent's command line until it has become another program.
+inline std::vector<pid_t> without_children(const std::vector<pid_t>& processes)
+{
+  std::vector<pid_t> parents;
+  for (const pid_t one : processes)
+    if (std::find(processes.begin(), processes.end(), parent_of(one)) == processes.end()) parents.push_back(one);
+  return parents;
+}
+
+} // namespace dt::test
