@@ -29,7 +29,7 @@ std::optional<std::size_t> layer_of(std::string_view message)
   return number > 0 ? std::optional(number - 1) : std::nullopt;
 }
 
-bool is_there(const fs::path& folder)
+bool holds_files(const fs::path& folder)
 {
   std::error_code error;
   return fs::exists(folder, error) && (!fs::is_empty(folder, error) || error);
@@ -103,7 +103,7 @@ class InputChecks {
     if (const auto known = std::find_if(data_.begin(), data_.end(), same); known != data_.end()) return &*known;
     CheckedData data{place.first, place.second, std::nullopt};
     const auto ask = [&] { data.facts = ask_engine_of_data(data.name, data.folder); };
-    if (is_there(data.folder) && !is_granted(run, {"data.path", "data.name"}, ask)) refused_data_.insert(place);
+    if (holds_files(data.folder) && !is_granted(run, {"data.path", "data.name"}, ask)) refused_data_.insert(place);
     return &data_.emplace_back(std::move(data));
   }
 

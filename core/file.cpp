@@ -209,17 +209,18 @@ std::vector<std::string> names_in(const fs::path& folder)
   }
 }
 
-void make_folders(const fs::path& path, Readers readers)
+bool make_folders(const fs::path& path, Readers readers)
 {
   const mode_t mode = readers == Readers::owner ? 0700 : 0777;
-  if (::mkdir(path.c_str(), mode) == 0) return;
+  if (::mkdir(path.c_str(), mode) == 0) return true;
   if (errno == ENOENT && path.has_parent_path() && path != path.parent_path()) {
     make_folders(path.parent_path(), readers);
-    if (::mkdir(path.c_str(), mode) == 0) return;
+    if (::mkdir(path.c_str(), mode) == 0) return true;
   }
   const int error = errno;
   if (error != EEXIST) throw system_error("make folder " + path.string(), error);
   if (!is_folder(path)) throw system_error("make folder " + path.string(), ENOTDIR);
+  return false;
 }
 
 std::optional<std::string> open_mode(const fs::path& folder)

@@ -54,8 +54,8 @@ void write_all(int descriptor, std::string_view bytes, const std::filesystem::pa
 // cannot be read.
 std::vector<std::string> names_in(const std::filesystem::path& folder);
 
-// Makes the folder and its parents; the modes of those that are there stay as they are.
-void make_folders(const std::filesystem::path& path, Readers readers = Readers::owner);
+// Makes the folder and its parents; the modes of those that exist stay as they are. Returns false when the folder existed already.
+bool make_folders(const std::filesystem::path& path, Readers readers = Readers::owner);
 
 // "0755" where other users may look into the folder; nothing when it is closed to them or not there.
 std::optional<std::string> open_mode(const std::filesystem::path& folder);

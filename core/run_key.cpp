@@ -145,16 +145,6 @@ PlannedRun plan_run(RunSpec spec, std::string engine_build, std::string data_id,
 
 std::string short_key(std::string_view key) { return std::string(key.substr(0, 10)); }
 
-namespace {
-
-std::string shown(const FieldValue& value)
-{
-  const auto* variables = std::get_if<std::map<std::string, std::string>>(&value);
-  return variables == nullptr ? to_text(value) : to_text(without_secrets(*variables));
-}
-
-} // namespace
-
 std::vector<std::string> differences(const PlannedRun& before, const PlannedRun& now)
 {
   std::vector<std::string> lines;
@@ -164,7 +154,7 @@ std::vector<std::string> differences(const PlannedRun& before, const PlannedRun&
   for (const auto& identity : identity_keys()) {
     const auto old_value = value_of(before.spec, *identity.key), new_value = value_of(now.spec, *identity.key);
     if (old_value != new_value) // lists may print alike and yet differ
-      lines.push_back(std::string(identity.key->path) + ": " + shown(old_value) + ", now " + shown(new_value));
+      lines.push_back(std::string(identity.key->path) + ": " + text_without_secrets(old_value) + ", now " + text_without_secrets(new_value));
   }
   compare("repeat", std::to_string(before.spec.repeat), std::to_string(now.spec.repeat));
   compare("engine build", short_key(before.engine_build), short_key(now.engine_build));

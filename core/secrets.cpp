@@ -74,6 +74,12 @@ std::map<std::string, std::string> without_secrets(std::map<std::string, std::st
   return variables;
 }
 
+std::string text_without_secrets(const FieldValue& value)
+{
+  const auto* variables = std::get_if<std::map<std::string, std::string>>(&value);
+  return variables == nullptr ? to_text(value) : to_text(without_secrets(*variables));
+}
+
 RunSpec without_secrets(RunSpec spec)
 {
   spec.resources.env = without_secrets(std::move(spec.resources.env));

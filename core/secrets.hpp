@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/run_spec.hpp"
+#include "core/spec_schema.hpp"
 
 #include <map>
 #include <string>
@@ -21,6 +22,9 @@ std::map<std::string, std::string> without_secrets(std::map<std::string, std::st
 
 // The same run, with resources.env without secrets: to be shown, not to be run.
 RunSpec without_secrets(RunSpec spec);
+
+// A key's value as text, with the mask for variables that look secret.
+std::string text_without_secrets(const FieldValue& value);
 
 // A recipe's text, with the mask for what stands behind `NAME:` or `NAME=` where the name looks secret. Only values on the name's
 // own line are found.

@@ -104,17 +104,6 @@ void extend_file_quick(const fs::path& path, std::string_view bytes)
   if (file.close() != 0) throw system_error("write " + path.string(), errno);
 }
 
-bool make_folders_quick(const fs::path& path)
-{
-  if (::mkdir(path.c_str(), 0700) == 0) return true;
-  if (errno == ENOENT && path.has_parent_path() && path != path.parent_path()) {
-    make_folders_quick(path.parent_path());
-    if (::mkdir(path.c_str(), 0700) == 0) return true;
-  }
-  if (errno != EEXIST || !is_folder(path)) make_folders(path); // says why it cannot be
-  return false;
-}
-
 bool create_file_quick(const fs::path& path, std::string_view bytes)
 {
   const Temporary temporary(path, bytes);

@@ -20,10 +20,7 @@ void write_new_file_quick(const std::filesystem::path& path, std::string_view by
 // Replaces a file's content by a longer one in place, in one write.
 void extend_file_quick(const std::filesystem::path& path, std::string_view bytes);
 
-// The folder and what is missing above it; few system calls when only the last ones are missing. False when the folder was there.
-bool make_folders_quick(const std::filesystem::path& path);
-
-// As above, but never replaces: false when `path` exists already. Of several callers exactly one gets true.
+// As write_file_quick, but never replaces: false when `path` exists already. Of several callers exactly one gets true.
 bool create_file_quick(const std::filesystem::path& path, std::string_view bytes);
 
 // Everything written so far to the file system that holds `folder` survives a power cut from here on.

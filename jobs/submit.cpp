@@ -243,7 +243,7 @@ class Submitter {
   static void take_folder(Prepared& job)
   {
     const auto& path = job.request.attempt.path();
-    if (!make_folders_quick(path) && !job.takes_up)
+    if (!make_folders(path) && !job.takes_up)
       throw Error(ErrorKind::environment, path.string() + " exists already, and nothing in it is overwritten. Look at what it holds; dtctl "
                                                           "status tells what became of the run");
     job.owns_folder = true;
@@ -257,7 +257,7 @@ class Submitter {
     const auto script = batch_script({run, attempt, options_.engine, fs::absolute(home_.data_folder(run.spec.data)).string(),
                                       predecessors_.run_folders},
                                      *make_launcher(run.spec.resources.launcher));
-    if (attempt.number() == 1) make_folders_quick(attempt.run_folder());
+    if (attempt.number() == 1) make_folders(attempt.run_folder());
     take_folder(job);
     write_spec(run, attempt);
     job.takes_up ? write_file_quick(attempt.script(), script) : scripts_.put(attempt.script(), script);

@@ -120,23 +120,13 @@ Settings ProfileBook::find(const std::string& name, const Mark& mark, Diagnostic
   return {};
 }
 
-namespace {
-
-std::string shown(const FieldValue& value)
-{
-  const auto* variables = std::get_if<std::map<std::string, std::string>>(&value);
-  return variables == nullptr ? dt::to_text(value) : dt::to_text(without_secrets(*variables));
-}
-
-} // namespace
-
 std::vector<Profile> ProfileBook::list() const
 {
   std::vector<Profile> profiles;
   for (const auto& [name, definition] : profiles_) {
     Profile profile{name, *definition.mark.file, {}};
     const auto settings = resolve(definition);
-    for (const auto& [key, assignment] : settings.given()) profile.values.emplace_back(key->path, shown(assignment.value));
+    for (const auto& [key, assignment] : settings.given()) profile.values.emplace_back(key->path, text_without_secrets(assignment.value));
     profiles.push_back(std::move(profile));
   }
   return profiles;

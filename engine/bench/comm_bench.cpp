@@ -7,6 +7,7 @@
 #include "engine/comm/clock.hpp"
 #include "engine/comm/mpi_world.hpp"
 #include "engine/comm/placement.hpp"
+#include "engine/comm/time_allreduces.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,10 +24,6 @@ namespace dt::engine {
 namespace {
 
 constexpr double long_enough_s = 0.25; // a sum that takes longer needs no second one to warm up
-// Short calls are timed several in a row, as many of one contender as of the other and as `dynamic` does it: a link lets a burst pass
-// after a pause, and a single call would be as fast as what the contender before it left of that.
-constexpr double row_s = 0.02; // that they need not last longer than
-constexpr std::size_t row_bytes = 256 << 10, most_calls = 64;
 
 struct Contender {
   std::string name;
@@ -112,9 +109,7 @@ double warm_up(std::vector<Contender>& contenders, std::span<float> values, doub
     contender.times = {seconds};
     fastest_s = std::min(fastest_s, seconds);
   }
-  const auto most = static_cast<double>(std::clamp(row_bytes / values.size_bytes(), std::size_t{1}, most_calls));
-  const auto calls = static_cast<std::int64_t>(std::clamp(row_s / fastest_s, 1.0, most));
-  for (auto& contender : contenders) contender.calls = calls;
+  for (auto& contender : contenders) contender.calls = calls_in_a_row(values.size_bytes(), fastest_s);
   double all_s = 0;
   for (auto& contender : contenders) {
     contender.left_out = leave_out > 0 && contender.is_ours() && contender.times.front() > std::max(long_enough_s, leave_out * fastest_s);

@@ -17,9 +17,9 @@ constexpr std::size_t least_size = 1 << 10, largest_ladder = 64 << 20, usual_lar
 constexpr double too_near = 1.5;      // a size of the ladder so near to the largest one is left out
 constexpr double most_of_budget = 3;  // times options.timing_s, for the fewest rounds of all sizes
 constexpr double open_of_budget = 2;  // for more rounds of races that are open
-constexpr std::size_t short_bytes = 64 << 10;
-constexpr std::size_t row_bytes = 256 << 10, most_calls = 64; // of short sums in a row
-constexpr double row_s = 0.02;                                // that those of the fastest need not last longer than
+constexpr std::size_t short_bytes = 64 << 10;                 // sums up to this length are timed several in a row
+constexpr std::size_t row_bytes = 256 << 10, most_calls = 64; // upper limits of a row
+constexpr double row_s = 0.02;                                // a row that takes the fastest algorithm this long is long enough
 constexpr std::size_t fewest_rounds = 3, most_rounds = 96;
 constexpr double wake_up_s = 0.3; // a size longer than this is the last of the first sums
 constexpr std::size_t model_from_bytes = 256 << 10, model_from_sizes = 3;
@@ -265,8 +265,7 @@ int Timer::calls_for(const std::vector<bool>& running, std::span<float> values)
 {
   if (values.size_bytes() > short_bytes) return 1;
   const auto seconds = round(running, values, 1);
-  const auto most = std::min(row_bytes / values.size_bytes(), most_calls);
-  const double calls = std::clamp(row_s / *std::ranges::min_element(seconds), 1.0, static_cast<double>(most));
+  const int calls = comm_.is_root() ? calls_in_a_row(values.size_bytes(), *std::ranges::min_element(seconds)) : 1;
   return static_cast<int>(agree({static_cast<std::size_t>(calls)}, comm_).front());
 }
 
@@ -290,6 +289,12 @@ AllreduceTimings time_allreduces(const AllreduceOptions& options, Communicator& 
   auto timings = Timer(options, comm).run();
   comm.traffic() = traffic;
   return timings;
+}
+
+int calls_in_a_row(std::size_t bytes, double fastest_s)
+{
+  const auto most = std::clamp(row_bytes / std::max(bytes, std::size_t{1}), std::size_t{1}, most_calls);
+  return static_cast<int>(std::clamp(row_s / fastest_s, 1.0, static_cast<double>(most)));
 }
 
 bool could_be_timed(const std::vector<std::string>& names, const AllreduceOptions& options, Communicator& comm)

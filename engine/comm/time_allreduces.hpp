@@ -22,6 +22,10 @@ bool could_be_timed(const std::vector<std::string>& names, const AllreduceOption
 // The sizes that are timed, ascending. Pure.
 std::vector<std::size_t> sizes_to_time(std::size_t largest_bytes);
 
+// How many short sums to time in a row when the fastest algorithm takes `fastest_s` for one; 1 for sums that take 20 ms or move
+// 256 KiB. A link lets a burst pass after a pause, so a single short sum would look faster than sums that follow one another. Pure.
+int calls_in_a_row(std::size_t bytes, double fastest_s);
+
 // Seconds from a common start until this rank has the sum of these values, as the options see them; the mean of so many calls in a
 // row. Collective.
 double time_sum(Allreduce& allreduce, const std::string& name, std::span<float> values, int calls, const AllreduceOptions& options,

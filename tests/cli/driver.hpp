@@ -15,6 +15,12 @@ namespace dt::test {
 using Words = std::vector<std::string>;
 using Json = nlohmann::ordered_json;
 
+inline Words with(Words words, const Words& more)
+{
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
 class Dtctl {
 public:
   Dtctl();

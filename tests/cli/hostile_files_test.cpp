@@ -2,6 +2,7 @@
 #include "core/file.hpp"
 #include "core/run_record.hpp"
 #include "tests/cli/driver.hpp"
+#include "tests/support/unreadable.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -32,13 +33,6 @@ struct Done {
   fs::path run() const { return fs::directory_iterator(dtctl.home() / "runs")->path(); }
   AttemptFolder attempt() const { return {run(), 1}; }
 };
-
-// What nobody can read, root included: a link that leads to itself.
-void make_unreadable(const fs::path& path)
-{
-  fs::rename(path, path.string() + ".aside");
-  fs::create_symlink(path.filename(), path);
-}
 
 unsigned mode_of(const fs::path& path) { return static_cast<unsigned>(fs::status(path).permissions()); }
 

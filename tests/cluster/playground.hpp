@@ -43,8 +43,9 @@ class ClusterUser {
   // All jobs of the cluster end with it; only the recipe's file and the home are this object's.
   CommandResult run(const Words& words) const { return dtctl_.run(words, cluster_.environment()); }
   Json json(const Words& words) const { return dtctl_.json(words, cluster_.environment()); }
-  // `dtctl sweep` of a recipe with that text on the profile `cluster`; more words as given.
-  Json sweep(const std::string& recipe, const Words& more = {}) const;
+  // `dtctl sweep` of a recipe with that text on the profile `cluster`; more words as given. Fails the test when the exit code is
+  // another one.
+  Json sweep(const std::string& recipe, const Words& more = {}, int exit_code = 0) const;
   CommandResult try_sweep(const std::string& recipe, const Words& more = {}) const;
   // Starts `dtctl words…` and does not wait.
   pid_t start(const Words& words) const;

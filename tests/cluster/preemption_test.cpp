@@ -18,12 +18,6 @@ namespace {
 // Slurm waits until the credentials of a requeued job have expired before it starts the job again.
 const Words soon_again{"--set", "AuthInfo=socket=%f/munge/socket,cred_expire=5", "--set", "KillWait=30"};
 
-Words with(Words words, const Words& more)
-{
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 // Two partitions over all nodes, of which the second preempts jobs of the first.
 Words preempting(int nodes, const std::string& grace)
 {

@@ -10,6 +10,7 @@
 #include "jobs/quick_file.hpp"
 #include "tests/jobs/playground.hpp"
 #include "tests/support/traced_program.hpp"
+#include "tests/support/unreadable.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -29,6 +30,7 @@
 using namespace dt;
 using namespace dt::jobs;
 using namespace dt::jobs::testing;
+using dt::test::make_unreadable;
 namespace fs = std::filesystem;
 using Action = SubmitReport::Action;
 
@@ -306,17 +308,6 @@ TEST_CASE("an intent whose job is in the queue gets its id back and is not submi
   check_each_ran_once(lab);
 }
 
-namespace {
-
-// What nobody can read, root included: a link that leads to itself. What was there lies beside it.
-void make_unreadable(const fs::path& path)
-{
-  fs::rename(path, path.string() + ".aside");
-  fs::create_symlink(path.filename(), path);
-}
-
-} // namespace
-
 TEST_CASE("a finished run whose attempts cannot be listed is unknown, and is neither submitted again nor written to")
 {
   const Lab lab(3);
@@ -396,8 +387,8 @@ TEST_CASE("a new file is never written over one that is there")
   write_new_file_quick(folder.path() / "record", "first");
   CHECK_THROWS_AS(write_new_file_quick(folder.path() / "record", "second"), Error);
   CHECK(read_file(folder.path() / "record") == "first");
-  CHECK(make_folders_quick(folder.path() / "a" / "b"));
-  CHECK_FALSE(make_folders_quick(folder.path() / "a" / "b"));
+  CHECK(make_folders(folder.path() / "a" / "b"));
+  CHECK_FALSE(make_folders(folder.path() / "a" / "b"));
 }
 
 TEST_CASE("two processes that submit the same runs at once run each of them once")

@@ -1,4 +1,5 @@
 #include "tests/store/fixture.hpp"
+#include "tests/support/unreadable.hpp"
 
 #include <array>
 
@@ -12,6 +13,7 @@
 using namespace dt;
 using namespace dt::store;
 using namespace dt::store::test;
+using dt::test::make_unreadable;
 
 namespace {
 
@@ -172,17 +174,6 @@ TEST_CASE("rebuild that fails leaves the old database as it was")
   CHECK(dump(database) == before);
   CHECK_FALSE(std::filesystem::exists(site.home.database().string() + ".new"));
 }
-
-namespace {
-
-// A folder that nobody can read, root included: a link that leads to itself.
-void make_unreadable(const std::filesystem::path& folder)
-{
-  std::filesystem::rename(folder, folder.string() + ".aside");
-  std::filesystem::create_symlink(folder.filename(), folder);
-}
-
-} // namespace
 
 TEST_CASE("rebuild leaves a good database alone when the runs or the studies cannot be listed")
 {
