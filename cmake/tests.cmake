@@ -8,6 +8,10 @@ function(dtctl_test name)
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 120)
   endif()
+  # CMake drops empty elements of lists, so an empty label would take the name of the next property for its value.
+  if(NOT TEST_LABELS AND NOT TEST_RANKS)
+    set(TEST_LABELS unit)
+  endif()
   add_executable(${target} ${TEST_SOURCES})
   target_link_libraries(${target} PRIVATE ${TEST_LINKS} dtctl_settings dtctl_warnings
                         $<IF:$<BOOL:${TEST_RANKS}>,test_main_mpi,test_main>)
