@@ -1,8 +1,8 @@
 #include "cli/app.hpp"
 
 #include "cli/commands.hpp"
-#include "cli/help.hpp"
-#include "cli/standard_out.hpp"
+#include "cli/help/help.hpp"
+#include "cli/output/standard_out.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 
@@ -11,19 +11,22 @@
 #include <new>
 #include <utility>
 
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
 #include <unistd.h>
 
 namespace dt::cli {
 namespace {
 
-// Known before parsing, because a wrong command line is answered in JSON too.
+// Must be known before parsing, because a wrong command line is answered in JSON too.
 bool wants_json(const std::vector<std::string>& arguments)
 {
   const auto end = std::find(arguments.begin(), arguments.end(), "--");
   return std::find(arguments.begin(), end, "--json") != end;
 }
 
-// The App of the words before the first option: "db check --json" -> check.
+// The App of the verb in these words: "db check --json" -> check.
 const CLI::App& verb_of(const CLI::App& root, const std::vector<std::string>& arguments)
 {
   const CLI::App* verb = &root;
@@ -47,7 +50,7 @@ std::string help_hint(const CLI::App& verb)
   return "see: dtctl " + verb_name(verb) + (verb_name(verb).empty() ? "" : " ") + "--help";
 }
 
-// The first word that should be a verb below `family` and is none.
+// Refuses the first word below `family` that should be a verb but is not.
 void refuse_unknown_verb(const CLI::App& family, const std::vector<std::string>& arguments)
 {
   const auto verbs = visible_verbs(family);
@@ -76,17 +79,17 @@ std::vector<std::string> option_names(const CLI::App& verb)
   return names;
 }
 
-// What stands at a place where nothing is expected.
+// Describes the first argument that was not expected.
 std::string describe_extra(const CLI::App& root, const CLI::App& verb)
 {
   const auto extra = root.remaining(true);
   const auto word = extra.empty() ? std::string() : extra.front();
-  if (!word.starts_with('-') || word.size() == 1) return "nothing is expected at \"" + printable(word) + "\"";
+  if (!word.starts_with('-') || word.size() == 1) return "unexpected argument \"" + printable(word) + "\"";
   const auto name = word.substr(0, word.find('='));
   return "there is no option " + printable(name) + suggestion(name, option_names(verb));
 }
 
-// CLI11's complaint, in our words where ours help more.
+// Converts an error of CLI11 to a usage error. Uses dtctl's own message where it is more helpful.
 Error usage_error(const CLI::ParseError& error, const CLI::App& root, const CLI::App& verb)
 {
   const auto message = [&]() -> std::string {
@@ -97,7 +100,7 @@ Error usage_error(const CLI::ParseError& error, const CLI::App& root, const CLI:
   return Error(ErrorKind::usage, message + "; " + help_hint(verb));
 }
 
-// The words up to "--" when the verb passes on what stands behind it, and hands that to the verb; else all of them.
+// If the verb passes on the words after "--", stores them there and returns the words before. Otherwise returns all words.
 std::vector<std::string> without_rest(const Commands& commands, const CLI::App& verb, const std::vector<std::string>& arguments)
 {
   auto* rest = commands.rest_of(verb);
@@ -113,10 +116,10 @@ void parse(Commands& commands, const std::vector<std::string>& arguments)
   refuse_unknown_verb(verb, arguments);
   const auto own = without_rest(commands, verb, arguments);
   try {
-    std::vector<std::string> reversed(own.rbegin(), own.rend()); // CLI11 takes them from the back
+    std::vector<std::string> reversed(own.rbegin(), own.rend()); // CLI11 takes the words from the end
     commands.root().parse(std::move(reversed));
   } catch (const CLI::Success&) {
-    throw; // help or version was asked for
+    throw; // help or version was requested
   } catch (const CLI::ParseError& error) {
     throw usage_error(error, commands.root(), verb);
   }
@@ -137,7 +140,7 @@ ExitCode dispatch(Commands& commands, const std::vector<std::string>& arguments,
   const auto messages = make_messages(commands.quiet(), err.colour);
   Context context{out, *messages, describe_terminal(STDOUT_FILENO), err, wants_json(arguments)};
   const auto code = commands.action_of(commands.selected())(context);
-  const bool is_verdict = code == ExitCode::ok || code == ExitCode::runs_failed; // which rests on too little then
+  const bool is_verdict = code == ExitCode::ok || code == ExitCode::runs_failed; // the verdict is then based on incomplete data
   if (is_verdict && !context.unreadable.empty()) return ExitCode::environment;
   return is_verdict && !context.troubles.empty() ? ExitCode::scheduler_unreachable : code;
 }
@@ -147,7 +150,7 @@ int fail(Output& out, const Error& error)
   const auto code = exit_code_of(error.kind());
   try {
     out.fail(error, code);
-  } catch (const std::exception&) { // there is nowhere left to say it; the exit code does
+  } catch (const std::exception&) { // the message cannot be printed; the exit code still tells the caller
   }
   return static_cast<int>(code);
 }

@@ -1,4 +1,4 @@
-// dtctl from its words to its exit code.
+// The entry point of dtctl: from the command line to the exit code.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace dt::cli {
 
-// Parses, runs the verb, prints. The one place where errors are caught.
+// Parses the arguments, runs the verb and prints its results. This is the only place that catches errors.
 int run(const std::vector<std::string>& arguments);
 
 } // namespace dt::cli

@@ -1,28 +1,27 @@
 // The verbs of dtctl and their command lines.
 #pragma once
 
+#include "cli/checks/validators.hpp"
 #include "cli/context.hpp"
-#include "cli/validators.hpp"
+#include "cli/verb.hpp"
 #include "core/error.hpp"
 
+#include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-
 namespace dt::cli {
 
-// How a verb is presented.
+// The help texts of a verb.
 struct VerbInfo {
   std::string name;
-  std::string group;   // the heading it stands under in `dtctl --help`; empty: hidden
+  std::string group;   // heading in `dtctl --help`; empty: hidden
   std::string summary; // one line
-  std::string details; // paragraphs under the options: what it does beyond the summary, examples
+  std::string details; // paragraphs below the options: more than the summary says, and examples
 };
 
 inline constexpr const char* recipe_verbs = "Recipes and training";
@@ -35,37 +34,36 @@ using Action = std::function<ExitCode(Context&)>;
 class Commands {
  public:
   Commands();
-  CLI::App& root() { return root_; }
-  const CLI::App& root() const { return root_; }
-  // A verb that does something. The caller adds its options.
-  CLI::App& add(const VerbInfo& info, Action action);
-  CLI::App& add_under(CLI::App& parent, const VerbInfo& info, Action action);
-  // A verb that only holds others: `dtctl db check`.
-  CLI::App& add_family(const VerbInfo& info);
-  // The verb that was given, after parsing; the root when none was.
+  ~Commands();
+  CLI::App& root() { return *root_; }
+  const CLI::App& root() const { return *root_; }
+  // Adds a verb that runs `action`. The caller adds its options.
+  Verb& add(const VerbInfo& info, Action action);
+  Verb& add_under(Verb& parent, const VerbInfo& info, Action action);
+  // Adds a verb that only contains other verbs, such as `dtctl db`.
+  Verb& add_family(const VerbInfo& info);
+  // After parsing: the verb that was given, or the root if none was.
   const CLI::App& selected() const;
   const Action& action_of(const CLI::App& verb) const { return actions_.at(&verb); }
   bool quiet() const { return quiet_; }
-  // The words behind "--" of this verb go there as they are. Other verbs take them as arguments.
-  void pass_rest(const CLI::App& verb, std::vector<std::string>& words) { rests_[&verb] = &words; }
-  // Where they go; null for verbs that take them as arguments.
+  // Stores the words after "--" of this verb unchanged in `words`. Other verbs treat them as arguments.
+  void pass_rest(const Verb& verb, std::vector<std::string>& words) { rests_[&verb.app()] = &words; }
+  // The `words` given to pass_rest; null for verbs that treat them as arguments.
   std::vector<std::string>* rest_of(const CLI::App& verb) const;
 
  private:
-  CLI::App& make(CLI::App& parent, const VerbInfo& info);
-  CLI::App root_;
+  Verb& make(CLI::App& parent, const VerbInfo& info);
+  std::unique_ptr<CLI::App> root_;
+  std::deque<Verb> verbs_;
   std::map<const CLI::App*, Action> actions_;
   std::map<const CLI::App*, std::vector<std::string>*> rests_;
   bool json_ = false, quiet_ = false;
 };
 
-// "db check" for the App of that verb; empty for the root.
+// Full name of a verb: "db check". Empty for the root.
 std::string verb_name(const CLI::App& verb);
 
-// All verbs, registered here and nowhere else.
+// Registers all verbs.
 void register_verbs(Commands& commands);
-
-// An option that may be given several times with one value each.
-CLI::Option* add_list(CLI::App& verb, const std::string& flags, std::vector<std::string>& values, const std::string& help);
 
 } // namespace dt::cli

@@ -10,9 +10,9 @@
 namespace dt::cli {
 namespace {
 
-// "dtctl: text" for information, "dtctl: warning: text" otherwise. Control characters in the text are made visible.
+// Puts "dtctl: " before information and "dtctl: warning: " before everything else. Makes control characters visible.
 class Prefix : public spdlog::custom_flag_formatter {
-public:
+ public:
   explicit Prefix(bool colour) : colour_(colour) {}
   void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& line) override
   {
@@ -23,7 +23,7 @@ public:
   }
   std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<Prefix>(colour_); }
 
-private:
+ private:
   bool colour_;
 };
 
@@ -33,14 +33,14 @@ void Context::note(const std::vector<std::string>& found)
 {
   for (const auto& trouble : found) {
     if (std::find(troubles.begin(), troubles.end(), trouble) != troubles.end()) continue;
-    messages.warn("{} What is shown comes from the runs' files alone.", trouble);
+    messages.warn("{} The states shown come only from the runs' files.", trouble);
     troubles.push_back(trouble);
   }
 }
 
 void Context::note_unreadable(const std::string& run, const std::string& why)
 {
-  const auto line = "the files of run " + run + " cannot be read, so what became of it is not known: " + why;
+  const auto line = "the files of run " + run + " cannot be read, so its state is unknown: " + why;
   if (std::find(unreadable.begin(), unreadable.end(), line) != unreadable.end()) return;
   messages.warn("{}", line);
   unreadable.push_back(line);

@@ -1,8 +1,8 @@
-// What every verb is given.
+// The objects that every verb gets.
 #pragma once
 
-#include "cli/output.hpp"
-#include "cli/terminal.hpp"
+#include "cli/output/output.hpp"
+#include "cli/output/terminal.hpp"
 #include "core/paths.hpp"
 
 #include <memory>
@@ -13,26 +13,26 @@
 
 namespace dt::cli {
 
-// Results go to `out`, messages (what is going on, what to do next) to `messages`, which writes to standard error.
+// Results go to `out`. Messages (progress, hints, warnings) go to `messages`, which writes to standard error.
 struct Context {
   Output& out;
   spdlog::logger& messages;
   Terminal terminal;     // of standard output
   Terminal err_terminal; // of standard error
   bool json = false;
-  // Schedulers that could not be asked, in their words. What is shown then comes from the files alone, and dtctl ends with
+  // Error messages of schedulers that could not be reached. The output is then based on the files alone, and dtctl exits with
   // scheduler_unreachable.
   std::vector<std::string> troubles = {};
-  // Runs whose files cannot be read, and why. Others are shown, and dtctl ends with environment.
+  // Runs whose files cannot be read, with the reason. Other runs are still shown, and dtctl exits with environment.
   std::vector<std::string> unreadable = {};
-  // Warns of each trouble once.
+  // Adds troubles, and warns once about each.
   void note(const std::vector<std::string>& found);
-  // Warns of each run once.
+  // Adds an unreadable run, and warns once about each.
   void note_unreadable(const std::string& run, const std::string& why);
   Home home() const { return Home::from_environment(); }
 };
 
-// "dtctl: …", "dtctl: warning: …" on standard error; only warnings when `quiet`.
+// Logger that writes "dtctl: …" and "dtctl: warning: …" to standard error; only warnings if `quiet`.
 std::unique_ptr<spdlog::logger> make_messages(bool quiet, bool colour);
 
 } // namespace dt::cli

@@ -1,19 +1,26 @@
 # dtctl_room(NAME SOURCES … [LINKS …] [PRIVATE_LINKS …])
 #
-# A room is one folder and one static library, dt_NAME (for engine/comm: dt_engine_comm). With tests on, two checks come
-# with it: each header compiles alone, and the library links alone, that is with nothing but what it says it links.
+# A room is one folder and one static library, dt_NAME (for engine/comm: dt_engine_comm). With DTCTL_CHECK_ROOMS on, as in CI, two
+# checks come with it: each header compiles alone, and the library links alone, that is with nothing but what it says it links.
 function(dtctl_room name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
   set(target dt_${name})
   add_library(${target} STATIC ${ROOM_SOURCES})
   target_link_libraries(${target} PUBLIC dtctl_settings ${ROOM_LINKS} PRIVATE dtctl_warnings ${ROOM_PRIVATE_LINKS})
-  if(NOT DTCTL_TESTS)
-    return()
+  if(DTCTL_CHECK_ROOMS)
+    dtctl_check_room(${target})
   endif()
+endfunction()
 
-  file(GLOB headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.hpp")
+# The two checks of a room.
+function(dtctl_check_room target)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.hpp")
   set(alone "")
   foreach(header IN LISTS headers)
+    cmake_path(GET header PARENT_PATH folder)
+    if(NOT folder STREQUAL CMAKE_CURRENT_SOURCE_DIR AND EXISTS "${folder}/CMakeLists.txt")
+      continue() # a library of its own
+    endif()
     cmake_path(GET header STEM stem)
     cmake_path(RELATIVE_PATH header BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE include)
     set(source "${CMAKE_CURRENT_BINARY_DIR}/alone/${stem}.cpp")
@@ -31,5 +38,5 @@ function(dtctl_room name)
   add_executable(${target}_links_alone "${main}")
   target_link_libraries(${target}_links_alone PRIVATE -Wl,--whole-archive ${target} -Wl,--no-whole-archive)
   set_target_properties(${target}_links_alone PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/alone")
-  add_test(NAME rooms.${name}_links_alone COMMAND ${target}_links_alone)
+  add_test(NAME rooms.${target}_links_alone COMMAND ${target}_links_alone)
 endfunction()

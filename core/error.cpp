@@ -8,11 +8,16 @@ ExitCode exit_code_of(ErrorKind kind)
 {
   switch (kind) {
   case ErrorKind::usage:
-  case ErrorKind::recipe: return ExitCode::usage;
-  case ErrorKind::scheduler: return ExitCode::scheduler_unreachable;
-  case ErrorKind::run: return ExitCode::runs_failed;
-  case ErrorKind::environment: return ExitCode::environment;
-  case ErrorKind::internal: return ExitCode::internal;
+  case ErrorKind::recipe:
+    return ExitCode::usage;
+  case ErrorKind::scheduler:
+    return ExitCode::scheduler_unreachable;
+  case ErrorKind::run:
+    return ExitCode::runs_failed;
+  case ErrorKind::environment:
+    return ExitCode::environment;
+  case ErrorKind::internal:
+    return ExitCode::internal;
   }
   return ExitCode::internal;
 }
@@ -20,12 +25,18 @@ ExitCode exit_code_of(ErrorKind kind)
 std::string_view name_of(ErrorKind kind)
 {
   switch (kind) {
-  case ErrorKind::usage: return "usage";
-  case ErrorKind::recipe: return "recipe";
-  case ErrorKind::scheduler: return "scheduler";
-  case ErrorKind::run: return "run";
-  case ErrorKind::environment: return "environment";
-  case ErrorKind::internal: return "internal";
+  case ErrorKind::usage:
+    return "usage";
+  case ErrorKind::recipe:
+    return "recipe";
+  case ErrorKind::scheduler:
+    return "scheduler";
+  case ErrorKind::run:
+    return "run";
+  case ErrorKind::environment:
+    return "environment";
+  case ErrorKind::internal:
+    return "internal";
   }
   return "internal";
 }

@@ -1,6 +1,7 @@
-// Files that are whole or absent: what a crash must not tear goes through here.
+// Reading files, and writing them atomically: after a crash a file is either complete or absent.
 #pragma once
 
+#include "core/descriptor.hpp"
 #include "core/error.hpp"
 
 #include <filesystem>
@@ -11,68 +12,73 @@
 
 namespace dt {
 
-// A folder, a FIFO, a socket or a device lies where a file should.
+// The path leads to a folder, a FIFO, a socket or a device, although a regular file was expected.
 class IrregularFile : public Error {
-public:
+ public:
   explicit IrregularFile(const std::string& message) : Error(ErrorKind::environment, message) {}
 };
 
-// The whole file; a SystemError that names it when it cannot be read. Only regular files are read: anything else in the file's
-// place is an IrregularFile, and does not block the caller.
+// Returns the whole file. Throws a SystemError that names the file if it cannot be read, and IrregularFile if the path does not
+// lead to a regular file. Never blocks on a FIFO or a device.
 std::string read_file(const std::filesystem::path& path);
 
-// The whole file, or nothing when there is none. Only "no such file" (ENOENT) means that there is none.
+// Like read_file, but returns nothing if the file does not exist. Only the error "no such file" (ENOENT) counts as that.
 std::optional<std::string> read_file_if_exists(const std::filesystem::path& path);
 
-// Opens a regular file for reading, as read_file does; -1 when there is none. The caller closes the descriptor.
-int open_if_exists(const std::filesystem::path& path);
+// Opens a regular file for reading, as read_file does; a closed descriptor when there is none.
+Descriptor open_if_exists(const std::filesystem::path& path);
 
-// Whether `path` leads to something. Only "no such file" (ENOENT) means no: what cannot be looked at is a SystemError.
+// Whether something exists at `path` (symbolic links are followed). Only ENOENT means no; any other error of stat is thrown as a
+// SystemError.
 bool is_there(const std::filesystem::path& path);
 
-// Whether `path` leads to a folder; a SystemError as with is_there.
+// Whether `path` leads to a folder. Throws like is_there.
 bool is_folder(const std::filesystem::path& path);
 
-// Who may read a new file or look into a new folder. What dtctl keeps may hold values of environments, so it is the owner's alone
-// (0600, 0700); what a user asks for by name gets the usual modes (0644 and 0777, less the umask).
+// Who may read a new file or list a new folder. Files that dtctl keeps for itself may contain values of environment variables, so
+// only their owner may read them (modes 0600 and 0700). Files that a user asks for by name get the usual modes (0644 and 0777,
+// reduced by the umask).
 enum class Readers { owner, everybody };
 
-// Writes beside `path`, syncs file and folder, renames over it: readers see the old bytes or the new ones, also after a
-// power cut. The error of a full or read-only disk names the path, and nothing is left behind.
+// Writes a temporary file in the same folder, syncs it, renames it to `path` and syncs the folder. Readers see either the old
+// bytes or the new bytes, also after a power cut. If the disk is full or read-only, the error names the path and no temporary
+// file remains.
 void write_file_atomic(const std::filesystem::path& path, std::string_view bytes, Readers readers = Readers::owner);
 
-// As write_file_atomic for readers, but not synced: for what a power cut makes untrue anyway.
+// Like write_file_atomic, but without sync: for files whose content is out of date after a power cut anyway.
 void replace_file(const std::filesystem::path& path, std::string_view bytes);
 
-// As write_file_atomic, but never replaces: false when `path` exists already. Of several callers exactly one gets true.
+// Like write_file_atomic, but never replaces a file: returns false if `path` exists already. If several processes call it,
+// exactly one gets true.
 bool create_file_exclusive(const std::filesystem::path& path, std::string_view bytes, Readers readers = Readers::owner);
 
-// All bytes to an open descriptor, whatever signals and short writes come in between. An environment error names `path`.
+// Writes all bytes to an open descriptor; repeats after signals and short writes. The environment error names `path`.
 void write_all(int descriptor, std::string_view bytes, const std::filesystem::path& path);
 
-// Names in a folder, in no order, without "." and ".."; none when there is no such folder. A SystemError when the folder
-// cannot be read.
+// Names in a folder, unordered, without "." and "..". Returns an empty list if the folder does not exist. Throws a SystemError if
+// the folder cannot be read.
 std::vector<std::string> names_in(const std::filesystem::path& folder);
 
-// Makes the folder and its parents; the modes of those that exist stay as they are. Returns false when the folder existed already.
+// Makes the folder and its parents. Modes of existing folders are not changed. Returns false if the folder existed already.
 bool make_folders(const std::filesystem::path& path, Readers readers = Readers::owner);
 
-// "0755" where other users may look into the folder; nothing when it is closed to them or not there.
+// Returns the folder's mode as text ("0755") if users other than its owner have any access to it. Returns nothing if they have
+// none, or if the folder does not exist.
 std::optional<std::string> open_mode(const std::filesystem::path& folder);
 
-// An advisory lock on a file (flock), held while the object lives and by nobody else on this machine.
+// An advisory lock on a file (flock). At most one process on this machine holds it; the destructor releases it.
 class FileLock {
-public:
-  // Waits for it.
+ public:
+  // Waits until the lock is free.
   static FileLock acquire(const std::filesystem::path& path);
-  // Nothing when somebody else holds it.
+  // Returns nothing if somebody else holds the lock.
   static std::optional<FileLock> try_acquire(const std::filesystem::path& path);
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&& other) noexcept;
   ~FileLock();
   int descriptor() const { return descriptor_; }
 
-private:
+ private:
   explicit FileLock(int descriptor) : descriptor_(descriptor) {}
   int descriptor_ = -1;
 };

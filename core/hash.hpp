@@ -1,4 +1,4 @@
-// 128-bit content hashes (XXH3): for keys and identities, not for secrets.
+// 128-bit content hashes (XXH3), for keys and identities. Not cryptographic: do not use them for secrets.
 #pragma once
 
 #include <memory>
@@ -7,12 +7,12 @@
 
 namespace dt {
 
-// 32 lower-case hexadecimal digits.
+// Returns 32 lower-case hexadecimal digits.
 std::string hash_hex(std::string_view bytes);
 
-// The same digest over bytes given piece by piece.
+// Computes the digest of hash_hex over bytes that arrive in pieces.
 class Hasher {
-public:
+ public:
   Hasher();
   ~Hasher();
   Hasher(const Hasher&) = delete;
@@ -20,7 +20,7 @@ public:
   void update(std::string_view bytes);
   std::string hex() const;
 
-private:
+ private:
   struct State;
   std::unique_ptr<State> state_;
 };

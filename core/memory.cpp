@@ -15,14 +15,15 @@ namespace {
 namespace fs = std::filesystem;
 
 struct CgroupVersion {
-  const char *mount, *limit, *usage, *reclaimable; // below the root; files of a group; a line of its memory.stat
+  const char *mount, *limit, *usage, *reclaimable; // mount point below the root; file names in a group; key in its memory.stat
 };
-constexpr CgroupVersion version_1{"sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"};
+constexpr CgroupVersion version_1{"sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+                                  "total_inactive_file"};
 constexpr CgroupVersion version_2{"sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"};
 
 std::string text_of(const fs::path& path) { return read_file_if_exists(path).value_or(""); }
 
-// The number that a text begins with behind blanks; nothing in "max".
+// Reads a number at the beginning of a text, after blanks. Returns nothing if there is none, as in "max".
 std::optional<std::int64_t> number_in(std::string_view text)
 {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
@@ -31,7 +32,7 @@ std::optional<std::int64_t> number_in(std::string_view text)
   return number;
 }
 
-// The number behind a name at the beginning of a line.
+// Reads the number after `name` in the first line that begins with `name`.
 std::optional<std::int64_t> number_of(const std::string& text, const std::string& name)
 {
   for (const auto& line : split(text, '\n'))
@@ -53,7 +54,7 @@ bool has_memory(std::string_view controllers)
   return std::find(names.begin(), names.end(), "memory") != names.end();
 }
 
-// The least of a group and all above it. A path that a container does not see is passed over.
+// The smallest amount left in a group and in all groups above it. Groups that are not visible in a container are skipped.
 std::int64_t least_left(const fs::path& root, const std::string& path, const CgroupVersion& version, std::int64_t least)
 {
   const auto mount = root / version.mount;

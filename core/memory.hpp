@@ -1,4 +1,4 @@
-// How much memory this process may still take.
+// How much memory this process may still use.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,13 @@
 namespace dt {
 
 struct MachineMemory {
-  std::int64_t total = 0;     // bytes, of the machine; 0 where the system does not say
-  std::int64_t available = 0; // bytes that the machine can give without swapping and that every control group of this process
-                              // (version 1 or 2: a container's, a Slurm job's) still allows; 0 where the system does not say
+  std::int64_t total = 0; // memory of the machine in bytes; 0 if the system does not report it
+  // Bytes that the machine can provide without swapping, limited by what every control group of this process (version 1 or 2, for
+  // example of a container or a Slurm job) still allows. 0 if the system does not report it.
+  std::int64_t available = 0;
 };
 
-// From /proc and /sys/fs/cgroup below `root`. A control group's file cache that can be given back counts as free.
+// Reads /proc and /sys/fs/cgroup below `root`. File cache that the kernel can reclaim from a control group counts as available.
 MachineMemory machine_memory(const std::filesystem::path& root = "/");
 
 } // namespace dt

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Relative values are ignored, as the XDG specification asks.
+// Ignores relative values, as the XDG specification requires.
 fs::path from_environment_variable(const char* name)
 {
   const char* value = std::getenv(name);
@@ -34,7 +34,7 @@ fs::path user_home()
   return home;
 }
 
-// What may not even be looked at is not there for us.
+// Whether the path exists. A path that may not be examined counts as missing.
 bool is_visible(const fs::path& path)
 {
   std::error_code ignored;
@@ -49,7 +49,8 @@ std::string name_of_user(uid_t user)
 
 bool is_trusted(uid_t user) { return user == ::geteuid() || user == 0; }
 
-// The user's own group, of which nobody else is a member: where the umask is 002, every file is writable for it.
+// Whether the group is the user's private group without other members. Under umask 002 that group can write every file of the
+// user.
 bool is_private_group(gid_t group)
 {
   const passwd* user = ::getpwuid(::geteuid());
@@ -60,7 +61,7 @@ bool is_private_group(gid_t group)
   return *entry->gr_mem == nullptr || (name == *entry->gr_mem && entry->gr_mem[1] == nullptr);
 }
 
-// Whether anybody but the owner may write. An access control list shows in the bits of the group.
+// Whether anybody except the owner may write. If the file has an access control list, the group bits contain the list's mask.
 bool others_may_write(const fs::path& path, const struct stat& status)
 {
   const bool has_list = ::getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
@@ -70,25 +71,28 @@ bool others_may_write(const fs::path& path, const struct stat& status)
 
 std::string mode_text(const struct stat& status) { return fmt::format("mode {:04o}", status.st_mode & 07777); }
 
-// Why others can put another file in place of one in this folder; empty when they cannot.
+// Explains how others can replace a file in this folder. Empty if they cannot.
 std::string objection_to_folder(const fs::path& folder)
 {
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) return std::string("its folder cannot be looked at (") + std::strerror(errno) + ")";
   if (!is_trusted(status.st_uid))
-    return fmt::format("its folder belongs to another user ({}), who can replace it and so run commands as you; keep the file in a folder "
-                       "of your own",
-                       name_of_user(status.st_uid));
-  const bool is_sticky = (status.st_mode & S_ISVTX) != 0; // only owners rename and remove
+    return fmt::format(
+        "its folder belongs to another user ({}), who can replace it and so run commands as you; keep the file in a folder "
+        "of your own",
+        name_of_user(status.st_uid));
+  const bool is_sticky = (status.st_mode & S_ISVTX) != 0; // only owners may rename and remove files
   if (is_sticky || !others_may_write(folder, status)) return {};
-  return fmt::format("other users can write to its folder ({}), replace the file and so run commands as you; to use it: chmod go-w {}",
-                     mode_text(status), shell_quote(folder.string()));
+  return fmt::format(
+      "other users can write to its folder ({}), replace the file and so run commands as you; to use it: chmod go-w {}",
+      mode_text(status), shell_quote(folder.string()));
 }
 
-// Why the file must not be trusted; empty when it may be, nothing when there is none.
+// Explains why the file must not be trusted. Empty if it can be trusted; nothing if the file does not exist.
 std::optional<std::string> objection_to(const fs::path& file)
 {
-  struct stat link {}, status{};
+  struct stat link {
+  }, status{};
   if (::lstat(file.c_str(), &link) != 0 || ::stat(file.c_str(), &status) != 0) {
     if (errno == ENOENT) return std::nullopt;
     return std::string("it cannot be looked at (") + std::strerror(errno) + ")";
@@ -96,8 +100,9 @@ std::optional<std::string> objection_to(const fs::path& file)
   if (!S_ISREG(status.st_mode)) return "it is not a regular file";
   for (const auto owner : {link.st_uid, status.st_uid})
     if (!is_trusted(owner))
-      return fmt::format("it belongs to another user ({}), whose commands it could run as you; to use it, copy it to a folder of your own",
-                         name_of_user(owner));
+      return fmt::format(
+          "it belongs to another user ({}), whose commands it could run as you; to use it, copy it to a folder of your own",
+          name_of_user(owner));
   if (others_may_write(file, status))
     return fmt::format("other users can write it ({}) and so run commands as you; to use it: chmod go-w {}", mode_text(status),
                        shell_quote(file.string()));
@@ -105,11 +110,12 @@ std::optional<std::string> objection_to(const fs::path& file)
   return there.empty() ? objection_to_folder(file.parent_path()) : there;
 }
 
-// Where the search for a project's configuration ends: nothing above belongs to the project.
+// Whether the search for a project's configuration ends at this folder: folders above it do not belong to the project.
 bool is_last(const fs::path& folder)
 {
   std::error_code ignored;
-  return folder == folder.parent_path() || is_visible(folder / ".git") || fs::equivalent(folder, from_environment_variable("HOME"), ignored);
+  return folder == folder.parent_path() || is_visible(folder / ".git") ||
+         fs::equivalent(folder, from_environment_variable("HOME"), ignored);
 }
 
 } // namespace
@@ -149,7 +155,8 @@ fs::path engine_program()
   const char* named = std::getenv("DTCTL_ENGINE");
   const auto program = named != nullptr && named[0] != '\0' ? fs::absolute(named) : own_program().parent_path() / "dtengine";
   if (!is_visible(program))
-    throw Error(ErrorKind::environment, "the training engine is not at " + program.string() + "; build or install dtengine, or name it in DTCTL_ENGINE");
+    throw Error(ErrorKind::environment,
+                "the training engine is not at " + program.string() + "; build or install dtengine, or name it in DTCTL_ENGINE");
   return program;
 }
 

@@ -1,7 +1,7 @@
-// Where things are: the state folder and its parts, configuration, and our own programs.
+// Paths of dtctl's state folder, of its configuration files and of its programs.
 #pragma once
 
-#include "core/run_spec.hpp"
+#include "core/spec/run_spec.hpp"
 
 #include <filesystem>
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace dt {
 
-// Everything dtctl keeps lies under one folder, the home: runs, studies, data sets, the database, the local queue.
+// The home: the one folder that holds everything dtctl keeps (runs, studies, data sets, the database, the local queue).
 class Home {
-public:
+ public:
   explicit Home(std::filesystem::path root) : root_(std::move(root)) {}
   // $DTCTL_HOME, else $XDG_DATA_HOME/dtctl, else ~/.local/share/dtctl.
   static Home from_environment();
@@ -24,9 +24,12 @@ public:
   std::filesystem::path study(std::string_view id) const { return studies() / id; }
   std::filesystem::path database() const { return root_ / "results.db"; }
   std::filesystem::path local_queue() const { return root_ / "local"; }
-  std::filesystem::path data_folder(const DataSpec& data) const { return data.path.empty() ? root_ / "data" / data.name : std::filesystem::path(data.path); }
+  std::filesystem::path data_folder(const DataSpec& data) const
+  {
+    return data.path.empty() ? root_ / "data" / data.name : std::filesystem::path(data.path);
+  }
 
-private:
+ private:
   std::filesystem::path root_;
 };
 
@@ -34,22 +37,24 @@ private:
 std::filesystem::path user_config_path();
 
 struct ProjectConfig {
-  std::filesystem::path file;       // empty: there is none
-  std::vector<std::string> ignored; // of each dtctl.yaml that was passed over: which one, why, and what to do
+  std::filesystem::path file;       // empty if there is none
+  std::vector<std::string> ignored; // one message for each dtctl.yaml that was ignored: which file, why, and what to do
 };
 
-// dtctl.yaml in the nearest folder from `start` upwards that has one which may be trusted. Its profiles run commands, so the file
-// must be the user's or root's, nobody else may be able to write or replace it, and it must be a regular file. The search ends at
-// the home folder and at a repository's root (a folder with .git), both included. git's safe.directory is the model.
+// Finds dtctl.yaml in `start` or in the nearest folder above it. The profiles in this file run commands, so it is only used if it
+// is a regular file, belongs to the user or to root, and nobody else can write or replace it. The search ends after the user's
+// home folder or after the root of a repository (a folder that contains .git). The rules follow git's safe.directory.
 ProjectConfig find_project_config(const std::filesystem::path& start);
 
-// The running program's own file.
+// Path of the running program.
 std::filesystem::path own_program();
 
-// dtengine: $DTCTL_ENGINE, else beside the running program. An environment error when it is not there.
+// Path of dtengine: $DTCTL_ENGINE, else the folder of the running program. Throws an environment error if the file does not
+// exist.
 std::filesystem::path engine_program();
 
-// recipes shipped with dtctl: <prefix>/share/dtctl/recipes when installed, else the source tree's; empty when neither exists.
+// Folder of the recipes shipped with dtctl: <prefix>/share/dtctl/recipes if installed, else recipes/library of the source tree.
+// Empty if neither exists.
 std::filesystem::path recipe_library();
 
 } // namespace dt

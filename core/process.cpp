@@ -28,7 +28,10 @@ namespace {
 
 struct Pipe {
   std::array<int, 2> ends{-1, -1};
-  Pipe() { if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw system_error("pipe", errno); }
+  Pipe()
+  {
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw system_error("pipe", errno);
+  }
   Pipe(const Pipe&) = delete;
   Pipe& operator=(const Pipe&) = delete;
   ~Pipe() { close_read(), close_write(); }
@@ -58,7 +61,7 @@ pid_t spawn(const std::vector<std::string>& words, const Pipe& out, const Pipe& 
   return child;
 }
 
-// Reads both streams until they close; false when the time ran out first.
+// Reads both streams until they are closed. Returns false if the time ran out first.
 bool drain(Pipe& out, Pipe& err, CommandResult& result, double timeout_s)
 {
   using clock = std::chrono::steady_clock;
@@ -85,7 +88,7 @@ bool drain(Pipe& out, Pipe& err, CommandResult& result, double timeout_s)
   return true;
 }
 
-// Waits for a child, which may have closed its streams and yet stay; nothing when the time ran out first.
+// Waits for a child; it can still run after it closed its streams. Returns nothing if the time ran out first.
 std::optional<int> wait_for(pid_t child, double timeout_s)
 {
   using clock = std::chrono::steady_clock;
@@ -111,12 +114,12 @@ std::optional<ProcessStat> read_stat(pid_t pid)
   std::optional<std::string> text;
   try {
     text = read_file_if_exists("/proc/" + std::to_string(pid) + "/stat");
-  } catch (const Error&) { // it ended between open and read
+  } catch (const Error&) { // the process ended between open and read
   }
   if (!text) return std::nullopt;
-  const auto close = text->rfind(')'); // the name before it may hold anything
+  const auto close = text->rfind(')'); // the program's name before it may contain any character
   if (close == std::string::npos) return std::nullopt;
-  const auto fields = split(trim(std::string_view(*text).substr(close + 1)), ' '); // fields[0] is field 3
+  const auto fields = split(trim(std::string_view(*text).substr(close + 1)), ' '); // fields[0] is field 3 of the file
   if (fields.size() < 20) return std::nullopt;
   ProcessStat stat;
   stat.state = fields[0].front();
@@ -160,8 +163,8 @@ CommandResult run_command(const std::vector<std::string>& words, double timeout_
 
 void survive_file_size_limit()
 {
-  // A handler, not SIG_IGN: handlers are reset when a program is started, an ignored signal would be inherited by the jobs. The
-  // kernel sends the signal to the thread that writes, at the end of its call.
+  // Install a handler instead of SIG_IGN: exec resets handlers, but jobs would inherit an ignored signal. The kernel sends the
+  // signal to the thread that writes, at the end of its call.
   struct sigaction action {};
   action.sa_handler = [](int) {};
   ::sigemptyset(&action.sa_mask);

@@ -1,4 +1,4 @@
-// Starting other programs, and knowing a process again.
+// Starting other programs, and identifying processes reliably.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@
 
 namespace dt {
 
-// How a program ended and all that it said.
+// How a program ended, and everything it printed.
 struct CommandResult {
-  int exit_code = 0;   // -1 when a signal ended it
-  int signal = 0;      // 0 when it exited
+  int exit_code = 0; // -1 if a signal ended the program
+  int signal = 0;    // 0 if the program exited by itself
   bool timed_out = false;
   std::string out, err;
   bool ok() const { return exit_code == 0 && signal == 0 && !timed_out; }
 };
 
-// Runs a program (looked up in PATH, no shell), input closed, and waits; killed after timeout_s when that is not 0.
-// An environment error when it cannot be started.
+// Runs a program (found in PATH, without a shell, with standard input from /dev/null) and waits for it. If timeout_s is not 0,
+// the program is killed after that many seconds. Throws an environment error if the program cannot be started.
 CommandResult run_command(const std::vector<std::string>& words, double timeout_s = 0);
 
-// Makes writing beyond the limit of a file's size (ulimit -f, RLIMIT_FSIZE) an error of the write, EFBIG, instead of the end of the
-// process by SIGXFSZ. Programs started later get the usual behaviour back.
+// After this call, a write beyond the file size limit (ulimit -f, RLIMIT_FSIZE) fails with EFBIG; by default SIGXFSZ would end
+// the process. Programs started later keep the default behaviour.
 void survive_file_size_limit();
 
-// A process, told apart from a later one with the same number by its start time and the machine's boot.
+// Identifies a process. Start time and boot id distinguish it from a later process with the same number.
 struct ProcessId {
   pid_t pid = 0;
   std::uint64_t start_ticks = 0; // field 22 of /proc/PID/stat
@@ -36,19 +36,19 @@ struct ProcessId {
   friend bool operator==(const ProcessId&, const ProcessId&) = default;
 };
 
-// The identity of a living process; nothing when there is none (a zombie counts as none).
+// Returns the identity of a living process, or nothing if there is none. A zombie does not count as living.
 std::optional<ProcessId> identify_process(pid_t pid);
 bool is_alive(const ProcessId& process);
 
-// Living processes whose session is `session` (zombies left out).
+// Living processes (no zombies) whose session id is `session`.
 std::vector<pid_t> processes_of_session(pid_t session);
 
-// "SIGKILL" for 9.
+// Returns "SIGKILL" for 9.
 std::string signal_name(int signal);
 
 std::string host_name();
 
-// Cores in this process's affinity mask, ascending.
+// Numbers of the cores in this process's affinity mask, ascending.
 std::vector<int> cores_in_mask();
 
 } // namespace dt

@@ -16,7 +16,7 @@ bool is_shell_safe(char c)
          std::string_view("_@%+:,./-").find(c) != std::string_view::npos;
 }
 
-// Damerau-Levenshtein distance (optimal string alignment): a swap of neighbours counts once.
+// Damerau-Levenshtein distance (optimal string alignment): a swap of two neighbouring characters counts as one edit.
 std::size_t edit_distance(std::string_view a, std::string_view b)
 {
   const std::size_t width = b.size() + 1;
@@ -35,7 +35,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b)
   return up[b.size()];
 }
 
-// Length of the well-formed UTF-8 sequence at the front of `bytes`, 0 when there is none (RFC 3629).
+// Length of the well-formed UTF-8 sequence at the beginning of `bytes`; 0 if it is not well formed (RFC 3629).
 std::size_t utf8_length(std::string_view bytes)
 {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
@@ -53,15 +53,15 @@ std::size_t utf8_length(std::string_view bytes)
   return length;
 }
 
-// C0, DEL, and C1 (U+0080 to U+009F), which terminals obey as well.
+// C0 characters, DEL, and C1 characters (U+0080 to U+009F), which terminals interpret as well.
 bool starts_with_control(std::string_view text)
 {
   const auto first = static_cast<unsigned char>(text.front());
   return first < 0x20 || first == 0x7F || (first == 0xC2 && text.size() > 1 && static_cast<unsigned char>(text[1]) < 0xA0);
 }
 
-// Characters without a shape that change the direction or the order of the text around them (UAX #9): U+061C, U+200E, U+200F,
-// U+202A to U+202E, U+2066 to U+2069. A terminal would show other words than are there.
+// Invisible characters that change the direction or the order of the surrounding text (UAX #9): U+061C, U+200E, U+200F, U+202A to
+// U+202E, U+2066 to U+2069. With them a terminal can show different words than the text contains.
 bool starts_with_direction_mark(std::string_view text)
 {
   if (text.starts_with("\u061C")) return true;
@@ -125,7 +125,7 @@ std::optional<std::string> nearest(std::string_view wrong, std::span<const std::
 {
   if (wrong.size() > 64) return std::nullopt;
   std::optional<std::string> best;
-  // Below this; a name of which nothing is right is no slip.
+  // The distance must be below this value. The limit by length excludes names that have nothing in common.
   std::size_t best_distance = std::min(std::max<std::size_t>(1, wrong.size() / 3) + 1, wrong.size());
   for (const auto& candidate : candidates) {
     const auto distance = edit_distance(wrong, candidate);
@@ -189,7 +189,7 @@ std::size_t display_width(std::string_view text)
 
 std::string format_shortest(double value)
 {
-  if (std::isnan(value)) return "nan"; // the sign, which 0.0/0.0 has, says nothing
+  if (std::isnan(value)) return "nan"; // the sign has no meaning; 0.0/0.0 sets it
   std::array<char, 32> text{};
   const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
   return {text.data(), end};

@@ -15,14 +15,14 @@ namespace {
 
 std::optional<std::int64_t> parse_whole(std::string_view text)
 {
-  if (text.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt; // from_chars reads "-0"
+  if (text.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt; // from_chars would accept "-0"
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc()) return std::nullopt;
   return value;
 }
 
-constexpr std::int64_t longest_s = std::int64_t{1} << 40; // far beyond any job, far below overflow
+constexpr std::int64_t longest_s = std::int64_t{1} << 40; // much longer than any job, and safe from overflow
 
 std::optional<std::int64_t> parse_clock_form(std::string_view text)
 {
@@ -87,7 +87,7 @@ std::optional<std::int64_t> parse_duration_s(std::string_view text)
 
 std::string format_duration(double seconds)
 {
-  if (!(seconds < 1e18)) return "?"; // nor would whole seconds hold it
+  if (!(seconds < 1e18)) return "?"; // llround would overflow
   auto rest = static_cast<std::int64_t>(std::llround(std::max(0.0, seconds)));
   constexpr std::array<std::pair<char, std::int64_t>, 4> units{{{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}}};
   std::string text;
@@ -115,7 +115,7 @@ std::string format_seconds(double seconds)
   if (!std::isfinite(seconds)) return "?";
   if (seconds == 0) return "0 s";
   const double size = std::abs(seconds);
-  constexpr double below_next = 0.9995; // from here on three digits round up to the next unit
+  constexpr double below_next = 0.9995; // from here on, rounding to three digits gives the next unit
   if (size < below_next * 1e-6) return fmt::format("{:.3g} ns", seconds * 1e9);
   if (size < below_next * 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
   if (size < below_next) return fmt::format("{:.3g} ms", seconds * 1e3);
@@ -126,9 +126,6 @@ std::string format_seconds(double seconds)
 std::string format_time_utc(double unix_s) { return format_clock(unix_s, "%Y-%m-%dT%H:%M:%SZ", gmtime_r); }
 std::string format_time_local(double unix_s) { return format_clock(unix_s, "%Y-%m-%d %H:%M:%S", localtime_r); }
 
-double now_unix_s()
-{
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+double now_unix_s() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 } // namespace dt

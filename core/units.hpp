@@ -1,4 +1,4 @@
-// Quantities as people write them, and back.
+// Durations, sizes and times as text: parsing and formatting.
 #pragma once
 
 #include <cstdint>
@@ -8,25 +8,26 @@
 
 namespace dt {
 
-// Seconds from "90", "1h30m", "2d", "45s", "HH:MM:SS", "MM:SS" or "D-HH:MM:SS" (Slurm's form); nothing when it is none of these.
+// Reads seconds from "90", "1h30m", "2d", "45s", "HH:MM:SS", "MM:SS" or "D-HH:MM:SS" (Slurm's form). Returns nothing for any
+// other text.
 std::optional<std::int64_t> parse_duration_s(std::string_view text);
 
-// "1h30m", "45s", "2d3h": the two largest units that are not zero; "0s" for zero.
+// "1h30m", "45s", "2d3h": the first two units that are not zero; "0s" for zero.
 std::string format_duration(double seconds);
 
 // "1.5 GiB", "512 B".
 std::string format_bytes(double bytes);
 
-// Three significant digits with the unit that fits, from nanoseconds to days: "1.53 ms", "12.4 s".
+// Three significant digits with a suitable unit, from nanoseconds to days: "1.53 ms", "12.4 s".
 std::string format_seconds(double seconds);
 
-// "2026-11-21T04:05:06Z" of seconds since the epoch (UTC).
+// Formats seconds since the epoch in UTC: "2026-11-21T04:05:06Z".
 std::string format_time_utc(double unix_s);
 
-// The same moment in local time, "2026-11-21 05:05:06".
+// Formats seconds since the epoch in local time: "2026-11-21 05:05:06".
 std::string format_time_local(double unix_s);
 
-// Seconds since the epoch, now.
+// Current time in seconds since the epoch.
 double now_unix_s();
 
 } // namespace dt

@@ -1,8 +1,8 @@
-// Which files an attempt has, read at once: asking for a dozen files one by one, most of them absent, is what a look at 10,000
-// runs costs.
+// A listing of the files of an attempt, read once. Most of the dozen possible files are absent, and opening each of them would
+// dominate the cost of the status of 10,000 runs.
 #pragma once
 
-#include "core/run_record.hpp"
+#include "core/record/run_record.hpp"
 
 #include <cstddef>
 #include <filesystem>
@@ -15,11 +15,11 @@ namespace dt::jobs {
 class AttemptFiles {
  public:
   AttemptFiles() = default;
-  // Empty when there is no such folder.
+  // The listing is empty if the folder does not exist.
   explicit AttemptFiles(const AttemptFolder& attempt);
 
-  // Whether the file is worth opening. A listing is no snapshot: with an `end` among the names, a file written just before it
-  // may have been passed over, so then every file is.
+  // Whether it is worth opening the file. Files can appear while a folder is listed: if the listing contains `end`, it may lack a
+  // file that was written just before it. In that case the function returns true for every file.
   bool may_have(const std::filesystem::path& file) const;
 
  private:
@@ -27,8 +27,8 @@ class AttemptFiles {
   bool has_ended_ = false;
 };
 
-// Calls work(i) for i = 0 … count-1 on a few threads, each with neighbouring indices; the first exception is thrown again.
-// For file systems, where one thread mostly waits.
+// Calls work(i) for i = 0 … count-1 on a few threads, each with consecutive indices; rethrows the first exception. Meant for file
+// operations, during which a thread mostly waits.
 void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work);
 
 } // namespace dt::jobs

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -20,18 +21,18 @@ std::optional<JobEnd> end_of(const LatestAttempt& latest)
   return latest.files.may_have(latest.folder->end()) ? read_end(*latest.folder) : std::nullopt;
 }
 
-// Slurm may start a job again whatever became of its ranks: after a preemption, `scontrol requeue`, a lost node or, where the
-// site says so, an exit code. The end that a run's files tell is final when Slurm has said that it holds the job no more.
+// Slurm can restart a job independent of how its ranks ended: after a preemption, `scontrol requeue`, a lost node or, at some
+// sites, because of an exit code. The end in a run's files is then final only when the scheduler no longer holds the job.
 bool is_open(const LatestAttempt& latest)
 {
   const auto& attempt = *latest.folder;
   if (latest.files.may_have(attempt.result()) && read_result(attempt)) return false;
   if (!end_of(latest)) return true;
-  return latest.submission->scheduler != "local" && !exists(latest, attempt.settled());
+  return scheduler_row(latest.submission->scheduler).restarts_jobs && !exists(latest, attempt.settled());
 }
 
-// Whether the end is of a kind that the scheduler's records may explain: a signal ended the ranks, or they were told to stop,
-// which scancel does too.
+// Whether the scheduler's records may explain the end: a signal ended the ranks, or they were told to stop (scancel does that
+// too).
 bool is_unexplained(const LatestAttempt& latest, const JobEnd& end)
 {
   const auto& attempt = *latest.folder;
@@ -40,14 +41,16 @@ bool is_unexplained(const LatestAttempt& latest, const JobEnd& end)
   return exists(latest, attempt.preempted()) || (end.exit_code > 128 && !exists(latest, attempt.error()));
 }
 
-// An attempt that has run had a whole intent: one that cannot be read now is damaged, and not what an interrupted call has left.
+// An attempt that ran had a complete intent. If its intent cannot be read now, the file is damaged; it is not left from an
+// interrupted submission. Throws an environment error.
 void expect_untouched(const LatestAttempt& latest)
 {
   const auto& attempt = *latest.folder;
   const std::array traces{attempt.owner(), attempt.begin(), attempt.heartbeat(), attempt.end(), attempt.result()};
   const auto trace = std::find_if(traces.begin(), traces.end(), [&](const auto& file) { return exists(latest, file); });
   if (trace != traces.end())
-    throw Error(ErrorKind::environment, attempt.submission().string() + " is missing or damaged, though the attempt has run: there is " +
+    throw Error(ErrorKind::environment, attempt.submission().string() +
+                                            " is missing or damaged, though the attempt has run: there is " +
                                             trace->filename().string());
 }
 
@@ -61,11 +64,11 @@ void read_latest(const std::filesystem::path& run_folder, LatestAttempt& latest)
   latest.submission = read_submission(*latest.folder);
   if (!latest.submission) return expect_untouched(latest);
   latest.is_open = is_open(latest);
-  // The scheduler will read it: an error shows here, where it is this run's alone.
+  // The scheduler will read owner.json for all runs at once. Reading it here assigns an error to this run alone.
   if (latest.is_open && latest.files.may_have(latest.folder->owner())) read_file_if_exists(latest.folder->owner());
 }
 
-// An error of one run's files is that run's: the others are looked at all the same.
+// An error in one run's files must not affect the other runs.
 LatestAttempt latest_attempt(const Home& home, const std::string& key)
 {
   LatestAttempt latest;
@@ -99,8 +102,7 @@ std::map<std::string, std::vector<std::size_t>> open_by_scheduler(const std::vec
 bool was_cut_off(const AttemptFolder& attempt)
 {
   if (is_there(attempt.requeue())) return true;
-  return is_there(attempt.preempted()) &&
-         trim(read_file_if_exists(attempt.stop_reason()).value_or("")) != time_limit_reason;
+  return is_there(attempt.preempted()) && trim(read_file_if_exists(attempt.stop_reason()).value_or("")) != time_limit_reason;
 }
 
 JobHandle handle_of(const LatestAttempt& latest)

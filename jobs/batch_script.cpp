@@ -1,7 +1,7 @@
 #include "jobs/batch_script.hpp"
 
 #include "core/error.hpp"
-#include "core/run_key.hpp"
+#include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -17,30 +17,34 @@ bool is_identifier(std::string_view name)
          std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
-// A value as one shell word. No program can be given a NUL byte, so none may be asked for.
+// Quotes a value as one shell word. Refuses NUL bytes, because no program argument can contain them.
 std::string quoted(std::string_view value, std::string_view key)
 {
   if (value.find('\0') != std::string_view::npos)
-    throw Error(ErrorKind::recipe, std::string(key) + " holds a NUL byte, which cannot be handed to a program; remove it.");
+    throw Error(ErrorKind::recipe, std::string(key) + " contains a NUL byte, which cannot be passed to a program; remove it.");
   return shell_quote(value);
 }
 
 std::string set_line(const std::string& name, const std::string& value, std::string_view key)
 {
   if (!is_identifier(name))
-    throw Error(ErrorKind::recipe,
-                std::string(key) + ": `" + printable(name) +
-                    "` is not the name of an environment variable; use letters, digits and `_`, no digit first.");
+    throw Error(
+        ErrorKind::recipe,
+        std::string(key) + ": `" + printable(name) +
+            "` is not a valid name of an environment variable; use letters, digits and `_`, and do not begin with a digit.");
   return "dtctl_set " + name + " " + quoted(value, std::string(key) + "." + name) + "\n";
 }
 
-// What every job needs before anything can go wrong: the record of its end, and signals passed on to the ranks.
-constexpr std::string_view frame = R"sh(dtctl_launcher='' dtctl_launching='' dtctl_asked='' dtctl_interrupted='' dtctl_launches=0
+// The first part of every job script. It comes before all code that can fail: it records the job's end and passes signals to the
+// ranks.
+constexpr std::string_view frame =
+    R"sh(dtctl_launcher='' dtctl_launching='' dtctl_asked='' dtctl_interrupted='' dtctl_launches=0 dtctl_setup=''
 
 # The attempt's last record, whole or absent.
 dtctl_end() {
   local code=$?
   trap - EXIT
+  if [[ -n $dtctl_setup && -z $dtctl_asked ]]; then printf 'dtctl: %s (exit code %d)\n' "$dtctl_setup" "$code" >&2; fi
   printf 'exit %d %(%s)T\n' "$code" -1 > "$dtctl_attempt/.end.$$" && mv -f -- "$dtctl_attempt/.end.$$" "$dtctl_attempt/end" ||
     echo "dtctl: the end of the job (exit code $code) could not be recorded in $dtctl_attempt" >&2
   exit "$code"
@@ -76,6 +80,7 @@ dtctl_guard() {
 }
 
 dtctl_fail() {
+  dtctl_setup=''
   printf 'dtctl: %s (exit code %d)\n' "$2" "$1" >&2
   exit "$1"
 }
@@ -115,7 +120,7 @@ if ! command -v module > /dev/null; then
 fi
 )";
 
-// Arguments of dtctl_needs: a run's folder and its name for people.
+// Arguments of dtctl_needs: a run's folder, and the run's short key for messages.
 constexpr std::string_view predecessors = R"(
 # A job may start when those before it have ended; only their results say that they ended well.
 dtctl_needs() {
@@ -211,10 +216,11 @@ if ((dtctl_code != 0)) && [[ ${DTCTL_REQUEUE:-0} == 1 ]] && dtctl_has_lost_a_nod
 exit "$dtctl_code"
 )sh";
 
-// Nothing in it is one run's own, so that the runs of a sweep can share one file.
+// Contains no text that depends on the run, so that all runs of a sweep can share one file.
 std::string head(const ScriptInput& input)
 {
-  return "#!/bin/bash\n# One attempt at a run: the folder that is named, or the one this lies in. What it trains: ../../spec.json\n\n"
+  return "#!/bin/bash\n# One attempt at a run: the folder that is named, or the one this lies in. What it trains: "
+         "../../spec.json\n\n"
          "dtctl_attempt=${1:-$(cd -- \"$(dirname -- \"${BASH_SOURCE[0]}\")\" && pwd)}\nreadonly dtctl_attempt dtctl_tries=" +
          std::to_string(input.run.spec.resources.launch_tries) + "\n";
 }
@@ -237,15 +243,16 @@ std::string modules(const std::vector<std::string>& names)
   return text;
 }
 
-// A line's own syntax errors end with it: `eval` keeps an open quote from swallowing the rest of the script.
+// `eval` confines a syntax error to its line: an open quote cannot swallow the rest of the script. A line may also end the script
+// itself (`exit`, `set -e`), so dtctl_end reports the line that is in dtctl_setup.
 std::string setup(const std::vector<std::string>& lines)
 {
   if (lines.empty()) return {};
   std::string text = "\n";
   for (std::size_t i = 0; i < lines.size(); ++i)
-    text += "eval " + quoted(lines[i], "resources.setup") + " || dtctl_fail $? " +
-            shell_quote("set-up line " + std::to_string(i + 1) + " failed: " + printable(lines[i])) + "\n";
-  return text + "dtctl_guard\n";
+    text += "dtctl_setup=" + shell_quote("set-up line " + std::to_string(i + 1) + " failed: " + printable(lines[i])) + "\neval " +
+            quoted(lines[i], "resources.setup") + " || dtctl_fail $? \"$dtctl_setup\"\n";
+  return text + "dtctl_setup=''\ndtctl_guard\n";
 }
 
 std::string needs(const std::vector<std::filesystem::path>& run_folders)
@@ -253,11 +260,12 @@ std::string needs(const std::vector<std::filesystem::path>& run_folders)
   if (run_folders.empty()) return {};
   std::string text(predecessors);
   for (const auto& folder : run_folders)
-    text += "dtctl_needs " + quoted(folder.string(), "a run's folder") + " " + shell_quote(short_key(folder.filename().string())) + "\n";
+    text += "dtctl_needs " + quoted(folder.string(), "a run's folder") + " " +
+            shell_quote(short_key(folder.filename().string())) + "\n";
   return text;
 }
 
-// `exec`, so that the process that is waited for and signalled is the launcher itself.
+// Uses `exec`, so that the script waits for the launcher itself and signals reach it.
 std::string launch(const ScriptInput& input, const Launcher& launcher)
 {
   const auto attempt = input.attempt.path().string();

@@ -16,7 +16,7 @@ namespace {
 
 using Action = SubmitReport::Action;
 
-// An attempt that waits for room, and what its submission wanted.
+// A deferred attempt.
 struct Waiting {
   LatestAttempt latest;
   Deferral deferral;
@@ -87,7 +87,7 @@ std::vector<SubmitReport> submit_deferred(const Home& home, std::span<const std:
 {
   const auto lock = FileLock::try_acquire(home.root() / "submit.lock");
   if (!lock) return {};
-  std::map<std::pair<std::string, std::int64_t>, std::vector<Waiting>> groups; // by scheduler and most that may run
+  std::map<std::pair<std::string, std::int64_t>, std::vector<Waiting>> groups; // key: scheduler and max_running
   for (auto& latest : latest_attempts(home, keys))
     if (auto run = waiting(std::move(latest)))
       groups[{run->latest.submission->scheduler, run->deferral.max_running}].push_back(std::move(*run));

@@ -1,4 +1,5 @@
-// Runs for which their scheduler had no room (a limit on submitted jobs): handed over later, as far as there is room then.
+// Deferred runs: runs that a scheduler refused because of a limit on submitted jobs. They are submitted later, as the limit
+// allows.
 #pragma once
 
 #include "jobs/submit.hpp"
@@ -9,9 +10,9 @@
 
 namespace dt::jobs {
 
-// Hands over those of the runs that wait for room (RunStatus::is_deferred), in the order of `keys`, each under the intent that it
-// has. A report for every one of them; none when another process is submitting at this moment. A scheduler error when the
-// scheduler cannot be reached. Safe beside other submitters and after a kill at any point, as submit_runs is.
+// Submits the deferred runs among `keys` (RunStatus::is_deferred), in that order, each with the intent it already has. Returns
+// one report per deferred run; returns none if another process is submitting now. Throws a scheduler error if the scheduler
+// cannot be reached. Like submit_runs, it may run at the same time as other submitters and may be killed at any point.
 std::vector<SubmitReport> submit_deferred(const Home& home, std::span<const std::string> keys);
 
 } // namespace dt::jobs

@@ -1,4 +1,4 @@
-// The environment of a job.
+// The environment variables that a job inherits from the shell of its submission.
 #pragma once
 
 #include <map>
@@ -6,8 +6,8 @@
 
 namespace dt::jobs {
 
-// What a job keeps of the environment it was submitted in: enough to find programs, libraries and modules, nothing of a
-// surrounding job or MPI launch.
+// Returns the variables to keep: those needed to find programs, libraries and modules, and none of a surrounding job or MPI
+// launch.
 std::map<std::string, std::string> environment_to_keep();
 
 } // namespace dt::jobs

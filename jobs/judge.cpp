@@ -1,9 +1,11 @@
-// The verdict about an attempt, from evidence alone. Reading the evidence is reconcile.cpp's business.
+// Derives the verdict about an attempt from the evidence. reconcile.cpp collects the evidence.
 #include "core/process.hpp"
+#include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/attempts.hpp"
 #include "jobs/reconcile.hpp"
+#include "jobs/slurm/batch.hpp"
 
 #include <cmath>
 #include <regex>
@@ -14,14 +16,14 @@ namespace dt::jobs {
 namespace {
 
 constexpr std::string_view time_limit = time_limit_reason;
-constexpr std::size_t longest_words = 300; // of a program's own, quoted in a cause
+constexpr std::size_t longest_words = 300; // limit for quoted program output in a cause
 
 std::string killed_by(int signal)
 {
   return signal == 9 ? "SIGKILL (by hand, or by the kernel when memory ran out)" : signal_name(signal);
 }
 
-// mpirun's own report of a rank that a signal ended; it breaks its lines where it likes.
+// Finds mpirun's report of a rank that was ended by a signal. mpirun may break this text into lines anywhere.
 std::optional<std::string> rank_signal(const std::string& words)
 {
   static const std::regex report(
@@ -31,16 +33,17 @@ std::optional<std::string> rank_signal(const std::string& words)
   return fmt::format("rank {} on {} was killed by {}", match[1].str(), match[2].str(), killed_by(std::stoi(match[3].str())));
 }
 
-// mpirun's or srun's own report of a node that is gone.
+// Finds the report of mpirun or srun about a lost node.
 std::optional<std::string> lost_node(const std::string& words)
 {
   static const std::regex report(R"(Remote\s+daemon\s*:\s*\S+\s+on\s+node\s+(\S+)|Node failure on (\S+))");
   std::smatch match;
   if (!std::regex_search(words, match, report)) return std::nullopt;
-  return printable(match[1].matched ? match[1].str() : match[2].str()) + " was lost: the launcher does not reach it any more";
+  return printable(match[1].matched ? match[1].str() : match[2].str()) + " was lost: the launcher can no longer reach it";
 }
 
-// The last thing a program said for itself: our script's own words first, and never mpirun's frame around them.
+// The last line that a program printed. Prefers messages of dtctl's own script, and skips the frame that mpirun prints around its
+// messages.
 std::string last_line(const std::string& words)
 {
   std::string last;
@@ -57,19 +60,21 @@ std::string last_line(const std::string& words)
 std::string rank_error(const RankError& error)
 {
   auto text = fmt::format("rank {} on {}: {}", error.rank, error.host, error.cause);
-  return error.step >= 0 ? text + fmt::format(" (step {})", error.step) : text;
+  const bool tells_step = error.step < 0 || error.cause.starts_with(fmt::format("step {}: ", error.step));
+  return tells_step ? text : text + fmt::format(" (step {})", error.step);
 }
 
 std::string exit_cause(int code, const std::string& words)
 {
   const auto line = last_line(words);
-  const auto tail = line.empty() ? std::string(", and it said nothing on stderr") : ": " + line;
+  if (line.ends_with(fmt::format("(exit code {})", code))) return line; // of the job script, which tells the exit code
+  const auto tail = line.empty() ? std::string(", and nothing was printed on standard error") : ": " + line;
   if (code == 0) return "the ranks ended with exit code 0 but left no result" + (line.empty() ? "" : tail);
   if (code > 128 && code < 128 + 65) return "ended by " + killed_by(code - 128) + (line.empty() ? "" : tail);
   return fmt::format("exit code {}{}", code, tail);
 }
 
-// Why an attempt without a result failed, the most telling witness first.
+// Explains why an attempt without a result failed; the most specific evidence comes first.
 std::string failure_cause(const Evidence& e, std::optional<int> code)
 {
   constexpr std::string_view not_started = "not started: ", not_run = "not run: ";
@@ -84,23 +89,25 @@ std::string failure_cause(const Evidence& e, std::optional<int> code)
 
 std::string cancel_cause(const Evidence& e) { return "cancelled by " + (e.cancelled_by.empty() ? "unknown" : e.cancelled_by); }
 
-// Which step it had reached, and what is kept of that.
+// The step that the run had reached, and the checkpoint that is kept.
 std::string progress_words(const Evidence& e)
 {
   if (!e.preemption) return e.heartbeat ? fmt::format(" at step {} of {}", e.heartbeat->step, e.heartbeat->steps) : "";
   const auto& p = *e.preemption;
   if (p.steps == 0) return " before its first step";
   return fmt::format(" at step {} of {}{}", p.step, p.steps,
-                     p.checkpoint.empty() ? ", and no checkpoint could be written" : "; a checkpoint is kept: " + printable(p.checkpoint));
+                     p.checkpoint.empty() ? ", and no checkpoint could be written"
+                                          : "; a checkpoint is kept: " + printable(p.checkpoint));
 }
 
 std::string preemption_cause(const Evidence& e)
 {
   const bool at_limit = e.stop_reason == time_limit || e.stop_reason.starts_with("timed_out: ");
-  return (at_limit ? "it reached its time limit" : "it was told to stop (" + printable(e.preemption->signal) + ")") + progress_words(e);
+  return (at_limit ? "it reached its time limit" : "it was told to stop (" + printable(e.preemption->signal) + ")") +
+         progress_words(e);
 }
 
-// The scheduler's own word about the end: "preempted: cause".
+// The scheduler's statement about the end: "preempted: cause".
 struct SchedulerWord {
   RunState state;
   std::string cause;
@@ -115,16 +122,20 @@ std::optional<SchedulerWord> scheduler_word(const Evidence& e)
   return SchedulerWord{*state, e.stop_reason.substr(colon + 2)};
 }
 
-// A rank that said what was wrong knows better than a scheduler that saw the job fail.
-bool is_witness_better(const Evidence& e, const SchedulerWord& word) { return word.state == RunState::failed && e.error.has_value(); }
+// If a rank reported its error, that is more specific than a scheduler that only saw the job fail.
+bool is_witness_better(const Evidence& e, const SchedulerWord& word)
+{
+  return word.state == RunState::failed && e.error.has_value();
+}
 
 std::string stall_words(const StallRecord& stall, double until_unix_s)
 {
-  return fmt::format("no progress for {}, at step {}: {}", format_duration(std::floor(stall.stalled_s + until_unix_s - stall.unix_s)),
-                     stall.step, stall.missing.empty() ? "all ranks wait for one another" : printable(words_of(stall.missing)));
+  return fmt::format("no progress for {}, at step {}: {}",
+                     format_duration(std::floor(stall.stalled_s + until_unix_s - stall.unix_s)), stall.step,
+                     stall.missing.empty() ? "all ranks wait for each other" : printable(words_of(stall.missing)));
 }
 
-// Over, and no result: by whose will, or for what reason.
+// The verdict about an attempt that ended without a result: cancelled, stopped or failed.
 Verdict over(const Evidence& e, std::string evidence, std::optional<int> code)
 {
   Verdict verdict{RunState::failed, {}, std::move(evidence), code, false};
@@ -132,13 +143,13 @@ Verdict over(const Evidence& e, std::string evidence, std::optional<int> code)
   if (e.cancel_requested) {
     verdict.state = RunState::cancelled;
     verdict.cause = cancel_cause(e);
-  } else if (word && word->state == RunState::cancelled) { // by scancel: that the ranks stopped in order changes nothing
+  } else if (word && word->state == RunState::cancelled) { // by scancel, even if the ranks stopped in an orderly way
     verdict.state = word->state;
     verdict.cause = word->cause + progress_words(e);
   } else if (e.preemption) {
     verdict.state = RunState::preempted;
     verdict.cause = preemption_cause(e);
-  } else if (e.stop_reason == time_limit && !e.error) { // the note comes with the warning: a rank may still fail by itself
+  } else if (e.stop_reason == time_limit && !e.error) { // it is written with the warning: a rank may still fail by itself
     verdict.state = RunState::timed_out;
     verdict.cause = "it reached its time limit" + progress_words(e);
   } else if (word && !is_witness_better(e, *word)) {
@@ -147,7 +158,7 @@ Verdict over(const Evidence& e, std::string evidence, std::optional<int> code)
   } else {
     verdict.cause = failure_cause(e, code);
   }
-  if (e.stall) verdict.cause += "; it had come to a standstill: " + stall_words(*e.stall, e.stall->unix_s);
+  if (e.stall) verdict.cause += "; before that it was stalled: " + stall_words(*e.stall, e.stall->unix_s);
   if (e.launches > 1) verdict.cause += fmt::format("; the ranks were launched {} times", e.launches);
   return verdict;
 }
@@ -159,7 +170,7 @@ Verdict succeeded(const Evidence& e)
   verdict.evidence += fmt::format("; end: exit {}", e.end->exit_code);
   verdict.exit_code = e.end->exit_code;
   if (e.end->exit_code != 0)
-    verdict.cause = fmt::format("the result is whole, but the job then ended with exit code {}", e.end->exit_code);
+    verdict.cause = fmt::format("the result is complete, but the job then ended with exit code {}", e.end->exit_code);
   return verdict;
 }
 
@@ -178,8 +189,8 @@ Verdict running(const Evidence& e, double now)
   Verdict verdict{RunState::running, {}, scheduler_words(e.job), std::nullopt, false};
   if (e.job.is_suspended) {
     verdict.state = RunState::suspended;
-    verdict.cause = e.cancel_requested ? "is being ended: " + cancel_cause(e) : "";
-    return verdict; // its processes stand still: silence means nothing
+    verdict.cause = e.cancel_requested ? "is being stopped: " + cancel_cause(e) : "";
+    return verdict; // its processes are stopped, so a missing heartbeat means nothing
   }
   if (e.heartbeat && !is_beating(e, now)) {
     verdict.stalled = true;
@@ -191,17 +202,18 @@ Verdict running(const Evidence& e, double now)
     verdict.evidence += "; stall.json";
   }
   if (e.cancel_requested)
-    verdict.cause = "is being ended: " + cancel_cause(e);
+    verdict.cause = "is being stopped: " + cancel_cause(e);
   else if (e.stop_reason == time_limit)
-    verdict.cause = "is being ended: it reached its time limit";
+    verdict.cause = "is being stopped: it reached its time limit";
   return verdict;
 }
 
-// The scheduler answers with a word nobody taught us: the run's own signs of life decide, and nothing is guessed.
+// The scheduler's state is unknown to dtctl or cannot be asked: only a heartbeat proves that the run is alive.
 Verdict undecided(const Evidence& e, double now)
 {
   if (is_beating(e, now)) return {RunState::running, {}, "heartbeat; " + scheduler_words(e.job), std::nullopt, false};
-  const auto cause = e.job.native_state == unreachable_state ? "its scheduler cannot be asked now" : "the scheduler's answer does not tell";
+  const auto cause = e.job.native_state == unreachable_state ? "its scheduler does not answer"
+                                                             : "the scheduler's answer does not tell its state";
   return {RunState::unknown, cause, scheduler_words(e.job), std::nullopt, false};
 }
 
@@ -210,7 +222,7 @@ bool is_deferred(const Evidence& e)
   return e.deferral && e.submission->job_id.empty() && !e.begin && !e.end && !e.cancel_requested;
 }
 
-// No scheduler knows it and no end is recorded.
+// No scheduler knows the job and no end is recorded.
 Verdict missing(const Evidence& e, double now)
 {
   if (e.cancel_requested) return over(e, "cancel; scheduler: not found", std::nullopt);
@@ -219,31 +231,31 @@ Verdict missing(const Evidence& e, double now)
   if (fresh && !e.begin) return {RunState::submitted, {}, "submission.json; scheduler: not found", std::nullopt, false};
   if (e.begin && age_s(e.begin->unix_s, now) < lost_grace_s)
     return {RunState::running, {}, "begin.json; scheduler: not found", std::nullopt, false};
-  const auto cause = e.begin ? "it began, but its scheduler does not know it any more and no end is recorded"
-                     : e.submission->job_id.empty() ? "its submission was interrupted before the scheduler had it"
-                                                    : "its scheduler does not know it any more, and it never began";
+  const auto cause = e.begin                        ? "it began, but its scheduler no longer knows it and no end is recorded"
+                     : e.submission->job_id.empty() ? "its submission was interrupted before the scheduler accepted it"
+                                                    : "its scheduler no longer knows it, and it never began";
   return {RunState::lost, cause, "no result, no end; scheduler: not found", std::nullopt, false};
 }
 
-// A ladder's job goes on with its other runs, and when it is started again it leaves out those that ended by themselves.
+// The job of a ladder continues with its other runs. When it is restarted, it skips the runs that ended by themselves.
 bool is_done_in_ladder(const Evidence& e)
 {
   const bool was_cut_off = e.requeue_asked || (e.preemption && e.stop_reason != time_limit);
-  return e.submission->token.starts_with('l') && (e.cancel_requested || !was_cut_off);
+  return slurm::is_of_ladder(e.submission->token) && (e.cancel_requested || !was_cut_off);
 }
 
 Verdict to_come_back(const Evidence& e, std::string evidence)
 {
   const auto cause =
-      e.cancel_requested ? "is being withdrawn: " + cancel_cause(e) : "is to be started again; it stopped" + progress_words(e);
+      e.cancel_requested ? "is being withdrawn: " + cancel_cause(e) : "will be started again; it stopped" + progress_words(e);
   return {RunState::queued, cause, std::move(evidence), std::nullopt, false};
 }
 
-// The ranks have ended without a result, and their scheduler still holds the job: it may start the job again whatever their exit
-// code was. Nothing when the end is final.
+// The ranks ended without a result, but the scheduler still holds the job and may restart it, whatever their exit code was.
+// Returns nothing if the end is final.
 std::optional<Verdict> held(const Evidence& e, const std::string& files)
 {
-  if (!e.submission || e.submission->scheduler == "local" || is_done_in_ladder(e)) return std::nullopt;
+  if (!e.submission || !scheduler_row(e.submission->scheduler).restarts_jobs || is_done_in_ladder(e)) return std::nullopt;
   const auto evidence = files + "; " + scheduler_words(e.job);
   const auto ended = fmt::format("its ranks have ended (exit code {})", e.end->exit_code);
   switch (e.job.state) {
@@ -251,10 +263,10 @@ std::optional<Verdict> held(const Evidence& e, const std::string& files)
     return to_come_back(e, evidence);
   case JobStatus::State::running:
     if (!e.cancel_requested && (e.requeue_asked || e.job.restarts > e.submission->restart)) return to_come_back(e, evidence);
-    return Verdict{RunState::running, ended + "; its job has not", evidence, std::nullopt, false};
+    return Verdict{RunState::running, ended + "; its job has not ended yet", evidence, std::nullopt, false};
   case JobStatus::State::unknown:
     if (scheduler_word(e)) return std::nullopt;
-    return Verdict{RunState::unknown, ended + "; its scheduler does not tell now whether the job is started again", evidence,
+    return Verdict{RunState::unknown, ended + "; its scheduler does not say whether the job will be started again", evidence,
                    std::nullopt, false};
   case JobStatus::State::ended:
   case JobStatus::State::not_found:
@@ -298,7 +310,8 @@ Verdict judge(const Evidence& e, double now_unix_s)
   }
   if (is_deferred(e))
     return {RunState::planned, e.deferral->reason, "deferred.json; " + scheduler_words(e.job), std::nullopt, false};
-  // What the scheduler once said about the end was kept, and holds when it has forgotten or cannot be asked.
+  // An earlier statement of the scheduler about the end was stored. It still counts after the scheduler forgot the job or if it
+  // cannot be reached.
   if (scheduler_word(e)) return over(e, "stop_reason: " + printable(e.stop_reason), std::nullopt);
   if (e.job.state == JobStatus::State::unknown) return undecided(e, now_unix_s);
   return missing(e, now_unix_s);

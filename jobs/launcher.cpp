@@ -1,7 +1,7 @@
 #include "jobs/launcher.hpp"
 
 #include "core/error.hpp"
-#include "core/names.hpp"
+#include "core/spec/names.hpp"
 #include "core/text.hpp"
 #include "jobs/mpirun.hpp"
 #include "jobs/srun.hpp"

@@ -1,7 +1,7 @@
-// Launcher: how a job starts its ranks. Only words and environment; running them is the script's business.
+// Launcher: builds the command and the environment that start a job's ranks. The job's script executes them.
 #pragma once
 
-#include "core/run_spec.hpp"
+#include "core/spec/run_spec.hpp"
 
 #include <map>
 #include <memory>
@@ -14,16 +14,16 @@ class Launcher {
  public:
   virtual ~Launcher() = default;
   virtual std::string name() const = 0;
-  // The words that start `program` on every rank of the spec, with binding and rank counts stated explicitly.
+  // The command that starts `program` on every rank of the spec. Binding and rank counts are stated explicitly.
   virtual std::vector<std::string> command(const RunSpec& spec, const std::vector<std::string>& program) const = 0;
-  // Words before `command` in a job. They keep a SIGTERM that the scheduler sends to every process of the job from ending the
-  // launcher, so that the ranks can write a checkpoint. SIGHUP still ends it.
+  // Words that a job puts before `command`. They block SIGTERM for the launcher, because the scheduler sends it to every process
+  // of the job: the ranks can then write a checkpoint. SIGHUP still ends the launcher.
   virtual std::vector<std::string> shield(const RunSpec&) const { return {}; }
-  // Variables the launcher and the ranks need (thread counts among them).
+  // Variables that the launcher and the ranks need, for example thread counts.
   virtual std::map<std::string, std::string> environment(const RunSpec& spec) const = 0;
 };
 
-// The launcher of that name (of launcher_names()).
+// Returns the launcher with this name (one of launcher_names()). Throws a recipe error for other names.
 std::unique_ptr<Launcher> make_launcher(const std::string& name);
 
 } // namespace dt::jobs

@@ -1,5 +1,6 @@
 #include "jobs/mpirun.hpp"
 
+#include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
 #include "jobs/rank_start.hpp"
 
@@ -8,7 +9,7 @@
 namespace dt::jobs {
 namespace {
 
-// Arguments: mpirun and its words. Without coreutils 8.31 the job runs unshielded.
+// Arguments: mpirun and its arguments. Without coreutils 8.31 or later, the job runs with SIGTERM unblocked.
 constexpr std::string_view block_sigterm = R"(if env --block-signal=TERM true 2> /dev/null; then
   export OMPI_MCA_orte_launch_agent="${OMPI_MCA_orte_launch_agent:-env --block-signal=TERM orted}"
   exec env --block-signal=TERM "$@"
@@ -20,7 +21,7 @@ void append(std::vector<std::string>& words, const std::vector<std::string>& mor
   words.insert(words.end(), more.begin(), more.end());
 }
 
-// "host0:2,host1:2": the spec's nodes, each with room for its ranks. On a cluster the scheduler has told mpirun.
+// "host0:2,host1:2": the spec's nodes, each with slots for its ranks. On a cluster mpirun gets the hosts from the scheduler.
 std::string places(const ResourcesSpec& resources)
 {
   std::vector<std::string> places;
@@ -37,7 +38,8 @@ std::vector<std::string> MpirunLauncher::command(const RunSpec& spec, const std:
   std::vector<std::string> words{
       "mpirun",    "-np", std::to_string(spec.ranks()), "--map-by", "ppr:" + std::to_string(resources.ranks_per_node) + ":node",
       "--bind-to", "none"};
-  if (resources.scheduler == "local" && !resources.hosts.empty()) append(words, {"--host", places(resources)});
+  if (scheduler_row(resources.scheduler).starts_ranks_on_hosts && !resources.hosts.empty())
+    append(words, {"--host", places(resources)});
   if (resources.oversubscribe) append(words, {"--oversubscribe", "--mca", "mpi_yield_when_idle", "1"});
   append(words, resources.launcher_args);
   append(words, bound(spec, program));
@@ -46,14 +48,14 @@ std::vector<std::string> MpirunLauncher::command(const RunSpec& spec, const std:
 
 std::vector<std::string> MpirunLauncher::shield(const RunSpec& spec) const
 {
-  if (spec.resources.scheduler != "slurm") return {};
+  if (!scheduler_row(spec.resources.scheduler).signals_launcher) return {};
   return {"bash", "-c", std::string(block_sigterm), "dtctl-shield"};
 }
 
 std::map<std::string, std::string> MpirunLauncher::environment(const RunSpec& spec) const
 {
   auto environment = rank_environment(spec);
-  // Without effect for ordinary users; the script does not depend on who submits it.
+  // These variables only affect root; they are always set, so that the script does not depend on who submits it.
   environment["OMPI_ALLOW_RUN_AS_ROOT"] = environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
   return environment;
 }

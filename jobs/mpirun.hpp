@@ -1,9 +1,9 @@
-// Open MPI's mpirun (4.1), without its binding (rank_start.hpp).
+// Open MPI's mpirun (4.1). Its own binding is switched off (rank_start.hpp).
 //
-// When Slurm ends, preempts or requeues a job it sends SIGTERM to every process of the job on every node: the batch script,
-// mpirun, orted (mpirun's daemon on the other nodes) and the ranks. mpirun and orted answer it by killing their ranks within two
-// seconds, which is sooner than a rank can finish a long step and write a checkpoint. Under Slurm both are therefore started with
-// SIGTERM blocked. The ranks have it unblocked by Open MPI and stop in order; job.sh ends mpirun by SIGHUP where it must end.
+// When Slurm ends, preempts or requeues a job, it sends SIGTERM to every process of the job on every node: the batch script,
+// mpirun, orted (mpirun's daemon on the other nodes) and the ranks. mpirun and orted then kill their ranks within two seconds,
+// which can be less than a rank needs to finish a step and write a checkpoint. Under Slurm both are therefore started with
+// SIGTERM blocked. Open MPI unblocks it in the ranks, which stop in an orderly way. If job.sh must end mpirun, it uses SIGHUP.
 #pragma once
 
 #include "jobs/launcher.hpp"

@@ -1,7 +1,7 @@
-// Files written by the thousand: whole or absent for every reader, but not synced one by one as core's are.
+// Atomic files without a sync per file, for large numbers of files. Readers see a complete file or none.
 //
-// 10,000 submissions are 40,000 files; a sync each would take minutes. What a power cut may take is put right by
-// sync_filesystem at the two moments that matter (submit.cpp), and by reconcile for what comes after.
+// A submission of 10,000 runs writes 40,000 files, and syncing each would take minutes. submit.cpp calls sync_filesystem at the
+// two moments that matter; reconcile repairs what a later power cut destroys.
 #pragma once
 
 #include <filesystem>
@@ -10,23 +10,25 @@
 
 namespace dt::jobs {
 
-// Writes beside `path` and renames over it. An environment error names the path, and nothing is left behind.
+// Writes a temporary file in the same folder and renames it to `path`. The environment error names the path; no temporary file
+// remains.
 void write_file_quick(const std::filesystem::path& path, std::string_view bytes);
 
-// For a file that nobody else can be writing and whose readers take a torn one for none: created under its own name. An
-// environment error when there is one already, which stays as it is.
+// Creates the file directly under its final name. Use it only if nobody else can write the file and its readers treat a torn file
+// as absent. Throws an environment error if the file exists; that file is not changed.
 void write_new_file_quick(const std::filesystem::path& path, std::string_view bytes);
 
-// Replaces a file's content by a longer one in place, in one write.
+// Overwrites a file in place with content that is at least as long as before.
 void extend_file_quick(const std::filesystem::path& path, std::string_view bytes);
 
-// As write_file_quick, but never replaces: false when `path` exists already. Of several callers exactly one gets true.
+// Like write_file_quick, but never replaces a file: returns false if `path` exists already. If several processes call it, exactly
+// one gets true.
 bool create_file_quick(const std::filesystem::path& path, std::string_view bytes);
 
-// Everything written so far to the file system that holds `folder` survives a power cut from here on.
+// Syncs the file system that contains `folder`: everything written to it before survives a power cut.
 void sync_filesystem(const std::filesystem::path& folder);
 
-// The last `bytes` of a file; empty when there is none. Errors as of read_file_if_exists.
+// Returns the last `bytes` of a file, or an empty text if it does not exist. Errors as in read_file_if_exists.
 std::string read_tail(const std::filesystem::path& path, std::size_t bytes);
 
 } // namespace dt::jobs

@@ -5,8 +5,8 @@
 namespace dt::jobs {
 namespace {
 
-// Arguments: cores a rank, `own` or `share` (what to do when the mask is too small), then the program and its words.
-// Exit code 126: no other launch would do better.
+// Arguments: cores per rank, `own` or `share` (what to do if the mask is too small), then the program with its arguments.
+// Exit code 126 means that another launch would fail the same way.
 constexpr std::string_view bind_and_run = R"(threads=$1 policy=$2
 shift 2
 cores=()
@@ -33,7 +33,11 @@ exit 126)";
 std::vector<std::string> bound(const RunSpec& spec, const std::vector<std::string>& program)
 {
   const auto& resources = spec.resources;
-  std::vector<std::string> words{"bash", "-c", std::string(bind_and_run), "dtctl-bind", std::to_string(spec.cores_per_rank()),
+  std::vector<std::string> words{"bash",
+                                 "-c",
+                                 std::string(bind_and_run),
+                                 "dtctl-bind",
+                                 std::to_string(spec.cores_per_rank()),
                                  resources.oversubscribe ? "share" : "own"};
   words.insert(words.end(), program.begin(), program.end());
   return words;
@@ -43,8 +47,8 @@ std::map<std::string, std::string> rank_environment(const RunSpec& spec)
 {
   return {
       {"OMP_NUM_THREADS", std::to_string(spec.resources.threads_per_rank)},
-      // The rank's mask is the binding. Were OpenMP to bind as well, libgomp would pin the main thread to one core before
-      // main(), and with it every thread started later (prefetch, communication).
+      // The rank's affinity mask is the binding. If OpenMP bound threads too, libgomp would pin the main thread to one core
+      // before main(), and with it every thread started later (prefetch, communication).
       {"OMP_PROC_BIND", "false"},
       {"OMP_DYNAMIC", "false"},
   };

@@ -1,12 +1,12 @@
-// What every launcher does for a rank: its cores, and the variables that keep its threads on them.
+// The part of a rank's start that is common to all launchers: binding to cores, and environment variables for threads.
 //
-// Binding is ours: launchers bind by rules of their own (Open MPI 4.1 counts cores from 0 and ignores the mask it was started in,
-// Slurm binds only where a site has set it up). Each rank is therefore started through a few lines of shell that take the rank's
-// own T cores out of the mask the job has on its node: local rank r gets the cores r T … r T + T - 1 of it. T counts the compute
-// threads and the one that moves messages, if there is one.
+// dtctl binds ranks itself, because launchers follow different rules: Open MPI 4.1 counts cores from 0 and ignores the mask it
+// was started in, and Slurm binds only if the site has configured it. Each rank is started by a short shell script that selects T
+// cores from the job's mask on the node: local rank r gets the cores with the positions r T … r T + T - 1. T is the number of
+// compute threads plus the progress thread, if there is one.
 #pragma once
 
-#include "core/run_spec.hpp"
+#include "core/spec/run_spec.hpp"
 
 #include <map>
 #include <string>
@@ -14,10 +14,10 @@
 
 namespace dt::jobs {
 
-// `program` with its binding before it; the launcher's last words.
+// Puts the binding script before `program`. The result is the end of the launcher's command.
 std::vector<std::string> bound(const RunSpec& spec, const std::vector<std::string>& program);
 
-// Thread counts, and no binding by OpenMP.
+// Sets the thread counts and disables binding by OpenMP.
 std::map<std::string, std::string> rank_environment(const RunSpec& spec);
 
 } // namespace dt::jobs

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/attempts.hpp"
@@ -24,7 +25,7 @@ std::string first_line(const std::filesystem::path& path)
   return text.substr(0, text.find('\n'));
 }
 
-// "<unix seconds> <who>"
+// Format: "<unix seconds> <who>".
 void read_cancel(const AttemptFolder& attempt, Evidence& evidence)
 {
   const auto text = read_file_if_exists(attempt.cancel());
@@ -38,7 +39,7 @@ std::optional<StallRecord> read_open_stall(const AttemptFolder& attempt)
   return stall && std::isnan(stall->resolved_unix_s) ? stall : std::nullopt;
 }
 
-// What the attempt's files say, of those it may have.
+// Reads the files of an attempt that may exist.
 Evidence read_evidence(const AttemptFolder& attempt, const AttemptFiles& files)
 {
   Evidence evidence;
@@ -59,8 +60,8 @@ Evidence read_evidence(const AttemptFolder& attempt, const AttemptFiles& files)
   return evidence;
 }
 
-// Files are read after the scheduler was asked: a job that ends in between is then seen with its end, never without both. Of a
-// job that still waits, what was read before tells as much.
+// Read the files after asking the scheduler: a job that ends in between is then seen with its end. If the job still waits, the
+// listing from before is good enough.
 Evidence read_evidence(const LatestAttempt& latest, const JobStatus& job)
 {
   const bool waits = job.state == JobStatus::State::queued;
@@ -70,7 +71,7 @@ Evidence read_evidence(const LatestAttempt& latest, const JobStatus& job)
   return evidence;
 }
 
-// The scheduler forgets its jobs, and its word about an end must not change with that.
+// Stores the scheduler's outcome, because the scheduler forgets its jobs while the verdict must not change.
 void keep_outcome(const AttemptFolder& attempt, Evidence& evidence)
 {
   const auto& job = evidence.job;
@@ -78,35 +79,37 @@ void keep_outcome(const AttemptFolder& attempt, Evidence& evidence)
   evidence.stop_reason = fmt::format("{}: {}", name_of(*job.outcome), printable(job.cause));
   try {
     create_file_quick(attempt.stop_reason(), evidence.stop_reason + "\n");
-  } catch (const Error&) { // a home that cannot be written now is asked about again
+  } catch (const Error&) { // the home cannot be written now; a later call asks the scheduler again
   }
 }
 
-// The scheduler has been asked about a job whose ranks have ended, and holds it no more: from now on the end is final, also when
-// the scheduler cannot be asked.
+// Records that the scheduler no longer holds a job whose ranks have ended. From now on the end is final, even if the scheduler
+// cannot be reached.
 void keep_settled(const AttemptFolder& attempt, const Evidence& evidence)
 {
   const auto state = evidence.job.state;
-  if (!evidence.end || evidence.has_result || evidence.submission->scheduler == "local") return;
+  if (!evidence.end || evidence.has_result || !scheduler_row(evidence.submission->scheduler).restarts_jobs) return;
   if (state != JobStatus::State::ended && state != JobStatus::State::not_found) return;
   if (is_there(attempt.settled())) return;
   try {
     const auto& native = evidence.job.native_state;
     create_file_quick(attempt.settled(),
                       fmt::format("{} {:.3f}\n", native.empty() ? "NOT_FOUND" : printable(native), now_unix_s()));
-  } catch (const Error&) { // a home that cannot be written now is asked about again
+  } catch (const Error&) { // the home cannot be written now; a later call asks the scheduler again
   }
 }
 
-// Whoever runs a run again by force and cancels it keeps the result that was there before.
+// If a forced new attempt is cancelled, the result of an earlier attempt still counts.
 void keep_earlier_result(const std::filesystem::path& run_folder, RunStatus& status)
 {
   if (status.verdict.state != RunState::cancelled) return;
   auto numbers = attempt_numbers(run_folder);
   std::erase_if(numbers, [&](int number) { return number >= status.attempt || !read_result(AttemptFolder(run_folder, number)); });
   if (numbers.empty()) return;
-  status.verdict = {RunState::succeeded, fmt::format("attempt {} has the result; attempt {} was {}", numbers.back(), status.attempt, status.verdict.cause),
-                    fmt::format("result.json of attempt {}", numbers.back()), 0, false};
+  status.verdict = {
+      RunState::succeeded,
+      fmt::format("attempt {} has the result; attempt {} was {}", numbers.back(), status.attempt, status.verdict.cause),
+      fmt::format("result.json of attempt {}", numbers.back()), 0, false};
   status.attempt = numbers.back();
 }
 
@@ -160,13 +163,13 @@ RunStatus status_or_trouble(const LatestAttempt& latest, const JobStatus& job, d
 
 using Jobs = std::vector<JobStatus>;
 
-// What can be known of jobs whose scheduler cannot be reached: nothing, but for those whose end is there.
+// Statuses of jobs whose scheduler cannot be reached: unknown.
 Jobs unreachable(const std::vector<JobHandle>& handles, const std::string& why)
 {
   return Jobs(handles.size(), {JobStatus::State::unknown, std::string(unreachable_state), why, std::nullopt, {}});
 }
 
-// One question a scheduler.
+// Asks each scheduler once.
 Jobs ask_schedulers(const Home& home, const std::vector<LatestAttempt>& latest, std::vector<std::string>* troubles)
 {
   Jobs statuses(latest.size());
@@ -186,12 +189,13 @@ Jobs ask_schedulers(const Home& home, const std::vector<LatestAttempt>& latest, 
   return statuses;
 }
 
-// Keys of the runs that have ended by themselves and whose job a scheduler still holds without having it in its queue.
+// Keys of runs that ended by themselves while their scheduler still knows the job, except jobs that wait in its queue.
 std::set<std::string> ended_but_held(const Home& home, std::span<const std::string> keys)
 {
   std::vector<std::string> ended;
   for (const auto& latest : latest_attempts(home, keys))
-    if (latest.submission && latest.submission->scheduler != "local" && read_end(*latest.folder)) ended.push_back(latest.key);
+    if (latest.submission && scheduler_row(latest.submission->scheduler).restarts_jobs && read_end(*latest.folder))
+      ended.push_back(latest.key);
   std::set<std::string> held;
   if (ended.empty()) return held;
   for (const auto& status : reconcile(home, ended))
@@ -220,7 +224,7 @@ std::size_t cancel_runs(const Home& home, std::span<const std::string> keys, con
     std::vector<JobHandle> handles;
     for (const auto i : members) {
       handles.push_back(handle_of(latest[i]));
-      // A run that has ended by itself stays what it is; only its job is ended.
+      // A run that ended by itself keeps its state; only its job is ended.
       if (!ended.contains(latest[i].key))
         create_file_quick(latest[i].folder->cancel(), fmt::format("{:.3f} {}\n", now_unix_s(), printable(who)));
     }
@@ -229,9 +233,10 @@ std::size_t cancel_runs(const Home& home, std::span<const std::string> keys, con
   }
   for (const auto& run : latest)
     if (!run.unreadable.empty())
-      throw Error(ErrorKind::environment, fmt::format("Run {} was not cancelled, because its files cannot be read: {}. {} of the other runs "
-                                                      "{} asked to end",
-                                                      run.key, run.unreadable, asked, asked == 1 ? "was" : "were"));
+      throw Error(ErrorKind::environment,
+                  fmt::format("Run {} was not cancelled, because its files cannot be read: {}. {} of the other runs "
+                              "{} asked to end",
+                              run.key, run.unreadable, asked, asked == 1 ? "was" : "were"));
   return asked;
 }
 

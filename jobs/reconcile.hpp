@@ -1,9 +1,9 @@
-// What became of a run: the run's own files first, then the scheduler, and never success without a result.
+// Determines the state of a run from its files, and then from the scheduler. A run without a result never counts as succeeded.
 #pragma once
 
 #include "core/paths.hpp"
-#include "core/rank_state.hpp"
-#include "core/run_record.hpp"
+#include "core/record/rank_state.hpp"
+#include "core/record/run_record.hpp"
 #include "jobs/scheduler.hpp"
 
 #include <optional>
@@ -20,63 +20,67 @@ struct Evidence {
   std::optional<Heartbeat> heartbeat;
   std::optional<RankError> error;
   std::optional<JobEnd> end;
-  bool has_result = false; // a whole result.json
+  bool has_result = false; // result.json exists and is complete
   bool cancel_requested = false;
-  std::string cancelled_by; // who asked for it
-  std::string stop_reason;  // the scheduler's note: "time_limit", "not started: why", or its outcome: "preempted: cause"
+  std::string cancelled_by; // the user who cancelled the run
+  std::string stop_reason;  // "time_limit" or "not started: why", or the scheduler's outcome: "preempted: cause"
   std::optional<Preemption> preemption;
-  std::optional<Deferral> deferral; // its scheduler had no room for it
-  std::optional<StallRecord> stall; // the last that the ranks told, when it has not resolved
-  bool requeue_asked = false; // the job's script has asked the scheduler to start the job again
-  int launches = 0;           // of the ranks that have ended
-  std::string last_words;   // last lines of stderr, for the cause
+  std::optional<Deferral> deferral; // the scheduler did not accept the job yet
+  std::optional<StallRecord> stall; // the last stall that the ranks reported, if it has not resolved
+  bool requeue_asked = false;       // the job's script asked the scheduler to start the job again
+  int launches = 0;                 // number of launches of the ranks that have ended
+  std::string last_words;           // last lines of stderr, for the cause
   JobStatus job;
 };
 
 struct Verdict {
   RunState state = RunState::unknown;
-  std::string cause;    // one sentence for people; empty for a healthy state
-  std::string evidence; // what was looked at: "result.json", "end: exit 137; error.json: rank 1"
+  std::string cause;    // one sentence for the user; empty if all is well
+  std::string evidence; // the sources of the verdict: "result.json", "end: exit 137; error.json: rank 1"
   std::optional<int> exit_code;
-  bool stalled = false; // running, but the heartbeat is old or the ranks wait for one that does not come
+  bool stalled = false; // running, but the heartbeat is old or the ranks wait for a missing rank
 };
 
-// How long a job may be unknown to its scheduler and silent before it counts as lost, and how old a heartbeat makes a stall.
+// After so many seconds of silence, a job that its scheduler does not know is lost; a heartbeat of this age means a stall.
 inline constexpr double lost_grace_s = 60;
 inline constexpr double stall_after_s = 60;
 
-// Pure: the same evidence gives the same verdict. Order: the run's files, then the scheduler, then `lost` after a grace period.
+// Pure function: equal evidence gives an equal verdict. The run's files come first, then the scheduler; after a grace period the
+// state is `lost`.
 //
-// A whole result is success whatever the exit code: it is written once, synced, when all ranks agree that the work is done. What
-// went wrong after it is told in the cause. Without one nothing is success, not even exit code 0.
+// A complete result means success, whatever the exit code: the ranks write it once, synced, when all agree that the work is
+// complete. The cause then mentions errors that came after the result. Without a result there is no success, not even with exit
+// code 0.
 Verdict judge(const Evidence& evidence, double now_unix_s);
 
-// A run as it stands now.
+// The current state of a run.
 struct RunStatus {
   std::string key;
-  int attempt = 0; // the one that the verdict is about; 0: none yet
-  int newest_attempt = 0; // another one than `attempt` when the newest was cancelled and an earlier one has a result
+  int attempt = 0;        // the attempt that the verdict is about; 0: none yet
+  int newest_attempt = 0; // differs from `attempt` if the newest attempt was cancelled and an earlier one has a result
   int attempts = 0;
   Verdict verdict;
   std::optional<Submission> submission;
   std::optional<BeginRecord> begin;
   std::optional<Heartbeat> heartbeat;
-  JobStatus job; // what the scheduler says of it, where it was asked
-  std::optional<Preemption> preemption; // stopped in order before its end, and where it can go on
-  int launches = 0;                     // of the ranks that have ended; more than one: some died before the first step
-  bool is_deferred = false;             // planned, and to be handed over when its scheduler has room (jobs/deferred.hpp)
-  bool unreadable = false;              // its files cannot be read: the state is `unknown`, and the cause says why
+  JobStatus job;                        // the scheduler's answer, if it was asked
+  std::optional<Preemption> preemption; // the run stopped early in an orderly way; names its checkpoint
+  int launches = 0;         // number of launches of the ranks that have ended; more than 1: a launch died before its first step
+  bool is_deferred = false; // planned; is submitted when its scheduler accepts more jobs (jobs/deferred.hpp)
+  bool unreadable = false;  // the run's files cannot be read; the state is `unknown` and the cause says why
 };
 
-// The latest attempt of each run (an earlier one with a result when the latest, made by force, was cancelled), one question to each scheduler involved. Also sees to it that queued local jobs go on when
-// their supervisor was killed, and keeps what a scheduler says of a job's end (stop_reason), which it forgets one day.
+// Reports on the latest attempt of each run. If the latest attempt was forced and then cancelled, an earlier attempt with a
+// result counts instead. Asks each scheduler once. Restarts the supervisor of the local queue if it was killed. Stores what a
+// scheduler reports about a job's end in stop_reason, because the scheduler forgets it some day.
 //
-// A scheduler that cannot be reached is a scheduler error; with `troubles` its words go there instead, and the runs it alone
-// could tell about are `unknown`. So is a run whose files cannot be read, whatever its scheduler says.
-std::vector<RunStatus> reconcile(const Home& home, std::span<const std::string> keys, std::vector<std::string>* troubles = nullptr);
+// If a scheduler cannot be reached, throws a scheduler error. With `troubles`, the message is appended there instead, and the
+// runs that only this scheduler knows about are `unknown`. Runs whose files cannot be read are `unknown` in every case.
+std::vector<RunStatus> reconcile(const Home& home, std::span<const std::string> keys,
+                                 std::vector<std::string>* troubles = nullptr);
 
-// Asks that each run's live attempt end; leaves finished ones alone. Number of runs asked. An environment error, after all others
-// were asked, when a run's files cannot be read.
+// Asks for the end of each run's live attempt; finished runs are not changed. Returns the number of runs asked. If the files of a
+// run cannot be read, throws an environment error after all other runs were asked.
 std::size_t cancel_runs(const Home& home, std::span<const std::string> keys, const std::string& who);
 
 } // namespace dt::jobs

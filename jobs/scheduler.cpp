@@ -1,7 +1,7 @@
 #include "jobs/scheduler.hpp"
 
 #include "core/error.hpp"
-#include "core/names.hpp"
+#include "core/spec/names.hpp"
 #include "core/text.hpp"
 #include "jobs/local/local_scheduler.hpp"
 #include "jobs/slurm/load.hpp"

@@ -11,8 +11,9 @@ std::string option(std::string_view name, std::int64_t value) { return "--" + st
 
 } // namespace
 
-// The rules for exits are stated: any rank that fails ends the others at once, and a minute after the first that ends well those
-// that hang are ended. The first nodes of the allocation: in a ladder they are fewer than it has.
+// States the rules for exits explicitly: a rank that fails ends all others at once; one minute after the first rank has ended
+// well, ranks that hang are ended. Uses the first nodes of the allocation, because in a ladder a run can have fewer nodes than
+// the allocation.
 std::vector<std::string> SrunLauncher::command(const RunSpec& spec, const std::vector<std::string>& program) const
 {
   const auto& resources = spec.resources;
@@ -39,7 +40,8 @@ std::vector<std::string> SrunLauncher::command(const RunSpec& spec, const std::v
 std::map<std::string, std::string> SrunLauncher::environment(const RunSpec& spec) const
 {
   auto environment = rank_environment(spec);
-  if (spec.resources.oversubscribe) environment["OMPI_MCA_mpi_yield_when_idle"] = "1"; // no mpirun that could be told
+  // There is no mpirun to pass this option to.
+  if (spec.resources.oversubscribe) environment["OMPI_MCA_mpi_yield_when_idle"] = "1";
   return environment;
 }
 

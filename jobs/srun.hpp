@@ -1,4 +1,4 @@
-// Slurm's srun, with PMIx unless launcher_args say another plugin (--mpi=pmi2); `dtctl doctor --launchers` finds out which work.
+// Slurm's srun, with PMIx unless launcher_args select another plugin (--mpi=pmi2). `dtctl doctor --launchers` shows which work.
 #pragma once
 
 #include "jobs/launcher.hpp"

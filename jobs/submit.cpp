@@ -2,7 +2,8 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
-#include "core/run_key.hpp"
+#include "core/spec/run_key.hpp"
+#include "core/spec/scheduler_table.hpp"
 #include "core/units.hpp"
 #include "jobs/attempt_files.hpp"
 #include "jobs/batch_script.hpp"
@@ -24,13 +25,13 @@ namespace {
 namespace fs = std::filesystem;
 using Action = SubmitReport::Action;
 
-// What to do about one run: `number` is the attempt to submit when the action is `submitted`.
+// The decision about one run. If the action is `submitted`, `number` is the attempt to submit.
 struct Decision {
   Action action = Action::submitted;
   int number = 0;
-  std::string token; // of an intent to take up again; empty: a new one
+  std::string token; // token of an existing intent to continue; empty: make a new token
   std::string reason;
-  bool takes_up = false; // the folder of an interrupted submission, for which nothing was started
+  bool takes_up = false; // the folder is left from an interrupted submission, for which nothing was started
   bool was_deferred = false;
 };
 
@@ -41,7 +42,8 @@ std::string outcome_words(const RunStatus& status)
                      status.verdict.cause.empty() ? "" : ": " + status.verdict.cause);
 }
 
-// An intent without an id of which no scheduler knows: nothing was started for it, so the same attempt is taken up again.
+// Whether the latest intent has no job id and no scheduler knows it. Nothing was started for it, so the same attempt is used
+// again.
 bool is_open_intent(const RunStatus& status)
 {
   const auto state = status.verdict.state;
@@ -57,7 +59,7 @@ Decision next_attempt(const RunStatus& status, const std::string& why)
 Decision decide(const RunStatus& status, const SubmitOptions& options, const fs::path& run_folder)
 {
   const auto state = status.verdict.state;
-  if (status.unreadable) return {Action::refused, status.attempt, {}, status.verdict.cause + "; whether it has run is not known"};
+  if (status.unreadable) return {Action::refused, status.attempt, {}, status.verdict.cause + "; whether it has run is unknown"};
   if (status.attempts == 0) return {Action::submitted, 1, {}, "it has never run"};
   if (!status.submission)
     return {Action::submitted, attempt_numbers(run_folder).back(), {}, "an earlier submission was interrupted", true};
@@ -65,10 +67,11 @@ Decision decide(const RunStatus& status, const SubmitOptions& options, const fs:
     return {Action::submitted,
             status.attempt,
             status.submission->token,
-            status.is_deferred ? "there was no room for it before" : "an earlier submission was interrupted",
+            status.is_deferred ? "there was no room in the queue before" : "an earlier submission was interrupted",
             true,
             status.is_deferred};
-  if (state == RunState::succeeded && options.force) return next_attempt(status, "it has succeeded and is run again by force");
+  if (state == RunState::succeeded && options.force)
+    return next_attempt(status, "it succeeded and runs again because of --force");
   if (state == RunState::succeeded)
     return {Action::already_done, status.attempt, {}, fmt::format("attempt {} succeeded", status.attempt)};
   if (!is_final(state)) return {Action::already_active, status.attempt, {}, outcome_words(status)};
@@ -76,22 +79,22 @@ Decision decide(const RunStatus& status, const SubmitOptions& options, const fs:
   return next_attempt(status, outcome_words(status));
 }
 
-// An attempt that is to be submitted; its folder is written when its token is known.
+// An attempt that will be submitted. Its folder is written when its token is known.
 struct Prepared {
-  std::size_t index; // of the report
+  std::size_t index; // index of its report
   const PlannedRun* run;
   JobRequest request;
   Submission submission;
-  bool takes_up = false;          // as decided
-  bool was_deferred = false;      // as decided
-  bool owns_folder = false;       // the attempt's folder is this submission's: made by it, or taken up
-  std::optional<Error> failure{}; // of writing its folder
+  bool takes_up = false;          // copied from the decision
+  bool was_deferred = false;      // copied from the decision
+  bool owns_folder = false;       // this submission made or took over the attempt's folder, so it may remove it
+  std::optional<Error> failure{}; // error from writing the folder
 };
 
-// What has to be over and well before the new jobs may start.
+// Runs that must succeed before the new jobs may start.
 struct Predecessors {
   std::vector<std::filesystem::path> run_folders;
-  std::map<std::string, std::vector<std::string>> job_ids; // by scheduler
+  std::map<std::string, std::vector<std::string>> job_ids; // key: scheduler
 };
 
 Predecessors find_predecessors(const Home& home, const std::vector<std::string>& keys)
@@ -101,17 +104,20 @@ Predecessors find_predecessors(const Home& home, const std::vector<std::string>&
     const auto state = status.verdict.state;
     if (state == RunState::succeeded) continue;
     if (status.unreadable)
-      throw Error(ErrorKind::environment, fmt::format("Run {} is to come first, and its files cannot be read: {}; nothing was submitted",
-                                                      short_key(status.key), status.verdict.cause));
+      throw Error(ErrorKind::environment,
+                  fmt::format("Run {} must come first, but its files cannot be read: {}; nothing was submitted",
+                              short_key(status.key), status.verdict.cause));
     if (status.is_deferred)
       throw Error(ErrorKind::usage,
-                  fmt::format("Run {} is to come first, but it is {}; nothing was submitted. Submit again when it is "
-                              "in its scheduler's queue (dtctl status hands it over when there is room).",
+                  fmt::format("Run {} must come first, but it is {}; nothing was submitted. Submit again when it is "
+                              "in its scheduler's queue (dtctl status submits it when there is room).",
                               short_key(status.key), status.verdict.cause));
     if (is_final(state) || state == RunState::planned)
-      throw Error(ErrorKind::usage, fmt::format("Run {} is to come first, but {}; nothing was submitted. See to it first: dtctl retry {}",
-                                                short_key(status.key), state == RunState::planned ? "it was never submitted" : "its " + outcome_words(status),
-                                                short_key(status.key)));
+      throw Error(ErrorKind::usage,
+                  fmt::format("Run {} must come first, but {}; nothing was submitted. Run it again first: dtctl retry {}",
+                              short_key(status.key),
+                              state == RunState::planned ? "it was never submitted" : "its " + outcome_words(status),
+                              short_key(status.key)));
     found.run_folders.push_back(fs::absolute(home.run(status.key)));
     if (status.submission && !status.submission->job_id.empty())
       found.job_ids[status.submission->scheduler].push_back(status.submission->job_id);
@@ -119,7 +125,7 @@ Predecessors find_predecessors(const Home& home, const std::vector<std::string>&
   return found;
 }
 
-// Runs of one sweep have the same script, byte for byte: it is written once and linked from then on, which costs no inode.
+// Runs of one sweep have identical scripts. The first one is written and the others are hard links to it, which saves inodes.
 class Scripts {
  public:
   void put(const fs::path& path, const std::string& text)
@@ -127,7 +133,7 @@ class Scripts {
     const std::lock_guard lock(mutex_);
     const auto [first, is_new] = first_.try_emplace(text, path);
     if (!is_new && ::link(first->second.c_str(), path.c_str()) == 0) return;
-    write_new_file_quick(path, text); // the file system has no links, or no more for this file; or there is a script
+    write_new_file_quick(path, text); // the file system has no hard links, or no more for this file, or `path` exists
     first->second = path;
   }
 
@@ -161,17 +167,24 @@ class Submitter {
   void consider(const PlannedRun& run, const RunStatus& status)
   {
     auto decision = decide(status, options_, home_.run(run.key));
-    if (!seen_.insert(run.key).second) decision = {Action::already_active, decision.number, {}, "it was asked for twice"};
-    if (decision.action == Action::submitted && decision.number > status.attempt && has_finished_meanwhile(run.key, status, decision.number))
-      decision = {Action::already_done, status.attempt, {}, fmt::format("attempt {} has succeeded meanwhile", status.attempt)};
-    reports_.push_back({.key = run.key, .action = decision.action, .attempt = decision.number, .reason = decision.reason, .unreadable = status.unreadable});
+    if (!seen_.insert(run.key).second) decision = {Action::already_active, decision.number, {}, "it was requested twice"};
+    if (decision.action == Action::submitted && decision.number > status.attempt &&
+        has_finished_meanwhile(run.key, status, decision.number))
+      decision = {
+          Action::already_done, status.attempt, {}, fmt::format("attempt {} has succeeded in the meantime", status.attempt)};
+    reports_.push_back({.key = run.key,
+                        .action = decision.action,
+                        .attempt = decision.number,
+                        .reason = decision.reason,
+                        .unreadable = status.unreadable});
     if (decision.action == Action::submitted) prepare(run, decision);
-    // A killed submitter may have left before it wrote down the id it was given.
+    // An earlier submitter may have been killed before it stored the job id.
     else if (decision.action == Action::already_active && status.submission)
       note_id(AttemptFolder(home_.run(run.key), status.attempt), *status.submission);
   }
 
-  // A copy of the attempt that is replaced may still run on a node that was given up: it is fenced off, unless it just made it.
+  // A copy of the replaced attempt may still run on a node that was given up. This fences it off, unless it has just written its
+  // result.
   bool has_finished_meanwhile(const std::string& key, const RunStatus& status, int successor) const
   {
     if (status.attempt == 0 || status.verdict.state == RunState::succeeded) return false;
@@ -194,8 +207,12 @@ class Submitter {
     if (run.spec.study.layout == "ladder") request.ladder = options_.study;
     request.after = predecessors_.job_ids[scheduler];
     Submission submission{decision.number, decision.token, scheduler, options_.study, now_unix_s(), {}};
-    prepared_.push_back({.index = reports_.size() - 1, .run = &run, .request = std::move(request), .submission = std::move(submission),
-                         .takes_up = decision.takes_up, .was_deferred = decision.was_deferred});
+    prepared_.push_back({.index = reports_.size() - 1,
+                         .run = &run,
+                         .request = std::move(request),
+                         .submission = std::move(submission),
+                         .takes_up = decision.takes_up,
+                         .was_deferred = decision.was_deferred});
   }
 
   void assign_tokens(Scheduler& scheduler, const std::vector<Prepared*>& jobs) const
@@ -209,7 +226,7 @@ class Submitter {
     }
   }
 
-  // Whole attempts in, those that the disk refused out.
+  // Writes all attempts. Refuses those that could not be written and removes them from `jobs`.
   void write_folders(std::vector<Prepared*>& jobs)
   {
     in_parallel(jobs.size(), [&](std::size_t i) { try_to_write(*jobs[i]); });
@@ -232,31 +249,31 @@ class Submitter {
     }
   }
 
-  // Made again, a run keeps its key and may have other limits, checkpoints, traces.
+  // Repeated submissions of a run keep its key, but may change limits, checkpoints and traces.
   static void write_spec(const PlannedRun& run, const AttemptFolder& attempt)
   {
     const auto path = spec_path(attempt.run_folder());
     is_there(path) ? write_file_quick(path, to_json(run)) : write_new_file_quick(path, to_json(run));
   }
 
-  // A folder that is there already and not taken up may hold the only evidence of a run: it stays as it is.
+  // A folder that exists and is not taken over may contain the only evidence of a run, so it is not changed.
   static void take_folder(Prepared& job)
   {
     const auto& path = job.request.attempt.path();
     if (!make_folders(path) && !job.takes_up)
-      throw Error(ErrorKind::environment, path.string() + " exists already, and nothing in it is overwritten. Look at what it holds; dtctl "
-                                                          "status tells what became of the run");
+      throw Error(ErrorKind::environment, path.string() + " already exists and is not overwritten. Look at its files; dtctl "
+                                                          "status prints the state of the run");
     job.owns_folder = true;
   }
 
-  // The intent comes last: what has one is whole.
+  // The intent is written last: an attempt with an intent is complete.
   void write_attempt(Prepared& job)
   {
     const auto& run = *job.run;
     const auto& attempt = job.request.attempt;
-    const auto script = batch_script({run, attempt, options_.engine, fs::absolute(home_.data_folder(run.spec.data)).string(),
-                                      predecessors_.run_folders},
-                                     *make_launcher(run.spec.resources.launcher));
+    const auto script = batch_script(
+        {run, attempt, options_.engine, fs::absolute(home_.data_folder(run.spec.data)).string(), predecessors_.run_folders},
+        *make_launcher(run.spec.resources.launcher));
     if (attempt.number() == 1) make_folders(attempt.run_folder());
     take_folder(job);
     write_spec(run, attempt);
@@ -268,13 +285,14 @@ class Submitter {
   void hand_over_to(Scheduler& scheduler, const std::vector<Prepared*>& jobs)
   {
     if (jobs.empty()) return;
-    // A queue that survives a power cut must not name attempts that did not; and what is reported as submitted must stay so.
-    if (scheduler.keeps_queue_here()) sync_filesystem(home_.root());
+    // After a power cut the queue must not name attempts that were lost, and a run that was reported as submitted must still be
+    // there.
+    if (scheduler_row(scheduler.name()).keeps_queue_here) sync_filesystem(home_.root());
     std::vector<JobRequest> requests;
     for (const auto* job : jobs) requests.push_back(job->request);
     const auto outcomes = scheduler.submit(requests, options_.rules);
     in_parallel(jobs.size(), [&](std::size_t i) { take_outcome(*jobs[i], outcomes[i]); });
-    if (scheduler.keeps_queue_here()) sync_filesystem(home_.root());
+    if (scheduler_row(scheduler.name()).keeps_queue_here) sync_filesystem(home_.root());
   }
 
   void take_outcome(Prepared& job, const SubmitOutcome& outcome)
@@ -291,7 +309,7 @@ class Submitter {
     }
   }
 
-  // The job is in: a disk without room for its id must not make it look refused. The token finds it again.
+  // The scheduler has the job, so a disk without space for its id must not make it look refused. The token finds the job again.
   void accept(Prepared& job, const std::string& job_id)
   {
     job.submission.job_id = job_id;
@@ -301,11 +319,11 @@ class Submitter {
       std::error_code none;
       if (job.was_deferred) fs::remove(job.request.attempt.deferred(), none);
     } catch (const Error& error) {
-      reports_[job.index].reason += std::string("; its number could not be written down: ") + error.what();
+      reports_[job.index].reason += std::string("; its job id could not be recorded: ") + error.what();
     }
   }
 
-  // The attempt and its intent stay as they are; a note says why it waits and what its submission wanted.
+  // Leaves the attempt and its intent unchanged. deferred.json says why it waits and what its submission requested.
   void defer(const Prepared& job, const std::string& why)
   {
     reports_[job.index].action = Action::deferred;
@@ -327,7 +345,7 @@ class Submitter {
   Scripts scripts_;
   std::vector<SubmitReport> reports_;
   std::vector<Prepared> prepared_;
-  std::map<std::string, std::vector<Prepared*>> groups_; // by scheduler
+  std::map<std::string, std::vector<Prepared*>> groups_; // key: scheduler
   std::unordered_set<std::string> seen_;
 };
 
@@ -337,10 +355,11 @@ void remove_refused(const AttemptFolder& attempt)
 {
   std::error_code error;
   fs::remove_all(attempt.path(), error);
-  const bool was_last = attempt.number() == 1 && ::rmdir(attempt.path().parent_path().c_str()) == 0; // fails where there are others
+  // rmdir fails if there are other attempts.
+  const bool was_last = attempt.number() == 1 && ::rmdir(attempt.path().parent_path().c_str()) == 0;
   if (!was_last) return;
   fs::remove(spec_path(attempt.run_folder()), error);
-  fs::remove(attempt.run_folder(), error); // what holds anything else stays
+  fs::remove(attempt.run_folder(), error); // fails if the folder contains anything else
 }
 
 std::vector<std::string> known_refusals(std::span<const PlannedRun> runs)
@@ -348,8 +367,8 @@ std::vector<std::string> known_refusals(std::span<const PlannedRun> runs)
   const auto cores = local::usable_cores().size();
   std::vector<std::string> refusals;
   for (const auto& run : runs) {
-    const bool is_local = run.spec.resources.scheduler == "local";
-    refusals.push_back(is_local ? local::objection(run.spec.resources, run.spec.progress_threads(), cores) : "");
+    const bool is_here = scheduler_row(run.spec.resources.scheduler).uses_this_machine;
+    refusals.push_back(is_here ? local::objection(run.spec.resources, run.spec.progress_threads(), cores) : "");
   }
   return refusals;
 }
@@ -357,7 +376,7 @@ std::vector<std::string> known_refusals(std::span<const PlannedRun> runs)
 std::vector<SubmitReport> submit_runs(const Home& home, std::span<const PlannedRun> runs, const SubmitOptions& options)
 {
   make_folders(home.runs());
-  // One submitter at a time, from the look at what there is to the last id.
+  // One submitter at a time, from reading the state to storing the last id.
   const auto lock = FileLock::acquire(home.root() / "submit.lock");
   return Submitter(home, options).run(runs);
 }

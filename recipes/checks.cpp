@@ -1,6 +1,7 @@
 #include "recipes/checks.hpp"
 
-#include "core/spec_schema.hpp"
+#include "core/spec/scheduler_table.hpp"
+#include "core/spec/spec_schema.hpp"
 #include "core/units.hpp"
 #include "recipes/diagnostics.hpp"
 #include "recipes/sync_checks.hpp"
@@ -20,24 +21,25 @@ std::string text(std::int64_t value) { return std::to_string(value); }
 void check_required(const RunSpec& spec, Problems& problems)
 {
   if (spec.name.empty()) problems.push_back({{"name"}, "`name` must not be empty"});
-  if (spec.model.name.empty()) problems.push_back({{"model.name", "model.layers"}, "`model.name` is missing: say which network to train"});
+  if (spec.model.name.empty())
+    problems.push_back({{"model.name", "model.layers"}, "`model.name` is missing: say which network to train"});
   if (spec.model.name == "custom" && spec.model.layers.empty())
     problems.push_back({{"model.name", "model.layers"}, "`model.name` custom needs `model.layers`: the layers of the network"});
   if (!spec.model.layers.empty() && spec.model.name != "custom")
-    problems.push_back({{"model.name", "model.layers"},
-                        "`model.layers` describes a network of its own; `model.name` must be custom then, or left out, not " +
-                            ticked(spec.model.name)});
+    problems.push_back(
+        {{"model.name", "model.layers"},
+         "`model.layers` describes a custom network, so `model.name` must be custom or absent, not " + ticked(spec.model.name)});
   if (spec.data.name.empty()) problems.push_back({{"data.name"}, "`data.name` is missing: say which data set to train on"});
 }
 
-// Beyond counting: the product of batch and ranks may not even fit its type.
+// Whether the global batch is so large that the product of batch and ranks may overflow.
 bool is_batch_too_large(const RunSpec& spec)
 {
   constexpr double largest = 1e15;
   return static_cast<double>(spec.train.batch_per_rank) * static_cast<double>(spec.workers()) > largest;
 }
 
-// "98 and 105 are": the multiples on both sides.
+// The two nearest multiples for a message: "98 and 105 are".
 std::string near_multiples(std::int64_t batch, std::int64_t ranks)
 {
   const auto below = batch / ranks * ranks;
@@ -49,7 +51,7 @@ void check_batch(const RunSpec& spec, Problems& problems)
   const auto& train = spec.train;
   if (train.batch_per_rank == 0 && train.global_batch == 0)
     problems.push_back(
-        {{"train.batch_per_rank", "train.global_batch"}, "give one of `train.batch_per_rank` and `train.global_batch`"});
+        {{"train.batch_per_rank", "train.global_batch"}, "give either `train.batch_per_rank` or `train.global_batch`"});
   const std::string trainers = spec.servers() > 0 ? " workers" : " ranks";
   if (train.global_batch % spec.workers() != 0)
     problems.push_back({{"train.global_batch", "study.ranks", "study.nodes", "resources.ranks_per_node", "resources.nodes"},
@@ -57,25 +59,27 @@ void check_batch(const RunSpec& spec, Problems& problems)
                             trainers + "; " + near_multiples(train.global_batch, spec.workers())});
   if (is_batch_too_large(spec))
     problems.push_back({{"train.batch_per_rank", "resources.ranks_per_node", "resources.nodes"},
-                        "`train.batch_per_rank` " + text(train.batch_per_rank) + " on " + text(spec.workers()) +
-                            trainers + " is more than 1e15 samples a step"});
+                        "`train.batch_per_rank` " + text(train.batch_per_rank) + " on " + text(spec.workers()) + trainers +
+                            " is more than 1e15 samples a step"});
 }
 
 void check_accumulation(const RunSpec& spec, Problems& problems)
 {
   const auto parts = spec.train.accumulation, batch = spec.effective_batch_per_rank();
   if (batch % parts != 0)
-    problems.push_back({{"train.accumulation", "train.batch_per_rank", "train.global_batch", "study.ranks", "study.nodes"},
-                        "`train.accumulation` " + text(parts) + " does not divide the " + text(batch) + " samples of a rank's batch"});
+    problems.push_back(
+        {{"train.accumulation", "train.batch_per_rank", "train.global_batch", "study.ranks", "study.nodes"},
+         "`train.accumulation` " + text(parts) + " does not divide the " + text(batch) + " samples of a rank's batch"});
 }
 
 void check_precision(const RunSpec& spec, Problems& problems)
 {
   if (spec.engine == "reference" && spec.train.precision != "fp32")
-    problems.push_back({{"train.precision", "engine"}, "`engine: reference` computes in fp32 only, not in " + spec.train.precision});
+    problems.push_back(
+        {{"train.precision", "engine"}, "`engine: reference` computes in fp32 only, not in " + spec.train.precision});
 }
 
-// Training samples, where the recipe alone says how many there are.
+// Number of training samples if the recipe alone determines it.
 std::optional<std::int64_t> known_samples(const DataSpec& data)
 {
   constexpr std::int64_t synthetic_default = 8192;
@@ -84,7 +88,7 @@ std::optional<std::int64_t> known_samples(const DataSpec& data)
   return std::nullopt;
 }
 
-// Steps of the run, where the recipe alone says how many there are; a short last batch is left out.
+// Number of steps if the recipe alone determines it. An incomplete last batch is left out.
 std::optional<std::int64_t> known_steps(const RunSpec& spec)
 {
   if (spec.train.steps > 0) return spec.train.steps;
@@ -99,7 +103,7 @@ void check_length(const RunSpec& spec, Problems& problems)
 {
   const auto& train = spec.train;
   if (train.epochs == 0 && train.steps == 0)
-    problems.push_back({{"train.epochs", "train.steps"}, "give one of `train.epochs` and `train.steps`"});
+    problems.push_back({{"train.epochs", "train.steps"}, "give either `train.epochs` or `train.steps`"});
   if (is_batch_too_large(spec)) return;
   const auto samples = known_samples(spec.data);
   if (samples && spec.effective_global_batch() > *samples) {
@@ -124,7 +128,7 @@ void check_target(const RunSpec& spec, Problems& problems)
 void check_image(const RunSpec& spec, Problems& problems)
 {
   constexpr std::int64_t most_values = 100'000'000;
-  const auto values = spec.data.channels * spec.data.height * spec.data.width; // each at most 65536
+  const auto values = spec.data.channels * spec.data.height * spec.data.width; // cannot overflow: each factor is at most 65536
   if (values > most_values)
     problems.push_back({{"data.width", "data.height", "data.channels"},
                         "an image of " + text(spec.data.channels) + " x " + text(spec.data.height) + " x " +
@@ -142,21 +146,21 @@ void check_environment(const RunSpec& spec, Problems& problems)
 {
   for (const auto& [name, value] : spec.resources.env)
     if (!is_variable_name(name))
-      problems.push_back(
-          {{"resources.env"},
-           "`resources.env` names the variable " + ticked(name) + "; allowed: letters, digits and _, no digit first"});
+      problems.push_back({{"resources.env"},
+                          "`resources.env` names the variable " + ticked(name) +
+                              "; allowed: letters, digits and _, not beginning with a digit"});
 }
 
 void check_mode(const RunSpec& spec, Problems& problems)
 {
   if (spec.study.mode == "strong" && spec.train.batch_per_rank > 0)
-    problems.push_back(
-        {{"train.batch_per_rank", "study.mode"},
-         "a strong-scaling study keeps the global batch; give `train.global_batch` instead of `train.batch_per_rank`"});
+    problems.push_back({{"train.batch_per_rank", "study.mode"},
+                        "in a strong-scaling study the global batch stays constant; give `train.global_batch` instead of "
+                        "`train.batch_per_rank`"});
   if (spec.study.mode == "weak" && spec.train.global_batch > 0)
-    problems.push_back(
-        {{"train.global_batch", "study.mode"},
-         "a weak-scaling study keeps the batch of a rank; give `train.batch_per_rank` instead of `train.global_batch`"});
+    problems.push_back({{"train.global_batch", "study.mode"},
+                        "in a weak-scaling study the batch per rank stays constant; give `train.batch_per_rank` instead of "
+                        "`train.global_batch`"});
 }
 
 void check_sizes(std::string_view key, const std::vector<std::int64_t>& sizes, Problems& problems)
@@ -165,7 +169,7 @@ void check_sizes(std::string_view key, const std::vector<std::int64_t>& sizes, P
   std::sort(sorted.begin(), sorted.end());
   if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
     problems.push_back(
-        {{key}, "`" + std::string(key) + "` lists " + text(*twice) + " twice; more runs of a size are `study.repeats`"});
+        {{key}, "`" + std::string(key) + "` lists " + text(*twice) + " twice; for several runs of a size use `study.repeats`"});
 }
 
 void check_signal(const RunSpec& spec, Problems& problems)
@@ -180,10 +184,10 @@ void check_signal(const RunSpec& spec, Problems& problems)
 
 void check_scheduler(const RunSpec& spec, Problems& problems)
 {
-  if (spec.study.layout == "ladder" && spec.resources.scheduler != "slurm")
+  if (spec.study.layout == "ladder" && !scheduler_row(spec.resources.scheduler).shares_allocations)
     problems.push_back(
         {{"study.layout", "resources.scheduler"},
-         "`study.layout` ladder needs `resources.scheduler` slurm: one machine is one allocation already; leave the "
+         "`study.layout` ladder needs `resources.scheduler` slurm, because one machine needs no allocation; leave the "
          "layout out"});
 }
 
@@ -193,12 +197,12 @@ void check_layout(const StudySpec& study, bool has_sizes, Problems& problems)
   if (study.mode.empty() && !has_sizes)
     problems.push_back(
         {{"study.layout"},
-         "a ladder is a scaling study in one allocation: give `study.mode` and one of `study.ranks` and `study.nodes`"});
+         "a ladder is a scaling study in one allocation: give `study.mode` and either `study.ranks` or `study.nodes`"});
   if (study.controls == 1)
     problems.push_back({{"study.controls"}, "`study.controls` 1 shows no drift: give 2 or more, or 0 for none"});
 }
 
-// Of the keys that a sweep may vary, those that a job has once, whatever runs in it.
+// Keys that a sweep may vary, but that all runs in one allocation share.
 constexpr std::array<std::string_view, 3> of_allocation{"resources.scheduler", "resources.partition", "resources.constraint"};
 
 } // namespace
@@ -224,7 +228,7 @@ std::vector<Problem> find_problems(const RunSpec& spec)
   Problems problems;
   check_required(spec, problems);
   find_sync_problems(spec, problems);
-  if (spec.workers() <= 0) return problems; // what follows divides among them
+  if (spec.workers() <= 0) return problems; // the following checks divide by the number of workers
   check_batch(spec, problems);
   check_accumulation(spec, problems);
   check_precision(spec, problems);
@@ -251,7 +255,7 @@ std::vector<Problem> find_study_problems(const StudySpec& study)
   const bool has_sizes = !study.ranks.empty() || !study.nodes.empty();
   if (!study.mode.empty() && !has_sizes)
     problems.push_back({{"study.ranks", "study.nodes", "study.mode"},
-                        "a " + study.mode + "-scaling study needs sizes: give one of `study.ranks` and `study.nodes`"});
+                        "a " + study.mode + "-scaling study needs sizes: give either `study.ranks` or `study.nodes`"});
   if (study.mode.empty() && has_sizes)
     problems.push_back({{study.ranks.empty() ? "study.nodes" : "study.ranks", "study.mode"},
                         "sizes need a `study.mode`; allowed: strong, weak"});

@@ -1,7 +1,7 @@
-// What must hold between the keys of one run. Pure: a RunSpec in, what is wrong with it out.
+// Checks between the keys of one run. Pure functions from a RunSpec to the problems in it.
 #pragma once
 
-#include "core/run_spec.hpp"
+#include "core/spec/run_spec.hpp"
 
 #include <string>
 #include <string_view>
@@ -9,24 +9,24 @@
 
 namespace dt::recipes {
 
-// Something wrong between keys.
+// A contradiction between keys.
 struct Problem {
-  std::vector<std::string_view> keys; // involved, the most responsible first
+  std::vector<std::string_view> keys; // the keys involved, the main cause first
   std::string message;
-  std::string in_sweep{}; // what to do besides when a sweep varies one of the keys; empty: nothing
+  std::string in_sweep{}; // additional advice if a sweep varies one of the keys; may be empty
 };
 
-// Everything wrong with a run, or nothing; the keys' own ranges hold already.
+// Returns all problems of a run. Each key's own range has been checked already.
 std::vector<Problem> find_problems(const RunSpec& spec);
 
-// Of these, what is wrong with the number of steps and samples. Where the recipe does not say how many training samples there
-// are, nothing that depends on it is found.
+// Returns only the problems with the number of steps and samples. If the recipe does not determine the number of training
+// samples, problems that depend on it are not found.
 std::vector<Problem> find_length_problems(const RunSpec& spec);
 
-// Everything wrong between the runs of a study together, each of which is good.
+// Returns the problems between the runs of a study. Each run alone is correct.
 std::vector<Problem> find_problems_between(const std::vector<RunSpec>& runs);
 
-// Everything wrong with a study as such, before it is expanded.
+// Returns the problems of a study before it is expanded.
 std::vector<Problem> find_study_problems(const StudySpec& study);
 
 } // namespace dt::recipes

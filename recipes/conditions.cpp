@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view ranks_name = "ranks";
 
-// The row that checks values compared with the run's ranks: counted as resources.ranks_per_node is, on all nodes.
+// The row that checks values compared with the run's ranks: like resources.ranks_per_node, but with a larger maximum.
 const Key& ranks_row()
 {
   static const Key row = [] {
@@ -33,7 +33,8 @@ bool is_comparable(KeyType type)
   return is_ordered(type) || type == KeyType::text || type == KeyType::choice || type == KeyType::boolean;
 }
 
-// The key that a condition names; nothing, and a diagnostic, when there is none or its values cannot be compared so.
+// Returns the key of a condition. Returns null, and adds a diagnostic, if there is no such key or if its values cannot be
+// compared this way.
 const Key* comparable_key(std::string_view path, Relation relation, const Mark& mark, Diagnostics& diagnostics)
 {
   if (path == ranks_name) return &ranks_row();
@@ -45,7 +46,7 @@ const Key* comparable_key(std::string_view path, Relation relation, const Mark& 
     return nullptr;
   }
   if (relation != Relation::equal && relation != Relation::unequal && !is_ordered(key.type)) {
-    diagnostics.add(mark, ticked(path) + " is no number and has no order; allowed: = and !=");
+    diagnostics.add(mark, ticked(path) + " is not a number, so it cannot be ordered; allowed: = and !=");
     return nullptr;
   }
   return &key;
@@ -59,7 +60,7 @@ std::optional<FieldValue> read_compared(const Key& key, const Mark& mark, const 
   return assignment ? std::optional(std::move(assignment->value)) : std::nullopt;
 }
 
-// One value, or a list of values any of which may be met.
+// Reads a comparison with one value, or with a list of alternative values.
 std::optional<Comparison> read_comparison(std::string_view path, Relation relation, const Mark& mark, const Node& value,
                                           const fs::path& folder, Diagnostics& diagnostics)
 {
@@ -81,7 +82,7 @@ struct Operator {
   std::string_view text;
   Relation relation;
 };
-// Longer ones first, where one begins another.
+// An operator must come before its own prefix.
 constexpr std::array operators{Operator{"==", Relation::equal},      Operator{"!=", Relation::unequal},
                                Operator{"<=", Relation::less_equal}, Operator{">=", Relation::greater_equal},
                                Operator{"=", Relation::equal},       Operator{"<", Relation::less},
@@ -94,7 +95,8 @@ std::optional<Comparison> read_word(const std::string& word, const Mark& mark, c
   const auto found =
       std::find_if(operators.begin(), operators.end(), [&](const Operator& o) { return rest.starts_with(o.text); });
   if (at == 0 || found == operators.end() || rest.size() == found->text.size()) {
-    diagnostics.add(mark, ticked(word) + " is no condition; write key.path, one of = != < <= > >=, and a value, without blanks");
+    diagnostics.add(mark,
+                    ticked(word) + " is not a condition; write key.path, one of = != < <= > >=, and a value, without blanks");
     return std::nullopt;
   }
   Node value;

@@ -1,13 +1,13 @@
-// Conditions on runs, as sweep.exclude has them: all comparisons of one condition must hold.
+// Conditions on runs, as in sweep.exclude. A condition holds if all its comparisons hold.
 //
 //   - { sync.strategy: sync-sgd, resources.nodes: 4 }      equal values
 //   - { sync.allreduce: [ring, tree], resources.nodes: 4 }  a list: any of its values
 //   - resources.nodes>=4 sync.strategy!=sync-sgd           comparisons: = != < <= > >=, values without blanks
 //
-// Besides the keys there is `ranks`, the run's nodes x ranks a node.
+// In addition to the keys, `ranks` stands for nodes x ranks per node.
 #pragma once
 
-#include "core/spec_schema.hpp"
+#include "core/spec/spec_schema.hpp"
 #include "recipes/settings.hpp"
 
 #include <filesystem>
@@ -19,14 +19,14 @@ namespace dt::recipes {
 enum class Relation { equal, unequal, less, less_equal, greater, greater_equal };
 
 struct Comparison {
-  const Key* key = nullptr; // null: the run's ranks
+  const Key* key = nullptr; // null: compares the run's ranks
   Relation relation = Relation::equal;
-  std::vector<FieldValue> values; // at least one; the comparison holds when it does with any of them
+  std::vector<FieldValue> values; // at least one; the comparison holds if it holds for any of them
 };
 
 using Condition = std::vector<Comparison>;
 
-// Nothing, and diagnostics, when the node is no condition.
+// Returns nothing, and adds diagnostics, if the node is not a condition.
 std::optional<Condition> read_condition(const Node& node, const std::filesystem::path& folder, Diagnostics& diagnostics);
 
 bool holds(const Condition& condition, const RunSpec& spec);

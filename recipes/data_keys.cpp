@@ -10,10 +10,10 @@ bool is_read_from_files(std::string_view data_set) { return !is_made_in_memory(d
 
 constexpr std::array keys{
     DataKey{"data.path", is_read_from_files, "is made in memory"},
-    DataKey{"data.channels", is_made_in_memory, "has images of the shape that its files say"},
-    DataKey{"data.height", is_made_in_memory, "has images of the shape that its files say"},
-    DataKey{"data.width", is_made_in_memory, "has images of the shape that its files say"},
-    DataKey{"data.classes", is_made_in_memory, "has as many classes as its files say"},
+    DataKey{"data.channels", is_made_in_memory, "has images of the shape that its files contain"},
+    DataKey{"data.height", is_made_in_memory, "has images of the shape that its files contain"},
+    DataKey{"data.width", is_made_in_memory, "has images of the shape that its files contain"},
+    DataKey{"data.classes", is_made_in_memory, "has as many classes as its files contain"},
 };
 
 } // namespace

@@ -20,7 +20,7 @@ bool same(const Diagnostic& a, const Diagnostic& b)
   return std::tie(a.line, a.column, a.file, a.message) == std::tie(b.line, b.column, b.file, b.message);
 }
 
-// Files stay in the order in which they first had a mistake.
+// Files are ordered by their first mistake.
 void sort_by_place(std::vector<Diagnostic>& diagnostics)
 {
   std::vector<std::string> files;
@@ -74,7 +74,7 @@ std::string ticked(std::string_view text)
   constexpr std::size_t longest = 80;
   if (text.size() <= longest) return "`" + printable(text) + "`";
   auto end = longest;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end; // not inside a character
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end; // do not cut inside a character
   return "`" + printable(text.substr(0, end)) + "…`";
 }
 

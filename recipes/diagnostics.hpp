@@ -1,4 +1,4 @@
-// Collecting mistakes: every reader goes on after one, so that a file's author sees all of them at once.
+// Collects mistakes. Readers continue after a mistake, so that the author of a file sees all of them at once.
 #pragma once
 
 #include "recipes/recipe.hpp"
@@ -12,22 +12,22 @@
 
 namespace dt::recipes {
 
-// Where a key or a value stands.
+// The place of a key or a value.
 struct Mark {
-  std::shared_ptr<const std::string> file; // as the user named it
-  int line = 0;                            // from 1; 0: the whole file
-  int column = 0;                          // in characters, from 1
+  std::shared_ptr<const std::string> file; // the name that the user gave
+  int line = 0;                            // counted from 1; 0: the whole file
+  int column = 0;                          // in characters, counted from 1
 };
 
 class Diagnostics {
  public:
-  // The same message at the same place counts once; after `limit` of them the rest is only counted. So the number of
-  // diagnostics does not tell whether a reader has failed: readers return it.
+  // Adds a diagnostic. A repeated message at the same place is dropped, and messages beyond `limit` are only counted. The number
+  // of diagnostics therefore does not show whether a reader failed: readers return that.
   void add(const Mark& mark, std::string message);
   bool empty() const { return found_.empty(); }
-  // A RecipeError with all of them, file by file in the order of the lines, when there are any.
+  // Throws a RecipeError with all diagnostics if there are any, ordered by file and line.
   void throw_if_any() const;
-  // All of them, in that order, with a last one that tells how many more there are.
+  // Returns all diagnostics in this order. If some were only counted, a last one gives their number.
   std::vector<Diagnostic> sorted() const;
 
  private:
@@ -36,7 +36,7 @@ class Diagnostics {
   std::size_t left_out_ = 0;
 };
 
-// "`text`", with control characters made visible and cut when long.
+// Returns "`text`" with control characters made visible. Long text is cut.
 std::string ticked(std::string_view text);
 
 } // namespace dt::recipes

@@ -1,5 +1,5 @@
-// The only file that sees yaml-cpp. Its events are used, not its nodes: a node tree would lose duplicated keys, aliases and
-// quotes, and would grow without bound before anybody could refuse it.
+// The only file that includes yaml-cpp. It uses yaml-cpp's events instead of its nodes: a node tree loses duplicate keys, aliases
+// and quotes, and can grow without limit before the document can be refused.
 #include "recipes/document.hpp"
 
 #include "core/text.hpp"
@@ -21,7 +21,7 @@
 namespace dt::recipes {
 namespace {
 
-// Turns yaml-cpp's lines and byte columns from 0 into lines and character columns from 1.
+// Converts yaml-cpp's lines and byte columns, counted from 0, to lines and character columns, counted from 1.
 class Places {
  public:
   explicit Places(const Source& source) : source_(source)
@@ -69,17 +69,17 @@ class Places {
   }
 
   const Source& source_;
-  std::vector<std::size_t> starts_;       // of lines
-  std::vector<std::uint32_t> characters_; // before each byte; empty when every byte is a character
+  std::vector<std::size_t> starts_;       // offsets at which lines start
+  std::vector<std::uint32_t> characters_; // number of characters before each byte; empty if every byte is a character
 };
 
-// The document cannot be used at all. Leaves the parser through its events.
+// The document cannot be used at all. The exception passes through yaml-cpp's parser.
 struct Refusal : std::runtime_error {
   Refusal(Mark where, const std::string& message) : std::runtime_error(message), mark(std::move(where)) {}
   Mark mark;
 };
 
-// A finished part of the tree and what it costs to copy it.
+// A finished part of the tree, with the number of nodes that a copy of it adds.
 struct Part {
   Node node;
   std::size_t nodes = 1;
@@ -96,10 +96,10 @@ class Builder final : public YAML::EventHandler {
   void OnDocumentStart(const YAML::Mark& mark) override
   {
     if (++documents_ == 1) return;
-    // yaml-cpp takes left-over text for a further document, for some texts without end.
+    // yaml-cpp reads left-over text as another document, for some texts in an endless loop.
     const auto rest = places_.rest_of_line(mark);
-    if (rest.starts_with("---")) refuse(mark, "a second document starts here; a file holds one");
-    refuse(mark, "not valid YAML: " + ticked(trim(rest)) + " does not belong to what stands before it");
+    if (rest.starts_with("---")) refuse(mark, "a second document starts here; a file may contain only one");
+    refuse(mark, "not valid YAML: " + ticked(trim(rest)) + " does not fit the text before it");
   }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { finish({node_at(mark, Node::Kind::null)}, anchor); }
@@ -107,7 +107,7 @@ class Builder final : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override
   {
     const auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) refuse(mark, "an alias inside the value it stands for");
+    if (found == anchors_.end()) refuse(mark, "an alias inside the value that it refers to");
     if (int(stack_.size()) + found->second.height > deepest_nesting) refuse_depth(mark);
     count(found->second.nodes, places_.mark_of(mark));
     place(found->second, places_.mark_of(mark));
@@ -142,9 +142,9 @@ class Builder final : public YAML::EventHandler {
   struct Frame {
     Part part;
     YAML::anchor_t anchor = YAML::NullAnchor;
-    bool has_key = false;                // map: a key waits for its value
-    bool skip_value = false;             // map: the key was none
-    std::vector<std::size_t> merge = {}; // map: entries whose key is a plain <<
+    bool has_key = false;                // of a map: a key waits for its value
+    bool skip_value = false;             // of a map: the key was refused
+    std::vector<std::size_t> merge = {}; // of a map: entries whose key is an unquoted <<
   };
 
   [[noreturn]] void refuse(const YAML::Mark& mark, const std::string& message) const
@@ -210,7 +210,7 @@ class Builder final : public YAML::EventHandler {
     place(std::move(part), mark);
   }
 
-  // Puts a finished part where it belongs: `mark` is where it is used.
+  // Adds a finished part to its parent. `mark` is the place where it is used.
   void place(Part part, const Mark& mark)
   {
     if (stack_.empty()) {
@@ -267,7 +267,7 @@ class Builder final : public YAML::EventHandler {
     return !is_new;
   }
 
-  // `<<: *map` or `<<: [*map, …]`: keys that are not there yet; earlier maps are stronger.
+  // Handles `<<: *map` and `<<: [*map, …]`: adds keys that are not there yet; earlier maps win.
   void merge(Node& into, const Node& from, std::unordered_set<std::string>& known)
   {
     if (from.kind == Node::Kind::list) {
@@ -291,23 +291,23 @@ class Builder final : public YAML::EventHandler {
   int documents_ = 0;
 };
 
-// What the parser's shorter messages mean to somebody who wrote a recipe.
+// Explains the parser's short messages to the author of a recipe.
 std::string explain(std::string_view message)
 {
   struct Explanation {
     std::string_view message, meaning;
   };
   static constexpr Explanation known[] = {
-      {"illegal map value", "a `:` where no key can stand; check the indentation, and put texts that hold `: ` in quotes"},
-      {"illegal map key", "a key where none can stand; check the indentation"},
-      {"illegal block entry", "a `-` where no list item can stand; check the indentation"},
-      {"illegal tab when looking for indentation", "a tab in the indentation; YAML wants blanks"},
+      {"illegal map value", "a `:` where no key is allowed; check the indentation, and put texts that contain `: ` in quotes"},
+      {"illegal map key", "a key where none is allowed; check the indentation"},
+      {"illegal block entry", "a `-` where no list item is allowed; check the indentation"},
+      {"illegal tab when looking for indentation", "a tab in the indentation; YAML requires spaces"},
       {"illegal EOF in scalar", "the file ends inside a quoted text; a quote is missing"},
       {"illegal flow end", "a closing bracket without its opening one"},
       {"end of sequence flow not found", "a `[` is never closed, or a `,` is missing"},
       {"end of map flow not found", "a `{` is never closed, or a `,` is missing"},
-      {"end of map not found", "this line does not fit the map it stands in; check the indentation"},
-      {"end of sequence not found", "this line does not fit the list it stands in; check the indentation"},
+      {"end of map not found", "this line does not fit the map that contains it; check the indentation"},
+      {"end of sequence not found", "this line does not fit the list that contains it; check the indentation"},
       {"unknown token", "no value can start with this character; put it in quotes"},
       {"the referenced anchor is not defined", "this alias has no anchor before it"},
   };
@@ -347,7 +347,7 @@ std::optional<Node> parse_document(const Source& source, Diagnostics& diagnostic
   const Places places(source);
   Builder builder(places, diagnostics);
   try {
-    // yaml-cpp takes a quoted text that nothing closes as ending with the last line; the comment makes it an error.
+    // If a quoted text is not closed, yaml-cpp lets it end with the last line. The added comment turns that into an error.
     std::istringstream stream(source.text.ends_with('\n') ? source.text + "#" : source.text);
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(builder)) {

@@ -1,4 +1,5 @@
-// A YAML document as a plain tree: anchors, aliases and merge keys resolved, duplicates refused, every value with its place.
+// A YAML document as a plain tree: anchors, aliases and merge keys are resolved, duplicate keys are refused, and every value has
+// its place.
 #pragma once
 
 #include "recipes/source.hpp"
@@ -16,25 +17,25 @@ struct Node {
   Kind kind = Kind::null;
   Mark mark;
   std::string text;           // scalar
-  bool quoted = false;        // scalar: written in quotes or as a block, so never a number
+  bool quoted = false;        // of a scalar: written in quotes or as a block, so it is never a number
   std::vector<Node> items;    // list
-  std::vector<Entry> entries; // map, in the order of the file, no key twice
+  std::vector<Entry> entries; // in the order of the file; no key appears twice
 };
 
 struct Entry {
   std::string key;
-  Mark mark; // of the key
+  Mark mark; // place of the key
   Node value;
 };
 
-// "a list", "the text `abc`": for messages.
+// Describes a node for messages: "a list", "the text `abc`".
 std::string describe(const Node& node);
 
 inline constexpr int deepest_nesting = 64;
 inline constexpr std::size_t most_nodes = 500'000; // after aliases are resolved
 
-// The root of the only document; a null node when the text holds nothing. Nothing when the text cannot be used at all: a
-// syntax error, nesting beyond deepest_nesting, more than most_nodes, or several documents. Each mistake is a diagnostic.
+// Returns the root of the document; a null node if the text is empty. Returns nothing if the text cannot be used: a syntax error,
+// nesting beyond deepest_nesting, more than most_nodes nodes, or several documents. Adds a diagnostic for each mistake.
 std::optional<Node> parse_document(const Source& source, Diagnostics& diagnostics);
 
 } // namespace dt::recipes

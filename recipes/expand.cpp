@@ -1,6 +1,6 @@
 #include "recipes/expand.hpp"
 
-#include "core/run_key.hpp"
+#include "core/spec/run_key.hpp"
 #include "recipes/checks.hpp"
 #include "recipes/data_keys.hpp"
 #include "recipes/diagnostics.hpp"
@@ -32,7 +32,8 @@ class Expander {
     if (is_too_much()) return {};
     if (!sweep.factors.empty() || sweep.include.empty()) add_combinations();
     for (const auto& level : sweep.include) add_point({&level}, {});
-    if (cells_.empty() && read_well_ && diagnostics_.empty()) diagnostics_.add(sweep.exclude_mark, "`sweep.exclude` leaves no run");
+    if (cells_.empty() && read_well_ && diagnostics_.empty())
+      diagnostics_.add(sweep.exclude_mark, "`sweep.exclude` excludes all runs");
     if (diagnostics_.empty()) report(find_problems_between(cells_), {});
     return with_controls(repeat_cells());
   }
@@ -42,14 +43,14 @@ class Expander {
   {
     const auto& study = resolved_.base.study;
     const auto sizes = std::max<std::size_t>(1, study.ranks.size() + study.nodes.size());
-    const auto runs_of_a_point = sizes * static_cast<std::size_t>(study.repeats); // at most 500,000 values x 10,000
+    const auto runs_of_a_point = sizes * static_cast<std::size_t>(study.repeats); // no overflow: at most 500,000 values x 10,000
     if (resolved_.sweep.count_points(most_runs) <= most_runs / runs_of_a_point) return false;
     diagnostics_.add(resolved_.file,
                      "asks for more than " + std::to_string(most_runs) + " runs (points of the sweep x sizes x repeats)");
     return true;
   }
 
-  // Counts through all combinations as an odometer does, the last factor fastest.
+  // Adds all combinations. Counts like an odometer; the last factor changes fastest.
   void add_combinations()
   {
     const auto& factors = resolved_.sweep.factors;
@@ -92,7 +93,7 @@ class Expander {
     }
   }
 
-  // Whether the sweep gives the key a value at that point.
+  // Whether the sweep sets the key at that point.
   static bool varies(std::string_view path, const Point& point)
   {
     const auto assigns = [&](const auto* level) {
@@ -115,7 +116,8 @@ class Expander {
     return nullptr;
   }
 
-  // A key that would be passed over in silence is a misunderstanding, unless the point names another data set than the recipe.
+  // A data key without effect is probably a misunderstanding, so it is refused. It is allowed if the recipe gives the key and the
+  // point names another data set.
   void refuse_unused_data_keys(const RunSpec& spec, const Point& point)
   {
     for (const auto& key : data_keys()) {
@@ -131,13 +133,13 @@ class Expander {
   // The elastic rate of all workers together is 0.9, as in the first paper on EASGD (beta; Zhang, Choromanska, LeCun 2015).
   static void fit_alpha(RunSpec& spec) { spec.sync.alpha = 0.9 / static_cast<double>(spec.workers()); }
 
-  // The default warning must fit into a short time limit; one that is given is checked instead.
+  // Limits the default warning to a quarter of the time limit. A warning that the recipe gives is checked instead.
   static void fit_signal(ResourcesSpec& resources)
   {
     resources.signal_ahead_s = std::min(resources.signal_ahead_s, resources.time_limit_s / 4);
   }
 
-  // The matrix alone cannot make a point twice; a zip or an included point can.
+  // The matrix alone cannot produce a point twice, but a zip or an included point can.
   void refuse_duplicate(const RunSpec& spec, const Point& point)
   {
     const auto& sweep = resolved_.sweep;
@@ -145,7 +147,7 @@ class Expander {
     if (sweep.include.empty() && std::none_of(sweep.factors.begin(), sweep.factors.end(), is_zip)) return;
     if (points_.insert(canonical_text(spec) + spec.data.path + '\n' + spec.train.start_from).second) return;
     const auto& mark = point.back()->assignments.front().mark;
-    diagnostics_.add(mark, "the point " + ticked(spec.label) + " trains the same as an earlier one of the sweep");
+    diagnostics_.add(mark, "the point " + ticked(spec.label) + " is the same run as an earlier point of the sweep");
   }
 
   std::vector<RunSpec> sizes_of(RunSpec spec, const Point& point)
@@ -168,8 +170,8 @@ class Expander {
     return cells;
   }
 
-  // In random order round by round, each with every cell once: a study that is cut short has all sizes, and a machine that
-  // grows slower slows them all.
+  // In random order, the runs are shuffled in rounds, each with every cell once. A study that is interrupted then has all sizes,
+  // and a machine that becomes slower affects all sizes.
   std::vector<RunSpec> repeat_cells()
   {
     const auto& study = resolved_.base.study;
@@ -177,7 +179,7 @@ class Expander {
     std::vector<RunSpec> runs;
     runs.reserve(cells_.size() * static_cast<std::size_t>(study.repeats));
     if (random) {
-      PortableRandom generator(static_cast<std::uint64_t>(study.seed));
+      Random generator(static_cast<std::uint64_t>(study.seed));
       for (std::int64_t round = 0; round < study.repeats; ++round)
         for (const auto i : shuffled(cells_.size(), generator)) runs.push_back(take_repeat(cells_[i], round));
       return runs;
@@ -187,7 +189,7 @@ class Expander {
     return runs;
   }
 
-  // The smallest size of the first point, again and again: spread evenly from the first place of the ladder to its last.
+  // Adds the controls: repetitions of a run of the smallest size, spread evenly from the first place of the ladder to the last.
   std::vector<RunSpec> with_controls(std::vector<RunSpec> runs) const
   {
     const auto& study = resolved_.base.study;
@@ -209,7 +211,7 @@ class Expander {
     return all;
   }
 
-  // Its repeat comes after the measured ones: the same work as theirs, under a key of its own.
+  // A control does the same work as the measured runs. Its repeat number follows theirs, which gives it a different key.
   RunSpec control_of(RunSpec run, std::int64_t number) const
   {
     if (run.study.vary_seed) run.train.seed -= run.repeat;
@@ -220,7 +222,7 @@ class Expander {
 
   bool is_study() const { return !resolved_.base.study.mode.empty() || resolved_.base.study.repeats > 1; }
 
-  // A copy; for the last repeat the cell itself, which halves the memory of large sweeps.
+  // Copies the cell. The last repeat moves it instead, which halves the memory for large sweeps.
   RunSpec take_repeat(RunSpec& cell, std::int64_t round) const
   {
     auto run = round + 1 < resolved_.base.study.repeats ? cell : std::move(cell);
@@ -240,7 +242,7 @@ class Expander {
     }
   }
 
-  // Where the first of the keys that is given at all stands; else its block, else the file.
+  // The place of the first of these keys that is given, else its block, else the file.
   Mark mark_of(const std::vector<std::string_view>& keys, const Point& point) const
   {
     for (const auto key : keys) {
@@ -257,7 +259,7 @@ class Expander {
   Diagnostics& diagnostics_;
   Diagnostics& warnings_;
   const bool read_well_;
-  std::vector<RunSpec> cells_; // all runs of the first round
+  std::vector<RunSpec> cells_; // all runs of the first repeat
   std::unordered_set<std::string> points_;
 };
 

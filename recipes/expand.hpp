@@ -1,4 +1,4 @@
-// From one resolved recipe to its runs: points x sizes x repeats, in order of submission.
+// Expands a resolved recipe to its runs (points x sizes x repeats), in order of submission.
 #pragma once
 
 #include "recipes/settings.hpp"
@@ -12,13 +12,13 @@ inline constexpr std::size_t most_runs = 1'000'000;
 
 struct Resolved {
   RunSpec base;
-  Settings settings; // that made the base: the places to complain about
+  Settings settings; // the settings that made `base`, with their places for diagnostics
   Sweep sweep;
-  Mark file; // the recipe
+  Mark file; // the recipe file
 };
 
-// Every run with its label, size, repeat and seed. What does not fit together is a diagnostic; so is a recipe of more than
-// most_runs, before anything is expanded. What fits together but is hardly meant is a warning.
+// Returns every run with its label, size, repeat and seed. Contradictions are diagnostics. A recipe with more than most_runs runs
+// is refused before the expansion. Values that are allowed but probably unintended are warnings.
 std::vector<RunSpec> expand(const Resolved& resolved, Diagnostics& diagnostics, Diagnostics& warnings);
 
 } // namespace dt::recipes

@@ -1,6 +1,6 @@
 #include "recipes/layers.hpp"
 
-#include "core/layer_schema.hpp"
+#include "core/spec/layer_schema.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -38,9 +38,9 @@ class LayersReader {
     if (node.kind != Node::Kind::list)
       refuse(node.mark, "`model.layers` must be a list of layers, not " + describe(node));
     else if (node.items.empty())
-      refuse(node.mark, "`model.layers` holds no layer");
+      refuse(node.mark, "`model.layers` contains no layer");
     else if (node.items.size() > most_layers)
-      refuse(node.mark, "`model.layers` holds more than " + std::to_string(most_layers) + " layers");
+      refuse(node.mark, "`model.layers` contains more than " + std::to_string(most_layers) + " layers");
     return is_good_;
   }
 
@@ -53,7 +53,7 @@ class LayersReader {
     }
     if (item.kind == Node::Kind::map && item.entries.size() > 1)
       return refuse(item.entries[1].mark, "a layer is one kind with its attributes under it, as " + std::string(forms) + "; " +
-                                              ticked(item.entries[1].key) + " stands beside " + ticked(item.entries[0].key));
+                                              ticked(item.entries[1].key) + " is beside " + ticked(item.entries[0].key));
     refuse(item.mark, "a layer must be a kind, with attributes or without, as " + std::string(forms) + ", not " + describe(item));
   }
 
@@ -70,7 +70,7 @@ class LayersReader {
     marks_.push_back(mark);
   }
 
-  // An attribute that is given but wrong is not missing too.
+  // Reports a missing attribute. A wrong attribute is reported elsewhere and does not count as missing.
   void require(const Attribute& attribute, const LayerLine& layer, const Node& given, const Mark& mark)
   {
     const auto is_it = [&](const Entry& entry) { return entry.key == attribute.name; };
@@ -92,7 +92,7 @@ class LayersReader {
     layer.attributes[entry.key] = std::move(value.text);
   }
 
-  // As in a line; nothing when the node is of another kind than the attribute.
+  // The attribute's value as in a layer line. Returns nothing if the node does not have the attribute's type.
   static std::optional<std::string> text_of(const Attribute& attribute, const Node& node)
   {
     const bool is_word = attribute.type == AttributeType::word || attribute.type == AttributeType::outputs;
@@ -115,9 +115,9 @@ class LayersReader {
   }
 
   Diagnostics& diagnostics_;
-  bool is_good_ = true; // nothing was refused
+  bool is_good_ = true; // no layer was refused
   std::vector<LayerLine> layers_;
-  std::vector<Mark> marks_; // of their kinds
+  std::vector<Mark> marks_; // places of the layers' kinds
 };
 
 } // namespace

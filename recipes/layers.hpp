@@ -1,4 +1,4 @@
-// The list under `model.layers`: each layer checked against the table of layers, and made one canonical line.
+// Reads the list under `model.layers`: checks each layer against the table of layers and writes it as a canonical line.
 #pragma once
 
 #include "recipes/document.hpp"
@@ -11,8 +11,8 @@ namespace dt::recipes {
 
 inline constexpr std::size_t most_layers = 1000;
 
-// The lines (core/layer_schema.hpp), or nothing and a diagnostic for each mistake: kinds, attributes, their types and
-// ranges, names given twice, inputs that no earlier layer has, layers that nobody uses.
+// Returns the lines (core/spec/layer_schema.hpp), or nothing and a diagnostic for each mistake: unknown kinds and attributes,
+// wrong types and ranges, repeated names, inputs that are not an earlier layer, layers whose output nobody uses.
 std::optional<std::vector<std::string>> read_layers(const Node& node, Diagnostics& diagnostics);
 
 } // namespace dt::recipes

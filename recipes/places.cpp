@@ -1,4 +1,4 @@
-// Where values of runs were written, for whoever finds something about them when the recipe has been read.
+// Finds the place of a run's values, for problems that are found after the recipe was read.
 #include "recipes/checks.hpp"
 #include "recipes/expand.hpp"
 #include "recipes/recipe.hpp"
@@ -6,7 +6,7 @@
 namespace dt::recipes {
 namespace {
 
-// The sweep's assignment that gave the run its value; null when no point has it.
+// Returns the sweep's assignment of this value to the key; null if no point has it.
 const Assignment* assignment_in(const Sweep& sweep, const Key& key, const FieldValue& value)
 {
   const auto in_level = [&](const Level& level) -> const Assignment* {
@@ -50,7 +50,8 @@ std::vector<Diagnostic> Plan::find_length_problems(const RunSpec& run, std::int6
   auto known = run;
   if (known.data.train_samples == 0) known.data.train_samples = train_samples;
   std::vector<Diagnostic> found;
-  for (auto& problem : dt::recipes::find_length_problems(known)) found.push_back(finding(run, problem.keys, std::move(problem.message)));
+  for (auto& problem : dt::recipes::find_length_problems(known))
+    found.push_back(finding(run, problem.keys, std::move(problem.message)));
   return found;
 }
 

@@ -1,7 +1,7 @@
 #include "recipes/profiles.hpp"
 
 #include "core/file.hpp"
-#include "core/secrets.hpp"
+#include "core/spec/secrets.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -67,7 +67,7 @@ void ProfileBook::read_profile(const Entry& entry, const fs::path& folder, Diagn
   profile.settings.overlay(settings);
 }
 
-// Every profile's chain ends, and every name in it is known.
+// Checks that all profiles named in `extends` exist and that no chain is a cycle.
 void ProfileBook::check_extends(Diagnostics& diagnostics) const
 {
   for (const auto& [name, start] : profiles_) {
@@ -95,7 +95,8 @@ std::vector<std::string> ProfileBook::names() const
   return names;
 }
 
-// The chain may be broken or a ring (check_extends has said so): what is there counts.
+// Combines a profile with those it extends. The chain may be broken or a cycle (check_extends has reported it); then the part up
+// to there counts.
 Settings ProfileBook::resolve(const Definition& definition) const
 {
   std::vector<const Definition*> chain{&definition};
@@ -116,7 +117,7 @@ Settings ProfileBook::find(const std::string& name, const Mark& mark, Diagnostic
     diagnostics.add(mark, "unknown profile " + ticked(name) + advice(name, names()));
   else
     diagnostics.add(mark, "unknown profile " + ticked(name) + "; no profiles are configured" +
-                              (files_.empty() ? "" : "; they stand under `profiles:` in " + files_));
+                              (files_.empty() ? "" : "; profiles are read from `profiles:` in " + files_));
   return {};
 }
 
@@ -126,7 +127,8 @@ std::vector<Profile> ProfileBook::list() const
   for (const auto& [name, definition] : profiles_) {
     Profile profile{name, *definition.mark.file, {}};
     const auto settings = resolve(definition);
-    for (const auto& [key, assignment] : settings.given()) profile.values.emplace_back(key->path, text_without_secrets(assignment.value));
+    for (const auto& [key, assignment] : settings.given())
+      profile.values.emplace_back(key->path, text_without_secrets(assignment.value));
     profiles.push_back(std::move(profile));
   }
   return profiles;

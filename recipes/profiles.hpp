@@ -1,4 +1,4 @@
-// Machine profiles: what a user's and a project's configuration say about the machine, so that recipes need not.
+// Machine profiles: settings for a machine in the user's or the project's configuration, so that recipes need not contain them.
 //
 //   profiles:
 //     default: { resources: { threads_per_rank: 4 } }
@@ -15,18 +15,19 @@ namespace dt::recipes {
 
 class ProfileBook {
  public:
-  // Reads both files; a missing file is an empty one. A profile that stands in both has the keys of both, the project's
-  // being stronger.
+  // Reads both files; a missing file counts as empty. If both files define a profile, it has the keys of both, and the project's
+  // values win.
   ProfileBook(const LoadOptions& options, Diagnostics& diagnostics);
 
   bool contains(const std::string& name) const { return profiles_.contains(name); }
-  // All keys of a profile and of those it extends; with a diagnostic at `mark` and no keys when there is none of that name.
+  // Returns all keys of a profile and of the profiles it extends. If there is no profile with this name, adds a diagnostic at
+  // `mark` and returns no keys.
   Settings find(const std::string& name, const Mark& mark, Diagnostics& diagnostics) const;
   std::vector<Profile> list() const;
 
  private:
   struct Definition {
-    Mark mark; // of the name, in the strongest file
+    Mark mark; // place of the name in the file that wins
     Settings settings;
     std::optional<MarkedText> extends;
   };
@@ -38,7 +39,7 @@ class ProfileBook {
   Settings resolve(const Definition& definition) const;
 
   std::map<std::string, Definition> profiles_;
-  std::string files_; // where profiles are looked for, for messages
+  std::string files_; // the files that were searched, for messages
 };
 
 } // namespace dt::recipes

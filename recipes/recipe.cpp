@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The profile that the command line, the recipe or the machine's owner asks for.
+// The settings of the profile from the command line, else from the recipe, else `default` if it exists.
 Settings profile_layer(const LoadOptions& options, const std::optional<MarkedText>& of_recipe, Diagnostics& diagnostics)
 {
   const ProfileBook profiles(options, diagnostics);
@@ -22,7 +22,8 @@ Settings profile_layer(const LoadOptions& options, const std::optional<MarkedTex
   return profiles.contains("default") ? profiles.find("default", {}, diagnostics) : Settings();
 }
 
-std::shared_ptr<const Resolved> resolve(const RecipeFile& recipe, const fs::path& path, const LoadOptions& options, Diagnostics& diagnostics)
+std::shared_ptr<const Resolved> resolve(const RecipeFile& recipe, const fs::path& path, const LoadOptions& options,
+                                        Diagnostics& diagnostics)
 {
   auto resolved = std::make_shared<Resolved>();
   resolved->file = recipe.file;

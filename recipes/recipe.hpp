@@ -1,8 +1,8 @@
-// Recipes: YAML in, runs out. The room's only public face; nobody outside sees YAML.
+// Recipes: reads YAML and returns runs. This is the folder's only public header; other folders never see YAML.
 #pragma once
 
 #include "core/error.hpp"
-#include "core/run_spec.hpp"
+#include "core/spec/run_spec.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -14,18 +14,18 @@
 
 namespace dt::recipes {
 
-// One mistake in a recipe, where it stands.
+// One mistake in a recipe, with its place.
 struct Diagnostic {
-  std::string file; // as the user named it; "--set" or "--over" for the command line
-  int line = 0;     // from 1; 0: the whole file
+  std::string file; // the name that the user gave; "--set" or "--over" for the command line
+  int line = 0;     // counted from 1; 0: the whole file
   int column = 0;
-  std::string message; // what is wrong, the nearest known key or value, what is allowed
+  std::string message; // what is wrong, the nearest known key or value, and what is allowed
 };
 
-// "recipe.yaml:3:5: unknown key ...": one line a diagnostic.
+// One line per diagnostic: "recipe.yaml:3:5: unknown key ...".
 std::string to_text(const Diagnostic& diagnostic);
 
-// All mistakes found in one pass. what() is their lines.
+// All mistakes found in one pass. what() contains one line for each.
 class RecipeError : public Error {
  public:
   explicit RecipeError(std::vector<Diagnostic> diagnostics);
@@ -36,11 +36,11 @@ class RecipeError : public Error {
 };
 
 struct LoadOptions {
-  std::vector<std::string> set;         // "train.epochs=3": stronger than the recipe, weaker than its sweep
-  std::vector<std::string> over;        // "optimizer.learning_rate=0.1,0.2": one more axis of the sweep's matrix, each
-  std::string profile;                  // stronger than the recipe's own; empty: the recipe's, else `default` if there is one
+  std::vector<std::string> set;         // "train.epochs=3": overrides the recipe, but not its sweep
+  std::vector<std::string> over;        // "optimizer.learning_rate=0.1,0.2": each adds an axis to the sweep's matrix
+  std::string profile;                  // overrides the recipe's profile; empty: the recipe's, else `default` if it exists
   std::filesystem::path user_config;    // may be empty or missing
-  std::filesystem::path project_config; // likewise; its profiles are stronger than the user's
+  std::filesystem::path project_config; // may be empty or missing; its profiles override the user's
 };
 
 enum class PlanKind { single, sweep, strong, weak };
@@ -48,38 +48,38 @@ std::string_view name_of(PlanKind kind);
 
 struct Resolved;
 
-// What a recipe asks for, in order of submission.
+// The runs of a recipe, in order of submission.
 struct Plan {
   std::string name;
   std::string description;
   std::string path; // of the recipe
   std::string text; // of the recipe
   PlanKind kind = PlanKind::single;
-  std::vector<RunSpec> runs; // at least one
-  std::vector<Diagnostic> warnings; // what is not wrong, and hardly meant
-  std::shared_ptr<const Resolved> resolved{}; // where its values were written
+  std::vector<RunSpec> runs;                  // at least one
+  std::vector<Diagnostic> warnings;           // allowed, but probably unintended
+  std::shared_ptr<const Resolved> resolved{}; // the places of its values
 
-  // Something wrong with a run, at the place where the first of these keys that is given at all was written (of a list its
-  // element, counted from 0), else at the beginning of their block, else in the recipe as a whole.
+  // Makes a diagnostic about a run. Its place is that of the first of these keys that is given (for a list the place of
+  // `element`, counted from 0), else the beginning of the block of keys.front(), else the whole recipe.
   Diagnostic finding(const RunSpec& run, const std::vector<std::string_view>& keys, std::string message,
                      std::optional<std::size_t> element = {}) const;
-  // What load_plan could not find, because only the data set tells how many training samples there are: batches that are too
-  // large for them, and runs that have no step to measure.
+  // Finds problems that load_plan cannot find, because only the data set determines the number of training samples: batches that
+  // are too large, and runs without a step to measure.
   std::vector<Diagnostic> find_length_problems(const RunSpec& run, std::int64_t train_samples) const;
 };
 
-// Reads, layers (schema defaults < profile < extends < recipe < --set < sweep point), expands and checks.
-// RecipeError with every mistake of every file involved; a missing file is one too.
+// Reads a recipe, combines the layers (schema defaults < profile < extends < recipe < --set < sweep point), expands and checks.
+// Throws a RecipeError with every mistake in all files involved, also if a file is missing.
 Plan load_plan(const std::filesystem::path& recipe, const LoadOptions& options);
 
-// "name/learning_rate=0.1 ranks=2/#3" of a run, for people and for selectors: what its sweep and its study set it apart by, and
-// the repeat counted from 1. Parts that do not vary are left out.
+// A run's name for people and selectors: "name/learning_rate=0.1 ranks=2/#3". Contains the values that its sweep and its study
+// vary, and the repeat, counted from 1. Parts that do not vary are left out.
 std::string run_name(const RunSpec& spec);
 
-// A JSON Schema (draft 2020-12) of recipes, for editors.
+// A JSON Schema (draft 2020-12) for recipes, for use in editors.
 std::string json_schema();
 
-// The reference of all keys, in Markdown, generated from the schema table.
+// The reference of all keys in Markdown, generated from the key table.
 std::string reference_markdown();
 
 // A machine profile as configured, for `config show`.

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The keys directly in a block; for the root its own keys, then the blocks.
+// Names of the keys directly in a block; for the root, its keys and the blocks.
 std::vector<std::string> names_in(const std::string& prefix)
 {
   std::vector<std::string> names;
@@ -24,7 +24,7 @@ std::vector<std::string> names_in(const std::string& prefix)
   return names;
 }
 
-// "train" for the key `epochs` in the root: where a key of that name really stands.
+// The blocks that have a key with this name: "`train`" for `epochs`. Used if such a key is written in the root.
 std::string blocks_with(const std::string& name)
 {
   std::vector<std::string> blocks;
@@ -46,7 +46,7 @@ std::string unknown_key(const std::string& name, const std::string& prefix)
   return text + advice(name, allowed);
 }
 
-// What the author of an unknown key likely meant counts as given, so that nobody is told that it is missing.
+// Marks the keys that the author of an unknown key probably meant as unreadable, so that they are not reported as missing.
 void suspect(const std::string& name, const std::string& prefix, Settings& settings)
 {
   const auto near = nearest(name, names_in(prefix));
@@ -63,7 +63,7 @@ bool is_block(const std::string& name)
   return std::any_of(keys.begin(), keys.end(), [&](const Key& key) { return key.path.starts_with(name + "."); });
 }
 
-// Where two keys that exclude each other stand in one block, the second is the mistake.
+// If a block gives two keys that exclude each other, the second one is refused.
 bool excluded_by_sibling(const Key& key, const Settings& settings, const Entry& entry, Diagnostics& diagnostics)
 {
   const Key* other = alternative_of(key);
@@ -84,7 +84,7 @@ void read_key(const Key& key, const Entry& entry, const fs::path& folder, Settin
     settings.set_unreadable(key);
 }
 
-// A block whose keys are all commented out is an empty one.
+// An empty block is allowed: its keys may be commented out.
 bool may_be_block(const Entry& entry, Settings& settings, Diagnostics& diagnostics)
 {
   if (entry.value.kind == Node::Kind::map || entry.value.kind == Node::Kind::null) return true;
@@ -150,7 +150,7 @@ std::optional<RecipeFile> read_one(const fs::path& path, Diagnostics& diagnostic
   auto source = read_source(path, diagnostics);
   if (!source) return std::nullopt;
   RecipeFile recipe;
-  recipe.file = {source->name, 1, 1}; // where findings about what is missing stand
+  recipe.file = {source->name, 1, 1}; // diagnostics about missing keys point here
   recipe.text = source->text;
   const auto root = parse_document(*source, diagnostics);
   if (!root) return std::nullopt;
@@ -165,7 +165,7 @@ fs::path identity_of(const fs::path& path)
   return error ? path : identity;
 }
 
-// A recipe over the one it extends.
+// Combines a recipe with the recipe it extends.
 RecipeFile over(RecipeFile base, RecipeFile recipe)
 {
   base.settings.erase("name");
@@ -191,7 +191,7 @@ bool may_extend(const fs::path& base, const std::vector<fs::path>& seen, const M
     diagnostics.add(mark, "`extends` leads back to " + ticked(base.string()) + ": a recipe cannot extend itself");
     return false;
   }
-  if (fs::exists(base, error) || error) return true; // the reader says why it cannot be read
+  if (fs::exists(base, error) || error) return true; // the reader will explain why the file cannot be read
   diagnostics.add(mark, "the recipe " + ticked(base.string()) + " does not exist" + near_file(base));
   return false;
 }
@@ -205,7 +205,8 @@ void read_map(const Node& map, const std::string& prefix, const fs::path& folder
 {
   for (const auto& entry : map.entries) {
     if (prefix.empty() && is_extension(entry.key)) continue;
-    const bool is_name = entry.key.find('.') == entry.key.npos; // a full path is no key here: it would hide a duplicate
+    // A full path is not a key in a file, because it could hide a duplicate.
+    const bool is_name = entry.key.find('.') == entry.key.npos;
     const Key* key = is_name ? find_key(prefix + entry.key) : nullptr;
     if (key != nullptr && key->field == nullptr) {
       on_structure(*key, entry);
@@ -224,7 +225,7 @@ void read_map(const Node& map, const std::string& prefix, const fs::path& folder
 
 std::optional<RecipeFile> read_recipe(const fs::path& path, Diagnostics& diagnostics)
 {
-  std::vector<RecipeFile> chain; // the recipe, what it extends, what that extends, …
+  std::vector<RecipeFile> chain; // the recipe, the one it extends, and so on
   std::vector<fs::path> seen;
   auto next = path;
   do {

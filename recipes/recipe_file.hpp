@@ -1,4 +1,4 @@
-// One recipe file and the recipes it extends, read into one layer.
+// Reads one recipe file and the recipes it extends into one layer of settings.
 #pragma once
 
 #include "recipes/settings.hpp"
@@ -16,7 +16,7 @@ struct MarkedText {
   Mark mark;
 };
 
-// A sweep's part as written, and the folder its relative paths start from.
+// A part of a sweep as written, and the folder for its relative paths.
 struct SweepPart {
   Node node;
   std::filesystem::path folder;
@@ -28,20 +28,20 @@ struct RecipeFile {
   Settings settings;
   std::optional<MarkedText> extends, profile;
   std::optional<SweepPart> matrix, zip, include, exclude;
-  bool complete = true; // false when a recipe that it extends could not be read
+  bool complete = true; // false if a recipe that it extends could not be read
 };
 
-// Whether a key at the top of a file is the author's own, `x-anything`: a place for YAML anchors, which nobody reads.
+// Whether a top-level key has the form `x-anything`. Such keys are ignored; authors can use them for YAML anchors.
 bool is_extension(std::string_view key);
 
-// The map of a block, key by key, under "path." (empty for the root). Shared by recipes and profiles: `on_structure` gets the
-// entries of keys that are no values; it may be empty for a block without such keys.
+// Reads the map of a block, whose keys are prefixed by "path." (empty for the root). Used for recipes and profiles.
+// `on_structure` gets the entries of keys that are not values; it may be empty for a block without such keys.
 using OnStructure = std::function<void(const Key&, const Entry&)>;
 void read_map(const Node& map, const std::string& prefix, const std::filesystem::path& folder, Settings& settings,
               const OnStructure& on_structure, Diagnostics& diagnostics);
 
-// The recipe with all that it extends below it. Nothing when the recipe itself cannot be read; name and description are not
-// taken from the recipes it extends.
+// Reads the recipe and, below it, all recipes it extends. Returns nothing if the recipe itself cannot be read. Name and
+// description are not inherited.
 std::optional<RecipeFile> read_recipe(const std::filesystem::path& path, Diagnostics& diagnostics);
 
 } // namespace dt::recipes

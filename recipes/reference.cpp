@@ -1,8 +1,8 @@
-// The reference of all keys, from the same table the reader checks with.
+// Generates the reference of all keys from the table that the reader checks with.
 #include "recipes/recipe.hpp"
 
-#include "core/layer_schema.hpp"
-#include "core/spec_schema.hpp"
+#include "core/spec/layer_schema.hpp"
+#include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "recipes/values.hpp"
@@ -107,7 +107,7 @@ std::string structure_text(std::string_view path)
   return path == "sweep.include" ? "list of maps" : "list of conditions";
 }
 
-// What may be written.
+// The values that a key accepts.
 std::string allowed_text(const Key& key)
 {
   switch (key.type) {
@@ -139,7 +139,7 @@ std::string default_text(const Key& key)
   return text.empty() ? "" : "`" + text + "`";
 }
 
-// Safe inside a cell of a Markdown table.
+// Escapes a text for a cell of a Markdown table.
 std::string in_table(std::string_view text)
 {
   std::string cell;
@@ -227,7 +227,7 @@ std::string block(const std::string& name)
 std::string reference_markdown()
 {
   std::string text(introduction);
-  text += "A change of a key marked \"new run\" makes another run; the others (names, limits, accounts) leave it the same.\n\n";
+  text += "A change of a key marked \"new run\" makes a new run. The other keys (names, limits, accounts) do not.\n\n";
   std::string last = "none";
   for (const auto& key : spec_keys()) {
     const auto dot = key.path.find('.');

@@ -1,9 +1,9 @@
-// The JSON Schema of recipes: editors complete and check with it. It is as strict as a schema can be about one file; what
-// needs several files or sums is the reader's.
+// Generates the JSON Schema of recipes, with which editors complete and check. It is as strict as possible for one file; the
+// recipe reader checks everything that involves several files or computations.
 #include "recipes/recipe.hpp"
 
-#include "core/layer_schema.hpp"
-#include "core/spec_schema.hpp"
+#include "core/spec/layer_schema.hpp"
+#include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
 #include "recipes/values.hpp"
 
@@ -27,7 +27,7 @@ Json range_json(const Key& key, const char* type)
   return Json{{"type", type}, {"minimum", number_json(key.min)}, {"maximum", number_json(key.max)}};
 }
 
-// A text may be written without quotes even when YAML takes it for a number.
+// A text may be written without quotes, even if YAML reads it as a number or a boolean.
 Json text_json() { return Json{{"type", Json::array({"string", "number", "boolean"})}}; }
 
 Json choice_json(const Key& key)
@@ -48,7 +48,7 @@ Json object_json(Json properties)
   return Json{{"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
 }
 
-// A block may be empty: its keys may all be commented out.
+// A block may be empty: its keys may be commented out.
 Json block_json(Json properties, const Json& exclusions)
 {
   auto json = object_json(std::move(properties));
@@ -77,7 +77,7 @@ Json attribute_json(const Attribute& attribute)
   return Json::object();
 }
 
-// `convolution: {channels: 32, kernel: 3}`.
+// Describes `convolution: {channels: 32, kernel: 3}`.
 Json layer_json(const LayerKind& kind)
 {
   Json attributes = Json::object(), required = Json::array();
@@ -107,7 +107,7 @@ Json layers_json()
   return Json{{"type", "array"}, {"minItems", 1}, {"items", Json{{"anyOf", forms}}}};
 }
 
-// What a value of the key looks like.
+// The schema of a key's value.
 Json value_json(const Key& key)
 {
   if (key.path == "model.layers") return layers_json();
@@ -141,7 +141,7 @@ Json json_of(const FieldValue& value)
   return std::visit([](const auto& v) -> Json { return v; }, value);
 }
 
-// A default that the key does not allow, or an empty text, means that there is none (train.steps: 0).
+// Whether the key has a default. A default outside the key's range (train.steps: 0) or an empty text means no default.
 bool has_default(const Key& key)
 {
   if (key.field == nullptr || key.required) return false;
@@ -161,12 +161,13 @@ Json key_json(const Key& key)
   return json;
 }
 
-// Full paths, as sweep.matrix has them, with what `convert` makes of each key's value.
+// An object whose keys are full paths, as in sweep.matrix. `convert` changes the schema of each key's value.
 template<class Convert> Json paths_json(Convert convert)
 {
   Json properties = Json::object();
   for (const auto& key : spec_keys())
-    if ((key.identity || names_content(key)) && key.path != "model.layers") properties[std::string(key.path)] = convert(value_json(key));
+    if ((key.identity || names_content(key)) && key.path != "model.layers")
+      properties[std::string(key.path)] = convert(value_json(key));
   auto json = object_json(std::move(properties));
   json["patternProperties"] = Json{{"^resources\\.env\\.[A-Za-z_][A-Za-z0-9_]*$", convert(text_json())}};
   return json;
@@ -182,8 +183,9 @@ Json condition_json()
   auto any_of = Json{{"type", "array"}, {"minItems", 1}, {"items", text_json()}};
   auto values = Json{{"anyOf", Json::array({text_json(), std::move(any_of)})}};
   auto equal = Json{{"type", "object"}, {"additionalProperties", std::move(values)}, {"minProperties", 1}};
-  auto comparisons = Json{{"type", "string"},
-                          {"pattern", "^\\s*[a-z0-9_.]+(=|==|!=|<|<=|>|>=)[^\\s]+(\\s+[a-z0-9_.]+(=|==|!=|<|<=|>|>=)[^\\s]+)*\\s*$"}};
+  auto comparisons =
+      Json{{"type", "string"},
+           {"pattern", "^\\s*[a-z0-9_.]+(=|==|!=|<|<=|>|>=)[^\\s]+(\\s+[a-z0-9_.]+(=|==|!=|<|<=|>|>=)[^\\s]+)*\\s*$"}};
   return Json{{"anyOf", Json::array({std::move(equal), std::move(comparisons)})}};
 }
 

@@ -26,7 +26,7 @@ std::vector<std::string> settable_paths()
   return paths;
 }
 
-// The one key called `name` in whatever block, when there is just one; so `epochs` leads to `train.epochs`.
+// The path of the key `name` if exactly one block has such a key: `epochs` gives `train.epochs`.
 std::optional<std::string> only_key_called(std::string_view name)
 {
   std::optional<std::string> found;
@@ -59,7 +59,7 @@ std::string structure_advice(const Key& key)
 {
   if (key.path.starts_with("sweep.")) return "; a sweep is written in the recipe, or as --over key.path=a,b,c";
   if (key.path == "profile") return "; write it in the recipe, or use --profile";
-  return "; it stands in the recipe only";
+  return "; it can only be set in the recipe";
 }
 
 void make_absolute(FieldValue& value, const fs::path& folder)
@@ -77,7 +77,7 @@ Node scalar_node(const Source& source, const std::string& text)
   return node;
 }
 
-// Texts are taken as they are, so that nobody quotes twice; everything else is YAML, and a list may do without brackets.
+// Texts are used as they are, so that no second level of quotes is needed. Other values are YAML; a list does not need brackets.
 std::optional<Node> parse_option_value(const KeyPath& key, const std::string& text, Diagnostics& diagnostics)
 {
   Source source{std::make_shared<const std::string>("--set"), text, false};
@@ -88,7 +88,7 @@ std::optional<Node> parse_option_value(const KeyPath& key, const std::string& te
   return parse_document(source, diagnostics);
 }
 
-// The keys that a data set does not look at, when it is that which the assignment gives.
+// If the assignment sets the data set, returns the keys that this data set does not use.
 std::vector<const Key*> useless_beside(const Assignment& assignment)
 {
   std::vector<const Key*> useless;

@@ -19,7 +19,7 @@ struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-// Hardly more than is allowed, so that a device without end is refused too. Sets errno and returns nothing on failure.
+// Reads slightly more than the allowed size, so that an endless device is refused too. On failure sets errno and returns nothing.
 std::optional<std::string> read_limited(const fs::path& path)
 {
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rbe"));
@@ -43,7 +43,7 @@ std::string why_unreadable(const fs::path& path, int error_number)
   return std::string("cannot be read: ") + std::strerror(error_number);
 }
 
-// The place of a byte, lines and columns from 1.
+// Place of a byte. Lines and columns are counted from 1.
 Mark mark_of_byte(const Source& source, std::size_t offset)
 {
   const std::string_view before(source.text.data(), offset);
@@ -52,7 +52,7 @@ Mark mark_of_byte(const Source& source, std::size_t offset)
           1 + static_cast<int>(display_width(before.substr(line_start)))};
 }
 
-// How long the character at `offset` is; 0 when the bytes there are none.
+// Length of the character at `offset`; 0 if the bytes are not a character.
 std::size_t character_length(std::string_view text, std::size_t offset)
 {
   for (std::size_t length = 1; length <= 4; ++length)
@@ -60,7 +60,7 @@ std::size_t character_length(std::string_view text, std::size_t offset)
   return 0;
 }
 
-// The place of the first byte that belongs to no UTF-8 character. There must be one.
+// Position of the first byte that is not part of a UTF-8 character. There must be one.
 std::size_t first_bad_byte(std::string_view text)
 {
   std::size_t offset = 0;
@@ -76,12 +76,12 @@ std::string hex(unsigned char byte)
 
 bool is_utf16(std::string_view text) { return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"); }
 
-// Whether the bytes may be parsed; says why not.
+// Whether the text may be parsed. Adds a diagnostic if not.
 bool check_text(const Source& source, Diagnostics& diagnostics)
 {
   if (source.text.size() > largest_source_bytes) {
     diagnostics.add(source.whole(),
-                    "is larger than " + std::to_string(largest_source_bytes / 1024 / 1024) + " MiB; this is no recipe");
+                    "is larger than " + std::to_string(largest_source_bytes / 1024 / 1024) + " MiB; this is not a recipe");
     return false;
   }
   if (is_utf16(source.text)) {
@@ -95,7 +95,7 @@ bool check_text(const Source& source, Diagnostics& diagnostics)
     return false;
   }
   if (const auto nul = source.text.find('\0'); nul != std::string::npos) {
-    diagnostics.add(mark_of_byte(source, nul), "a NUL byte; this is no text file");
+    diagnostics.add(mark_of_byte(source, nul), "a NUL byte; this is not a text file");
     return false;
   }
   return true;

@@ -1,4 +1,4 @@
-// The bytes of a recipe or configuration file, proven to be text of a sane size before anything parses them.
+// The text of a recipe or configuration file, checked for encoding and size before it is parsed.
 #pragma once
 
 #include "recipes/diagnostics.hpp"
@@ -13,16 +13,17 @@ namespace dt::recipes {
 inline constexpr std::size_t largest_source_bytes = 4 * 1024 * 1024;
 
 struct Source {
-  std::shared_ptr<const std::string> name; // as the user named it
+  std::shared_ptr<const std::string> name; // the name that the user gave
   std::string text;                        // UTF-8 without byte-order mark
-  bool has_lines = true;                   // false for a value of the command line: its marks name no line
+  bool has_lines = true;                   // false for a value from the command line: its marks contain no line
   Mark whole() const { return {name, 0, 0}; }
 };
 
-// Nothing, and a diagnostic that says why, when there is no readable UTF-8 text of at most largest_source_bytes.
+// Reads a UTF-8 text of at most largest_source_bytes. Returns nothing, and adds a diagnostic with the reason, if that is
+// impossible.
 std::optional<Source> read_source(const std::filesystem::path& path, Diagnostics& diagnostics);
 
-// "; did you mean `quickstart.yaml`?" when a file beside the missing one has a near name, else nothing.
+// Returns "; did you mean `quickstart.yaml`?" if a file in the same folder has a similar name, else an empty text.
 std::string near_file(const std::filesystem::path& missing);
 
 } // namespace dt::recipes

@@ -12,13 +12,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Why a key cannot vary in a sweep; empty when it can.
+// Explains why a key cannot vary in a sweep. Empty if it can.
 std::string why_fixed(const Key& key)
 {
   if (key.path == "model.layers") return " is a whole network and cannot vary in a sweep; write a recipe for each network";
   if (names_content(key) || key.identity) return "";
-  if (key.path.starts_with("study.")) return " shapes the whole study and cannot vary in a sweep";
-  return " does not count for a run's identity, so a sweep over it would be the same run again";
+  if (key.path.starts_with("study.")) return " applies to the whole study and cannot vary in a sweep";
+  return " is not part of a run's identity, so all points of a sweep over it would be the same run";
 }
 
 class SweepReader {
@@ -40,13 +40,13 @@ class SweepReader {
   }
 
  private:
-  // Everything after this is about a key that cannot be trusted.
+  // Marks the key as unreadable, so that no follow-up problems are reported.
   void give_up(std::string_view path)
   {
     if (const Key* key = find_key(path)) settings_.set_unreadable(*key);
   }
 
-  // The key of a path, when it may vary.
+  // Returns the key of a path, or null and a diagnostic if it cannot vary.
   const Key* varying_key(std::string_view path, const Mark& mark)
   {
     const auto key = resolve_path(path, mark, diagnostics_);
@@ -56,7 +56,7 @@ class SweepReader {
     return why.empty() ? key->key : nullptr;
   }
 
-  // One key and the values it takes, a level each.
+  // Reads one key with its values, one level per value.
   std::optional<Factor> read_axis(const std::string& path, const Mark& mark, const Node& values, const fs::path& folder)
   {
     if (varying_key(path, mark) == nullptr) return std::nullopt;
@@ -75,7 +75,7 @@ class SweepReader {
     return !values.items.empty();
   }
 
-  // False when any of the values could not be read.
+  // Returns false if any of the values could not be read.
   bool read_levels(const Node& values, const fs::path& folder, Factor& axis)
   {
     for (const auto& item : values.items)
@@ -113,7 +113,7 @@ class SweepReader {
     }
   }
 
-  // One more axis; in the place of the matrix's own when that varies the same key.
+  // Adds an axis, or replaces the axis of the matrix that varies the same key.
   void read_over(const std::string& option)
   {
     const auto parts = split_option("--over", option, diagnostics_);
@@ -141,7 +141,7 @@ class SweepReader {
       if (!axis) continue;
       if (zip.paths.empty()) zip.levels.resize(axis->levels.size());
       if (axis->levels.size() != zip.levels.size()) {
-        diagnostics_.add(entry.mark, "`sweep.zip` takes lists of one length: " + ticked(entry.key) + " has " +
+        diagnostics_.add(entry.mark, "`sweep.zip` needs lists of equal length: " + ticked(entry.key) + " has " +
                                          std::to_string(axis->levels.size()) + " values, " + ticked(zip.paths.front()) + " has " +
                                          std::to_string(zip.levels.size()));
         give_up(entry.key);
@@ -154,7 +154,7 @@ class SweepReader {
     if (!zip.paths.empty()) sweep_.factors.push_back(std::move(zip));
   }
 
-  // No two factors fight over a key, and none over what the study or --set decides.
+  // Refuses keys that two factors vary, and keys that the study or --set determines.
   void check_factors()
   {
     std::set<std::string> seen;
@@ -163,15 +163,15 @@ class SweepReader {
         if (!seen.insert(path).second)
           diagnostics_.add(factor.mark, ticked(path) + " is varied by both `sweep.matrix` and `sweep.zip`");
         const Key* key = find_key(path);
-        if (key == nullptr) continue; // a variable of resources.env
+        if (key == nullptr) continue; // an entry of resources.env
         const Key* other = alternative_of(*key);
         if (other != nullptr && seen.contains(std::string(other->path)))
-          diagnostics_.add(factor.mark, ticked(path) + " and " + ticked(other->path) + " exclude each other; vary one");
+          diagnostics_.add(factor.mark, ticked(path) + " and " + ticked(other->path) + " exclude each other; vary only one");
         refuse_decided(factor, *key);
       }
   }
 
-  // The list of sizes that gives the key its value, whatever a point says; empty when there is none.
+  // The key of the study's sizes that determines this key, whatever a point says. Empty if there is none.
   std::string_view sizes_of(const Key& key) const
   {
     if (key.path == "resources.nodes" && settings_.find("study.nodes") != nullptr) return "study.nodes";
@@ -191,8 +191,8 @@ class SweepReader {
       const auto* given = settings_.find(path);
       const auto sizes = sizes_of(*find_key(path));
       if (given != nullptr && !sizes.empty() && *given->mark.file == "--set")
-        diagnostics_.add(given->mark, ticked(path) + " has no effect, because " + ticked(sizes) + " sets it for each size; use --set " +
-                                          std::string(sizes) + "=…");
+        diagnostics_.add(given->mark, ticked(path) + " has no effect, because " + ticked(sizes) +
+                                          " sets it for each size; use --set " + std::string(sizes) + "=…");
     }
   }
 
@@ -264,7 +264,8 @@ class SweepReader {
     });
   }
 
-  // "learning_rate" of optimizer.learning_rate and "model" of model.name, unless another path of the sweep has the same.
+  // Shortens optimizer.learning_rate to "learning_rate" and model.name to "model", unless another path in the sweep has the same
+  // short name.
   static std::string short_name(const std::string& path, const std::set<std::string>& paths)
   {
     const auto shorten = [](const std::string& full) {

@@ -1,4 +1,4 @@
-// Sweeps as read: the points of parameter space that a recipe asks for, before sizes and repeats.
+// Sweeps: the points of the parameter space that a recipe requests, before sizes and repeats are added.
 #pragma once
 
 #include "recipes/conditions.hpp"
@@ -12,13 +12,13 @@
 
 namespace dt::recipes {
 
-// A point, or part of one: values that go together, and how people read them.
+// A point or a part of it: values that belong together, and their label.
 struct Level {
   std::vector<Assignment> assignments;
   std::string label; // "learning_rate=0.1 momentum=0.9"
 };
 
-// Levels of which a point takes one: one key of the matrix, or all keys of the zip together.
+// Alternative levels, of which each point takes one: one key of the matrix, or all keys of the zip together.
 struct Factor {
   std::vector<std::string> paths;
   std::vector<Level> levels;
@@ -26,13 +26,13 @@ struct Factor {
 };
 
 struct Sweep {
-  std::vector<Factor> factors; // every combination; the last varies fastest
-  std::vector<Level> include;  // further points
+  std::vector<Factor> factors; // all combinations; the last factor varies fastest
+  std::vector<Level> include;  // additional points
   std::vector<Condition> exclude;
-  Mark exclude_mark; // where they stand
-  bool is_given = false; // it has factors or included points
+  Mark exclude_mark;     // place of the conditions
+  bool is_given = false; // the sweep has factors or included points
 
-  // Combinations and included points; cut off at `most` + 1, so it cannot overflow.
+  // Number of combinations and included points. Limited to `most` + 1, so that it cannot overflow.
   std::size_t count_points(std::size_t most) const;
 };
 

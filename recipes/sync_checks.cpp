@@ -1,10 +1,7 @@
 #include "recipes/sync_checks.hpp"
 
-#include "core/spec_schema.hpp"
-#include "core/strategy_rules.hpp"
-
-#include <algorithm>
-#include <functional>
+#include "core/spec/spec_schema.hpp"
+#include "core/spec/strategy_table.hpp"
 
 namespace dt::recipes {
 namespace {
@@ -13,58 +10,22 @@ using Problems = std::vector<Problem>;
 
 std::string text(std::int64_t value) { return std::to_string(value); }
 
-bool is_one_of(const std::string& name, std::initializer_list<std::string_view> names)
+// Why other strategies do not read a key, if that is worth saying.
+std::string_view reason_of(std::string_view key)
 {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return key == "sync.wire" ? "; others send weights, which would lose precision permanently" : "";
 }
 
-bool is_hogwild(const std::string& strategy) { return strategy.starts_with("hogwild-"); }
-bool sums_over_all(const std::string& strategy)
-{
-  return is_one_of(strategy, {"sync-sgd", "local-sgd", "sync-easgd", "decentralized-easgd"});
-}
-bool sums_differences(const std::string& strategy) { return is_one_of(strategy, {"sync-sgd", "decentralized-easgd"}); }
-bool can_overlap(const std::string& strategy) { return is_one_of(strategy, {"sync-sgd", "hsgd", "sync-easgd"}); }
-
-// A key that only some strategies look at.
-struct Scope {
-  std::string_view key;
-  std::function<bool(const std::string& strategy)> applies;
-  std::string_view meant_for;
-};
-
-const std::vector<Scope>& scopes()
-{
-  const auto only = [](std::string_view name) { return [name](const std::string& strategy) { return strategy == name; }; };
-  static const std::vector<Scope> all{
-      {"sync.allreduce", sums_over_all, "sync-sgd, local-sgd, sync-easgd and decentralized-easgd"},
-      {"sync.wire", sums_differences, "sync-sgd and decentralized-easgd; others send weights, which would lose their low bits for good"},
-      {"sync.period", [](const std::string& s) { return is_elastic(s) || s == "local-sgd"; }, "the EASGD family and local-sgd"},
-      {"sync.alpha", is_elastic, "the EASGD family"},
-      {"sync.rho", is_elastic, "the EASGD family"},
-      {"sync.elastic", is_elastic, "the EASGD family"},
-      {"sync.progress", can_overlap, "sync-sgd, hsgd and sync-easgd"},
-      {"sync.bucket_bytes", can_overlap, "sync-sgd, hsgd and sync-easgd"},
-      {"sync.overlap", only("sync-easgd"), "sync-easgd"},
-      {"sync.servers", has_servers, "strategies with a parameter server"},
-      {"sync.server_placement", has_servers, "strategies with a parameter server"},
-      {"sync.server_threads", is_hogwild, "hogwild-sgd and hogwild-easgd"},
-      {"sync.node_period", only("hsgd"), "hsgd"},
-      {"sync.local_start", only("local-sgd"), "local-sgd"},
-  };
-  return all;
-}
-
-// A key that would be passed over in silence is a misunderstanding.
+// A key without effect is probably a misunderstanding, so it is refused.
 void check_scopes(const RunSpec& spec, Problems& problems)
 {
-  for (const auto& scope : scopes()) {
-    const auto& key = *find_key(scope.key);
+  for (const auto& key : spec_keys()) {
+    if (!key.path.starts_with("sync.") || reads(spec.sync.strategy, key.path)) continue;
     const auto value = value_of(spec, key);
-    if (value == default_of(key) || scope.applies(spec.sync.strategy)) continue;
-    problems.push_back({{scope.key, "sync.strategy"},
-                        "`" + std::string(scope.key) + "` is " + to_text(value) + ", but `" + spec.sync.strategy +
-                            "` does not look at it; it is for " + std::string(scope.meant_for)});
+    if (value == default_of(key)) continue;
+    problems.push_back({{key.path, "sync.strategy"},
+                        "`" + std::string(key.path) + "` is " + to_text(value) + ", but `" + spec.sync.strategy +
+                            "` does not use it; it is for " + readers_of(key.path) + std::string(reason_of(key.path))});
   }
 }
 
@@ -77,47 +38,52 @@ void check_optimizer(const RunSpec& spec, Problems& problems)
                         "optimizer.name: [sgd, momentum] }`"});
 }
 
-// Servers that apply gradients see each its own part of them, and hogwild's threads act without waiting for one another.
+// With server-side updates, each server sees only its part of the gradient, and hogwild's threads do not wait for each other. So
+// nobody knows the norm of the whole gradient.
 void check_clipping(const RunSpec& spec, Problems& problems)
 {
-  if (spec.optimizer.clip_norm == 0 || !is_one_of(spec.sync.strategy, {"async-sgd", "async-msgd", "hogwild-sgd"})) return;
+  if (spec.optimizer.clip_norm == 0 || !strategy_row(spec.sync.strategy).updates_on_servers()) return;
   problems.push_back({{"optimizer.clip_norm", "sync.strategy"},
                       "`optimizer.clip_norm` needs the whole gradient in one update, but with `" + spec.sync.strategy +
                           "` every parameter server applies the part of it that it holds; leave it out, or take a strategy whose "
                           "workers apply their gradients themselves"});
 }
 
-// Sums in the midst of a pass: all ranks must be in the same pass, with the same weights, and their computing threads free to
-// communicate.
+// Synchronized batch norm sums over ranks during a pass. All ranks must be in the same pass with the same weights, and their
+// compute threads must be allowed to communicate.
 void check_batch_norm(const RunSpec& spec, Problems& problems)
 {
   if (spec.model.batch_norm != "synchronized") return;
   const auto& sync = spec.sync;
-  if (sync.strategy != "sync-sgd" && (sync.strategy != "hsgd" || sync.node_period > 1))
+  const bool is_spaced = reads(sync.strategy, "sync.node_period") && sync.node_period > 1;
+  if (!strategy_row(sync.strategy).keeps_equal || is_spaced)
     problems.push_back({{"model.batch_norm", "sync.node_period", "sync.strategy"},
-                        "`model.batch_norm: synchronized` needs ranks with the same weights at every step, and `" + sync.strategy +
-                            "`" + (sync.strategy == "hsgd" ? " with `sync.node_period` above 1" : "") +
+                        "`model.batch_norm: synchronized` needs ranks with the same weights at every step, and `" +
+                            sync.strategy + "`" + (is_spaced ? " with `sync.node_period` above 1" : "") +
                             " lets them differ; take `sync-sgd`, or `hsgd` with `sync.node_period: 1`"});
   else if (sync.progress == "thread")
     problems.push_back({{"model.batch_norm", "sync.progress"},
-                        "`model.batch_norm: synchronized` communicates in the midst of a pass, and with `sync.progress: thread` only "
-                        "the communication thread may; take `sync.progress: none` or `poll`"});
+                        "`model.batch_norm: synchronized` communicates during a pass, but with `sync.progress: thread` only "
+                        "the communication thread may communicate; take `sync.progress: none` or `poll`"});
 }
 
 void check_servers(const RunSpec& spec, Problems& problems)
 {
   const auto& sync = spec.sync;
-  if (!has_servers(sync.strategy)) return;
-  if (sync.servers == 0 && !is_hogwild(sync.strategy))
-    problems.push_back({{"sync.servers", "sync.strategy"}, "`" + sync.strategy + "` needs a parameter server: `sync.servers` of at least 1"});
-  if (sync.servers == 0 && is_hogwild(sync.strategy) && spec.resources.nodes > 1)
+  const auto& row = strategy_row(sync.strategy);
+  if (!row.has_servers) return;
+  if (sync.servers == 0 && !row.is_lock_free)
+    problems.push_back(
+        {{"sync.servers", "sync.strategy"}, "`" + sync.strategy + "` needs a parameter server: `sync.servers` of at least 1"});
+  if (sync.servers == 0 && row.is_lock_free && spec.resources.nodes > 1)
     problems.push_back({{"sync.servers", "resources.nodes"},
                         "`sync.servers` 0 keeps the weights in the memory that the ranks of one node share, but there are " +
                             text(spec.resources.nodes) + " nodes; give `sync.servers` of at least 1"});
   if (spec.workers() <= 0)
     problems.push_back({{"sync.servers", "study.ranks", "study.nodes", "resources.ranks_per_node", "resources.nodes"},
-                        "`" + sync.strategy + "` with " + text(sync.servers) + " parameter servers (`sync.servers`) needs at least " +
-                            text(sync.servers + 1) + " ranks, and there are " + text(spec.ranks())});
+                        "`" + sync.strategy + "` with " + text(sync.servers) +
+                            " parameter servers (`sync.servers`) needs at least " + text(sync.servers + 1) +
+                            " ranks, and there are " + text(spec.ranks())});
 }
 
 // The largest elastic rate of the run.
@@ -132,19 +98,19 @@ void check_elastic_rate(const RunSpec& spec, Problems& problems)
 {
   if (!is_elastic(spec.sync.strategy)) return;
   if (spec.sync.alpha > 0 && spec.sync.rho > 0)
-    problems.push_back({{"sync.alpha", "sync.rho"}, "give one of `sync.alpha` and `sync.rho`: alpha = learning rate x rho"});
+    problems.push_back({{"sync.alpha", "sync.rho"}, "give either `sync.alpha` or `sync.rho`: alpha = learning rate x rho"});
   constexpr double slack = 1e-9;
   const double together = elastic_rate(spec) * static_cast<double>(spec.workers());
   if (together > 1 + slack)
     problems.push_back({{spec.sync.rho > 0 ? "sync.rho" : "sync.alpha", "study.ranks", "study.nodes", "resources.ranks_per_node"},
                         "the elastic rates of " + text(spec.workers()) + " workers sum to " + to_text(FieldValue(together)) +
-                            "; above 1 the centre is thrown beyond them and training diverges. Lower `sync.alpha` or `sync.rho`"});
+                            "; above 1 the training diverges. Lower `sync.alpha` or `sync.rho`"});
 }
 
 void check_overlap(const RunSpec& spec, Problems& problems)
 {
   const auto& sync = spec.sync;
-  if (sync.strategy == "sync-easgd" && sync.overlap == 3 && sync.elastic == "after")
+  if (exchanges_beside_computation(sync) && sync.elastic == "after")
     problems.push_back({{"sync.elastic", "sync.overlap"},
                         "`sync.elastic: after` needs the weights after the step, which `sync.overlap: 3` has sent before; take "
                         "`sync.overlap: 2`, or `sync.elastic: before`"});
@@ -153,7 +119,7 @@ void check_overlap(const RunSpec& spec, Problems& problems)
 void check_messages(const RunSpec& spec, Problems& problems)
 {
   const auto& sync = spec.sync;
-  if (!sums_over_all(sync.strategy) || sync.allreduce != "mpi") return;
+  if (!reads(sync.strategy, "sync.allreduce") || sync.allreduce != "mpi") return;
   if (sync.wire != "float32")
     problems.push_back({{"sync.wire", "sync.allreduce"},
                         "`sync.allreduce: mpi` sends float32 only; take another algorithm for `sync.wire: " + sync.wire + "`"});
@@ -165,10 +131,9 @@ void check_messages(const RunSpec& spec, Problems& problems)
 
 void check_evaluated(const RunSpec& spec, Problems& problems)
 {
-  const bool has_centre = is_elastic(spec.sync.strategy) || has_servers(spec.sync.strategy);
-  if (spec.sync.evaluate == "centre" && !has_centre)
-    problems.push_back({{"sync.evaluate", "sync.strategy"}, "`sync.evaluate: centre` needs a strategy with a centre, and `" +
-                                                                spec.sync.strategy + "` has none"});
+  if (spec.sync.evaluate == "centre" && !strategy_row(spec.sync.strategy).has_centre())
+    problems.push_back({{"sync.evaluate", "sync.strategy"},
+                        "`sync.evaluate: centre` needs a strategy with a centre, and `" + spec.sync.strategy + "` has none"});
 }
 
 } // namespace
@@ -193,12 +158,14 @@ std::vector<Problem> find_sync_doubts(const RunSpec& spec)
   if (!exchanges_beside_computation(sync) || spec.ranks() == 1) return {};
   if (sync.progress == "none")
     return {{{"sync.progress", "sync.overlap", "sync.strategy"},
-             "`sync.progress: none` lets nothing overlap: `sync.overlap: 3` exchanges after the computation, as `sync.overlap: 2` does; "
+             "`sync.progress: none` lets nothing overlap: `sync.overlap: 3` exchanges after the computation, as `sync.overlap: "
+             "2` does; "
              "leave `sync.progress` out, or take `poll` or `thread`"}};
   if (sync.progress == "auto" && sync.allreduce == "mpi")
-    return {{{"sync.progress", "sync.allreduce", "sync.overlap", "sync.strategy"},
-             "`sync.overlap: 3` overlaps with `sync.allreduce: mpi` only where every rank has a core to spare, because mpi cannot be "
-             "polled; take another allreduce, such as hierarchical, or `sync.progress: thread`, which asks for that core"}};
+    return {
+        {{"sync.progress", "sync.allreduce", "sync.overlap", "sync.strategy"},
+         "`sync.overlap: 3` overlaps with `sync.allreduce: mpi` only where every rank has a core to spare, because mpi cannot be "
+         "polled; take another allreduce, such as hierarchical, or `sync.progress: thread`, which asks for that core"}};
   return {};
 }
 

@@ -1,14 +1,14 @@
-// What a recipe's strategy asks of its other keys. Pure.
+// Checks of the keys of `sync` against the rest of a run. Pure functions.
 #pragma once
 
 #include "recipes/checks.hpp"
 
 namespace dt::recipes {
 
-// Adds what is wrong between `sync` and the rest of a run.
+// Adds the contradictions between `sync` and the other keys.
 void find_sync_problems(const RunSpec& spec, std::vector<Problem>& problems);
 
-// What a run does by the letter of its recipe, and hardly as it was meant.
+// Returns values that are allowed but probably unintended.
 std::vector<Problem> find_sync_doubts(const RunSpec& spec);
 
 } // namespace dt::recipes

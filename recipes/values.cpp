@@ -12,7 +12,7 @@
 namespace dt::recipes {
 namespace {
 
-// Reads values of one key; every refusal is one diagnostic that starts with the key's path.
+// Reads values of one key. Every refusal is one diagnostic that begins with the key's path.
 class ValueReader {
  public:
   ValueReader(const Key& key, Diagnostics& diagnostics) : key_(key), diagnostics_(diagnostics) {}
@@ -64,7 +64,7 @@ class ValueReader {
     return refuse(node, " must be " + wanted + ", not " + describe(node));
   }
 
-  // A number's characters without a leading plus; nothing when the node is no unquoted scalar.
+  // The characters of a number without a leading plus. Refuses nodes that are not unquoted scalars.
   std::optional<std::string_view> number_characters(const Node& node, const std::string& wanted) const
   {
     if (node.kind != Node::Kind::scalar) return refuse_type(node, wanted);
@@ -87,7 +87,7 @@ class ValueReader {
     if (!text) return std::nullopt;
     const bool leading_zero = text->size() > 1 && text->front() == '0' && text->find_first_not_of("0123456789") == text->npos;
     if (leading_zero)
-      return refuse(node, " is " + ticked(*text) + ", which some YAML readers take for octal; remove the leading zeros");
+      return refuse(node, " is " + ticked(*text) + ", which some YAML readers interpret as octal; remove the leading zeros");
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
     const bool whole = end == text->data() + text->size() && !text->empty();
@@ -108,12 +108,12 @@ class ValueReader {
     if (end != text->data() + text->size() || text->empty() || error == std::errc::invalid_argument)
       return refuse_type(node, "a number");
     if (error != std::errc())
-      return refuse(node, " is " + ticked(node.text) + ", which no double holds; allowed: " + range_text(key_));
+      return refuse(node, " is " + ticked(node.text) + ", which does not fit a double; allowed: " + range_text(key_));
     if (!in_range(node, value)) return std::nullopt;
     return value;
   }
 
-  // YAML's .nan and .inf and everybody else's nan, inf and infinity, signed or not.
+  // Whether the text is YAML's .nan or .inf, or nan, inf or infinity, with or without a minus sign.
   static bool is_not_finite(std::string_view text)
   {
     if (text.starts_with('-')) text.remove_prefix(1);
@@ -144,7 +144,8 @@ class ValueReader {
     if (node.kind == Node::Kind::null) return refuse(node, " has a text without value; write \"\" for an empty one");
     if (node.kind != Node::Kind::scalar) return refuse_type(node, "a text");
     const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
-    if (node.text.find('\0') != std::string::npos) return refuse(node, " holds a NUL character, which no program can be given");
+    if (node.text.find('\0') != std::string::npos)
+      return refuse(node, " contains a NUL character, which cannot be passed to a program");
     if (is_one_line(key_) && std::any_of(node.text.begin(), node.text.end(), is_control))
       return refuse(node, " must be one line without control characters, not " + describe(node));
     return node.text;

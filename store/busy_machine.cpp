@@ -13,7 +13,7 @@ namespace {
 
 constexpr double least_others_share = 0.10, least_steal_share = 0.05, least_probe_slowness = 0.25, least_spread_ratio = 2;
 
-// Values of like runs, by what they are alike in.
+// Values of comparable runs; the key describes what they have in common.
 using Alike = std::map<std::string, std::vector<double>>;
 
 Alike probes_by_host(std::span<const RunConditions> runs)
@@ -73,7 +73,7 @@ std::string percent(double share) { return std::to_string(std::lround(share * 10
 
 std::string ratio_text(double ratio) { return format_shortest(std::round(ratio * 10) / 10); }
 
-// "other processes took up to 48 % … (3 runs)", for the runs that have this reason.
+// One reason, its value in BusyRun and its text: "other processes took up to 48 % …".
 struct Reason {
   double BusyRun::*value;
   std::function<std::string(const BusyRun& worst)> words;
@@ -83,17 +83,26 @@ const std::vector<Reason>& reasons()
 {
   static const std::vector<Reason> all{
       {&BusyRun::others_share,
-       [](const BusyRun& r) { return "other processes took up to " + percent(r.others_share) + " of the cores that the ranks needed"; }},
+       [](const BusyRun& r) {
+         return "other processes took up to " + percent(r.others_share) + " of the cores that the ranks needed";
+       }},
       {&BusyRun::steal_share,
-       [](const BusyRun& r) { return "the hypervisor took up to " + percent(r.steal_share) + " of their cores for other machines"; }},
+       [](const BusyRun& r) {
+         return "the hypervisor took up to " + percent(r.steal_share) + " of the cores for other virtual machines";
+       }},
       {&BusyRun::load,
-       [](const BusyRun& r) { return "the load was up to " + ratio_text(r.load) + " on " + std::to_string(r.cores) + " cores"; }},
+       [](const BusyRun& r) {
+         return "the load average was up to " + ratio_text(r.load) + " on " + std::to_string(r.cores) + " cores";
+       }},
       {&BusyRun::probe_slower_by,
        [](const BusyRun& r) {
-         return "matrix products before the first step were up to " + percent(r.probe_slower_by) + " slower than in other runs on the same node";
+         return "matrix products before the first step were up to " + percent(r.probe_slower_by) +
+                " slower than the median on the same node";
        }},
       {&BusyRun::step_spread_ratio,
-       [](const BusyRun& r) { return "step times scattered up to " + ratio_text(r.step_spread_ratio) + " times as much as in the other repeats"; }},
+       [](const BusyRun& r) {
+         return "step times scattered up to " + ratio_text(r.step_spread_ratio) + " times as much as the median of the repeats";
+       }},
   };
   return all;
 }
@@ -115,17 +124,19 @@ std::vector<BusyRun> busy_runs(std::span<const RunConditions> runs)
   return busy;
 }
 
-std::string describe(std::span<const BusyRun> busy, std::size_t of_runs)
+std::vector<std::string> describe(std::span<const BusyRun> busy, std::size_t of_runs)
 {
-  std::vector<std::string> parts;
+  const auto all = counted_runs(static_cast<std::ptrdiff_t>(of_runs));
+  std::vector<std::string> lines;
   for (const auto& reason : reasons()) {
     const auto of = [&](const BusyRun& run) { return run.*reason.value; };
     const auto count = std::count_if(busy.begin(), busy.end(), [&](const BusyRun& run) { return of(run) > 0; });
     if (count == 0) continue;
-    const auto worst = std::max_element(busy.begin(), busy.end(), [&](const BusyRun& a, const BusyRun& b) { return of(a) < of(b); });
-    parts.push_back(reason.words(*worst) + " (" + counted_runs(count) + ")");
+    const auto worst =
+        std::max_element(busy.begin(), busy.end(), [&](const BusyRun& a, const BusyRun& b) { return of(a) < of(b); });
+    lines.push_back(std::to_string(count) + " of " + all + ": " + reason.words(*worst));
   }
-  return "during " + std::to_string(busy.size()) + " of " + counted_runs(static_cast<std::ptrdiff_t>(of_runs)) + ": " + join(parts, "; ");
+  return lines;
 }
 
 } // namespace dt::store

@@ -1,7 +1,7 @@
-// Runs whose machine was busy with something else. Pure functions over numbers.
+// Detects runs whose machine was busy with other work. Pure functions over numbers.
 #pragma once
 
-#include "core/load_record.hpp"
+#include "core/record/load_record.hpp"
 
 #include <cstddef>
 #include <map>
@@ -11,31 +11,34 @@
 
 namespace dt::store {
 
-// What is known of the machines of one run.
+// The measurements about the machines of one run.
 struct RunConditions {
-  std::string run;   // key
-  std::string point; // equal for the runs that differ in their repeat only
+  std::string run;   // the run's key
+  std::string point; // equal for runs that differ only in their repeat
   std::vector<NodeLoad> nodes;
-  std::map<std::string, double> probes; // Gflop/s, median of its ranks, by host and what else must be alike to be compared
-  double step_spread = not_measured;    // 95th percentile of the step times by their median, of the most scattered rank
-  bool asked = true; // false: it is only what others are compared with
+  // Gflop/s, median of its ranks. The key is the host and everything else that must be equal for a comparison.
+  std::map<std::string, double> probes;
+  double step_spread = not_measured; // 95th percentile / median of the step times, of the rank with the largest ratio
+  bool asked = true;                 // false: not reported, only used for comparison
 };
 
-// Why a run's machine is taken to have been busy. What is no reason is 0.
+// The reasons to assume that a run's machine was busy. A reason that does not apply is 0.
 struct BusyRun {
   std::string run;
-  double others_share = 0;     // of the cores that its threads needed, taken by other processes: from 10 %
-  double steal_share = 0;      // of its cores, taken by the hypervisor for other machines: from 5 %
-  double load = 0;             // load average, where the kernel tells no shares: above 1.5 times the cores, and one more
-  std::int64_t cores = 0;      // of the machine with that load
-  double probe_slower_by = 0;  // than the median of other runs on the same host: from 25 %, and beyond three robust deviations
-  double step_spread_ratio = 0; // to the median of its other repeats: from twofold
+  double others_share = 0; // share of the cores needed by its threads that other processes used; reported from 10 %
+  double steal_share = 0;  // share of its cores that the hypervisor gave to other machines; reported from 5 %
+  double load = 0;         // load average; reported if the kernel gives no shares and it is above 1.5 x cores + 1
+  std::int64_t cores = 0;  // cores of the machine with that load
+  // Against the median of all alike runs on the same host; reported from 25 % and three robust deviations.
+  double probe_slower_by = 0;
+  double step_spread_ratio = 0; // against the median of all repeats of its point; reported from 2
 };
 
-// The runs that were asked about and have a reason, in their order. Probes and spreads are compared only where three runs are alike.
+// Returns the asked runs that have a reason, in their order. Probes and spreads are compared only if at least three runs are
+// alike.
 std::vector<BusyRun> busy_runs(std::span<const RunConditions> runs);
 
-// "during 3 of 5 runs: other processes took up to 48 % of the cores that the ranks needed (3 runs); …".
-std::string describe(std::span<const BusyRun> busy, std::size_t of_runs);
+// Returns a line per reason: "3 of 5 runs: other processes took up to 48 % of the cores that the ranks needed".
+std::vector<std::string> describe(std::span<const BusyRun> busy, std::size_t of_runs);
 
 } // namespace dt::store

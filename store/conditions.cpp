@@ -31,7 +31,8 @@ template<class Test> std::string_view take_while(std::string_view& text, Test te
 
 std::string_view take_operator(std::string_view& text)
 {
-  constexpr std::array<std::string_view, 8> operators{"==", "!=", "<=", ">=", "=", "<", ">", "~"}; // longer ones first
+  // An operator must come before its own prefix.
+  constexpr std::array<std::string_view, 8> operators{"==", "!=", "<=", ">=", "=", "<", ">", "~"};
   for (const auto op : operators)
     if (text.starts_with(op)) {
       text.remove_prefix(op.size());
@@ -45,7 +46,8 @@ std::string_view take_value(std::string_view& text, std::string_view whole)
   if (text.empty() || (text.front() != '\'' && text.front() != '"'))
     return take_while(text, [](char c) { return std::isspace(static_cast<unsigned char>(c)) == 0; });
   const auto end = text.find(text.front(), 1);
-  if (end == std::string_view::npos) refuse("'" + printable(whole) + "': the quotation mark " + text.front() + " is not closed");
+  if (end == std::string_view::npos)
+    refuse("'" + printable(whole) + "': the closing quotation mark " + text.front() + " is missing");
   const auto value = text.substr(1, end - 1);
   text.remove_prefix(end + 1);
   return value;
@@ -67,12 +69,13 @@ Comparison take_comparison(std::string_view& text)
   return {std::string(key), op == "==" ? "=" : std::string(op), std::string(value), shown};
 }
 
-// Columns of recipe keys that have this name in their section, as labels write them: sync_period for period.
+// Columns whose recipe key has this name within its section, because labels use the short name: "period" finds sync_period.
 std::vector<const Column*> columns_of_name(const std::string& name, const std::vector<Column>& columns)
 {
   std::vector<const Column*> found;
   for (const auto& column : columns)
-    if (column.name.find('_') != std::string::npos && column.name.substr(column.name.find('_') + 1) == name) found.push_back(&column);
+    if (column.name.find('_') != std::string::npos && column.name.substr(column.name.find('_') + 1) == name)
+      found.push_back(&column);
   return found;
 }
 
@@ -86,11 +89,13 @@ const Column& find_column(const Comparison& comparison, const std::vector<Column
   if (longer.size() == 1) return *longer.front();
   std::vector<std::string> names;
   for (const auto* column : longer) names.push_back(column->name);
-  if (!names.empty()) refuse("'" + printable(comparison.text) + "': " + comparison.key + " may mean " + join(names, ", ") + "; write one of them");
+  if (!names.empty())
+    refuse("'" + printable(comparison.text) + "': " + comparison.key + " is ambiguous: " + join(names, ", ") +
+           "; write one of them");
   for (const auto& column : columns) names.push_back(column.name);
   const auto near = nearest(name, names);
   refuse("'" + printable(comparison.text) + "': there is no column " + comparison.key +
-         (near ? "; did you mean " + *near + "?" : ".") + " Any column of the view runs_flat can be named");
+         (near ? "; did you mean " + *near + "?" : ".") + " Every column of the view runs_flat can be used");
 }
 
 Cell number_of(const Comparison& comparison)
@@ -109,7 +114,7 @@ Cell number_of(const Comparison& comparison)
   refuse("'" + printable(comparison.text) + "': " + comparison.key + " is a number, and '" + printable(text) + "' is not");
 }
 
-// An empty text also means "not there", so that cause='' finds runs without a cause.
+// An empty value also matches NULL, so that cause='' finds runs without a cause.
 std::string comparison_sql(const Comparison& comparison, const Column& column)
 {
   if (comparison.op == "~") return "instr(lower(\"" + column.name + "\"), lower(?)) > 0";

@@ -1,4 +1,4 @@
-// "strategy=sync-sgd nodes>=2": the small language of selectors, turned into SQL with bound values.
+// The selector language, "strategy=sync-sgd nodes>=2", and its translation to SQL with bound values.
 #pragma once
 
 #include "store/database.hpp"
@@ -9,9 +9,9 @@
 
 namespace dt::store {
 
-// One comparison, as written.
+// One comparison.
 //   conditions = { comparison } ;
-//   comparison = key, operator, value ;            (blanks may stand around the operator)
+//   comparison = key, operator, value ;            (blanks are allowed around the operator)
 //   key        = letter, { letter | digit | "_" | "." } ;
 //   operator   = "=" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "~" ;
 //   value      = { any but blank } | "'", { any but ' }, "'" | '"', { any but " }, '"' ;
@@ -19,10 +19,10 @@ struct Comparison {
   std::string key;
   std::string op;
   std::string value;
-  std::string text; // the whole of it, for messages
+  std::string text; // the comparison as written, for messages
 };
 
-// A usage error that shows where it stops making sense.
+// Throws a usage error that shows the first comparison that cannot be read.
 std::vector<Comparison> parse_conditions(std::string_view text);
 
 struct Column {
@@ -30,14 +30,14 @@ struct Column {
   bool number = false;
 };
 
-// A WHERE clause and the values of its parameters.
+// A WHERE condition and the values of its parameters.
 struct Clause {
   std::string sql;
   std::vector<Cell> values;
 };
 
-// A usage error for a key that is no column ("sync.strategy" means sync_strategy), with the nearest one, and for a value of
-// another type than its column.
+// Translates comparisons. Throws a usage error for a key that is not a column (with the nearest column) and for a value that does
+// not have the column's type. A dot in a key means "_": sync.strategy is the column sync_strategy.
 Clause clause_of(const std::vector<Comparison>& comparisons, const std::vector<Column>& columns);
 
 } // namespace dt::store

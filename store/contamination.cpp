@@ -1,4 +1,5 @@
 #include "store/contamination.hpp"
+#include "core/statistics.hpp"
 
 #include "store/scaling.hpp"
 
@@ -12,11 +13,11 @@
 namespace dt::store {
 namespace {
 
-constexpr double least_deviation = 0.10; // of the median
+constexpr double least_deviation = 0.10; // relative to the median
 constexpr double robust_sigmas = 3;
-constexpr double sigma_per_mad = 1.4826; // of normally distributed values
+constexpr double sigma_per_mad = 1.4826; // for normally distributed values
 
-// Root mean square of the repeats' relative deviations from their medians, one degree of freedom less a point.
+// Root mean square of the repeats' relative deviations from the median of their point. Each point costs one degree of freedom.
 double noise_of(std::span<const std::vector<double>> points)
 {
   double squares = 0;
@@ -35,7 +36,7 @@ struct SlowRanks {
   std::vector<double> slower_by;
 };
 
-// Ranks that may be compared, by host.
+// Ranks that may be compared with each other, by host.
 using RanksByHost = std::map<std::string, std::vector<const RankSpeed*>>;
 
 std::vector<double> speeds_of(const RanksByHost& hosts, const std::function<bool(const std::string& host)>& wanted)
@@ -87,7 +88,7 @@ Drift drift_of_controls(std::span<const double> controls, std::span<const std::v
   const auto [least, most] = std::minmax_element(controls.begin(), controls.end());
   drift.spread = (*most - *least) / median({controls.begin(), controls.end()});
   drift.noise = noise_of(points);
-  drift.beyond_noise = std::abs(drift.change) > 2 * std::sqrt(2.0) * drift.noise; // false when the noise is not known
+  drift.beyond_noise = std::abs(drift.change) > 2 * std::sqrt(2.0) * drift.noise; // false if the noise is NaN
   return drift;
 }
 
@@ -113,7 +114,8 @@ std::vector<Outlier> slow_allreduces(std::span<const AllreduceTime> times)
   using Shape = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
   std::map<Shape, std::vector<const AllreduceTime*>> groups;
   for (const auto& time : times)
-    if (time.seconds > 0 && time.nodes > 1) groups[{time.cpu_model, time.nodes, time.ranks, time.threads, time.bytes}].push_back(&time);
+    if (time.seconds > 0 && time.nodes > 1)
+      groups[{time.cpu_model, time.nodes, time.ranks, time.threads, time.bytes}].push_back(&time);
   std::vector<Outlier> outliers;
   for (const auto& [shape, alike] : groups) {
     if (alike.size() < least_alike) continue;

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/temporary_file.hpp"
 #include "store/migrations.hpp"
 #include "store/sqlite.hpp"
 
@@ -13,13 +14,8 @@
 #include <unistd.h>
 
 namespace dt::store {
-namespace {
 
 namespace fs = std::filesystem;
-
-fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
-
-} // namespace
 
 bool holds_anything(const fs::path& file)
 {
@@ -36,10 +32,10 @@ void expect_present(const fs::path& file)
 {
   if (!holds_anything(file))
     throw Error(ErrorKind::environment, "there is no results database at " + file.string() +
-                                            ". Submit a recipe first, or make it from the run folders with: dtctl db rebuild");
+                                            ". Submit a recipe first, or rebuild it from the run folders with: dtctl db rebuild");
 }
 
-// A database in WAL mode cannot be read where SQLite may not create its helper files, unless it is told that nobody writes.
+// A WAL database in a read-only folder can only be opened as immutable, because SQLite cannot create its helper files there.
 bool needs_immutable(const fs::path& file)
 {
   if (::access(folder_of(file).c_str(), W_OK) == 0) return false;
@@ -50,14 +46,15 @@ void expect_makeable(const fs::path& file)
 {
   if (file.has_parent_path()) make_folders(file.parent_path());
   if (!is_there(file) && ::access(folder_of(file).c_str(), W_OK) != 0)
-    throw Error(ErrorKind::environment, file.string() + " cannot be made (" + std::strerror(errno) +
-                                            "). Make its folder writable, or choose another one with DTCTL_HOME");
-  // SQLite would make it readable for everybody, and gives its helper files the mode of this one.
+    throw Error(ErrorKind::environment, file.string() + " cannot be created (" + std::strerror(errno) +
+                                            "). Make its folder writable, or set DTCTL_HOME to another folder");
+  // Create the file with mode 0600: SQLite would make it readable for everybody, and gives its helper files the mode of this
+  // file.
   const int made = ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (made >= 0) ::close(made);
 }
 
-// The file, once it is certain that opening it makes sense.
+// Returns `file` after checking that it can be opened.
 const fs::path& expected(const fs::path& file, Access access)
 {
   access == Access::read_only ? expect_present(file) : expect_makeable(file);
@@ -71,14 +68,13 @@ int flags_of(Access access)
 
 void expect_current(Connection& connection)
 {
-  const int version = schema_version(connection);
-  if (version < latest_version())
-    throw Error(ErrorKind::environment, connection.file().string() + " has the older format " + std::to_string(version) +
-                                            ". Bring it to format " + std::to_string(latest_version()) +
-                                            " with: dtctl db migrate");
+  refuse_development_version(connection);
+  if (!is_current(connection))
+    throw Error(ErrorKind::environment,
+                connection.file().string() + " lacks columns or views of this dtctl. Add them with: dtctl db migrate");
 }
 
-// A rule of ours: the query gives one text for every row that breaks it.
+// dtctl's own rules: each query returns one text for every row that violates the rule.
 constexpr std::array rules{
     "SELECT 'run ' || key || ' succeeded but has no result' FROM runs WHERE state = 'succeeded' AND id NOT IN (SELECT run_id "
     "FROM results)",
@@ -109,7 +105,7 @@ std::vector<std::string> integrity_findings(Connection& connection)
     while (integrity.next())
       if (integrity.text(0) != "ok") findings.push_back(integrity.text(0));
   } catch (const Error& error) {
-    findings.emplace_back(error.what()); // too damaged to be checked to the end
+    findings.emplace_back(error.what()); // too damaged for a complete check
   }
   return findings;
 }
@@ -119,12 +115,12 @@ std::vector<std::string> integrity_findings(Connection& connection)
 void prepare_for_writing(Connection& connection, bool local)
 {
   const std::string wanted = local ? "wal" : "delete";
-  if (schema_version(connection) < latest_version() || connection.text_of("PRAGMA journal_mode") != wanted) {
+  if (schema_version(connection) == 0 || !is_current(connection) || connection.text_of("PRAGMA journal_mode") != wanted) {
     const auto lock = acquire_writer_lock(connection.file(), connection.lock_timeout_s());
     connection.execute("PRAGMA journal_mode = " + wanted);
-    migrate(connection, latest_version());
+    migrate(connection);
   }
-  // In WAL mode a power cut may cost the last runs taken in, never the file; the run folders give them again.
+  // In WAL mode a power cut can lose the last transactions but cannot damage the file. The run folders still have the data.
   connection.execute(local ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
 }
 
@@ -163,7 +159,7 @@ std::string Database::file_system() const { return impl_->file_system.name; }
 std::vector<std::string> Database::check()
 {
   auto findings = integrity_findings(impl_->connection);
-  if (!findings.empty()) return findings; // the rules would read damaged pages
+  if (!findings.empty()) return findings; // do not run the rules on damaged pages
   auto orphans = impl_->connection.statement("SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2");
   while (orphans.next())
     findings.push_back(std::to_string(orphans.integer(2)) + " rows of " + orphans.text(0) + " belong to no row of " +

@@ -1,5 +1,6 @@
-// Everything kept about one run.
+// Implements describe_run: all stored data about one run.
 #include "core/error.hpp"
+#include "core/record/fields.hpp"
 #include "core/text.hpp"
 #include "store/queries.hpp"
 #include "store/rows.hpp"
@@ -19,7 +20,7 @@ Table table_of(Statement& statement)
   return table;
 }
 
-// One row stood on its side: a row for every column that holds something.
+// Turns a table with one row into a table with one row per non-empty column.
 Table upright(const Table& wide)
 {
   Table table{{"name", "value"}, {}};
@@ -31,7 +32,7 @@ Table upright(const Table& wide)
   return table;
 }
 
-// As a recipe says it: a boolean is true or false.
+// Shows a value as in a recipe: booleans as true or false.
 Cell shown(const Key& key, const Cell& cell)
 {
   const auto* number = std::get_if<std::int64_t>(&cell);
@@ -58,14 +59,28 @@ Table changed_parameters(Connection& connection, std::int64_t run_id)
 struct Part {
   const char* title;
   bool upright;    // a single row
-  const char* sql; // ?1 is the run's id
+  std::string sql; // ?1 is the run's id
 };
 
-constexpr Part run_part{"run", true,
-                        "SELECT key, state, cause, evidence, attempt, ranks, cores, global_batch, batch_per_rank, repeat, "
-                        "engine_build, data_id FROM runs WHERE id = ?1"};
+// The figures in the order of their rows. A figure whose 0 means that there is none is left out when it is 0.
+std::string result_sql()
+{
+  std::vector<std::string> columns;
+  for (const auto& field : result_fields()) {
+    const auto column = field.column();
+    const bool is_map = std::holds_alternative<TextMap>(value_of(field, RunResult{}));
+    columns.push_back(field.zero_is_nothing ? "nullif(" + column + ", 0) AS " + column
+                      : is_map              ? "nullif(" + column + ", '{}') AS " + column
+                                            : column);
+  }
+  return "SELECT " + join(columns, ", ") + " FROM results WHERE run_id = ?1";
+}
 
-constexpr Part parts[]{
+const Part run_part{"run", true,
+                    "SELECT key, state, cause, evidence, attempt, ranks, cores, global_batch, batch_per_rank, repeat, "
+                    "engine_build, data_id FROM runs WHERE id = ?1"};
+
+const Part parts[]{
     {"studies", false,
      "SELECT studies.name AS study, studies.key AS id, position, study_runs.name AS run FROM study_runs "
      "JOIN studies ON studies.id = study_id WHERE run_id = ?1 ORDER BY submitted_unix_s DESC, studies.key, position"},
@@ -76,14 +91,7 @@ constexpr Part parts[]{
      "attempts.attempt) AS "
      "last_step "
      "FROM attempts WHERE run_id = ?1 ORDER BY attempt"},
-    {"result", true,
-     "SELECT throughput, communication_share, accuracy, best_accuracy, time_to_accuracy_s, final_loss, eval_loss, wall_s, "
-     "step_p50_s, isolated_communication_s, accuracy_centre, accuracy_worker, accuracy_average, nullif(staleness_updates, 0) AS "
-     "staleness_updates, staleness_mean, staleness_p95, staleness_max, nullif(facts, '{}') AS facts, steps, "
-     "warmup_steps, nullif(resumed_step, 0) AS resumed_step, measured_samples, measured_s, bytes_sent, messages_sent, "
-     "memory_peak_bytes, parameters, weights_hash, "
-     "finished_unix_s "
-     "FROM results WHERE run_id = ?1"},
+    {"result", true, result_sql()},
     {"evaluations", false,
      "SELECT evals.attempt, step, epoch, elapsed_s, loss, accuracy, samples, eval_s FROM evals JOIN runs ON runs.id = run_id "
      "AND evals.attempt = runs.attempt WHERE run_id = ?1 ORDER BY step"},
@@ -96,7 +104,8 @@ constexpr Part parts[]{
      "SELECT rank, probes.host, clock_mhz, gemm_gflops, allreduce_s, allreduce_bytes FROM probes JOIN runs ON runs.id = run_id "
      "AND probes.attempt = runs.attempt WHERE run_id = ?1 ORDER BY rank"},
     {"machine load", false,
-     "SELECT machine_loads.host, machine_loads.cores, own_cores, seconds, load_begin, load_end, others_share, steal_share, elsewhere_share FROM machine_loads JOIN runs "
+     "SELECT machine_loads.host, machine_loads.cores, own_cores, seconds, load_begin, load_end, others_share, steal_share, "
+     "elsewhere_share FROM machine_loads JOIN runs "
      "ON runs.id = run_id AND machine_loads.attempt = runs.attempt WHERE run_id = ?1 ORDER BY machine_loads.host"},
     {"environment", false, "SELECT name, value FROM environment WHERE run_id = ?1 ORDER BY name"},
 };

@@ -18,7 +18,8 @@ struct KnownFileSystem {
   bool local;
 };
 
-// statfs(2) and the kernels' headers. FUSE may be anything (sshfs, BeeGFS clients, virtiofs), so it is not trusted.
+// Magic numbers from statfs(2) and the kernel's headers. FUSE is not trusted, because any file system can be behind it (sshfs,
+// BeeGFS clients, virtiofs).
 constexpr std::array known_file_systems{
     KnownFileSystem{0x0000EF53, "ext4", true},    KnownFileSystem{0x58465342, "xfs", true},
     KnownFileSystem{0x9123683E, "btrfs", true},   KnownFileSystem{0x01021994, "tmpfs", true},
@@ -54,7 +55,7 @@ FileSystem file_system_at(const std::filesystem::path& path)
   const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   if (::statfs(path.c_str(), &status) != 0 && ::statfs(folder.c_str(), &status) != 0)
     throw system_error("look up the file system of " + path.string(), errno);
-  // f_type is signed on some machines; the magic numbers are 32 bits.
+  // f_type is signed on some machines, but the magic numbers are unsigned 32-bit values.
   return file_system_of_type(static_cast<std::uint32_t>(status.f_type));
 }
 

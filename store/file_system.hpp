@@ -1,4 +1,4 @@
-// Which file system a path lies on, and whether SQLite may trust its locks and shared memory.
+// Determines the file system of a path, and whether SQLite can rely on its locks and shared memory.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 namespace dt::store {
 
 struct FileSystem {
-  std::string name;   // "ext4", "nfs", … or "0x1234" when it is none we know
-  bool local = false; // only file systems known to be local count as local
+  std::string name;   // "ext4", "nfs", …, or "0x1234" if unknown
+  bool local = false; // true only for file systems that are known to be local
 };
 
-// From statfs's f_type.
+// Looks up statfs's f_type.
 FileSystem file_system_of_type(std::uint64_t magic);
 
-// Of a file that exists, or of its folder. An environment error when neither can be asked.
+// File system of a file or, if it does not exist, of its folder. Throws an environment error if both cannot be examined.
 FileSystem file_system_at(const std::filesystem::path& path);
 
 } // namespace dt::store

@@ -16,17 +16,22 @@ namespace fs = std::filesystem;
 
 AttemptFacts read_attempt(const AttemptFolder& folder, std::vector<std::string>& problems)
 {
-  AttemptFacts facts{folder.number(),         read_submission(folder),
-                     read_begin(folder),      read_end(folder),
-                     read_error(folder),      read_result(folder),
-                     read_preemption(folder), read_probe(folder),
-                     read_load(folder),       fenced_by(folder),
-                          static_cast<std::int64_t>(read_launches(folder).size()),
+  auto outcome = read_outcome(folder);
+  AttemptFacts facts{folder.number(),
+                     read_submission(folder),
+                     read_begin(folder),
+                     read_end(folder),
+                     read_error(folder),
+                     std::move(outcome.result),
+                     read_preemption(folder),
+                     read_probe(folder),
+                     read_load(folder),
+                     outcome.fenced_by,
+                     static_cast<std::int64_t>(read_launches(folder).size()),
                      folder.events()};
-  // The records are written atomically, so one that is there and unreadable is damaged, not on its way.
+  // The records are written atomically. A record that exists but cannot be read is therefore damaged, not incomplete.
   const auto expect = [&](bool is_read, const fs::path& path) {
-    if (!is_read && is_there(path))
-      problems.push_back(path.string() + " is damaged or of another format; it was left out");
+    if (!is_read && is_there(path)) problems.push_back(path.string() + " is damaged or of another format; it was left out");
   };
   expect(facts.submission.has_value(), folder.submission());
   expect(facts.begin.has_value(), folder.begin());
@@ -38,16 +43,16 @@ AttemptFacts read_attempt(const AttemptFolder& folder, std::vector<std::string>&
   return facts;
 }
 
-// What everything else is derived from must not be nonsense.
+// Checks the values from which many others are derived.
 void expect_sound(const PlannedRun& planned, const std::string& key, const fs::path& path)
 {
-  if (planned.key != key) throw FolderError(path.string() + " is of another run, " + planned.key);
+  if (planned.key != key) throw FolderError(path.string() + " belongs to another run, " + planned.key);
   const auto& resources = planned.spec.resources;
   if (resources.nodes < 1 || resources.ranks_per_node < 1 || resources.threads_per_rank < 1)
-    throw FolderError(path.string() + " is damaged: nodes, ranks a node and threads a rank must be at least 1");
+    throw FolderError(path.string() + " is damaged: nodes, ranks per node and threads per rank must be at least 1");
 }
 
-// Core's errors about files, as this folder's.
+// Converts errors of core's file functions into FolderError.
 template<class Read> auto as_folder_error(Read read)
 {
   try {
@@ -59,24 +64,18 @@ template<class Read> auto as_folder_error(Read read)
   }
 }
 
-// An open file that closes itself.
+// A file that is read at offsets.
 class OpenFile {
  public:
   explicit OpenFile(const fs::path& path) : path_(path), descriptor_(open_if_exists(path)) {}
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile()
-  {
-    if (is_open()) ::close(descriptor_);
-  }
-  bool is_open() const { return descriptor_ >= 0; }
+  bool is_open() const { return descriptor_.is_open(); }
   // -1 when there is no such file.
-  std::int64_t size() const { return is_open() ? static_cast<std::int64_t>(::lseek(descriptor_, 0, SEEK_END)) : -1; }
+  std::int64_t size() const { return is_open() ? static_cast<std::int64_t>(::lseek(descriptor_.get(), 0, SEEK_END)) : -1; }
   // What the file holds at `offset`, at most as much as `block` has room for; empty at the end.
   std::string_view read(std::string& block, std::int64_t offset) const
   {
     for (;;) {
-      const auto got = ::pread(descriptor_, block.data(), block.size(), offset);
+      const auto got = ::pread(descriptor_.get(), block.data(), block.size(), offset);
       if (got >= 0) return std::string_view(block).substr(0, static_cast<std::size_t>(got));
       if (errno != EINTR) throw system_error("read " + path_.string(), errno);
     }
@@ -84,7 +83,7 @@ class OpenFile {
 
  private:
   fs::path path_;
-  int descriptor_;
+  Descriptor descriptor_;
 };
 
 void add_fingerprint(Hasher& hasher, const AttemptFolder& folder)
@@ -126,14 +125,14 @@ std::int64_t read_lines_from(const fs::path& file, std::int64_t offset, const st
   constexpr std::size_t block_bytes = 4 * 1024 * 1024;
   const auto stream = as_folder_error([&] { return std::make_unique<OpenFile>(file); });
   if (!stream->is_open()) return offset;
-  std::string pending; // the beginning of a line whose end is not read yet
+  std::string pending; // the beginning of an incomplete line
   std::string block(block_bytes, '\0');
   for (auto at = offset;;) {
     const auto bytes = as_folder_error([&] { return stream->read(block, at); });
     if (bytes.empty()) return offset;
     at += static_cast<std::int64_t>(bytes.size());
     pending.append(bytes);
-    const auto whole = pending.rfind('\n') + 1; // 0 when there is none
+    const auto whole = pending.rfind('\n') + 1; // 0 if there is no complete line
     take(std::string_view(pending).substr(0, whole));
     pending.erase(0, whole);
     offset += static_cast<std::int64_t>(whole);

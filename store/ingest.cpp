@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the database holds about a run.
+// The data that the database has about a run.
 struct Stored {
   RunVerdict verdict;
   std::string fingerprint; // empty: only the key is known, from a study
@@ -33,7 +33,7 @@ bool same(const RunVerdict& a, const RunVerdict& b)
   return a.state == b.state && a.attempt == b.attempt && a.cause == b.cause && a.evidence == b.evidence;
 }
 
-// Another process may have taken in a later attempt, judged after our verdict was: then ours is old news.
+// Whether another process has stored a later attempt since our verdict was made.
 bool is_outdated(const RunVerdict& verdict, const Stored& stored, const fs::path& run_folder)
 {
   return stored.verdict.attempt > verdict.attempt && is_there(AttemptFolder(run_folder, stored.verdict.attempt).path());
@@ -46,7 +46,7 @@ std::int64_t bytes_taken(Connection& connection, std::int64_t run_id, int attemp
   return taken.next() ? taken.integer(0) : 0;
 }
 
-// Takes in the part of an event log that is not in yet; everything when the file is shorter than what was read of it.
+// Stores the part of an event log that is not stored yet. Starts again if the file is shorter than the part that was read.
 std::size_t take_in_events(Connection& connection, std::int64_t run_id, const AttemptFacts& attempt)
 {
   std::int64_t offset = bytes_taken(connection, run_id, attempt.number);
@@ -99,9 +99,10 @@ class Ingest {
     const bool known = stored && !stored->fingerprint.empty();
     const bool same_verdict = known && same(stored->verdict, verdict);
     if (same_verdict && is_final(verdict.state)) return unchanged();
-    if (verdict.attempt == 0 && !is_there(spec_path(folder))) return unchanged(); // planned, and nothing written yet
+    if (verdict.attempt == 0 && !is_there(spec_path(folder))) return unchanged(); // planned, and no file was written yet
     if (stored && is_outdated(verdict, *stored, folder)) return unchanged();
-    // Taken before the records are read: what is written in between makes it old, and the run is taken in again next time.
+    // Computed before the records are read: if a record changes in between, the fingerprint is out of date and the next ingest
+    // stores the run again.
     const auto fingerprint = fingerprint_of(folder, verdict.attempt);
     if (same_verdict && stored->fingerprint == fingerprint) return unchanged();
     write(verdict, folder, fingerprint);
@@ -124,7 +125,7 @@ class Ingest {
   IngestReport report_;
 };
 
-// The id stands for the run list, and every submission has its own time.
+// Whether this submission of the study is stored. The id stands for the run list, and each submission has its own time.
 bool is_known(Connection& connection, const StudyRecord& study)
 {
   auto known = connection.statement("SELECT 1 FROM studies WHERE key = ? AND submitted_unix_s = ?");
@@ -132,7 +133,7 @@ bool is_known(Connection& connection, const StudyRecord& study)
   return known.next();
 }
 
-// No folder has this one, so the first look at the run's own files takes them in.
+// A fingerprint that no folder has, so that the next ingest reads the run's files.
 constexpr const char* nothing_read_yet = "submitted";
 
 void write_submitted(Connection& connection, const SubmittedRun& run)

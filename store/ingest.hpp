@@ -1,9 +1,10 @@
-// Run folders -> rows. Idempotent, one writer at a time, one transaction a run, resumable at any point.
+// Ingest: copies run folders into the database. It is idempotent, has one writer at a time, uses one transaction per run, and can
+// be interrupted at any point.
 #pragma once
 
 #include "core/paths.hpp"
-#include "core/run_record.hpp"
-#include "core/study_record.hpp"
+#include "core/record/run_record.hpp"
+#include "core/record/study_record.hpp"
 #include "store/database.hpp"
 
 #include <functional>
@@ -13,7 +14,7 @@
 
 namespace dt::store {
 
-// A run's state as judged by jobs::reconcile, to be kept beside its records.
+// A run's state as judged by jobs::reconcile. It is stored with the run's records.
 struct RunVerdict {
   std::string key;
   RunState state = RunState::unknown;
@@ -24,32 +25,33 @@ struct RunVerdict {
 struct IngestReport {
   std::size_t runs_added = 0, runs_updated = 0, runs_unchanged = 0;
   std::size_t step_rows = 0;
-  std::vector<std::string> problems;   // damaged records and folders, which were left out, one sentence each
-  std::vector<std::string> unreadable; // runs left out because the file system refused or failed; they may be whole
+  std::vector<std::string> problems; // one sentence for each damaged record or folder that was left out
+  // Runs that were left out because the file system refused or failed; their files may be intact.
+  std::vector<std::string> unreadable;
 };
 
-// Takes in a study and its run list (the runs' rows may come later).
+// Stores a study and its run list. The rows of the runs may be stored later.
 void ingest_study(Database& database, const StudyRecord& study);
 
-// Takes in these runs from their folders: spec, attempts, begin, events and result. A run whose final state and files are in
-// already costs one look-up.
+// Stores these runs from their folders: spec, attempts, begin, events and result. For a run that is already stored in the same
+// final state, this costs only one look-up.
 IngestReport ingest_runs(Database& database, const Home& home, std::span<const RunVerdict> verdicts);
 
-// A run that was submitted just now, with what its folder says about it.
+// A run that was just submitted, with the content of its folder.
 struct SubmittedRun {
   const PlannedRun* planned = nullptr;
   Submission submission;
 };
 
-// Takes in runs right after their submission without reading their folders again, all in one transaction, in state `queued`.
-// Runs that the database knows already are left to ingest_runs. Number of runs taken in.
+// Stores runs right after their submission, in state `queued`, in one transaction and without reading their folders. Leaves runs
+// that the database knows already to ingest_runs. Returns the number of runs stored.
 std::size_t ingest_submitted(Database& database, std::span<const SubmittedRun> runs);
 
-// Takes out a study, these of its runs, and runs that were known from its list alone. A run of another study stays.
+// Removes a study, the given runs of it, and runs that are known only from its list. Keeps runs that belong to another study too.
 void remove_study(Database& database, const std::string& study_id, std::span<const std::string> run_keys);
 
-// Makes the same database again from the folders alone, in a new file that replaces the old one at the end.
-// `judge` gives the verdicts of a batch of keys (jobs::reconcile, handed in by cli).
+// Builds the database anew from the folders, in a second file, and then copies it over the old one in one transaction. `judge`
+// returns the verdicts for a batch of keys (cli passes jobs::reconcile).
 IngestReport rebuild(const Home& home, const std::function<std::vector<RunVerdict>(std::span<const std::string>)>& judge);
 
 } // namespace dt::store

@@ -1,41 +1,30 @@
-// The schema, as numbered steps from an empty file. A step that has been released is never edited: a change is a new step.
+// Brings a database file to the schema of this dtctl (store/schema.cpp).
+//
+// A recorded figure or a recipe key that is new is a new row of a table of fields or keys, and so a new column of the schema. A
+// file that lacks it gets the column when it is opened for writing; nothing is written by hand for that.
 #pragma once
 
 #include "store/sqlite.hpp"
 
-#include <string>
-#include <vector>
-
 namespace dt::store {
 
-struct Migration {
-  int version;           // the file's version after it
-  std::string what; // for `db migrate`
-  std::string sql;
-};
+// The format of dtctl 0.1.0. Formats 1 to 8 are those of development versions: they are refused, and a rebuild replaces them. A
+// later format is only needed for a change that adding columns and making the views again does not cover.
+inline constexpr int first_version = 9;
 
-// Step 4, a file of its own: store/cluster_runs.cpp.
-Migration cluster_runs();
-// Step 5: store/strategy_runs.cpp.
-Migration strategy_runs();
-// Step 6: store/compute_runs.cpp.
-Migration compute_runs();
-// Step 7: store/worker_counts.cpp.
-Migration worker_counts();
-// Step 8: store/machine_loads.cpp.
-Migration machine_loads();
-
-// Drops the views runs_results and runs_flat and makes them again with a column for every key of the recipe. A step that adds
-// columns of runs or results ends with it. Views may name columns that a later step adds; nobody reads them in between.
-std::string run_views();
-
-// Ascending from 1 without gaps.
-const std::vector<Migration>& migrations();
-
-// The file's version; 0 when it is empty. An environment error when it is of a newer dtctl or of another program.
+// Returns the file's format, or 0 if it is empty. Throws an environment error if the file is from a newer dtctl or another
+// program.
 int schema_version(Connection& connection);
 
-// Applies what is missing up to `target`, one transaction a step. Safe when two processes do it at once.
-void migrate(Connection& connection, int target);
+bool is_of_a_development_version(Connection& connection);
+// Throws an environment error for a file of a development version; it says how to make the file again.
+void refuse_development_version(Connection& connection);
+
+// Whether the file has the tables, columns and views of this dtctl.
+bool is_current(Connection& connection);
+
+// Creates the schema in an empty file, or adds to an older file what it lacks, in one transaction. Safe when two processes do it
+// at once. Throws an environment error for a file of a development version.
+void migrate(Connection& connection);
 
 } // namespace dt::store

@@ -10,19 +10,19 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// "0" and 16 hexadecimal digits whose order is that of the numbers.
+// Returns "0" and 16 hexadecimal digits that sort in the order of the numbers.
 std::string number_key(double value)
 {
   constexpr std::string_view digits = "0123456789abcdef";
   constexpr std::uint64_t sign = std::uint64_t{1} << 63;
-  const auto bits = std::bit_cast<std::uint64_t>(value + 0.0); // -0 becomes 0
+  const auto bits = std::bit_cast<std::uint64_t>(value + 0.0); // turns -0 into 0
   const auto ordered = (bits & sign) != 0 ? ~bits : bits | sign;
   std::string key = "0";
   for (int shift = 60; shift >= 0; shift -= 4) key += digits[(ordered >> shift) & 15];
   return key;
 }
 
-// Whether a number begins at `at`. Digits of a number that began before are not asked about.
+// Whether a number begins at `at`. The caller skips the remaining digits of a number.
 bool begins_number(std::string_view text, std::size_t at)
 {
   if (is_digit(text[at])) return true;

@@ -1,6 +1,7 @@
 #include "store/queries.hpp"
 
 #include "core/error.hpp"
+#include "core/statistics.hpp"
 #include "store/conditions.hpp"
 #include "store/natural_key.hpp"
 #include "store/scaling.hpp"
@@ -15,20 +16,23 @@
 namespace dt::store {
 namespace {
 
-// In the order in which run_row reads them.
+// The columns in the order in which run_row reads them.
 constexpr const char* run_columns =
     "SELECT key, study_key, name, label, repeat, position, state, cause, model, data, strategy, allreduce, nodes, ranks, "
     "workers, threads, "
-    "global_batch, attempt, throughput, communication_share, accuracy, best_accuracy, train_target_accuracy, time_to_accuracy_s, wall_s, "
+    "global_batch, attempt, throughput, communication_share, accuracy, best_accuracy, train_target_accuracy, time_to_accuracy_s, "
+    "wall_s, "
     "final_loss, step_p50_s, end_unix_s IS NOT NULL FROM runs_flat ";
 
-// The same of one study, straight from the tables: the view would make and sort all its columns first.
+// The same columns for one study, directly from the tables: the view would first compute and sort all of its columns.
 constexpr const char* study_run_rows =
     "SELECT runs.key, studies.key, study_runs.name, study_runs.label, runs.repeat, position, state, cause, model_name, "
     "data_name, "
-    "sync_strategy, sync_allreduce, resources_nodes, ranks, workers, resources_threads_per_rank, global_batch, runs.attempt, throughput, "
+    "sync_strategy, sync_allreduce, resources_nodes, ranks, workers, resources_threads_per_rank, global_batch, runs.attempt, "
+    "throughput, "
     "communication_share, accuracy, best_accuracy, train_target_accuracy, time_to_accuracy_s, wall_s, final_loss, step_p50_s, "
-    "EXISTS (SELECT 1 FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt AND end_unix_s IS NOT NULL) "
+    "EXISTS (SELECT 1 FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt AND end_unix_s IS NOT "
+    "NULL) "
     "FROM studies "
     "JOIN study_runs ON study_runs.study_id = studies.id JOIN runs ON runs.id = study_runs.run_id "
     "LEFT JOIN results ON results.run_id = runs.id "
@@ -47,8 +51,8 @@ RunRow run_row(const Statement& s)
   for (auto* text : {&row.cause, &row.model, &row.data, &row.strategy, &row.allreduce}) *text = s.text(at++);
   for (auto* number : {&row.nodes, &row.ranks, &row.workers, &row.threads, &row.global_batch}) *number = s.integer(at++);
   row.attempt = static_cast<int>(s.integer(at++));
-  for (auto* number : {&row.throughput, &row.communication_share, &row.accuracy, &row.best_accuracy, &row.target_accuracy, &row.time_to_accuracy_s,
-                       &row.wall_s, &row.final_loss, &row.step_p50_s})
+  for (auto* number : {&row.throughput, &row.communication_share, &row.accuracy, &row.best_accuracy, &row.target_accuracy,
+                       &row.time_to_accuracy_s, &row.wall_s, &row.final_loss, &row.step_p50_s})
     *number = s.real(at++);
   row.has_end = s.integer(at++) != 0;
   return row;
@@ -61,7 +65,7 @@ std::vector<RunRow> run_rows(Statement& statement)
   return rows;
 }
 
-// The final states that are no success, in the order in which study_sql counts them.
+// The final states except succeeded, in the order in which study_sql counts them.
 std::vector<RunState> bad_states()
 {
   std::vector<RunState> states;
@@ -72,7 +76,7 @@ std::vector<RunState> bad_states()
 
 std::string count_of_state(RunState state) { return ", coalesce(sum(runs.state = '" + std::string(name_of(state)) + "'), 0)"; }
 
-// Studies chosen by `which` (a FROM … tail on studies), with their runs counted.
+// Query for the studies selected by `which` (the end of a SELECT on studies), with counts of their runs.
 std::string study_sql(const std::string& which)
 {
   std::string counts = count_of_state(RunState::succeeded);
@@ -87,7 +91,8 @@ std::vector<StudyRow> study_rows(Statement& s)
 {
   std::vector<StudyRow> rows;
   while (s.next()) {
-    auto& row = rows.emplace_back(StudyRow{s.text(0), s.text(1), s.text(2), s.text(3), s.real(4), s.real(5), s.integer(6), s.integer(7), 0, {}});
+    auto& row = rows.emplace_back(
+        StudyRow{s.text(0), s.text(1), s.text(2), s.text(3), s.real(4), s.real(5), s.integer(6), s.integer(7), 0, {}});
     int at = 8;
     for (const auto state : bad_states())
       if (const auto count = s.integer(at++); count > 0) row.failed += row.ends[state] = count;
@@ -95,10 +100,10 @@ std::vector<StudyRow> study_rows(Statement& s)
   return rows;
 }
 
-// A text greater than every key that starts with `prefix`: keys are hexadecimal.
+// A text that sorts after every key with this prefix. Keys are hexadecimal, so "~" sorts after them.
 std::string after_prefix(const std::string& prefix) { return prefix + "~"; }
 
-// One range of keys at a time: only plain comparisons reach the index through the view's arms, an IN (SELECT …) does not.
+// Queries one range of keys. Only plain comparisons can use the index through the view; an IN (SELECT …) cannot.
 std::vector<RunRow> runs_with_keys(Connection& connection, const std::string& from, const std::string& before)
 {
   auto statement = connection.statement(std::string(run_columns) + "WHERE key >= ? AND key < ? AND newest");
@@ -125,12 +130,12 @@ std::vector<Column> flat_columns(Connection& connection)
   return columns;
 }
 
-// What the runs of one point measured; only succeeded runs count.
+// The measurements of the runs of one point. Only succeeded runs count.
 struct Point {
   ScalingRow row;
   std::vector<double> throughputs, shares, accuracies;
-  std::vector<double> times; // to the target, infinite where it was missed
-  LogSample logs;            // of the throughputs
+  std::vector<double> times; // time to the target; infinite if the run missed it
+  LogSample logs;            // logarithms of the throughputs
 };
 
 void add_measured(std::vector<double>& values, double value)
@@ -138,7 +143,7 @@ void add_measured(std::vector<double>& values, double value)
   if (!std::isnan(value)) values.push_back(value);
 }
 
-// The label's natural key, the label, workers, ranks, nodes.
+// Natural key of the label, label, workers, ranks, nodes.
 using PointKey = std::tuple<std::string, std::string, std::int64_t, std::int64_t, std::int64_t>;
 
 void add_time(Point& point, double target_accuracy, double time_s)
@@ -153,9 +158,9 @@ void add_time(Point& point, double target_accuracy, double time_s)
 std::map<PointKey, Point> points_of_study(Connection& connection, const std::string& study_id)
 {
   std::map<PointKey, Point> points;
-  auto s =
-      connection.statement("SELECT series, nodes, ranks, workers, state, throughput, communication_share, accuracy, "
-                           "train_target_accuracy, time_to_accuracy_s FROM runs_flat WHERE study_key = ? AND ranks IS NOT NULL AND NOT control");
+  auto s = connection.statement(
+      "SELECT series, nodes, ranks, workers, state, throughput, communication_share, accuracy, "
+      "train_target_accuracy, time_to_accuracy_s FROM runs_flat WHERE study_key = ? AND ranks IS NOT NULL AND NOT control");
   s.bind(study_id);
   while (s.next()) {
     auto& point = points[{natural_key(s.text(0)), s.text(0), s.integer(3), s.integer(2), s.integer(1)}];
@@ -174,11 +179,12 @@ std::map<PointKey, Point> points_of_study(Connection& connection, const std::str
   return points;
 }
 
-// NaN when the median is infinite.
+// Returns NaN if the median is infinite.
 double finite_median(const std::vector<double>& values)
 {
   const auto misses = std::count_if(values.begin(), values.end(), [](double value) { return std::isinf(value); });
-  const bool middle_is_finite = static_cast<std::size_t>(misses) < (values.size() + 1) / 2; // of two middle ones both
+  // With two middle values, both are finite.
+  const bool middle_is_finite = static_cast<std::size_t>(misses) < (values.size() + 1) / 2;
   return middle_is_finite ? median(values) : not_measured;
 }
 
@@ -195,7 +201,8 @@ void summarise(Point& point)
   row.time_to_accuracy_s = finite_median(point.times);
 }
 
-// Nodes when they are what varies at a fixed number of workers a node, else workers.
+// Whether the size is counted in nodes: the number of nodes varies at a fixed number of workers per node. Otherwise it is
+// workers.
 bool counts_nodes(const std::vector<Point*>& series)
 {
   const auto& first = series.front()->row;
@@ -204,13 +211,13 @@ bool counts_nodes(const std::vector<Point*>& series)
   return std::all_of(series.begin(), series.end(), same_density) && !std::all_of(series.begin(), series.end(), same_nodes);
 }
 
-// Of the whole study, whether measured or not.
+// Smallest sizes of the whole study, measured or not.
 struct SmallestSizes {
   std::int64_t nodes = std::numeric_limits<std::int64_t>::max(), workers = nodes;
 };
 
-// Speed-up and efficiency of the points of one label, smallest first, against the smallest one that was measured. A baseline above
-// the study's smallest size was compared with nothing.
+// Computes speed-up and efficiency of the points of one label, relative to the smallest measured point. `series` is sorted by
+// size. A baseline larger than the study's smallest size gets no values itself.
 void relate(const std::vector<Point*>& series, const SmallestSizes& smallest)
 {
   const bool nodes = counts_nodes(series);
@@ -227,7 +234,7 @@ void relate(const std::vector<Point*>& series, const SmallestSizes& smallest)
     row.baseline_size = base.row.size;
     row.efficiency = efficiency(point->logs, size, base.logs, base_size);
     row.speedup = row.efficiency * size;
-    if (point == &base) continue; // its own reference
+    if (point == &base) continue; // the baseline is its own reference
     const auto interval = efficiency_interval(point->logs, size, base.logs, base_size);
     row.efficiency_low = interval.low;
     row.efficiency_high = interval.high;
@@ -290,7 +297,7 @@ std::vector<ScalingRow> scaling_of_study(Database& database, const std::string& 
   kind.bind(study_id);
   const bool is_study = kind.next() && kind.integer(0) != 0;
 
-  std::map<std::string, std::vector<Point*>> series; // points of a label, smallest first
+  std::map<std::string, std::vector<Point*>> series; // points by label, smallest first
   SmallestSizes smallest;
   for (auto& [key, point] : points) {
     summarise(point);
@@ -299,7 +306,7 @@ std::vector<ScalingRow> scaling_of_study(Database& database, const std::string& 
     smallest.workers = std::min(smallest.workers, point.row.workers);
     series[point.row.label].push_back(&point);
   }
-  // One size alone, outside a study, scales against nothing.
+  // A single size outside a scaling study has no baseline.
   for (const auto& [label, members] : series)
     if (is_study || members.size() > 1) relate(members, smallest);
 

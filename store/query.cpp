@@ -1,4 +1,4 @@
-// One statement of the user's, fenced in: an authorizer, a clock, and limits of rows and bytes.
+// Executes one statement of the user under restrictions: an authorizer, a time limit, and limits on rows and bytes.
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "store/database.hpp"
@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::usage, "query: " + why); }
 
-// Says yes to reading and to pure functions. Everything that writes, attaches files, loads code or changes settings is denied.
+// Allows reading and pure functions. Denies everything that writes, attaches files, loads code or changes settings.
 int authorize(void* denied, int action, const char* first, const char* second, const char*, const char*)
 {
   const std::string_view function = second == nullptr ? "" : second;
@@ -31,7 +31,7 @@ int authorize(void* denied, int action, const char* first, const char* second, c
 
 int is_late(void* deadline) { return Clock::now() > *static_cast<const Clock::time_point*>(deadline) ? 1 : 0; }
 
-// The fence around a connection, taken down at the end.
+// Applies the restrictions to a connection; the destructor removes them.
 class Fence {
  public:
   Fence(sqlite3* database, double time_s)
@@ -78,7 +78,7 @@ class Question {
       if (prepare(rest) != nullptr) refuse("only one statement is allowed, and text follows the first one's semicolon");
     if (sqlite3_stmt_readonly(statement_.get()) == 0) refuse("only reading is allowed. Write one SELECT");
     if (sqlite3_bind_parameter_count(statement_.get()) > 0)
-      refuse("it has a parameter (? or :name), which nothing gives a value. Write the value itself");
+      refuse("it has a parameter (? or :name) without a value. Write the value itself");
   }
 
   Table answer()
@@ -97,7 +97,7 @@ class Question {
   }
 
  private:
-  // The statement at the front of `sql`, which moves behind it; null for blanks and comments.
+  // Prepares the statement at the beginning of `sql` and moves `sql` behind it. Returns null for blanks and comments.
   Prepared prepare(const char*& sql)
   {
     sqlite3_stmt* statement = nullptr;
@@ -141,22 +141,24 @@ class Question {
 
   static std::string hint(const std::string& message)
   {
-    if (message.starts_with("no such table") || message.starts_with("no such column"))
-      return ". Tables, views and columns are listed by: SELECT name, sql FROM sqlite_schema";
+    if (message.starts_with("no such table")) return ". List tables and views with: SELECT type, name FROM sqlite_schema";
+    if (message.starts_with("no such column"))
+      return ". See the columns of a table or view with: SELECT * FROM runs_flat LIMIT 1";
     return {};
   }
 
   Connection& connection_;
   const QueryLimits& limits_;
   Fence fence_;
-  Prepared statement_; // goes before the fence
+  Prepared statement_; // must be destroyed before the fence
 };
 
 } // namespace
 
 Error query_overrun(double time_s)
 {
-  return {ErrorKind::usage, "query: it ran longer than " + format_shortest(time_s) + " s and was stopped. Narrow it, or allow more time"};
+  return {ErrorKind::usage, "query: it ran longer than " + format_shortest(time_s) +
+                                " s and was stopped. Make it smaller, or raise the limit with --timeout"};
 }
 
 Table query(Database& database, const std::string& sql, const QueryLimits& limits)

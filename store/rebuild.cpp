@@ -1,8 +1,9 @@
-// The same database again, from the folders alone.
+// Rebuilds the database from the run folders.
 #include "core/error.hpp"
 #include "core/file.hpp"
-#include "core/study_record.hpp"
+#include "core/record/study_record.hpp"
 #include "store/ingest.hpp"
+#include "store/migrations.hpp"
 #include "store/sqlite.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Names of the visible folders in a folder, ascending: the order of rows must not depend on the disk's.
+// Names of the visible folders in a folder, sorted, so that the order of rows does not depend on the file system.
 std::vector<std::string> folders_in(const fs::path& path)
 {
   auto names = names_in(path);
@@ -29,14 +30,14 @@ void remove_database(const fs::path& file)
   for (const auto* suffix : {"", "-wal", "-shm", "-journal", ".lock"}) fs::remove(file.string() + suffix, ignored);
 }
 
-// A database beside the real one, gone at the end whatever happens.
+// A temporary database next to the real one; the destructor removes it.
 class Scratch {
  public:
   explicit Scratch(fs::path file) : file_(std::move(file))
   {
-    remove_database(file_); // of a rebuild that was killed
+    remove_database(file_); // left from a rebuild that was killed
     database_ = std::make_unique<Database>(file_, Access::read_write);
-    // Nobody else reads it, and after a crash it is thrown away.
+    // Nobody else reads this file, and after a crash it is deleted, so it needs no durability.
     database_->impl().connection.execute("PRAGMA journal_mode = MEMORY");
     database_->impl().connection.execute("PRAGMA synchronous = OFF");
   }
@@ -64,7 +65,7 @@ void add(IngestReport& sum, const IngestReport& part)
   sum.unreadable.insert(sum.unreadable.end(), part.unreadable.begin(), part.unreadable.end());
 }
 
-// Nothing when the record is missing, damaged, of another format or no file.
+// Returns nothing if the record is missing, damaged, of another format or not a regular file.
 std::optional<StudyRecord> study_in(const fs::path& folder)
 {
   try {
@@ -74,13 +75,15 @@ std::optional<StudyRecord> study_in(const fs::path& folder)
   }
 }
 
-// A database that holds less than the old one must not take its place because a disk does not answer now.
+// Refuses to replace the old database if some runs could not be read now: the new one would contain less.
 void expect_readable(const IngestReport& report, const fs::path& file)
 {
   if (report.unreadable.empty()) return;
   const auto count = report.unreadable.size();
-  throw Error(ErrorKind::environment, report.unreadable.front() + (count > 1 ? " (and " + std::to_string(count - 1) + " more)" : "") + "; " +
-                                          file.string() + " was left as it was. See to the disk or the permissions and call again, or move "
+  throw Error(ErrorKind::environment, report.unreadable.front() +
+                                          (count > 1 ? " (and " + std::to_string(count - 1) + " more)" : "") + "; " +
+                                          file.string() +
+                                          " was not changed. Check the disk and the permissions and try again, or move "
                                           "the run's folder out of the home to leave it out");
 }
 
@@ -106,7 +109,7 @@ void take_in_runs(Database& database, const Home& home, const Judge& judge, Inge
     add(report, ingest_runs(database, home, judge(std::span(keys).subspan(begin, std::min(batch, keys.size() - begin)))));
 }
 
-// A damaged file cannot even be written over; it is put aside for whoever wants to know why.
+// Renames a damaged database, because SQLite cannot overwrite it; the user can examine the renamed file.
 void set_aside_if_damaged(const fs::path& file)
 {
   if (!is_there(file)) return;
@@ -118,11 +121,11 @@ void set_aside_if_damaged(const fs::path& file)
   std::error_code error;
   fs::rename(file, aside, error);
   if (error) throw system_error("rename the damaged " + file.string(), error.value());
-  remove_database(file); // what is left are its helper files
+  remove_database(file); // removes the remaining helper files
 }
 
-// Writes `from` over `to` in one transaction of `to`: other processes that have it open see the old content or the new.
-// (Renaming a file over a database that is open elsewhere would leave its write-ahead log to the wrong file.)
+// Copies `from` over `to` in one transaction of `to`: other processes see either the old content or the new. (Renaming a file
+// over an open database would combine its write-ahead log with the wrong file.)
 void copy_over(Connection& from, Connection& to)
 {
   const auto lock = acquire_writer_lock(to.file(), to.lock_timeout_s());
@@ -138,6 +141,30 @@ void copy_over(Connection& from, Connection& to)
   if (code != SQLITE_DONE) throw to.error_of(finished == SQLITE_OK ? code : finished);
 }
 
+bool is_of_a_development_version(const fs::path& file)
+{
+  if (!holds_anything(file)) return false;
+  Connection connection(file, SQLITE_OPEN_READONLY, usual_lock_timeout_s);
+  return store::is_of_a_development_version(connection);
+}
+
+// The database that is to be replaced. One of a development version is opened as the file that it is.
+class Target {
+ public:
+  explicit Target(const fs::path& file)
+  {
+    if (is_of_a_development_version(file))
+      old_ = std::make_unique<Connection>(file, SQLITE_OPEN_READWRITE, usual_lock_timeout_s);
+    else
+      current_ = std::make_unique<Database>(file, Access::read_write);
+  }
+  Connection& connection() const { return old_ ? *old_ : current_->impl().connection; }
+
+ private:
+  std::unique_ptr<Connection> old_;
+  std::unique_ptr<Database> current_;
+};
+
 } // namespace
 
 IngestReport rebuild(const Home& home, const Judge& judge)
@@ -145,16 +172,17 @@ IngestReport rebuild(const Home& home, const Judge& judge)
   make_folders(home.root());
   const auto file = home.database();
   const auto only = FileLock::try_acquire(file.string() + ".rebuild.lock");
-  if (!only) throw Error(ErrorKind::environment, file.string() + " is being rebuilt by another dtctl. Wait for its end");
+  if (!only)
+    throw Error(ErrorKind::environment, file.string() + " is being rebuilt by another dtctl. Try again when it has ended");
   set_aside_if_damaged(file);
-  Database target(file, Access::read_write); // refused now rather than after an hour's work
+  const Target target(file); // what cannot be written is refused now rather than after an hour's work
 
   IngestReport report;
   Scratch scratch(file.string() + ".new");
   take_in_studies(scratch.database(), home, report);
   take_in_runs(scratch.database(), home, judge, report);
   expect_readable(report, file);
-  copy_over(scratch.database().impl().connection, target.impl().connection);
+  copy_over(scratch.database().impl().connection, target.connection());
   return report;
 }
 

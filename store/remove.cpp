@@ -1,4 +1,4 @@
-// Studies and runs whose folders were removed leave the database.
+// Removes studies and runs from the database after their folders were removed.
 #include "store/ingest.hpp"
 #include "store/sqlite.hpp"
 
@@ -7,7 +7,7 @@ namespace dt::store {
 void remove_study(Database& database, const std::string& study_id, std::span<const std::string> run_keys)
 {
   database.impl().write([&](Connection& connection) {
-    connection.statement("DELETE FROM studies WHERE key = ?").run(study_id); // its list goes with it
+    connection.statement("DELETE FROM studies WHERE key = ?").run(study_id); // also deletes its run list
     auto remove_run =
         connection.statement("DELETE FROM runs WHERE key = ? AND NOT EXISTS (SELECT 1 FROM study_runs WHERE run_id = runs.id)");
     for (const auto& key : run_keys) remove_run.run(key);

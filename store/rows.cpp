@@ -1,6 +1,7 @@
 #include "store/rows.hpp"
 
-#include "core/secrets.hpp"
+#include "core/record/fields.hpp"
+#include "core/spec/secrets.hpp"
 #include "core/text.hpp"
 #include "store/natural_key.hpp"
 
@@ -18,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-// "(?, ?, ?)"
+// Returns "(?, ?, ?)".
 std::string placeholders(std::size_t count)
 {
   std::string text = "(?";
@@ -26,7 +27,7 @@ std::string placeholders(std::size_t count)
   return text + ")";
 }
 
-// INSERT that overwrites the row of the same `conflict` columns.
+// An INSERT that overwrites the row with the same `conflict` columns.
 std::string upsert(const std::string& table, const std::vector<std::string>& columns, const std::string& conflict)
 {
   std::vector<std::string> updates;
@@ -35,11 +36,26 @@ std::string upsert(const std::string& table, const std::vector<std::string>& col
          conflict + ") DO UPDATE SET " + join(updates, ", ");
 }
 
+Cell cell_of(const FieldCell& value)
+{
+  struct Converter {
+    Cell operator()(bool v) const { return std::int64_t{v}; }
+    Cell operator()(int v) const { return std::int64_t{v}; }
+    Cell operator()(std::int64_t v) const { return v; }
+    Cell operator()(double v) const { return v; }
+    Cell operator()(const std::string& v) const { return v; }
+    Cell operator()(const std::vector<std::string>& v) const { return json_text(v); }
+    Cell operator()(const TextMap& v) const { return json_text(Json(v)); }
+  };
+  return std::visit(Converter{}, value);
+}
+
+using Names = std::vector<std::string_view>;
+
 std::string run_upsert()
 {
-  std::vector<std::string> columns{"key",     "state", "cause",  "evidence", "attempt", "fingerprint",  "engine_build",
-                                   "data_id", "label", "repeat", "ranks",    "workers", "cores",        "global_batch",
-                                   "batch_per_rank"};
+  std::vector<std::string> columns{"key",   "state",  "cause", "evidence", "attempt", "fingerprint",  "engine_build",  "data_id",
+                                   "label", "repeat", "ranks", "workers",  "cores",   "global_batch", "batch_per_rank"};
   for (const auto* key : column_keys()) columns.push_back(column_of(*key));
   return upsert("runs", columns, "key") + " RETURNING id";
 }
@@ -49,7 +65,7 @@ bool is_number(std::string_view text)
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// "nodes" of "resources.nodes=2" and of "nodes=2"; empty when its value is no number.
+// Returns "nodes" for "resources.nodes=2" and for "nodes=2". Empty if the value is not a number.
 std::string_view counted(std::string_view word)
 {
   const auto equals = word.find('=');
@@ -62,77 +78,90 @@ std::string_view counted(std::string_view word)
 bool is_size(std::string_view word) { return counted(word) == "ranks" || counted(word) == "nodes"; }
 bool is_density(std::string_view word) { return counted(word) == "ranks_per_node"; }
 
-std::int64_t write_study_row(Connection& connection, const StudyRecord& study)
+// A row of a table: columns and their values.
+class Row {
+ public:
+  Row& add(std::string column, Cell value)
+  {
+    columns_.push_back(std::move(column));
+    values_.push_back(std::move(value));
+    return *this;
+  }
+  // The record's fields; lists have tables of their own. Without a record the columns are NULL.
+  template<class Record> Row& add(Fields<Record> fields, const std::optional<Record>& record, const Names& left_out = {})
+  {
+    static const Record none{};
+    for (const auto& field : fields) {
+      const auto value = value_of(field, record ? *record : none);
+      const bool is_list = std::holds_alternative<std::vector<std::string>>(value);
+      if (is_list || std::find(left_out.begin(), left_out.end(), field.name) != left_out.end()) continue;
+      add(field.column(), record ? cell_of(value) : Cell());
+    }
+    return *this;
+  }
+  // Adds the row. With `conflict`, overwrites the row that has the same values in these columns. Returns the integer in the
+  // column `returning`, or 0 without one.
+  std::int64_t write(Connection& connection, const std::string& table, const std::string& conflict = "",
+                     const std::string& returning = "") const
+  {
+    const auto insert = "INSERT INTO " + table + " (" + join(columns_, ", ") + ") VALUES " + placeholders(columns_.size());
+    auto statement = connection.statement((conflict.empty() ? insert : upsert(table, columns_, conflict)) +
+                                          (returning.empty() ? "" : " RETURNING " + returning));
+    for (std::size_t i = 0; i < values_.size(); ++i) statement.bind_at(static_cast<int>(i) + 1, values_[i]);
+    const auto result = !returning.empty() && statement.next() ? statement.integer(0) : 0;
+    statement.finish();
+    return result;
+  }
+
+ private:
+  std::vector<std::string> columns_;
+  std::vector<Cell> values_;
+};
+
+std::int64_t write_study_row(Connection& connection, StudyRecord study)
 {
-  static const std::string sql =
-      upsert("studies",
-             {"key", "name", "description", "kind", "recipe_path", "recipe_text", "created_unix_s", "submitted_unix_s"}, "key") +
-      " RETURNING id";
-  auto statement = connection.statement(sql);
-  statement.bind(study.id, study.name, study.description, study.kind, study.recipe_path, without_secrets(std::string_view(study.recipe_text)), study.created_unix_s,
-                 study.submitted_unix_s);
-  statement.next();
-  const auto id = statement.integer(0);
-  statement.finish();
-  return id;
+  study.recipe_text = without_secrets(std::string_view(study.recipe_text));
+  return Row().add(study_fields(), std::optional(std::move(study)), {"refusals"}).write(connection, "studies", "key", "id");
 }
 
-void write_result(Connection& connection, std::int64_t run_id, int attempt, const RunResult& r)
+void write_result(Connection& connection, std::int64_t run_id, int attempt, const std::optional<RunResult>& result)
 {
-  double step_p50_s = not_measured; // of the slowest rank
-  std::int64_t bytes = 0, messages = 0, memory = 0;
-  for (const auto& rank : r.ranks) {
-    step_p50_s = std::fmax(step_p50_s, rank.step.p50_s);
-    bytes += rank.bytes_sent;
-    messages += rank.messages_sent;
-    memory = std::max(memory, rank.memory_peak_bytes);
-  }
-  connection
-      .statement(
-          "INSERT INTO results (run_id, attempt, finished_unix_s, steps, warmup_steps, measured_samples, measured_s, throughput, "
-          "wall_s, communication_share, final_loss, eval_loss, accuracy, best_accuracy, time_to_accuracy_s, step_p50_s, "
-          "bytes_sent, "
-          "messages_sent, memory_peak_bytes, parameters, weights_hash, resumed_step, isolated_communication_s, accuracy_centre, "
-          "accuracy_worker, accuracy_average, staleness_updates, staleness_mean, staleness_p95, staleness_max, facts) VALUES " +
-          placeholders(31))
-      .run(run_id, attempt, r.unix_s, r.steps, r.warmup_steps, r.measured_samples, r.measured_s, r.throughput, r.wall_s,
-           r.communication_share, r.final_loss, r.eval_loss, r.accuracy, r.best_accuracy, r.time_to_accuracy_s, step_p50_s, bytes,
-           messages, memory, r.parameters, r.weights_hash, r.resumed_step,
-           r.isolated_communication_s, r.accuracy_centre, r.accuracy_worker, r.accuracy_average, r.staleness.updates, r.staleness.mean,
-           r.staleness.p95, r.staleness.max, json_text(Json(r.facts)));
+  Row().add("run_id", run_id).add("attempt", attempt).add(result_fields(), result).write(connection, "results");
 }
 
 void write_phases(Connection& connection, std::int64_t run_id, const RankRecord& rank)
 {
-  auto statement = connection.statement(
-      "INSERT INTO rank_phases (run_id, rank, phase, total_s, mean_s, p50_s, p95_s, p99_s, max_s) VALUES " + placeholders(9));
-  const auto write = [&](std::string_view phase, const PhaseStats& s) {
-    statement.run(run_id, rank.rank, phase, s.total_s, s.mean_s, s.p50_s, s.p95_s, s.p99_s, s.max_s);
+  const auto write = [&](std::string_view phase, const PhaseStats& times) {
+    Row()
+        .add("run_id", run_id)
+        .add("rank", rank.rank)
+        .add("phase", std::string(phase))
+        .add(phase_fields(), std::optional(times))
+        .write(connection, "rank_phases");
   };
   for (std::size_t i = 0; i < phase_count; ++i) write(phase_names[i], rank.phases[i]);
   write("step", rank.step);
 }
 
-// Hosts and masks are known from the beginning, the rest only from a result.
+// Hosts and masks come from the begin record, all other columns from the result.
 void write_ranks(Connection& connection, std::int64_t run_id, const AttemptFacts& facts)
 {
-  struct RankRow {
-    std::optional<std::string> host, mask, role;
-    std::optional<std::int64_t> bytes, messages, memory;
-  };
-  std::map<int, RankRow> rows;
-  if (facts.begin) {
-    for (std::size_t i = 0; i < facts.begin->rank_hosts.size(); ++i) rows[static_cast<int>(i)].host = facts.begin->rank_hosts[i];
-    for (std::size_t i = 0; i < facts.begin->rank_masks.size(); ++i) rows[static_cast<int>(i)].mask = facts.begin->rank_masks[i];
-  }
+  std::map<int, std::pair<std::optional<RankRecord>, Row>> ranks; // with what is known at the beginning
   if (facts.result)
-    for (const auto& rank : facts.result->ranks) {
-      auto& row = rows[rank.rank];
-      row = {rank.host, row.mask, rank.role, rank.bytes_sent, rank.messages_sent, rank.memory_peak_bytes};
-    }
-  auto statement = connection.statement(
-      "INSERT INTO ranks (run_id, rank, host, mask, role, bytes_sent, messages_sent, memory_peak_bytes) VALUES " + placeholders(8));
-  for (const auto& [rank, row] : rows) statement.run(run_id, rank, row.host, row.mask, row.role, row.bytes, row.messages, row.memory);
+    for (const auto& rank : facts.result->ranks) ranks[rank.rank].first = rank;
+  const auto at = [](const std::vector<std::string>& texts, int rank) {
+    const auto i = static_cast<std::size_t>(rank);
+    return i < texts.size() ? Cell(texts[i]) : Cell();
+  };
+  if (facts.begin)
+    for (int rank = 0; rank < static_cast<int>(std::max(facts.begin->rank_hosts.size(), facts.begin->rank_masks.size())); ++rank)
+      ranks[rank];
+  for (auto& [number, known] : ranks) {
+    auto& [record, row] = known;
+    row.add("run_id", run_id).add("rank", number).add("mask", facts.begin ? at(facts.begin->rank_masks, number) : Cell());
+    row.add("host", record ? Cell(record->host) : at(facts.begin->rank_hosts, number));
+    row.add(rank_fields(), record, {"rank", "host"}).write(connection, "ranks");
+  }
 }
 
 void write_steps(Connection& connection, std::int64_t run_id, int attempt, const std::vector<StepEvent>& steps)
@@ -161,46 +190,28 @@ void write_probe(Connection& connection, std::int64_t run_id, const AttemptFacts
 {
   connection.statement("DELETE FROM probes WHERE run_id = ? AND attempt = ?").run(run_id, facts.number);
   if (!facts.probe) return;
-  const auto& probe = *facts.probe;
-  auto statement = connection.statement("INSERT OR REPLACE INTO probes (run_id, attempt, rank, host, clock_mhz, gemm_gflops, "
-                                        "allreduce_s, allreduce_bytes, unix_s) VALUES " +
-                                        placeholders(9));
-  for (const auto& rank : probe.ranks)
-    statement.run(run_id, facts.number, rank.rank, rank.host, rank.clock_mhz, rank.gemm_gflops, probe.allreduce_s,
-                  probe.allreduce_bytes, probe.unix_s);
+  for (const auto& rank : facts.probe->ranks)
+    Row()
+        .add("run_id", run_id)
+        .add("attempt", facts.number)
+        .add(rank_probe_fields(), std::optional(rank))
+        .add(probe_fields(), facts.probe)
+        .write(connection, "probes", "run_id, attempt, rank");
 }
 
 void write_load(Connection& connection, std::int64_t run_id, const AttemptFacts& facts)
 {
   connection.statement("DELETE FROM machine_loads WHERE run_id = ? AND attempt = ?").run(run_id, facts.number);
   if (!facts.load) return;
-  auto statement = connection.statement("INSERT OR REPLACE INTO machine_loads (run_id, attempt, host, cores, own_cores, seconds, "
-                                        "load_begin, load_end, others_share, steal_share, elsewhere_share) VALUES " +
-                                        placeholders(11));
-  for (const auto& n : facts.load->nodes)
-    statement.run(run_id, facts.number, n.host, n.cores, n.own_cores, n.seconds, n.load_begin, n.load_end, n.others_share, n.steal_share,
-                  n.elsewhere_share);
+  for (const auto& node : facts.load->nodes)
+    Row()
+        .add("run_id", run_id)
+        .add("attempt", facts.number)
+        .add(node_load_fields(), std::optional(node))
+        .write(connection, "machine_loads", "run_id, attempt, host");
 }
 
 } // namespace
-
-std::string column_of(const Key& key)
-{
-  std::string name(key.path);
-  std::replace(name.begin(), name.end(), '.', '_');
-  return name;
-}
-
-const std::vector<const Key*>& column_keys()
-{
-  static const auto keys = [] {
-    std::vector<const Key*> found;
-    for (const auto& key : spec_keys())
-      if (key.field != nullptr && !key.path.starts_with("study.")) found.push_back(&key);
-    return found;
-  }();
-  return keys;
-}
 
 Cell cell_of(const FieldValue& value)
 {
@@ -219,7 +230,7 @@ Cell cell_of(const FieldValue& value)
 std::string series_of(std::string_view label)
 {
   auto words = split(label, ' ');
-  // Ranks a node are the size where nothing else is; beside a size they are another line of points.
+  // If no other size is given, ranks per node are the size; otherwise they distinguish series.
   if (std::none_of(words.begin(), words.end(), is_size)) std::erase_if(words, is_density);
   std::erase_if(words, is_size);
   return join(words, " ");
@@ -263,8 +274,8 @@ std::int64_t write_run(Connection& connection, const PlannedRun& planned, const 
   const auto spec = without_secrets(planned.spec);
   auto statement = connection.statement(sql);
   statement.bind(planned.key, name_of(verdict.state), verdict.cause, verdict.evidence, verdict.attempt, fingerprint,
-                 planned.engine_build, planned.data_id, spec.label, spec.repeat, spec.ranks(), spec.workers(),
-                 spec.cores(), spec.effective_global_batch(), spec.effective_batch_per_rank());
+                 planned.engine_build, planned.data_id, spec.label, spec.repeat, spec.ranks(), spec.workers(), spec.cores(),
+                 spec.effective_global_batch(), spec.effective_batch_per_rank());
   int parameter = 15;
   for (const auto* key : column_keys()) statement.bind_at(++parameter, cell_of(value_of(spec, *key)));
   statement.next();
@@ -275,54 +286,19 @@ std::int64_t write_run(Connection& connection, const PlannedRun& planned, const 
 
 void write_attempt(Connection& connection, std::int64_t run_id, const AttemptFacts& facts)
 {
-  static const std::string sql = upsert("attempts",
-                                        {"run_id",
-                                         "attempt",
-                                         "token",
-                                         "scheduler",
-                                         "study_key",
-                                         "job_id",
-                                         "submitted_unix_s",
-                                         "begin_unix_s",
-                                         "host",
-                                         "pid",
-                                         "ranks",
-                                         "nodes",
-                                         "threads_per_rank",
-                                         "end_unix_s",
-                                         "exit_code",
-                                         "error_rank",
-                                         "error_host",
-                                         "error_cause",
-                                         "error_step",
-                                         "error_unix_s",
-                                         "restart",
-                                         "launches",
-                                         "preempted_unix_s",
-                                         "preempted_step",
-                                         "preempted_signal",
-                                         "checkpoint",
-                                         "fenced_by"},
-                                        "run_id, attempt");
-  const auto& s = facts.submission;
-  const auto& b = facts.begin;
-  const auto& e = facts.error;
-  const auto& p = facts.preemption;
-  const auto of = [](const auto& record, auto member) {
-    using Value = std::decay_t<decltype((*record).*member)>;
-    return record ? std::optional<Value>((*record).*member) : std::nullopt;
-  };
-  const auto token = of(s, &Submission::token);
+  const auto token = facts.submission ? std::optional(facts.submission->token) : std::nullopt;
   connection.statement("DELETE FROM attempts WHERE run_id = ? AND attempt = ? AND token IS NOT ?")
       .run(run_id, facts.number, token);
-  connection.statement(sql).run(run_id, facts.number, token, of(s, &Submission::scheduler), of(s, &Submission::study),
-                                of(s, &Submission::job_id), of(s, &Submission::submitted_unix_s), of(b, &BeginRecord::unix_s),
-                                of(b, &BeginRecord::host), of(b, &BeginRecord::pid), of(b, &BeginRecord::ranks),
-                                of(b, &BeginRecord::nodes), of(b, &BeginRecord::threads_per_rank), of(facts.end, &JobEnd::unix_s),
-                                of(facts.end, &JobEnd::exit_code), of(e, &RankError::rank), of(e, &RankError::host),
-                                of(e, &RankError::cause), of(e, &RankError::step), of(e, &RankError::unix_s),
-                                of(s, &Submission::restart), facts.launches, of(p, &Preemption::unix_s), of(p, &Preemption::step),
-                                of(p, &Preemption::signal), of(p, &Preemption::checkpoint), facts.fenced_by);
+  Row row;
+  row.add("run_id", run_id).add("attempt", facts.number).add(submission_fields(), facts.submission, {"attempt"});
+  row.add(begin_fields(), facts.begin, {"environment"});
+  row.add("end_unix_s", facts.end ? Cell(facts.end->unix_s) : Cell());
+  row.add("exit_code", facts.end ? Cell(std::int64_t{facts.end->exit_code}) : Cell());
+  row.add(error_fields(), facts.error).add("launches", facts.launches);
+  row.add("preempted_unix_s", facts.preemption ? Cell(facts.preemption->unix_s) : Cell());
+  row.add(preemption_fields(), facts.preemption, {"unix_s", "steps"});
+  row.add("fenced_by", facts.fenced_by ? Cell(std::int64_t{*facts.fenced_by}) : Cell());
+  row.write(connection, "attempts", "run_id, attempt");
   write_probe(connection, run_id, facts);
   write_load(connection, run_id, facts);
 }
@@ -345,7 +321,7 @@ void write_current(Connection& connection, std::int64_t run_id, const AttemptFac
     for (const auto& [name, value] : current->begin->environment)
       connection.statement("INSERT INTO environment (run_id, name, value) VALUES (?, ?, ?)").run(run_id, name, value);
   if (!current->result) return;
-  write_result(connection, run_id, current->number, *current->result);
+  write_result(connection, run_id, current->number, current->result);
   for (const auto& rank : current->result->ranks) write_phases(connection, run_id, rank);
 }
 

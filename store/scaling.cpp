@@ -9,15 +9,6 @@ namespace {
 
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
-// Of a sorted sample that is not empty.
-double quantile_of_sorted(std::span<const double> sorted, double q)
-{
-  const double place = q * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const double rest = place - static_cast<double>(below);
-  return rest == 0 ? sorted[below] : std::lerp(sorted[below], sorted[below + 1], rest); // the next one may be infinite
-}
-
 // Welch and Satterthwaite's degrees of freedom of the sum of two squared standard errors.
 double freedom_of(double a, double n, double a0, double n0)
 {
@@ -25,15 +16,6 @@ double freedom_of(double a, double n, double a0, double n0)
 }
 
 } // namespace
-
-double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
-
-double quantile(std::vector<double> values, double q)
-{
-  if (values.empty()) return nan_value;
-  std::sort(values.begin(), values.end());
-  return quantile_of_sorted(values, q);
-}
 
 LogSample log_sample(std::span<const double> values)
 {
@@ -55,7 +37,7 @@ Interval efficiency_interval(const LogSample& sample, double size, const LogSamp
   if (sample.count < least_runs || base.count < least_runs) return {nan_value, nan_value};
   const double centre = efficiency(sample, size, base, base_size);
   const double a = sample.variance / sample.count, a0 = base.variance / base.count;
-  if (a + a0 == 0) return {centre, centre}; // no scatter at all: then the degrees of freedom are not defined
+  if (a + a0 == 0) return {centre, centre}; // no scatter: the degrees of freedom are undefined
   const double reach = student_t_975(freedom_of(a, sample.count, a0, base.count)) * std::sqrt(a + a0);
   return {centre * std::exp(-reach), centre * std::exp(reach)};
 }

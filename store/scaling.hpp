@@ -1,4 +1,4 @@
-// Scaling analysis as pure functions over numbers.
+// Scaling analysis: pure functions over numbers.
 #pragma once
 
 #include <array>
@@ -6,11 +6,6 @@
 #include <vector>
 
 namespace dt::store {
-
-// NaN for an empty sample.
-double median(std::vector<double> values);
-// Linear interpolation between order statistics; q in [0, 1].
-double quantile(std::vector<double> values, double q);
 
 // The mean and the sample variance of the values' natural logarithms. All values must be above 0.
 struct LogSample {
@@ -27,21 +22,23 @@ struct Interval {
   double low, high;
 };
 
-// An interval needs so many runs of both sizes: the variance of two values says almost nothing.
+// Minimum number of runs of each size for an interval: the variance of two values is almost meaningless.
 inline constexpr double least_runs = 3;
 
-// The 95 % confidence interval of the efficiency: Welch's t interval for the difference of two means, taken on the logarithms
-// [Welch1947], because throughputs scatter by factors. With s² the sample variance, n the runs, a = s²/n and a0 = s0²/n0:
+// The 95 % confidence interval of the efficiency. It is Welch's t interval for the difference of two means [Welch1947], applied
+// to the logarithms because throughputs scatter by factors. With the sample variance s², the number of runs n, a = s²/n and a0 =
+// s0²/n0:
 //
 //   E exp(± t(0.975, f) sqrt(a + a0)),  f = (a + a0)² / (a²/(n - 1) + a0²/(n0 - 1))     [Satterthwaite1946]
 //
-// NaN bounds when either sample has fewer than `least_runs` values.
+// Both bounds are NaN if either sample has fewer than `least_runs` values.
 Interval efficiency_interval(const LogSample& sample, double size, const LogSample& base, double base_size);
 
-// Student's t(0.975, f) for f >= 2 degrees of freedom, f need not be whole: a polynomial in 1/f whose relative error is below 2e-8.
+// Student's t(0.975, f) for f >= 2 degrees of freedom, which need not be whole. A polynomial in 1/f with a relative error below
+// 2e-8.
 double student_t_975(double freedom);
-// Its coefficients, the constant first. The view `scaling` computes its intervals with the same ones.
-inline constexpr std::array<double, 8> student_t_975_polynomial{1.959963957,  2.372278236,  2.822195509,  2.560966037,
+// Coefficients of the polynomial, the constant first. The view `scaling` uses the same coefficients.
+inline constexpr std::array<double, 8> student_t_975_polynomial{1.959963957, 2.372278236,  2.822195509,  2.560966037,
                                                                 1.546162166, 0.9343628222, 0.1447988675, 0.356294782};
 
 } // namespace dt::store

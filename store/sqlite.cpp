@@ -13,7 +13,7 @@
 namespace dt::store {
 namespace {
 
-// A file name as a URI: SQLite reads `?`, `#` and `%` in one as syntax.
+// Converts a file name to a URI. Escapes `?`, `#` and `%`, which SQLite would interpret.
 std::string uri_of(const std::filesystem::path& file, std::string_view parameters)
 {
   std::string uri = "file:";
@@ -29,7 +29,7 @@ std::string uri_of(const std::filesystem::path& file, std::string_view parameter
   return uri.append(parameters);
 }
 
-// natural_key(TEXT) in SQL: ORDER BY natural_key(label).
+// The SQL function natural_key(TEXT), for ORDER BY natural_key(label).
 void natural_key_function(sqlite3_context* context, int, sqlite3_value** values)
 {
   const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(values[0]));
@@ -142,8 +142,8 @@ Connection::Connection(const std::filesystem::path& file, int flags, double lock
   }
   sqlite3_extended_result_codes(handle_, 1);
   sqlite3_busy_timeout(handle_, static_cast<int>(lock_timeout_s * 1000));
-  sqlite3_create_function_v2(handle_, "natural_key", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr, natural_key_function, nullptr,
-                             nullptr, nullptr);
+  sqlite3_create_function_v2(handle_, "natural_key", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr, natural_key_function,
+                             nullptr, nullptr, nullptr);
 }
 
 Connection::~Connection()
@@ -167,7 +167,7 @@ void Connection::give_back(std::string sql, sqlite3_stmt* handle)
 {
   sqlite3_reset(handle);
   sqlite3_clear_bindings(handle);
-  // The same text may have been on loan twice at once: one of the two is enough.
+  // If the same statement was borrowed twice at once, only one of the two is kept.
   if (!idle_.emplace(std::move(sql), handle).second) sqlite3_finalize(handle);
 }
 
@@ -200,19 +200,19 @@ Error Connection::error_of(int code) const
   case SQLITE_BUSY:
   case SQLITE_LOCKED:
     return environment(name + " stayed locked by another process for " + format_shortest(lock_timeout_s_) +
-                       " s; nothing was changed. Call again when the other dtctl has ended");
+                       " s. Nothing was changed. Try again when the other dtctl has ended");
   case SQLITE_FULL:
     return environment(name + ": no space left on the disk (" + why +
-                       "). Free some and call again; what was taken in before is kept");
+                       "). Free some space and try again; earlier results are kept");
   case SQLITE_READONLY:
     return environment(name + " cannot be written (" + why + "). Make the file and its folder writable");
   case SQLITE_CANTOPEN:
-    return environment(name + " cannot be opened (" + why + "). Check that its folder exists and is yours to use");
+    return environment(name + " cannot be opened (" + why + "). Check that its folder exists and that you may use it");
   case SQLITE_CORRUPT:
   case SQLITE_NOTADB:
-    return environment(name + " is damaged (" + why + "). Make it again from the run folders with: dtctl db rebuild");
+    return environment(name + " is damaged (" + why + "). Rebuild it from the run folders with: dtctl db rebuild");
   case SQLITE_IOERR:
-    return environment(name + ": the disk failed or is full (" + why + "). Check the disk and call again");
+    return environment(name + ": the disk failed or is full (" + why + "). Check the disk and try again");
   default:
     return Error(ErrorKind::internal, name + ": " + why + " (SQLite code " + std::to_string(code) + ")");
   }
@@ -224,7 +224,7 @@ Transaction::Transaction(Connection& connection) : connection_(connection) { con
 
 Transaction::~Transaction()
 {
-  // Fails when SQLite has rolled back by itself already, as after a full disk: that is as good.
+  // ROLLBACK fails if SQLite has rolled back already, for example after a full disk. That is harmless.
   if (open_) sqlite3_exec(connection_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
@@ -244,7 +244,7 @@ FileLock acquire_writer_lock(const std::filesystem::path& database, double timeo
     if (std::chrono::steady_clock::now() >= deadline)
       throw Error(ErrorKind::environment, database.string() + " stayed locked by another process for " +
                                               format_shortest(timeout_s) +
-                                              " s; nothing was changed. Call again when the other dtctl has ended");
+                                              " s. Nothing was changed. Try again when the other dtctl has ended");
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }

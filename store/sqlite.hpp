@@ -1,5 +1,5 @@
-// SQLite's C API made safe: private to this room. Statements are cached, every value is bound, a transaction rolls back
-// unless it was committed, and every failure is a dt::Error that says what to do.
+// A safe interface to SQLite's C API, private to this folder. Statements are cached, values are always bound, transactions roll
+// back unless committed, and every failure becomes a dt::Error that says what to do.
 #pragma once
 
 #include "core/error.hpp"
@@ -21,7 +21,8 @@ namespace dt::store {
 
 class Connection;
 
-// A prepared statement on loan from its connection's cache; it goes back, reset, when this ends. Must not outlive the connection.
+// A prepared statement, borrowed from its connection's cache. The destructor resets and returns it. It must not outlive the
+// connection.
 class Statement {
  public:
   Statement(Connection& connection, std::string sql, sqlite3_stmt* handle);
@@ -29,7 +30,7 @@ class Statement {
   Statement& operator=(Statement&&) = delete;
   ~Statement();
 
-  // Binds the values to the parameters 1, 2, …; text is copied. NaN becomes NULL: not measured.
+  // Binds the values to the parameters 1, 2, …; text is copied. NaN is bound as NULL (not measured).
   template<class... Values> Statement& bind(const Values&... values)
   {
     int index = 0;
@@ -50,15 +51,15 @@ class Statement {
     value ? bind_at(index, *value) : bind_at(index, nullptr);
   }
 
-  // The next row; false after the last.
+  // Moves to the next row. Returns false after the last row.
   bool next();
-  // Binds, runs to the end and makes ready to be run again.
+  // Binds the values, executes the statement to its end and resets it.
   template<class... Values> void run(const Values&... values)
   {
     bind(values...);
     finish();
   }
-  // Runs to the end with what is bound.
+  // Executes the statement to its end with the values that are bound.
   void finish();
 
   int columns() const { return sqlite3_column_count(handle_); }
@@ -77,13 +78,13 @@ class Statement {
   sqlite3_stmt* handle_;
 };
 
-// A cell of the row that a raw statement stands on; a blob becomes its hexadecimal text.
+// A cell of the current row of a raw statement. A blob becomes hexadecimal text.
 Cell cell_of(sqlite3_stmt* statement, int column);
 
 // One open database file.
 class Connection {
  public:
-  // `flags` as for sqlite3_open_v2; `immutable`: the file lies where nobody can write, not even SQLite's own helper files.
+  // `flags` as in sqlite3_open_v2. `immutable`: nobody can write to the file's folder, not even SQLite's helper files.
   Connection(const std::filesystem::path& file, int flags, double lock_timeout_s, bool immutable = false);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -93,15 +94,15 @@ class Connection {
   const std::filesystem::path& file() const { return file_; }
   double lock_timeout_s() const { return lock_timeout_s_; }
 
-  // Statements without values, one after the other.
+  // Executes statements without parameters, one after the other.
   void execute(const std::string& sql);
-  // From the cache, or prepared now.
+  // Takes the statement from the cache, or prepares it.
   Statement statement(const std::string& sql);
   std::int64_t integer_of(const std::string& sql);
   std::string text_of(const std::string& sql);
-  // Throws what a result code means to the user, unless it is a success.
+  // Throws error_of(code) unless the code means success.
   void expect_ok(int code) const;
-  // The meaning of a failure: who must act, and how.
+  // Translates a failure into an error that says who must act, and how.
   Error error_of(int code) const;
 
  private:
@@ -111,10 +112,10 @@ class Connection {
   std::filesystem::path file_;
   double lock_timeout_s_;
   sqlite3* handle_ = nullptr;
-  std::unordered_map<std::string, sqlite3_stmt*> idle_; // prepared and not on loan
+  std::unordered_map<std::string, sqlite3_stmt*> idle_; // prepared statements that are not borrowed
 };
 
-// Everything between construction and commit() happens, or nothing. Takes the write lock at once.
+// A transaction: rolls back unless commit() was called. The constructor takes the write lock.
 class Transaction {
  public:
   explicit Transaction(Connection& connection);
@@ -128,11 +129,11 @@ class Transaction {
   bool open_ = true;
 };
 
-// The one writer on this machine: waits for the lock file beside the database, at most `timeout_s`.
+// Takes the lock that allows one writer per machine: a lock file next to the database. Waits at most `timeout_s`.
 FileLock acquire_writer_lock(const std::filesystem::path& database, double timeout_s);
 
-// Sets journal and durability for the file system, and migrates. WAL needs shared memory between all users of the file, which
-// only a local file system gives.
+// Sets journal mode and durability according to the file system, and migrates. WAL needs memory shared by all users of the file,
+// which only a local file system provides.
 void prepare_for_writing(Connection& connection, bool local);
 
 struct Database::Impl {
@@ -142,7 +143,7 @@ struct Database::Impl {
   FileSystem file_system;
   std::string journal_mode;
 
-  // Runs `write` in one transaction, as the only writer.
+  // Runs `work` in one transaction, as the only writer.
   void write(const std::function<void(Connection&)>& work);
 };
 

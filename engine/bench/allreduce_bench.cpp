@@ -1,31 +1,32 @@
 #include "engine/bench/bench.hpp"
-#include "engine/comm/allreduce.hpp"
+#include "engine/comm/allreduce/allreduce.hpp"
 #include "engine/comm/mpi_world.hpp"
-#include "engine/train/step_timer.hpp"
+#include "engine/train/loop/step_timer.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-namespace dt::engine {
+namespace dt::bench {
 namespace {
 
 constexpr std::size_t warmup_repeats = 5;
 
-// Seconds of one repetition: the slowest rank's, from a common start.
-double repeat(Allreduce& allreduce, std::span<float> values, Communicator& comm)
+// Seconds of one repetition: the slowest rank's time from a barrier. The same on every rank.
+double repeat(comm::Allreduce& allreduce, std::span<float> values, comm::Communicator& comm)
 {
   comm.barrier();
-  const double begin = monotonic_s();
+  const double begin = comm::monotonic_s();
   allreduce.sum(values);
-  double seconds = monotonic_s() - begin;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm.handle()), "MPI_Allreduce");
+  double seconds = comm::monotonic_s() - begin;
+  comm::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm.handle()), "MPI_Allreduce");
   return seconds;
 }
 
-// The warm-up tells how many repetitions fit into the time; all ranks have seen the same times and do equally many.
-std::vector<double> measure(Allreduce& allreduce, std::span<float> values, Communicator& comm, double seconds)
+// The warm-up determines the number of repetitions that fit into the time. All ranks see the same times, so they make the same
+// number.
+std::vector<double> measure(comm::Allreduce& allreduce, std::span<float> values, comm::Communicator& comm, double seconds)
 {
   std::vector<double> times(warmup_repeats);
   for (auto& time : times) time = repeat(allreduce, values, comm);
@@ -38,16 +39,18 @@ std::vector<double> measure(Allreduce& allreduce, std::span<float> values, Commu
 
 int bench_allreduce(const AllreduceBench& options)
 {
-  const MpiWorld world;
-  Communicator comm(MPI_COMM_WORLD);
-  const auto allreduce = make_allreduce({.algorithm = options.algorithm, .topology = topology_of_hosts(comm, 0)}, comm);
-  std::vector<float> values(static_cast<std::size_t>(options.bytes) / sizeof(float)); // zeros stay zeros, however often summed
+  const comm::MpiWorld world;
+  comm::Communicator comm(MPI_COMM_WORLD);
+  const auto allreduce =
+      comm::make_allreduce({.algorithm = options.algorithm, .topology = comm::topology_of_hosts(comm, 0)}, comm);
+  // zeros stay zeros, however often they are summed
+  std::vector<float> values(static_cast<std::size_t>(options.bytes) / sizeof(float));
   const auto times = measure(*allreduce, values, comm, options.seconds);
   if (!comm.is_root()) return 0;
 
   const auto [median, least] = summarize(times);
   const auto bytes = values.size() * sizeof(float);
-  // What a bandwidth-optimal schedule sends from each rank, in that time.
+  // The bytes that a bandwidth-optimal schedule sends from each rank, divided by the median time.
   const double bytes_per_s = 2.0 * static_cast<double>(bytes) * (comm.size() - 1) / comm.size() / median;
   if (options.json) {
     const nlohmann::ordered_json result{{"algorithm", options.algorithm}, {"ranks", comm.size()},      {"bytes", bytes},
@@ -61,4 +64,4 @@ int bench_allreduce(const AllreduceBench& options)
   return 0;
 }
 
-} // namespace dt::engine
+} // namespace dt::bench

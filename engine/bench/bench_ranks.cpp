@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdlib>
 
-namespace dt::engine {
+namespace dt::bench {
 namespace {
 
 bool has_launcher()
@@ -20,7 +20,7 @@ BenchRanks::BenchRanks(const std::string& allreduce)
   if (!has_launcher()) return;
   world_.emplace();
   comm_.emplace(MPI_COMM_WORLD);
-  if (comm_->size() > 1) allreduce_ = make_allreduce({.algorithm = allreduce}, *comm_);
+  if (comm_->size() > 1) allreduce_ = comm::make_allreduce({.algorithm = allreduce}, *comm_);
 }
 
 void BenchRanks::sum(std::span<float> values)
@@ -40,4 +40,4 @@ void BenchRanks::barrier()
   if (comm_) comm_->barrier();
 }
 
-} // namespace dt::engine
+} // namespace dt::bench

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-namespace dt::engine {
+namespace dt::bench {
 namespace {
 
 std::string size_text(std::int64_t bytes)
@@ -25,25 +25,38 @@ std::string row_text(const CommRow& row, int ranks)
 
 std::string time_text(double seconds)
 {
-  return seconds < 1e-3 ? fmt::format("{:.0f} us", 1e6 * seconds) : seconds < 1 ? fmt::format("{:.3g} ms", 1e3 * seconds) : fmt::format("{:.2f} s", seconds);
+  return seconds < 1e-3 ? fmt::format("{:.0f} us", 1e6 * seconds)
+         : seconds < 1  ? fmt::format("{:.3g} ms", 1e3 * seconds)
+                        : fmt::format("{:.2f} s", seconds);
 }
 
-std::string ratio_text(const PairedRatio& ratio) { return fmt::format("{:.2f}x [{:.2f}, {:.2f}]", ratio.median, ratio.least, ratio.most); }
+std::string ratio_text(const comm::PairedRatio& ratio)
+{
+  return fmt::format("{:.2f}x [{:.2f}, {:.2f}]", ratio.median, ratio.least, ratio.most);
+}
 
 std::string row_text(const DynamicRow& row)
 {
-  return fmt::format("dynamic at {}: {}, {} as fast as mpi ({}), {} as fast as {} ({}), {} rounds\n", size_text(row.bytes), time_text(row.median_s),
-                     ratio_text(row.against_mpi), time_text(row.mpi_s), ratio_text(row.against_best), row.best, time_text(row.best_s),
-                     row.repeats);
+  return fmt::format("dynamic at {}: {}, {} as fast as mpi ({}), {} as fast as {} ({}), {} rounds\n", size_text(row.bytes),
+                     time_text(row.median_s), ratio_text(row.against_mpi), time_text(row.mpi_s), ratio_text(row.against_best),
+                     row.best, time_text(row.best_s), row.repeats);
 }
 
-nlohmann::ordered_json json_of(const PairedRatio& ratio) { return {{"median", ratio.median}, {"low", ratio.least}, {"high", ratio.most}}; }
+nlohmann::ordered_json json_of(const comm::PairedRatio& ratio)
+{
+  return {{"median", ratio.median}, {"low", ratio.least}, {"high", ratio.most}};
+}
 
 nlohmann::ordered_json json_of(const DynamicRow& row)
 {
-  return {{"bytes", row.bytes},           {"repeats", row.repeats}, {"us_median", 1e6 * row.median_s},
-          {"us_mpi", 1e6 * row.mpi_s},    {"best", row.best},       {"us_best", 1e6 * row.best_s},
-          {"against_mpi", json_of(row.against_mpi)}, {"against_best", json_of(row.against_best)}};
+  return {{"bytes", row.bytes},
+          {"repeats", row.repeats},
+          {"us_median", 1e6 * row.median_s},
+          {"us_mpi", 1e6 * row.mpi_s},
+          {"best", row.best},
+          {"us_best", 1e6 * row.best_s},
+          {"against_mpi", json_of(row.against_mpi)},
+          {"against_best", json_of(row.against_best)}};
 }
 
 nlohmann::ordered_json json_of(const CommRow& row)
@@ -99,4 +112,4 @@ std::string json_of(const CommReport& report, const CommBench& options)
   return object.dump(2) + '\n';
 }
 
-} // namespace dt::engine
+} // namespace dt::bench

@@ -1,22 +1,23 @@
+#include "core/statistics.hpp"
 #include "engine/bench/bench.hpp"
 #include "engine/bench/bench_ranks.hpp"
 #include "engine/bench/fixed_step.hpp"
 #include "engine/bench/fma_peak.hpp"
 #include "engine/bench/profile.hpp"
-#include "engine/train/rank_report.hpp"
+#include "engine/train/record/rank_report.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-namespace dt::engine {
+namespace dt::bench {
 namespace {
 
 constexpr double fewest_steps = 10;
 
 struct Measured {
   std::vector<double> step_s, update_s;
-  double loss = 0; // the last step's
+  double loss = 0; // of the last step
 };
 
 void keep(Measured& measured, const FixedStep::Took& took)
@@ -26,7 +27,7 @@ void keep(Measured& measured, const FixedStep::Took& took)
   measured.loss = took.loss;
 }
 
-// As many as are asked for, or as fit into the time, told by the quickest of the warm-up; equally many on all ranks.
+// The requested number of steps, or as many as fit into the time according to the fastest warm-up step. The same on all ranks.
 std::size_t steps_to_measure(const ComputeBench& options, double quickest_s, BenchRanks& ranks)
 {
   const double fitting = std::clamp(options.seconds / quickest_s, fewest_steps, 1e7);
@@ -42,13 +43,13 @@ Measured measure(FixedStep& step, const ComputeBench& options, BenchRanks& ranks
   return measured;
 }
 
-NetworkOptions network_options(const ComputeBench& options)
+nn::NetworkOptions network_options(const ComputeBench& options)
 {
   return natural_options({.model = options.model,
-                          .image = {},
+                          .image = {1, 28, 28},
                           .batch = options.batch,
                           .threads = options.threads,
-                          .precision = options.precision == "bf16" ? Precision::bf16 : Precision::fp32,
+                          .precision = options.precision == "bf16" ? nn::Precision::bf16 : nn::Precision::fp32,
                           .winograd = !options.direct,
                           .reference = options.reference,
                           .dropout = false});
@@ -56,19 +57,19 @@ NetworkOptions network_options(const ComputeBench& options)
 
 double peak_gflops(const ComputeBench& options, BenchRanks& ranks)
 {
-  ranks.barrier(); // all ranks at once, as they compute
+  ranks.barrier(); // all ranks measure at the same time, as they compute
   return fma_peak_gflops(options.precision == "bf16" ? MultiplyAdd::bf16_dot : MultiplyAdd::fp32, options.threads);
 }
 
 struct Report {
   ComputeBench options;
   int ranks = 1;
-  bool is_told = true; // by this rank
+  bool is_told = true; // whether this rank prints the report
   Measured measured;
   std::vector<StepProfile> profiles;
   double peak_gflops = 0, step_flops = 0, build_s = 0;
   int reorders = 0;
-  MemoryNeed memory;
+  nn::MemoryNeed memory;
 
   double step_s() const { return summarize(measured.step_s).median; }
   double gflops() const { return 1e-9 * step_flops / step_s(); }
@@ -91,7 +92,7 @@ nlohmann::ordered_json json_of(const Report& report)
                               {"peak_share", report.peak_share()},
                               {"primitive_share", share_of(report.profiles, is_compute)},
                               {"reorders_per_step", report.reorders},
-                              {"peak_memory_bytes", memory_peak_bytes()},
+                              {"peak_memory_bytes", train::memory_peak_bytes()},
                               {"loss", report.measured.loss},
                               {"steps", report.measured.step_s.size()},
                               {"ranks", report.ranks},
@@ -111,14 +112,15 @@ std::string text_of(const Report& report)
   const auto [median, least] = summarize(report.measured.step_s);
   auto text = fmt::format(
       "{}, batch {}, threads {}, {}: {:.6g} samples/s; a step {:.3f} ms (median of {}), {:.3f} ms (least)\n"
-      "{:.1f} GFLOP/s, {:.1f}% of the {:.1f} that these threads' multiply-adds can reach; {:.1f}% of the step computes, {:.1f}% in "
+      "{:.1f} GFLOP/s, {:.1f}% of the {:.1f} that these threads' multiply-adds can reach; {:.1f}% of the step computes, {:.1f}% "
+      "in "
       "oneDNN's primitives\n"
       "{} reorders a step; {:.3f} ms to update the weights; peak memory {:.3f} GB, {:.3f} GB of it planned; built in {:.2f} s\n",
       options.model, options.batch, options.threads, options.precision,
       report.ranks * static_cast<double>(options.batch) / median, 1e3 * median, report.measured.step_s.size(), 1e3 * least,
       report.gflops(), 100 * report.peak_share(), report.peak_gflops, 100 * share_of(report.profiles, is_compute),
-      100 * share_of(report.profiles, is_onednn), report.reorders,
-      1e3 * summarize(report.measured.update_s).median, 1e-9 * static_cast<double>(memory_peak_bytes()),
+      100 * share_of(report.profiles, is_onednn), report.reorders, 1e3 * summarize(report.measured.update_s).median,
+      1e-9 * static_cast<double>(train::memory_peak_bytes()),
       1e-9 * static_cast<double>(report.memory.parameters + report.memory.activations), report.build_s);
   if (options.profile) text += "\n" + profile_table(median_of(report.profiles));
   return text;
@@ -132,7 +134,8 @@ Report make_report(const ComputeBench& options)
   FixedStep step(network_options(options), &ranks);
   report.measured = measure(step, options, ranks);
   for (int pass = 0; pass <= step.warmup_steps(); ++pass) report.profiles.push_back(step.profile());
-  report.peak_gflops = std::max(report.peak_gflops, peak_gflops(options, ranks)); // what only neighbours take is no limit
+  // the larger value counts: a lower one only shows other load on the machine
+  report.peak_gflops = std::max(report.peak_gflops, peak_gflops(options, ranks));
   report.step_flops = step.network().flops();
   report.build_s = step.build_s();
   report.reorders = step.network().reorders();
@@ -145,8 +148,8 @@ Report make_report(const ComputeBench& options)
 
 Times summarize(std::vector<double> seconds)
 {
-  std::sort(seconds.begin(), seconds.end());
-  return {seconds[seconds.size() / 2], seconds.front()};
+  const double least = *std::min_element(seconds.begin(), seconds.end());
+  return {median(std::move(seconds)), least};
 }
 
 int bench_compute(const ComputeBench& options)
@@ -156,4 +159,4 @@ int bench_compute(const ComputeBench& options)
   return 0;
 }
 
-} // namespace dt::engine
+} // namespace dt::bench

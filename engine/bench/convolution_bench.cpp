@@ -1,8 +1,8 @@
-// Every convolution of a model, as oneDNN computes it and as plain loops do.
+// Times every convolution of a model, computed by oneDNN and by plain loops.
 #include "engine/bench/bench.hpp"
 #include "engine/bench/fixed_step.hpp"
 #include "engine/bench/profile.hpp"
-#include "engine/nn/model_registry.hpp"
+#include "engine/nn/models/model_registry.hpp"
 
 #include <algorithm>
 #include <set>
@@ -10,25 +10,25 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-namespace dt::engine {
+namespace dt::bench {
 namespace {
 
-// A layer's part of a step.
+// One operation of a layer in a step.
 struct Row {
   std::string layer, what; // "conv1", "backward weights"
   double flops = 0, seconds = 0, reference_s = 0;
   double factor() const { return seconds > 0 ? reference_s / seconds : 0; }
 };
 
-std::set<std::string> convolutions_of(const NetworkOptions& options)
+std::set<std::string> convolutions_of(const nn::NetworkOptions& options)
 {
   std::set<std::string> names;
-  for (const auto& layer : build_model(options).layers)
+  for (const auto& layer : nn::build_model(options).layers)
     if (layer->kind() == "convolution") names.insert(layer->name());
   return names;
 }
 
-Row& row_of(std::vector<Row>& rows, const OperationTime& operation)
+Row& row_of(std::vector<Row>& rows, const nn::OperationTime& operation)
 {
   const auto is_same = [&](const Row& row) { return row.layer == operation.layer && row.what == operation.what; };
   const auto found = std::find_if(rows.begin(), rows.end(), is_same);
@@ -36,11 +36,11 @@ Row& row_of(std::vector<Row>& rows, const OperationTime& operation)
   return rows.emplace_back(Row{operation.layer, operation.what});
 }
 
-// Adds the convolutions' times to the rows' seconds or reference_s, and makes the rows that are not there yet.
-void add_times(std::vector<Row>& rows, const NetworkOptions& options, int passes, double Row::*seconds)
+// Adds the convolutions' times to the member `seconds` of their rows, and creates missing rows.
+void add_times(std::vector<Row>& rows, const nn::NetworkOptions& options, int passes, double Row::*seconds)
 {
   FixedStep step(options);
-  step.profile(); // the first one meets cold memory
+  step.profile(); // warm-up
   std::vector<StepProfile> profiles;
   for (int pass = 0; pass < passes; ++pass) profiles.push_back(step.profile());
   const auto convolutions = convolutions_of(options);
@@ -63,11 +63,12 @@ Row sum_of(const std::vector<Row>& rows)
   return sum;
 }
 
-// One network after the other, so that only one is in memory. The last row is the sum.
+// Measures one network after the other, so that only one is in memory. The last row is the sum.
 std::vector<Row> measure(const std::string& model, const ConvolutionBench& bench)
 {
   constexpr int passes = 5, reference_passes = 1; // plain loops take a thousand times a timer's error
-  auto options = natural_options({.model = model, .image = {}, .batch = bench.batch, .threads = bench.threads, .dropout = false});
+  auto options =
+      natural_options({.model = model, .image = {1, 28, 28}, .batch = bench.batch, .threads = bench.threads, .dropout = false});
   std::vector<Row> rows;
   add_times(rows, options, passes, &Row::seconds);
   options.reference = true;
@@ -82,8 +83,9 @@ void print_text(const std::string& model, const ConvolutionBench& bench, const s
   fmt::print("{}, batch {}, threads {}\n", model, bench.batch, bench.threads);
   fmt::print(format, "layer", "what", "ms", "plain ms", "GFLOP/s", "factor");
   for (const auto& row : rows)
-    fmt::print(format, row.layer, row.what, fmt::format("{:.3f}", 1e3 * row.seconds), fmt::format("{:.1f}", 1e3 * row.reference_s),
-               fmt::format("{:.1f}", 1e-9 * row.flops / row.seconds), fmt::format("{:.2f}x", row.factor()));
+    fmt::print(format, row.layer, row.what, fmt::format("{:.3f}", 1e3 * row.seconds),
+               fmt::format("{:.1f}", 1e3 * row.reference_s), fmt::format("{:.1f}", 1e-9 * row.flops / row.seconds),
+               fmt::format("{:.2f}x", row.factor()));
 }
 
 nlohmann::ordered_json json_of(const std::string& model, const ConvolutionBench& bench, const std::vector<Row>& rows)
@@ -106,11 +108,13 @@ int bench_convolution(const ConvolutionBench& options)
   auto all = nlohmann::ordered_json::array();
   for (const auto& model : options.models) {
     const auto rows = measure(model, options);
-    if (options.json) all.push_back(json_of(model, options, rows));
-    else print_text(model, options, rows);
+    if (options.json)
+      all.push_back(json_of(model, options, rows));
+    else
+      print_text(model, options, rows);
   }
   if (options.json) fmt::print("{}\n", all.dump());
   return 0;
 }
 
-} // namespace dt::engine
+} // namespace dt::bench

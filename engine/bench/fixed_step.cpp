@@ -1,13 +1,13 @@
 #include "engine/bench/fixed_step.hpp"
 
 #include "core/memory.hpp"
-#include "engine/nn/model_registry.hpp"
-#include "engine/train/network_replica.hpp"
+#include "engine/nn/models/model_registry.hpp"
+#include "engine/train/loop/network_replica.hpp"
 
 #include <algorithm>
 #include <random>
 
-namespace dt::engine {
+namespace dt::bench {
 namespace {
 
 std::vector<float> normal_numbers(std::int64_t size)
@@ -26,13 +26,13 @@ std::vector<std::int32_t> labels_in_turn(std::int64_t samples, std::int64_t clas
   return labels;
 }
 
-bool is_small(const NetworkOptions& options) { return options.image.size() < 10'000; }
+bool is_small(const nn::NetworkOptions& options) { return options.image.size() < 10'000; }
 
 } // namespace
 
-NetworkOptions natural_options(NetworkOptions options)
+nn::NetworkOptions natural_options(nn::NetworkOptions options)
 {
-  const auto [image, classes] = natural_input(options.model);
+  const auto [image, classes] = nn::natural_input(options.model);
   options.image = image;
   options.classes = classes;
   const auto images = static_cast<std::int64_t>(sizeof(float)) * options.batch * image.size();
@@ -41,31 +41,32 @@ NetworkOptions natural_options(NetworkOptions options)
   return options;
 }
 
-FixedStep::FixedStep(const NetworkOptions& options, BenchRanks* ranks)
-    : build_begin_s_(monotonic_s()), network_(options), build_s_(monotonic_s() - build_begin_s_),
+FixedStep::FixedStep(const nn::NetworkOptions& options, BenchRanks* ranks)
+    : build_begin_s_(comm::monotonic_s()), network_(options), build_s_(comm::monotonic_s() - build_begin_s_),
       images_(normal_numbers(options.batch * options.image.size())), labels_(labels_in_turn(options.batch, options.classes)),
-      optimizer_(make_optimizer({.name = "momentum"}, static_cast<std::int64_t>(network_.weights().size()), segments_of(network_))),
+      optimizer_(optim::make_optimizer({.name = "momentum"}, static_cast<std::int64_t>(network_.weights().size()),
+                                       train::segments_of(network_))),
       ranks_(ranks), learning_rate_(options.model == "lenet" ? 0.01 : 0.001)
 {
 }
 
 FixedStep::Took FixedStep::run()
 {
-  const double begin_s = monotonic_s();
+  const double begin_s = comm::monotonic_s();
   const double loss = network_.forward_backward(images_, labels_);
   if (ranks_ != nullptr) ranks_->sum(network_.gradients());
-  const double update_s = monotonic_s();
+  const double update_s = comm::monotonic_s();
   update(ranks_ == nullptr ? 1.0F : 1.0F / static_cast<float>(ranks_->size()));
-  const double end_s = monotonic_s();
+  const double end_s = comm::monotonic_s();
   return {end_s - begin_s, end_s - update_s, loss};
 }
 
 StepProfile FixedStep::profile()
 {
-  const double begin_s = monotonic_s();
+  const double begin_s = comm::monotonic_s();
   StepProfile step{network_.profile(images_, labels_)};
   update(1);
-  step.step_s = monotonic_s() - begin_s;
+  step.step_s = comm::monotonic_s() - begin_s;
   return step;
 }
 
@@ -77,4 +78,4 @@ void FixedStep::update(float gradient_factor)
 
 int FixedStep::warmup_steps() const { return is_small(network_.options()) ? 20 : 2; }
 
-} // namespace dt::engine
+} // namespace dt::bench

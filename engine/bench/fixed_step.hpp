@@ -1,44 +1,44 @@
-// FixedStep: a model's training step on one batch that stays: forward, loss, backward, momentum update. What is timed.
+// FixedStep: one training step of a model on a fixed batch (forward, loss, backward, momentum update), to be timed.
 #pragma once
 
 #include "engine/bench/bench_ranks.hpp"
 #include "engine/bench/profile.hpp"
-#include "engine/nn/network.hpp"
+#include "engine/nn/graph/network.hpp"
 #include "engine/optim/optimizer.hpp"
 
-namespace dt::engine {
+namespace dt::bench {
 
-// With the images and the classes that the model was made for, and no more memory than this machine has left beside the images.
-NetworkOptions natural_options(NetworkOptions options);
+// Sets the model's natural images and classes, and a memory limit of what this machine has available besides the images.
+nn::NetworkOptions natural_options(nn::NetworkOptions options);
 
 class FixedStep {
-public:
-  // Images from a normal distribution, sample i of class i modulo the classes. Ranks, if any are given, must outlive it: then a step
-  // sums the gradients over them in one allreduce of the packed buffer.
-  explicit FixedStep(const NetworkOptions& options, BenchRanks* ranks = nullptr);
+ public:
+  // Images are normally distributed; sample i has class i modulo the number of classes. `ranks`, if given, must outlive the
+  // object; each step then sums the gradients over the ranks in one allreduce of the packed buffer.
+  explicit FixedStep(const nn::NetworkOptions& options, BenchRanks* ranks = nullptr);
 
-  // Seconds of one step and of its update alone.
+  // Seconds of a step, and of its update alone.
   struct Took {
     double step_s = 0, update_s = 0, loss = 0;
   };
   Took run();
-  // A step with every operation timed, without what ranks exchange.
+  // One step with every operation timed, without communication.
   StepProfile profile();
-  // Steps before the first that counts: enough for a small network to have its clock and caches, two for one that takes long.
+  // Warm-up steps before the measurement: enough to settle clock and caches for a small network, two for a large one.
   int warmup_steps() const;
-  Network& network() { return network_; }
+  nn::Network& network() { return network_; }
   double build_s() const { return build_s_; }
 
-private:
+ private:
   void update(float gradient_factor);
   double build_begin_s_;
-  Network network_;
+  nn::Network network_;
   double build_s_;
   std::vector<float> images_;
   std::vector<std::int32_t> labels_;
-  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
   BenchRanks* ranks_;
   double learning_rate_;
 };
 
-} // namespace dt::engine
+} // namespace dt::bench

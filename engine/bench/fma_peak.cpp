@@ -1,7 +1,7 @@
 #include "engine/bench/fma_peak.hpp"
 
-#include "engine/nn/compute_thread.hpp"
-#include "engine/train/step_timer.hpp"
+#include "engine/nn/kernels/compute_thread.hpp"
+#include "engine/train/loop/step_timer.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -11,20 +11,20 @@
 #include <immintrin.h>
 #endif
 
-namespace dt::engine {
+namespace dt::bench {
 namespace {
 
-// Runs chains of multiply-adds side by side, enough of them that none waits for the one before it in its chain.
+// Runs independent chains of multiply-adds, so many that no instruction waits for the previous one in its chain.
 struct Kernel {
-  float (*run)(std::int64_t rounds) = nullptr; // needs all chains, so that none can be left out
+  float (*run)(std::int64_t rounds) = nullptr; // returns the sum of all chains, so that the compiler cannot remove any
   double flops_a_round = 0;
 };
 
 #if defined(__x86_64__)
 
 constexpr int chains_of_32_registers = 24, chains_of_16_registers = 12;
-constexpr float factor = 0.999F, term = 0.001F; // the chains go to 1: neither to infinity nor to denormals
-constexpr float spacing = 0x1p-5F;              // each begins elsewhere: the compiler may compute equal ones once
+constexpr float factor = 0.999F, term = 0.001F; // the chains converge to 1, so they reach neither infinity nor denormals
+constexpr float spacing = 0x1p-5F; // each chain starts differently, because the compiler could compute equal chains once
 
 __attribute__((target("avx512f"))) float sum_of(const __m512* chains)
 {
@@ -92,28 +92,28 @@ Kernel kernel_of(MultiplyAdd) { return {}; }
 
 #endif
 
-// Seconds from the first thread's start to the last one's end.
+// Seconds from the first thread's start to the last thread's end.
 double timed_round_trip(const Kernel& kernel, int threads, std::int64_t rounds)
 {
-  std::atomic<float> kept = 0; // somebody wants the result
-  const double begin_s = monotonic_s();
+  std::atomic<float> kept = 0; // uses the result, so that the compiler cannot remove the computation
+  const double begin_s = comm::monotonic_s();
 #pragma omp parallel num_threads(threads)
   kept.store(kernel.run(rounds), std::memory_order_relaxed);
-  return monotonic_s() - begin_s;
+  return comm::monotonic_s() - begin_s;
 }
 
 } // namespace
 
 double fma_peak_gflops(MultiplyAdd kind, int threads, double seconds)
 {
-  constexpr std::int64_t rounds = 1'000'000; // some milliseconds: starting the team does not show
-  prepare_compute_thread(threads);
+  constexpr std::int64_t rounds = 1'000'000; // some milliseconds, so that the start of the team does not matter
+  nn::prepare_compute_thread(threads);
   const auto kernel = kernel_of(kind);
   if (kernel.run == nullptr) return 0;
   double least_s = timed_round_trip(kernel, threads, rounds);
-  for (const double end_s = monotonic_s() + seconds; monotonic_s() < end_s;)
+  for (const double end_s = comm::monotonic_s() + seconds; comm::monotonic_s() < end_s;)
     least_s = std::min(least_s, timed_round_trip(kernel, threads, rounds));
   return 1e-9 * kernel.flops_a_round * static_cast<double>(rounds) * threads / least_s;
 }
 
-} // namespace dt::engine
+} // namespace dt::bench

@@ -12,13 +12,13 @@
 #include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
 
-namespace dt::engine {
+namespace dt::bench {
 namespace {
 
-// Gloo's ranks find one another by a store in which each puts its addresses once: that moment is an exchange over MPI.
+// Gloo's ranks exchange addresses through a store. Each rank calls set() once, which is an exchange over MPI.
 class MpiStore : public gloo::rendezvous::Store {
  public:
-  explicit MpiStore(Communicator& comm) : comm_(comm) {}
+  explicit MpiStore(comm::Communicator& comm) : comm_(comm) {}
   void set(const std::string& key, const std::vector<char>& data) override
   {
     const auto keys = comm_.gather_texts(key);
@@ -29,11 +29,11 @@ class MpiStore : public gloo::rendezvous::Store {
   void wait(const std::vector<std::string>&) override {}
 
  private:
-  Communicator& comm_;
+  comm::Communicator& comm_;
   std::map<std::string, std::vector<char>> known_;
 };
 
-std::shared_ptr<gloo::rendezvous::Context> connect(Communicator& comm)
+std::shared_ptr<gloo::rendezvous::Context> connect(comm::Communicator& comm)
 {
   gloo::transport::tcp::attr attributes;
   attributes.hostname = host_name();
@@ -44,13 +44,14 @@ std::shared_ptr<gloo::rendezvous::Context> connect(Communicator& comm)
   return context;
 }
 
-// What PyTorch calls: gloo::allreduce with an algorithm.
-class GlooSegments : public Allreduce {
+// The interface that PyTorch uses: gloo::allreduce with an algorithm.
+class GlooSegments : public comm::Allreduce {
  public:
-  GlooSegments(Communicator& comm, gloo::AllreduceOptions::Algorithm algorithm) : context_(connect(comm)), algorithm_(algorithm)
+  GlooSegments(comm::Communicator& comm, gloo::AllreduceOptions::Algorithm algorithm)
+      : context_(connect(comm)), algorithm_(algorithm)
   {
   }
-  using Allreduce::sum;
+  using comm::Allreduce::sum;
   void sum(std::span<float> values) override
   {
     gloo::AllreduceOptions options(context_);
@@ -66,11 +67,11 @@ class GlooSegments : public Allreduce {
   gloo::AllreduceOptions::Algorithm algorithm_;
 };
 
-// Gloo's older classes are made for one buffer, and made again when another comes.
-class GlooHalvingDoubling : public Allreduce {
+// Gloo's older classes are bound to one buffer, so the object is created again for another buffer.
+class GlooHalvingDoubling : public comm::Allreduce {
  public:
-  explicit GlooHalvingDoubling(Communicator& comm) : context_(connect(comm)) {}
-  using Allreduce::sum;
+  explicit GlooHalvingDoubling(comm::Communicator& comm) : context_(connect(comm)) {}
+  using comm::Allreduce::sum;
   void sum(std::span<float> values) override
   {
     if (!made_ || made_for_.data() != values.data() || made_for_.size() != values.size()) {
@@ -92,7 +93,7 @@ class GlooHalvingDoubling : public Allreduce {
 
 std::vector<std::string> gloo_allreduces() { return {"gloo-ring", "gloo-bcube", "gloo-halving-doubling"}; }
 
-std::unique_ptr<Allreduce> make_gloo_allreduce(const std::string& name, Communicator& comm)
+std::unique_ptr<comm::Allreduce> make_gloo_allreduce(const std::string& name, comm::Communicator& comm)
 {
   if (name == "gloo-ring") return std::make_unique<GlooSegments>(comm, gloo::AllreduceOptions::Algorithm::RING);
   if (name == "gloo-bcube") return std::make_unique<GlooSegments>(comm, gloo::AllreduceOptions::Algorithm::BCUBE);
@@ -100,4 +101,4 @@ std::unique_ptr<Allreduce> make_gloo_allreduce(const std::string& name, Communic
   throw Error(ErrorKind::usage, "Gloo has no allreduce " + name + " here.");
 }
 
-} // namespace dt::engine
+} // namespace dt::bench

@@ -1,14 +1,14 @@
-// Gloo's allreduces over TCP behind our own interface, so that they can be measured beside ours.
+// Gloo's allreduces over TCP behind our Allreduce interface, to compare them with ours.
 #pragma once
 
-#include "engine/comm/allreduce.hpp"
+#include "engine/comm/allreduce/allreduce.hpp"
 
-namespace dt::engine {
+namespace dt::bench {
 
-// "gloo-ring", "gloo-bcube" and "gloo-halving-doubling"; none when this program was built without Gloo.
+// "gloo-ring", "gloo-bcube" and "gloo-halving-doubling"; empty if this program was built without Gloo.
 std::vector<std::string> gloo_allreduces();
 
-// One of them over all ranks of comm. Collective. Not counted in traffic().
-std::unique_ptr<Allreduce> make_gloo_allreduce(const std::string& name, Communicator& comm);
+// Makes one of them over all ranks of comm. Its traffic is not counted in traffic(). Collective.
+std::unique_ptr<comm::Allreduce> make_gloo_allreduce(const std::string& name, comm::Communicator& comm);
 
-} // namespace dt::engine
+} // namespace dt::bench

@@ -1,9 +1,9 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "engine/bench/bench.hpp"
-#include "engine/nn/model_registry.hpp"
-#include "engine/train/npz.hpp"
-#include "engine/train/start.hpp"
+#include "engine/nn/models/model_registry.hpp"
+#include "engine/train/weights/npz.hpp"
+#include "engine/train/weights/start.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,22 +11,22 @@
 
 #include <fmt/format.h>
 
-namespace dt::engine {
+namespace dt::bench {
 namespace {
 
 struct Input {
   std::int64_t batch;
-  ImageShape image;
+  nn::Shape image;
   std::vector<float> images;
   std::vector<std::int32_t> labels;
 };
 
 Input read_input(const std::string& path)
 {
-  const NpzReader archive(path);
+  const train::NpzReader archive(path);
   const auto& tensors = archive.tensors();
   const auto place = [&](const char* name, std::size_t dims) {
-    const auto found = std::ranges::find(tensors, name, &TensorName::name);
+    const auto found = std::ranges::find(tensors, name, &train::TensorName::name);
     if (found == tensors.end() || found->dims.size() != dims)
       throw Error(ErrorKind::usage, fmt::format("{} holds no tensor {} of {} dimensions.", path, name, dims));
     return static_cast<std::size_t>(found - tensors.begin());
@@ -40,8 +40,9 @@ Input read_input(const std::string& path)
   return input;
 }
 
-// Plain values of all parameters, each under `prefix` and its name.
-void add_all(NpzWriter& writer, const std::string& prefix, const std::vector<Parameter>& parameters, std::span<const float> plain)
+// Adds the plain values of all parameters, each named `prefix` plus its name.
+void add_all(train::NpzWriter& writer, const std::string& prefix, const std::vector<nn::Parameter>& parameters,
+             std::span<const float> plain)
 {
   for (const auto& parameter : parameters) {
     std::size_t size = 1;
@@ -56,15 +57,15 @@ void add_all(NpzWriter& writer, const std::string& prefix, const std::vector<Par
 int bench_gradients(const GradientsBench& options)
 {
   const auto input = read_input(options.input);
-  Network network({.model = options.model,
-                   .image = input.image,
-                   .classes = natural_input(options.model).classes,
-                   .batch = input.batch,
-                   .threads = options.threads,
-                   .winograd = options.winograd,
-                   .dropout = false});
-  if (!options.weights.empty()) network.set_plain_weights(read_start(options.weights, network.parameters(), "").weights);
-  NpzWriter writer;
+  nn::Network network({.model = options.model,
+                       .image = input.image,
+                       .classes = nn::natural_input(options.model).classes,
+                       .batch = input.batch,
+                       .threads = options.threads,
+                       .winograd = options.winograd,
+                       .dropout = false});
+  if (!options.weights.empty()) network.set_plain_weights(train::read_start(options.weights, network.parameters(), "").weights);
+  train::NpzWriter writer;
   add_all(writer, "weights/", network.parameters(), network.plain_weights());
   const std::array loss{static_cast<float>(network.forward_backward(input.images, input.labels))};
   add_all(writer, "gradients/", network.parameters(), network.plain_gradients());
@@ -73,4 +74,4 @@ int bench_gradients(const GradientsBench& options)
   return 0;
 }
 
-} // namespace dt::engine
+} // namespace dt::bench

@@ -1,4 +1,4 @@
-// dtbench: measures one part of a training step.
+// dtbench: benchmarks the parts of a training step.
 #include "core/error.hpp"
 #include "core/process.hpp"
 #include "engine/bench/bench.hpp"
@@ -8,7 +8,7 @@
 
 namespace {
 
-using namespace dt::engine;
+using namespace dt::bench;
 
 void add_compute(CLI::App& app, ComputeBench& options)
 {
@@ -84,7 +84,9 @@ void add_strategies(CLI::App& app, StrategiesBench& options)
   strategies->add_flag("--sleep", options.sleeps, "The computation sleeps, so that ranks may share a core");
   strategies->add_option("--steps", options.steps, "Steps to measure")->capture_default_str()->check(CLI::PositiveNumber);
   strategies->add_option("--period", options.period, "sync.period")->capture_default_str()->check(CLI::PositiveNumber);
-  strategies->add_option("--servers", options.servers, "sync.servers; 0: Hogwild in one window of a node")->capture_default_str()->check(CLI::NonNegativeNumber);
+  strategies->add_option("--servers", options.servers, "sync.servers; 0: Hogwild in one window of a node")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   strategies->add_flag("!--no-pack", options.pack, "A message a tensor");
   strategies->add_option("--allreduce", options.allreduce, "sync.allreduce")->capture_default_str();
   strategies->add_option("--progress", options.progress, "sync.progress")->capture_default_str();
@@ -104,7 +106,9 @@ void add_comm(CLI::App& app, CommBench& options)
       ->capture_default_str()
       ->check(CLI::Range(4, 1 << 30));
   comm->add_option("--factor", options.factor, "From one size to the next")->capture_default_str()->check(CLI::Range(2, 1024));
-  comm->add_option("--sizes", options.sizes, "Vectors of these many bytes instead")->delimiter(',')->check(CLI::Range(4, 1 << 30));
+  comm->add_option("--sizes", options.sizes, "Vectors of these many bytes instead")
+      ->delimiter(',')
+      ->check(CLI::Range(4, 1 << 30));
   comm->add_option("--seconds", options.seconds, "Time to measure a size for, all algorithms together")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
@@ -130,14 +134,20 @@ void add_overlap(CLI::App& app, OverlapBench& options)
   auto* overlap = app.add_subcommand(
       "overlap", "What of sync-sgd's communication hides behind a modelled backward pass, and what can; start it with mpirun");
   overlap->add_option("--progress", options.progress, "sync.progress, in turn")->delimiter(',')->capture_default_str();
-  overlap->add_option("--scale", options.scale, "Factor on AlexNet's parameters")->capture_default_str()->check(CLI::PositiveNumber);
-  overlap->add_option("--forward", options.forward_s, "Seconds of a forward pass")->capture_default_str()->check(CLI::NonNegativeNumber);
+  overlap->add_option("--scale", options.scale, "Factor on AlexNet's parameters")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  overlap->add_option("--forward", options.forward_s, "Seconds of a forward pass")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   overlap->add_option("--backward", options.backward_s, "Seconds of a backward pass")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   overlap->add_flag("--sleep", options.sleeps, "The computation sleeps, so that ranks and threads may share a core");
   overlap->add_option("--steps", options.steps, "Steps to measure")->capture_default_str()->check(CLI::PositiveNumber);
-  overlap->add_option("--bucket-bytes", options.bucket_bytes, "sync.bucket_bytes")->capture_default_str()->check(CLI::PositiveNumber);
+  overlap->add_option("--bucket-bytes", options.bucket_bytes, "sync.bucket_bytes")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   overlap->add_option("--allreduce", options.allreduce, "sync.allreduce")->capture_default_str();
   overlap->add_flag("--json", options.json, "One JSON array");
 }

@@ -1,14 +1,14 @@
 #include "engine/bench/bench.hpp"
-#include "engine/train/probe.hpp"
+#include "engine/train/record/probe.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-namespace dt::engine {
+namespace dt::bench {
 
 int bench_matmul(const MatmulBench& options)
 {
-  const double gflops = matrix_gflops(options.threads, options.seconds);
+  const double gflops = train::matrix_gflops(options.threads, options.seconds);
   if (options.json)
     fmt::print("{}\n", nlohmann::ordered_json{{"gflops", gflops}, {"threads", options.threads}}.dump());
   else
@@ -16,4 +16,4 @@ int bench_matmul(const MatmulBench& options)
   return 0;
 }
 
-} // namespace dt::engine
+} // namespace dt::bench

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <thread>
 
-namespace dt::engine {
+namespace dt::bench {
 namespace {
 
 std::size_t scaled(std::int64_t parameters, double scale)
@@ -16,17 +16,17 @@ std::size_t scaled(std::int64_t parameters, double scale)
   return static_cast<std::size_t>(std::max(1.0, std::round(static_cast<double>(parameters) * scale)));
 }
 
-// Up to the next cache line.
+// Rounds up to whole cache lines.
 std::size_t padded(std::size_t floats)
 {
-  constexpr auto line = static_cast<std::size_t>(floats_per_line);
+  constexpr auto line = static_cast<std::size_t>(nn::floats_per_line);
   return (floats + line - 1) / line * line;
 }
 
-// Tensors one behind the other, each padded to whole cache lines.
-std::vector<Stretch> lay_out(const std::vector<ModelledLayer>& layers, double scale)
+// Places the tensors one after another, each padded to whole cache lines.
+std::vector<sync::Stretch> lay_out(const std::vector<ModelledLayer>& layers, double scale)
 {
-  std::vector<Stretch> tensors;
+  std::vector<sync::Stretch> tensors;
   std::size_t end = 0;
   for (const auto& layer : layers)
     for (const auto parameters : {layer.weights, layer.biases}) {
@@ -36,7 +36,7 @@ std::vector<Stretch> lay_out(const std::vector<ModelledLayer>& layers, double sc
   return tensors;
 }
 
-std::int64_t bytes_of(const std::vector<Stretch>& tensors)
+std::int64_t bytes_of(const std::vector<sync::Stretch>& tensors)
 {
   return tensors.empty() ? 0 : static_cast<std::int64_t>(padded(tensors.back().end()) * sizeof(float));
 }
@@ -54,8 +54,8 @@ std::vector<double> shares_of(const std::vector<ModelledLayer>& layers)
 
 std::vector<ModelledLayer> alexnet_layers()
 {
-  return {{34'848, 96, 105.4e6},      {614'400, 256, 447.9e6},  {884'736, 384, 149.5e6},     {1'327'104, 384, 224.3e6},
-          {884'736, 256, 149.5e6},    {37'748'736, 4096, 37.7e6}, {16'777'216, 4096, 16.8e6}, {4'096'000, 1000, 4.1e6}};
+  return {{34'848, 96, 105.4e6},   {614'400, 256, 447.9e6},    {884'736, 384, 149.5e6},    {1'327'104, 384, 224.3e6},
+          {884'736, 256, 149.5e6}, {37'748'736, 4096, 37.7e6}, {16'777'216, 4096, 16.8e6}, {4'096'000, 1000, 4.1e6}};
 }
 
 ModelledReplica::ModelledReplica(const Options& options)
@@ -68,12 +68,12 @@ ModelledReplica::ModelledReplica(const Options& options)
   }
 }
 
-BatchLoss ModelledReplica::compute(GradientListener* listener)
+sync::BatchLoss ModelledReplica::compute(sync::GradientListener* listener)
 {
-  spend(monotonic_s() + options_.forward_s);
-  // What the listener costs delays the layers behind it, as it would in a real pass: each takes its own time from its own start.
+  spend(comm::monotonic_s() + options_.forward_s);
+  // The listener's time delays the following layers, as in a real pass: each layer's time starts when the layer starts.
   for (auto layer = shares_.size(); layer-- > 0;) {
-    spend(monotonic_s() + options_.backward_s * shares_[layer]);
+    spend(comm::monotonic_s() + options_.backward_s * shares_[layer]);
     if (listener == nullptr) continue;
     listener->gradients_ready(tensors_[2 * layer + 1]);
     listener->gradients_ready(tensors_[2 * layer]);
@@ -81,12 +81,13 @@ BatchLoss ModelledReplica::compute(GradientListener* listener)
   return {0, 1};
 }
 
-void ModelledReplica::update(const Stretch& stretch, float gradient_factor)
+void ModelledReplica::update(const sync::Stretch& stretch, float gradient_factor)
 {
   apply(stretch, weights(), gradients(), learning_rate() * gradient_factor);
 }
 
-void ModelledReplica::apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double learning_rate)
+void ModelledReplica::apply(const sync::Stretch& stretch, std::span<float> weights, std::span<const float> gradients,
+                            double learning_rate)
 {
   const auto rate = static_cast<float>(learning_rate);
   for (std::size_t i = stretch.offset; i < stretch.end(); ++i) weights[i] -= rate * gradients[i];
@@ -95,7 +96,7 @@ void ModelledReplica::apply(const Stretch& stretch, std::span<float> weights, st
 std::vector<double> ModelledReplica::lead_s() const
 {
   std::vector<double> lead(tensors_.size());
-  double left_s = 0; // the backward time of the layers below
+  double left_s = 0; // backward time of the layers below
   for (std::size_t layer = 0; layer < shares_.size(); ++layer) {
     lead[2 * layer] = lead[2 * layer + 1] = left_s;
     left_s += options_.backward_s * shares_[layer];
@@ -105,9 +106,9 @@ std::vector<double> ModelledReplica::lead_s() const
 
 void ModelledReplica::spend(double until_s) const
 {
-  while (monotonic_s() < until_s) {
-    if (options_.sleeps) std::this_thread::sleep_for(std::chrono::duration<double>(std::max(0.0, until_s - monotonic_s())));
+  while (comm::monotonic_s() < until_s) {
+    if (options_.sleeps) std::this_thread::sleep_for(std::chrono::duration<double>(std::max(0.0, until_s - comm::monotonic_s())));
   }
 }
 
-} // namespace dt::engine
+} // namespace dt::bench

@@ -1,62 +1,63 @@
-// ModelledReplica: a replica with real buffers of a big network's size and a modelled compute time, for measuring communication.
+// ModelledReplica: a replica with real buffers of a large network's size and a modelled compute time, to measure communication.
 #pragma once
 
-#include "engine/nn/aligned_buffer.hpp"
+#include "engine/nn/kernels/aligned_buffer.hpp"
 #include "engine/sync/replica.hpp"
 
 #include <cstdint>
 #include <vector>
 
-namespace dt::engine {
+namespace dt::bench {
 
 // A layer with a weight tensor and a bias.
 struct ModelledLayer {
   std::int64_t weights, biases; // parameters
-  double work;                  // multiplications of one sample, in any unit
+  double work;                  // multiplications per sample, in any unit
 };
 
 // AlexNet without groups, 224 x 224, 1000 classes: 8 layers, 16 tensors, 62.4 million parameters.
 std::vector<ModelledLayer> alexnet_layers();
 
-class ModelledReplica : public Replica {
-public:
+class ModelledReplica : public sync::Replica {
+ public:
   struct Options {
     std::vector<ModelledLayer> layers = alexnet_layers();
-    double scale = 1;          // of all tensors' sizes
-    double forward_s = 0.02;   // of one batch, spread over the layers by their work
+    double scale = 1;        // factor on the size of all tensors
+    double forward_s = 0.02; // per batch, divided among the layers by their work
     double backward_s = 0.04;
-    bool sleeps = false;       // else it burns its core; sleeping ranks may share one
-    float start = 0, slope = 0.001F; // all weights at first, and all gradients
+    bool sleeps = false;             // true: sleeps, so that ranks may share a core; false: keeps its core busy
+    float start = 0, slope = 0.001F; // start: initial value of all weights; slope: value of all gradients
   };
   explicit ModelledReplica(const Options& options);
 
   std::span<float> weights() override { return weights_.floats(); }
   std::span<float> gradients() override { return gradients_.floats(); }
-  std::span<const Stretch> tensors() override { return tensors_; }
-  using Replica::compute;
-  // Takes forward_s + backward_s; the gradients stay what they are. Loss 0 of one sample.
-  BatchLoss compute(GradientListener* listener) override;
-  using Replica::update;
+  std::span<const sync::Stretch> tensors() override { return tensors_; }
+  using sync::Replica::compute;
+  // Takes forward_s + backward_s seconds and leaves the gradients unchanged. Returns loss 0 for one sample.
+  sync::BatchLoss compute(sync::GradientListener* listener) override;
+  using sync::Replica::update;
   // w <- w - 0.01 factor g
-  void update(const Stretch& stretch, float gradient_factor) override;
-  void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double learning_rate) override;
-  // Before every step.
+  void update(const sync::Stretch& stretch, float gradient_factor) override;
+  void apply(const sync::Stretch& stretch, std::span<float> weights, std::span<const float> gradients,
+             double learning_rate) override;
+  // Call it before every step.
   void begin_step() { ++step_; }
   std::int64_t step() const override { return step_; }
   double learning_rate() const override { return 0.01; }
   double epoch() const override { return 0; }
 
-  // Seconds from the end of the backward pass back to the moment at which each tensor's gradient was there.
+  // For each tensor: seconds from the moment when its gradient is complete to the end of the backward pass.
   std::vector<double> lead_s() const;
 
-private:
+ private:
   void spend(double until_s) const;
 
   Options options_;
-  std::vector<Stretch> tensors_;
-  std::vector<double> shares_; // of each layer in the time of a pass
-  AlignedBuffer weights_, gradients_;
+  std::vector<sync::Stretch> tensors_;
+  std::vector<double> shares_; // each layer's share of the time of a pass
+  nn::AlignedBuffer weights_, gradients_;
   std::int64_t step_ = 0;
 };
 
-} // namespace dt::engine
+} // namespace dt::bench

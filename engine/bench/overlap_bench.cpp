@@ -1,10 +1,10 @@
-// How much of sync-sgd's communication hides behind a modelled backward pass, beside how much can.
+// Measures how much of sync-sgd's communication overlaps with a modelled backward pass, and how much could.
 #include "engine/bench/bench.hpp"
 #include "engine/bench/modelled_replica.hpp"
 #include "engine/comm/mpi_world.hpp"
-#include "engine/sync/buckets.hpp"
-#include "engine/sync/isolated.hpp"
-#include "engine/train/step_timer.hpp"
+#include "engine/sync/exchange/buckets.hpp"
+#include "engine/sync/exchange/isolated.hpp"
+#include "engine/train/loop/step_timer.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,15 +13,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-namespace dt::engine {
+namespace dt::bench {
 namespace {
 
-// Seconds, means over the ranks and, but for the isolated ones, over the measured steps.
+// Seconds per step: means over the ranks and, except for isolated_s and bound_s, over the measured steps.
 struct Overlap {
   double step_s = 0;
-  double isolated_s = 0; // all buckets one after another with nothing beside them
-  double exposed_s = 0;  // waited for
-  double bound_s = 0;    // what can be hidden of it; 0: nothing is sent before the pass has ended
+  double isolated_s = 0; // all buckets one after another with nothing else running
+  double exposed_s = 0;  // time in which the ranks waited for communication
+  double bound_s = 0;    // part of isolated_s that can overlap; 0: nothing is sent before the pass has ended
   double hidden_s() const { return isolated_s - exposed_s; }
   double share() const { return bound_s > 0 ? hidden_s() / bound_s : 0; }
 };
@@ -46,29 +46,30 @@ ModelledReplica::Options replica_options(const OverlapBench& options)
   return replica;
 }
 
-double mean_over_ranks(double value, Communicator& comm)
+double mean_over_ranks(double value, comm::Communicator& comm)
 {
   std::array sums{value};
   comm.sum_record(sums);
   return sums[0] / comm.size();
 }
 
-// Of each bucket alone, so scaled that together they take as long as all one behind another: no bucket waits for a start that the
-// next one does not wait for.
-std::vector<double> isolated_times(const std::vector<Stretch>& buckets, double all_s, Allreduce& allreduce, Communicator& comm)
+// Each bucket's time alone, scaled so that the sum equals the time of all buckets in sequence. The scaling removes the barrier
+// that each separate measurement includes.
+std::vector<double> isolated_times(const std::vector<sync::Stretch>& buckets, double all_s, comm::Allreduce& allreduce,
+                                   comm::Communicator& comm)
 {
   std::vector<double> times;
   for (const auto& bucket : buckets) {
     std::vector<float> own(bucket.size);
-    times.push_back(mean_over_ranks(measure_isolated_s(comm, [&] { allreduce.sum(own); }), comm));
+    times.push_back(mean_over_ranks(sync::measure_isolated_s(comm, [&] { allreduce.sum(own); }), comm));
   }
   const double sum_s = std::accumulate(times.begin(), times.end(), 0.0);
   for (auto& time : times) time *= all_s / sum_s;
   return times;
 }
 
-// Seconds between the moment at which a bucket's last gradient is there and the end of the backward pass.
-double lead_of(const Stretch& bucket, ModelledReplica& replica)
+// Seconds between the bucket's last gradient and the end of the backward pass.
+double lead_of(const sync::Stretch& bucket, ModelledReplica& replica)
 {
   const auto leads = replica.lead_s();
   double least = leads.back();
@@ -78,27 +79,27 @@ double lead_of(const Stretch& bucket, ModelledReplica& replica)
   return least;
 }
 
-Overlap measure(const OverlapBench& options, const std::string& progress, Communicator& comm)
+Overlap measure(const OverlapBench& options, const std::string& progress, comm::Communicator& comm)
 {
   const auto spec = spec_of(options, progress);
-  const auto parts = make_parts(spec, comm, {});
+  const auto parts = sync::make_parts(spec, comm, {});
   ModelledReplica replica(replica_options(options));
-  const auto buckets = plan_buckets(replica.tensors(), replica.weights().size(), bucket_bytes(spec.sync));
+  const auto buckets = sync::plan_buckets(replica.tensors(), replica.weights().size(), sync::bucket_bytes(spec.sync));
   std::vector<double> leads;
   for (const auto& bucket : buckets) leads.push_back(lead_of(bucket, replica));
-  const auto strategy = make_strategy(parts);
+  const auto strategy = sync::make_strategy(parts);
   Overlap overlap;
   overlap.isolated_s = mean_over_ranks(strategy->isolated_communication_s(replica), comm);
   overlap.bound_s =
-      hideable_s(isolated_times(buckets, overlap.isolated_s, *make_allreduce(parts.allreduce(), comm), comm), leads);
+      sync::hideable_s(isolated_times(buckets, overlap.isolated_s, *comm::make_allreduce(parts.allreduce(), comm), comm), leads);
   strategy->start(replica);
-  StepTimer timer;
+  train::StepTimer timer;
   const auto step = [&] {
     timer.begin_step();
     replica.begin_step();
     strategy->step(replica, timer);
   };
-  step(); // connections are made
+  step(); // warm-up: connections are opened
   comm.barrier();
   for (std::int64_t i = 0; i < options.steps; ++i) {
     step();
@@ -140,8 +141,8 @@ void print_head(const OverlapBench& options, int ranks)
 
 int bench_overlap(const OverlapBench& options)
 {
-  const MpiWorld mpi;
-  Communicator comm(MPI_COMM_WORLD);
+  const comm::MpiWorld mpi;
+  comm::Communicator comm(MPI_COMM_WORLD);
   auto rows = nlohmann::ordered_json::array();
   if (comm.is_root() && !options.json) print_head(options, comm.size());
   for (const auto& progress : options.progress) {
@@ -153,4 +154,4 @@ int bench_overlap(const OverlapBench& options)
   return 0;
 }
 
-} // namespace dt::engine
+} // namespace dt::bench

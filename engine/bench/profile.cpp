@@ -7,26 +7,30 @@
 
 #include <fmt/format.h>
 
-namespace dt::engine {
+namespace dt::bench {
 namespace {
 
 constexpr const char* line_format = "{:<28} {:<18} {:<28} {:>10} {:>9} {:>7}\n";
 
-double gflops_of(const OperationTime& operation) { return operation.seconds > 0 ? 1e-9 * operation.flops / operation.seconds : 0; }
-
-std::string line_of(const OperationTime& operation, double step_s)
+double gflops_of(const nn::OperationTime& operation)
 {
-  return fmt::format(line_format, operation.layer, operation.what, operation.kernel, fmt::format("{:.3f}", 1e3 * operation.seconds),
+  return operation.seconds > 0 ? 1e-9 * operation.flops / operation.seconds : 0;
+}
+
+std::string line_of(const nn::OperationTime& operation, double step_s)
+{
+  return fmt::format(line_format, operation.layer, operation.what, operation.kernel,
+                     fmt::format("{:.3f}", 1e3 * operation.seconds),
                      operation.flops > 0 ? fmt::format("{:.1f}", gflops_of(operation)) : "",
                      fmt::format("{:.1f}%", 100 * operation.seconds / step_s));
 }
 
-bool is_longer(const OperationTime& a, const OperationTime& b) { return a.seconds > b.seconds; }
+bool is_longer(const nn::OperationTime& a, const nn::OperationTime& b) { return a.seconds > b.seconds; }
 
-// One a kind, longest first: what was done, all layers together.
-std::vector<OperationTime> sums_of_kinds(const std::vector<OperationTime>& operations)
+// The sums over all layers for each kind of operation, longest first.
+std::vector<nn::OperationTime> sums_of_kinds(const std::vector<nn::OperationTime>& operations)
 {
-  std::map<std::string, OperationTime> sums;
+  std::map<std::string, nn::OperationTime> sums;
   for (const auto& operation : operations) {
     const auto kind = operation.reorder ? std::string("reorders") : operation.what;
     auto& sum = sums[kind];
@@ -35,7 +39,7 @@ std::vector<OperationTime> sums_of_kinds(const std::vector<OperationTime>& opera
     sum.flops += operation.flops;
     sum.seconds += operation.seconds;
   }
-  std::vector<OperationTime> rows;
+  std::vector<nn::OperationTime> rows;
   for (const auto& [kind, sum] : sums) rows.push_back(sum);
   std::stable_sort(rows.begin(), rows.end(), is_longer);
   return rows;
@@ -57,10 +61,10 @@ StepProfile median_of(const std::vector<StepProfile>& steps)
   return middle;
 }
 
-bool is_compute(const OperationTime& operation) { return !operation.reorder; }
-bool is_onednn(const OperationTime& operation) { return !operation.reorder && !operation.kernel.empty(); }
+bool is_compute(const nn::OperationTime& operation) { return !operation.reorder; }
+bool is_onednn(const nn::OperationTime& operation) { return !operation.reorder && !operation.kernel.empty(); }
 
-double share_of(const std::vector<StepProfile>& steps, bool (*is_counted)(const OperationTime&))
+double share_of(const std::vector<StepProfile>& steps, bool (*is_counted)(const nn::OperationTime&))
 {
   std::vector<double> shares;
   for (const auto& step : steps) {
@@ -83,7 +87,7 @@ std::string profile_table(StepProfile step)
   return table;
 }
 
-nlohmann::ordered_json profile_json(const std::vector<OperationTime>& operations)
+nlohmann::ordered_json profile_json(const std::vector<nn::OperationTime>& operations)
 {
   auto rows = nlohmann::ordered_json::array();
   for (const auto& operation : operations)
@@ -96,4 +100,4 @@ nlohmann::ordered_json profile_json(const std::vector<OperationTime>& operations
   return rows;
 }
 
-} // namespace dt::engine
+} // namespace dt::bench

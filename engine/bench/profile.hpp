@@ -1,33 +1,33 @@
-// A step's operations with their times: where a step's time goes.
+// Profile of a step: its operations with their times.
 #pragma once
 
-#include "engine/nn/network.hpp"
+#include "engine/nn/graph/network.hpp"
 
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
-namespace dt::engine {
+namespace dt::bench {
 
-// One step, operation by operation in the order in which they ran; step_s includes what lies between them and the update.
+// One step's operations in the order of execution. step_s includes the time between operations and the update.
 struct StepProfile {
-  std::vector<OperationTime> operations;
+  std::vector<nn::OperationTime> operations;
   double step_s = 0;
 };
 
-// The median of each operation's times, and of the steps'. At least one step is needed, all of one network.
+// Median of each operation's time, and of the steps' times. Needs at least one step; all steps must be of one network.
 StepProfile median_of(const std::vector<StepProfile>& steps);
 
-// Whether it computes something: oneDNN's primitives and kernels of our own; what only copies from one layout into another does not.
-bool is_compute(const OperationTime& operation);
-// Whether it computes in a primitive of oneDNN's.
-bool is_onednn(const OperationTime& operation);
-// The share of a step's time that operations of a kind take; the median of the steps, each with its own operations.
-double share_of(const std::vector<StepProfile>& steps, bool (*is_counted)(const OperationTime&));
+// Whether the operation computes something: all oneDNN primitives and kernels of our own, except copies into another layout.
+bool is_compute(const nn::OperationTime& operation);
+// Whether the operation computes in a oneDNN primitive.
+bool is_onednn(const nn::OperationTime& operation);
+// Share of a step's time in the selected operations: the median over the steps.
+double share_of(const std::vector<StepProfile>& steps, bool (*is_counted)(const nn::OperationTime&));
 
-// A line an operation, longest first, with its share of the step, then the sums of each kind.
+// One line per operation, longest first, with its share of the step; then the sums per kind.
 std::string profile_table(StepProfile step);
-nlohmann::ordered_json profile_json(const std::vector<OperationTime>& operations);
+nlohmann::ordered_json profile_json(const std::vector<nn::OperationTime>& operations);
 
-} // namespace dt::engine
+} // namespace dt::bench

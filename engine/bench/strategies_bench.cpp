@@ -1,9 +1,9 @@
-// What a step costs under each strategy, with a modelled computation and real messages.
+// Measures a step's cost under each strategy, with a modelled computation and real messages.
 #include "core/error.hpp"
 #include "engine/bench/bench.hpp"
 #include "engine/bench/modelled_replica.hpp"
 #include "engine/comm/mpi_world.hpp"
-#include "engine/train/step_timer.hpp"
+#include "engine/train/loop/step_timer.hpp"
 
 #include <array>
 #include <cmath>
@@ -11,14 +11,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-namespace dt::engine {
+namespace dt::bench {
 namespace {
 
-// Of one strategy, over the measured steps: means over the workers.
+// Cost of one strategy per step: means over the workers and the measured steps.
 struct Cost {
   double step_s = 0, communication_s = 0, update_s = 0;
-  double isolated_s = not_measured; // one step's communication alone
-  double bytes = 0, messages = 0;   // sent by all ranks in one step
+  double isolated_s = not_measured; // seconds of one step's communication alone
+  double bytes = 0, messages = 0;   // sent by all ranks per step
   double exposed_share() const { return communication_s / step_s; }
 };
 
@@ -26,20 +26,21 @@ RunSpec spec_of(const StrategiesBench& options, const std::string& strategy)
 {
   RunSpec spec;
   spec.sync.strategy = strategy.substr(0, strategy.find(':'));
-  if (const auto colon = strategy.find(':'); colon != std::string::npos) spec.sync.overlap = std::stoll(strategy.substr(colon + 1));
+  if (const auto colon = strategy.find(':'); colon != std::string::npos)
+    spec.sync.overlap = std::stoll(strategy.substr(colon + 1));
   spec.sync.allreduce = options.allreduce;
   spec.sync.progress = options.progress;
   spec.sync.period = options.period;
   spec.sync.servers = options.servers;
   spec.sync.pack = options.pack;
   spec.sync.alpha = 0.9 / options.workers;
-  spec.resources.oversubscribe = options.sleeps; // whoever sleeps leaves his core to a communication thread
+  spec.resources.oversubscribe = options.sleeps; // a sleeping computation leaves its core to a communication thread
   return spec;
 }
 
 ModelledReplica::Options replica_options(const StrategiesBench& options)
 {
-  constexpr double forward_part = 1.0 / 3; // a backward pass has two products where the forward pass has one
+  constexpr double forward_part = 1.0 / 3; // a backward pass computes two products for each product of the forward pass
   ModelledReplica::Options replica;
   replica.scale = options.scale;
   replica.forward_s = options.compute_s * forward_part;
@@ -48,42 +49,45 @@ ModelledReplica::Options replica_options(const StrategiesBench& options)
   return replica;
 }
 
-double mean_over_workers(double value, const StrategyParts& parts)
+double mean_over_workers(double value, const sync::StrategyParts& parts)
 {
   std::array sums{parts.roles.is_server ? 0.0 : value};
   parts.comm.sum_record(sums);
   return sums[0] / static_cast<double>(parts.roles.workers.size());
 }
 
-double sum_over_ranks(double value, Communicator& comm)
+double sum_over_ranks(double value, comm::Communicator& comm)
 {
   std::array sums{value};
   comm.sum_record(sums);
   return sums[0];
 }
 
-// Steps of one period belong together.
-std::int64_t whole_periods(const StrategiesBench& options) { return (options.steps + options.period - 1) / options.period * options.period; }
-
-Cost measure(const StrategiesBench& options, const RunSpec& spec, Communicator& comm)
+// Rounds the steps up to whole periods, because only a whole period has a typical cost.
+std::int64_t whole_periods(const StrategiesBench& options)
 {
-  const auto parts = make_parts(spec, comm, {});
-  const auto strategy = make_strategy(parts);
+  return (options.steps + options.period - 1) / options.period * options.period;
+}
+
+Cost measure(const StrategiesBench& options, const RunSpec& spec, comm::Communicator& comm)
+{
+  const auto parts = sync::make_parts(spec, comm, {});
+  const auto strategy = sync::make_strategy(parts);
   ModelledReplica replica(replica_options(options));
-  StepTimer timer;
+  train::StepTimer timer;
   strategy->start(replica);
   Cost cost;
   cost.isolated_s = strategy->isolated_communication_s(replica);
-  for (std::int64_t step = 0; step < options.period; ++step) { // connections are made
+  for (std::int64_t step = 0; step < options.period; ++step) { // warm-up: connections are opened
     replica.begin_step();
     strategy->step(replica, timer);
   }
 
   const auto steps = whole_periods(options);
-  const Traffic before = comm.traffic();
+  const comm::Traffic before = comm.traffic();
   double communication_s = 0, update_s = 0;
   comm.barrier();
-  const double begin_s = monotonic_s();
+  const double begin_s = comm::monotonic_s();
   for (std::int64_t step = 0; step < steps; ++step) {
     timer.begin_step();
     replica.begin_step();
@@ -91,7 +95,7 @@ Cost measure(const StrategiesBench& options, const RunSpec& spec, Communicator& 
     communication_s += timer.phases()[static_cast<std::size_t>(Phase::communication)];
     update_s += timer.phases()[static_cast<std::size_t>(Phase::optimizer)];
   }
-  const double all_s = monotonic_s() - begin_s;
+  const double all_s = comm::monotonic_s() - begin_s;
 
   const auto per_step = 1 / static_cast<double>(steps);
   cost.step_s = mean_over_workers(all_s, parts) * per_step;
@@ -128,12 +132,14 @@ void print_head(const StrategiesBench& options)
 void print_row(const std::string& strategy, const Cost& cost)
 {
   fmt::print("{:<22} {:>10.1f} {:>10.1f} {:>8.1f}% {:>12.1f} {:>10.1f} {:>12.2f}\n", strategy, 1e3 * cost.step_s,
-             1e3 * cost.communication_s, 100 * cost.exposed_share(), 1e3 * cost.isolated_s, 1e3 * cost.update_s, 1e-6 * cost.bytes);
+             1e3 * cost.communication_s, 100 * cost.exposed_share(), 1e3 * cost.isolated_s, 1e3 * cost.update_s,
+             1e-6 * cost.bytes);
   std::fflush(stdout);
 }
 
-// The first ranks: the workers, and the servers where the strategy has some. The others wait for the next strategy.
-std::unique_ptr<Communicator> ranks_of(const StrategiesBench& options, const RunSpec& spec, Communicator& world)
+// A communicator of the first ranks: the workers, and the servers if the strategy has any. Null on the other ranks, which wait
+// for the next strategy. Collective.
+std::unique_ptr<comm::Communicator> ranks_of(const StrategiesBench& options, const RunSpec& spec, comm::Communicator& world)
 {
   const auto wanted = options.workers + spec.servers();
   if (wanted > world.size())
@@ -146,8 +152,8 @@ std::unique_ptr<Communicator> ranks_of(const StrategiesBench& options, const Run
 
 int bench_strategies(const StrategiesBench& options)
 {
-  const MpiWorld mpi;
-  Communicator world(MPI_COMM_WORLD);
+  const comm::MpiWorld mpi;
+  comm::Communicator world(MPI_COMM_WORLD);
   auto rows = nlohmann::ordered_json::array();
   if (world.is_root() && !options.json) print_head(options);
   for (const auto& strategy : options.strategies) {
@@ -163,4 +169,4 @@ int bench_strategies(const StrategiesBench& options)
   return 0;
 }
 
-} // namespace dt::engine
+} // namespace dt::bench

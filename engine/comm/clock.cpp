@@ -2,8 +2,8 @@
 
 #include <chrono>
 
-namespace dt::engine {
+namespace dt::comm {
 
 double monotonic_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-} // namespace dt::engine
+} // namespace dt::comm

@@ -1,9 +1,9 @@
-// The clock that all of the engine measures with.
+// The clock for all measurements of the engine.
 #pragma once
 
-namespace dt::engine {
+namespace dt::comm {
 
-// Seconds on a clock that never jumps; only differences mean something.
+// Seconds of a monotonic clock. Only differences are meaningful.
 double monotonic_s();
 
-} // namespace dt::engine
+} // namespace dt::comm

@@ -1,6 +1,6 @@
 #include "engine/comm/clock_offset.hpp"
 
-namespace dt::engine {
+namespace dt::comm {
 namespace {
 
 constexpr int exchanges = 32, tag = 2;
@@ -32,7 +32,7 @@ ClockOffset ask(Communicator& comm, const std::function<double()>& now)
     const double asked = now();
     send(asked, 0, comm);
     const double root = receive(0, comm), answered = now();
-    // Rank 0's clock showed `root` somewhere between the two.
+    // Rank 0's clock showed `root` at some moment between `asked` and `answered`.
     const double middle = (asked + answered) / 2, error = (answered - asked) / 2;
     if (i == 0 || error < best.error_s) best = {.local_s = middle, .ahead_s = middle - root, .error_s = error};
   }
@@ -48,4 +48,4 @@ ClockOffset measure_clock_offset(Communicator& comm, const std::function<double(
   return {.local_s = now(), .ahead_s = 0, .error_s = 0};
 }
 
-} // namespace dt::engine
+} // namespace dt::comm

@@ -1,16 +1,17 @@
-// How far a rank's clock is ahead of rank 0's, so that the timelines of all ranks can be drawn on one axis.
+// Offset of a rank's clock against rank 0's clock, to draw the timelines of all ranks on one axis.
 #pragma once
 
-#include "core/trace_record.hpp"
+#include "core/record/trace_record.hpp"
 #include "engine/comm/clock.hpp"
 #include "engine/comm/communicator.hpp"
 
 #include <functional>
 
-namespace dt::engine {
+namespace dt::comm {
 
-// Cristian's method: rank 0 answers a rank's question with its time, and the shortest of many exchanges bounds the error by half
-// its duration. The ranks come one after the other, about 64 small messages each; not counted as traffic. Collective.
+// Cristian's method: rank 0 answers each request with its time. The shortest of the exchanges gives the offset, with an error of
+// at most half its duration. Each rank in turn exchanges about 64 small messages with rank 0. The traffic is not counted.
+// Collective.
 ClockOffset measure_clock_offset(Communicator& comm, const std::function<double()>& now = monotonic_s);
 
-} // namespace dt::engine
+} // namespace dt::comm

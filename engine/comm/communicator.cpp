@@ -9,13 +9,13 @@
 #include <numeric>
 #include <utility>
 
-namespace dt::engine {
+namespace dt::comm {
 namespace {
 
-// MPI counts with int: longer vectors go in pieces.
+// MPI counts with int, so longer vectors are sent in pieces.
 constexpr std::size_t largest_count = std::size_t{1} << 30;
 
-// MPI promises tags up to 32767. The first thousand are for whoever chooses a tag of his own.
+// MPI guarantees tags up to 32767. Tags below 1000 are for callers with fixed tags.
 constexpr int first_fresh_tag = 1000, fresh_tags = 31000;
 constexpr int first_lasting_tag = first_fresh_tag + fresh_tags, lasting_tags = 32767 - first_lasting_tag + 1;
 
@@ -44,7 +44,7 @@ bool Transfer::test()
   return done != 0;
 }
 
-// Once.
+// Records the message in the trace, the first time it is called.
 void Transfer::tell(const MPI_Status& status)
 {
   if (note_.comm == nullptr) return;
@@ -195,8 +195,8 @@ void Communicator::sum_record(std::span<float> values)
 {
   for (auto rest = values; !rest.empty(); rest = rest.subspan(std::min(rest.size(), largest_count))) {
     const auto piece = rest.first(std::min(rest.size(), largest_count));
-    check_mpi(MPI_Reduce(is_root() ? MPI_IN_PLACE : piece.data(), piece.data(), static_cast<int>(piece.size()), MPI_FLOAT, MPI_SUM, 0,
-                         comm_),
+    check_mpi(MPI_Reduce(is_root() ? MPI_IN_PLACE : piece.data(), piece.data(), static_cast<int>(piece.size()), MPI_FLOAT,
+                         MPI_SUM, 0, comm_),
               "MPI_Reduce");
   }
   broadcast_record(values);
@@ -261,4 +261,4 @@ bool Communicator::all_equal(const std::string& text)
 
 void Communicator::barrier() { check_mpi(MPI_Barrier(comm_), "MPI_Barrier"); }
 
-} // namespace dt::engine
+} // namespace dt::comm

@@ -1,4 +1,5 @@
-// Communicator: a group of ranks, with what it sent counted. The only room that calls MPI besides sync and train.
+// Communicator: a group of ranks that can exchange data; counts what this rank sends. Outside comm, only train and bench call MPI
+// functions.
 #pragma once
 
 #include "engine/comm/activity.hpp"
@@ -13,9 +14,9 @@
 
 #include <mpi.h>
 
-namespace dt::engine {
+namespace dt::comm {
 
-// What this rank handed to the network for the model's sake (not for records or evaluation).
+// What this rank sent for the training itself; messages for records and evaluation are not counted.
 struct Traffic {
   std::int64_t bytes = 0;
   std::int64_t messages = 0;
@@ -23,26 +24,26 @@ struct Traffic {
 
 class Communicator;
 
-// A message on its way. Its buffer must stay until it is complete. Where a timeline is kept, it is a span there from its
-// beginning to the moment when somebody saw that it was complete.
+// A message in progress. Its buffer must stay valid until the message is complete. If tracing is on, the message becomes a span
+// from its start to the call that found it complete.
 class Transfer {
-public:
+ public:
   Transfer() = default;
   // Blocks until the message is complete.
   void wait();
-  // Whether it is complete; moves messages on. Never blocks.
+  // Returns whether the message is complete, and lets MPI make progress. Never blocks.
   bool test();
   MPI_Request* request() { return &request_; }
 
-private:
+ private:
   friend class Communicator;
-  // To be told to the timeline at its end.
+  // What the trace records when the message completes.
   struct Note {
-    Communicator* comm = nullptr; // null: nobody wants to know
+    Communicator* comm = nullptr; // null: no trace
     const char* name = nullptr;
     double begin_s = 0;
     std::size_t bytes = 0;
-    int peer = -1, tag = -1; // peer in comm's numbers; MPI_ANY_SOURCE until it has come
+    int peer = -1, tag = -1; // peer in comm's numbering; MPI_ANY_SOURCE until the message has arrived
   };
   void tell(const MPI_Status& status);
 
@@ -50,89 +51,90 @@ private:
   Note note_;
 };
 
-// What belongs to a rank in all the communicators it is in.
+// State of one rank that all its communicators share.
 struct RankLedger {
   Traffic traffic;
   Activity activity;
-  std::unique_ptr<Trace> trace; // null: nobody asked for one
+  std::unique_ptr<Trace> trace; // null: tracing is off
 };
 
-// One thread calls it (MPI_THREAD_FUNNELED is enough). Every call is collective unless it says otherwise, and throws an
-// internal error with MPI's own words when MPI fails.
+// Only one thread may call a communicator at a time. Every call is collective unless its comment says otherwise. Throws an
+// internal error with MPI's own text when MPI fails.
 class Communicator {
-public:
-  // Borrows the communicator and makes its errors return, so that they can be thrown with rank and cause.
+ public:
+  // Borrows `comm` and sets its error handler to return codes, so that errors are thrown with rank and cause.
   explicit Communicator(MPI_Comm comm);
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
-  // A communicator of the ranks that give the same colour, ordered by key, then by rank; null for a rank that gives a colour
-  // below 0. What is sent through it counts here too. Collective.
+  // Makes a communicator of the ranks that pass the same colour, ordered by key, then by rank. Returns null on a rank that passes
+  // a negative colour. The new communicator adds to the same traffic(). Collective.
   std::unique_ptr<Communicator> split(int color, int key);
   MPI_Comm handle() const { return comm_; }
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool is_root() const { return rank_ == 0; }
-  // The number that a rank of this communicator has in the one that this was split from in the end.
+  // Translates a rank of this communicator to its rank in the original communicator, the one from which the splits started.
   int world_rank(int rank) const { return world_.empty() ? rank : world_[static_cast<std::size_t>(rank)]; }
 
-  // Root's values reach every rank. Counted: one message at the root with all that the others receive.
+  // Copies root's values to every rank. Counts one message at root, with all bytes that the others receive.
   void broadcast(std::span<float> values, int root = 0);
   Traffic& traffic() { return ledger_->traffic; }
   Activity& activity() { return ledger_->activity; }
-  // Null when nothing is traced.
+  // Null when tracing is off.
   Trace* trace() { return ledger_->trace.get(); }
-  // From here on a timeline is kept, in all communicators that this rank's are split from or into.
+  // Starts tracing, in all communicators of this rank that come from the same original one.
   void begin_trace() { ledger_->trace = std::make_unique<Trace>(); }
 
-  // ---- messages between two ranks: counted where they are sent, not collective ----
+  // ---- messages between two ranks: counted at the sender; not collective ----
 
-  // Numbers of at most 2^31 - 1; the buffer must stay until the transfer is complete.
+  // At most 2^31 - 1 numbers. The buffer must stay valid until the transfer is complete.
   Transfer send_begin(std::span<const float> values, int to, int tag);
   Transfer send_begin(std::span<const std::byte> bytes, int to, int tag);
   Transfer receive_begin(std::span<float> values, int from, int tag);
   Transfer receive_begin(std::span<std::byte> bytes, int from, int tag);
-  // A tag for one exchange, equal on all ranks when they ask in the same order. It comes again after 31,000 others, so fewer exchanges
-  // than that may be under way at once.
+  // A tag for one exchange; equal on all ranks if they call it in the same order. Tags repeat after 31,000 calls, so fewer
+  // exchanges than that may be in progress at once.
   int fresh_tag();
-  // A tag that never comes again, for whoever uses one as long as this communicator lives. Likewise equal on all ranks.
+  // A tag that is never reused, for a user that keeps it as long as this communicator lives. Equal on all ranks if they call it
+  // in the same order.
   int lasting_tag();
-  // For tests: as if so many fresh tags had been asked for.
+  // For tests: acts as if `count` fresh tags had been requested.
   void skip_fresh_tags(std::int64_t count);
 
   // ---- for records, evaluation and start-up: not counted ----
 
   // values <- sum over ranks, in place.
   void sum_record(std::span<double> values);
-  // The same, begun only: values hold the sums once the transfer is complete. All ranks begin theirs in the same order.
+  // Begins the same sum; values hold the result once the transfer is complete. All ranks must begin these sums in the same order.
   Transfer sum_record_begin(std::span<double> values);
-  // Likewise; equal bits on every rank.
+  // As above, for float32; the result has the same bits on every rank.
   void sum_record(std::span<float> values);
-  // Rank `from`'s values reach rank 0, into its own `values` of the same length. The other ranks take no part.
+  // Copies rank `from`'s values to rank 0, into rank 0's `values` of the same length. The other ranks do nothing.
   void bring_to_root(std::span<float> values, int from);
-  // Rank 0's values reach rank `to`. The other ranks take no part.
+  // Copies rank 0's values to rank `to`. The other ranks do nothing.
   void send_from_root(std::span<float> values, int to);
-  // Root's values, on every rank, as broadcast().
+  // Copies root's values to every rank, like broadcast().
   void broadcast_record(std::span<float> values, int root = 0);
-  // Root's text, on every rank.
+  // Returns root's text on every rank.
   std::string broadcast_text(const std::string& text, int root = 0);
-  // Every rank's numbers (equally many on each), rank after rank; empty on ranks other than 0.
+  // On rank 0: every rank's numbers, concatenated in rank order; every rank must pass equally many. Empty on the other ranks.
   std::vector<double> gather_numbers(std::span<const double> values);
-  // Every rank's text, on every rank.
+  // Returns every rank's text, on every rank, in rank order.
   std::vector<std::string> gather_texts(const std::string& text);
-  // Whether all ranks gave the same text; the same answer on every rank.
+  // Whether all ranks passed the same text. The answer is equal on every rank.
   bool all_equal(const std::string& text);
   void barrier();
 
-private:
+ private:
   void transfer(std::span<float> values, int from, int to);
   void count_sent(std::size_t bytes);
   Transfer noted(const char* name, std::size_t bytes, int peer, int tag);
   MPI_Comm comm_;
   int rank_ = 0, size_ = 1;
-  bool owned_ = false; // made by split(), freed with this object
-  int next_fresh_ = 0, next_lasting_ = 0; // of the tags of either kind
-  std::vector<int> world_; // world_rank() of each rank; empty: the same numbers
+  bool owned_ = false;                    // created by split() and freed with this object
+  int next_fresh_ = 0, next_lasting_ = 0; // counters of the two kinds of tags
+  std::vector<int> world_;                // world_rank() of each rank; empty: the numbers are the same
   std::shared_ptr<RankLedger> ledger_ = std::make_shared<RankLedger>();
 };
 
@@ -142,4 +144,4 @@ void wait_all(std::span<Transfer> transfers);
 // Throws an internal error with MPI's own text when code is not MPI_SUCCESS.
 void check_mpi(int code, const char* call);
 
-} // namespace dt::engine
+} // namespace dt::comm

@@ -1,14 +1,14 @@
-// MPI for as long as this object lives; at most one in a program's life.
+// MpiWorld: initialises MPI and finalises it on destruction. At most one object in a program's life.
 #pragma once
 
 #include "core/error.hpp"
 #include "engine/comm/communicator.hpp"
 
-namespace dt::engine {
+namespace dt::comm {
 
 class MpiWorld {
-public:
-  // SERIALIZED: a thread other than the first may communicate one day, never two at once.
+ public:
+  // MPI_THREAD_SERIALIZED: other threads than the first may call MPI, but never two at once.
   MpiWorld()
   {
     int provided = 0;
@@ -22,4 +22,4 @@ public:
   ~MpiWorld() { MPI_Finalize(); }
 };
 
-} // namespace dt::engine
+} // namespace dt::comm

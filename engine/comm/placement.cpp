@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace dt::engine {
+namespace dt::comm {
 namespace {
 
 std::string counted(std::size_t n, const char* one) { return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s"); }
@@ -21,7 +21,7 @@ std::string remedy(std::size_t communication)
                      communication > 0 ? "take sync.progress: poll, " : "");
 }
 
-// Ranks of one host and the cores that any of them may use.
+// The ranks of one host, and the cores that any of them may use.
 struct Node {
   std::size_t ranks = 0;
   std::set<int> cores;
@@ -78,7 +78,8 @@ int node_count(const std::vector<RankPlace>& places) { return static_cast<int>(n
 
 void require_cores(const std::vector<RankPlace>& places, std::int64_t threads_per_rank, std::int64_t communication_threads)
 {
-  const auto threads = static_cast<std::size_t>(threads_per_rank), communication = static_cast<std::size_t>(communication_threads);
+  const auto threads = static_cast<std::size_t>(threads_per_rank),
+             communication = static_cast<std::size_t>(communication_threads);
   const auto needed = threads + communication;
   for (std::size_t r = 0; r < places.size(); ++r)
     if (needed > places[r].cores.size())
@@ -98,4 +99,4 @@ void require_cores(const std::vector<RankPlace>& places, std::int64_t threads_pe
                               remedy(communication)));
 }
 
-} // namespace dt::engine
+} // namespace dt::comm

@@ -1,4 +1,4 @@
-// Placement: on which host and on which cores each rank may run, and whether the threads asked for fit.
+// Placement: the host and the cores of each rank, and a check that the requested threads fit.
 #pragma once
 
 #include "engine/comm/communicator.hpp"
@@ -7,27 +7,27 @@
 #include <string>
 #include <vector>
 
-namespace dt::engine {
+namespace dt::comm {
 
 struct RankPlace {
   std::string host;
-  std::vector<int> cores; // of the affinity mask, ascending
+  std::vector<int> cores; // cores in the affinity mask, ascending
 };
 
-// Every rank's place, on every rank. Collective.
+// Returns every rank's place, on every rank. Collective.
 std::vector<RankPlace> gather_places(Communicator& comm);
 
 // "0-3,8" for {0,1,2,3,8}; "" for none.
 std::string mask_text(const std::vector<int>& cores);
-// {0,1,2,3,8} for "0-3,8".
+// Inverse of mask_text().
 std::vector<int> parse_mask(const std::string& text);
 
-// Different hosts among the places.
+// Number of different hosts.
 int node_count(const std::vector<RankPlace>& places);
 
-// A run error that names rank or host, masks and what to do, when a rank has more threads than cores in its mask, or the
-// ranks of a host together more threads than cores in all their masks. communication_threads: of each rank, beside those that
-// compute (sync.progress: thread has one).
+// Throws a run error if a rank has more threads than cores in its mask, or if the ranks of a host have together more threads than
+// cores in all their masks. The error names rank or host, the masks and the remedy. communication_threads: per rank, in addition
+// to the compute threads (1 with sync.progress: thread).
 void require_cores(const std::vector<RankPlace>& places, std::int64_t threads_per_rank, std::int64_t communication_threads);
 
-} // namespace dt::engine
+} // namespace dt::comm

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <exception>
 
-namespace dt::engine {
+namespace dt::comm {
 namespace {
 
 constexpr std::uintptr_t alignment = 128;
@@ -15,7 +15,7 @@ std::byte* aligned(void* address)
   return static_cast<std::byte*>(address) + ((alignment - number % alignment) % alignment);
 }
 
-// Each rank's part begins on a page of its own where the library can: the ranks may be near different memories.
+// Asks for parts that are not contiguous: each rank's part then begins on its own page, and pages can lie near different cores.
 MPI_Win allocate(Communicator& node, std::size_t bytes)
 {
   MPI_Info info = MPI_INFO_NULL;
@@ -23,7 +23,8 @@ MPI_Win allocate(Communicator& node, std::size_t bytes)
   check_mpi(MPI_Info_set(info, "alloc_shared_noncontig", "true"), "MPI_Info_set");
   MPI_Win window = MPI_WIN_NULL;
   void* mine = nullptr;
-  const int code = MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, info, node.handle(), static_cast<void*>(&mine), &window);
+  const int code =
+      MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, info, node.handle(), static_cast<void*>(&mine), &window);
   MPI_Info_free(&info);
   check_mpi(code, "MPI_Win_allocate_shared");
   return window;
@@ -50,4 +51,4 @@ SharedWindow::~SharedWindow()
   if (std::uncaught_exceptions() == errors_before_) MPI_Win_free(&window_);
 }
 
-} // namespace dt::engine
+} // namespace dt::comm

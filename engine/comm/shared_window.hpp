@@ -1,4 +1,4 @@
-// SharedWindow: memory that all ranks of a communicator reach, each with a part of its own.
+// SharedWindow: memory that all ranks of a communicator can access; each rank owns one part.
 #pragma once
 
 #include "engine/comm/communicator.hpp"
@@ -6,25 +6,26 @@
 #include <cstddef>
 #include <vector>
 
-namespace dt::engine {
+namespace dt::comm {
 
 class SharedWindow {
-public:
-  // The ranks of `node`, which must share memory, get `part_bytes` zeros each; every rank touches its own first, so that
-  // it lies in the memory nearest to its core. Collective.
+ public:
+  // Gives each rank of `node` part_bytes zero bytes. The ranks must share memory. Every rank touches its own part first, so that
+  // it is placed in the memory nearest to the rank's core. Collective.
   SharedWindow(Communicator& node, std::size_t part_bytes);
-  // Collective, unless an error is on its way: then the other ranks may never come, and the program's end frees the memory.
+  // Collective, except while an exception unwinds: the other ranks may then never arrive, and the end of the program frees the
+  // memory.
   ~SharedWindow();
   SharedWindow(const SharedWindow&) = delete;
   SharedWindow& operator=(const SharedWindow&) = delete;
 
-  // The part of each rank, aligned to a cache line pair.
+  // The parts of all ranks, aligned to 128 bytes (two cache lines).
   const std::vector<std::byte*>& parts() const { return parts_; }
 
-private:
+ private:
   int errors_before_;
   MPI_Win window_ = MPI_WIN_NULL;
   std::vector<std::byte*> parts_;
 };
 
-} // namespace dt::engine
+} // namespace dt::comm

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-namespace dt::engine {
+namespace dt::comm {
 namespace {
 
 int count_of(const std::vector<int>& groups) { return groups.empty() ? 0 : *std::max_element(groups.begin(), groups.end()) + 1; }
@@ -27,4 +27,4 @@ Topology topology_of_hosts(Communicator& comm, std::int64_t nodes_per_supernode)
   return topology;
 }
 
-} // namespace dt::engine
+} // namespace dt::comm

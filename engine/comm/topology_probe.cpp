@@ -10,20 +10,21 @@
 #include <sstream>
 #include <string>
 
-namespace dt::engine {
+namespace dt::comm {
 namespace {
 
 constexpr double clear_gap = 1.8, fast_inside = 0.75;
 constexpr int tries = 2;
 
-// The time of a whole tournament grows with the square of the ranks, since more of them share a trunk in each of more rounds.
+// Message length for a number of ranks. The duration of a tournament grows with the square of the number of ranks: it has more
+// rounds, and in each round more ranks share a trunk. So messages get shorter.
 std::size_t message_numbers(int ranks)
 {
   const auto count = static_cast<std::size_t>(ranks);
   return std::clamp<std::size_t>((32U << 20) / (count * count), 64U << 10, 2U << 20) / sizeof(float);
 }
 
-// The least bandwidth of a fast pair; 0 when there is no clear gap.
+// The lowest bandwidth of a fast pair; 0 if there is no clear gap.
 double fast_from(const Bandwidths& bytes_per_s)
 {
   std::vector<double> sorted;
@@ -39,7 +40,7 @@ double fast_from(const Bandwidths& bytes_per_s)
   return from;
 }
 
-// Groups of those that are joined, directly or through others.
+// Connected components: members that are joined, directly or through others, form a group.
 std::vector<int> joined(std::size_t count, const std::function<bool(std::size_t, std::size_t)>& join)
 {
   std::vector<int> group(count, -1);
@@ -61,13 +62,13 @@ std::vector<int> joined(std::size_t count, const std::function<bool(std::size_t,
   return group;
 }
 
-// One pair that was fast by chance makes no supernode, and neither does one node.
+// Every group needs two members: one node, or one pair that was fast by chance, is no supernode.
 bool all_have_two(const std::vector<int>& group)
 {
   return std::all_of(group.begin(), group.end(), [&](int g) { return std::count(group.begin(), group.end(), g) > 1; });
 }
 
-// Of the pairs inside groups, the share that is fast.
+// Share of the pairs inside groups that are fast.
 double share_of_fast(const Bandwidths& bytes_per_s, const std::vector<int>& group, double from)
 {
   double fast = 0, all = 0;
@@ -80,7 +81,7 @@ double share_of_fast(const Bandwidths& bytes_per_s, const std::vector<int>& grou
   return fast / all;
 }
 
-// Seconds until both directions are through.
+// Seconds until both directions are complete; 0 without a partner. Collective.
 double meet(Communicator& comm, int partner, std::span<const float> out, std::span<float> in)
 {
   const int tag = comm.fresh_tag();
@@ -92,7 +93,7 @@ double meet(Communicator& comm, int partner, std::span<const float> out, std::sp
   return monotonic_s() - begin;
 }
 
-// Of this rank with each other.
+// Bandwidths between this rank and every other rank. Collective.
 std::vector<double> play(Communicator& comm, std::size_t numbers)
 {
   std::vector<float> out(numbers), in(numbers);
@@ -105,7 +106,7 @@ std::vector<double> play(Communicator& comm, std::size_t numbers)
   return bytes_per_s;
 }
 
-// Every rank's row, on every rank; of the two ends of a pair, the slower one's word.
+// Every rank's row, on every rank. The two ranks of a pair measure separately; the lower value counts. Collective.
 Bandwidths matrix_of(const std::vector<double>& row, Communicator& comm)
 {
   std::string text;
@@ -127,18 +128,20 @@ std::vector<int> group_by_bandwidth(const Bandwidths& bytes_per_s)
   const std::vector<int> one_group(bytes_per_s.size(), 0);
   const double from = fast_from(bytes_per_s);
   if (from == 0) return one_group;
-  const auto group = joined(bytes_per_s.size(), [&](std::size_t i, std::size_t j) { return i != j && bytes_per_s[i][j] >= from; });
+  const auto group =
+      joined(bytes_per_s.size(), [&](std::size_t i, std::size_t j) { return i != j && bytes_per_s[i][j] >= from; });
   return all_have_two(group) && share_of_fast(bytes_per_s, group, from) >= fast_inside ? group : one_group;
 }
 
 int tournament_rounds(int count) { return count < 2 ? 0 : count - 1 + count % 2; }
 
-// The circle method: in round r those meet whose numbers add up to r modulo the rounds; who would meet himself meets the last one.
+// The circle method: in round r, two members meet if their numbers add up to r modulo the number of rounds. The member that would
+// meet itself meets the last member.
 int tournament_partner(int round, int index, int count)
 {
-  const int rounds = tournament_rounds(count), last = rounds; // beyond the end where the count is odd
+  const int rounds = tournament_rounds(count), last = rounds; // one past the last index if the count is odd
   if (index == last) {
-    // 2 i = r modulo an odd number has one solution.
+    // 2 i = r modulo an odd number has exactly one solution.
     return round % 2 == 0 ? round / 2 : (round + rounds) / 2;
   }
   const int other = ((round - index) % rounds + rounds) % rounds;
@@ -149,8 +152,8 @@ int tournament_partner(int round, int index, int count)
 Bandwidths measure_bandwidths(Communicator& comm)
 {
   const auto traffic = comm.traffic();
-  comm.activity().enter("measures bandwidths");
-  play(comm, 1); // connections are made at their first use
+  comm.activity().enter(Doing::works, "measures bandwidths");
+  play(comm, 1); // warm-up: MPI opens connections at their first use
   std::vector<double> best(static_cast<std::size_t>(comm.size()));
   for (int t = 0; t < tries; ++t) {
     const auto row = play(comm, message_numbers(comm.size()));
@@ -165,7 +168,7 @@ Topology probe_topology(Communicator& comm)
   auto topology = topology_of_hosts(comm, 0);
   const auto& node = topology.node;
   const auto first = std::find(node.begin(), node.end(), node[static_cast<std::size_t>(comm.rank())]) - node.begin();
-  const auto leaders = comm.split(comm.rank() == first ? 0 : -1, comm.rank()); // ordered as the nodes are
+  const auto leaders = comm.split(comm.rank() == first ? 0 : -1, comm.rank()); // in the order of the nodes
   std::string groups;
   if (leaders && leaders->size() > 1)
     for (const int group : group_by_bandwidth(measure_bandwidths(*leaders))) groups += std::to_string(group) + " ";
@@ -177,4 +180,4 @@ Topology probe_topology(Communicator& comm)
   return topology;
 }
 
-} // namespace dt::engine
+} // namespace dt::comm

@@ -4,7 +4,7 @@
 #include <new>
 #include <type_traits>
 
-namespace dt::engine {
+namespace dt::comm {
 
 static_assert(std::is_trivially_destructible_v<Span> && alignof(Span) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 
@@ -25,4 +25,4 @@ std::span<const Span> Trace::spans() const
 
 std::int64_t Trace::forgotten() const { return static_cast<std::int64_t>(added_.load() - spans().size()); }
 
-} // namespace dt::engine
+} // namespace dt::comm

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace dt::engine {
+namespace dt::data {
 namespace {
 
 class ByteSource final : public Source {
@@ -33,12 +33,12 @@ class ByteSource final : public Source {
   }
 
  private:
-  // (p/255 - mean) / deviation as one multiplication and one addition.
+  // (p/255 - mean) / deviation, written as one multiplication and one addition.
   struct Line {
     float slope, offset;
   };
   ImageSet set_;
-  std::vector<Line> lines_; // a channel
+  std::vector<Line> lines_; // one per channel
 };
 
 struct Wanted {
@@ -75,4 +75,4 @@ Sources make_byte_sources(ImageSets sets, const std::vector<ChannelScale>& scale
   return {make_byte_source(std::move(sets.train), scales), make_byte_source(std::move(sets.test), scales)};
 }
 
-} // namespace dt::engine
+} // namespace dt::data

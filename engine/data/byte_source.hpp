@@ -1,4 +1,4 @@
-// A set of images held in memory as bytes, as files of this kind store them.
+// A data set whose images are held in memory as bytes, in the form in which its files store them.
 #pragma once
 
 #include "engine/data/source.hpp"
@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-namespace dt::engine {
+namespace dt::data {
 
-// count images of channels x height x width bytes, one after the other, and a label each.
+// `count` images of channels x height x width bytes, one after another, and one label per image.
 struct ImageSet {
   std::int64_t count = 0, channels = 0, height = 0, width = 0, classes = 0;
   std::vector<std::uint8_t> pixels;
@@ -18,23 +18,23 @@ struct ImageSet {
   std::int64_t image_bytes() const { return channels * height * width; }
 };
 
-// Mean and standard deviation of the bytes of a channel, divided by 255, over the training images. They are constants of
-// the data set, not of the samples a run uses: a run on a part of it sees the same inputs.
+// Mean and standard deviation of a channel's bytes, divided by 255, over the training images. They are constants of the data set
+// and do not depend on the samples that a run uses, so a run on a part of the set has the same inputs.
 struct ChannelScale {
   float mean, deviation;
 };
 
-// Serves pixel p of channel c as (p/255 - mean_c) / deviation_c. scales: one a channel.
+// Makes a source that returns pixel p of channel c as (p/255 - mean_c) / deviation_c. scales: one per channel.
 std::unique_ptr<Source> make_byte_source(ImageSet set, std::vector<ChannelScale> scales);
 
-// What a data set's reader found in its folder.
+// The images that a data set's reader found in its folder.
 struct ImageSets {
   ImageSet train, test;
 };
 
-// The sources of a folder's sets, cut to data.train_samples and data.test_samples. A recipe error when these ask for more
-// than there are.
+// Makes the sources of a folder's sets, limited to data.train_samples and data.test_samples. Throws a recipe error if these
+// exceed the number of images.
 Sources make_byte_sources(ImageSets sets, const std::vector<ChannelScale>& scales, const DataSpec& spec,
                           const std::filesystem::path& folder);
 
-} // namespace dt::engine
+} // namespace dt::data

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstddef>
 
-namespace dt::engine {
+namespace dt::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -66,4 +66,4 @@ CifarLayout cifar10_layout()
   return layout;
 }
 
-} // namespace dt::engine
+} // namespace dt::data

@@ -1,6 +1,6 @@
 #include "engine/data/digit_glyphs.hpp"
 
-namespace dt::engine {
+namespace dt::data {
 namespace {
 
 using enum StrokeForm;
@@ -10,7 +10,7 @@ std::vector<Glyph> zeros()
   return {
       {{loop, {{.5f, 0}, {.86f, .14f}, {1, .5f}, {.86f, .86f}, {.5f, 1}, {.14f, .86f}, {0, .5f}, {.14f, .14f}}}},
       {{loop, {{.5f, 0}, {.76f, .16f}, {.8f, .5f}, {.76f, .84f}, {.5f, 1}, {.24f, .84f}, {.2f, .5f}, {.24f, .16f}}}},
-      // begun at the top and not quite closed
+      // starts at the top and is not quite closed
       {{curve,
         {{.6f, .04f}, {.25f, .06f}, {.03f, .42f}, {.12f, .84f}, {.5f, 1}, {.88f, .82f}, {.97f, .4f}, {.75f, .08f}, {.45f, 0}}}},
   };
@@ -30,7 +30,7 @@ std::vector<Glyph> twos()
   return {
       {{curve, {{.04f, .26f}, {.2f, .05f}, {.52f, 0}, {.86f, .1f}, {.92f, .32f}, {.7f, .6f}, {.36f, .82f}, {0, 1}}},
        {line, {{0, 1}, {1, 1}}}},
-      // with a loop at its foot
+      // with a loop at the bottom
       {{curve,
         {{.06f, .2f},
          {.4f, 0},
@@ -61,9 +61,9 @@ std::vector<Glyph> fours()
 {
   return {
       {{line, {{.18f, 0}, {.04f, .6f}, {.98f, .6f}}}, {line, {{.72f, .2f}, {.68f, 1}}}},
-      // closed
+      // closed form
       {{line, {{.72f, 1}, {.72f, 0}, {0, .68f}, {1, .68f}}}},
-      // two uprights
+      // with two vertical strokes
       {{line, {{.1f, .02f}, {.1f, .52f}, {.86f, .52f}}}, {line, {{.86f, 0}, {.86f, 1}}}},
   };
 }
@@ -73,7 +73,7 @@ std::vector<Glyph> fives()
   return {
       {{line, {{.92f, 0}, {.16f, 0}, {.1f, .44f}}},
        {curve, {{.1f, .44f}, {.5f, .36f}, {.92f, .54f}, {.92f, .82f}, {.5f, 1}, {.03f, .88f}}}},
-      // its bar drawn last and apart
+      // with a separate top bar
       {{curve, {{.2f, .1f}, {.16f, .42f}, {.6f, .44f}, {.9f, .64f}, {.76f, .92f}, {.36f, 1}, {.02f, .94f}}},
        {line, {{.2f, .06f}, {.96f, 0}}}},
   };
@@ -92,7 +92,7 @@ std::vector<Glyph> sixes()
          {.9f, .62f},
          {.55f, .48f},
          {.14f, .62f}}}},
-      // with a straight back
+      // with a straight left side
       {{curve, {{.5f, 0}, {.2f, .36f}, {.03f, .7f}, {.2f, .95f}, {.55f, 1}, {.92f, .84f}, {.86f, .6f}, {.5f, .52f}, {.1f, .7f}}}},
   };
 }
@@ -113,7 +113,7 @@ std::vector<Glyph> eights()
   return {
       {{loop, {{.5f, 0}, {.82f, .1f}, {.82f, .36f}, {.5f, .46f}, {.18f, .36f}, {.18f, .1f}}},
        {loop, {{.5f, .46f}, {.94f, .6f}, {.94f, .9f}, {.5f, 1}, {.06f, .9f}, {.06f, .6f}}}},
-      // in one stroke
+      // in a single stroke
       {{loop,
         {{.5f, .48f},
          {.12f, .28f},
@@ -148,4 +148,4 @@ std::array<std::vector<Glyph>, 10> digit_glyphs()
   return {zeros(), ones(), twos(), threes(), fours(), fives(), sixes(), sevens(), eights(), nines()};
 }
 
-} // namespace dt::engine
+} // namespace dt::data

@@ -1,4 +1,4 @@
-// How the ten digits are written: several styles each, as strokes through anchor points.
+// The shapes of the ten digits: several styles each, as strokes through anchor points.
 #pragma once
 
 #include "engine/data/raster.hpp"
@@ -6,11 +6,11 @@
 #include <array>
 #include <vector>
 
-namespace dt::engine {
+namespace dt::data {
 
 enum class StrokeForm { line, curve, loop };
 
-// Anchors in the unit square, (0, 0) its upper left corner.
+// Anchors lie in the unit square; (0, 0) is its upper left corner.
 struct GlyphStroke {
   StrokeForm form;
   std::vector<Point> anchors;
@@ -21,4 +21,4 @@ using Glyph = std::vector<GlyphStroke>;
 // The styles of each digit.
 std::array<std::vector<Glyph>, 10> digit_glyphs();
 
-} // namespace dt::engine
+} // namespace dt::data

@@ -10,15 +10,15 @@
 #include <algorithm>
 #include <vector>
 
-namespace dt::engine {
+namespace dt::data {
 namespace {
 
-// zlib's state for unpacking gzip members one after another.
+// zlib's state for unpacking consecutive gzip members.
 class Inflater {
  public:
   explicit Inflater(std::string_view packed)
   {
-    constexpr int gzip_only = 15 + 16; // the largest window, and gzip's header and checksum expected
+    constexpr int gzip_only = 15 + 16; // largest window; accept only gzip's header and checksum
     if (inflateInit2(&stream_, gzip_only) != Z_OK) throw Error(ErrorKind::environment, "zlib could not start: out of memory.");
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data())); // zlib never writes to its input
     stream_.avail_in = static_cast<uInt>(packed.size());
@@ -27,7 +27,7 @@ class Inflater {
   Inflater& operator=(const Inflater&) = delete;
   ~Inflater() { inflateEnd(&stream_); }
 
-  // zlib's code; the unpacked bytes are appended.
+  // Unpacks one block, appends it to `unpacked`, and returns zlib's code.
   int step(std::string& unpacked)
   {
     constexpr std::size_t block = 1 << 18;
@@ -65,7 +65,7 @@ std::string gunzip(const std::filesystem::path& path, std::string_view packed, s
       if (!looks_like_gzip(inflater.rest()))
         throw file_error(path, fmt::format("{} bytes after the end of its gzip data. Fetch it again.", inflater.rest().size()));
       inflater.next_member();
-    } else if (code == Z_BUF_ERROR) { // no input left
+    } else if (code == Z_BUF_ERROR) { // the input has ended
       throw file_error(path, fmt::format("its gzip data is cut short after {} bytes. Fetch it again.", packed.size()));
     } else if (code != Z_OK) {
       throw file_error(path, fmt::format("its gzip data is corrupt after {} unpacked bytes. Fetch it again.", unpacked.size()));
@@ -73,7 +73,7 @@ std::string gunzip(const std::filesystem::path& path, std::string_view packed, s
   }
 }
 
-// ", which holds a.png, b.png and 98 more"; nothing of an empty folder and of one that cannot be looked into.
+// ", which holds a.png, b.png and 98 more"; empty for an empty or unreadable folder.
 std::string what_is_in(const std::filesystem::path& folder)
 {
   constexpr std::size_t listed = 3;
@@ -103,7 +103,9 @@ std::string how_to_get(std::string_view data_set)
 
 std::optional<std::filesystem::path> find_file(const std::filesystem::path& folder, std::span<const std::string> names)
 {
-  const auto there = [&](const std::string& name) { return is_there(folder / name) && std::filesystem::is_regular_file(folder / name); };
+  const auto there = [&](const std::string& name) {
+    return is_there(folder / name) && std::filesystem::is_regular_file(folder / name);
+  };
   const auto found = std::find_if(names.begin(), names.end(), there);
   if (found == names.end()) return std::nullopt;
   return folder / *found;
@@ -126,4 +128,4 @@ std::string read_unpacked(const std::filesystem::path& path, std::size_t max_byt
   return gunzip(path, bytes, max_bytes);
 }
 
-} // namespace dt::engine
+} // namespace dt::data

@@ -1,4 +1,4 @@
-// Finding a data set's files and reading them whole, gzip or not.
+// Finds a data set's files and reads them completely, with or without gzip.
 #pragma once
 
 #include "core/error.hpp"
@@ -10,24 +10,25 @@
 #include <string>
 #include <string_view>
 
-namespace dt::engine {
+namespace dt::data {
 
-// "data file <path>: <cause>", as a recipe error: the recipe names a data set whose files do not hold what they should.
+// Makes the recipe error "data file <path>: <cause>". It is a recipe error because the recipe names a data set whose files are
+// wrong.
 Error file_error(const std::filesystem::path& path, std::string_view cause);
 
-// What to do when a data set's files are not there: how to make it, or where to put it.
+// Advice for missing files of a data set: how to make the set, or where to put the files.
 std::string how_to_get(std::string_view data_set);
 
-// The first of `names` that is a regular file in `folder`; nothing when none is.
+// The first of `names` that is a regular file in `folder`; empty if none is.
 std::optional<std::filesystem::path> find_file(const std::filesystem::path& folder, std::span<const std::string> names);
 
-// As find_file; a recipe error that lists the names looked for, and what is there, when none of them is.
+// Like find_file, but throws a recipe error with the names and the folder's content if none is a regular file.
 std::filesystem::path require_file(std::string_view data_set, const std::filesystem::path& folder,
                                    std::span<const std::string> names);
 
-// The file's bytes, unpacked when its name ends in .gz. An environment error when it cannot be read; a recipe error when it is
-// not gzip, is cut short, fails its checksum, has bytes after its end, or unpacks to more than max_unpacked_bytes.
+// Returns the file's bytes, unpacked if its name ends in .gz. Throws an environment error if the file cannot be read; a recipe
+// error if it is not gzip, is truncated, fails its checksum, has bytes after its end, or unpacks to more than max_bytes.
 inline constexpr std::size_t max_unpacked_bytes = std::size_t{1} << 31;
 std::string read_unpacked(const std::filesystem::path& path, std::size_t max_bytes = max_unpacked_bytes);
 
-} // namespace dt::engine
+} // namespace dt::data

@@ -12,18 +12,18 @@
 #include <string>
 #include <utility>
 
-namespace dt::engine {
+namespace dt::data {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t max_side = 4096; // keeps count x height x width far from overflow; a larger one is a damaged header
+constexpr std::int64_t max_side = 4096; // prevents an overflow of count x height x width; a larger side means a damaged header
 
-// An IDX file of unsigned bytes: sizes of its dimensions, then the bytes.
+// An IDX file of unsigned bytes: the sizes of its dimensions and its bytes.
 struct Idx {
   fs::path path;
   std::vector<std::int64_t> sizes;
-  std::string bytes; // header included
+  std::string bytes; // with the header
   std::size_t header_bytes() const { return 4 + 4 * sizes.size(); }
   const std::uint8_t* data() const { return reinterpret_cast<const std::uint8_t*>(bytes.data()) + header_bytes(); }
 };
@@ -51,7 +51,7 @@ void check_header(const Idx& idx, std::size_t dimensions)
     throw file_error(idx.path, fmt::format("{} dimensions, expected {}. Are images and labels exchanged?", found, dimensions));
 }
 
-// Bytes the header promises, header included; an error when a size cannot be meant.
+// File size according to the header, with the header. Throws an error for impossible sizes.
 std::int64_t promised_bytes(const Idx& idx)
 {
   std::int64_t bytes = 1;
@@ -86,17 +86,19 @@ void check_labels(const Idx& labels, std::int64_t classes)
       throw file_error(labels.path, fmt::format("label {} of sample {}, expected 0 to {}.", labels.data()[i], i, classes - 1));
 }
 
-// One class more than the largest label: outputs are numbered as labels are, whether each of them occurs or not (EMNIST's letters
-// count from 1). Where fewer than half occur, the bytes are no labels.
+// One more than the largest label: outputs are numbered like labels, whether or not each label occurs (the labels of EMNIST's
+// letters start at 1). If fewer than half of the labels occur, the bytes are not labels.
 std::int64_t count_classes(const Idx& labels)
 {
   const auto *first = labels.data(), *end = first + labels.sizes[0], *largest = std::max_element(first, end);
   const auto different = static_cast<int>(std::set<std::uint8_t>(first, end).size());
-  if (different < 2) throw file_error(labels.path, fmt::format("every label is {}, expected labels of at least 2 classes.", *first));
+  if (different < 2)
+    throw file_error(labels.path, fmt::format("every label is {}, expected labels of at least 2 classes.", *first));
   if (2 * different <= *largest)
-    throw file_error(labels.path, fmt::format("label {} of sample {}, but only {} different labels, expected labels from 0 to the "
-                                              "number of classes - 1. Are these the labels?",
-                                              *largest, largest - first, different));
+    throw file_error(labels.path,
+                     fmt::format("label {} of sample {}, but only {} different labels, expected labels from 0 to the "
+                                 "number of classes - 1. Are these the labels?",
+                                 *largest, largest - first, different));
   return *largest + 1;
 }
 
@@ -106,8 +108,9 @@ fs::path idx_path(std::string_view data_set, const fs::path& folder, std::string
   return require_file(data_set, folder, std::array{dash, dash + ".gz", dot, dot + ".gz"});
 }
 
-// With the classes given, or with those that the labels tell.
-ImageSet read_idx_set(std::string_view data_set, const fs::path& folder, std::string_view part, std::optional<std::int64_t> classes)
+// classes: the number of classes; empty: count them from the labels.
+ImageSet read_idx_set(std::string_view data_set, const fs::path& folder, std::string_view part,
+                      std::optional<std::int64_t> classes)
 {
   const auto images = read_idx(idx_path(data_set, folder, fmt::format("{}-images", part), "idx3-ubyte"), 3);
   const auto labels = read_idx(idx_path(data_set, folder, fmt::format("{}-labels", part), "idx1-ubyte"), 1);
@@ -138,4 +141,4 @@ ImageSets read_idx_sets(std::string_view data_set, const fs::path& folder, std::
   return sets;
 }
 
-} // namespace dt::engine
+} // namespace dt::data

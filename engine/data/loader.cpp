@@ -12,30 +12,31 @@
 #include <pthread.h>
 #include <sched.h>
 
-namespace dt::engine {
+namespace dt::data {
 namespace {
 
 void check(const BatchLoader::Options& options)
 {
   if (options.batch_per_rank < 1 || options.prefetch < 0 || options.ranks < 1 || options.rank < 0 ||
       options.rank >= options.ranks || options.first_step < 0)
-    throw Error(ErrorKind::internal, fmt::format("A loader was asked for batches of {} from step {} on, {} ahead, for rank {} of {}.",
-                                                 options.batch_per_rank, options.first_step, options.prefetch, options.rank,
-                                                 options.ranks));
+    throw Error(ErrorKind::internal,
+                fmt::format("A loader was asked for batches of {} from step {} on, {} ahead, for rank {} of {}.",
+                            options.batch_per_rank, options.first_step, options.prefetch, options.rank, options.ranks));
 }
 
-// A batch's place in the ring, and how far it is.
+// A batch in the ring buffer, with its state.
 struct Slot {
   Batch batch;
   std::vector<std::int64_t> indices;
   bool is_read = false;
-  std::exception_ptr failure; // when reading it failed
+  std::exception_ptr failure; // error while reading the batch
 };
 
 } // namespace
 
-// Batches are claimed in order, each read by whoever claimed it: the thread, ahead of need, or the caller, when he needs one
-// that nobody has begun. So where the thread gets no core (a rank pinned to one, a busy machine) nobody waits for it.
+// Batches are claimed in order, and the thread that claims a batch reads it: the background thread in advance, or the caller if
+// it needs a batch that nobody has claimed. So no rank waits for a background thread that gets no core (a rank pinned to one
+// core, a busy machine).
 struct BatchLoader::Impl {
  public:
   Impl(const Source& source, const Options& options)
@@ -60,7 +61,7 @@ struct BatchLoader::Impl {
   const Batch& next()
   {
     std::unique_lock lock(mutex_);
-    returned_ = taken_; // the batch handed out before is free now
+    returned_ = taken_; // the batch returned before is free now
     changed_.notify_all();
     Slot& slot = slots_[taken_ % slots_.size()];
     if (claimed_ == taken_) {
@@ -78,13 +79,13 @@ struct BatchLoader::Impl {
  private:
   void read_ahead()
   {
-    // Being woken must not push the caller, who computes, off a core they share. A system without the policy does without.
+    // SCHED_BATCH: waking this thread must not preempt the computing caller on a shared core. Errors are ignored.
     const sched_param no_priority{};
     ::pthread_setschedparam(::pthread_self(), SCHED_BATCH, &no_priority);
     while (Slot* slot = claim_ahead()) read(*slot);
   }
 
-  // The next batch that nobody has begun, once its slot is free; null when the loader is done with.
+  // The next unclaimed batch, once its slot is free; null when the loader is being destroyed.
   Slot* claim_ahead()
   {
     std::unique_lock lock(mutex_);
@@ -92,7 +93,7 @@ struct BatchLoader::Impl {
     return stopping_ ? nullptr : &claim();
   }
 
-  // With the mutex held.
+  // The caller must hold the mutex.
   Slot& claim()
   {
     Slot& slot = slots_[claimed_ % slots_.size()];
@@ -103,7 +104,7 @@ struct BatchLoader::Impl {
     return slot;
   }
 
-  // Without it: the slot is the reader's alone until it is read.
+  // The caller must not hold the mutex: until the slot is read, it belongs to the reading thread.
   void read(Slot& slot)
   {
     try {
@@ -126,14 +127,14 @@ struct BatchLoader::Impl {
   }
 
   const Source& source_;
-  std::mutex mutex_; // guards all that follows, but for what a slot's reader has for itself
+  std::mutex mutex_; // protects the members below, except slots that are being read
   std::condition_variable changed_;
   SampleOrder order_;
   const std::int64_t batch_, global_batch_, begin_, first_step_;
-  std::vector<Slot> slots_;                            // batch n is in slot n modulo their number
-  std::size_t claimed_ = 0, taken_ = 0, returned_ = 0; // batches so far
+  std::vector<Slot> slots_;                            // batch n is in slot n modulo the number of slots
+  std::size_t claimed_ = 0, taken_ = 0, returned_ = 0; // numbers of batches so far
   bool stopping_ = false;
-  std::thread thread_; // last: it uses all the others
+  std::thread thread_; // last member: it uses all others
 };
 
 BatchLoader::BatchLoader(const Source& source, const Options& options)
@@ -146,4 +147,4 @@ BatchLoader::~BatchLoader() = default;
 
 const Batch& BatchLoader::next() { return impl_->next(); }
 
-} // namespace dt::engine
+} // namespace dt::data

@@ -21,16 +21,16 @@
 
 #include <unistd.h>
 
-namespace dt::engine {
+namespace dt::data {
 namespace {
 
 namespace fs = std::filesystem;
 
-// ---- what can be made ----------------------------------------------------------------------------------------------
+// ---- the makers ----------------------------------------------------------------------------------------------------
 
 struct Maker {
   std::string_view kind;
-  int version; // of the pictures: one more whenever the same options give other bytes
+  int version; // of the images: increase it whenever equal options give other bytes
   void (*make)(const MakeOptions& options, const FileSink& sink);
 };
 
@@ -45,7 +45,8 @@ const Maker& maker_of(const MakeOptions& options)
 
 void check_count(std::string_view purpose, std::int64_t count)
 {
-  constexpr std::int64_t least = made_classes, most = 1'000'000; // one of each class; a file is put together in memory
+  // at least one per class; at most what fits into memory, where files are built
+  constexpr std::int64_t least = made_classes, most = 1'000'000;
   if (count < least || count > most)
     throw Error(ErrorKind::usage, fmt::format("{} {} samples were asked for; it must be {} to {}.", count, purpose, least, most));
 }
@@ -60,7 +61,7 @@ struct ManifestFile {
   std::string hash;
 };
 
-// What a folder holds, by which its maker knows it again. Hidden, so it is no part of the data's identity.
+// Content of a folder as its maker recorded it. The file is hidden, so it does not belong to the data's identity.
 struct Manifest {
   std::string kind;
   int version = 0;
@@ -72,6 +73,11 @@ struct Manifest {
 bool same_request(const Manifest& a, const Manifest& b)
 {
   return std::tie(a.kind, a.version, a.seed, a.train, a.test) == std::tie(b.kind, b.version, b.seed, b.train, b.test);
+}
+
+bool same_options(const Manifest& a, const Manifest& b)
+{
+  return std::tie(a.kind, a.seed, a.train, a.test) == std::tie(b.kind, b.seed, b.train, b.test);
 }
 
 std::string to_json(const Manifest& manifest)
@@ -88,7 +94,7 @@ std::string to_json(const Manifest& manifest)
   return json.dump(2) + "\n";
 }
 
-// Nothing when there is none, or none that we wrote.
+// Empty if there is no manifest, or one that dtctl did not write.
 std::optional<Manifest> read_manifest(const fs::path& folder)
 {
   const auto text = read_file_if_exists(folder / manifest_name);
@@ -118,7 +124,7 @@ bool is_ours(const Manifest& manifest, const std::string& name)
          std::any_of(manifest.files.begin(), manifest.files.end(), [&](const ManifestFile& file) { return file.name == name; });
 }
 
-// Entries of the folder that no maker wrote, sorted; none when there is no folder.
+// Entries of the folder that no maker wrote, sorted; empty if the folder does not exist.
 std::vector<std::string> foreign_entries(const fs::path& folder, const Manifest& manifest)
 {
   std::vector<std::string> names;
@@ -145,7 +151,16 @@ void refuse_foreign(const fs::path& folder, const Manifest& there, std::string_v
           folder.string(), fmt::join(shown, ", "), shown.size() < foreign.size() ? ", …" : ""));
 }
 
-// A new folder beside its target, removed with all that is in it unless it was moved into place.
+void refuse_other_options(const fs::path& folder, const Manifest& there, const Manifest& wanted)
+{
+  if (same_options(there, wanted)) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("{} holds {} that were made with other options (--train {} --test {} --seed {}); nothing was written. "
+                          "Choose another folder with --out, or remove this one first.",
+                          folder.string(), there.kind, there.train, there.test, there.seed));
+}
+
+// A new folder next to its target. It is removed with its content unless commit() moves it into place.
 class FolderTransaction {
  public:
   explicit FolderTransaction(fs::path target) : target_(std::move(target))
@@ -158,7 +173,7 @@ class FolderTransaction {
   ~FolderTransaction() { remove(path_); }
   const fs::path& path() const { return path_; }
 
-  // The new folder takes the target's place; what was there is removed, or put back when that fails.
+  // Moves the new folder to the target. An old target is removed, or restored if the move fails.
   void commit()
   {
     if (!fs::exists(target_)) return rename(path_, target_);
@@ -173,8 +188,8 @@ class FolderTransaction {
     remove(aside);
   }
 
-private:
-  // A new empty folder beside the target, of a name that nobody else has.
+ private:
+  // Creates an empty folder with an unused name next to the target.
   fs::path new_folder(std::string_view what) const
   {
     for (int number = 0;; ++number) {
@@ -190,7 +205,7 @@ private:
   }
   static void remove(const fs::path& folder)
   {
-    std::error_code ignored; // leftovers are hidden and harm nobody
+    std::error_code ignored; // leftovers are hidden and harmless
     fs::remove_all(folder, ignored);
   }
   fs::path target_, path_;
@@ -207,7 +222,7 @@ void write_set(const Maker& maker, const MakeOptions& options, Manifest manifest
   transaction.commit();
 }
 
-// Through links and dots: the parent is where the folder really lies.
+// Resolves links and dots, so that the parent is the real location of the folder.
 fs::path real_path(const fs::path& folder)
 {
   if (folder.empty()) throw Error(ErrorKind::usage, "No folder was given to make the data set in.");
@@ -234,10 +249,11 @@ bool make_data(const MakeOptions& options)
   const Manifest wanted{options.kind, maker.version, options.seed, options.train, options.test, {}};
   const auto there = read_manifest(folder);
   refuse_foreign(folder, there.value_or(Manifest{}), options.kind);
+  if (there) refuse_other_options(folder, *there, wanted);
   const auto whole = [&](const ManifestFile& file) { return is_whole(folder, file); };
   if (there && same_request(*there, wanted) && std::all_of(there->files.begin(), there->files.end(), whole)) return false;
   write_set(maker, options, wanted, folder);
   return true;
 }
 
-} // namespace dt::engine
+} // namespace dt::data

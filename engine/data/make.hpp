@@ -1,23 +1,23 @@
-// Makes data sets: rendered images with labels, written as genuine IDX (digits) and CIFAR-10 (shapes) files.
+// Makes data sets: rendered images with labels, written as real IDX (digits) and CIFAR-10 (shapes) files.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
 
-namespace dt::engine {
+namespace dt::data {
 
 struct MakeOptions {
   std::string kind;                        // "digits" or "shapes"
-  std::filesystem::path folder;            // made with its parents when it is not there
-  std::int64_t train = 20000, test = 4000; // images, 10 to 1,000,000 each; the ten classes are equally frequent
+  std::filesystem::path folder;            // created with its parents if missing
+  std::int64_t train = 20000, test = 4000; // numbers of images, 10 to 1,000,000 each; the ten classes are equally frequent
   std::uint64_t seed = 1;
 };
 
-// Writes the files and a hidden .dtctl-data.json that names the options, all or none; equal options give equal bytes on
-// every machine. False when the folder holds exactly these already, whole; a set made with other options, or damaged, is
-// replaced. A usage error when the options are out of range or the folder holds anything that was not made so; an
-// environment error, and what was there before, when the disk refuses.
+// Writes all files and a hidden .dtctl-data.json with the options, or nothing. Equal options give equal bytes on every machine.
+// Returns false if the folder already holds exactly these intact files. A set that was made with other options, or is damaged, is
+// replaced. Throws a usage error if the options are out of range or the folder contains files that dtctl did not make. If writing
+// fails, it throws an environment error and keeps the old content.
 bool make_data(const MakeOptions& options);
 
-} // namespace dt::engine
+} // namespace dt::data

@@ -6,12 +6,12 @@
 #include <array>
 #include <string>
 
-namespace dt::engine {
+namespace dt::data {
 namespace {
 
 constexpr std::int64_t side = 28;
 
-// Where and how large a digit is drawn: from the unit square of a glyph to pixels.
+// Position and size of a digit: a map from a glyph's unit square to pixels.
 Affine draw_placement(Random& random)
 {
   const float height = random.between(14, 21), width = height * random.between(0.45f, 0.85f);
@@ -40,7 +40,7 @@ Plane draw_glyph(const Glyph& glyph, Random& random)
   return pen.coverage();
 }
 
-// A short scratch anywhere towards `colour`: ink left by a neighbour, or a gap in the digit's own.
+// Draws a short line of `colour` at a random place: ink of a neighbour, or a gap in the digit.
 void scratch(Plane& image, float colour, Random& random)
 {
   const auto anywhere = [&] { return random.between(0, static_cast<float>(side - 1)); };
@@ -52,7 +52,7 @@ void scratch(Plane& image, float colour, Random& random)
   blend(image, pen.coverage(), colour, random.between(0.4f, 1));
 }
 
-// Random draws are statements of their own: in an argument list the compiler would choose their order.
+// Random draws are separate statements: in an argument list the order of evaluation is not defined.
 void draw_digit(const Glyph& glyph, Random& random, std::uint8_t* pixels)
 {
   Plane image(side, side, 0);
@@ -69,7 +69,7 @@ void append_big_endian(std::string& bytes, std::int64_t value)
   for (const int shift : {24, 16, 8, 0}) bytes.push_back(static_cast<char>(value >> shift & 0xff));
 }
 
-// 0x00 0x00, 0x08 for unsigned bytes, the number of dimensions, then their sizes.
+// Writes 0x00 0x00, 0x08 for unsigned bytes, the number of dimensions, then the sizes.
 std::string idx_header(std::initializer_list<std::int64_t> sizes)
 {
   std::string header{0, 0, 8, static_cast<char>(sizes.size())};
@@ -103,4 +103,4 @@ void make_digits(const MakeOptions& options, const FileSink& sink)
   make_part("t10k", MadePart(options.seed, true), options.test, sink);
 }
 
-} // namespace dt::engine
+} // namespace dt::data

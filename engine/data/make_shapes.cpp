@@ -10,21 +10,21 @@
 #include <string>
 #include <vector>
 
-namespace dt::engine {
+namespace dt::data {
 namespace {
 
 constexpr std::int64_t side = 32, planes = 3;
 using Picture = std::array<Plane, planes>;
 using Colour = std::array<float, planes>;
 
-// Corners of the shapes that are polygons, within about the unit circle.
+// Corners of the shapes that are polygons, approximately within the unit circle.
 using Outlines = std::array<std::vector<Point>, made_classes>;
 
 enum Shape : std::uint8_t { circle, square, triangle, star, ring, cross, pentagon, crescent, heart, arrow };
 
 Outlines outlines()
 {
-  constexpr float a = 0.3f, b = 0.95f; // of the cross: half the bar's width, half its length
+  constexpr float a = 0.3f, b = 0.95f; // of the cross: half the width and half the length of a bar
   Outlines result;
   result[square] = {{-.8f, -.8f}, {.8f, -.8f}, {.8f, .8f}, {-.8f, .8f}};
   result[triangle] = {{0, -1}, {.866f, .5f}, {-.866f, .5f}};
@@ -40,7 +40,7 @@ Outlines outlines()
 
 float length(Point p) { return std::sqrt(dot(p, p)); }
 
-// How far p lies outside the shape; negative inside.
+// Distance of p from the shape's edge; negative inside.
 float distance_to(std::uint8_t shape, const Outlines& corners, Point p)
 {
   switch (shape) {
@@ -55,12 +55,12 @@ float distance_to(std::uint8_t shape, const Outlines& corners, Point p)
   }
 }
 
-// The share of each pixel inside the shape, placed at random.
+// The covered share of each pixel, for the shape at a random place.
 Plane draw_shape(std::uint8_t shape, const Outlines& corners, Random& random)
 {
   const float size = random.between(7.5f, 13), stretch = random.between(0.8f, 1.25f);
   const Affine to_size{{size * stretch, 0}, {size * random.between(-0.2f, 0.2f), size / stretch}, {0, 0}};
-  Affine placement = compose(turn_by_half_tangent(random.between(-0.3f, 0.3f)), to_size); // up to 33 degrees either way
+  Affine placement = compose(turn_by_half_tangent(random.between(-0.3f, 0.3f)), to_size); // up to 33 degrees in either direction
   const float centre = 0.5f * static_cast<float>(side - 1), room = 15 - size;
   placement.origin = {centre + random.between(-room, room), centre + random.between(-room, room)};
   const Affine to_shape = inverse(placement);
@@ -77,7 +77,7 @@ Colour draw_colour(Random& random) { return {random.unit(), random.unit(), rando
 
 float contrast(const Colour& a, const Colour& b) { return std::abs(a[0] - b[0]) + std::abs(a[1] - b[1]) + std::abs(a[2] - b[2]); }
 
-// One that a person tells from `other`.
+// A random colour that differs visibly from `other`.
 Colour draw_colour_unlike(const Colour& other, Random& random)
 {
   Colour colour = draw_colour(random);
@@ -85,7 +85,7 @@ Colour draw_colour_unlike(const Colour& other, Random& random)
   return colour;
 }
 
-// A smooth random field from 0 to 1: values on a coarse grid, linear between.
+// A smooth random field from 0 to 1: random values on a coarse grid, interpolated linearly.
 Plane draw_clouds(Random& random)
 {
   constexpr std::int64_t cell = 8, knots = side / cell + 1;
@@ -102,7 +102,7 @@ Plane draw_clouds(Random& random)
   return field;
 }
 
-// Stripes of a random direction and width, their edges a ramp.
+// Stripes with random direction and width; their edges are linear ramps.
 Plane draw_stripes(Random& random)
 {
   const Affine turn = turn_by_half_tangent(random.between(-1, 1));
@@ -119,13 +119,13 @@ Plane draw_stripes(Random& random)
 
 Plane draw_texture(Random& random) { return random.chance(0.5f) ? draw_clouds(random) : draw_stripes(random); }
 
-// Random draws are statements of their own below: in an argument list the compiler would choose their order.
+// Random draws below are separate statements: in an argument list the order of evaluation is not defined.
 void paint(Picture& picture, const Plane& coverage, const Colour& colour, float opacity = 1)
 {
   for (std::size_t i = 0; i < picture.size(); ++i) blend(picture[i], coverage, colour[i], opacity);
 }
 
-// A thin stroke of any colour across the picture.
+// Draws a thin line of a random colour across the image.
 void scratch(Picture& picture, Random& random)
 {
   const auto anywhere = [&] { return random.between(0, static_cast<float>(side - 1)); };
@@ -135,7 +135,7 @@ void scratch(Picture& picture, Random& random)
   paint(picture, pen.coverage(), draw_colour(random));
 }
 
-// A texture of any colour and up to `most` opacity, where `where` is 1.
+// Adds a texture with a random colour and an opacity of up to `most`, multiplied by `where`.
 void texture(Picture& picture, const Plane& where, float most, Random& random)
 {
   Plane coverage = draw_texture(random);
@@ -166,8 +166,8 @@ void draw_picture(std::uint8_t shape, const Outlines& corners, Random& random, s
   finish(picture, random, pixels);
 }
 
-// Records of a label and three planes, samples [begin, end) of the part.
-std::string records(const MadePart& part, Range range)
+// Records for the samples in `range`: a label byte and three planes each.
+std::string records(const MadePart& part, SampleRange range)
 {
   constexpr std::int64_t image_bytes = planes * side * side;
   const Outlines corners = outlines();
@@ -192,4 +192,4 @@ void make_shapes(const MakeOptions& options, const FileSink& sink)
   sink("test_batch.bin", records(test, {0, options.test}));
 }
 
-} // namespace dt::engine
+} // namespace dt::data

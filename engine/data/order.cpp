@@ -1,5 +1,5 @@
 #include "core/error.hpp"
-#include "engine/data/random.hpp"
+#include "core/random.hpp"
 #include "engine/data/source.hpp"
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 #include <numeric>
 #include <utility>
 
-namespace dt::engine {
+namespace dt::data {
 
 SampleOrder::SampleOrder(std::int64_t samples, bool shuffle, std::int64_t seed)
     : samples_(samples), shuffle_(shuffle), seed_(seed)
@@ -27,7 +27,7 @@ void SampleOrder::fill(std::int64_t begin, std::span<std::int64_t> indices)
   }
 }
 
-// Fisher and Yates' shuffle, with a stream of random numbers of the epoch's own: an epoch needs none of those before it.
+// Fisher-Yates shuffle with a separate random stream per epoch, so that an epoch does not depend on earlier ones.
 void SampleOrder::load_epoch(std::int64_t epoch)
 {
   Random random(sub_key(static_cast<std::uint64_t>(seed_), static_cast<std::uint64_t>(epoch)));
@@ -37,12 +37,12 @@ void SampleOrder::load_epoch(std::int64_t epoch)
   epoch_ = epoch;
 }
 
-Range shard(std::int64_t n, int rank, int ranks)
+SampleRange shard(std::int64_t n, int rank, int ranks)
 {
-  // rn/P without the overflow of r*n: n = qP + m gives rq + rm/P.
+  // Computes rn/P without overflow of r*n: n = qP + m gives rq + rm/P.
   const std::int64_t quotient = n / ranks, rest = n % ranks;
   const auto start = [&](std::int64_t r) { return r * quotient + r * rest / ranks; };
   return {start(rank), start(rank + 1)};
 }
 
-} // namespace dt::engine
+} // namespace dt::data

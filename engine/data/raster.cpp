@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace dt::engine {
+namespace dt::data {
 
 Affine turn_by_half_tangent(float half_tangent)
 {
@@ -95,7 +95,7 @@ float signed_distance(std::span<const Point> corners, Point p)
     const Point along = to - from, offset = p - from;
     const Point off = offset - std::clamp(dot(offset, along) / dot(along, along), 0.0f, 1.0f) * along;
     square = std::min(square, dot(off, off));
-    // a ray to the right crosses the edge: once more outside, once more inside
+    // a ray to the right crosses the edge, so p changes between inside and outside
     if ((from.y > p.y) != (to.y > p.y) && offset.x < along.x * offset.y / along.y) inside = !inside;
     from = to;
   }
@@ -124,4 +124,4 @@ void blur(Plane& plane, float strength)
 
 std::uint8_t to_byte(float value) { return static_cast<std::uint8_t>(std::clamp(value, 0.0f, 1.0f) * 255 + 0.5f); }
 
-} // namespace dt::engine
+} // namespace dt::data

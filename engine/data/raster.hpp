@@ -1,5 +1,5 @@
-// A small anti-aliased rasteriser: strokes and filled shapes on planes of floats. It uses +, -, *, / and sqrt only, which every
-// machine rounds alike, so equal drawings are equal bits.
+// A small anti-aliasing rasteriser for strokes and filled shapes on planes of floats. It uses only +, -, *, / and sqrt, which
+// every machine rounds alike, so equal drawings have equal bits.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-namespace dt::engine {
+namespace dt::data {
 
-// Pixels or drawing units, x to the right and y down. The centre of the first pixel is (0, 0).
+// A point in pixels or drawing units; x points right and y down. The centre of the first pixel is (0, 0).
 struct Point {
   float x = 0, y = 0;
   friend Point operator+(Point a, Point b) { return {a.x + b.x, a.y + b.y}; }
@@ -25,17 +25,17 @@ struct Affine {
   Point operator()(Point p) const { return p.x * x_axis + p.y * y_axis + origin; }
 };
 
-// The turn by the angle whose half has this tangent: all angles are had without a sine.
+// Rotation by an angle that is given by the tangent of its half, so that no sine function is needed.
 Affine turn_by_half_tangent(float half_tangent);
-// First `inner`, then `outer`.
+// Applies first `inner`, then `outer`.
 Affine compose(const Affine& outer, const Affine& inner);
-// The transformation that undoes `affine`, which must not be flat.
+// The inverse of `affine`, whose determinant must not be zero.
 Affine inverse(const Affine& affine);
 
-// The smooth curve through the anchors (Catmull and Rom's), as a polyline; a loop ends where it begins.
+// The Catmull-Rom spline through the anchors, as a polyline. A loop ends at its first anchor.
 std::vector<Point> smooth_curve(std::span<const Point> anchors, bool is_loop);
 
-// One value a pixel, row by row.
+// One value per pixel, row by row.
 class Plane {
  public:
   Plane(std::int64_t width, std::int64_t height, float value)
@@ -54,31 +54,31 @@ class Plane {
   std::vector<float> values_;
 };
 
-// Draws polylines with round ends. Overlapping strokes of one pen are one blot: they don't add up.
+// Draws polylines with round ends. Overlapping strokes of one pen do not add up.
 class Pen {
  public:
-  // half_width in pixels; at least 0.5 covers a pixel whole.
+  // half_width is in pixels; from 0.5 up a stroke covers a pixel completely.
   Pen(std::int64_t width, std::int64_t height, float half_width);
   void draw(std::span<const Point> polyline);
-  // The share of each pixel that is covered, 0 to 1, falling off over one pixel at the edge.
+  // The covered share of each pixel, 0 to 1; it falls to 0 over one pixel at the edge.
   Plane coverage() const;
 
  private:
   void draw_segment(Point from, Point to);
   float half_width_;
-  Plane squared_distance_; // to the nearest stroke, as far as it matters
+  Plane squared_distance_; // to the nearest stroke; exact only near strokes
 };
 
-// How far p lies outside the polygon, in its units: negative inside. At least two corners.
+// Distance of p from the polygon's edge, in the polygon's units; negative inside. The polygon needs at least two corners.
 float signed_distance(std::span<const Point> corners, Point p);
 
-// Each pixel towards `colour` by its coverage times opacity.
+// Moves each pixel towards `colour` by its coverage times opacity.
 void blend(Plane& plane, const Plane& coverage, float colour, float opacity = 1);
 
-// Each pixel towards the weighted mean (1 2 1; 2 4 2; 1 2 1)/16 of its surroundings, by `strength` from 0 to 1.
+// Moves each pixel towards the weighted mean (1 2 1; 2 4 2; 1 2 1)/16 of its neighbourhood; strength: 0 to 1.
 void blur(Plane& plane, float strength);
 
-// 0 … 1 to 0 … 255, rounded; beyond is cut off.
+// Maps 0 … 1 to 0 … 255 with rounding; values outside are clamped.
 std::uint8_t to_byte(float value);
 
-} // namespace dt::engine
+} // namespace dt::data

@@ -7,7 +7,7 @@
 #include <array>
 #include <string_view>
 
-namespace dt::engine {
+namespace dt::data {
 namespace {
 
 using Open = Sources (*)(const DataSpec& spec, const std::filesystem::path& folder, std::int64_t seed);
@@ -48,4 +48,4 @@ std::vector<std::string> registered_data()
   return names;
 }
 
-} // namespace dt::engine
+} // namespace dt::data

@@ -1,7 +1,9 @@
-// Data: sources of labelled images, the order in which ranks take them, and reading ahead. Knows no MPI and no strategy.
+// Data: sources of labelled images, the order in which ranks read them, and prefetching. Independent of MPI and strategies.
 #pragma once
 
-#include "core/run_spec.hpp"
+#include "core/spec/run_spec.hpp"
+
+#include "core/range.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -10,9 +12,9 @@
 #include <string>
 #include <vector>
 
-namespace dt::engine {
+namespace dt::data {
 
-// A labelled set of images of one shape, held in memory as bytes or made on the fly.
+// A labelled set of images with one shape, held in memory as bytes or generated when read.
 class Source {
  public:
   virtual ~Source() = default;
@@ -21,8 +23,8 @@ class Source {
   virtual std::int64_t height() const = 0;
   virtual std::int64_t width() const = 0;
   virtual std::int64_t classes() const = 0;
-  // Sample `index`: channels x height x width floats, normalised by the source's own constants; returns its label.
-  // Safe to call from several threads.
+  // Reads sample `index`: channels x height x width floats, normalised with the source's own constants. Returns its label. May be
+  // called from several threads.
   virtual std::int32_t read(std::int64_t index, float* image) const = 0;
 };
 
@@ -30,17 +32,18 @@ struct Sources {
   std::unique_ptr<Source> train, test;
 };
 
-// The set of that name (of data_names()) from its folder. A recipe error that names file and cause for a missing, truncated or
-// foreign file, and when train_samples asks for more than there are; an environment error when a file cannot be read.
+// Opens the data set spec.name (one of data_names()) from its folder. Throws a recipe error with file and cause for a missing,
+// truncated or foreign file, and if train_samples exceeds the number of samples; an environment error if a file cannot be read.
 Sources open_sources(const DataSpec& spec, const std::filesystem::path& folder, std::int64_t seed);
 std::vector<std::string> registered_data();
 
-// The order of the samples, equal on every rank. The stream is one permutation of the set after another (epoch 0, 1, …), so
-// every epoch visits every sample once and no batch is short; position p is sample (p mod N) of epoch p / N.
+// The order of the samples; equal on every rank. The stream consists of one permutation of the set per epoch (0, 1, …), so every
+// epoch visits every sample once and no batch is short. Stream position p is sample (p mod N) of epoch p / N.
 class SampleOrder {
  public:
   SampleOrder(std::int64_t samples, bool shuffle, std::int64_t seed);
-  // Samples at stream positions [begin, begin + indices.size()). Needs state of one epoch at a time: go forwards.
+  // Returns the samples at stream positions [begin, begin + indices.size()). It stores the permutation of one epoch only, so read
+  // forwards.
   void fill(std::int64_t begin, std::span<std::int64_t> indices);
 
  private:
@@ -56,9 +59,9 @@ struct Batch {
   std::vector<std::int32_t> labels;
 };
 
-// A rank's batches: at step s of global batch G, rank r of P takes stream positions sG + [rG/P, (r+1)G/P). A background
-// thread reads `prefetch` batches ahead (0: none, read in next()); a batch that it has not begun when it is needed is read in
-// next(), so nobody waits for a thread that gets no core.
+// A rank's batches: in step s with global batch G, rank r of P gets stream positions sG + [rG/P, (r+1)G/P). A background thread
+// reads up to `prefetch` batches ahead (0: next() reads). next() reads a batch itself if the thread has not begun it, so a rank
+// never waits for a thread that gets no core.
 class BatchLoader {
  public:
   struct Options {
@@ -67,11 +70,11 @@ class BatchLoader {
     bool shuffle = true;
     std::int64_t seed = 1;
     std::int64_t prefetch = 2;
-    std::int64_t first_step = 0; // the first batch is that of this step: where a run is taken up again
+    std::int64_t first_step = 0; // step of the first batch; for a resumed run
   };
-  BatchLoader(const Source& source, const Options& options); // source must outlive it
+  BatchLoader(const Source& source, const Options& options); // source must outlive the loader
   ~BatchLoader();
-  // The next batch; valid until the following call. Rethrows what the reading thread threw.
+  // The next batch, valid until the following call. Rethrows an error of the reading thread.
   const Batch& next();
 
  private:
@@ -79,10 +82,7 @@ class BatchLoader {
   std::unique_ptr<Impl> impl_;
 };
 
-// Rank r's contiguous share of n samples: [rn/P, (r+1)n/P). Disjoint, and together all of them.
-struct Range {
-  std::int64_t begin, end;
-};
-Range shard(std::int64_t n, int rank, int ranks);
+// Rank r's contiguous share of n samples: [rn/P, (r+1)n/P). The shares are disjoint and cover all samples.
+SampleRange shard(std::int64_t n, int rank, int ranks);
 
-} // namespace dt::engine
+} // namespace dt::data

@@ -1,7 +1,7 @@
+#include "core/random.hpp"
 #include "engine/data/data_sets.hpp"
-#include "engine/data/random.hpp"
 
-namespace dt::engine {
+namespace dt::data {
 namespace {
 
 class SyntheticSource final : public Source {
@@ -28,7 +28,7 @@ class SyntheticSource final : public Source {
   }
 
  private:
-  // Four pixels of 16 bits from a word: making an image must cost next to nothing beside training on it.
+  // Takes four 16-bit pixels from each word, so that generating an image costs little compared with training on it.
   static void fill_noise(std::uint64_t key, float* image, std::int64_t pixels)
   {
     constexpr float step = 3.4641016f / 65535.0f, low = -1.7320508f; // uniform in [-sqrt 3, sqrt 3]: deviation 1
@@ -47,7 +47,7 @@ class SyntheticSource final : public Source {
 
 Sources open_synthetic(const DataSpec& spec, std::int64_t seed)
 {
-  constexpr std::int64_t default_train = 8192, default_test = 1024; // as the schema says of 0
+  constexpr std::int64_t default_train = 8192, default_test = 1024; // the schema documents these for 0
   const auto make = [&](std::int64_t samples, std::uint64_t part) {
     return std::make_unique<SyntheticSource>(spec, samples, sub_key(static_cast<std::uint64_t>(seed), part));
   };
@@ -55,4 +55,4 @@ Sources open_synthetic(const DataSpec& spec, std::int64_t seed)
           make(spec.test_samples > 0 ? spec.test_samples : default_test, 1)};
 }
 
-} // namespace dt::engine
+} // namespace dt::data

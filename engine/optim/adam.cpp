@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-namespace dt::engine {
+namespace dt::optim {
 namespace {
 
 // rate: lr / (1 - b1^t); root: 1 / sqrt(1 - b2^t).
@@ -43,4 +43,4 @@ void Adam::update(const Piece& piece, const Pass& pass)
              static_cast<float>(1 - beta2_)});
 }
 
-} // namespace dt::engine
+} // namespace dt::optim

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace dt::engine {
+namespace dt::optim {
 namespace {
 
 struct Factors {
@@ -47,7 +47,8 @@ void Lars::prepare(std::size_t segment, const Pass& pass)
 void Lars::update(const Piece& piece, const Pass& pass)
 {
   pass_over(pass.weights + piece.begin, velocity() + piece.begin, pass.gradients + piece.begin, piece.size(),
-            {static_cast<float>(pass.learning_rate * factors_[piece.segment]), pass.gradient_factor, momentum(), decay_of(piece.segment)});
+            {static_cast<float>(pass.learning_rate * factors_[piece.segment]), pass.gradient_factor, momentum(),
+             decay_of(piece.segment)});
 }
 
-} // namespace dt::engine
+} // namespace dt::optim

@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace dt::engine {
+namespace dt::optim {
 namespace {
 
-// Where a run stands, and the two rates between which it moves, linear scaling included.
+// Progress of a run, and its base and final rates with linear scaling.
 struct Progress {
   double epoch;
   double fraction; // of the run, in [0, 1]
@@ -25,7 +25,7 @@ double constant(const OptimizerSpec&, const Progress& now) { return now.base; }
 // base * factor^floor(epoch / step_epochs)
 double step(const OptimizerSpec& spec, const Progress& now)
 {
-  // An epoch that was computed as a quotient may fall short of the boundary it stands for.
+  // A computed quotient may be slightly below the epoch boundary that it represents.
   constexpr double rounding = 1e-9;
   return now.base * std::pow(spec.step_factor, std::floor(now.epoch / spec.step_epochs + rounding));
 }
@@ -91,4 +91,4 @@ std::vector<std::string> registered_schedules()
   return names;
 }
 
-} // namespace dt::engine
+} // namespace dt::optim

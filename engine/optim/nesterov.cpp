@@ -1,7 +1,7 @@
 #include "core/function_clones.hpp"
 #include "engine/optim/rules.hpp"
 
-namespace dt::engine {
+namespace dt::optim {
 namespace {
 
 struct Factors {
@@ -42,4 +42,4 @@ void NesterovOfSteps::update(const Piece& piece, const Pass& pass)
                      {static_cast<float>(pass.learning_rate), pass.gradient_factor, momentum(), decay_of(piece.segment)});
 }
 
-} // namespace dt::engine
+} // namespace dt::optim

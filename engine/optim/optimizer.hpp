@@ -1,7 +1,7 @@
-// Update rules and learning-rate schedules. Know no MPI and no layer.
+// Update rules and learning-rate schedules. Independent of MPI and of layers.
 #pragma once
 
-#include "core/run_spec.hpp"
+#include "core/spec/run_spec.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -9,22 +9,22 @@
 #include <string>
 #include <vector>
 
-namespace dt::engine {
+namespace dt::optim {
 
-// A running statistic follows each step's value at this rate, whatever the rule.
+// Rate at which a running statistic follows each step's value; the same for all rules.
 inline constexpr float statistic_rate = 0.1F;
 
-// A stretch of the packed buffer with one rule.
+// A part of the packed buffer that is updated in one way.
 struct Segment {
   std::int64_t offset, size; // floats
   bool decay;                // whether weight decay applies
-  bool own_rate = false;     // whether LARS gives it a learning rate by its norms
-  // A running statistic, whose gradient g is this step's value. Every rule alike takes w <- w + statistic_rate (g - w): no learning
-  // rate, no decay, no momentum; it counts in no norm.
+  bool own_rate = false;     // whether LARS computes a separate learning rate for it from its norms
+  // A running statistic, whose gradient g is this step's value. All rules update it as w <- w + statistic_rate (g - w), without
+  // learning rate, decay or momentum. It counts in no norm.
   bool statistic = false;
 };
 
-// What a rule keeps from step to step: a buffer laid out as the weights it was made for, or a number a segment.
+// State that a rule keeps between steps: a buffer with the weights' layout, or one number per segment.
 struct OptimizerState {
   std::string name; // "velocity"
   std::span<float> values;
@@ -34,48 +34,53 @@ struct OptimizerState {
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  // weights <- rule(weights, gradients, learning_rate), one pass over the segments, by the calling thread's OpenMP team where they
-  // are long. Both have the size the rule was made for. Equal bits whatever the team.
+  // weights <- rule(weights, gradients, learning_rate), in one pass over the segments. Long buffers are shared among the calling
+  // thread's OpenMP team. Both spans must have the size that the rule was made for. The result has equal bits for every team
+  // size.
   void step(std::span<float> weights, std::span<const float> gradients, double learning_rate)
   {
     step(weights, gradients, learning_rate, {0, static_cast<std::int64_t>(weights.size())});
   }
-  // The same for a part of the segments, and factor x gradients: 1/P for a sum over P ranks costs no pass of its own.
+  // The same for some of the segments, with gradients multiplied by a factor: the 1/P for a sum over P ranks then needs no extra
+  // pass.
   struct Part {
-    std::int64_t begin, end; // floats from the buffer's start; a segment lies in it wholly or not at all
+    std::int64_t begin, end; // in floats from the buffer's start; must contain each segment completely or not at all
     float gradient_factor = 1;
     bool contains(const Segment& segment) const { return segment.offset >= begin && segment.offset < end; }
   };
   virtual void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, const Part& part) = 0;
-  // Whether a step must be of all segments at once: their gradients together are clipped. An internal error when it is not.
+  // Whether a step must cover all segments, because their gradients are clipped by their total norm. Otherwise step() throws an
+  // internal error.
   virtual bool needs_whole() const = 0;
-  // All that a step leaves behind for the next one, in a fixed order: with it and the weights a run can be taken up again.
+  // All state between steps, in a fixed order. With this state and the weights a run can be resumed.
   virtual std::vector<OptimizerState> state() { return {}; }
 };
 
-// What the velocity of `momentum` and `nesterov` is a sum of. Equal where the learning rate stays; where it changes they differ:
+// The velocity of `momentum` and `nesterov` as a sum of gradients or of steps. Both are equal for a constant learning rate; if
+// the rate changes, they differ:
 enum class Velocity {
-  of_gradients, // v <- mu v + g, w <- w - lr v: the new rate acts on all of the velocity, as in PyTorch
-  of_steps,     // v <- mu v - lr g, w <- w + v: every gradient keeps the rate of its own step, and of its own worker
+  of_gradients, // v <- mu v + g, w <- w - lr v: a new rate applies to the whole velocity, as in PyTorch
+  of_steps,     // v <- mu v - lr g, w <- w + v: every gradient keeps the rate of its step and its worker
 };
 
-// The form that the strategy's paper has: of steps where it defines the momentum itself (async-msgd, async-measgd), else of gradients.
+// The form in the strategy's paper: of_steps if the strategy defines the momentum itself (async-msgd, async-measgd), otherwise
+// of_gradients.
 Velocity velocity_of(const std::string& strategy);
 
-// The rule of that name (of optimizer_names()) over a buffer of `size` floats. What lies in no segment stays untouched.
-// A recipe error for an unknown name, an internal error for a segment outside the buffer.
+// The rule spec.name (one of optimizer_names()) for a buffer of `size` floats. Floats outside all segments stay unchanged. Throws
+// a recipe error for an unknown name, an internal error for a segment outside the buffer.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments,
                                           Velocity velocity = Velocity::of_gradients);
 std::vector<std::string> registered_optimizers();
 
-// Learning rate as a pure function of progress: schedule, warm-up and linear scaling together.
+// The learning rate as a pure function of progress; combines schedule, warm-up and linear scaling.
 class LearningRate {
  public:
-  // total_epochs: length of the run (0: no schedule proceeds); ranks: for linear scaling, of the final rate too.
-  // A recipe error for an unknown schedule.
+  // total_epochs: length of the run (0: the schedule stays at its start). ranks: factor of linear scaling, also for the final
+  // rate. Throws a recipe error for an unknown schedule.
   LearningRate(const OptimizerSpec& spec, double total_epochs, std::int64_t ranks);
-  // At the beginning of a step, `epoch` epochs into the run: warm-up(epoch) x schedule(epoch). The schedule runs from epoch 0
-  // on, so the warm-up multiplies its first stretch; a warm-up longer than the run never reaches the full rate.
+  // The rate for a step that begins `epoch` epochs into the run: warm-up(epoch) x schedule(epoch). The schedule starts at epoch
+  // 0, so the warm-up multiplies its first part. A warm-up longer than the run never reaches the full rate.
   double at(double epoch) const;
 
  private:
@@ -84,4 +89,4 @@ class LearningRate {
 };
 std::vector<std::string> registered_schedules();
 
-} // namespace dt::engine
+} // namespace dt::optim

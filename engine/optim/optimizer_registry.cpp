@@ -1,5 +1,5 @@
 #include "core/error.hpp"
-#include "core/strategy_rules.hpp"
+#include "core/spec/strategy_table.hpp"
 #include "engine/optim/rules.hpp"
 
 #include <array>
@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace dt::engine {
+namespace dt::optim {
 namespace {
 
 using Segments = std::vector<Segment>;
@@ -24,14 +24,11 @@ template<class Kind> std::unique_ptr<Optimizer> make(const OptimizerSpec& spec, 
 }
 
 constexpr std::array registry{
-    Entry{"sgd", make<Sgd>},
-    Entry{"momentum", make<Momentum>},
-    Entry{"nesterov", make<Nesterov>},
-    Entry{"adam", make<Adam>},
-    Entry{"lars", make<Lars>},
+    Entry{"sgd", make<Sgd>},   Entry{"momentum", make<Momentum>}, Entry{"nesterov", make<Nesterov>},
+    Entry{"adam", make<Adam>}, Entry{"lars", make<Lars>},
 };
 
-// Those that have a form of their own with a velocity of steps. LARS has one anyway.
+// Rules that have a separate form with a velocity of steps. LARS always has this form.
 constexpr std::array of_steps{
     Entry{"momentum", make<MomentumOfSteps>},
     Entry{"nesterov", make<NesterovOfSteps>},
@@ -73,4 +70,4 @@ std::vector<std::string> registered_optimizers()
   return names;
 }
 
-} // namespace dt::engine
+} // namespace dt::optim

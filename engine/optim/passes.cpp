@@ -6,11 +6,10 @@
 #include <array>
 #include <bit>
 
-namespace dt::engine {
+namespace dt::optim {
 namespace {
 
-// Floats whose squares are summed before the sum joins the others: so few that a team can share them out, so many that this is
-// nothing beside the reading.
+// Floats per partial sum: few enough that a team can share the blocks, many enough that adding the partial sums costs little.
 constexpr std::int64_t block = 32 * 1024;
 
 DT_CLONES double block_of_squares(const float* values, std::int64_t size)
@@ -29,7 +28,7 @@ DT_CLONES double block_of_squares(const float* values, std::int64_t size)
   return sum;
 }
 
-// An exponent of all ones is that of an infinity or a NaN.
+// The exponent bits are all ones exactly for infinity and NaN.
 DT_CLONES bool block_is_finite(const float* values, std::int64_t size)
 {
   constexpr std::uint32_t exponent = 0x7F800000;
@@ -43,14 +42,15 @@ DT_CLONES void add_block(float* __restrict into, const float* __restrict from, s
   for (std::int64_t i = 0; i < size; ++i) into[i] += from[i];
 }
 
-DT_CLONES void follow_all(float* __restrict weights, const float* __restrict gradients, std::int64_t size, float factor, float rate)
+DT_CLONES void follow_all(float* __restrict weights, const float* __restrict gradients, std::int64_t size, float factor,
+                          float rate)
 {
   for (std::int64_t i = 0; i < size; ++i) weights[i] += rate * (factor * gradients[i] - weights[i]);
 }
 
 } // namespace
 
-// The blocks' sums are added in their order, 512 of them at a time.
+// Adds the blocks' sums in order, 512 blocks at a time.
 double sum_of_squares(const float* values, std::int64_t size)
 {
   std::array<double, 512> sums;
@@ -72,7 +72,8 @@ bool all_finite(const float* values, std::int64_t size)
   const auto blocks = (size + block - 1) / block;
   bool finite = true;
 #pragma omp parallel for schedule(static) reduction(&& : finite) if (size >= smallest_shared)
-  for (std::int64_t b = 0; b < blocks; ++b) finite = finite && block_is_finite(values + b * block, std::min(block, size - b * block));
+  for (std::int64_t b = 0; b < blocks; ++b)
+    finite = finite && block_is_finite(values + b * block, std::min(block, size - b * block));
   return finite;
 }
 
@@ -88,4 +89,4 @@ void follow(float* weights, const float* gradients, std::int64_t size, float fac
   follow_all(weights, gradients, size, factor, rate);
 }
 
-} // namespace dt::engine
+} // namespace dt::optim

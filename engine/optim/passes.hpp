@@ -3,21 +3,21 @@
 
 #include <cstdint>
 
-namespace dt::engine {
+namespace dt::optim {
 
-// Fewer floats are one thread's work: waking a team would cost more than it saves.
+// A buffer with fewer floats is processed by one thread: waking a team would cost more than it saves.
 inline constexpr std::int64_t smallest_shared = 128 * 1024;
 
-// Sum of squares, in double and in an order of its own: equal bits for equal numbers, whatever the calling thread's team.
+// Sum of squares in double, in a fixed order: equal bits for equal numbers, for every team size.
 double sum_of_squares(const float* values, std::int64_t size);
 
-// Whether no value is infinite or NaN.
+// Whether all values are finite.
 bool all_finite(const float* values, std::int64_t size);
 
-// into <- into + from, by the calling thread's team.
+// into <- into + from, shared among the calling thread's team.
 void add(float* into, const float* from, std::int64_t size);
 
 // w <- w + rate (factor x g - w)
 void follow(float* weights, const float* gradients, std::int64_t size, float factor, float rate);
 
-} // namespace dt::engine
+} // namespace dt::optim

@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 #include <omp.h>
 
-namespace dt::engine {
+namespace dt::optim {
 namespace {
 
-// Where a thread's share of [begin, end) begins: at a whole page, so that threads share no cache line.
+// Start of a thread's share of [begin, end), a whole number of pages after begin, so that threads share no cache line.
 std::int64_t share_begin(std::int64_t begin, std::int64_t end, int thread, int threads)
 {
   constexpr std::int64_t page = 1024; // floats
@@ -22,7 +22,8 @@ std::int64_t share_begin(std::int64_t begin, std::int64_t end, int thread, int t
 } // namespace
 
 Rule::Rule(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments)
-    : segments_(std::move(segments)), size_(size), weight_decay_(static_cast<float>(spec.weight_decay)), clip_norm_(spec.clip_norm)
+    : segments_(std::move(segments)), size_(size), weight_decay_(static_cast<float>(spec.weight_decay)),
+      clip_norm_(spec.clip_norm)
 {
 }
 
@@ -33,7 +34,7 @@ void Rule::step(std::span<float> weights, std::span<const float> gradients, doub
   const Pass pass{weights.data(), gradients.data(), learning_rate, factor};
   for (std::size_t s = 0; s < segments_.size(); ++s)
     if (part.contains(segments_[s]) && !segments_[s].statistic) prepare(s, pass);
-  // w <- rule(w, g)
+      // w <- rule(w, g)
 #pragma omp parallel if (part.end - part.begin >= smallest_shared)
   {
     const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
@@ -55,7 +56,7 @@ void Rule::update_share(std::int64_t begin, std::int64_t end, const Part& part, 
   }
 }
 
-// The factor on all gradients, clipping included.
+// The factor for all gradients: the part's factor with clipping.
 float Rule::clip_factor(const float* gradients, const Part& part) const
 {
   double sum = 0;
@@ -76,4 +77,4 @@ VelocityRule::VelocityRule(const OptimizerSpec& spec, std::int64_t size, std::ve
 {
 }
 
-} // namespace dt::engine
+} // namespace dt::optim

@@ -1,11 +1,12 @@
-// The update rules, each a pass over the packed buffer. In the formulas g is the factor x gradient of a step, clipped.
+// The update rules; each makes one pass over the packed buffer. In the formulas, g is the clipped gradient times the step's
+// gradient factor.
 #pragma once
 
 #include "engine/optim/optimizer.hpp"
 
-namespace dt::engine {
+namespace dt::optim {
 
-// What all rules do alike: they go over their segments piece by piece, follow statistics, and clip.
+// Common part of all rules: divides the segments among threads, updates statistics, and clips gradients.
 class Rule : public Optimizer {
  public:
   Rule(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments);
@@ -14,22 +15,22 @@ class Rule : public Optimizer {
   bool needs_whole() const override { return clip_norm_ > 0; }
 
  protected:
-  // Buffers, and the factors of a step.
+  // Buffers and factors of one step.
   struct Pass {
     float* weights;
     const float* gradients;
     double learning_rate;
     float gradient_factor;
   };
-  // Floats of one segment, by its place among all.
+  // A range of floats in one segment, which is given by its index.
   struct Piece {
     std::size_t segment;
     std::int64_t begin, end; // from the buffer's start
     std::int64_t size() const { return end - begin; }
   };
-  // Before the pass, of each segment in it that is no statistic, in the calling thread.
+  // Called before the pass, in the calling thread, for each segment of the part that is not a statistic.
   virtual void prepare(std::size_t /*segment*/, const Pass& /*pass*/) {}
-  // The rule itself, elementwise. Several threads are in it at once, with other pieces.
+  // Applies the rule elementwise. Called concurrently by several threads with different pieces.
   virtual void update(const Piece& piece, const Pass& pass) = 0;
 
   std::int64_t size() const { return size_; }
@@ -55,7 +56,7 @@ class Sgd final : public Rule {
   void update(const Piece& piece, const Pass& pass) override;
 };
 
-// A rule with a velocity, 0 at first.
+// A rule with a velocity, which starts at 0.
 class VelocityRule : public Rule {
  public:
   VelocityRule(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments);
@@ -88,7 +89,7 @@ class MomentumOfSteps final : public VelocityRule {
   void update(const Piece& piece, const Pass& pass) override;
 };
 
-// Nesterov's momentum as Sutskever and PyTorch have it: v <- mu v + (g + wd w); w <- w - lr (g + wd w + mu v)
+// Nesterov's momentum as in [Sutskever2013] and PyTorch: v <- mu v + (g + wd w); w <- w - lr (g + wd w + mu v)
 class Nesterov final : public VelocityRule {
  public:
   using VelocityRule::VelocityRule;
@@ -106,14 +107,14 @@ class NesterovOfSteps final : public VelocityRule {
   void update(const Piece& piece, const Pass& pass) override;
 };
 
-// The layer's own share of the learning rate: trust |w| / (|g| + wd |w|), and 1 where one of the norms is zero.
+// The layer's factor on the learning rate: trust |w| / (|g| + wd |w|); 1 if one of the norms is zero.
 double lars_factor(double trust, double weight_norm, double gradient_norm, double weight_decay);
 
-// LARS (You, Gitman, Ginsburg: Large Batch Training of Convolutional Networks), in this form of it, of each segment l:
+// LARS [YouGitmanGinsburg2017], in this form for each segment l:
 //   lambda = lars_factor(trust, |w_l|, |g_l|, wd); v <- mu v + lr lambda (g + wd w); w <- w - v.
-// The learning rate is inside the velocity, so a change of it acts on later gradients only. Segments without a rate of their own
-// have lambda = 1. Padding is zero, so norms over a blocked layout are those of the plain tensor. The norms must be known before
-// the first float changes, so they cost a pass of their own that only reads, both norms in it.
+// The learning rate is part of the velocity, so a change affects only later gradients. Segments without own_rate have lambda = 1.
+// Padding is zero, so norms over a blocked layout equal those of the plain tensor. Both norms must be known before any float
+// changes, so they need an extra pass that only reads.
 class Lars final : public VelocityRule {
  public:
   Lars(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments);
@@ -123,13 +124,14 @@ class Lars final : public VelocityRule {
   void update(const Piece& piece, const Pass& pass) override;
 
   double trust_;
-  std::vector<double> factors_; // lambda of each segment, in this step
+  std::vector<double> factors_; // lambda of each segment in the current step
 };
 
-// Adam (Kingma, Ba: Adam, a Method for Stochastic Optimization), with the decay in the gradient, t steps into the segment's life:
-//   d = g + wd w; m <- b1 m + (1 - b1) d; s <- b2 s + (1 - b2) d^2, with m = s = 0 at first;
+// Adam [KingmaBa2015], with the weight decay added to the gradient; t counts the updates of a segment:
+//   d = g + wd w; m <- b1 m + (1 - b1) d; s <- b2 s + (1 - b2) d^2, with m = s = 0 at the start;
 //   w <- w - lr m / (1 - b1^t) / (sqrt(s / (1 - b2^t)) + epsilon).
-// t is kept for each segment, since a step may come in parts, as a float: it stops at 2^24, where the corrections have long been 1.
+// t is kept for each segment, because a step may come in parts. It is a float, so it stops at 2^24, where the corrections have
+// long been 1.
 class Adam final : public Rule {
  public:
   Adam(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments);
@@ -143,4 +145,4 @@ class Adam final : public Rule {
   std::vector<float> mean_, square_, updates_;
 };
 
-} // namespace dt::engine
+} // namespace dt::optim

@@ -1,7 +1,7 @@
 #include "core/function_clones.hpp"
 #include "engine/optim/rules.hpp"
 
-namespace dt::engine {
+namespace dt::optim {
 namespace {
 
 struct Factors {
@@ -21,4 +21,4 @@ void Sgd::update(const Piece& piece, const Pass& pass)
             {static_cast<float>(pass.learning_rate), pass.gradient_factor, decay_of(piece.segment)});
 }
 
-} // namespace dt::engine
+} // namespace dt::optim

@@ -1,11 +1,12 @@
 #include "engine/sync/progress.hpp"
 
-#include "engine/sync/communication_thread.hpp"
+#include "core/spec/strategy_table.hpp"
+#include "engine/sync/exchange/communication_thread.hpp"
 
-namespace dt::engine {
+namespace dt::sync {
 namespace {
 
-bool all_have_spare_core(const std::vector<RankPlace>& places, std::int64_t threads_per_rank)
+bool all_have_spare_core(const std::vector<comm::RankPlace>& places, std::int64_t threads_per_rank)
 {
   for (std::size_t rank = 0; rank < places.size(); ++rank)
     if (!find_spare_core(places, static_cast<int>(rank), threads_per_rank)) return false;
@@ -16,19 +17,19 @@ Progress with_reason(const std::string& name, const std::string& reason) { retur
 
 } // namespace
 
-Progress choose_progress(const RunSpec& spec, const std::vector<RankPlace>& places)
+Progress choose_progress(const RunSpec& spec, const std::vector<comm::RankPlace>& places)
 {
   const auto& sync = spec.sync;
   if (sync.progress != "auto") return {sync.progress, {}};
   if (places.size() == 1) return with_reason("none", "there is one rank");
-  // Sums in the midst of a pass are the computing thread's; another one must not communicate then.
+  // With synchronized batch norm, the computing thread makes sums during the pass, so no other thread may communicate.
   const bool may_thread = spec.model.batch_norm != "synchronized";
   if (may_thread && all_have_spare_core(places, spec.resources.threads_per_rank))
     return with_reason("thread", "every rank has a core to spare");
   const std::string why = may_thread ? "not every rank has a core to spare" : "batch norm is synchronized";
-  if (sync.allreduce == "mpi" && sync.strategy != "hsgd")
+  if (sync.allreduce == "mpi" && reads(sync.strategy, "sync.allreduce"))
     return with_reason("none", why + ", and the allreduce mpi cannot be polled: nothing overlaps");
   return with_reason("poll", why);
 }
 
-} // namespace dt::engine
+} // namespace dt::sync

@@ -1,20 +1,20 @@
-// Who moves messages on, where the recipe leaves that to the engine (sync.progress: auto).
+// Selects the thread that advances communication when the recipe says sync.progress: auto.
 #pragma once
 
-#include "core/run_spec.hpp"
+#include "core/spec/run_spec.hpp"
 #include "engine/comm/placement.hpp"
 
 #include <string>
 #include <vector>
 
-namespace dt::engine {
+namespace dt::sync {
 
 struct Progress {
-  std::string name;  // of progress_names(), not auto
-  std::string words; // for the record: "poll: not every rank has a core to spare"; empty where the recipe names it
+  std::string name;  // one of progress_names(), never auto
+  std::string words; // for the run record: "poll: not every rank has a core to spare"; empty if the recipe names the progress
 };
 
-// The same on all ranks. places: of all ranks, looked at for auto only. Pure.
-Progress choose_progress(const RunSpec& spec, const std::vector<RankPlace>& places);
+// Gives the same result on all ranks. places: of all ranks; used only for auto. Pure.
+Progress choose_progress(const RunSpec& spec, const std::vector<comm::RankPlace>& places);
 
-} // namespace dt::engine
+} // namespace dt::sync

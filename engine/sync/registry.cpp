@@ -1,18 +1,18 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
-#include "engine/sync/async_measgd.hpp"
-#include "engine/sync/async_msgd.hpp"
-#include "engine/sync/decentralized_easgd.hpp"
-#include "engine/sync/hogwild_easgd.hpp"
-#include "engine/sync/hogwild_sgd.hpp"
-#include "engine/sync/hsgd.hpp"
-#include "engine/sync/local_sgd.hpp"
-#include "engine/sync/sync_easgd.hpp"
-#include "engine/sync/sync_sgd.hpp"
+#include "engine/sync/strategies/async_measgd.hpp"
+#include "engine/sync/strategies/async_msgd.hpp"
+#include "engine/sync/strategies/decentralized_easgd.hpp"
+#include "engine/sync/strategies/hogwild_easgd.hpp"
+#include "engine/sync/strategies/hogwild_sgd.hpp"
+#include "engine/sync/strategies/hsgd.hpp"
+#include "engine/sync/strategies/local_sgd.hpp"
+#include "engine/sync/strategies/sync_easgd.hpp"
+#include "engine/sync/strategies/sync_sgd.hpp"
 
 #include <array>
 
-namespace dt::engine {
+namespace dt::sync {
 namespace {
 
 struct Entry {
@@ -20,10 +20,7 @@ struct Entry {
   std::unique_ptr<Strategy> (*make)(const StrategyParts&);
 };
 
-template<class Kind> std::unique_ptr<Strategy> make(const StrategyParts& parts)
-{
-  return std::make_unique<Kind>(parts);
-}
+template<class Kind> std::unique_ptr<Strategy> make(const StrategyParts& parts) { return std::make_unique<Kind>(parts); }
 
 constexpr std::array entries{
     Entry{"sync-sgd", make<SyncSgd>},
@@ -46,8 +43,8 @@ std::unique_ptr<Strategy> make_strategy(const StrategyParts& parts)
 {
   for (const auto& entry : entries)
     if (parts.sync.strategy == entry.name) return entry.make(parts);
-  throw Error(ErrorKind::recipe,
-              "There is no strategy `" + printable(parts.sync.strategy) + "`; there are: " + join(registered_strategies(), ", ") + ".");
+  throw Error(ErrorKind::recipe, "There is no strategy `" + printable(parts.sync.strategy) +
+                                     "`; there are: " + join(registered_strategies(), ", ") + ".");
 }
 
 std::vector<std::string> registered_strategies()
@@ -57,4 +54,4 @@ std::vector<std::string> registered_strategies()
   return names;
 }
 
-} // namespace dt::engine
+} // namespace dt::sync

@@ -1,11 +1,12 @@
-// Replica: a rank's copy of the model as strategies see it: packed numbers and a call that computes. No layer, no oneDNN.
+// Replica: a rank's copy of the model as strategies see it: packed buffers and a call that computes gradients. It hides layers
+// and oneDNN.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-namespace dt::engine {
+namespace dt::sync {
 
 // Loss of one batch on one rank.
 struct BatchLoss {
@@ -19,42 +20,43 @@ struct Stretch {
   std::size_t end() const { return offset + size; }
 };
 
-// Told during compute() which gradients are final: tensor by tensor, the last layer's first.
+// Notified during compute() when gradients are final: tensor by tensor, the last layer's first.
 class GradientListener {
-public:
+ public:
   virtual ~GradientListener() = default;
   virtual void gradients_ready(const Stretch& tensor) = 0;
 };
 
 class Replica {
-public:
+ public:
   virtual ~Replica() = default;
-  // All parameters in one contiguous, 64-byte aligned buffer; padding between tensors is zero and stays zero.
+  // All parameters in one contiguous, 64-byte aligned buffer. Padding between tensors is zero and must stay zero.
   virtual std::span<float> weights() = 0;
-  // Gradients of the mean loss over this rank's batch, laid out as the weights. Valid after compute().
+  // Gradients of the mean loss over this rank's batch, with the layout of the weights. Valid after compute().
   virtual std::span<float> gradients() = 0;
-  // Where each tensor lies, in the order of the layers; together with the padding behind each they cover the buffers.
+  // The position of each tensor, in the order of the layers. The tensors and the padding behind each cover the buffers.
   virtual std::span<const Stretch> tensors() = 0;
-  // Forward and backward over this rank's next batch. The listener, if any, hears of every tensor once.
+  // Forward and backward pass over this rank's next batch. The listener, if not null, is called once for every tensor.
   virtual BatchLoss compute(GradientListener* listener) = 0;
   BatchLoss compute() { return compute(nullptr); }
-  // W <- opt(W, factor x gradients) with the step's learning rate, on a stretch of whole tensors. In one step every tensor must
-  // be in one such stretch.
+  // W <- opt(W, gradient_factor x gradients) with the step's learning rate, on a stretch of whole tensors. The stretches of one
+  // step must cover every tensor exactly once.
   virtual void update(const Stretch& stretch, float gradient_factor) = 0;
-  // Whether that one stretch must be all there is: gradients are clipped by the length of all of them.
+  // Whether update() must be called with one stretch that covers everything, because gradients are clipped by their total norm.
   virtual bool updates_whole() const { return false; }
-  // W <- opt(W, gradients), everywhere.
+  // W <- opt(W, gradients) on the whole buffer.
   void update() { update({0, weights().size()}, 1); }
-  // One stretch of whole tensors, with another's weights, gradients and learning rate: what a parameter server does for a worker.
-  // Both buffers are laid out as the replica's. Several threads may be in it at once on the same buffers, if the rule keeps nothing
-  // from step to step; what they lose to each other is theirs to judge.
-  virtual void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double learning_rate) = 0;
-  // Number of the step in progress, from 1. A resumed run goes on counting.
+  // weights <- opt(weights, gradients) on one stretch of whole tensors, with buffers and learning rate of the caller: a parameter
+  // server's update for a worker. Both buffers have the layout of the replica's. Several threads may call it concurrently on the
+  // same buffers if the rule keeps no state between steps; the caller accepts that concurrent updates may overwrite one another.
+  virtual void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients,
+                     double learning_rate) = 0;
+  // Number of the current step, from 1. A resumed run continues the count.
   virtual std::int64_t step() const = 0;
-  // Of the step in progress.
+  // Learning rate of the current step.
   virtual double learning_rate() const = 0;
-  // Epochs done before the step in progress.
+  // Epochs completed before the current step; may be a fraction.
   virtual double epoch() const = 0;
 };
 
-} // namespace dt::engine
+} // namespace dt::sync

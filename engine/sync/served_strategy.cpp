@@ -1,17 +1,18 @@
 #include "engine/sync/served_strategy.hpp"
 
 #include "core/error.hpp"
-#include "engine/sync/isolated.hpp"
+#include "engine/sync/exchange/isolated.hpp"
 
 #include <algorithm>
 
-namespace dt::engine {
+namespace dt::sync {
 
 ServedStrategy::ServedStrategy(const StrategyParts& parts, Cut cut, bool needs_servers)
     : parts_(parts), cut_(cut), log_(parts.roles.workers.size())
 {
   if (needs_servers && parts.roles.servers.empty())
-    throw Error(ErrorKind::recipe, "The strategy `" + parts.sync.strategy + "` needs a parameter server: give sync.servers of at least 1.");
+    throw Error(ErrorKind::recipe,
+                "The strategy `" + parts.sync.strategy + "` needs a parameter server: give sync.servers of at least 1.");
 }
 
 void ServedStrategy::start(Replica& replica)
@@ -40,7 +41,7 @@ void ServedStrategy::read_centre(Replica& replica, std::span<float> centre)
   }
 }
 
-// No rank may be on its way to it or from it meanwhile.
+// The barriers ensure that no rank makes a step while another one reads.
 void ServedStrategy::read_shared(std::span<float> centre)
 {
   comm().barrier();
@@ -64,7 +65,7 @@ double ServedStrategy::isolated_communication_s(Replica& replica)
   if (parts_.roles.servers.empty()) return not_measured;
   std::vector<float> sent(replica.weights().size()), received(sent.size());
   const double seconds = measure_isolated_s(comm(), [&] { exchange_once(sent, received); });
-  comm().barrier(); // no step's request may be taken for one of these
+  comm().barrier(); // otherwise a server could take a request of the first step for one of these
   return seconds / static_cast<double>(parts_.sync.period);
 }
 
@@ -85,4 +86,4 @@ std::vector<std::int32_t> ServedStrategy::staleness() const
   return all;
 }
 
-} // namespace dt::engine
+} // namespace dt::sync

@@ -1,59 +1,58 @@
-// ServedStrategy: what all strategies with parameter servers share.
+// ServedStrategy: base class of all strategies with parameter servers.
 #pragma once
 
-#include "engine/sync/parameter_server.hpp"
-#include "engine/sync/shared_centre.hpp"
+#include "engine/sync/exchange/parameter_server.hpp"
+#include "engine/sync/exchange/shared_centre.hpp"
 
 #include <optional>
 
-namespace dt::engine {
+namespace dt::sync {
 
-// Each server holds the centre's values of its part in its replica's weights; all else in them is of no meaning. A strategy that can
-// do without servers has the centre in the memory of a node instead.
+// Each server keeps the centre's values of its part in its replica's weights; the rest of these weights has no meaning. A
+// strategy that can run without servers then keeps the centre in the shared memory of a node.
 class ServedStrategy : public Strategy {
-public:
-  // Broadcasts rank 0's weights: to the workers, and to the servers as the centre.
+ public:
+  // Broadcasts rank 0's weights: workers start from them, and servers use them as the centre.
   void start(Replica& replica) override;
   double step(Replica& replica, PhaseClock& clock) override;
-  bool is_asynchronous() const override { return true; }
   bool replicated() const override { return false; }
   bool has_centre() const override { return true; }
   void read_centre(Replica& replica, std::span<float> centre) override;
   std::vector<StrategyState> state() override;
-  // All workers exchange once with all servers, which update nothing.
+  // Measures one exchange of all workers with all servers; the servers update nothing.
   double isolated_communication_s(Replica& replica) override;
   std::vector<std::int32_t> staleness() const override;
-  // That this rank made of the centre, in their order.
+  // The updates of the centre that this rank made, in order.
   const std::vector<ServedUpdate>& updates() const { return log_.updates(); }
 
-protected:
-  // A recipe error without servers, unless the strategy can do without.
+ protected:
+  // Throws a recipe error if there are no servers, unless needs_servers is false.
   ServedStrategy(const StrategyParts& parts, Cut cut, bool needs_servers = true);
-  // A worker's step; returns the mean loss of its batch.
+  // A worker's step. Returns the mean loss of its batch.
   virtual double work(Replica& replica, PhaseClock& clock) = 0;
-  // A server's: one exchange for every worker, or with a worker that comes more often in another's place.
+  // A server's step: as many exchanges as there are workers. A fast worker may take the place of a slower one.
   virtual void serve(Replica& replica, PhaseClock& clock) = 0;
 
   const StrategyParts& parts() const { return parts_; }
-  Communicator& comm() const { return parts_.comm; }
+  comm::Communicator& comm() const { return parts_.comm; }
   std::int64_t workers() const { return static_cast<std::int64_t>(parts_.roles.workers.size()); }
-  // This worker's request of the step in progress.
+  // This worker's request for the current step.
   Request request(const Replica& replica, double rate) const { return {parts_.roles.index, replica.step(), rate}; }
   ParameterServers& servers() { return *servers_; }
-  // Null when there are servers.
+  // Null if there are servers.
   SharedCentre* shared() { return shared_.get(); }
   UpdateLog& log() { return log_; }
-  // Ahead of this worker's own update of the shared centre.
+  // Logs this worker's own update of the shared centre. Call it just before the update.
   void log_shared_update(const Replica& replica);
 
-private:
+ private:
   void read_shared(std::span<float> centre);
   void exchange_once(std::span<const float> sent, std::span<float> received);
   StrategyParts parts_;
   Cut cut_;
-  std::optional<ParameterServers> servers_; // from start() on
-  std::unique_ptr<SharedCentre> shared_;    // likewise
+  std::optional<ParameterServers> servers_; // set by start()
+  std::unique_ptr<SharedCentre> shared_;    // set by start(), if there are no servers
   UpdateLog log_;
 };
 
-} // namespace dt::engine
+} // namespace dt::sync

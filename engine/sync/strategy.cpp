@@ -4,18 +4,19 @@
 #include "engine/comm/topology_probe.hpp"
 #include "engine/sync/progress.hpp"
 
-namespace dt::engine {
+namespace dt::sync {
 
 void Strategy::read_centre(Replica&, std::span<float>) { throw Error(ErrorKind::internal, "this strategy has no centre"); }
 
 double Strategy::isolated_communication_s(Replica&) { return not_measured; }
 
-StrategyParts make_parts(const RunSpec& spec, Communicator& comm, const std::filesystem::path& cache)
+StrategyParts make_parts(const RunSpec& spec, comm::Communicator& comm, const std::filesystem::path& cache)
 {
-  const auto topology =
-      spec.sync.topology == "probe" ? probe_topology(comm) : topology_of_hosts(comm, spec.resources.nodes_per_supernode);
+  const auto topology = spec.sync.topology == "probe" ? comm::probe_topology(comm)
+                                                      : comm::topology_of_hosts(comm, spec.resources.nodes_per_supernode);
   auto sync = spec.sync;
-  const auto progress = choose_progress(spec, sync.progress == "auto" ? gather_places(comm) : std::vector<RankPlace>());
+  const auto progress =
+      choose_progress(spec, sync.progress == "auto" ? comm::gather_places(comm) : std::vector<comm::RankPlace>());
   sync.progress = progress.name;
   return {.sync = sync,
           .comm = comm,
@@ -27,4 +28,4 @@ StrategyParts make_parts(const RunSpec& spec, Communicator& comm, const std::fil
           .progress_words = progress.words};
 }
 
-} // namespace dt::engine
+} // namespace dt::sync

@@ -1,9 +1,10 @@
-// Strategy: how ranks keep in step. One file a strategy, one line in make_strategy (registry.cpp).
+// Strategy: how ranks keep their models in step. Each strategy has one file, one line in make_strategy (registry.cpp), and one
+// row with its properties (core/spec/strategy_table.cpp).
 #pragma once
 
-#include "core/run_record.hpp"
-#include "core/run_spec.hpp"
-#include "engine/comm/allreduce.hpp"
+#include "core/record/run_record.hpp"
+#include "core/spec/run_spec.hpp"
+#include "engine/comm/allreduce/allreduce.hpp"
 #include "engine/comm/communicator.hpp"
 #include "engine/sync/replica.hpp"
 #include "engine/sync/roles.hpp"
@@ -12,19 +13,19 @@
 #include <string>
 #include <vector>
 
-namespace dt::engine {
+namespace dt::sync {
 
-// Marks what a rank does, for the phase times; the trainer gives it. Phases nest nowhere.
+// Receives the begin and end of a rank's phases, to measure phase times. The trainer implements it. Phases do not nest.
 class PhaseClock {
-public:
+ public:
   virtual ~PhaseClock() = default;
-  virtual void begin_communication() = 0; // from here the rank waits on others and does nothing else
+  virtual void begin_communication() = 0; // from here on this rank only waits for other ranks
   virtual void end_communication() = 0;
   virtual void begin_update() = 0;
   virtual void end_update() = 0;
 };
 
-// A buffer that a strategy keeps from step to step, laid out as the replica's weights: a centre, a velocity of its own.
+// A buffer that a strategy keeps between steps, with the layout of the replica's weights; for example a centre.
 struct StrategyState {
   std::string name; // "centre"
   std::span<float> values;
@@ -32,60 +33,59 @@ struct StrategyState {
 };
 
 class Strategy {
-public:
+ public:
   virtual ~Strategy() = default;
-  // Before the first step: makes all ranks start from the same weights. Collective.
+  // Called before the first step: gives all ranks the same weights. Collective.
   virtual void start(Replica& replica) = 0;
-  // One step of this rank. Returns the mean training loss that it knows: over the samples of all ranks where a step sums over them,
-  // of its own batch elsewhere, not_measured on a server.
-  // A worker computes, communicates and updates. A server serves as many exchanges as all workers together make in one step,
-  // whoever makes them: so after equally many steps of all ranks every exchange is answered and nothing is on its way.
+  // Makes one step of this rank. Returns the mean training loss: over the samples of all ranks if the step sums over them,
+  // otherwise over this rank's batch; not_measured on a server. A worker computes, communicates and updates. A server serves as
+  // many exchanges as all workers together make in one step, whichever workers they come from. So after the same number of steps
+  // on all ranks every exchange is answered and no message is in transit.
   virtual double step(Replica& replica, PhaseClock& clock) = 0;
-  // Whether ranks may be at different steps. Then nothing but an evaluation or a checkpoint may make them wait for one another.
-  virtual bool is_asynchronous() const { return false; }
-  // All that a step leaves behind for the next one beside the replica, in a fixed order, equally many on every rank.
+  // All state between steps besides the replica, in a fixed order and with the same number of entries on every rank.
   virtual std::vector<StrategyState> state() { return {}; }
-  // Whether weights and optimizer state are equal on all ranks between two steps. Where not, a checkpoint holds each rank's.
+  // Whether weights and optimizer state are equal on all ranks between two steps. If not, a checkpoint stores those of each rank.
   virtual bool replicated() const { return true; }
-  // Whether there is a centre: the elastic one, or the servers' weights.
+  // Whether there is a centre: the elastic centre, or the servers' weights.
   virtual bool has_centre() const { return false; }
-  // centre <- the centre, on every rank. Only between two steps, and only when there is one. Not counted as traffic. Collective.
+  // Copies the centre to `centre` on every rank. Allowed only between two steps and only if has_centre(). The traffic is not
+  // counted. Collective.
   virtual void read_centre(Replica& replica, std::span<float> centre);
-  // After start(): seconds that the communication of one step takes with nothing beside it, measured now in buffers of its own;
-  // not_measured when that has no meaning. Not counted as traffic. Collective.
+  // Seconds of one step's communication with nothing else running, measured now in separate buffers; not_measured if that has no
+  // meaning. Call it after start(). The traffic is not counted. Collective.
   virtual double isolated_communication_s(Replica& replica);
-  // Of the updates that this rank has served so far.
+  // Staleness of each update that this rank has made so far.
   virtual std::vector<std::int32_t> staleness() const { return {}; }
-  // What it found out by itself, for the record: {"allreduce", "ring from 64 KiB up, else mpi"}.
+  // What the strategy selected at run time, for the run record: {"allreduce", "mpi, ring from 64 KiB"}.
   virtual std::vector<std::pair<std::string, std::string>> facts() const { return {}; }
 };
 
-// What a strategy is made of. References are kept and must outlive it.
+// The parts that a strategy is made of. References must outlive the strategy.
 struct StrategyParts {
   SyncSpec sync;
-  Communicator& comm; // all ranks
-  Topology topology;  // of them
-  Roles roles;        // of them
-  std::filesystem::path cache{}; // of timings of this machine; empty: none
-  std::int64_t threads = 1;      // that compute on each rank
+  comm::Communicator& comm;      // of all ranks
+  comm::Topology topology;       // of all ranks
+  Roles roles;                   // of all ranks
+  std::filesystem::path cache{}; // folder for timings of this machine; empty: none
+  std::int64_t threads = 1;      // compute threads per rank
   bool oversubscribe = false;    // more threads than cores are allowed
-  std::size_t packed_bytes = 0;  // of all gradients, or all weights, in one piece; 0: not known
-  std::string progress_words{};  // how sync.progress was chosen, for the record; empty: the recipe names it
+  std::size_t packed_bytes = 0;  // size of all gradients, or all weights, in one piece; 0: unknown
+  std::string progress_words{};  // how sync.progress was chosen, for the run record; empty if the recipe names it
 
-  // For the allreduce that sync names, over all ranks.
-  AllreduceOptions allreduce() const
+  // Options for the allreduce that sync names, over all ranks.
+  comm::AllreduceOptions allreduce() const
   {
     return {.algorithm = sync.allreduce, .wire = sync.wire, .topology = topology, .cache = cache, .largest_bytes = packed_bytes};
   }
 };
-// The parts by what the machine tells: hosts, supernodes as given or found by a probe, and who moves messages on where sync.progress is
-// auto. Collective.
-StrategyParts make_parts(const RunSpec& spec, Communicator& comm, const std::filesystem::path& cache);
+// Makes the parts from the machine's properties: hosts, supernodes (given or probed), and the progress for sync.progress: auto.
+// Collective.
+StrategyParts make_parts(const RunSpec& spec, comm::Communicator& comm, const std::filesystem::path& cache);
 
-// The strategy of that name (of strategy_names()). Collective.
+// Makes the strategy parts.sync.strategy (one of strategy_names()). Collective.
 std::unique_ptr<Strategy> make_strategy(const StrategyParts& parts);
 
-// Names the registry offers, for the test that holds it to core's vocabulary.
+// Names in the registry, for the test that compares them with core's vocabulary.
 std::vector<std::string> registered_strategies();
 
-} // namespace dt::engine
+} // namespace dt::sync

@@ -26,7 +26,7 @@ cpu_set_t set_of(std::span<const int> cores)
   return set;
 }
 
-// The processors that share a core's arithmetic units, "0,64" or "0-1" in the kernel's words.
+// The logical processors of the same physical core, in the kernel's notation: "0,64" or "0-1".
 std::string siblings(int processor)
 {
   const auto path = "/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/topology/thread_siblings_list";
@@ -71,8 +71,8 @@ CoreLocks::CoreLocks(fs::path folder) : folder_(std::move(folder))
   struct stat status {};
   if (::lstat(folder_.c_str(), &status) != 0) throw system_error("look at " + folder_.string(), errno);
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())
-    throw Error(ErrorKind::environment, folder_.string() + " is not a folder of yours, so the cores cannot be shared out safely; "
-                                                           "have it removed, or name another folder in DTCTL_CORE_LOCKS.");
+    throw Error(ErrorKind::environment, folder_.string() + " does not belong to you, so dtctl cannot assign cores safely; "
+                                                           "remove it, or set DTCTL_CORE_LOCKS to another folder.");
 }
 
 fs::path CoreLocks::default_folder()

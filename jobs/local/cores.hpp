@@ -1,8 +1,8 @@
-// This machine's cores, shared by all local queues of a user: one locked file a core.
+// Locks on this machine's cores, shared by all local queues of a user: one lock file per core.
 //
-// The lock of a core is held by open file, which the job's processes inherit: a core stays taken exactly as long as its job
-// lives, whatever happens to the supervisor, and is free again without anybody's doing when the job is gone. Jobs of other
-// users are not seen.
+// The lock of a core belongs to an open file, which the job's processes inherit. A core is therefore taken exactly as long as its
+// job lives, even if the supervisor dies, and becomes free when the last process ends. Jobs of other users are not taken into
+// account.
 #pragma once
 
 #include "core/file.hpp"
@@ -14,29 +14,29 @@
 
 namespace dt::jobs::local {
 
-// Cores of this process's mask, one logical processor a physical core (the first of its siblings), ascending.
+// One logical processor (the first sibling) of each physical core in this process's affinity mask, ascending.
 std::vector<int> usable_cores();
 
-// Of `wanted`, the cores this machine would let a process run on.
+// The cores among `wanted` that this machine allows a process to use.
 std::vector<int> settable_cores(std::span<const int> wanted);
 
-// Gives the calling process and its future children these cores.
+// Binds the calling process and its future children to these cores.
 void bind_to(std::span<const int> cores);
 
 struct TakenCores {
   std::vector<int> cores;
-  std::vector<FileLock> locks; // closed on exec unless the leader clears that
+  std::vector<FileLock> locks; // closed on exec, unless the leader clears that flag
 };
 
 class CoreLocks {
  public:
-  // Makes the folder, for this user alone. An environment error when it belongs to somebody else.
+  // Makes the folder, with access for this user only. Throws an environment error if it belongs to somebody else.
   explicit CoreLocks(std::filesystem::path folder);
   // $DTCTL_CORE_LOCKS, else /run/lock/dtctl-<uid>, else /tmp/dtctl-<uid>/cores.
   static std::filesystem::path default_folder();
 
-  // `count` of the `allowed` cores, all or none. Who asks and gets none keeps the turn until it asks again and gets them, or
-  // drops it: nobody else's later job overtakes, whichever queue it is in.
+  // Takes `count` of the `allowed` cores, or nothing. A caller that gets nothing holds the turn until a later call succeeds or it
+  // drops the turn. Meanwhile nobody else can take cores, in whichever queue, so that no later job overtakes.
   std::optional<TakenCores> take(std::size_t count, std::span<const int> allowed);
   void drop_turn() { turn_.reset(); }
 

@@ -14,7 +14,7 @@
 namespace dt::jobs::local {
 namespace {
 
-// Words the leader sends back before it becomes the script; the closing of the pipe by exec says "started".
+// Messages that the leader sends before it executes the script. If exec succeeds, it closes the pipe without a message.
 constexpr char word_taken = 't';
 constexpr char word_failed = 'f';
 
@@ -57,7 +57,7 @@ std::vector<char*> pointers(std::vector<std::string>& words)
   return list;
 }
 
-// All that may fail comes before the claim: a claimed attempt is never given back.
+// Does everything that can fail before the claim, because a claim cannot be undone.
 void prepare(const Ticket& ticket, const AttemptFolder& attempt, const TakenCores& cores)
 {
   restore_signals();
@@ -70,7 +70,7 @@ void prepare(const Ticket& ticket, const AttemptFolder& attempt, const TakenCore
     throw system_error("enter " + attempt.path().string(), errno);
 }
 
-// In the child; comes back only when the script was not started.
+// Runs in the child. Returns only if the script was not started.
 void run_leader(const Ticket& ticket, const TakenCores& cores, const std::string& job_id, int pipe)
 {
   const AttemptFolder attempt(ticket.attempt);

@@ -1,4 +1,4 @@
-// Starting one job: its leader is a child in a session of its own, bound to its cores, that becomes the job's script.
+// Starts one job. Its leader is a child in its own session, bound to the job's cores, which then executes the job's script.
 #pragma once
 
 #include "jobs/local/cores.hpp"
@@ -12,15 +12,15 @@ namespace dt::jobs::local {
 struct StartOutcome {
   enum class Kind {
     started,
-    taken,  // somebody else has claimed the attempt: nothing was run
-    failed, // nothing was run and nothing claimed; may be tried again
+    taken,  // somebody else claimed the attempt; nothing was executed
+    failed, // nothing was executed and nothing claimed; the caller may try again
   };
   Kind kind = Kind::started;
   std::string error;
 };
 
-// Forks the leader, which claims the attempt (owner.json) and then runs job.sh with the ticket's environment, its output in
-// the attempt's stdout and stderr. Returns when the script runs or cannot.
+// Forks the leader. The leader claims the attempt (owner.json) and executes job.sh in the ticket's environment, with output to
+// the attempt's stdout and stderr. Returns when the script runs or the start has failed.
 StartOutcome start_leader(const Ticket& ticket, const TakenCores& cores, const std::string& job_id);
 
 } // namespace dt::jobs::local

@@ -25,16 +25,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Why the job can never have its nodes here; empty when it can.
+// Explains why the job can never get its nodes here; empty if it can.
 std::string objection_to_nodes(const ResourcesSpec& resources)
 {
   const auto& hosts = resources.hosts;
   if (hosts.empty() && resources.nodes > 1)
-    return fmt::format("It asks for {} nodes, and the local scheduler has this machine only; set resources.nodes to 1 and use "
+    return fmt::format("It asks for {} nodes, but the local scheduler has only this machine; set resources.nodes to 1 and use "
                        "resources.ranks_per_node, or name the hosts to run on in resources.hosts.",
                        resources.nodes);
   if (!hosts.empty() && resources.nodes > static_cast<std::int64_t>(hosts.size()))
-    return fmt::format("It asks for {} nodes, and resources.hosts names {}; lower resources.nodes, or name more hosts.",
+    return fmt::format("It asks for {} nodes, but resources.hosts names only {}; lower resources.nodes, or name more hosts.",
                        resources.nodes, hosts.size());
   if (!hosts.empty() && resources.launcher != "mpirun")
     return fmt::format("resources.hosts names hosts, and {} cannot start ranks on them; set resources.launcher to mpirun.",
@@ -42,9 +42,9 @@ std::string objection_to_nodes(const ResourcesSpec& resources)
   return {};
 }
 
-// A job on hosts takes every core of this machine, whatever it needs. The hosts may be namespaces here, which share these cores
-// and the links between them, or machines of which this queue knows nothing: one such job at a time is the only order in which
-// neither cores nor links are shared unnoticed. (Queues of other machines that name the same hosts are not seen.)
+// A job on named hosts takes all cores of this machine, whatever it needs. The hosts may be namespaces on this machine, which
+// share its cores and links, or other machines that this queue knows nothing about. Running one such job at a time avoids that
+// two jobs share cores or links unnoticed. (Queues of other machines that name the same hosts are not considered.)
 std::int64_t cores_of(const JobRequest& request, std::size_t allowed)
 {
   const auto& resources = request.resources;
@@ -76,19 +76,19 @@ Ticket ticket_for(const JobRequest& request, const std::vector<int>& allowed, co
   return ticket;
 }
 
-// The first of as many numbers as there are requests; without them nothing can be taken, and every request is told why.
+// Reserves one number per request and returns the first. If that fails, no job can be added, and every outcome gets the error.
 std::optional<std::int64_t> take_numbers(Queue& queue, std::vector<SubmitOutcome>& outcomes)
 {
   try {
     return queue.reserve_numbers(outcomes.size());
   } catch (const Error& failure) {
     for (auto& outcome : outcomes)
-      if (outcome.error.empty()) outcome.error = std::string("The local queue could not take it: ") + failure.what();
+      if (outcome.error.empty()) outcome.error = std::string("The local queue could not accept it: ") + failure.what();
     return std::nullopt;
   }
 }
 
-// All requests that may run; a disk that fills up refuses what does not fit and keeps what does.
+// Adds all requests without an error. If the disk fills up, only the requests that do not fit are refused.
 void add_all(Queue& queue, std::span<const JobRequest> requests, const SubmitRules& rules, const std::vector<int>& allowed,
              std::vector<SubmitOutcome>& outcomes)
 {
@@ -107,22 +107,22 @@ void add_all(Queue& queue, std::span<const JobRequest> requests, const SubmitRul
       queue.add(*number, ticket_for(requests[i], allowed, common));
       outcomes[i].job_id = "local-" + std::to_string((*number)++);
     } catch (const Error& failure) {
-      outcomes[i].error = std::string("The local queue could not take it: ") + failure.what();
+      outcomes[i].error = std::string("The local queue could not accept it: ") + failure.what();
     }
   }
 }
 
-// Tokens of queued jobs, and how many jobs are before each.
+// A queued job's entry, and how many jobs are before it in its host's queue.
 struct Place {
   const QueueEntry* entry;
   std::size_t before;
-  bool is_elsewhere; // in the queue of another host
+  bool is_elsewhere; // the job is in the queue of another host
 };
 
 std::unordered_map<std::string, Place> places_of(const std::vector<QueueEntry>& entries)
 {
   std::unordered_map<std::string, Place> places;
-  std::unordered_map<std::string, std::size_t> count; // a host
+  std::unordered_map<std::string, std::size_t> count; // key: host
   const auto here = host_name();
   for (const auto& entry : entries) places.emplace(entry.token, Place{&entry, count[entry.host]++, entry.host != here});
   return places;
@@ -133,7 +133,7 @@ JobStatus status_of_queued(const Place& place, const std::string& trouble)
   const auto cores = place.entry->cores;
   auto reason = fmt::format("waits for {} core{}; {} job{} {} before it", cores, cores == 1 ? "" : "s", place.before,
                             place.before == 1 ? "" : "s", place.before == 1 ? "is" : "are");
-  if (place.is_elsewhere) reason = "waits in the queue of host " + place.entry->host + "; a call there sees to it";
+  if (place.is_elsewhere) reason = "waits in the queue of host " + place.entry->host + "; call dtctl on that host to start it";
   if (!trouble.empty()) reason += "; " + trouble;
   return {JobStatus::State::queued, "queued", reason, std::nullopt, {}};
 }
@@ -145,7 +145,7 @@ JobStatus status_of_dead(const Owner& owner)
   if (leftovers == 0) return {JobStatus::State::ended, "ended", "its processes are gone", std::nullopt, {}};
   return {JobStatus::State::running,
           "ending",
-          fmt::format("its shell is gone; {} processes it left are being ended", leftovers),
+          fmt::format("its shell is gone; {} of its processes are being killed", leftovers),
           std::nullopt,
           {}};
 }
@@ -159,7 +159,7 @@ JobStatus status_of(const JobHandle& job, const Place* place, const std::string&
   case OwnerState::elsewhere:
     return {JobStatus::State::unknown,
             "elsewhere",
-            "it was started on host " + owner->host + ", and only a call there can see it",
+            "it was started on host " + owner->host + ", and only dtctl on that host can see it",
             std::nullopt,
             {}};
   case OwnerState::dead:
@@ -173,15 +173,15 @@ JobStatus status_of(const JobHandle& job, const Place* place, const std::string&
 
 } // namespace
 
-// The cores of hosts are not known here: on each of them a rank that finds too few says so (rank_start.hpp).
+// The cores of named hosts are unknown here. A rank that finds too few cores on its host reports it (rank_start.hpp).
 std::string objection(const ResourcesSpec& resources, std::int64_t progress_threads, std::size_t cores)
 {
   if (auto nodes = objection_to_nodes(resources); !nodes.empty()) return nodes;
   const auto threads = resources.threads_per_rank + progress_threads;
   const auto needed = static_cast<std::size_t>(resources.ranks_per_node * threads);
   if (needed <= cores || resources.oversubscribe || !resources.hosts.empty()) return {};
-  const auto* progress = progress_threads > 0 ? ", one of which moves messages" : "";
-  return fmt::format("It needs {} cores ({} ranks x {} threads{}), and this machine offers {}; lower resources.ranks_per_node or "
+  const auto* progress = progress_threads > 0 ? ", one of them for communication" : "";
+  return fmt::format("It needs {} cores ({} ranks x {} threads{}), but this machine has {}; lower resources.ranks_per_node or "
                      "resources.threads_per_rank, or set resources.oversubscribe.",
                      needed, resources.ranks_per_node, threads, progress, cores);
 }
@@ -190,7 +190,8 @@ std::vector<SubmitOutcome> LocalScheduler::submit(std::span<const JobRequest> re
 {
   const auto cores = usable_cores();
   std::vector<SubmitOutcome> outcomes(requests.size());
-  for (std::size_t i = 0; i < requests.size(); ++i) outcomes[i].error = objection(requests[i].resources, requests[i].progress_threads, cores.size());
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    outcomes[i].error = objection(requests[i].resources, requests[i].progress_threads, cores.size());
   if (std::all_of(outcomes.begin(), outcomes.end(), [](const auto& outcome) { return !outcome.error.empty(); })) return outcomes;
   queue_.make();
   add_all(queue_, requests, rules, cores, outcomes);
@@ -220,9 +221,9 @@ void LocalScheduler::cancel(std::span<const JobHandle> jobs)
   for (const auto& job : jobs) {
     const auto found = places.find(job.token);
     if (found == places.end() || !is_there(job.attempt.path())) continue;
-    // The supervisor ends a running job for this file's sake.
+    // When the supervisor sees this file, it ends a running job.
     create_file_quick(job.attempt.cancel(), fmt::format("{:.3f} unknown\n", now_unix_s()));
-    // Whoever claims a job first decides: either it never runs, or it runs and is ended.
+    // The first claim decides: the cancellation (the job never runs) or the leader (the job runs and is then ended).
     if (claim_for_cancel(job.attempt, job.token)) queue_.remove(*found->second.entry);
   }
   if (!entries.empty()) ensure_supervisor(home_);

@@ -36,7 +36,7 @@ bool carries_token(const std::filesystem::path& process, const std::string& toke
   std::optional<std::string> environment;
   try {
     environment = read_file_if_exists(process / "environ");
-  } catch (const Error&) { // another user's, or just gone
+  } catch (const Error&) { // process of another user, or it has just ended
   }
   if (!environment) return false;
   const auto word = std::string(token_variable) + "=" + token;
@@ -56,8 +56,8 @@ std::vector<pid_t> processes_with_token(const std::string& token)
   return found;
 }
 
-// Whether session number `leader.pid` can only be the job's. The kernel keeps the number of a session while any process is in
-// it; once all have gone, another process may be given it, and then shows another start.
+// Whether session `leader.pid` can only be the job's. The kernel reserves the number of a session as long as it has a process.
+// After that, another process can get the number; it then has a different start time.
 bool session_is_ours(const ProcessId& leader)
 {
   const auto now = identify_process(leader.pid);
@@ -90,7 +90,7 @@ std::optional<Owner> read_owner(const AttemptFolder& attempt)
         {json.at("pid"), json.at("start_ticks"), json.at("boot_id")}, json.at("host"), json.at("token"), json.at("unix_s")};
   } catch (const Json::exception&) {
     return Owner{{}, host_name(), "", 0};
-  } catch (const IrregularFile&) { // nobody can claim the attempt any more
+  } catch (const IrregularFile&) { // an irregular file there prevents every claim
     return Owner{{}, host_name(), "", 0};
   }
 }

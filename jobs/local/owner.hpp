@@ -1,11 +1,11 @@
-// Whose an attempt is: attempt/owner.json, created once by the one process that may run it.
+// attempt/owner.json: names the process that may run the attempt. The file is created once and never changed.
 //
 // owner = { "schema": 1, "pid", "start_ticks", "boot_id", "host", "token", "unix_s" }
-// pid 0: claimed by a cancellation before anything ran; nobody will run this attempt.
+// pid 0: a cancellation claimed the attempt before anything ran; nobody will run it.
 #pragma once
 
 #include "core/process.hpp"
-#include "core/run_record.hpp"
+#include "core/record/run_record.hpp"
 
 #include <optional>
 #include <string>
@@ -23,32 +23,32 @@ struct Owner {
 enum class OwnerState {
   none, // not claimed
   alive,
-  dead,      // ended, killed, or of an earlier boot; also a claim by a cancellation
-  elsewhere, // claimed on another host: only that host can tell
+  dead,      // ended, killed, or from an earlier boot; also if a cancellation made the claim
+  elsewhere, // claimed on another host; only that host can check the process
 };
 
-// The calling process, as owner of an attempt.
+// Makes an owner record of the calling process.
 Owner own_identity(const std::string& token);
 
-// Exactly one caller ever gets true for an attempt. Synced: a job that ran is known to have run, also after a power cut.
+// Exactly one caller ever gets true for an attempt. The file is synced: also after a power cut it is known that the job ran.
 bool claim(const AttemptFolder& attempt, const Owner& owner);
 
-// Takes the right to run from everybody; false when somebody has it already.
+// Claims the attempt so that nobody can run it. Returns false if somebody has claimed it already.
 bool claim_for_cancel(const AttemptFolder& attempt, const std::string& token);
 
-// Nothing when unclaimed. A claim that cannot be read (torn by a power cut) has pid 0.
+// Returns nothing if the attempt is not claimed. For a claim that cannot be read (torn by a power cut) returns pid 0.
 std::optional<Owner> read_owner(const AttemptFolder& attempt);
 
 OwnerState state_of(const std::optional<Owner>& owner);
 
-// The variable in every process of a job, by which leftovers are known.
+// Environment variable of every process of a job, used to find processes that the job left behind.
 inline constexpr const char* token_variable = "DTCTL_JOB_TOKEN";
 
-// Living processes of the owner's job on this host, its leader included: those of its session and those that carry its token
-// in their environment. A later process or session with the leader's number is not among them.
+// Living processes of the owner's job on this host, with its leader: those in its session and those with its token in their
+// environment. Excludes a later process or session that reuses the leader's number.
 std::vector<pid_t> processes_of_job(const Owner& owner);
 
-// Seconds since the leader started; not moved by changes of the clock. 0 when it is not of this boot.
+// Seconds since the leader started, independent of changes of the clock. 0 if the leader is from an earlier boot.
 double age_s(const Owner& owner);
 
 } // namespace dt::jobs::local

@@ -25,7 +25,7 @@ std::optional<std::int64_t> number_of(std::string_view text)
   return number;
 }
 
-// "0000000017-2-<token>.json"
+// Parses "0000000017-2-<token>.json".
 std::optional<QueueEntry> entry_of(const fs::path& path, const std::string& host)
 {
   if (path.extension() != ".json") return std::nullopt;
@@ -41,7 +41,8 @@ void sort_by_number(std::vector<QueueEntry>& entries)
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
 }
 
-// Environment values are bytes; JSON holds UTF-8. What is not UTF-8 is written as Latin-1 with a mark in front.
+// Environment values are bytes, but JSON requires UTF-8. Valid UTF-8 gets the prefix "="; other bytes are written in hexadecimal
+// with the prefix "x".
 std::string text_of_bytes(const std::string& bytes)
 {
   if (is_valid_utf8(bytes)) return "=" + bytes;
@@ -88,7 +89,8 @@ Ticket ticket_of(const Json& json)
   ticket.cores = json.at("cores");
   ticket.allowed_cores = json.at("allowed_cores").get<std::vector<int>>();
   ticket.time_limit_s = json.at("time_limit_s");
-  ticket.signal_ahead_s = json.value("signal_ahead_s", std::int64_t{0}); // jobs queued by an older dtctl have none of these
+  // Jobs queued by an older dtctl lack the next four keys.
+  ticket.signal_ahead_s = json.value("signal_ahead_s", std::int64_t{0});
   ticket.group = json.value("group", std::string());
   ticket.max_running = json.value("max_running", std::int64_t{0});
   ticket.after = json.value("after", std::vector<std::int64_t>());
@@ -111,7 +113,7 @@ void Queue::make() { make_folders(folder_ / "queue"); }
 
 std::int64_t Queue::reserve_numbers(std::size_t count)
 {
-  // The counter may be behind after a power cut; the queue itself is the second witness.
+  // After a power cut the counter may be too small, so the numbers in the queue are checked too.
   std::int64_t last = number_of(trim(read_file_if_exists(root_ / "last_id").value_or("0"))).value_or(0);
   if (const auto entries = list_all_hosts(); !entries.empty()) last = std::max(last, entries.back().number);
   write_file_quick(root_ / "last_id", std::to_string(last + static_cast<std::int64_t>(count)) + "\n");
@@ -149,9 +151,9 @@ std::optional<Ticket> Queue::read(const QueueEntry& entry) const
   try {
     const auto text = read_file_if_exists(entry.path);
     return text ? std::optional(ticket_of(Json::parse(*text))) : std::nullopt;
-  } catch (const SystemError&) { // of the disk: the ticket may be whole
+  } catch (const SystemError&) { // a disk error: the ticket may be intact
     throw;
-  } catch (const std::exception&) { // torn by a power cut, or not ours
+  } catch (const std::exception&) { // torn by a power cut, or not a ticket
     return std::nullopt;
   }
 }
@@ -159,7 +161,7 @@ std::optional<Ticket> Queue::read(const QueueEntry& entry) const
 void Queue::remove(const QueueEntry& entry) const
 {
   std::error_code error;
-  fs::remove_all(entry.path, error); // a folder of that name would be found again and again
+  fs::remove_all(entry.path, error); // removes also a folder of that name, which would otherwise be found again and again
   if (error) throw system_error("remove " + entry.path.string(), error.value());
 }
 

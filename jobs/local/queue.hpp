@@ -1,12 +1,12 @@
-// The local queue's files; there is no daemon behind them.
+// The files of the local queue. No daemon serves them.
 //
-//   <home>/local/queue.lock          held while jobs are added, and by a supervisor while it decides that it may leave
-//   <home>/local/last_id             the number given out last
+//   <home>/local/queue.lock          held while jobs are added, and while a supervisor decides whether it may exit
+//   <home>/local/last_id             the last number that was given out
 //   <home>/local/<host>/queue/*.json a job that has not ended: <number>-<cores>-<token>.json, in order of submission
 //   <home>/local/<host>/supervisor.lock, supervisor.log, trouble
 //
-// A job is in the queue from its submission until its end was dealt with. Whether it runs is not written here: the attempt's
-// owner.json tells (owner.hpp). So no two files can contradict each other, at whatever moment a process is killed.
+// A job is in the queue from its submission until its end was handled. Whether it runs is recorded only in the attempt's
+// owner.json (owner.hpp), so that no two files can contradict each other after a process was killed.
 #pragma once
 
 #include "core/file.hpp"
@@ -21,23 +21,23 @@
 
 namespace dt::jobs::local {
 
-// What the supervisor needs to start a job as if from the shell it was submitted in.
+// Everything that the supervisor needs to start a job as from the shell of its submission.
 struct Ticket {
   std::string name; // the run's key
   std::string token;
   std::filesystem::path attempt; // the attempt's folder
   std::int64_t cores = 1;
-  std::vector<int> allowed_cores; // the submitter's mask
+  std::vector<int> allowed_cores; // the submitter's affinity mask
   std::int64_t time_limit_s = 0;
-  std::int64_t signal_ahead_s = 0; // so long before the limit it is told to write a checkpoint and to stop; 0: it is not told
+  std::int64_t signal_ahead_s = 0; // how long before the limit the job is told to write a checkpoint and stop; 0: it is not told
   std::filesystem::path working_folder;
   std::map<std::string, std::string> environment;
-  std::string group;                // of the jobs that were submitted with it
-  std::int64_t max_running = 0;     // most of the group that run at the same time; 0: any number
-  std::vector<std::int64_t> after;  // numbers of jobs that must have left the queue before it starts
+  std::string group;               // common to all jobs of one submission
+  std::int64_t max_running = 0;    // how many jobs of the group may run at once; 0: no limit
+  std::vector<std::int64_t> after; // numbers of jobs that must leave the queue before this job starts
 };
 
-// What a queue file's name tells.
+// The parts of a queue file's name.
 struct QueueEntry {
   std::int64_t number = 0;
   std::int64_t cores = 0;
@@ -51,28 +51,28 @@ class Queue {
  public:
   explicit Queue(const Home& home);
   bool exists() const;
-  // Folder of this host's supervisor.
+  // The folder of this host's supervisor.
   const std::filesystem::path& folder() const { return folder_; }
-  // Makes the folders. An environment error when the home cannot be written.
+  // Makes the folders. Throws an environment error if the home cannot be written.
   void make();
 
-  // Keeps other writers out. Hold it around add(), and while deciding that nothing is left to do.
+  // Excludes other writers. Hold it around add(), and while deciding that no work is left.
   FileLock lock() const { return FileLock::acquire(root_ / "queue.lock"); }
   std::optional<FileLock> try_lock() const { return FileLock::try_acquire(root_ / "queue.lock"); }
-  // The first of `count` numbers in a row that were never given out. Under lock().
+  // Reserves `count` consecutive numbers that were never given out, and returns the first. Requires lock().
   std::int64_t reserve_numbers(std::size_t count);
   void add(std::int64_t number, const Ticket& ticket);
 
-  // This host's jobs, or those of all hosts that share the home, in order of number.
+  // Jobs of this host, or of all hosts that share the home, ordered by number.
   std::vector<QueueEntry> list() const { return list_host(folder_); }
   std::vector<QueueEntry> list_all_hosts() const;
-  // Nothing when the file is gone or unreadable.
+  // Returns nothing if the file does not exist or is damaged.
   std::optional<Ticket> read(const QueueEntry& entry) const;
   void remove(const QueueEntry& entry) const;
 
   std::filesystem::path supervisor_lock() const { return folder_ / "supervisor.lock"; }
   std::filesystem::path supervisor_log() const { return folder_ / "supervisor.log"; }
-  // Why the next job could not be started, in a sentence; blank or absent when all is well.
+  // One sentence that says why the next job could not be started; blank or absent if there is no problem.
   std::filesystem::path trouble() const { return folder_ / "trouble"; }
 
  private:

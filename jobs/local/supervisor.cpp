@@ -39,14 +39,14 @@ void log(const std::string& message)
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// A job that has an owner and has not been dealt with to the end.
+// A job that has an owner and whose end was not handled yet.
 struct Running {
   QueueEntry entry;
   Ticket ticket;
   Owner owner;
-  std::optional<TakenCores> cores; // of jobs started here; those of adopted ones hold their cores by themselves
+  std::optional<TakenCores> cores; // of jobs that this process started; adopted jobs hold their locks themselves
   std::optional<Clock::time_point> asked_to_end{};
-  int stage = 0; // signals sent so far
+  int stage = 0; // number of signals sent so far
   bool is_warned = false;
 };
 
@@ -56,7 +56,7 @@ void signal_all(const std::vector<pid_t>& processes, int signal, pid_t except = 
     if (process != except) ::kill(process, signal);
 }
 
-// The process has a handler for the signal. A script that has not set its traps yet would be ended by it without a word.
+// Whether the process has a handler for the signal. Without one, SIGUSR1 would end a script that has not set its traps yet.
 bool handles(pid_t process, int signal)
 {
   constexpr std::string_view field = "SigCgt:";
@@ -67,14 +67,18 @@ bool handles(pid_t process, int signal)
   return (mask >> (signal - 1) & 1U) != 0;
 }
 
-// A descriptor that becomes readable when the process ends; -1 when there is none. (glibc 2.36's own pidfd_open does not link
-// from C++.)
+// Returns a descriptor that becomes readable when the process ends; -1 if there is none. Uses a raw system call, because the
+// declaration of pidfd_open in glibc 2.36 does not link from C++.
 int open_process(pid_t process) { return static_cast<int>(::syscall(SYS_pidfd_open, process, 0)); }
 
-// Certainly not there any more: a file system that does not answer now may still hold it.
-bool is_gone(const std::filesystem::path& path) { return ::access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR); }
+// Whether the path certainly does not exist. A file system that does not answer now may still have it.
+bool is_gone(const std::filesystem::path& path)
+{
+  return ::access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
 
-// A line for those who look at the queue. Its bytes are taken when there is room, so that it can be written when there is none.
+// A line of text for users who look at the queue. Its space on the disk is allocated early, so that it can be written when the
+// disk is full.
 class Notice {
  public:
   explicit Notice(const std::filesystem::path& path) : descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600))
@@ -93,7 +97,7 @@ class Notice {
     constexpr std::size_t size = 1024;
     text.resize(size - 1, ' ');
     text += '\n';
-    // Where even that fails the log may have it; there is nobody else to tell.
+    // If this write fails too, only the log may have the message.
     [[maybe_unused]] const auto written = ::pwrite(descriptor_, text.data(), text.size(), 0);
   }
 
@@ -127,7 +131,7 @@ class Supervisor {
   }
 
  private:
-  // False when the home was removed or replaced under us.
+  // Returns false if the home was removed or replaced.
   bool is_in_charge() const
   {
     struct stat held {
@@ -136,7 +140,7 @@ class Supervisor {
            held.st_ino == named.st_ino && held.st_dev == named.st_dev;
   }
 
-  // A job whose folder is gone can leave no word of what it does, and no later call would find it to end it.
+  // Kills jobs whose folder is gone: they cannot record anything, and no later call could find and end them.
   void end_homeless() const
   {
     for (const auto& job : running_)
@@ -151,7 +155,7 @@ class Supervisor {
       job = state_of(job->owner) == OwnerState::dead && finish(*job) ? running_.erase(job) : job + 1;
   }
 
-  // Ends what the leader left behind; true when the job is gone and out of the queue.
+  // Kills the processes that the leader left behind. Returns true when none is left and the entry is removed from the queue.
   bool finish(const Running& job)
   {
     const auto leftovers = processes_of_job(job.owner);
@@ -167,7 +171,7 @@ class Supervisor {
     for (auto& job : running_) {
       try {
         end_if_asked(job);
-      } catch (const Error& error) { // of this job's files: the others are looked after all the same
+      } catch (const Error& error) { // an error in this job's files must not affect the other jobs
         report(error.what());
       }
     }
@@ -190,7 +194,7 @@ class Supervisor {
     return true;
   }
 
-  // Ahead of its time limit a job is told to write a checkpoint and to stop. True when it was told.
+  // Tells a job ahead of its time limit to write a checkpoint and stop. Returns true if the job was told.
   bool warn(const Running& job, const AttemptFolder& attempt) const
   {
     const auto limit = job.ticket.time_limit_s, ahead = job.ticket.signal_ahead_s;
@@ -201,7 +205,7 @@ class Supervisor {
     return ::kill(job.owner.process.pid, SIGUSR1) == 0;
   }
 
-  // Harder from stage to stage. The script is spared the first SIGKILL, so that it can still record the end.
+  // Sends a stronger signal in each stage. The first SIGKILL spares the script, so that it can still record the end.
   void press(Running& job)
   {
     const double waited = seconds_since(*job.asked_to_end);
@@ -227,8 +231,9 @@ class Supervisor {
     if (pending_.empty()) locks_.drop_turn();
   }
 
-  // Numbers only grow, so whatever was added since is behind what is known: looking again when that is used up is enough.
-  // Under the lock, because a listing made while jobs are added may show a later one and miss an earlier.
+  // Numbers only increase, so jobs added later come after all known ones. It is enough to read the queue again when the known
+  // jobs are used up. Requires the lock, because a listing made while jobs are added may contain a later job and miss an earlier
+  // one.
   void scan()
   {
     const auto queue_lock = queue_.try_lock();
@@ -238,7 +243,7 @@ class Supervisor {
     if (!pending_.empty()) last_seen_ = pending_.back().number;
   }
 
-  // True when the job at the head needs no more waiting: it runs, or is out of the queue.
+  // Returns true if the first job needs no more waiting: it runs, or it left the queue.
   bool settle(const QueueEntry& entry)
   {
     auto ticket = queue_.read(entry);
@@ -264,20 +269,20 @@ class Supervisor {
     return true;
   }
 
-  // Nobody may run it any more; the entry goes when that is certain.
+  // Removes the job if no process can run it any more.
   bool withdraw(const QueueEntry& entry, const AttemptFolder& attempt, const std::string& why)
   {
     return claim_for_cancel(attempt, entry.token) && discard(entry, why);
   }
 
-  // A job that can never start must not hold up the others.
+  // Removes a job that can never start, so that it does not block the others.
   bool refuse(const QueueEntry& entry, const AttemptFolder& attempt, const std::string& why)
   {
     write_file_quick(attempt.stop_reason(), "not started: " + why + "\n");
     return withdraw(entry, attempt, why);
   }
 
-  // Jobs that must be over first, or too many of its own group.
+  // Whether the job must wait for other jobs, or because its group has reached its limit.
   bool must_wait(const Ticket& ticket) const
   {
     const auto is_of_group = [&](const Running& job) { return job.ticket.group == ticket.group; };
@@ -295,7 +300,7 @@ class Supervisor {
     const auto allowed = settable_cores(ticket.allowed_cores);
     const auto count = static_cast<std::size_t>(ticket.cores);
     if (allowed.size() < count)
-      return refuse(entry, attempt, fmt::format("it needs {} cores and this machine now offers {}", count, allowed.size()));
+      return refuse(entry, attempt, fmt::format("it needs {} cores, but this machine now has {}", count, allowed.size()));
     auto cores = locks_.take(count, allowed);
     if (!cores) return false;
     const auto outcome = start_leader(ticket, *cores, entry.job_id());
@@ -310,7 +315,8 @@ class Supervisor {
     return true;
   }
 
-  // Nobody can add a job between the look at the queue and the release of the lock, so none is left without a supervisor.
+  // The lock is released only after the queue was found empty under the queue lock. Nobody can add a job in between, so no job is
+  // left without a supervisor.
   bool may_leave()
   {
     if (!running_.empty() || !pending_.empty()) return false;
@@ -334,7 +340,7 @@ class Supervisor {
     notice_.say("");
   }
 
-  // Until a job's leader ends, at most a tick.
+  // Waits until a job's leader ends, at most one tick.
   void wait_for_change() const
   {
     std::vector<pollfd> leaders;
@@ -354,10 +360,10 @@ class Supervisor {
   std::deque<QueueEntry> pending_;
   std::int64_t last_seen_ = 0;
   std::vector<Running> running_;
-  std::string trouble_; // as last reported
+  std::string trouble_; // last reported message
 };
 
-// Our environment without the token of the job we may have been called in: a supervisor outlives that job.
+// Our environment without the token of a surrounding job, because the supervisor outlives that job.
 std::vector<char*> inherited_environment()
 {
   std::vector<char*> words;
@@ -368,7 +374,7 @@ std::vector<char*> inherited_environment()
   return words;
 }
 
-// In a child's child: nothing of the caller is kept, neither its terminal, nor its session, nor any open file.
+// Runs in a grandchild. Gives up the caller's terminal, session and open files.
 [[noreturn]] void become_supervisor(const char* log_path, char* const* words, char* const* environment)
 {
   const int null = ::open("/dev/null", O_RDWR);
@@ -418,7 +424,7 @@ void ensure_supervisor(const Home& home)
   if (queue.list().empty()) return;
   try {
     if (!FileLock::try_acquire(queue.supervisor_lock())) return;
-  } catch (const Error&) { // a read-only home: nothing can be run here, but everything can be looked at
+  } catch (const Error&) { // a read-only home: no job can run here, but status requests must work
     return;
   }
   spawn_supervisor(home, queue);

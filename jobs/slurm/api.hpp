@@ -1,5 +1,5 @@
-// SlurmApi: what dtctl asks of Slurm, in plain structs. The one implementation is the module libdtctl_slurm (module.cpp), which
-// is loaded only when it is used (load.hpp); nothing here includes Slurm's headers.
+// SlurmApi: the calls to Slurm that dtctl needs, in plain structs. The module libdtctl_slurm (module.cpp) implements them and is
+// loaded only when needed (load.hpp). This header does not include Slurm's headers.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace dt::jobs::slurm {
 
-// A call that Slurm refused or did not answer. `code` is Slurm's own error number (slurm_errno.h), what() its words.
+// A call that Slurm refused or did not answer. `code` is Slurm's error number (slurm_errno.h); what() is Slurm's message.
 class SlurmFailure : public std::runtime_error {
  public:
   SlurmFailure(int code, const std::string& words) : std::runtime_error(words), code_(code) {}
@@ -23,20 +23,20 @@ class SlurmFailure : public std::runtime_error {
   int code_;
 };
 
-// How the site is set up.
+// Configuration of the site.
 struct SlurmSite {
   std::string version;              // of the controller
   std::string cluster;              // name
   std::string controller;           // host:port
-  std::int64_t max_array_size = 0;  // the greatest array index is one less
-  std::int64_t max_array_tasks = 0; // most tasks of one array (SchedulerParameters); 0: max_array_size alone limits
-  std::int64_t max_jobs = 0;        // most jobs of all users, array tasks counted
-  std::int64_t min_job_age_s = 0;   // so long ended jobs are kept in the queue
+  std::int64_t max_array_size = 0;  // array indices are below this number
+  std::int64_t max_array_tasks = 0; // limit on the tasks of one array (SchedulerParameters); 0: only max_array_size limits
+  std::int64_t max_jobs = 0;        // limit on the jobs of all users; every array task counts
+  std::int64_t min_job_age_s = 0;   // how long ended jobs stay in the queue
   std::int64_t message_timeout_s = 0;
-  std::int64_t kill_wait_s = 0;         // between SIGTERM and SIGKILL at the time limit
-  bool has_accounting = false;          // slurmdbd
-  std::string mpi_default;              // srun's --mpi when none is given: "none", "pmix"
-  std::vector<std::string> mpi_plugins; // of this machine's Slurm
+  std::int64_t kill_wait_s = 0;         // time from SIGTERM to SIGKILL at the time limit
+  bool has_accounting = false;          // slurmdbd is in use
+  std::string mpi_default;              // value of srun's --mpi if none is given: "none", "pmix"
+  std::vector<std::string> mpi_plugins; // plugins of Slurm on this machine
   std::string preempt_type;             // "preempt/none", "preempt/qos", …
 };
 
@@ -52,18 +52,18 @@ struct SlurmPartition {
 
 struct SlurmNode {
   std::string name;
-  std::string state;  // "IDLE", "DOWN", "DRAINED", …, in Slurm's words
-  std::string reason; // why it is down or drained
+  std::string state;  // Slurm's words: "IDLE", "DOWN", "DRAINED", …
+  std::string reason; // why the node is down or drained
   std::int64_t cpus = 0, memory_mib = 0;
   std::string features;
-  bool is_usable = false; // neither down, drained, failing nor powered off for good
+  bool is_usable = false; // idle, allocated or mixed, and not draining, failing, silent or in maintenance
 };
 
-// A batch job to submit. Empty strings and zeros leave the site's default.
+// A batch job to submit. Empty strings and zeros select the site's default.
 struct SlurmJob {
-  std::string name, comment, script; // script: its text
-  std::string script_path;           // what Slurm shows as the command
-  std::string work_dir, out_path;    // standard output and error, appended to; %a is the array index
+  std::string name, comment, script; // script: the text of the script
+  std::string script_path;           // the command that Slurm shows
+  std::string work_dir, out_path;    // out_path: standard output and error are appended to it; %a is the array index
   std::map<std::string, std::string> environment;
   std::int64_t nodes = 1;
   std::int64_t tasks = 1, tasks_per_node = 1, cpus_per_task = 1;
@@ -72,25 +72,25 @@ struct SlurmJob {
   std::string array;      // "0-99%8"; empty: a single job
   std::string dependency; // "afterany:12:13"
   bool requeue = false;
-  int signal = 0;                  // sent to the batch script alone
-  std::int64_t signal_ahead_s = 0; // so long before the time limit
+  int signal = 0;                  // signal sent to the batch script only
+  std::int64_t signal_ahead_s = 0; // how long before the time limit the signal is sent
   // From scheduler_args:
   std::string reservation, exclude_nodes, require_nodes, gres, licenses, mail_user, wckey, prefer, container;
-  std::string gpus, gpus_per_node, gpus_per_socket, gpus_per_task; // "gres:gpu:2", as Slurm's tres_per_… fields hold them
-  std::string user_dependency;                                     // job_for adds dtctl's own to it
-  std::uint16_t mail_type = 0;            // Slurm's MAIL_JOB_ bits
-  std::optional<std::int64_t> memory_mib; // a node; 0: all of its memory
+  std::string gpus, gpus_per_node, gpus_per_socket, gpus_per_task; // "gres:gpu:2", the format of Slurm's tres_per_… fields
+  std::string user_dependency;                                     // job_for combines it with dtctl's own dependency
+  std::uint16_t mail_type = 0;                                     // Slurm's MAIL_JOB_ bits
+  std::optional<std::int64_t> memory_mib;                          // per node; 0: all memory of the node
   std::optional<std::int64_t> memory_per_cpu_mib;
   std::optional<std::int64_t> nice;
   std::int64_t begin_unix_s = 0, deadline_unix_s = 0;
-  std::int64_t time_min_min = 0; // Slurm may lower the time limit as far as that, in minutes, to start the job earlier
+  std::int64_t time_min_min = 0; // minutes; Slurm may reduce the time limit to this value to start the job earlier
   std::int64_t switches = 0, switches_wait_s = 0;
   std::uint16_t sockets_per_node = 0, cores_per_socket = 0, threads_per_core = 0, ntasks_per_core = 0;
   bool exclusive = false;
   bool hold = false;
 };
 
-// Slurm's base states, numbered as it does.
+// Slurm's base states, with Slurm's numbers.
 enum class BaseState : std::uint32_t {
   pending,
   running,
@@ -106,66 +106,67 @@ enum class BaseState : std::uint32_t {
   out_of_memory
 };
 
-// Flags beside the base state that change what it means for us.
+// Flags next to the base state that change its meaning for dtctl.
 struct StateFlags {
-  bool completing = false;  // its processes are being ended or its epilog runs
-  bool configuring = false; // its nodes are being booted
-  bool requeued = false;    // it goes back into the queue when it has completed
-  bool held = false;        // put back into the queue on hold (requeue_hold, special_exit)
+  bool completing = false;  // its processes are being ended, or its epilog runs
+  bool configuring = false; // its nodes are booting
+  bool requeued = false;    // it returns to the queue after completion
+  bool held = false;        // it returned to the queue on hold (requeue_hold, special_exit)
 };
 
-// A job as the queue or the accounting shows it. Tasks of an array that wait are one record together.
+// A job in the queue or in the accounting. All waiting tasks of an array share one record.
 struct SlurmRecord {
   std::uint32_t id = 0;
-  std::uint32_t array_id = 0;       // 0: not an array's
-  std::vector<std::uint32_t> tasks; // array indices this record stands for; one when the task has started
+  std::uint32_t array_id = 0;       // 0: not part of an array
+  std::vector<std::uint32_t> tasks; // array indices of this record; a single one if the task has started
   std::string name, comment;
-  std::string state;            // in Slurm's words, flags included: "RUNNING COMPLETING"
-  std::uint32_t base_state = 0; // a BaseState, or a number that we do not know
+  std::string state;            // Slurm's words with flags: "RUNNING COMPLETING"
+  std::uint32_t base_state = 0; // a BaseState, or a number that dtctl does not know
   StateFlags flags;
   std::string reason;         // Slurm's word: "Resources", "JobHeldAdmin"
-  std::string reason_details; // its further words, where it has any
+  std::string reason_details; // further text from Slurm, if any
   std::string dependency;
-  std::uint32_t exit_status = 0, derived_exit_status = 0;           // wait statuses; the latter of the worst step
-  std::int64_t submit_unix_s = 0, start_unix_s = 0, end_unix_s = 0; // start: estimated while it waits; 0: not known
-  std::int64_t suspend_unix_s = 0;                                  // last suspended or resumed; 0: never
-  std::int64_t run_before_suspend_s = 0;                            // how long it had run until it was last suspended
+  std::uint32_t exit_status = 0, derived_exit_status = 0;           // wait statuses; the derived one is that of the worst step
+  std::int64_t submit_unix_s = 0, start_unix_s = 0, end_unix_s = 0; // start of a waiting job: estimated; 0: unknown
+  std::int64_t suspend_unix_s = 0;                                  // time of the last suspension or resumption; 0: never
+  std::int64_t run_before_suspend_s = 0;                            // run time until the last suspension
   int restarts = 0;
   std::string nodes;
-  std::string cancelled_by; // user name; accounting only
+  std::string cancelled_by; // user name; only from the accounting
 };
 
-// Which jobs to look up in the accounting: those ids, or when an id is not known, those names of this user's since then.
+// Selects jobs in the accounting: by `ids`, or, if an id is unknown, by `names` of this user's jobs since the given time.
 struct PastQuery {
   std::vector<std::uint32_t> ids;
   std::vector<std::string> names;
   std::int64_t since_unix_s = 0;
 };
 
-// Every call is one question to Slurm, save where it says otherwise, and throws SlurmFailure.
+// Unless stated otherwise, each function sends one request to Slurm and throws SlurmFailure.
 class SlurmApi {
  public:
   virtual ~SlurmApi() = default;
-  // "host:port" of the controller(s), from the configuration; no question asked.
+  // "host:port" of the controller(s), from the configuration. Sends no request.
   virtual std::string controller() const = 0;
-  // Whether the site keeps accounts of jobs (slurmdbd), from the configuration; no question asked.
+  // Whether the site has job accounting (slurmdbd), from the configuration. Sends no request.
   virtual bool has_accounting() const = 0;
   virtual SlurmSite site() = 0;
   virtual std::vector<SlurmPartition> partitions() = 0;
   virtual std::vector<SlurmNode> nodes() = 0;
-  // The new job's id; of an array, the id that all its tasks share.
+  // Returns the new job's id; for an array, the id that all its tasks share.
   virtual std::uint32_t submit(const SlurmJob& job) = 0;
-  // All jobs of this user that the controller holds.
+  // Returns all jobs of this user that the controller knows.
   virtual std::vector<SlurmRecord> load_jobs() = 0;
-  // Ended jobs that the controller may have forgotten, from the accounting.
+  // Returns ended jobs from the accounting; the controller may have forgotten them.
   virtual std::vector<SlurmRecord> load_past(const PastQuery& query) = 0;
-  // Ends "12", "12_3" or "12_[1-5,9]", waiting or running.
+  // Ends the waiting or running job "12", task "12_3" or tasks "12_[1-5,9]".
   virtual void kill(const std::string& id) = 0;
-  // Whether a controller answers; false at once when none listens.
+  // Whether a controller answers. Returns false at once if none listens.
   virtual bool ping() = 0;
 };
 
-// What the module exports as `dtctl_slurm_open`: the api, after slurm_init. Call it only where slurm_init is known to succeed.
+// The module exports this function as `dtctl_slurm_open`: it calls slurm_init and returns the API. slurm_init ends the process on
+// a bad configuration, so call it only after a check (load.cpp).
 using OpenSlurmApi = SlurmApi* (*)();
 inline constexpr const char* open_slurm_api_symbol = "dtctl_slurm_open";
 

@@ -7,7 +7,7 @@
 namespace dt::jobs::slurm {
 namespace {
 
-constexpr std::uint32_t most_tasks = 4'000'001; // Slurm's own limit of MaxArraySize
+constexpr std::uint32_t most_tasks = 4'000'001; // Slurm's own limit for MaxArraySize
 
 std::optional<std::uint32_t> number_of(std::string_view text)
 {
@@ -17,7 +17,7 @@ std::optional<std::uint32_t> number_of(std::string_view text)
   return value;
 }
 
-// "4-6", "0-20:5" or "3".
+// Reads "4-6", "0-20:5" or "3".
 void add_range(std::string_view text, std::vector<std::uint32_t>& tasks)
 {
   const auto colon = text.find(':');

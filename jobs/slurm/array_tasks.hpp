@@ -1,4 +1,4 @@
-// Array indices as Slurm writes them, and back.
+// Reads and writes array indices in Slurm's notation.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace dt::jobs::slurm {
 
-// Ascending indices of "3", "0-9", "0-20:5", "1,4-6", "0x1f" (bits, the last digit's lowest bit is index 0), each with "%8" or
-// without. What cannot be read, and "..." at a cut end, stands for nothing.
+// Returns the ascending indices of "3", "0-9", "0-20:5", "1,4-6" or "0x1f" (a bit mask; the lowest bit of the last digit is index
+// 0). A suffix such as "%8" is ignored, as are parts that cannot be read and the "..." of a shortened list.
 std::vector<std::uint32_t> expand_array_tasks(std::string_view text);
 
-// The shortest list of single indices and ranges: "0-9,12". Indices in any order, each counted once.
+// Writes the shortest list of indices and ranges: "0-9,12". The indices may be in any order and may repeat.
 std::string format_array_tasks(std::span<const std::uint32_t> tasks);
 
 } // namespace dt::jobs::slurm

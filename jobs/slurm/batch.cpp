@@ -22,12 +22,12 @@ std::optional<std::int64_t> number_of(std::string_view text)
   return value;
 }
 
-// What Slurm is asked for: requests that are equal in it may be tasks of one array.
+// The requirements of a request. Requests with equal shape can be tasks of one array.
 auto shape_of(const JobRequest& request)
 {
   const auto& r = request.resources;
-  return std::tuple(r.nodes, r.ranks_per_node, request.cores_per_rank(), r.time_limit_s, r.oversubscribe, r.partition, r.account, r.qos,
-                    r.constraint, r.scheduler_args, r.requeue, r.signal_ahead_s, request.after);
+  return std::tuple(r.nodes, r.ranks_per_node, request.cores_per_rank(), r.time_limit_s, r.oversubscribe, r.partition, r.account,
+                    r.qos, r.constraint, r.scheduler_args, r.requeue, r.signal_ahead_s, request.after);
 }
 
 Batch batch_with(BatchKind kind, std::string id, std::span<const std::size_t> members)
@@ -58,6 +58,12 @@ std::optional<BatchToken> parse_token(std::string_view text)
   const auto index = number_of(text.substr(batch_digits + 2));
   if (!index || *index > 0xffffffff) return std::nullopt;
   return BatchToken{static_cast<BatchKind>(text[0]), std::string(batch), static_cast<std::uint32_t>(*index)};
+}
+
+bool is_of_ladder(std::string_view token)
+{
+  const auto parsed = parse_token(token);
+  return parsed && parsed->kind == BatchKind::ladder;
 }
 
 std::string comment_of(BatchKind kind, std::string_view batch)

@@ -1,8 +1,9 @@
-// Batches: which requests become one job of Slurm together, and how a job is known again.
+// Batches: groups of requests that become one Slurm job, and the tokens that identify such a job.
 //
-// A token is "<kind><batch>.<index>": kind j (a job of its own), a (a task of an array) or l (a run of a ladder), batch 16
-// hexadecimal digits, index the place in <home>/slurm/<batch>/tasks and, of an array, the task's index. The job's comment,
-// "dtctl:<kind><batch>", and its name lead back to it; an id alone proves nothing, for ids are given out again.
+// A token is "<kind><batch>.<index>". The kind is j (single job), a (task of an array) or l (run of a ladder). The batch is 16
+// hexadecimal digits. The index is the position in <home>/slurm/<batch>/tasks; for an array it is also the task's index. The
+// job's comment, "dtctl:<kind><batch>", together with its name identifies the job. A job id alone proves nothing, because Slurm
+// gives out ids again.
 #pragma once
 
 #include "jobs/scheduler.hpp"
@@ -27,35 +28,37 @@ struct BatchToken {
 };
 
 std::string format_token(const BatchToken& token);
-// Nothing when it is not one of this scheduler's.
+// Returns nothing if the text is not a token of this scheduler.
 std::optional<BatchToken> parse_token(std::string_view text);
+// Whether a token, of any scheduler, is that of a run of a ladder, whose job continues with the ladder's other runs.
+bool is_of_ladder(std::string_view token);
 
 std::string comment_of(BatchKind kind, std::string_view batch);
-// The key of the run for a job of its own, "dtctl-<batch>" otherwise.
+// The run's key for a single job, else "dtctl-<batch>".
 std::string job_name_of(BatchKind kind, std::string_view batch, std::string_view key);
-// "123", or "123_4" for a task of an array.
+// Returns "123", or "123_4" for a task of an array.
 std::string format_job_id(BatchKind kind, std::uint32_t id, std::uint32_t index);
 
 // <home>/slurm/<batch>.
 std::filesystem::path batch_folder(const Home& home, std::string_view batch);
 
-// Requests that are one job of Slurm together.
+// Requests that are submitted as one Slurm job.
 struct Batch {
   BatchKind kind = BatchKind::single;
   std::string id;                     // 16 hexadecimal digits
-  std::vector<std::size_t> members;   // places in the span of requests
-  std::vector<std::uint32_t> indices; // of each member
+  std::vector<std::size_t> members;   // indices into the requests
+  std::vector<std::uint32_t> indices; // one per member
 };
 
-// Groups requests that have no token yet: runs of one ladder; two or more of equal shape (what Slurm is asked for) as arrays of
-// at most max_tasks, in the order of the requests; the rest as single jobs.
+// Groups the requests that have no token yet, in the order of the requests. Runs of one ladder form one batch. Two or more
+// requests of equal shape (equal requirements) form arrays of at most max_tasks tasks. All others become single jobs.
 std::vector<Batch> plan_batches(std::span<const JobRequest> requests, std::int64_t max_tasks,
                                 const std::function<std::string()>& new_id);
 
-// The same groups found again from the tokens, in the order of their first members; requests of other tokens are left out.
+// Restores the groups from the tokens, in the order of their first members. Ignores requests with other tokens.
 std::vector<Batch> batches_of(std::span<const JobRequest> requests);
 
-// A line of <batch>/tasks: "<index> <token> <nodes> <time_limit_s> <attempt folder>".
+// One line of <batch>/tasks: "<index> <token> <nodes> <time_limit_s> <attempt folder>".
 struct BatchTask {
   std::uint32_t index = 0;
   std::string token;
@@ -65,7 +68,7 @@ struct BatchTask {
 };
 
 std::string format_tasks(std::span<const BatchTask> tasks);
-// Lines that are not whole are left out.
+// Ignores incomplete lines.
 std::vector<BatchTask> parse_tasks(std::string_view text);
 
 } // namespace dt::jobs::slurm

@@ -33,7 +33,8 @@ std::int64_t time_limit_s(const Batch& batch, std::span<const JobRequest> reques
   return sum_s;
 }
 
-// More ranks than cores are allowed: no more is asked for than a node has, or the job could never start.
+// With oversubscribe, a node may have more ranks than cores. The request is limited to the cores of a node; otherwise the job
+// could never start.
 void put_tasks(SlurmJob& job, const JobRequest& request, std::int64_t cores_per_node)
 {
   const auto& resources = request.resources;
@@ -54,7 +55,7 @@ std::string array_of(const Batch& batch, std::int64_t max_running)
   return max_running > 0 ? fmt::format("{}%{}", tasks, max_running) : tasks;
 }
 
-// All ids that one of the requests names, and the lanes' holders.
+// The ids in `after` of all requests of the batch, and the ids of the jobs that hold its lanes.
 std::vector<std::string> awaited(const Batch& batch, std::span<const JobRequest> requests, std::span<const std::string> after)
 {
   std::set<std::string> ids(after.begin(), after.end());
@@ -94,7 +95,7 @@ SlurmJob job_for(const Batch& batch, std::span<const JobRequest> requests, const
   job.dependency = dependency_on(awaited(batch, requests, after));
   job.requeue = resources.requeue > 0;
   job.signal = SIGUSR1;
-  // A warning as long as the whole job would stop it at once.
+  // Limit the warning to half of the time limit: a warning as long as the whole job would stop it at once.
   job.signal_ahead_s = std::min(resources.signal_ahead_s, limit_s / 2);
   apply_scheduler_args(resources.scheduler_args, job);
   job.dependency = both_dependencies(job.user_dependency, job.dependency);
@@ -109,11 +110,11 @@ std::string both_dependencies(const std::string& users, const std::string& own)
   throw Error(
       ErrorKind::recipe,
       fmt::format("resources.scheduler_args: --dependency={} names alternatives (?), and Slurm cannot combine them with the "
-                  "jobs that --after or --max-jobs of dtctl wait for ({}); leave out one of the two.",
+                  "jobs that --after or --max-jobs of dtctl wait for ({}); use only one of the two.",
                   printable(users), own));
 }
 
-// The least that Slurm may make of a run's time limit (--time-min). Of a ladder it may only shorten the whole.
+// The shortest time limit that Slurm may give a run (--time-min). For a ladder Slurm may only shorten the whole job.
 std::int64_t least_limit_s(const Batch& batch, const ResourcesSpec& resources)
 {
   SlurmJob job;
@@ -135,7 +136,7 @@ std::vector<BatchTask> tasks_for(const Batch& batch, std::span<const JobRequest>
 
 std::string dependency_on(std::span<const std::string> ids)
 {
-  std::map<std::string, std::vector<std::string>> jobs; // by the array they are tasks of
+  std::map<std::string, std::vector<std::string>> jobs; // key: id of the array, or of the job
   for (const auto& id : ids) jobs[id.substr(0, id.find('_'))].push_back(id);
   std::string text;
   for (const auto& [array, tasks] : jobs) text += (text.empty() ? "afterany:" : ":") + (tasks.size() > 1 ? array : tasks.front());

@@ -1,4 +1,4 @@
-// From requests to what Slurm is asked for. Pure functions.
+// Builds Slurm jobs from batches of requests. Pure functions.
 #pragma once
 
 #include "jobs/slurm/api.hpp"
@@ -11,51 +11,52 @@
 
 namespace dt::jobs::slurm {
 
-// What the jobs of one submission share.
+// Values that all jobs of a submission share.
 struct SubmissionContext {
-  std::string work_dir;                           // where dtctl was called
-  std::map<std::string, std::string> environment; // of the job
-  std::int64_t max_running = 0;                   // throttle of an array; 0: none
-  std::int64_t cores_per_node = 0;                // of the partition's nodes, for runs that oversubscribe; 0: not known
+  std::string work_dir;                           // working directory of dtctl's caller
+  std::map<std::string, std::string> environment; // environment of the job
+  std::int64_t max_running = 0;                   // how many tasks of an array may run at once; 0: no limit
+  std::int64_t cores_per_node = 0; // cores per node of the partition, needed for runs that oversubscribe; 0: unknown
 };
 
-// The job for a batch, without its script. `after` are ids of jobs that must have ended before it. A recipe error when
-// scheduler_args hold what dtctl does not know.
+// Builds the job of a batch, without its script. `after` contains ids of jobs that must end before it starts. Throws a recipe
+// error if scheduler_args contain an option that dtctl does not know.
 SlurmJob job_for(const Batch& batch, std::span<const JobRequest> requests, const std::filesystem::path& folder,
                  const SubmissionContext& context, std::span<const std::string> after);
 
-// What the user's own --dependency and dtctl's wait for: all of both. A recipe error when the user's conditions are alternatives
-// ("?"), to which Slurm can add none that must hold as well.
+// Combines the user's --dependency with dtctl's own; the job waits for both. Throws a recipe error if the user's conditions are
+// alternatives ("?"), because Slurm cannot combine alternatives with required conditions.
 std::string both_dependencies(const std::string& users, const std::string& own);
 
-// Time that a ladder is given beyond its runs' own limits, for the pauses between them.
+// Extra time that a ladder gets for the pauses between its runs.
 std::int64_t ladder_margin_s(std::size_t runs);
 
-// How many tasks one array may have at this site, as Slurm counts: indices 0 to MaxArraySize - 1, and no more than
-// max_array_tasks of them where that is set.
+// Maximum number of tasks in one array at this site: the indices 0 to MaxArraySize - 1, limited by max_array_tasks if the site
+// sets it.
 std::int64_t most_array_tasks(const SlurmSite& site);
 
-// Its lines of <batch>/tasks.
+// The batch's lines of <batch>/tasks.
 std::vector<BatchTask> tasks_for(const Batch& batch, std::span<const JobRequest> requests);
 
-// "afterany:12:13_4"; empty without ids. Several tasks of one array stand for all of it, or a sweep's list would have no end.
+// Returns "afterany:12:13_4", or an empty text without ids. Several tasks of one array are replaced by the whole array, to keep
+// the list short for a sweep.
 std::string dependency_on(std::span<const std::string> ids);
 
-// Who may run beside whom when at most `width` runs of a submission may run at a time: a batch takes as many lanes as runs of it
-// can run together, and waits for the batches that hold them.
+// Enforces that at most `width` runs of a submission run at the same time. A batch takes as many lanes as it can have concurrent
+// runs, and depends on the jobs that held these lanes before.
 class Lanes {
  public:
-  // Width 0: no limit.
+  // width 0: no limit
   explicit Lanes(std::int64_t width) : holders_(static_cast<std::size_t>(width < 0 ? 0 : width)) {}
-  // Ids of the jobs that a batch of `runs` must wait for.
+  // Ids of the jobs that a batch of `runs` runs must wait for.
   std::vector<std::string> before(std::size_t runs) const;
-  // The batch is in the queue: it holds its lanes now.
+  // Assigns the next lanes to the job `id`; call it after the job was submitted.
   void take(std::size_t runs, const std::string& id);
 
  private:
   std::size_t lane(std::size_t i) const { return (next_ + i) % holders_.size(); }
   std::size_t next_ = 0;
-  std::vector<std::string> holders_; // a lane; empty: nobody
+  std::vector<std::string> holders_; // job id per lane; empty: the lane is free
 };
 
 } // namespace dt::jobs::slurm

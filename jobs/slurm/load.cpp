@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A configuration that is there is read in milliseconds; without one, libslurm asks the DNS for a server.
+// Reading an existing configuration takes milliseconds. Without a file, libslurm asks the DNS for a server, which can take long.
 constexpr double limit_with_file_s = 10, limit_without_file_s = 3;
 
 Error trouble(const std::string& sentence) { return {ErrorKind::scheduler, sentence}; }
@@ -29,26 +29,27 @@ Error trouble(const std::string& sentence) { return {ErrorKind::scheduler, sente
 std::string loader_words()
 {
   const auto* words = dlerror();
-  return words == nullptr ? "for no reason it gives" : words;
+  return words == nullptr ? "no reason given" : words;
 }
 
 OpenSlurmApi load_module()
 {
   const auto path = slurm_module();
   if (path.empty())
-    throw trouble("This dtctl was built without Slurm (libdtctl_slurm.so is not in its place): build it where Slurm's headers "
+    throw trouble("This dtctl was built without Slurm (libdtctl_slurm.so is missing): build it where Slurm's headers "
                   "(libslurm-dev) are installed, or use resources.scheduler: local.");
-  // RTLD_GLOBAL: the module and Slurm's own plugins look for libslurm's symbols; the latter end the process without them.
+  // RTLD_GLOBAL: the module and Slurm's own plugins need libslurm's symbols. Without them a plugin ends the process.
   if (dlopen(DTCTL_LIBSLURM, RTLD_LAZY | RTLD_GLOBAL) == nullptr)
     throw trouble("Slurm's library cannot be loaded here (" + loader_words() +
                   "): install the version that dtctl was built for, or use resources.scheduler: local.");
   void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   void* symbol = module == nullptr ? nullptr : dlsym(module, open_slurm_api_symbol);
-  if (symbol == nullptr) throw trouble(path.string() + " is not of this dtctl (" + loader_words() + "): install dtctl again.");
+  if (symbol == nullptr)
+    throw trouble(path.string() + " does not belong to this dtctl (" + loader_words() + "): install dtctl again.");
   return reinterpret_cast<OpenSlurmApi>(symbol);
 }
 
-// The child's end of the probe: libslurm's last words go to `descriptor`.
+// The child's part of the probe. Sends the messages of libslurm to `descriptor`.
 [[noreturn]] void open_in_child(OpenSlurmApi open, int descriptor)
 {
   dup2(descriptor, STDERR_FILENO);
@@ -57,7 +58,7 @@ OpenSlurmApi load_module()
   _exit(0);
 }
 
-// What the child says until it has ended; false in `in_time` when that takes longer than the limit.
+// Returns what the child prints until it ends. Sets `in_time` to false if that takes longer than the limit.
 std::string listen(int descriptor, double limit_s, bool& in_time)
 {
   std::string words;
@@ -78,13 +79,13 @@ Error unusable(const std::string& words)
 {
   const auto path = slurm_configuration();
   if (path.empty())
-    return trouble("Slurm cannot be used here: no slurm.conf was found, and no server gives one by DNS; set SLURM_CONF, or use "
+    return trouble("Slurm cannot be used here: no slurm.conf was found, also not through DNS; set SLURM_CONF, or use "
                    "resources.scheduler: local.");
   return trouble(fmt::format("Slurm cannot be used here: its library does not accept {}{}.", path.string(),
                              words.empty() ? "" : " (\"" + printable(join(split(trim(words), '\n'), "; ")) + "\")"));
 }
 
-// libslurm ends the process over a configuration that it cannot use, so a child tries it first.
+// libslurm ends the process if it cannot use the configuration, so a child process tries it first.
 void try_in_child(OpenSlurmApi open)
 {
   std::array<int, 2> ends{};
@@ -133,7 +134,7 @@ std::unique_ptr<SlurmApi> open_slurm()
   const auto open = load_module();
   const auto path = slurm_configuration();
   std::error_code error;
-  // libslurm waits a minute for a missing file to come.
+  // libslurm would wait one minute for a missing file.
   if (!path.empty() && !fs::exists(path, error))
     throw trouble("Slurm cannot be used here: SLURM_CONF names " + path.string() + ", which is not there.");
   try_in_child(open);

@@ -1,4 +1,4 @@
-// Loading the module that speaks to Slurm, only when it is used: dtctl itself runs where Slurm is not installed.
+// Loads the module that talks to Slurm on first use, because dtctl must also run where Slurm is not installed.
 #pragma once
 
 #include "jobs/slurm/api.hpp"
@@ -8,15 +8,15 @@
 
 namespace dt::jobs::slurm {
 
-// libdtctl_slurm.so beside the running program's build tree or installation; empty when dtctl was built without it.
+// Path of libdtctl_slurm.so in the build tree or installation of the running program. Empty if dtctl was built without it.
 std::filesystem::path slurm_module();
 
-// The configuration that libslurm is going to read: $SLURM_CONF, else the first of the usual places that exists; empty when there
-// is none (a site may still give it by DNS).
+// The configuration file that libslurm will read: $SLURM_CONF, else the first of the usual places that exists. Empty if there is
+// none; a site can still provide the configuration by DNS.
 std::filesystem::path slurm_configuration();
 
-// Slurm, ready to be asked. A scheduler error, in one sentence, when the module, libslurm or a usable slurm.conf is missing; asks
-// the controller nothing.
+// Opens Slurm. Sends nothing to the controller. Throws a scheduler error if the module, libslurm or a usable slurm.conf is
+// missing.
 std::unique_ptr<SlurmApi> open_slurm();
 
 } // namespace dt::jobs::slurm

@@ -1,7 +1,8 @@
-// libdtctl_slurm: SlurmApi over libslurm. The only file that sees Slurm's headers; built as a module of its own, because a
-// process that links libslurm does not start where Slurm is not installed.
+// libdtctl_slurm: implements SlurmApi with libslurm. This is the only file that includes Slurm's headers. It is a separate
+// module, because a program that links libslurm does not start on machines without Slurm.
 //
-// libslurm's structs for requests borrow our strings and must never be freed with its functions; its answers are freed with them.
+// Ownership: libslurm's request structs borrow our strings and must never be freed with libslurm's functions; its answers must
+// be.
 #include "jobs/slurm/api.hpp"
 #include "jobs/slurm/array_tasks.hpp"
 #include "jobs/slurm/watch.hpp"
@@ -22,7 +23,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// Exported by libslurm, and declared in none of its installed headers.
+// libslurm exports these functions, but none of its installed headers declares them.
 extern "C" {
 char* slurm_job_state_string(std::uint32_t state);
 char* slurm_job_reason_string(int reason);
@@ -35,13 +36,12 @@ namespace {
 
 std::string text_of(const char* text) { return text == nullptr ? std::string() : std::string(text); }
 
-// For fields that libslurm borrows and does not change, though it has no const in its structs.
+// For struct fields that libslurm borrows and does not change, although they are not declared const.
 char* borrow(const std::string& text) { return text.empty() ? nullptr : const_cast<char*>(text.c_str()); }
 
 [[noreturn]] void fail(int code) { throw SlurmFailure(code, slurm_strerror(code)); }
 
-// Keeps what libslurm writes on standard error while it lives: what it has to say belongs into our sentence, not between our
-// lines.
+// Captures what libslurm writes to standard error during the object's lifetime, so that it becomes part of our error message.
 class CapturedWords {
  public:
   CapturedWords()
@@ -57,7 +57,7 @@ class CapturedWords {
     if (before_ >= 0) close(before_);
     if (file_ >= 0) close(file_);
   }
-  // Its last line, without "<program>: error: ".
+  // The last line, without the prefix "<program>: error: ".
   std::string last() const
   {
     std::array<char, 1024> buffer{};
@@ -74,14 +74,14 @@ class CapturedWords {
   int file_, before_;
 };
 
-// The failure in Slurm's general words, and in the particular ones that it wrote.
+// Throws the failure with Slurm's general message and the details that it wrote.
 [[noreturn]] void fail_with(int code, const CapturedWords& words)
 {
   const auto particular = words.last();
   throw SlurmFailure(code, text_of(slurm_strerror(code)) + (particular.empty() ? "" : ": " + particular));
 }
 
-// Runs one of libslurm's calls that return 0 or leave their error in errno.
+// Makes a call of libslurm that returns 0 or sets errno.
 template<typename Call> void check(Call call)
 {
   errno = 0;
@@ -89,7 +89,7 @@ template<typename Call> void check(Call call)
   fail(slurm_get_errno());
 }
 
-// Seconds of a limit in minutes; 0 for none.
+// Converts a limit from minutes to seconds; returns 0 for no limit.
 std::int64_t limit_s(std::uint32_t minutes)
 {
   return minutes == INFINITE || minutes == NO_VAL ? 0 : static_cast<std::int64_t>(minutes) * 60;
@@ -100,7 +100,7 @@ std::int64_t count_or_none(std::uint32_t value)
   return value == INFINITE || value == NO_VAL ? 0 : static_cast<std::int64_t>(value);
 }
 
-// The number after "name=" in a list like SchedulerParameters; 0 when it is not there.
+// The number after "name=" in a list such as SchedulerParameters; 0 if it is missing.
 std::int64_t parameter(const char* list, const std::string& name)
 {
   const auto text = "," + text_of(list);
@@ -114,7 +114,7 @@ std::string user_name(std::uint32_t uid)
   return user == nullptr ? "user " + std::to_string(uid) : std::string(user->pw_name);
 }
 
-// "pmix" for each mpi_pmix.so beside Slurm's other plugins.
+// Names of the MPI plugins in Slurm's plugin folder: "pmix" for mpi_pmix.so.
 std::vector<std::string> mpi_plugins(const char* folders)
 {
   std::vector<std::string> names;
@@ -192,7 +192,7 @@ std::vector<std::string> words_of(const std::map<std::string, std::string>& envi
   return words;
 }
 
-// A request's message with the arrays of pointers that it borrows.
+// A job request, with the arrays of pointers that it borrows.
 class JobMessage {
  public:
   explicit JobMessage(const SlurmJob& job)
@@ -221,7 +221,8 @@ class JobMessage {
   {
     message_.name = borrow(job.name);
     message_.comment = borrow(job.comment);
-    // Kept by the accounting, which keeps comments only where the site asks it to: so a job is known again there, too.
+    // The accounting stores comments only if the site has configured that, but always stores the submit line: it identifies the
+    // job there.
     message_.submit_line = borrow(job.comment);
     message_.script = borrow(job.script);
     message_.work_dir = borrow(job.work_dir);
@@ -232,7 +233,7 @@ class JobMessage {
 
   std::string no_input_ = "/dev/null";
   std::vector<std::string> environment_, arguments_;
-  std::string tres_per_node_; // of both --gpus-per-node and --gres
+  std::string tres_per_node_; // combines --gpus-per-node and --gres
   std::vector<char*> environment_pointers_, argument_pointers_;
   job_desc_msg_t message_{};
 };
@@ -299,7 +300,7 @@ SlurmRecord record_of(const slurm_job_info_t& job)
   return record;
 }
 
-// The accounting has no restarts and no details; what we put into the submit line stands for the comment.
+// The accounting has no restart count and no details. The submit line contains our comment.
 SlurmRecord record_of(const slurmdb_job_rec_t& job)
 {
   SlurmRecord record;
@@ -322,7 +323,7 @@ SlurmRecord record_of(const slurmdb_job_rec_t& job)
   return record;
 }
 
-// A list of libslurm's, freed at its end. Its elements are ours as `owned` says.
+// Owns a libslurm list and destroys it. Whether the elements are freed too depends on how the list was created.
 class SlurmList {
  public:
   explicit SlurmList(List list) : list_(list) {}
@@ -338,7 +339,7 @@ class SlurmList {
   List list_;
 };
 
-// What to ask the accounting; the elements of the lists live in here.
+// A query to the accounting. Owns the elements of its lists.
 class PastMessage {
  public:
   explicit PastMessage(const PastQuery& query)
@@ -349,7 +350,7 @@ class PastMessage {
     for (auto& name : names_) slurm_list_append(name_list_.get(), name.data());
     slurm_list_append(user_list_.get(), user_.data());
     condition_.flags = JOBCOND_FLAG_NO_STEP | JOBCOND_FLAG_DUP | JOBCOND_FLAG_NO_TRUNC;
-    condition_.db_flags = NO_VAL; // of SLURMDB_JOB_FLAG: any
+    condition_.db_flags = NO_VAL; // any SLURMDB_JOB_FLAG
     condition_.usage_start = static_cast<time_t>(query.since_unix_s);
     condition_.userid_list = user_list_.get();
     if (!query.ids.empty()) condition_.step_list = step_list_.get();
@@ -438,7 +439,7 @@ SlurmSite site_of(const slurm_conf_t& conf)
 
 // ---- the api ------------------------------------------------------------------------------------------------------------
 
-// A question that only reads may be abandoned when the controller turns out to be down: libslurm would try for MessageTimeout.
+// Makes a read-only request that is abandoned if the controller is down; libslurm would retry until MessageTimeout.
 template<typename Read> auto read_watched(Read read)
 {
   return watched(std::move(read), [] {
@@ -453,7 +454,7 @@ class Module final : public SlurmApi {
  public:
   Module()
   {
-    // libslurm cuts the list of an array's waiting tasks at 64 characters otherwise.
+    // Otherwise libslurm cuts the list of an array's waiting tasks at 64 characters.
     setenv("SLURM_BITSTR_LEN", "0", 1);
     slurm_init(nullptr);
   }
@@ -513,7 +514,7 @@ class Module final : public SlurmApi {
     const CapturedWords words;
     errno = 0;
     if (slurm_submit_batch_job(message.get(), &answer) != SLURM_SUCCESS) fail_with(slurm_get_errno(), words);
-    const auto id = answer->job_id; // an error_code beside it is only a warning: the job is in
+    const auto id = answer->job_id; // an error_code in the answer is only a warning: the job was accepted
     slurm_free_submit_response_response_msg(answer);
     return id;
   }

@@ -15,7 +15,7 @@ double pause_before_s(int next_try)
 
 Error no_answer(const SlurmApi& api, const SlurmFailure& failure)
 {
-  return {ErrorKind::scheduler, fmt::format("Slurm's controller at {} does not answer ({}); nothing was lost; try again later.",
+  return {ErrorKind::scheduler, fmt::format("Slurm's controller at {} does not answer ({}). Nothing was lost; try again later.",
                                             api.controller(), failure.what())};
 }
 

@@ -1,4 +1,4 @@
-// Asking Slurm with patience: back-off with jitter where it is slow, and one sentence where it does not answer.
+// Repeats requests to Slurm with randomized back-off if it is slow, and turns a missing answer into one clear error.
 #pragma once
 
 #include "core/error.hpp"
@@ -13,19 +13,19 @@ namespace dt::jobs::slurm {
 
 using Pause = std::function<void(double seconds)>;
 
-// Tries of a submission, and of the look after it, before it counts as not answered; and of a question, whose asker waits: each
-// takes MessageTimeout (10 s by default) when the controller hangs.
+// Number of tries before a request counts as unanswered: for a submission and the look-up after it, and for a read-only request,
+// whose caller is waiting. If the controller hangs, each try takes MessageTimeout (10 s by default).
 inline constexpr int most_tries = 3, most_tries_of_a_question = 2;
 
-// Seconds to wait before the next try: doubling from one second, half as much more or less by chance, so that many callers who
-// wait for a busy controller do not come back together.
+// Seconds to wait before the next try. Starts at one second and doubles each time, with a random factor from 0.5 to 1.5, so that
+// callers who wait for a busy controller do not all return at once.
 double pause_before_s(int next_try);
 
-// A scheduler error: "Slurm's controller at host:port does not answer (…); nothing was lost; try again later."
+// Makes the scheduler error "Slurm's controller at host:port does not answer (…); nothing was lost; try again later."
 Error no_answer(const SlurmApi& api, const SlurmFailure& failure);
 
-// The answer of a call that changes nothing. Tried again when the controller is slow or asks for it, not when it is down. The
-// scheduler error above otherwise.
+// Calls a read-only request and returns its answer. Repeats it if the controller is slow or asks for a repetition, but not if it
+// is down. Throws the no_answer error otherwise.
 template<typename Ask> auto ask(const SlurmApi& api, const Pause& pause, Ask question)
 {
   for (int number = 1;; ++number) {

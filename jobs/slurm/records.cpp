@@ -28,7 +28,7 @@ bool outranks(const SlurmRecord& a, const SlurmRecord& b)
 KnownJobs::KnownJobs(std::vector<SlurmRecord> records) : records_(std::move(records))
 {
   for (const auto& record : records_) {
-    if (!std::string_view(record.comment).starts_with(prefix)) continue; // not ours
+    if (!std::string_view(record.comment).starts_with(prefix)) continue; // not a job of dtctl
     const auto place = record.comment.substr(prefix.size());
     batches_.emplace(place, &record);
     if (!place.starts_with(static_cast<char>(BatchKind::array))) add(place, record);

@@ -1,4 +1,4 @@
-// The jobs that Slurm knows, found again by what dtctl wrote into them.
+// Finds dtctl's jobs among the jobs that Slurm reports, by their comment.
 #pragma once
 
 #include "jobs/slurm/api.hpp"
@@ -10,22 +10,21 @@
 
 namespace dt::jobs::slurm {
 
-// Records by batch and array index. Of several for one place (a second submission, an id given out twice) the one that still
-// lives counts, then the newest.
+// Indexes records by batch and array index. If several records have the same place (a second submission, or a reused id), a
+// living job wins, then the newest.
 class KnownJobs {
  public:
   explicit KnownJobs(std::vector<SlurmRecord> records);
   KnownJobs(const KnownJobs&) = delete;
   KnownJobs& operator=(const KnownJobs&) = delete;
-  // The job of that token whose name is right too; nullptr when there is none. `key` is the run's.
+  // Returns the job with this token if its name is right too, else nullptr. `key` is the run's key.
   const SlurmRecord* find(const BatchToken& token, const std::string& key) const;
-  // Every living job of that token: more than one when a submission that was given up for lost was taken after all.
+  // Returns all living jobs with this token. There are several if Slurm accepted a submission that was assumed lost.
   std::vector<const SlurmRecord*> living(const BatchToken& token, const std::string& key) const;
 
-  // All living jobs of a batch, whichever of its runs they are for.
+  // Returns all living jobs of a batch, of any of its runs.
   std::vector<const SlurmRecord*> living_of(BatchKind kind, std::string_view batch) const;
-  // Whether the controller still knows the array that an id such as "12_3" belongs to, and that it is the batch's, alive or
-  // ended.
+  // Whether the controller still knows the array of an id such as "12_3" as this batch's array, living or ended.
   bool knows_array(const BatchToken& token, const std::string& job_id) const;
 
  private:
@@ -33,12 +32,12 @@ class KnownJobs {
   std::vector<SlurmRecord> records_;
   std::unordered_map<std::string, const SlurmRecord*> places_; // "a<batch>.<index>", "j<batch>", "l<batch>"
   std::unordered_multimap<std::string, const SlurmRecord*> outranked_;
-  std::unordered_multimap<std::string, const SlurmRecord*> batches_; // by "a<batch>", …
+  std::unordered_multimap<std::string, const SlurmRecord*> batches_; // key: "a<batch>", …
 };
 
-// The job's own number; of an array's task, the array's.
+// Returns the job's id; for a task of an array, the array's id.
 std::uint32_t job_of(const SlurmRecord& record);
-// Its id as records keep it: "123", "123_4".
+// Returns the id as dtctl stores it: "123", "123_4".
 std::string id_of(const SlurmRecord& record, const BatchToken& token);
 
 } // namespace dt::jobs::slurm

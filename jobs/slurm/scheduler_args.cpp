@@ -28,7 +28,7 @@ std::int64_t whole_number(const std::string& text, const std::string& option)
   return value;
 }
 
-// "now+2hours", "16:00", "2026-11-22T08:00[:00]", "2026-11-22".
+// Reads "now+2hours", "16:00", "2026-11-22T08:00[:00]" or "2026-11-22".
 std::int64_t moment_of(const std::string& text, const std::string& option)
 {
   const auto now = std::time(nullptr);
@@ -54,7 +54,7 @@ std::int64_t moment_of(const std::string& text, const std::string& option)
     const auto moment = std::mktime(&parsed);
     return moment < now && std::string(format) == "%H:%M" ? moment + 86400 : moment;
   }
-  throw bad_value(option, text, "a moment: 16:00, 2026-11-22T08:00 or now+2hours");
+  throw bad_value(option, text, "a time: 16:00, 2026-11-22T08:00 or now+2hours");
 }
 
 std::uint16_t mail_types_of(const std::string& text, const std::string& option)
@@ -83,7 +83,7 @@ std::uint16_t mail_types_of(const std::string& text, const std::string& option)
   return static_cast<std::uint16_t>(mask);
 }
 
-// Seconds of a time in Slurm's grammar: [days-]hours[:minutes[:seconds]] with days, hours:minutes:seconds, minutes[:seconds].
+// Seconds of a time in Slurm's notation: days-hours[:minutes[:seconds]], hours:minutes:seconds or minutes[:seconds].
 std::int64_t seconds_of(const std::string& text, const std::string& option)
 {
   const auto dash = text.find('-');
@@ -91,13 +91,13 @@ std::int64_t seconds_of(const std::string& text, const std::string& option)
   const auto fields = split(has_days ? text.substr(dash + 1) : text, ':');
   if (fields.size() > 3) throw bad_value(option, text, "minutes, minutes:seconds, hours:minutes:seconds or days-hours:minutes");
   constexpr std::int64_t unit_s[]{3600, 60, 1};
-  const std::size_t first = has_days || fields.size() == 3 ? 0 : 1; // a number alone is minutes
+  const std::size_t first = has_days || fields.size() == 3 ? 0 : 1; // a single number means minutes
   std::int64_t sum_s = has_days ? 86400 * whole_number(text.substr(0, dash), option) : 0;
   for (std::size_t i = 0; i < fields.size(); ++i) sum_s += unit_s[first + i] * whole_number(fields[i], option);
   return sum_s;
 }
 
-// "2" or "2@30:00": at most so many switches, and how long to wait for them.
+// Reads "2" or "2@30:00": maximum number of switches, and how long to wait for them.
 void put_switches(SlurmJob& job, const std::string& text, const std::string& option)
 {
   const auto at = text.find('@');
@@ -105,7 +105,7 @@ void put_switches(SlurmJob& job, const std::string& text, const std::string& opt
   if (at != std::string::npos) job.switches_wait_s = seconds_of(text.substr(at + 1), option);
 }
 
-// "gpu:2" as Slurm keeps it: "gres:gpu:2".
+// Converts "gpu:2" to Slurm's internal form "gres:gpu:2".
 std::string gres_of(const std::string& text)
 {
   std::vector<std::string> parts;
@@ -113,7 +113,7 @@ std::string gres_of(const std::string& text)
   return text == "none" ? std::string() : join(parts, ",");
 }
 
-// "2", "a100:2" or "a100:1,v100:1" as Slurm keeps it: "gres:gpu:a100:1,gres:gpu:v100:1".
+// Converts "2", "a100:2" or "a100:1,v100:1" to Slurm's internal form "gres:gpu:a100:1,gres:gpu:v100:1".
 std::function<void(SlurmJob&, const std::string&, const std::string&)> gpus_into(std::string SlurmJob::*field)
 {
   return [field](SlurmJob& job, const std::string& text, const std::string& option) {
@@ -126,7 +126,7 @@ std::function<void(SlurmJob&, const std::string&, const std::string&)> gpus_into
   };
 }
 
-// What sbatch makes of its hints; srun inside the job reads the variable.
+// Sets the same fields as sbatch does for a hint. srun inside the job reads the environment variable.
 void put_hint(SlurmJob& job, const std::string& text, const std::string& option)
 {
   constexpr std::uint16_t no_limit = 0xffff; // INFINITE16
@@ -155,7 +155,7 @@ void put_nice(SlurmJob& job, const std::string& text, const std::string& option)
 
 struct Option {
   const char* name;
-  char letter; // 0: none
+  char letter; // 0: no short form
   enum class Value { needed, optional, none } value;
   std::function<void(SlurmJob&, const std::string& text, const std::string& option)> put;
 };
@@ -187,7 +187,7 @@ const std::vector<Option>& options()
       {"gpus-per-node", 0, V::needed, gpus_into(&SlurmJob::gpus_per_node)},
       {"gpus-per-socket", 0, V::needed, gpus_into(&SlurmJob::gpus_per_socket)},
       {"gpus-per-task", 0, V::needed, gpus_into(&SlurmJob::gpus_per_task)},
-      {"sockets-per-node", 0, V::needed, put_sockets}, // Slurm wants it beside --gpus-per-socket
+      {"sockets-per-node", 0, V::needed, put_sockets}, // Slurm requires it together with --gpus-per-socket
       {"dependency", 'd', V::needed, text_into(&SlurmJob::user_dependency)},
       {"exclusive", 0, V::none, [](SlurmJob& job, const std::string&, const std::string&) { job.exclusive = true; }},
       {"nice", 0, V::optional, put_nice},
@@ -215,12 +215,12 @@ const std::vector<Option>& options()
 {
   std::vector<std::string> known;
   for (const auto& option : options()) known.push_back(std::string("--") + option.name);
-  const auto hint = word == "--comment" ? "dtctl needs the comment to know its jobs again" : "dtctl does not know it";
+  const auto hint = word == "--comment" ? "dtctl uses the comment to recognise its jobs" : "dtctl does not know it";
   throw Error(ErrorKind::recipe, "resources.scheduler_args: `" + printable(word) + "` cannot be used (" + hint +
                                      "); it may be one of: " + join(known, ", ") + ".");
 }
 
-// A word taken apart: "--mem=4G" or "-xnode3"; the value is missing in "--mem" and "-x".
+// An option split into its parts: "--mem=4G" or "-xnode3". In "--mem" and "-x" the value is missing.
 struct Word {
   const Option* option = nullptr;
   std::string shown;

@@ -1,4 +1,4 @@
-// resources.scheduler_args: the options of sbatch that dtctl knows, put into a job. Pure functions.
+// resources.scheduler_args: applies the options of sbatch that dtctl knows to a job. Pure functions.
 #pragma once
 
 #include "jobs/slurm/api.hpp"
@@ -8,15 +8,15 @@
 
 namespace dt::jobs::slurm {
 
-// "--gres=gpu:2", "--mem", "4G", "-x", "node3", "-xnode3": as sbatch reads them, later ones winning over earlier ones and over
-// what the recipe's own keys have set. A recipe error names an option that is unknown or has no good value, and the known ones.
+// Reads "--gres=gpu:2", "--mem", "4G", "-x", "node3", "-xnode3" like sbatch does. Later options override earlier ones and the
+// recipe's own keys. Throws a recipe error that names an unknown option (with the known ones) or a bad value.
 void apply_scheduler_args(std::span<const std::string> args, SlurmJob& job);
 
-// Whole minutes, rounded up, of a time in Slurm's grammar: "90" (minutes), "10:00" (minutes and seconds), "1:30:00", "1-12",
-// "1-12:30". A recipe error names `option`.
+// Minutes, rounded up, of a time in Slurm's notation: "90" (minutes), "10:00" (minutes and seconds), "1:30:00", "1-12",
+// "1-12:30". The recipe error names `option`.
 std::int64_t minutes_of(const std::string& text, const std::string& option);
 
-// MiB of "500", "500M", "4G", "1T", "2048K" (rounded up). A recipe error names `option`.
+// MiB, rounded up, of "500" (MiB), "500M", "4G", "1T", "2048K". The recipe error names `option`.
 std::int64_t memory_mib_of(const std::string& text, const std::string& option);
 
 } // namespace dt::jobs::slurm

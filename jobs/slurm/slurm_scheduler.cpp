@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of a run of a ladder: whether its job, started again or going on, leaves it out.
+// Whether the ladder's job will skip this run, now or after a restart.
 bool is_over(const BatchTask& task)
 {
   const AttemptFolder first(task.attempt);
@@ -39,7 +39,8 @@ std::vector<BatchTask> read_tasks(const Home& home, const std::string& batch)
   return parse_tasks(read_file_if_exists(batch_folder(home, batch) / "tasks").value_or(""));
 }
 
-// Asked to end before it ever began. The job's script looks for the request before it starts a run, so it never will.
+// Status of a run that was asked to end before it began. The job's script checks for this request before it starts a run, so it
+// never will.
 void put_removed(JobStatus& status, const std::string& cause)
 {
   status.state = JobStatus::State::ended;
@@ -48,11 +49,11 @@ void put_removed(JobStatus& status, const std::string& cause)
   status.cause = cause;
 }
 
-// A run of a ladder whose job runs, when its own turn has not come yet.
+// If the ladder's job runs but this run's turn has not come, reports the run as queued.
 void put_turn(const Home& home, const BatchToken& token, const JobHandle& job, JobStatus& status)
 {
   if (status.state != JobStatus::State::running || is_there(job.attempt.owner())) return;
-  if (is_there(job.attempt.cancel())) return put_removed(status, "its ladder goes on without it");
+  if (is_there(job.attempt.cancel())) return put_removed(status, "its ladder continues without it");
   const auto tasks = read_tasks(home, token.batch);
   const auto before = std::count_if(tasks.begin(), tasks.end(),
                                     [&](const BatchTask& task) { return task.index < token.index && !is_over(task); });
@@ -60,7 +61,7 @@ void put_turn(const Home& home, const BatchToken& token, const JobHandle& job, J
   status.reason = fmt::format("waits for its turn in the ladder; {} run{} before it", before, before == 1 ? " is" : "s are");
 }
 
-// The ladder's job ended before it came to this run.
+// If the ladder's job ended before this run's turn, says so.
 void put_missed_turn(const JobHandle& job, JobStatus& status)
 {
   if (status.state != JobStatus::State::ended || is_there(job.attempt.owner())) return;
@@ -100,8 +101,8 @@ class Poll {
     return true;
   }
 
-  // Slurm keeps nothing of an array's task that is cancelled while it waits. A task that never ran, and is asked to end or no
-  // longer among those of an array that Slurm still knows, never will.
+  // Slurm keeps no record of an array task that is cancelled while it waits. A task that never ran will never run if it was asked
+  // to end, or if Slurm still knows the array but no longer lists the task.
   bool was_removed(std::size_t i, const KnownJobs& queue)
   {
     const auto& attempt = jobs_[i].attempt;
@@ -113,7 +114,7 @@ class Poll {
     return true;
   }
 
-  // A task that has started leaves a record of its own, and a log.
+  // A task that has started would have its own record and a log.
   bool is_struck_out(const JobHandle& job, const KnownJobs& queue) const
   {
     const auto token = parse_token(job.token);
@@ -121,7 +122,7 @@ class Poll {
            !is_there(batch_folder(home_, token->batch) / fmt::format("log-{}", token->index));
   }
 
-  // Thousands of tasks share the record of their array while they wait.
+  // Caches the status, because thousands of waiting tasks share the record of their array.
   const JobStatus& words_for(const SlurmRecord* record)
   {
     const auto [entry, is_new] = words_.try_emplace(record);
@@ -132,27 +133,27 @@ class Poll {
   void look_into_the_past(const std::vector<std::size_t>& missing)
   {
     if (!api_.has_accounting())
-      return say(missing, JobStatus::State::not_found, "Slurm's queue does not hold it, and the site keeps no accounts");
+      return say(missing, JobStatus::State::not_found, "it is not in Slurm's queue, and the site has no accounting");
     try {
       words_.clear();
       const KnownJobs past(api_.load_past(query_for(missing)));
       for (const auto i : missing)
         if (!tell(i, past))
-          say({i}, JobStatus::State::not_found, "neither Slurm's queue nor its accounting holds it");
+          say({i}, JobStatus::State::not_found, "it is neither in Slurm's queue nor in its accounting");
         else if (statuses_[i].state != JobStatus::State::ended)
           forget_runaway(i);
     } catch (const SlurmFailure& failure) {
       say(missing, JobStatus::State::unknown,
-          fmt::format("Slurm's queue does not hold it, and its accounting does not answer ({})", failure.what()));
+          fmt::format("it is not in Slurm's queue, and Slurm's accounting does not answer ({})", failure.what()));
     }
   }
 
-  // The accounting was never told of an end that the controller has forgotten.
+  // The accounting never received the end of this job, and the controller has forgotten it.
   void forget_runaway(std::size_t i)
   {
     const auto native = statuses_[i].native_state;
     statuses_[i] = {};
-    say({i}, JobStatus::State::not_found, "Slurm's queue does not hold it, though its accounting calls it " + native);
+    say({i}, JobStatus::State::not_found, "it is not in Slurm's queue, although Slurm's accounting says " + native);
   }
 
   void say(const std::vector<std::size_t>& places, JobStatus::State state, const std::string& reason)
@@ -163,7 +164,7 @@ class Poll {
     }
   }
 
-  // By id where all are known, for that is quick; otherwise by name since the first of them was submitted.
+  // By id if all ids are known, because that is fast; otherwise by name, since the first of these jobs was submitted.
   PastQuery query_for(const std::vector<std::size_t>& missing) const
   {
     std::set<std::uint32_t> ids;
@@ -191,14 +192,14 @@ class Poll {
   std::map<const SlurmRecord*, JobStatus> words_;
 };
 
-// Whether every run of the ladder that is not over yet is asked to end.
+// Whether every run of the ladder has ended or was asked to end.
 bool is_wholly_cancelled(const Home& home, const std::string& batch)
 {
   const auto tasks = read_tasks(home, batch);
   return std::all_of(tasks.begin(), tasks.end(), is_over);
 }
 
-// What to end: whole jobs, and tasks by their array.
+// What to end: whole jobs, and tasks grouped by array.
 struct Targets {
   std::set<std::string> jobs;
   std::map<std::uint32_t, std::vector<std::uint32_t>> tasks;

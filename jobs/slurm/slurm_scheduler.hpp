@@ -1,6 +1,7 @@
-// The Slurm scheduler: sweeps as few submissions, status in one question (two with the accounting), jobs known by their comment.
+// The Slurm scheduler. It submits a sweep as few arrays, polls with one request (two with accounting) and identifies jobs by
+// their comment.
 //
-// It keeps nothing in memory between calls; <home>/slurm/<batch>/ (batch.hpp) and Slurm's queue are all there is.
+// The class keeps no state between calls. The only state is <home>/slurm/<batch>/ (batch.hpp) and Slurm's queue.
 #pragma once
 
 #include "jobs/scheduler.hpp"
@@ -16,7 +17,7 @@ namespace dt::jobs::slurm {
 
 class SlurmScheduler final : public Scheduler {
  public:
-  // How it waits between two tries; tests pass one that does not.
+  // Function that waits between two tries; tests replace it.
   using Pause = std::function<void(double seconds)>;
   static void sleep(double seconds);
 
@@ -25,9 +26,9 @@ class SlurmScheduler final : public Scheduler {
   {
   }
   std::string name() const override { return "slurm"; }
-  // Asks the site for its limits: arrays are split at them.
+  // Asks the site for its limits, because arrays must be split at them.
   void assign_tokens(std::span<JobRequest> requests, const SubmitRules& rules) override;
-  // One submission a batch. A batch whose folder is there already is looked up before it is submitted (again).
+  // Submits each batch once. If a batch's folder exists already, the queue is searched for the batch first.
   std::vector<SubmitOutcome> submit(std::span<const JobRequest> requests, const SubmitRules& rules) override;
   std::vector<JobStatus> poll(std::span<const JobHandle> jobs) override;
   void cancel(std::span<const JobHandle> jobs) override;

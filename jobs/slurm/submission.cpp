@@ -17,12 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether Slurm took a batch is not known, and could not be found out.
+// Thrown if it is unknown whether Slurm took a batch, and could not be determined.
 struct Unanswered {
   std::string words;
 };
 
-// The job's own environment; its `scontrol requeue` needs the same cluster that we speak to.
+// Environment of the job. `scontrol requeue` in the job must reach the same cluster, so SLURM_CONF is kept.
 std::map<std::string, std::string> job_environment()
 {
   auto environment = environment_to_keep();
@@ -37,7 +37,7 @@ std::string current_folder()
   return error ? std::string("/") : folder.string();
 }
 
-// The slowest pace that a request asks for, in calls a second; 0: none does.
+// The lowest rate of submissions that a request demands, in calls per second; 0: no limit.
 double pace_of(std::span<const JobRequest> requests)
 {
   double pace = 0;
@@ -46,7 +46,7 @@ double pace_of(std::span<const JobRequest> requests)
   return pace;
 }
 
-// What a limit on submitted jobs counts: an array's tasks one by one, any other batch as one.
+// Number of jobs that a limit on submitted jobs counts: each task of an array, and 1 for any other batch.
 std::size_t jobs_in(const Batch& batch)
 {
   return batch.kind == BatchKind::array ? batch.members.size() : std::min<std::size_t>(batch.members.size(), 1);
@@ -70,7 +70,7 @@ Batch without_first(const Batch& batch, std::size_t jobs)
   return part_of(batch, batch.kind == BatchKind::array ? jobs : batch.members.size(), batch.members.size());
 }
 
-// Lines of an earlier submission stay: its jobs may still come to read them.
+// Adds the tasks to those in the file. Lines of an earlier submission stay, because its jobs may still read them.
 std::string merged_tasks(const fs::path& file, std::span<const BatchTask> tasks)
 {
   std::map<std::uint32_t, BatchTask> lines;
@@ -104,7 +104,7 @@ std::vector<SubmitOutcome> Submission::run()
   return std::move(outcomes_);
 }
 
-// The folder is written before Slurm is asked, so without one it never was.
+// The folder is written before Slurm is asked. Without a folder, the batch was never submitted.
 bool Submission::was_begun(const Batch& batch) const { return is_there(batch_folder(home_, batch.id) / "tasks"); }
 
 void Submission::leave_out_known(std::vector<Batch>& batches)
@@ -114,7 +114,7 @@ void Submission::leave_out_known(std::vector<Batch>& batches)
   for (auto& batch : batches) batch = without_known(batch, queue);
 }
 
-// What is in the queue already gets its id, and holds its lanes.
+// Requests that are in the queue already get their job id, and their jobs take their lanes.
 Batch Submission::without_known(const Batch& batch, const KnownJobs& queue)
 {
   Batch rest{batch.kind, batch.id, {}, {}};
@@ -132,8 +132,8 @@ Batch Submission::without_known(const Batch& batch, const KnownJobs& queue)
   return rest;
 }
 
-// All of them before the first request. Nothing is synced, which could take longer than all the rest: a power cut that took
-// these files from a request that is in would leave its job without an attempt of its own to claim, and then it runs nothing.
+// Writes all folders before the first request. They are not synced, because that could take longer than everything else. If a
+// power cut destroys the files of an accepted job, the job finds no attempt to claim and does nothing.
 void Submission::write_folders(std::vector<Batch>& batches)
 {
   std::erase_if(batches, [&](const Batch& batch) {
@@ -158,7 +158,7 @@ void Submission::write_folder(const Batch& batch) const
   write_file_quick(folder / "tasks", merged_tasks(folder / "tasks", tasks_for(batch, requests_)));
 }
 
-// Slurm refuses an array as a whole where it has room for a part of it, so smaller and smaller parts are tried.
+// Slurm refuses an array as a whole even if there is room for a part of it, so smaller and smaller parts are tried.
 void Submission::hand_over(const Batch& batch)
 {
   if (!has_contact_)
@@ -166,7 +166,7 @@ void Submission::hand_over(const Batch& batch)
   auto rest = batch;
   SlurmJob job;
   try {
-    std::size_t too_many = jobs_in(rest) + 1; // the fewest jobs that are known to find no room
+    std::size_t too_many = jobs_in(rest) + 1; // the smallest number of jobs known to be too many
     for (auto count = jobs_in(rest); count > 0; count = std::min(jobs_in(rest), too_many / 2)) {
       if (hand_over_part(first_of(rest, count), job)) {
         rest = without_first(rest, count);
@@ -186,7 +186,7 @@ void Submission::hand_over(const Batch& batch)
   }
 }
 
-// False when Slurm has no room for it.
+// Returns false if Slurm has no room for this part.
 bool Submission::hand_over_part(const Batch& part, SlurmJob& job)
 {
   const auto runs = jobs_in(part);
@@ -211,10 +211,10 @@ bool Submission::hand_over_part(const Batch& part, SlurmJob& job)
   }
 }
 
-// Once and no more: after an answer that never came, the queue is looked at before the next try.
+// Submits exactly once: if no answer arrived, the queue is searched before the next try.
 std::uint32_t Submission::submit(const Batch& batch, const SlurmJob& job)
 {
-  bool may_be_in = false; // an earlier try may still be taken
+  bool may_be_in = false; // Slurm may still accept an earlier try
   for (int number = 1;; ++number) {
     try {
       keep_pace();
@@ -226,15 +226,15 @@ std::uint32_t Submission::submit(const Batch& batch, const SlurmJob& job)
         if (const auto id = look_up(batch)) return *id;
         if (number >= most_tries) throw Unanswered{no_answer(api_, failure).what()};
       } else if (!is_temporary(failure.code()) || number >= most_tries || (is_full(failure) && !full_words_.empty())) {
-        throw; // a queue that was full a moment ago is not waited for again
+        throw; // the queue was full a moment ago: do not wait for it again
       }
       pause_(pause_before_s(number));
     }
   }
 }
 
-// The batch's job, when the queue holds it. A controller that wakes up may answer this question before it takes the job that it
-// was sent earlier, so an empty answer counts only when it comes twice.
+// Returns the id of the batch's job if the queue has it. A controller that recovers may answer this request before it processes
+// an earlier submission, so the queue must be empty of the batch twice in a row.
 std::optional<std::uint32_t> Submission::look_up(const Batch& batch) const
 {
   const BatchToken token{batch.kind, batch.id, batch.indices.front()};
@@ -247,17 +247,17 @@ std::optional<std::uint32_t> Submission::look_up(const Batch& batch) const
       was_empty = true;
     } catch (const SlurmFailure& failure) {
       if (number >= most_tries)
-        throw Unanswered{
-            fmt::format("Slurm's controller at {} did not answer ({}), so it is not known whether it took the job; the next look "
-                        "finds out.",
-                        api_.controller(), failure.what())};
+        throw Unanswered{fmt::format(
+            "Slurm's controller at {} did not answer ({}), so it is unknown whether it accepted the job; the next look "
+            "finds out.",
+            api_.controller(), failure.what())};
     }
     pause_(pause_before_s(number));
   }
 }
 
-// Of several jobs of one batch the one that has started stays, otherwise the first; the rest leave the queue. Where that cannot
-// be done they start, find their runs claimed, and end.
+// If a batch has several jobs, keeps the one that has started, otherwise the first, and removes the others from the queue. If
+// that fails, the others start, find their runs claimed and end.
 std::uint32_t Submission::without_copies(const Batch& batch, std::uint32_t id) const
 {
   const BatchToken token{batch.kind, batch.id, batch.indices.front()};
@@ -292,7 +292,8 @@ void Submission::settle(const Batch& batch, const SubmitOutcome& outcome)
   for (const auto member : batch.members) outcomes_[member] = outcome;
 }
 
-// Of the smallest nodes that a run which oversubscribes may get; asked only when there is such a run.
+// Average number of cores per node of the partition used by the first run that oversubscribes. Asks Slurm only if there is such a
+// run.
 std::int64_t Submission::cores_per_node() const
 {
   const auto wants = [](const JobRequest& request) { return request.resources.oversubscribe; };

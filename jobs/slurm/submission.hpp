@@ -1,4 +1,4 @@
-// One submission: batches into Slurm's queue, each once.
+// One submission to Slurm: puts each batch into the queue exactly once.
 #pragma once
 
 #include "jobs/slurm/api.hpp"
@@ -16,15 +16,15 @@
 
 namespace dt::jobs::slurm {
 
-// What limits on the number of submitted jobs are counted by.
+// Limits on the number of submitted jobs are counted per purse.
 using Purse = std::tuple<std::string, std::string, std::string>; // partition, account, QOS
 
-// Where Slurm takes fewer jobs than a batch has, because of a limit on submitted jobs, the batch goes in as far as there is room,
-// in as many arrays as that takes; the outcome of the rest is `deferred`.
+// If a limit on submitted jobs leaves room for only a part of a batch, that part is submitted, if necessary as several arrays.
+// The rest gets the outcome `deferred`.
 class Submission {
  public:
   Submission(const Home& home, SlurmApi& api, const Pause& pause, std::span<const JobRequest> requests, const SubmitRules& rules);
-  // One outcome a request, in order.
+  // Returns one outcome per request, in order.
   std::vector<SubmitOutcome> run();
 
  private:
@@ -49,8 +49,8 @@ class Submission {
   SubmissionContext context_;
   Lanes lanes_;
   std::vector<SubmitOutcome> outcomes_;
-  std::map<Purse, std::string> full_; // for whose jobs there is no room left, with Slurm's words
-  std::string full_words_;            // of the last refusal for want of room
+  std::map<Purse, std::string> full_; // purses without room for more jobs, and Slurm's message
+  std::string full_words_;            // message of the last refusal for lack of room
   bool has_contact_ = true;
   double last_call_unix_s_ = 0;
 };

@@ -11,7 +11,7 @@
 namespace dt::jobs::slurm {
 namespace {
 
-// Whether the connection that was begun on this socket was refused, waiting at most a second.
+// Whether the connection that was started on this socket is refused. Waits at most one second.
 bool was_refused(int socket)
 {
   pollfd waiting{socket, POLLOUT, 0};

@@ -1,5 +1,5 @@
-// A question that is watched while it is asked, so that a controller that is down is known at once and not after libslurm's
-// retries (9 s with Slurm's default MessageTimeout).
+// Detects a controller that is down while a request waits for it. libslurm alone would retry first (9 s with Slurm's default
+// MessageTimeout).
 #pragma once
 
 #include <chrono>
@@ -14,9 +14,10 @@ namespace dt::jobs::slurm {
 
 inline constexpr std::chrono::milliseconds watch_patience{400};
 
-// The answer of `ask`. When it takes longer than `patience`, `look` is called; if it throws, so does this, and the question
-// is left to end by itself in its own thread: `ask` must own what it uses and change nothing.
-template<typename Ask> auto watched(Ask ask, const std::function<void()>& look, std::chrono::milliseconds patience = watch_patience)
+// Returns the answer of `ask`. If it takes longer than `patience`, calls `look`. If `look` throws, watched throws too and leaves
+// `ask` running in its own thread. Therefore `ask` must own all data it uses and must not change anything.
+template<typename Ask>
+auto watched(Ask ask, const std::function<void()>& look, std::chrono::milliseconds patience = watch_patience)
 {
   std::packaged_task<decltype(ask())()> task(std::move(ask));
   auto answer = task.get_future();
@@ -25,8 +26,8 @@ template<typename Ask> auto watched(Ask ask, const std::function<void()>& look, 
   return answer.get();
 }
 
-// True when nobody listens at that address: the connection is refused at once. False when it is accepted or nothing is known
-// within a second.
+// Whether nobody listens at that address, i.e. the connection is refused at once. Returns false if the connection is accepted or
+// there is no reply within a second.
 bool refuses_connections(const std::string& host, std::uint16_t port);
 
 } // namespace dt::jobs::slurm

@@ -16,30 +16,29 @@ namespace {
 
 using Row = std::pair<std::string_view, std::string_view>;
 
-// Slurm 22.05's reasons but those of limits, which limit_words builds. Words that begin with "waits" and "cannot" end in the
-// native word in parentheses.
+// Reasons of Slurm 22.05, except those of limits, which limit_words builds. reason_words adds Slurm's own word in parentheses.
 constexpr std::array reasons{
-    Row{"None", "waits to be looked at by the scheduler"},
+    Row{"None", "waits for the scheduler to consider it"},
     Row{"Priority", "waits for jobs of higher priority"},
     Row{"Dependency", "waits for another job"},
     Row{"Resources", "waits for free nodes"},
-    Row{"PartitionNodeLimit", "asks for more nodes than its partition gives one job, or for nodes that are down"},
+    Row{"PartitionNodeLimit", "asks for more nodes than its partition allows per job, or for nodes that are down"},
     Row{"PartitionTimeLimit", "asks for more time than its partition allows"},
     Row{"PartitionDown", "waits for its partition, which is down"},
     Row{"PartitionInactive", "waits for its partition, which is inactive"},
     Row{"JobHeldAdmin", "held by an administrator"},
     Row{"BeginTime", "waits for its earliest start"},
     Row{"Licenses", "waits for licenses"},
-    Row{"AssociationJobLimit", "waits: the account has as many jobs as it may"},
-    Row{"AssociationResourceLimit", "waits: the account uses as much as it may"},
+    Row{"AssociationJobLimit", "waits: the account has reached its limit of jobs"},
+    Row{"AssociationResourceLimit", "waits: the account has reached its limit of resources"},
     Row{"AssociationTimeLimit", "waits: the account has used up its time"},
     Row{"Reservation", "waits for its reservation"},
     Row{"ReqNodeNotAvail", "waits for a node it names, which is down, drained or reserved"},
-    Row{"JobHeldUser", "held by its user (scontrol release lets it go)"},
+    Row{"JobHeldUser", "held by its user (release it with scontrol release)"},
     Row{"FrontEndDown", "waits for a front-end node"},
-    Row{"SchedDefer", "waits to be looked at: the site puts off scheduling at submission"},
+    Row{"SchedDefer", "waits for the scheduler: the site defers scheduling at submission"},
     Row{"NodeDown", "waits for a node that is down"},
-    Row{"BadConstraints", "asks for what no node has"},
+    Row{"BadConstraints", "asks for properties that no node has"},
     Row{"SystemFailure", "stopped by a failure of Slurm, the file system or the network"},
     Row{"JobLaunchFailure", "could not be launched"},
     Row{"NonZeroExitCode", "its script failed"},
@@ -48,8 +47,8 @@ constexpr std::array reasons{
     Row{"InvalidAccount", "names an account that is not valid"},
     Row{"InvalidQOS", "names a QOS that is not valid"},
     Row{"QOSUsageThreshold", "waits: the QOS's usage threshold is reached"},
-    Row{"QOSJobLimit", "waits: the QOS has as many jobs as it may"},
-    Row{"QOSResourceLimit", "waits: the QOS uses as much as it may"},
+    Row{"QOSJobLimit", "waits: the QOS has reached its limit of jobs"},
+    Row{"QOSResourceLimit", "waits: the QOS has reached its limit of resources"},
     Row{"QOSTimeLimit", "waits: the QOS has used up its time"},
     Row{"BlockMaxError", "waits for a block of nodes with too many errors"},
     Row{"BlockFreeAction", "waits for a block of nodes to be freed"},
@@ -57,16 +56,16 @@ constexpr std::array reasons{
     Row{"Prolog", "waits for the site's prolog"},
     Row{"QOSNotAllowed", "may not use this QOS"},
     Row{"AccountNotAllowed", "may not use this account"},
-    Row{"DependencyNeverSatisfied", "waits for a job in vain: it can never start"},
+    Row{"DependencyNeverSatisfied", "waits for a job that can never succeed"},
     Row{"JobHoldMaxRequeue", "held: it was started again too often"},
-    Row{"JobArrayTaskLimit", "waits: as many of its array run as may"},
+    Row{"JobArrayTaskLimit", "waits: its array has reached its limit of running tasks"},
     Row{"BurstBufferResources", "waits for room in the burst buffer"},
     Row{"BurstBufferStageIn", "waits for its files in the burst buffer"},
     Row{"BurstBufferOperation", "stopped by a failure of the burst buffer"},
     Row{"PowerNotAvail", "waits for power"},
     Row{"PowerReserved", "waits for power that is reserved"},
     Row{"DeadLine", "cannot meet its deadline"},
-    Row{"PartitionConfig", "asks for what its partition does not give: nodes, time or memory"},
+    Row{"PartitionConfig", "asks for more nodes, time or memory than its partition allows"},
     Row{"AccountingPolicy", "waits: an accounting limit is reached"},
     Row{"FedJobLock", "waits for its federation"},
     Row{"OutOfMemory", "ran out of memory"},
@@ -74,7 +73,7 @@ constexpr std::array reasons{
     Row{"ReservationDeleted", "held: its reservation was deleted"},
 };
 
-// What limits count, as Slurm spells it in their names.
+// What a limit counts, by its part in the limit's name.
 constexpr std::array limited{
     Row{"Cpu", "cores"},
     Row{"CPU", "cores"},
@@ -95,7 +94,7 @@ constexpr std::array limited{
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-// What a limit of that name counts; nothing when it is not known. The "Job" in "PerJob" is not what is counted.
+// What the limit with this name counts; empty if unknown. Removes "PerJob" first, because it contains "Job".
 std::string_view thing_limited(std::string_view native)
 {
   std::string name(native);
@@ -104,7 +103,7 @@ std::string_view thing_limited(std::string_view native)
   return thing == limited.end() ? std::string_view() : thing->second;
 }
 
-// "AssocGrpCPUMinutesLimit": the limits of associations (accounts) and QOS are named by one grammar.
+// Explains limits of associations (accounts) and QOS, whose names are built by one scheme: "AssocGrpCPUMinutesLimit".
 std::string limit_words(std::string_view native)
 {
   const bool of_account = native.starts_with("Assoc") || native.ends_with("PerAccount");
@@ -120,7 +119,7 @@ std::string limit_words(std::string_view native)
   return fmt::format("waits: {}'s limit of {}{} is reached", owner, what, has(rest, "PerUser") ? " a user" : "");
 }
 
-// What can be done about reasons for which a job does not start by itself, but those of limits.
+// Remedies for the reasons that keep a job from starting by itself, except those of limits.
 constexpr std::array remedies{
     Row{"PartitionNodeLimit",
         "ask for fewer nodes or another resources.partition (dtctl doctor lists them), or wait until nodes are back"},
@@ -129,7 +128,7 @@ constexpr std::array remedies{
     Row{"PartitionConfig",
         "ask for no more nodes, time and memory than resources.partition has (dtctl doctor lists the partitions)"},
     Row{"BadConstraints", "change resources.constraint, nodes, cores or memory to what a node has"},
-    Row{"DependencyNeverSatisfied", "leave out the dependency, or let the job that it waits for succeed first"},
+    Row{"DependencyNeverSatisfied", "remove the dependency, or run the job that it waits for again"},
     Row{"DeadLine", "choose a later --deadline or a lower resources.time_limit"},
     Row{"InvalidAccount", "choose another resources.account"},
     Row{"AccountNotAllowed", "choose another resources.account, or another resources.partition"},
@@ -139,7 +138,7 @@ constexpr std::array remedies{
     Row{"ReservationDeleted", "choose another --reservation"},
 };
 
-// A limit that the job exceeds by itself, whoever else runs.
+// Whether the job itself exceeds the limit, independent of other jobs.
 bool is_own_limit(std::string_view native)
 {
   const bool is_policy = native.starts_with("Assoc") || native.starts_with("QOS");
@@ -152,7 +151,7 @@ std::string limit_remedy(std::string_view native)
   const auto what = thing.empty() ? std::string_view("resources") : thing;
   const std::string owner = native.starts_with("Assoc") ? "resources.account" : "resources.qos";
   if (what == "run time") return "lower resources.time_limit, or choose another " + owner;
-  const bool is_counted = what.ends_with('s'); // nodes, cores, licenses; but memory, energy
+  const bool is_counted = what.ends_with('s'); // nodes, cores, licenses; not memory or energy
   return fmt::format("ask for {} {}, or choose another {}",
                      native.starts_with("QOSMin") ? "more"
                      : is_counted                 ? "fewer"
@@ -166,21 +165,21 @@ std::string plain_words(std::string_view native)
   return row != reasons.end() ? std::string(row->second) : limit_words(native);
 }
 
-// "14:20", with the day when that is not within the next 18 hours.
+// "14:20", with the date if it is more than 18 hours away.
 std::string clock_time(double unix_s)
 {
   const auto local = format_time_local(unix_s); // 2026-11-21 05:05:06
   return unix_s - now_unix_s() < 18 * 3600 ? local.substr(11, 5) : local.substr(0, 16);
 }
 
-// "afterany:12(unfulfilled),afterany:13_*(unfulfilled)" as "12, 13".
+// Shortens "afterany:12(unfulfilled),afterany:13_*(unfulfilled)" to "12, 13".
 std::string awaited_jobs(std::string_view dependency)
 {
   std::vector<std::string> jobs;
   for (const auto& part : split(dependency, ',')) {
     const auto colon = part.find(':');
     if (colon == std::string::npos) continue;
-    const auto job = part.substr(colon + 1, part.find_first_of("(_", colon) - colon - 1); // "12_*" is the whole array
+    const auto job = part.substr(colon + 1, part.find_first_of("(_", colon) - colon - 1); // "12_*" means the whole array
     jobs.push_back(job);
   }
   return join(jobs, ", ");
@@ -243,7 +242,7 @@ JobStatus living(const SlurmRecord& record, JobStatus::State state, std::string 
 JobStatus running(const SlurmRecord& record)
 {
   auto status = living(record, JobStatus::State::running, "on " + on_nodes(record));
-  // Slurm tells when it last stopped or resumed the job, and how long it had run until it was last stopped.
+  // Slurm reports the time of the last suspension or resumption, and the run time until the last suspension.
   if (record.suspend_unix_s > 0 && record.start_unix_s > 0)
     status.suspended_s =
         static_cast<double>(std::max<std::int64_t>(0, record.suspend_unix_s - record.start_unix_s - record.run_before_suspend_s));
@@ -274,7 +273,7 @@ std::string gpus_asked(const SlurmJob& job)
   return join(asked, ", ");
 }
 
-// What stands behind a refusal: Slurm's code, the setting, its value.
+// The setting that causes an error: Slurm's error code, the recipe key or option, its value.
 struct Setting {
   int code;
   std::string_view key;
@@ -336,8 +335,8 @@ std::string waiting_words(const SlurmRecord& record)
   if (record.reason == "Dependency" && !awaited_jobs(record.dependency).empty())
     words = "waits for job " + awaited_jobs(record.dependency) + " (Dependency)";
   if (!record.reason_details.empty() && record.reason_details != record.reason) words += ": " + printable(record.reason_details);
-  const bool is_held =
-      record.flags.held || has(record.reason, "Held") || has(record.reason, "Hold"); // its estimate means nothing
+  // The estimated start of a held job means nothing.
+  const bool is_held = record.flags.held || has(record.reason, "Held") || has(record.reason, "Hold");
   if (!is_held && static_cast<double>(record.start_unix_s) > now_unix_s())
     words += "; starts about " + clock_time(static_cast<double>(record.start_unix_s));
   return words;
@@ -361,7 +360,7 @@ int exit_code_of(std::uint32_t wait_status)
   return signal != 0 ? 128 + signal : static_cast<int>(wait_status >> 8 & 0xff);
 }
 
-// Numbers of slurm_errno.h. Kept here as numbers, so that nothing but the module needs Slurm's headers.
+// Numbers from slurm_errno.h, copied so that only the module needs Slurm's headers.
 bool is_ambiguous(int code)
 {
   const bool of_message = code >= 1000 && code <= 1004; // connection, send, receive, shutdown
@@ -375,18 +374,18 @@ bool is_slow(int code) { return (code >= 5000 && code <= 5005) || is_one_of(code
 
 bool is_temporary(int code)
 {
-  // Queue full (sbatch sleeps and tries again, too), standby, submissions briefly disabled for the node table, again.
+  // Queue full (sbatch waits and tries again, too), standby controller, submissions briefly disabled for the node table, EAGAIN.
   return is_one_of(code, {2007, 2027, 2131, EAGAIN});
 }
 
 bool is_gone(int code)
 {
-  return is_one_of(code,
-                   {2017, 2021, 2084, 2085, 2086}); // unknown id, already done, finished, not running, neither waits nor runs
+  // Unknown id, already done, finished, not running, neither pending nor running.
+  return is_one_of(code, {2017, 2021, 2084, 2085, 2086});
 }
 
-// 2050 is ESLURM_ACCOUNTING_POLICY, for limits of any kind; which one it is, is in Slurm's particular words. Slurm says EAGAIN or
-// 2007 when it holds MaxJobCount jobs.
+// 2050 is ESLURM_ACCOUNTING_POLICY, which stands for every kind of limit; the message names the limit. Slurm reports EAGAIN or
+// 2007 if it has MaxJobCount jobs.
 bool is_full(const SlurmFailure& failure)
 {
   return is_one_of(failure.code(), {2007, EAGAIN}) || (failure.code() == 2050 && has(failure.what(), "Submit"));

@@ -1,6 +1,6 @@
-// How fast the update rules go over the packed buffer: floats of one tensor, threads of the calling thread's team. Bytes are those
-// that a rule must read and write (weights twice, gradients once, each buffer of its own twice), to be held against the memory's
-// bandwidth.
+// How fast the update rules go over the packed buffer: floats of one tensor, threads of the calling thread's team. Bytes are
+// those that a rule must read and write (weights twice, gradients once, each buffer of its own twice), to be held against the
+// memory's bandwidth.
 //
 //   bench_optim --benchmark_filter=momentum
 #include "engine/optim/optimizer.hpp"
@@ -12,7 +12,8 @@
 
 namespace {
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::optim;
 
 constexpr std::int64_t lenet = 61'706, alexnet = 62'378'344;
 
@@ -37,7 +38,10 @@ void step(benchmark::State& state, const char* rule)
 int main(int argc, char** argv)
 {
   for (const auto* rule : {"sgd", "momentum", "nesterov", "adam", "lars"})
-    benchmark::RegisterBenchmark(rule, step, rule)->ArgNames({"floats", "threads"})->ArgsProduct({{lenet, alexnet}, {1, 2}})->UseRealTime();
+    benchmark::RegisterBenchmark(rule, step, rule)
+        ->ArgNames({"floats", "threads"})
+        ->ArgsProduct({{lenet, alexnet}, {1, 2}})
+        ->UseRealTime();
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
 }

@@ -4,7 +4,8 @@
 //   bench_store --make FILE [--runs 1000000]             makes a large database through the store's own SQL
 //   bench_store --study FILE [--times 20]                opens FILE and answers `results` of one study in the middle
 #include "core/file.hpp"
-#include "core/study_record.hpp"
+#include "core/record/study_record.hpp"
+#include "core/statistics.hpp"
 #include "store/ingest.hpp"
 #include "store/queries.hpp"
 #include "store/rows.hpp"

@@ -1,6 +1,6 @@
-#include "cli/attempt_story.hpp"
+#include "cli/runs/attempt_story.hpp"
 
-#include "cli/checkpoints.hpp"
+#include "cli/runs/checkpoints.hpp"
 #include "core/file.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -33,9 +33,9 @@ TEST_CASE("the story of a preempted attempt names signal, step, checkpoint and s
   write_file_atomic(attempt.end(), "exit 75 6\n");
   write_file_atomic(attempt.requeue(), "");
   CHECK(story_of(attempt) ==
-        "stopped on SIGUSR1 at step 120 of 400, checkpoint step-120.h5; its scheduler was asked to start it again");
+        "stopped on SIGUSR1 at step 120 of 400, checkpoint step-120.h5; dtctl asked the scheduler to start it again");
   REQUIRE(fence(attempt, 2));
-  CHECK(story_of(attempt).ends_with("; attempt 2 took its place"));
+  CHECK(story_of(attempt).ends_with("; attempt 2 replaced it"));
 }
 
 TEST_CASE("the story of an attempt tells its restart, its launches and how it ended")
@@ -53,7 +53,7 @@ TEST_CASE("the story of an attempt tells its restart, its launches and how it en
   RunResult result;
   result.resumed_step = 120;
   REQUIRE(commit_result(attempt, result));
-  CHECK(story_of(attempt) == "restart 1 of its job; went on from step 120; launched 2 times (exit codes 139, 1); succeeded");
+  CHECK(story_of(attempt) == "restart 1 of its job; continued from step 120; launched 2 times (exit codes 139, 1); succeeded");
 }
 
 TEST_CASE("the last checkpoint is that of most steps, of any attempt up to the one asked for")

@@ -1,6 +1,6 @@
-#include "cli/completion.hpp"
+#include "cli/help/completion.hpp"
 
-#include "cli/help.hpp"
+#include "cli/help/help.hpp"
 #include "core/file.hpp"
 #include "tests/cli/driver.hpp"
 
@@ -66,7 +66,7 @@ TEST_CASE("an argument is completed by what the verb takes, once")
 
 TEST_CASE("an unknown shell has no completions")
 {
-  CHECK_THROWS_WITH(completion_script("tcsh"), "no completions for shell \"tcsh\"; there are bash, zsh and fish");
+  CHECK_THROWS_WITH(completion_script("tcsh"), "no completions for shell \"tcsh\"; supported: bash, zsh, fish");
 }
 
 TEST_CASE("bash completes by the installed script")

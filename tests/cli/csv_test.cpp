@@ -1,4 +1,4 @@
-#include "cli/store_tables.hpp"
+#include "cli/output/store_tables.hpp"
 
 #include <catch2/catch.hpp>
 

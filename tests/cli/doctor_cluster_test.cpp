@@ -1,6 +1,6 @@
 // What doctor makes of a cluster, without one.
-#include "cli/cluster_checks.hpp"
-#include "cli/launcher_trial.hpp"
+#include "cli/checks/cluster_checks.hpp"
+#include "cli/checks/launcher_trial.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/process.hpp"
@@ -82,7 +82,7 @@ TEST_CASE("a site without accounting that forgets soon is warned of, with what i
   site.min_job_age_s = 30;
   const auto finding = named(judge_site(site), "slurm accounting");
   CHECK(finding.level == Level::warn);
-  CHECK(finding.found == "none: what Slurm says of an ended job is gone after 30s; the runs' own files tell the rest");
+  CHECK(finding.found == "none: Slurm forgets an ended job after 30s; dtctl then uses the runs' files");
 }
 
 TEST_CASE("partitions are told with their limits, and the lack of a default is a warning")
@@ -96,9 +96,9 @@ TEST_CASE("partitions are told with their limits, and the lack of a default is a
   CHECK(judge_partitions({debug}).found == "debug* (4 nodes, 8 cores, at most 1h)");
   CHECK(judge_partitions({debug}).level == Level::ok);
   debug.is_default = false;
-  CHECK(judge_partitions({debug}).advice == "none is the default; give resources.partition in the profile");
+  CHECK(judge_partitions({debug}).advice == "there is no default partition; set resources.partition in the profile");
   debug.is_up = false;
-  CHECK(judge_partitions({debug}).advice == "no partition takes jobs; ask the site");
+  CHECK(judge_partitions({debug}).advice == "no partition accepts jobs; ask the administrators");
 }
 
 TEST_CASE("nodes that are down are named with the reason")

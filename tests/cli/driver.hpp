@@ -22,7 +22,7 @@ inline Words with(Words words, const Words& more)
 }
 
 class Dtctl {
-public:
+ public:
   Dtctl();
   // Runs `dtctl words…` in folder(), with more environment ("NAME=value") when given. Output is a pipe.
   CommandResult run(const Words& words, const Words& environment = {}) const;
@@ -41,13 +41,13 @@ public:
   const std::filesystem::path& folder() const { return folder_.path(); }
   static std::string program();
 
-private:
+ private:
   TemporaryFolder folder_;
 };
 
 // `dtctl words…` in a terminal that can be resized while it runs. It is killed at the end.
 class TerminalSession {
-public:
+ public:
   TerminalSession(const Dtctl& dtctl, const Words& words, unsigned short columns);
   TerminalSession(const TerminalSession&) = delete;
   TerminalSession& operator=(const TerminalSession&) = delete;
@@ -58,7 +58,7 @@ public:
   // Everything read so far, without carriage returns.
   const std::string& text() const { return text_; }
 
-private:
+ private:
   int terminal_ = -1;
   pid_t child_ = 0;
   std::string text_;

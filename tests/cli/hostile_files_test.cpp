@@ -1,6 +1,6 @@
 // Files that cannot be read, are no files, belong to somebody else, or hold what must not be shown: with the real dtctl.
 #include "core/file.hpp"
-#include "core/run_record.hpp"
+#include "core/record/run_record.hpp"
 #include "tests/cli/driver.hpp"
 #include "tests/support/unreadable.hpp"
 
@@ -96,7 +96,7 @@ TEST_CASE("another user's dtctl.yaml is ignored with a warning, and one's own is
   fs::permissions(file, fs::perms(0644));
   const auto own = dtctl.run({"validate", recipe});
   CHECK(own.exit_code == 0);
-  CHECK(own.err == "dtctl: the project's profiles are read from " + file.string() + "\n");
+  CHECK(own.err == "dtctl: using the machine profiles of " + file.string() + "\n");
   CHECK(dtctl.run({"validate", "-q", recipe}).err.empty());
   fs::permissions(file, fs::perms(0666));
   const auto open = dtctl.run({"plan", recipe, "--scripts"});
@@ -114,9 +114,10 @@ TEST_CASE("another user's dtctl.yaml is ignored with a warning, and one's own is
 TEST_CASE("secrets stand in the run's own files, which are its owner's alone, and nowhere else")
 {
   const Done done("resources: {env: {API_TOKEN: hunter2, HARMLESS: shown}}\n");
-  for (auto words : {Words{"show", "last", "--recipe"}, Words{"show", fs::path(done.run()).filename().string()},
-                            Words{"query", "select * from runs"}, Words{"query", "select * from studies"}, Words{"query", "select * from runs_flat"},
-                            Words{"export", "last", "--format", "json"}, Words{"plan", done.recipe, "--scripts"}, Words{"explain", "last"}}) {
+  for (auto words :
+       {Words{"show", "last", "--recipe"}, Words{"show", fs::path(done.run()).filename().string()},
+        Words{"query", "select * from runs"}, Words{"query", "select * from studies"}, Words{"query", "select * from runs_flat"},
+        Words{"export", "last", "--format", "json"}, Words{"plan", done.recipe, "--scripts"}, Words{"explain", "last"}}) {
     const auto shown = done.dtctl.run(words);
     INFO(words[0]);
     CHECK(shown.exit_code == 0);
@@ -130,7 +131,8 @@ TEST_CASE("secrets stand in the run's own files, which are its owner's alone, an
   for (const auto& file : fs::recursive_directory_iterator(done.dtctl.home())) {
     const auto name = file.path().filename();
     INFO(file.path());
-    const bool may_hold = name == "spec.json" || name == "job.sh" || name == "study.json" || name == "stdout" || name.string().starts_with("results.db");
+    const bool may_hold = name == "spec.json" || name == "job.sh" || name == "study.json" || name == "stdout" ||
+                          name.string().starts_with("results.db");
     if (may_hold) CHECK(mode_of(file.path()) == 0600);
   }
 }
@@ -153,7 +155,8 @@ TEST_CASE("a query ends at its time limit also inside of one function")
   const Words words{"query", "select instr(hex(zeroblob(20000000)), hex(zeroblob(10000000)) || '1')", "--timeout", "1"};
   const auto result = dtctl.run(words);
   CHECK(result.exit_code == 2);
-  CHECK(result.err == "dtctl: error: query: it ran longer than 1 s and was stopped. Narrow it, or allow more time\n");
+  CHECK(result.err ==
+        "dtctl: error: query: it ran longer than 1 s and was stopped. Make it smaller, or raise the limit with --timeout\n");
   CHECK(dtctl.json(words)["error"]["kind"] == "usage");
 }
 

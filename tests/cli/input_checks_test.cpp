@@ -79,7 +79,11 @@ TEST_CASE("a data set that is not there is told by validate, and refused by whoe
   dtctl.write("r.yaml", DataFolder::recipe("{ name: mnist, path: nowhere }"));
   const auto valid = dtctl.run({"validate", "r.yaml"});
   CHECK(valid.exit_code == 0);
-  CHECK_THAT(valid.err, Contains("data set mnist is not in " + (dtctl.folder() / "nowhere").string() + ": it was not checked"));
+  const auto folder = (dtctl.folder() / "nowhere").string();
+  CHECK_THAT(valid.err, Contains("data set mnist was not checked: no files in " + folder + "; put its files there"));
+  CHECK_THAT(valid.out, Contains("the recipe is valid, but its data set is missing"));
+  const auto digits = dtctl.run({"validate", "r.yaml", "--set", "data.name=digits"});
+  CHECK_THAT(digits.err, Contains("make it with: dtctl data make digits --out " + folder));
   const auto plan = dtctl.run({"plan", "r.yaml"});
   CHECK(plan.exit_code == 74);
   CHECK_THAT(plan.err, Contains("r.yaml:4:28: data set mnist: no files in "));
@@ -99,7 +103,8 @@ TEST_CASE("files that are no data set are refused by every verb, with what is th
   CHECK_FALSE(fs::exists(dtctl.home() / "runs"));
 }
 
-TEST_CASE("a truncated file, plain or gzip, and labels that are too few or out of range are refused with file, found and expected")
+TEST_CASE(
+    "a truncated file, plain or gzip, and labels that are too few or out of range are refused with file, found and expected")
 {
   const auto refused = [](const DataFolder& data, const std::string& name, const std::string& why) {
     CHECK(data.refusal() == data_place + ("data file " + data.file(name).string() + ": " + why + "\n"));
@@ -133,7 +138,8 @@ TEST_CASE("images that the model cannot take are refused with both, where the re
   const DataFolder small(8);
   const auto refusal = small.refusal();
   CHECK_THAT(refusal, StartsWith("r.yaml:3:16: Images of 1x8x8 are too small for model lenet: "));
-  CHECK_THAT(refusal, Contains("Data set mnist in " + (small.dtctl.folder() / "images").string() + " has images of 1x8x8 and 10 classes."));
+  CHECK_THAT(refusal, Contains("Data set mnist in " + (small.dtctl.folder() / "images").string() +
+                               " has images of 1x8x8 and 10 classes."));
 }
 
 TEST_CASE("more samples than there are, and steps larger than the data set, are refused where they are written")
@@ -141,11 +147,10 @@ TEST_CASE("more samples than there are, and steps larger than the data set, are 
   const DataFolder data;
   const auto in = " in " + (data.dtctl.folder() / "images").string();
   data.dtctl.write("r.yaml", DataFolder::recipe("{ name: mnist, path: images, train_samples: 61, test_samples: 21 }"));
-  CHECK(data.refusal() ==
-        "r.yaml:4:51: `data.train_samples` asks for 61 samples, but data set mnist" + in +
-            " has 60 for training; ask for at most 60, or 0 for all\n"
-            "r.yaml:4:69: `data.test_samples` asks for 21 samples, but data set mnist" + in +
-            " has 20 for evaluation; ask for at most 20, or 0 for all\n");
+  CHECK(data.refusal() == "r.yaml:4:51: `data.train_samples` asks for 61 samples, but data set mnist" + in +
+                              " has 60 for training; ask for at most 60, or 0 for all\n"
+                              "r.yaml:4:69: `data.test_samples` asks for 21 samples, but data set mnist" +
+                              in + " has 20 for evaluation; ask for at most 20, or 0 for all\n");
   data.dtctl.write("r.yaml", DataFolder::recipe("{ name: mnist, path: images }", "global_batch: 64, epochs: 1"));
   CHECK(data.refusal() == "r.yaml:5:24: one step of 64 samples needs more than the 60 there are to train on\n");
 }
@@ -168,7 +173,8 @@ TEST_CASE("places are those of the point of the sweep that is wrong")
   dt::test::write(data.dtctl.folder() / "others" / "a.png", "png");
   data.dtctl.write("r.yaml", DataFolder::recipe("{ name: mnist }") + "sweep: { matrix: { data.path: [images, others] } }\n");
   CHECK_THAT(data.refusal(), StartsWith("r.yaml:6:40: data set mnist: no file "));
-  data.dtctl.write("r.yaml", DataFolder::recipe("{ name: mnist, path: images }") + "sweep: { matrix: { model.name: [lenet, vgg11] } }\n");
+  data.dtctl.write("r.yaml",
+                   DataFolder::recipe("{ name: mnist, path: images }") + "sweep: { matrix: { model.name: [lenet, vgg11] } }\n");
   CHECK_THAT(data.refusal(), StartsWith("r.yaml:6:40: Images of 1x28x28 are too small for model vgg11: "));
 }
 

@@ -1,4 +1,4 @@
-#include "cli/layout.hpp"
+#include "cli/output/layout.hpp"
 
 #include "core/text.hpp"
 
@@ -71,20 +71,26 @@ TEST_CASE("long words are cut before columns leave")
 
 TEST_CASE("a narrow table keeps what differs between rows, and says which columns are empty or the same everywhere")
 {
-  Table table{"t",
-              {{"a", "run"}, {"b", "state"}, {"c", "nodes", Align::right}, {"d", "loss", Align::right}},
-              {{text_cell("study/strategy=decentralized-easgd period=1"), text_cell("succeeded"), count_cell(4), real_cell(std::nan(""))},
-               {text_cell("study/strategy=decentralized-easgd period=16"), text_cell("succeeded"), count_cell(8), real_cell(std::nan(""))}},
-              ""};
-  CHECK(layout(table, 50, plain) == "run         state      nodes\n…period=1   succeeded      4\n…period=16  succeeded      8\n(empty: loss)\n");
-  CHECK(layout(table, 20, plain) == "run         nodes\n…period=1       4\n…period=16      8\n(in every row:\n state succeeded;\n empty: loss)\n");
+  Table table{
+      "t",
+      {{"a", "run"}, {"b", "state"}, {"c", "nodes", Align::right}, {"d", "loss", Align::right}},
+      {{text_cell("study/strategy=decentralized-easgd period=1"), text_cell("succeeded"), count_cell(4), real_cell(std::nan(""))},
+       {text_cell("study/strategy=decentralized-easgd period=16"), text_cell("succeeded"), count_cell(8),
+        real_cell(std::nan(""))}},
+      ""};
+  CHECK(layout(table, 50, plain) ==
+        "run         state      nodes\n…period=1   succeeded      4\n…period=16  succeeded      8\n(empty: loss)\n");
+  CHECK(layout(table, 20, plain) ==
+        "run         nodes\n…period=1       4\n…period=16      8\n(in every row:\n state succeeded;\n empty: loss)\n");
 }
 
 TEST_CASE("texts that differ in their ends only are cut in their middle")
 {
   Table table{"t",
               {{"a", "a"}},
-              {{text_cell("abcdefghijklmnopqrstuvwxyz-1")}, {text_cell("bbcdefghijklmnopqrstuvwxyz-1")}, {text_cell("abcdefghijklmnopqrstuvwxyz-2")}},
+              {{text_cell("abcdefghijklmnopqrstuvwxyz-1")},
+               {text_cell("bbcdefghijklmnopqrstuvwxyz-1")},
+               {text_cell("abcdefghijklmnopqrstuvwxyz-2")}},
               ""};
   CHECK(layout(table, 9, plain) == "a\nabcd…yz-1\nbbcd…yz-1\nabcd…yz-2\n");
   CHECK(fit_middle("größer", 5) == "gr…er");
@@ -106,6 +112,12 @@ TEST_CASE("control characters in a table are shown, not obeyed")
 {
   Table table{"t", {{"a", "a"}}, {{text_cell("\033[31mred\a")}}, ""};
   CHECK(layout(table, 0, plain) == "a\n\\x1b[31mred\\x07\n");
+}
+
+TEST_CASE("a text of several lines is one line in a table")
+{
+  const Table table{"t", {{"a", "a"}}, {{text_cell("SELECT\n  name\n")}}, ""};
+  CHECK(layout(table, 0, plain) == "a\nSELECT name \n");
 }
 
 TEST_CASE("cutting a text counts characters, not bytes")

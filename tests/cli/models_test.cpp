@@ -140,7 +140,7 @@ TEST_CASE("an engine that cannot run where dtctl does is a warning: the job will
   const auto result = dtctl.run({"validate", "tiny.yaml"}, {"DTCTL_ENGINE=/bin/false"});
   CHECK(result.exit_code == 0);
   CHECK(result.err.starts_with(
-      "dtctl: warning: whether data sets are whole and models fit their images was not checked: asking the training engine for a "
+      "dtctl: warning: data sets and models were not checked, because dtengine cannot run here: asking dtengine for a "
       "model failed with exit code 1: /bin/false model lenet --image "));
 }
 

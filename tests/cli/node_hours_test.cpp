@@ -1,4 +1,4 @@
-#include "cli/node_hours.hpp"
+#include "cli/checks/node_hours.hpp"
 
 #include "tests/cli/driver.hpp"
 

@@ -40,9 +40,10 @@ TEST_CASE("a plan's core-hours are those of the worst case, with every requeue, 
   CHECK(plan.at("core_hours_to_submit").get<double>() == Approx(2 * 0.5 * 4));
   CHECK(plan.at("core_hours_without_requeues").get<double>() == Approx(2 * 0.5));
   CHECK(plan.at("runs")[0].at("core_hours").get<double>() == Approx(0.5 * 4));
-  CHECK(dtctl.run({"plan", "slurm.yaml"})
-            .out.find("at most 4 by the time limits and with every requeue (1 without requeues), 4 of them to be submitted") !=
-        std::string::npos);
+  CHECK(
+      dtctl.run({"plan", "slurm.yaml"})
+          .out.find("at most 4 by the time limits and with every requeue (1 without requeues), of which 4 would be submitted") !=
+      std::string::npos);
   // The scheduler of this machine starts no run again.
   dtctl.write("local.yaml", tiny_recipe("resources: {time_limit: 30m, requeue: 3}\n" + sweep));
   CHECK(dtctl.json({"plan", "local.yaml"}).at("core_hours").get<double>() == Approx(2 * 0.5));
@@ -73,7 +74,7 @@ TEST_CASE("submit refuses a recipe with a study or a sweep, and says what to typ
   dtctl.write("my study.yaml", tiny_recipe(strong));
   const auto study = dtctl.run({"submit", "my study.yaml"});
   CHECK(study.exit_code == 2);
-  CHECK(study.err == "dtctl: error: tiny asks for 6 runs (a strong-scaling study), and submit takes a single run; type: dtctl "
+  CHECK(study.err == "dtctl: error: tiny asks for 6 runs (a strong-scaling study), but submit takes a single run; use: dtctl "
                      "sweep 'my study.yaml'\n");
   dtctl.write("sweep.yaml", tiny_recipe("sweep: {matrix: {optimizer.learning_rate: [0.1, 0.2]}}\n"));
   CHECK(dtctl.run({"submit", "sweep.yaml"}).err.find("tiny asks for 2 runs (a sweep)") != std::string::npos);
@@ -105,6 +106,6 @@ TEST_CASE("a recipe of that name that is not there is answered with the nearest 
 {
   const auto result = Dtctl().run({"plan", "quickstrat"});
   CHECK(result.exit_code == 2);
-  CHECK(result.err.starts_with(
-      "dtctl: error: there is no recipe \"quickstrat\", did you mean quickstart?; give a file, or one of the shipped recipes: "));
+  CHECK(result.err.starts_with("dtctl: error: there is no recipe \"quickstrat\", did you mean quickstart?; give the path of a "
+                               "file, or one of the shipped recipes: "));
 }

@@ -35,7 +35,9 @@ TEST_CASE("a limit of a file's size is an error of the disk with exit code 74, f
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", dt::test::tiny_recipe());
   const auto limited = [&](const std::string& words) {
-    return run_command({"bash", "-c", "cd '" + dtctl.folder().string() + "' && export DTCTL_HOME='" + dtctl.home().string() + "' && ulimit -f 1 && '" + Dtctl::program() + "' " + words});
+    return run_command({"bash", "-c",
+                        "cd '" + dtctl.folder().string() + "' && export DTCTL_HOME='" + dtctl.home().string() +
+                            "' && ulimit -f 1 && '" + Dtctl::program() + "' " + words});
   };
   const auto printed = limited("recipe docs > docs.md");
   CHECK(printed.signal == 0);
@@ -53,7 +55,7 @@ TEST_CASE("messages go to standard error, results to standard output, and --quie
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", tiny_recipe());
   const auto loud = dtctl.run({"plan", "tiny.yaml"}), quiet = dtctl.run({"plan", "tiny.yaml", "--quiet"});
-  CHECK(loud.err == "dtctl: nothing was submitted; every run's job script: add --scripts\n");
+  CHECK(loud.err == "dtctl: nothing was submitted. Add --scripts to print the job scripts.\n");
   CHECK(quiet.err == "");
   CHECK(loud.out == quiet.out);
 }
@@ -68,6 +70,14 @@ TEST_CASE("option --quiet silences the progress of runs that are waited for, too
   CHECK(dtctl.run({"wait", "--quiet"}).err == "");
   CHECK(dtctl.run({"wait"}).err.find("succeeded") != std::string::npos);
   CHECK(dtctl.run({"watch", "--quiet"}).out.find("succeeded") != std::string::npos);
+}
+
+TEST_CASE("results of a single run says nothing about efficiency or medians")
+{
+  const Dtctl dtctl;
+  dtctl.write("tiny.yaml", tiny_recipe());
+  REQUIRE(dtctl.run({"submit", "tiny.yaml", "--wait"}).exit_code == 0);
+  CHECK(dtctl.run({"results"}).err == "");
 }
 
 TEST_CASE("of a study with several runs, logs shows the one that began last and says which")
@@ -93,7 +103,7 @@ TEST_CASE("plan, sweep and explain agree about runs that this machine can never 
 {
   const Dtctl dtctl;
   const std::string sizes = "resources: {nodes: 4}\nsweep: {matrix: {train.seed: [1, 2, 3]}}\n";
-  const std::string reason = "It asks for 4 nodes, and the local scheduler has this machine only";
+  const std::string reason = "It asks for 4 nodes, but the local scheduler has only this machine";
   dtctl.write("fits.yaml", tiny_recipe());
   REQUIRE(dtctl.run({"submit", "fits.yaml", "--wait"}).exit_code == 0);
   dtctl.write("wide.yaml", tiny_recipe(sizes));
@@ -137,7 +147,7 @@ TEST_CASE("a slip of the pen is answered with what was probably meant")
         "dtctl: error: there is no verb \"rebuidl\"; did you mean rebuild?\nverbs: migrate, rebuild, check\n");
   CHECK(dtctl.run({"status", "--failde"}).err ==
         "dtctl: error: there is no option --failde; did you mean --failed?; see: dtctl status --help\n");
-  CHECK(dtctl.run({"status", "a", "b"}).err == "dtctl: error: nothing is expected at \"b\"; see: dtctl status --help\n");
+  CHECK(dtctl.run({"status", "a", "b"}).err == "dtctl: error: unexpected argument \"b\"; see: dtctl status --help\n");
   CHECK(dtctl.run({}).err == "dtctl: error: a verb is missing; see: dtctl --help\n");
 }
 

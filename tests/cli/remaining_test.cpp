@@ -1,4 +1,4 @@
-#include "cli/run_tables.hpp"
+#include "cli/output/run_tables.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // dtctl remove: what was asked for goes, and nothing else, whatever comes in between.
-#include "cli/removal.hpp"
+#include "cli/runs/removal.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "tests/cli/driver.hpp"
@@ -43,10 +43,11 @@ struct TwoStudies {
   std::string content() const
   {
     auto text = dtctl.json({"list"}).at("studies").dump();
-    for (const auto* table : {"select key, state, cause from runs order by key",
-                              "select s.key, position, r.key, s.name from study_runs join studies s on s.id = study_id join runs r on r.id "
-                              "= run_id order by 1, 2",
-                              "select r.key, a.attempt, exit_code from attempts a join runs r on r.id = a.run_id order by 1, 2"})
+    for (const auto* table :
+         {"select key, state, cause from runs order by key",
+          "select s.key, position, r.key, s.name from study_runs join studies s on s.id = study_id join runs r on r.id "
+          "= run_id order by 1, 2",
+          "select r.key, a.attempt, exit_code from attempts a join runs r on r.id = a.run_id order by 1, 2"})
       text += dtctl.json({"query", table}).at("rows").dump() + "\n";
     return text;
   }
@@ -71,7 +72,7 @@ TEST_CASE("without --yes nothing is removed, and --dry-run says what would be")
   const auto asked = home.dtctl.run({"remove", "first", "--runs"});
   CHECK(asked.exit_code == 2);
   CHECK_THAT(asked.err, Contains("this would remove the study first (" + home.ids["first"].substr(0, 10) +
-                                 ") and 1 run with all results for good; add --yes, or --dry-run to see them"));
+                                 ") and 1 run with all results. Add --yes to do it, or --dry-run to see what would go"));
   const auto dry = home.dtctl.json({"remove", "first", "--runs", "--dry-run", "--yes"});
   CHECK(dry.at("dry_run") == true);
   CHECK(dry.at("runs")[0].at("removed") == true);
@@ -158,7 +159,7 @@ TEST_CASE("while another study's record is damaged no run is removed, but the st
   dt::replace_file(home.dtctl.home() / "studies" / home.ids["second"] / "study.json", "{");
   const auto refused = home.dtctl.run({"remove", "first", "--runs", "--yes"});
   CHECK(refused.exit_code == 74);
-  CHECK_THAT(refused.err, Contains("study.json is damaged, so nobody knows which runs it shares. Nothing was removed"));
+  CHECK_THAT(refused.err, Contains("study.json is damaged, so the runs that it shares are unknown. Nothing was removed"));
   CHECK(home.has_study("first"));
   CHECK(home.has_run(home.keys["first"][0]));
   CHECK(home.dtctl.run({"remove", "first", "--yes"}).ok());

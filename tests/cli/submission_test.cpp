@@ -1,7 +1,7 @@
 // The options of submission that are not the recipe's.
 #include "tests/cli/driver.hpp"
 
-#include "core/run_record.hpp"
+#include "core/record/run_record.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -24,8 +24,9 @@ TEST_CASE("words behind two dashes are for a cluster's scheduler, and refused fo
   dtctl.write("tiny.yaml", tiny_recipe());
   const auto result = dtctl.run({"submit", "tiny.yaml", "--", "--gres=gpu:1", "-x", "node3"});
   CHECK(result.exit_code == 2);
-  CHECK(result.err == "dtctl: error: \"--gres=gpu:1 -x node3\" behind -- is for a cluster's scheduler, and tiny runs on this "
-                      "machine; leave it out, or choose a profile with resources.scheduler: slurm\n");
+  CHECK(result.err ==
+        "dtctl: error: the arguments \"--gres=gpu:1 -x node3\" after -- are for a cluster's scheduler, but tiny runs "
+        "on this machine; leave them out, or choose a profile with resources.scheduler: slurm\n");
   CHECK_FALSE(std::filesystem::exists(dtctl.home()));
 }
 
@@ -43,7 +44,7 @@ TEST_CASE("a run that has failed lets nothing come after it, and nothing is subm
   CHECK(dtctl.run({"sweep", "first.yaml", "--wait"}).exit_code == 1);
   const auto result = dtctl.run({"sweep", "second.yaml", "--after", "last"});
   CHECK(result.exit_code == 2);
-  CHECK(result.err.find("is to come first, but its attempt 1 failed: ") != std::string::npos);
+  CHECK(result.err.find("must come first, but its attempt 1 failed: ") != std::string::npos);
   CHECK(dtctl.json({"list"}).at("studies")[0].at("succeeded") == 0);
 }
 
@@ -54,7 +55,7 @@ TEST_CASE("a run cannot come after itself, nor after nothing")
   CHECK(dtctl.run({"sweep", "first.yaml", "--wait"}).exit_code == 1);
   const auto itself = dtctl.run({"sweep", "first.yaml", "--after", "last"});
   CHECK(itself.exit_code == 2);
-  CHECK(itself.err.find("is in last too and cannot come after itself; nothing was submitted") != std::string::npos);
+  CHECK(itself.err.find("is in last too, and a run cannot wait for itself; nothing was submitted") != std::string::npos);
   dtctl.write("second.yaml", failing("2"));
   CHECK(dtctl.run({"sweep", "second.yaml", "--after", "unheard-of"}).exit_code == 2);
 }

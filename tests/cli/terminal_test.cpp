@@ -72,7 +72,8 @@ TEST_CASE("watch draws anew, and no wider, when its terminal becomes narrower")
   REQUIRE(watch.read_until("\033[J")); // the next drawing begins
   const auto after = watch.text().substr(watch.text().find(clear) + clear.size());
   INFO(after);
-  for (const auto& line : dt::split(after.substr(0, after.rfind('\n')), '\n')) CHECK(dt::display_width(without_escapes(line)) <= 60);
+  for (const auto& line : dt::split(after.substr(0, after.rfind('\n')), '\n'))
+    CHECK(dt::display_width(without_escapes(line)) <= 60);
   dtctl.run({"cancel", "all"});
 }
 

@@ -1,5 +1,5 @@
 // Timelines as trace events: made up here, and of a real run.
-#include "cli/trace_events.hpp"
+#include "cli/output/trace_events.hpp"
 #include "core/file.hpp"
 #include "tests/cli/driver.hpp"
 
@@ -40,7 +40,8 @@ Json events_of(const std::vector<TraceRecord>& ranks, const cli::StepRange& step
 std::vector<Json> of_kind(const Json& events, const std::string& kind)
 {
   std::vector<Json> found;
-  std::copy_if(events.begin(), events.end(), std::back_inserter(found), [&](const Json& event) { return event.at("ph") == kind; });
+  std::copy_if(events.begin(), events.end(), std::back_inserter(found),
+               [&](const Json& event) { return event.at("ph") == kind; });
   return found;
 }
 
@@ -70,8 +71,9 @@ void check_rows(const Json& events)
 
 TEST_CASE("a rank is a process under its host's name, a track a thread, a span a slice with its step")
 {
-  const auto events = events_of({record_of(1, 0, {{.name = 2, .track = 0, .begin_ns = 5 * us, .length_ns = 20 * us, .step = 9},
-                                                  {.name = 3, .track = 0, .begin_ns = 6 * us, .length_ns = 4 * us, .step = 9}})});
+  const auto events = events_of({record_of(1, 0,
+                                           {{.name = 2, .track = 0, .begin_ns = 5 * us, .length_ns = 20 * us, .step = 9},
+                                            {.name = 3, .track = 0, .begin_ns = 6 * us, .length_ns = 4 * us, .step = 9}})});
   const auto names = of_kind(events, "M");
   CHECK(names.at(0).at("args").at("name") == "rank 1 on node1");
   CHECK(std::any_of(names.begin(), names.end(), [](const Json& name) {
@@ -99,9 +101,10 @@ TEST_CASE("ranks whose clocks are hours apart are drawn on one axis")
 
 TEST_CASE("spans of one track that overlap are drawn in rows of their own")
 {
-  const auto events = events_of({record_of(0, 0, {{.name = 4, .track = 1, .begin_ns = 0, .length_ns = 10 * us},
-                                                  {.name = 5, .track = 1, .begin_ns = 5 * us, .length_ns = 10 * us},
-                                                  {.name = 4, .track = 1, .begin_ns = 12 * us, .length_ns = us}})});
+  const auto events = events_of({record_of(0, 0,
+                                           {{.name = 4, .track = 1, .begin_ns = 0, .length_ns = 10 * us},
+                                            {.name = 5, .track = 1, .begin_ns = 5 * us, .length_ns = 10 * us},
+                                            {.name = 4, .track = 1, .begin_ns = 12 * us, .length_ns = us}})});
   const auto slices = of_kind(events, "X");
   REQUIRE(slices.size() == 3);
   CHECK(slices[0].at("tid") != slices[1].at("tid"));
@@ -111,10 +114,14 @@ TEST_CASE("spans of one track that overlap are drawn in rows of their own")
 
 TEST_CASE("an arrow goes from each sending to its arrival, and none where some were not kept")
 {
-  const auto sends = record_of(0, 0, {{.name = 4, .track = 1, .begin_ns = 0, .length_ns = us, .step = 1, .bytes = 8, .peer = 1, .tag = 7},
-                                      {.name = 4, .track = 1, .begin_ns = 3 * us, .length_ns = us, .step = 1, .bytes = 8, .peer = 1, .tag = 7}});
-  auto receives = record_of(1, 0, {{.name = 5, .track = 1, .begin_ns = us, .length_ns = us, .step = 1, .bytes = 8, .peer = 0, .tag = 7},
-                                   {.name = 5, .track = 1, .begin_ns = 4 * us, .length_ns = us, .step = 1, .bytes = 8, .peer = 0, .tag = 7}});
+  const auto sends =
+      record_of(0, 0,
+                {{.name = 4, .track = 1, .begin_ns = 0, .length_ns = us, .step = 1, .bytes = 8, .peer = 1, .tag = 7},
+                 {.name = 4, .track = 1, .begin_ns = 3 * us, .length_ns = us, .step = 1, .bytes = 8, .peer = 1, .tag = 7}});
+  auto receives =
+      record_of(1, 0,
+                {{.name = 5, .track = 1, .begin_ns = us, .length_ns = us, .step = 1, .bytes = 8, .peer = 0, .tag = 7},
+                 {.name = 5, .track = 1, .begin_ns = 4 * us, .length_ns = us, .step = 1, .bytes = 8, .peer = 0, .tag = 7}});
   const auto events = events_of({sends, receives});
   const auto begins = of_kind(events, "s"), ends = of_kind(events, "f");
   REQUIRE(begins.size() == 2);
@@ -134,7 +141,8 @@ TEST_CASE("an arrow goes from each sending to its arrival, and none where some w
 TEST_CASE("only the steps asked for are drawn")
 {
   std::vector<TraceSpan> spans;
-  for (int step = 1; step <= 5; ++step) spans.push_back({.name = 2, .track = 0, .begin_ns = step * us, .length_ns = us, .step = step});
+  for (int step = 1; step <= 5; ++step)
+    spans.push_back({.name = 2, .track = 0, .begin_ns = step * us, .length_ns = us, .step = step});
   const auto slices = of_kind(events_of({record_of(0, 0, spans)}, {2, 3}), "X");
   REQUIRE(slices.size() == 2);
   CHECK(slices[0].at("args").at("step") == 2);

@@ -2,8 +2,8 @@
 #include "tests/cli/driver.hpp"
 
 #include "core/file.hpp"
-#include "core/run_record.hpp"
-#include "core/study_record.hpp"
+#include "core/record/run_record.hpp"
+#include "core/record/study_record.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -66,7 +66,7 @@ TEST_CASE("without its scheduler status prints what is known, says why it is not
     INFO(verb << ": " << result.err);
     CHECK(result.exit_code == 3);
     CHECK(result.out.find("far") != std::string::npos);
-    CHECK(result.err.find("What is shown comes from the runs' files alone.") != std::string::npos);
+    CHECK(result.err.find("The states shown come only from the runs' files.") != std::string::npos);
   }
   CHECK(dtctl.json({"status"}, no_slurm).at("runs")[0].at("state") == "unknown");
 }

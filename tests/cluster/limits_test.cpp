@@ -124,19 +124,18 @@ TEST_CASE("a job that can never start has a next step in explain, and wait says 
   CHECK(user.runs().at(0).at("remedy") ==
         "lower resources.time_limit or choose another resources.partition (dtctl doctor lists their limits)");
   const auto explained = explanation_of(user, user.runs().at(0).at("key"));
-  CHECK(explained.at("why") == "it cannot start as it is: asks for more time than its partition allows (PartitionTimeLimit)");
+  CHECK(explained.at("why") == "it cannot start as submitted: asks for more time than its partition allows (PartitionTimeLimit)");
   CHECK(explained.at("advice").get<std::string>().ends_with("lower resources.time_limit or choose another resources.partition "
                                                             "(dtctl doctor lists their limits), and submit its recipe again"));
 
   const auto waited = user.run({"wait", "all", "--timeout", "5"});
   CHECK(waited.exit_code == 124);
-  const std::string words = "cannot start as it is: asks for more time than its partition allows (PartitionTimeLimit)";
+  const std::string words = "cannot start as submitted: asks for more time than its partition allows (PartitionTimeLimit)";
   const auto place = waited.err.find(words);
   INFO(waited.err);
   CHECK(place != std::string::npos);
   CHECK(waited.err.find(words, place + 1) == std::string::npos);
-  CHECK(waited.err.find("5s have passed, and 1 of the runs that have not ended cannot start as they are: dtctl explain") !=
-        std::string::npos);
+  CHECK(waited.err.find("1 run cannot start as submitted; dtctl explain says why") != std::string::npos);
 
   // What it says helps: cancelled and submitted again with a lower limit, it runs.
   user.json({"cancel", "all"});
@@ -156,7 +155,7 @@ TEST_CASE("a job that waits for one that failed can never start, and one that is
   REQUIRE(eventually([&] {
     return user.runs().at(0).at("waits_for").get<std::string>().find("DependencyNeverSatisfied") != std::string::npos;
   }));
-  CHECK(user.runs().at(0).at("remedy") == "leave out the dependency, or let the job that it waits for succeed first");
+  CHECK(user.runs().at(0).at("remedy") == "remove the dependency, or run the job that it waits for again");
   user.json({"cancel", "all"});
 
   sweep_with(user, cluster_recipe(a_moment), {}, {"--hold"});

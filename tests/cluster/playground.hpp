@@ -1,7 +1,7 @@
 // A private Slurm and the real dtctl, engine and mpirun on it. A test has both for itself, gone with the object.
 #pragma once
 
-#include "core/run_record.hpp"
+#include "core/record/run_record.hpp"
 #include "tests/cli/driver.hpp"
 #include "tests/support/eventually.hpp"
 

@@ -35,8 +35,8 @@ class SlowUser : public ClusterUser {
 
   void train_on(int nodes) const { train(cluster_recipe(for_ever), {"--set", "resources.nodes=" + std::to_string(nodes)}); }
   void train_study(const std::string& study) const { train(cluster_recipe(for_ever, study), {}); }
-  // All ranks stay in the midst of a step until release(): one at least is held before its call of MPI, and the others are held too or
-  // wait inside MPI for those that are.
+  // All ranks stay in the midst of a step until release(): one at least is held before its call of MPI, and the others are held
+  // too or wait inside MPI for those that are.
   bool hold() const
   {
     ranks_.hold();

@@ -1,6 +1,6 @@
 // How an attempt ends: with its result, or fenced off; and the records of launches, preemption and probe.
 #include "core/file.hpp"
-#include "core/run_record.hpp"
+#include "core/record/run_record.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>

@@ -17,17 +17,20 @@ namespace {
 
 // 256 KiB of disk below a temporary folder, unmounted on destruction.
 class SmallDisk {
-public:
+ public:
   SmallDisk() : mounted_(::mount("dtctl-test", folder_.path().c_str(), "tmpfs", 0, "size=256k") == 0) {}
   SmallDisk(const SmallDisk&) = delete;
   SmallDisk& operator=(const SmallDisk&) = delete;
-  ~SmallDisk() { if (mounted_) ::umount2(folder_.path().c_str(), MNT_DETACH); }
+  ~SmallDisk()
+  {
+    if (mounted_) ::umount2(folder_.path().c_str(), MNT_DETACH);
+  }
   bool mounted() const { return mounted_; }
   const fs::path& path() const { return folder_.path(); }
   bool make_read_only() const { return ::mount("dtctl-test", path().c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, "size=256k") == 0; }
   std::size_t entries() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(path()), {})); }
 
-private:
+ private:
   test::TemporaryFolder folder_;
   bool mounted_;
 };
@@ -35,13 +38,13 @@ private:
 } // namespace
 
 // A small disk with the file "state" on it, or the end of the test case where this user may not mount one.
-#define NEED_SMALL_DISK(disk)                                                                                                      \
-  const SmallDisk disk;                                                                                                            \
-  if (!disk.mounted()) {                                                                                                           \
-    WARN("not shown here: mounting a tmpfs needs root");                                                                           \
-    return;                                                                                                                        \
-  }                                                                                                                                \
-  const auto path = disk.path() / "state";                                                                                         \
+#define NEED_SMALL_DISK(disk)                                                                                                    \
+  const SmallDisk disk;                                                                                                          \
+  if (!disk.mounted()) {                                                                                                         \
+    WARN("not shown here: mounting a tmpfs needs root");                                                                         \
+    return;                                                                                                                      \
+  }                                                                                                                              \
+  const auto path = disk.path() / "state";                                                                                       \
   write_file_atomic(path, "old content")
 
 TEST_CASE("on a full disk the old content stays, the error names the file, and nothing is left behind")
@@ -79,7 +82,9 @@ TEST_CASE("on a read-only disk the old content stays and every refusal names wha
 {
   NEED_SMALL_DISK(disk);
   REQUIRE(disk.make_read_only());
-  const auto refused = [](const std::string& what, const fs::path& wanted) { return what + " " + wanted.string() + ": Read-only file system"; };
+  const auto refused = [](const std::string& what, const fs::path& wanted) {
+    return what + " " + wanted.string() + ": Read-only file system";
+  };
   const auto other = disk.path() / "other";
   CHECK(test::message_of([&] { write_file_atomic(path, "new"); }) == refused("create", path));
   CHECK(test::message_of([&] { create_file_exclusive(other, "new"); }) == refused("create", other));

@@ -8,10 +8,7 @@
 namespace {
 
 // Rounded once where a fused multiply-add is part of the instruction set, else twice. GCC fuses from -O2 on.
-DT_CLONES [[gnu::noinline, gnu::optimize("O2")]] float multiply_add(float a, float b, float c)
-{
-  return a * b + c;
-}
+DT_CLONES [[gnu::noinline, gnu::optimize("O2")]] float multiply_add(float a, float b, float c) { return a * b + c; }
 
 } // namespace
 

@@ -1,6 +1,6 @@
-#include "core/input_shape.hpp"
+#include "core/spec/input_shape.hpp"
 
-#include "core/names.hpp"
+#include "core/spec/names.hpp"
 
 #include <catch2/catch.hpp>
 

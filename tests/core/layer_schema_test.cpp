@@ -1,4 +1,4 @@
-#include "core/layer_schema.hpp"
+#include "core/spec/layer_schema.hpp"
 
 #include "error_of.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/load_record.hpp"
+#include "core/record/load_record.hpp"
 
 #include "tests/core/put_file.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -23,7 +23,8 @@ struct Attempt {
 TEST_CASE("a load record reads back as it was written, with what was not measured")
 {
   const Attempt a;
-  LoadRecord load{.unix_s = 1700000000.5, .nodes = {{.host = "node1", .cores = 8, .own_cores = 2, .seconds = 3.5, .load_begin = 2.25}}};
+  LoadRecord load{.unix_s = 1700000000.5,
+                  .nodes = {{.host = "node1", .cores = 8, .own_cores = 2, .seconds = 3.5, .load_begin = 2.25}}};
   load.nodes[0].others_share = 0.125;
   put_file(load_path(a.attempt), to_json(load));
   const auto read = read_load(a.attempt);
@@ -45,7 +46,8 @@ TEST_CASE("a load record that is missing, torn or of another shape is none")
 {
   const Attempt a;
   CHECK_FALSE(read_load(a.attempt));
-  for (const auto* text : {"", "{", "[]", "{\"schema\":[1]}", "{\"schema\":1,\"unix_s\":1}", "{\"schema\":1,\"unix_s\":1,\"nodes\":[{}]}"}) {
+  for (const auto* text :
+       {"", "{", "[]", "{\"schema\":[1]}", "{\"schema\":1,\"unix_s\":1}", "{\"schema\":1,\"unix_s\":1,\"nodes\":[{}]}"}) {
     CAPTURE(text);
     put_file(load_path(a.attempt), text);
     CHECK_FALSE(read_load(a.attempt));

@@ -13,7 +13,7 @@ namespace {
 
 // The files that a system shows, below a folder.
 class System {
-public:
+ public:
   System()
   {
     std::string name = (fs::temp_directory_path() / "dtctl-memory-XXXXXX").string();
@@ -29,7 +29,7 @@ public:
   std::int64_t available() const { return machine_memory(root_).available; }
   std::int64_t total() const { return machine_memory(root_).total; }
 
-private:
+ private:
   fs::path root_;
 };
 

@@ -1,4 +1,4 @@
-#include "core/names.hpp"
+#include "core/spec/names.hpp"
 
 #include "core/text.hpp"
 
@@ -12,8 +12,8 @@ namespace {
 
 std::vector<std::span<const Name>> all_lists()
 {
-  return {model_names(),     data_names(),  optimizer_names(), schedule_names(),  strategy_names(),
-          allreduce_names(), study_modes(), study_orders(),    scheduler_names(), launcher_names(),
+  return {model_names(),     data_names(),      optimizer_names(), schedule_names(),  strategy_names(),
+          allreduce_names(), study_modes(),     study_orders(),    scheduler_names(), launcher_names(),
           engine_names(),    precision_names(), batch_norm_names()};
 }
 
@@ -36,7 +36,8 @@ TEST_CASE("every vocabulary has names, all different, each with a line of help")
 TEST_CASE("names need no quoting in a shell, a recipe or a path")
 {
   for (const auto& list : all_lists())
-    for (const auto& name : list) CHECK(name.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos);
+    for (const auto& name : list)
+      CHECK(name.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos);
 }
 
 TEST_CASE("the names that shipped recipes use are there")

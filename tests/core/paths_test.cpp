@@ -22,7 +22,7 @@ namespace {
 
 // The variables that decide where things are: unset at first, put back at the end.
 class Environment {
-public:
+ public:
   Environment()
   {
     for (const char* name : {"DTCTL_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "HOME", "DTCTL_ENGINE"}) {
@@ -39,7 +39,7 @@ public:
   }
   void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
 
-private:
+ private:
   std::map<std::string, std::optional<std::string>> before_;
 };
 
@@ -167,7 +167,8 @@ struct Project {
     const auto found = find_project_config(b);
     if (found.ignored.empty()) return found.file == file ? "" : "not found";
     const auto prefix = file.string() + " is ignored: ";
-    if (!found.file.empty() || found.ignored.size() != 1 || !found.ignored[0].starts_with(prefix)) return "another: " + found.ignored[0];
+    if (!found.file.empty() || found.ignored.size() != 1 || !found.ignored[0].starts_with(prefix))
+      return "another: " + found.ignored[0];
     return found.ignored[0].substr(prefix.size());
   }
 };
@@ -181,11 +182,13 @@ TEST_CASE("a project's configuration that others can write is ignored, and it is
   const Project project;
   CHECK(project.objection().empty());
   fs::permissions(project.file, fs::perms(0666));
-  CHECK(project.objection() == "other users can write it (mode 0666) and so run commands as you; to use it: chmod go-w " + project.file.string());
+  CHECK(project.objection() ==
+        "other users can write it (mode 0666) and so run commands as you; to use it: chmod go-w " + project.file.string());
   fs::permissions(project.file, fs::perms(0644));
   fs::permissions(project.a, fs::perms(0777));
-  CHECK(project.objection() == "other users can write to its folder (mode 0777), replace the file and so run commands as you; to use it: chmod go-w " +
-                                   project.a.string());
+  CHECK(project.objection() ==
+        "other users can write to its folder (mode 0777), replace the file and so run commands as you; to use it: chmod go-w " +
+            project.a.string());
   fs::permissions(project.a, fs::perms(01777)); // sticky: only owners rename and remove
   CHECK(project.objection().empty());
 }
@@ -202,8 +205,9 @@ TEST_CASE("a project's configuration of another user is ignored, as is one in a 
         "it belongs to another user (uid 54321), whose commands it could run as you; to use it, copy it to a folder of your own");
   REQUIRE(::chown(project.file.c_str(), 0, 0) == 0);
   REQUIRE(::chown(project.a.c_str(), another_user, another_user) == 0);
-  CHECK(project.objection() == "its folder belongs to another user (uid 54321), who can replace it and so run commands as you; keep the file in a "
-                               "folder of your own");
+  CHECK(project.objection() ==
+        "its folder belongs to another user (uid 54321), who can replace it and so run commands as you; keep the file in a "
+        "folder of your own");
 }
 
 TEST_CASE("what is ignored does not hide a project's configuration further up")

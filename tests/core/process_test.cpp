@@ -24,7 +24,7 @@ CommandResult shell(const std::string& line, double timeout_s = 60) { return run
 
 // A process of ours that does nothing, ended and reaped on destruction.
 class Idle {
-public:
+ public:
   explicit Idle(bool own_session = false) : pid_(::fork())
   {
     if (pid_ != 0) return;
@@ -44,7 +44,7 @@ public:
     pid_ = 0;
   }
 
-private:
+ private:
   pid_t pid_;
 };
 
@@ -93,7 +93,8 @@ TEST_CASE("a command ended by a signal tells the signal")
 TEST_CASE("a command that takes too long is killed, and what it said until then is kept")
 {
   CommandResult result;
-  for (double limit_s = 0.2; result.out.empty() && limit_s < 100; limit_s *= 4) // a busy machine may not even start the shell in time
+  for (double limit_s = 0.2; result.out.empty() && limit_s < 100;
+       limit_s *= 4) // a busy machine may not even start the shell in time
     result = shell("echo early; exec sleep 1000", limit_s);
   CHECK(result.timed_out);
   CHECK(result.signal == SIGKILL);
@@ -267,10 +268,7 @@ TEST_CASE("signals have their usual names, and others a number")
   CHECK(signal_name(999) == "signal 999");
 }
 
-TEST_CASE("the host's name is the system's")
-{
-  CHECK(host_name() + "\n" == run_command({"uname", "-n"}, 60).out);
-}
+TEST_CASE("the host's name is the system's") { CHECK(host_name() + "\n" == run_command({"uname", "-n"}, 60).out); }
 
 TEST_CASE("the cores are those of this process's mask, ascending")
 {

@@ -1,5 +1,5 @@
 #include "core/file.hpp"
-#include "core/rank_state.hpp"
+#include "core/record/rank_state.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
@@ -25,8 +25,8 @@ TEST_CASE("a rank's state is read as it was written, and a torn one not at all")
 {
   const dt::test::TemporaryFolder folder;
   const auto attempt = attempt_in(folder);
-  const auto text = to_json(RankState{.rank = 2, .host = "node7", .step = 41, .what = waits, .peer = 1, .waiting = true, .since_unix_s = 5.5,
-                                      .unix_s = 65.5});
+  const auto text = to_json(RankState{
+      .rank = 2, .host = "node7", .step = 41, .what = waits, .peer = 1, .waiting = true, .since_unix_s = 5.5, .unix_s = 65.5});
   write_file_atomic(state_path(attempt, 2), text);
   const auto read = read_rank_state(attempt, 2);
   REQUIRE(read);
@@ -45,7 +45,8 @@ TEST_CASE("a stall is read as it was written, open and resolved")
   const auto attempt = attempt_in(folder);
   CHECK_FALSE(read_stall(attempt));
   StallRecord stall{.unix_s = 100, .stalled_s = 60, .step = 7, .missing = {{1, "node7", "has not answered"}}, .ranks = {}};
-  stall.ranks.push_back({.rank = 0, .host = "node6", .step = 7, .what = waits, .peer = 1, .waiting = true, .since_unix_s = 40, .unix_s = 100});
+  stall.ranks.push_back(
+      {.rank = 0, .host = "node6", .step = 7, .what = waits, .peer = 1, .waiting = true, .since_unix_s = 40, .unix_s = 100});
   write_file_atomic(attempt.stall(), to_json(stall));
   auto read = read_stall(attempt);
   REQUIRE(read);
@@ -62,7 +63,8 @@ TEST_CASE("a state and a stall whose schema is of any other type are not read")
 {
   const dt::test::TemporaryFolder folder;
   const auto attempt = attempt_in(folder);
-  for (const auto* text : {R"({"schema":[1]})", R"({"schema":{"a":1}})", R"({"schema":"1"})", R"({"schema":null})", R"({})", "[1]", "1"}) {
+  for (const auto* text :
+       {R"({"schema":[1]})", R"({"schema":{"a":1}})", R"({"schema":"1"})", R"({"schema":null})", R"({})", "[1]", "1"}) {
     write_file_atomic(attempt.stall(), text);
     write_file_atomic(state_path(attempt, 0), text);
     CHECK_FALSE(read_stall(attempt));

@@ -1,4 +1,4 @@
-#include "core/run_key.hpp"
+#include "core/spec/run_key.hpp"
 
 #include "core/file.hpp"
 #include "core/hash.hpp"
@@ -71,10 +71,11 @@ TEST_CASE("changes of different keys make different runs")
 
 TEST_CASE("what decides the training is part of the key, and names, places and accounting are not")
 {
-  for (const auto* path : {"model.name", "data.name", "train.seed", "train.global_batch", "optimizer.learning_rate", "sync.strategy",
-                           "resources.nodes", "resources.threads_per_rank", "resources.env"})
+  for (const auto* path : {"model.name", "data.name", "train.seed", "train.global_batch", "optimizer.learning_rate",
+                           "sync.strategy", "resources.nodes", "resources.threads_per_rank", "resources.env"})
     CHECK(find_key(path)->identity);
-  for (const auto* path : {"name", "description", "data.path", "train.start_from", "resources.time_limit", "resources.account", "resources.qos", "study.mode"})
+  for (const auto* path : {"name", "description", "data.path", "train.start_from", "resources.time_limit", "resources.account",
+                           "resources.qos", "study.mode"})
     CHECK_FALSE(find_key(path)->identity);
 }
 
@@ -124,8 +125,16 @@ TEST_CASE("a value that is the default leaves the text as if the key were not th
 TEST_CASE("no two lists, texts or maps read alike")
 {
   std::set<std::string> seen;
-  for (const auto& modules : std::vector<std::vector<std::string>>{
-           {"ab", "c"}, {"a", "bc"}, {"abc"}, {"abc", ""}, {"", "abc"}, {"1:a", "2:bc"}, {"a2:bc"}, {"a,bc"}, {"a\nbc"}, {"a", "b", "c"}}) {
+  for (const auto& modules : std::vector<std::vector<std::string>>{{"ab", "c"},
+                                                                   {"a", "bc"},
+                                                                   {"abc"},
+                                                                   {"abc", ""},
+                                                                   {"", "abc"},
+                                                                   {"1:a", "2:bc"},
+                                                                   {"a2:bc"},
+                                                                   {"a,bc"},
+                                                                   {"a\nbc"},
+                                                                   {"a", "b", "c"}}) {
     RunSpec spec;
     spec.resources.modules = modules;
     CHECK(seen.insert(key_of(spec)).second);
@@ -210,7 +219,10 @@ TEST_CASE("a start is known by the hash in a checkpoint's header, or by all byte
   CHECK(message_of([&] { start_id(text); }) ==
         "train.start_from: " + text.string() + " is neither a checkpoint (.h5) of a run nor an archive (.npz) of weights");
   const auto missing = error_of([&] { start_id(folder.path() / "none.h5"); });
-  CHECK(std::string(missing.what()) == "train.start_from: " + (folder.path() / "none.h5").string() + ": there is no such file");
+  CHECK(
+      std::string(missing.what()) ==
+      "train.start_from: " + (folder.path() / "none.h5").string() +
+          ": there is no such file. Give a run's key, `last`, or the path of a run's folder, a checkpoint or an archive (.npz)");
   CHECK(missing.kind() == ErrorKind::recipe);
 }
 
@@ -236,7 +248,12 @@ TEST_CASE("a file without a build id is refused by name")
 {
   const TemporaryFolder folder;
   const auto path = (folder.path() / "dtengine").string();
-  const auto text = GENERATE(std::string("#!/bin/sh\nexit 0\n"), std::string(), std::string("\x7F" "ELF"), "\x7F" "ELF" + std::string(200, '\xFF'));
+  const auto text = GENERATE(std::string("#!/bin/sh\nexit 0\n"), std::string(),
+                             std::string("\x7F"
+                                         "ELF"),
+                             "\x7F"
+                             "ELF" +
+                                 std::string(200, '\xFF'));
   test::put_file(path, text);
   const auto error = error_of([&] { read_build_id(path); });
   CHECK(error.kind() == ErrorKind::environment);
@@ -307,7 +324,9 @@ TEST_CASE("a changed byte, a changed name, a moved border and a further file eac
   CHECK(seen.insert(id_after([](const fs::path& p) { fs::rename(p / "train", p / "trains"); })).second);
   CHECK(seen.insert(id_after([](const fs::path& p) { fs::rename(p / "sub" / "more", p / "more"); })).second);
   CHECK(seen.insert(id_after([](const fs::path& p) { test::put_file(p / "zero", ""); })).second);
-  CHECK(seen.insert(id_after([](const fs::path& p) { test::put_file(p / "test", "bels"), test::put_file(p / "train", "imagesla"); })).second);
+  CHECK(seen.insert(
+                id_after([](const fs::path& p) { test::put_file(p / "test", "bels"), test::put_file(p / "train", "imagesla"); }))
+            .second);
 }
 
 TEST_CASE("hidden files and folders do not count: editors and version control leave them")
@@ -349,10 +368,7 @@ TEST_CASE("a link that leads nowhere or in a circle is no data")
   CHECK(data_id(named("mnist"), folder.path()) == id);
 }
 
-TEST_CASE("synthetic data needs no folder and is its own id")
-{
-  CHECK(data_id(named("synthetic"), "/none/such") == "synthetic");
-}
+TEST_CASE("synthetic data needs no folder and is its own id") { CHECK(data_id(named("synthetic"), "/none/such") == "synthetic"); }
 
 TEST_CASE("missing data says how to get it: what dtctl can make, it tells how to make")
 {

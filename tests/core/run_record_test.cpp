@@ -1,4 +1,4 @@
-#include "core/run_record.hpp"
+#include "core/record/run_record.hpp"
 
 #include "core/file.hpp"
 #include "tests/core/error_of.hpp"
@@ -77,8 +77,8 @@ TEST_CASE("an attempt's folder and files lie below its run")
 TEST_CASE("an attempt's files all have different names")
 {
   const AttemptFolder a(fs::path("/k"), 1);
-  const std::set<fs::path> files{a.script(), a.submission(), a.owner(), a.begin(), a.heartbeat(), a.events(), a.error(),
-                                 a.result(), a.end(),        a.cancel(), a.stop_reason(), a.out(), a.err()};
+  const std::set<fs::path> files{a.script(), a.submission(), a.owner(),  a.begin(),       a.heartbeat(), a.events(), a.error(),
+                                 a.result(), a.end(),        a.cancel(), a.stop_reason(), a.out(),       a.err()};
   CHECK(files.size() == 13);
 }
 
@@ -156,7 +156,8 @@ TEST_CASE("a missing spec.json is named")
 
 TEST_CASE("a spec.json that is torn or not ours is refused by name")
 {
-  const auto text = GENERATE(as<std::string>{}, "", "{", "[]", "null", "{}", R"({"schema": 2})", R"({"schema": "1"})", R"({"schema": null})");
+  const auto text =
+      GENERATE(as<std::string>{}, "", "{", "[]", "null", "{}", R"({"schema": 2})", R"({"schema": "1"})", R"({"schema": null})");
   INFO(text);
   const auto error = error_of([&] { parse_planned_run(text, "/r/spec.json"); });
   CHECK(error.kind() == ErrorKind::environment);
@@ -208,7 +209,14 @@ TEST_CASE("a rank's error survives its file, and bytes of its cause that are not
 TEST_CASE("a begin record survives its file")
 {
   const Attempt here;
-  const BeginRecord begin{1795233906.5, "node1", 4711, 4, 2, 3, {"node1", "node1", "node2", "node2"}, {"0-2", "3-5", "0-2", "3-5"},
+  const BeginRecord begin{1795233906.5,
+                          "node1",
+                          4711,
+                          4,
+                          2,
+                          3,
+                          {"node1", "node1", "node2", "node2"},
+                          {"0-2", "3-5", "0-2", "3-5"},
                           {{"cpu_model", "any"}, {"mpi_version", test::nasty}}};
   test::put_file(here.attempt.begin(), to_json(begin));
   const auto back = read_begin(here.attempt);
@@ -239,8 +247,9 @@ TEST_CASE("a record that is missing is none")
 TEST_CASE("a record of another format or of wrong types is none, never a crash")
 {
   const Attempt here;
-  const auto text = GENERATE(as<std::string>{}, "", "[]", "null", "7", "{}", R"({"schema": 2})", R"({"schema": 1})", R"({"schema": "1"})",
-                             R"({"schema": null})", R"({"schema": {}})", R"({"schema": 1, "rank": "x", "unix_s": "y", "attempt": []})");
+  const auto text =
+      GENERATE(as<std::string>{}, "", "[]", "null", "7", "{}", R"({"schema": 2})", R"({"schema": 1})", R"({"schema": "1"})",
+               R"({"schema": null})", R"({"schema": {}})", R"({"schema": 1, "rank": "x", "unix_s": "y", "attempt": []})");
   INFO(text);
   for (const auto& path : {here.attempt.submission(), here.attempt.error(), here.attempt.begin(), here.attempt.result()})
     test::put_file(path, text);
@@ -282,8 +291,9 @@ TEST_CASE("the end that a job script writes is read")
 TEST_CASE("an end that is torn or foreign is none")
 {
   const Attempt here;
-  const auto text = GENERATE(as<std::string>{}, "", "e", "exit", "exit ", "exit 0", "exit 0\n", "exit 0 17952339", "exit x 1\n", "exit \n",
-                             "exit 0 x\n", "Exit 0 1\n", "exit 0 1795233906 more\n", "exit0 1\n", "\n", "exit 99999999999 1\n");
+  const auto text =
+      GENERATE(as<std::string>{}, "", "e", "exit", "exit ", "exit 0", "exit 0\n", "exit 0 17952339", "exit x 1\n", "exit \n",
+               "exit 0 x\n", "Exit 0 1\n", "exit 0 1795233906 more\n", "exit0 1\n", "\n", "exit 99999999999 1\n");
   INFO(text);
   test::put_file(here.attempt.end(), text);
   CHECK_FALSE(read_end(here.attempt));

@@ -1,6 +1,6 @@
 // What a run measured: events.log and result.json.
 #include "core/file.hpp"
-#include "core/run_record.hpp"
+#include "core/record/run_record.hpp"
 #include "tests/core/put_file.hpp"
 #include "tests/core/sample_spec.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -14,7 +14,8 @@ using namespace dt;
 
 namespace {
 
-const StepEvent step_sample{17, 0.53125, 12.345678901, 2.302585092994046, 0.1, 0.012345678, {0.001, 0.002, 0.003, 0.004, 0.005, 0}};
+const StepEvent step_sample{
+    17, 0.53125, 12.345678901, 2.302585092994046, 0.1, 0.012345678, {0.001, 0.002, 0.003, 0.004, 0.005, 0}};
 const EvalEvent eval_sample{500, 4.25, 99.5, 0.0123456789012345, 0.98765, 10000, 1.25};
 
 template<class Sample> std::string line_of(const Sample& sample)
@@ -72,7 +73,8 @@ TEST_CASE("an evaluation survives its line")
 TEST_CASE("a training that diverged is recorded: a loss that is not a number or infinite survives its line")
 {
   auto step = step_sample;
-  step.loss = GENERATE(std::nan(""), -std::nan(""), std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), 1e308, 5e-324);
+  step.loss = GENERATE(std::nan(""), -std::nan(""), std::numeric_limits<double>::infinity(),
+                       -std::numeric_limits<double>::infinity(), 1e308, 5e-324);
   const auto event = parse_event(without_end(line_of(step)));
   REQUIRE(std::holds_alternative<StepEvent>(event));
   CHECK(same(std::get<StepEvent>(event).loss, step.loss));
@@ -98,10 +100,10 @@ TEST_CASE("a line cut off anywhere within its numbers is not taken for an event"
 
 TEST_CASE("lines that are not ours are passed over")
 {
-  for (const auto* line : {"", "step", "eval", "step ", "note 1 2 3", "steps 1 2 3 4 5 6 7 8 9 10 11", "step1 2 3 4 5 6 7 8 9 10 11",
-                           "step x 2 3 4 5 6 7 8 9 10 11", "step 1.5 2 3 4 5 6 7 8 9 10 11", " step 1 2 3 4 5 6 7 8 9 10 11",
-                           "step 1 2 3 4 5 6 7 8 9 10 11 12", "step 1 2 3 4 5 6 7 8 9 10 11x", "eval 1 2 3 4 5 6", "eval 1 2 3 4 5 6 7 8",
-                           "eval 1 2 3 4 5 6.5 7", "STEP 1 2 3 4 5 6 7 8 9 10 11"}) {
+  for (const auto* line : {"", "step", "eval", "step ", "note 1 2 3", "steps 1 2 3 4 5 6 7 8 9 10 11",
+                           "step1 2 3 4 5 6 7 8 9 10 11", "step x 2 3 4 5 6 7 8 9 10 11", "step 1.5 2 3 4 5 6 7 8 9 10 11",
+                           " step 1 2 3 4 5 6 7 8 9 10 11", "step 1 2 3 4 5 6 7 8 9 10 11 12", "step 1 2 3 4 5 6 7 8 9 10 11x",
+                           "eval 1 2 3 4 5 6", "eval 1 2 3 4 5 6 7 8", "eval 1 2 3 4 5 6.5 7", "STEP 1 2 3 4 5 6 7 8 9 10 11"}) {
     INFO(line);
     CHECK(is_foreign(line));
   }
@@ -183,10 +185,19 @@ RunResult sample_result()
   return result;
 }
 
-constexpr std::array number_members{&RunResult::unix_s,     &RunResult::measured_s, &RunResult::throughput,    &RunResult::wall_s,
-                                    &RunResult::communication_share, &RunResult::final_loss, &RunResult::eval_loss, &RunResult::accuracy,
-                                    &RunResult::best_accuracy, &RunResult::time_to_accuracy_s,
-                                    &RunResult::isolated_communication_s, &RunResult::accuracy_centre, &RunResult::accuracy_worker,
+constexpr std::array number_members{&RunResult::unix_s,
+                                    &RunResult::measured_s,
+                                    &RunResult::throughput,
+                                    &RunResult::wall_s,
+                                    &RunResult::communication_share,
+                                    &RunResult::final_loss,
+                                    &RunResult::eval_loss,
+                                    &RunResult::accuracy,
+                                    &RunResult::best_accuracy,
+                                    &RunResult::time_to_accuracy_s,
+                                    &RunResult::isolated_communication_s,
+                                    &RunResult::accuracy_centre,
+                                    &RunResult::accuracy_worker,
                                     &RunResult::accuracy_average};
 constexpr std::array stats_members{&PhaseStats::total_s, &PhaseStats::mean_s, &PhaseStats::p50_s,
                                    &PhaseStats::p95_s,   &PhaseStats::p99_s,  &PhaseStats::max_s};
@@ -217,7 +228,8 @@ void check_equal(const RunResult& seen, const RunResult& wanted)
   CHECK(seen.parameters == wanted.parameters);
   CHECK(seen.weights_hash == wanted.weights_hash);
   CHECK(seen.staleness.updates == wanted.staleness.updates);
-  for (const auto member : {&Staleness::mean, &Staleness::p95, &Staleness::max}) CHECK(same(seen.staleness.*member, wanted.staleness.*member));
+  for (const auto member : {&Staleness::mean, &Staleness::p95, &Staleness::max})
+    CHECK(same(seen.staleness.*member, wanted.staleness.*member));
   CHECK(seen.facts == wanted.facts);
   REQUIRE(seen.ranks.size() == wanted.ranks.size());
   for (std::size_t i = 0; i < seen.ranks.size(); ++i) check_equal(seen.ranks[i], wanted.ranks[i]);
@@ -299,7 +311,8 @@ TEST_CASE("a result cut off at any length before its last bracket is no result")
 TEST_CASE("a result that lacks any one member but the unmeasured numbers is no result")
 {
   const auto whole = nlohmann::json::parse(to_json(sample_result()));
-  for (const auto* name : {"schema", "unix_s", "steps", "warmup_steps", "measured_samples", "parameters", "weights_hash", "ranks"}) {
+  for (const auto* name :
+       {"schema", "unix_s", "steps", "warmup_steps", "measured_samples", "parameters", "weights_hash", "ranks"}) {
     auto json = whole;
     json.erase(name);
     INFO(name);

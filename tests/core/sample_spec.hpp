@@ -1,7 +1,7 @@
 // Values for tests that go through every key of the schema.
 #pragma once
 
-#include "core/spec_schema.hpp"
+#include "core/spec/spec_schema.hpp"
 
 #include <string>
 #include <variant>
@@ -19,8 +19,14 @@ inline FieldValue another_value(const FieldValue& value, int number = 1)
     FieldValue operator()(double v) const { return v + 0.1 * number; }
     FieldValue operator()(bool v) const { return !v; }
     FieldValue operator()(const std::string& v) const { return v + nasty + std::to_string(number); }
-    FieldValue operator()(const std::vector<std::int64_t>&) const { return std::vector<std::int64_t>{number, 2, 1'000'000'000'000}; }
-    FieldValue operator()(const std::vector<std::string>&) const { return std::vector<std::string>{"", nasty, std::to_string(number)}; }
+    FieldValue operator()(const std::vector<std::int64_t>&) const
+    {
+      return std::vector<std::int64_t>{number, 2, 1'000'000'000'000};
+    }
+    FieldValue operator()(const std::vector<std::string>&) const
+    {
+      return std::vector<std::string>{"", nasty, std::to_string(number)};
+    }
     FieldValue operator()(const std::map<std::string, std::string>&) const
     {
       return std::map<std::string, std::string>{{"A", ""}, {nasty, nasty}, {"N", std::to_string(number)}};

@@ -18,7 +18,8 @@ std::string words_as_seen_by(const std::string& shell, const std::vector<std::st
   const test::TemporaryFolder folder;
   const auto script = folder.path() / "script";
   write_file_atomic(script, "printf '%s\\0' " + shell_join(words) + "\n"); // in a file, as job scripts are
-  const auto result = run_command({"env", "--chdir=" + folder.path().string(), shell, script.string()}, 60); // badly quoted words act there
+  const auto result =
+      run_command({"env", "--chdir=" + folder.path().string(), shell, script.string()}, 60); // badly quoted words act there
   INFO(result.err);
   CHECK(result.ok());
   CHECK(result.err.empty());
@@ -86,8 +87,8 @@ TEST_CASE("a recipe's name cannot run commands")
 {
   const test::TemporaryFolder folder;
   const auto touched = (folder.path() / "x").string();
-  const std::vector<std::string> words{"$(touch " + touched + "); '", "`touch " + touched + "`", "'; touch " + touched + "; '",
-                                       "\n touch " + touched + "\n",  "& touch " + touched,      "$(touch /tmp/x); '",
+  const std::vector<std::string> words{"$(touch " + touched + "); '",  "`touch " + touched + "`", "'; touch " + touched + "; '",
+                                       "\n touch " + touched + "\n",   "& touch " + touched,      "$(touch /tmp/x); '",
                                        "\" ; touch " + touched + " \""};
   CHECK(words_as_seen_by("bash", words) == zero_ended(words));
   CHECK_FALSE(std::filesystem::exists(touched));

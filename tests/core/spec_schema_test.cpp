@@ -1,4 +1,4 @@
-#include "core/spec_schema.hpp"
+#include "core/spec/spec_schema.hpp"
 
 #include "tests/core/error_of.hpp"
 #include "tests/core/sample_spec.hpp"
@@ -21,20 +21,31 @@ bool fits(KeyType type, const FieldValue& value)
 {
   switch (type) {
   case KeyType::integer:
-  case KeyType::duration: return std::holds_alternative<std::int64_t>(value);
-  case KeyType::real: return std::holds_alternative<double>(value);
-  case KeyType::boolean: return std::holds_alternative<bool>(value);
+  case KeyType::duration:
+    return std::holds_alternative<std::int64_t>(value);
+  case KeyType::real:
+    return std::holds_alternative<double>(value);
+  case KeyType::boolean:
+    return std::holds_alternative<bool>(value);
   case KeyType::text:
-  case KeyType::choice: return std::holds_alternative<std::string>(value);
-  case KeyType::integer_list: return std::holds_alternative<std::vector<std::int64_t>>(value);
-  case KeyType::text_list: return std::holds_alternative<std::vector<std::string>>(value);
-  case KeyType::text_map: return std::holds_alternative<std::map<std::string, std::string>>(value);
-  case KeyType::structure: return false;
+  case KeyType::choice:
+    return std::holds_alternative<std::string>(value);
+  case KeyType::integer_list:
+    return std::holds_alternative<std::vector<std::int64_t>>(value);
+  case KeyType::text_list:
+    return std::holds_alternative<std::vector<std::string>>(value);
+  case KeyType::text_map:
+    return std::holds_alternative<std::map<std::string, std::string>>(value);
+  case KeyType::structure:
+    return false;
   }
   return false;
 }
 
-bool is_number(const Key& key) { return key.type == KeyType::integer || key.type == KeyType::real || key.type == KeyType::duration; }
+bool is_number(const Key& key)
+{
+  return key.type == KeyType::integer || key.type == KeyType::real || key.type == KeyType::duration;
+}
 
 double number_in(const FieldValue& value)
 {
@@ -190,7 +201,8 @@ TEST_CASE("values are shown as people read them")
 TEST_CASE("every type has a name of its own")
 {
   std::set<std::string_view> seen;
-  for (int type = 0; type <= static_cast<int>(KeyType::structure); ++type) CHECK(seen.insert(name_of(static_cast<KeyType>(type))).second);
+  for (int type = 0; type <= static_cast<int>(KeyType::structure); ++type)
+    CHECK(seen.insert(name_of(static_cast<KeyType>(type))).second);
   CHECK(name_of(KeyType::real) == "number");
   CHECK(name_of(KeyType::integer_list) == "list of integers");
 }

@@ -1,4 +1,4 @@
-#include "core/study_record.hpp"
+#include "core/record/study_record.hpp"
 
 #include "core/file.hpp"
 #include "tests/core/put_file.hpp"
@@ -85,8 +85,8 @@ TEST_CASE("what is missing, of another format or of wrong types is no study")
   const TemporaryFolder folder;
   CHECK_FALSE(read_study(folder.path()));
   CHECK_FALSE(read_study(folder.path() / "none"));
-  const auto text = GENERATE(as<std::string>{}, "[]", "null", "1", "{}", R"({"schema": 2})", R"({"schema": 1})", R"({"schema": "1"})",
-                             R"({"schema": null})", R"({"schema": [1]})", R"({"schema": 1, "id": 7})");
+  const auto text = GENERATE(as<std::string>{}, "[]", "null", "1", "{}", R"({"schema": 2})", R"({"schema": 1})",
+                             R"({"schema": "1"})", R"({"schema": null})", R"({"schema": [1]})", R"({"schema": 1, "id": 7})");
   INFO(text);
   test::put_file(folder.path() / "study.json", text);
   CHECK_FALSE(read_study(folder.path()));
@@ -94,7 +94,8 @@ TEST_CASE("what is missing, of another format or of wrong types is no study")
 
 TEST_CASE("a study's id is frozen: the same recipe submitted again is the same study")
 {
-  CHECK(study_id("lenet", {"00112233445566778899aabbccddeeff", "ffeeddccbbaa99887766554433221100"}) == "5925c6484ce7d8a94dd3c02d07bf530e");
+  CHECK(study_id("lenet", {"00112233445566778899aabbccddeeff", "ffeeddccbbaa99887766554433221100"}) ==
+        "5925c6484ce7d8a94dd3c02d07bf530e");
 }
 
 TEST_CASE("another name, other runs and another order are other studies")

@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 
 #include <cmath>
-#include <cstring>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <random>
 
@@ -42,10 +42,10 @@ TEST_CASE("trim removes blanks at both ends and none inside")
 TEST_CASE("nearest finds the name behind a slip of the pen")
 {
   const std::vector<std::string> names{"momentum", "sgd", "learning_rate", "weight_decay", "lenet"};
-  CHECK(nearest("momentun", names) == "momentum");       // one wrong letter
-  CHECK(nearest("momenum", names) == "momentum");        // one missing
-  CHECK(nearest("momentumm", names) == "momentum");      // one too many
-  CHECK(nearest("sdg", names) == "sgd");                 // two swapped
+  CHECK(nearest("momentun", names) == "momentum");  // one wrong letter
+  CHECK(nearest("momenum", names) == "momentum");   // one missing
+  CHECK(nearest("momentumm", names) == "momentum"); // one too many
+  CHECK(nearest("sdg", names) == "sgd");            // two swapped
   CHECK(nearest("learing-rate", names) == "learning_rate");
   CHECK(nearest("lenet", names) == "lenet");
 }
@@ -128,7 +128,8 @@ TEST_CASE("printable shows control characters and broken bytes as hexadecimal an
 
 TEST_CASE("printable disarms the one-character escape sequences U+0080 to U+009F too")
 {
-  CHECK(printable("\xC2\x9B" "31m") == "\\xc2\\x9b31m"); // a terminal reads U+009B as ESC [
+  CHECK(printable("\xC2\x9B"
+                  "31m") == "\\xc2\\x9b31m"); // a terminal reads U+009B as ESC [
   CHECK(printable("\xC2\x80") == "\\xc2\\x80");
   CHECK(printable("\xC2\xA0") == "\xC2\xA0"); // no-break space is no control character
 }
@@ -136,11 +137,13 @@ TEST_CASE("printable disarms the one-character escape sequences U+0080 to U+009F
 TEST_CASE("printable disarms the marks that change the direction of text")
 {
   CHECK(printable("a\u202Eb") == "a\\xe2\\x80\\xaeb");
-  for (const auto* mark : {"\u061C", "\u200E", "\u200F", "\u202A", "\u202B", "\u202C", "\u202D", "\u202E", "\u2066", "\u2067", "\u2068", "\u2069"}) {
+  for (const auto* mark :
+       {"\u061C", "\u200E", "\u200F", "\u202A", "\u202B", "\u202C", "\u202D", "\u202E", "\u2066", "\u2067", "\u2068", "\u2069"}) {
     CHECK(printable(mark).find(mark) == std::string::npos);
     CHECK(printable(mark).starts_with("\\x"));
   }
-  for (const auto* plain : {"\u061B", "\u200D", "\u2010", "\u2029", "\u202F", "\u2065", "\u206A", "\u05D0"}) CHECK(printable(plain) == plain);
+  for (const auto* plain : {"\u061B", "\u200D", "\u2010", "\u2029", "\u202F", "\u2065", "\u206A", "\u05D0"})
+    CHECK(printable(plain) == plain);
 }
 
 TEST_CASE("printable lines keep line feeds and tabs, and nothing else that a terminal obeys")

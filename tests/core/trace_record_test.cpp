@@ -1,4 +1,4 @@
-#include "core/trace_record.hpp"
+#include "core/record/trace_record.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -8,10 +8,17 @@ namespace {
 
 TraceRecord sample()
 {
-  TraceRecord record{.rank = 3, .role = "worker", .host = "node 7", .begin = {100.5, 0.25, 1e-6}, .end = {110.5, 0.35, 2e-6}, .forgotten = 4,
-                     .names = {"forward", "training", "send"}, .spans = {}};
+  TraceRecord record{.rank = 3,
+                     .role = "worker",
+                     .host = "node 7",
+                     .begin = {100.5, 0.25, 1e-6},
+                     .end = {110.5, 0.35, 2e-6},
+                     .forgotten = 4,
+                     .names = {"forward", "training", "send"},
+                     .spans = {}};
   record.spans.push_back({.name = 0, .track = 1, .begin_ns = 1000, .length_ns = 250, .step = 1});
-  record.spans.push_back({.name = 2, .track = 1, .begin_ns = -5, .length_ns = 0, .step = 1, .bytes = 4096, .peer = 2, .tag = 1001});
+  record.spans.push_back(
+      {.name = 2, .track = 1, .begin_ns = -5, .length_ns = 0, .step = 1, .bytes = 4096, .peer = 2, .tag = 1001});
   return record;
 }
 
@@ -41,7 +48,7 @@ TEST_CASE("a torn or foreign timeline is not read")
   CHECK_FALSE(parse_trace(""));
   CHECK_FALSE(parse_trace(text.substr(0, text.size() - 1)));
   CHECK_FALSE(parse_trace("dtctl trace 2" + text.substr(13)));
-  CHECK_FALSE(parse_trace(text + "9 1 0 0 0 0 0 0\n")); // a name that was never told
+  CHECK_FALSE(parse_trace(text + "9 1 0 0 0 0 0 0\n"));  // a name that was never told
   CHECK_FALSE(parse_trace(text + "0 1 0 -1 0 0 0 0\n")); // it ends before it begins
   CHECK_FALSE(parse_trace(text + "0 1 0 1 0 0 0 0 0\n"));
 }

@@ -2,6 +2,7 @@
 #include "core/file.hpp"
 #include "core/text.hpp"
 #include "tests/cli/driver.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <chrono>
 #include <csignal>
@@ -10,6 +11,7 @@
 #include <catch2/catch.hpp>
 
 using dt::test::Dtctl;
+using dt::test::eventually;
 using dt::test::Json;
 using dt::test::tiny_recipe;
 
@@ -21,16 +23,6 @@ std::string endless_recipe(const std::string& more = "")
   return "version: 1\nname: endless\nmodel: {name: lenet}\ndata: {name: synthetic, train_samples: 256, test_samples: 64}\n"
          "train: {batch_per_rank: 8, steps: 100000000, eval_every_epochs: 0}\n" +
          more;
-}
-
-// Polls until `is_true`, at most a minute.
-template<class Condition> bool eventually(Condition is_true)
-{
-  for (int i = 0; i < 300; ++i) {
-    if (is_true()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  }
-  return false;
 }
 
 std::string state_of(const Dtctl& dtctl) { return dtctl.json({"status"}).at("runs")[0].at("state"); }
@@ -66,8 +58,11 @@ TEST_CASE("a run whose data set is damaged while it waits has failed, with rank 
   const auto images = (dtctl.home() / "data" / "digits" / "train-images-idx3-ubyte").string();
   const auto whole = dt::read_file(images);
   // What is wrong before the submission is refused there: the job's set-up damages the file.
-  dtctl.write("bad.yaml", "version: 1\nname: bad\nmodel: {name: lenet}\ndata: {name: digits}\ntrain: {global_batch: 16, epochs: 2, warmup_steps: 1}\n"
-                          "resources: {setup: ['echo no images here > " + images + "']}\n");
+  dtctl.write(
+      "bad.yaml",
+      "version: 1\nname: bad\nmodel: {name: lenet}\ndata: {name: digits}\ntrain: {global_batch: 16, epochs: 2, warmup_steps: 1}\n"
+      "resources: {setup: ['echo no images here > " +
+          images + "']}\n");
   const auto outcome = dtctl.json({"submit", "bad.yaml", "--wait"});
   CHECK(outcome.at("exit_code") == 1);
   CHECK(outcome.at("states") == Json{{"failed", 1}});
@@ -88,6 +83,28 @@ TEST_CASE("a run whose data set is damaged while it waits has failed, with rank 
   CHECK(again.at("exit_code") == 1);
   CHECK(dtctl.json({"status"}).at("runs")[0].at("attempt") == 2);
   CHECK(dtctl.json({"logs", "--attempt", "1"}).at("attempt") == 1);
+}
+
+TEST_CASE("a run whose loss becomes NaN tells the step once and is not advised to retry")
+{
+  const Dtctl dtctl;
+  dtctl.write("diverges.yaml", tiny_recipe("optimizer: {learning_rate: 100000}\n"));
+  CHECK(dtctl.json({"submit", "diverges.yaml", "--set", "train.steps=200", "--wait"}).at("states") == Json{{"failed", 1}});
+  const auto run = dtctl.json({"explain"}).at("runs")[0];
+  const auto why = run.at("why").get<std::string>(), advice = run.at("advice").get<std::string>();
+  INFO(why << "\n" << advice);
+  CHECK(why.find(": the loss is NaN at a learning rate of 100000") != std::string::npos);
+  CHECK(why.find("(step ") == std::string::npos);
+  CHECK(advice.starts_with("lower optimizer.learning_rate or limit the gradient with optimizer.clip_norm"));
+}
+
+TEST_CASE("a set-up line that ends the job is the cause")
+{
+  const Dtctl dtctl;
+  dtctl.write("setup.yaml", tiny_recipe("resources: {setup: ['exit 3']}\n"));
+  const auto run = dtctl.json({"submit", "setup.yaml", "--wait"}).at("runs")[0];
+  CHECK(run.at("cause") == "set-up line 1 failed: exit 3 (exit code 3)");
+  CHECK(dtctl.run({"logs"}).out.find("set-up line 1 failed: exit 3 (exit code 3)") != std::string::npos);
 }
 
 TEST_CASE("a rank killed with SIGKILL leaves a run that failed, with the cause, within seconds")
@@ -148,6 +165,9 @@ TEST_CASE("exit code 124: waiting timed out, and the run goes on")
   dtctl.write("endless.yaml", endless_recipe());
   dtctl.json({"submit", "endless.yaml"});
   CHECK(dtctl.json({"wait", "--timeout", "2s"}).at("exit_code") == 124);
+  const auto timed_out = dtctl.run({"wait", "--timeout", "1s"});
+  CHECK(timed_out.err.find("the timeout of 1s has passed, and 1 run has not ended: 1 running") != std::string::npos);
+  CHECK(timed_out.out.find("ended") == std::string::npos);
   CHECK(state_of(dtctl) != "failed");
 }
 

@@ -1,6 +1,6 @@
-// dtctl is killed at different moments of a sweep: nothing is lost, nothing runs twice, states stay true. The moments are events: a
-// system call that changes files, or a run that has begun.
-#include "core/run_record.hpp"
+// dtctl is killed at different moments of a sweep: nothing is lost, nothing runs twice, states stay true. The moments are events:
+// a system call that changes files, or a run that has begun.
+#include "core/record/run_record.hpp"
 #include "tests/cli/driver.hpp"
 #include "tests/support/traced_program.hpp"
 

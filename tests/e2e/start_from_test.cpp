@@ -1,7 +1,7 @@
 // From one run's final checkpoint to another run and to NumPy, as a user does it.
 #include "core/file.hpp"
 #include "core/hash.hpp"
-#include "core/run_key.hpp"
+#include "core/spec/run_key.hpp"
 #include "tests/cli/driver.hpp"
 
 #include <catch2/catch.hpp>
@@ -69,6 +69,9 @@ TEST_CASE("a run is shown with its checkpoint, and another starts from its key, 
   const auto refused = first.dtctl.run({"plan", "fifth.yaml"});
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err, Contains("the newest study, fourth, has left no checkpoint"));
+  first.dtctl.write("fifth.yaml", recipe("fifth", "start_from: fourth"));
+  CHECK_THAT(first.dtctl.run({"submit", "fifth.yaml"}).err,
+             Contains("fourth is a study. Name one of its runs by its key, such as "));
   CHECK_THAT(dt::read_file(first.dtctl.home() / "runs" / by_key / "attempts" / "1" / "stdout"),
              Contains("starts from step 6 of run " + first.key.substr(0, 10) + ": weights and the optimizer's buffers"));
 }
@@ -79,7 +82,8 @@ TEST_CASE("a start that is not there, or is no checkpoint, is refused before any
   dtctl.write("missing.yaml", recipe("missing", "start_from: nowhere/step-9.h5"));
   const auto missing = dtctl.run({"submit", "missing.yaml"});
   CHECK(missing.exit_code == 2);
-  CHECK_THAT(missing.err, Contains("train.start_from: " + (dtctl.folder() / "nowhere/step-9.h5").string() + ": there is no such file"));
+  CHECK_THAT(missing.err,
+             Contains("train.start_from: " + (dtctl.folder() / "nowhere/step-9.h5").string() + ": there is no such file"));
   dtctl.write("notes.h5", "notes");
   dtctl.write("wrong.yaml", recipe("wrong", "start_from: notes.h5"));
   const auto wrong = dtctl.run({"submit", "wrong.yaml"});
@@ -88,7 +92,8 @@ TEST_CASE("a start that is not there, or is no checkpoint, is refused before any
   CHECK_FALSE(fs::exists(dtctl.home() / "runs"));
 }
 
-TEST_CASE("weights that do not fit the model, or are no weights, are refused where the recipe names them, before anything is submitted")
+TEST_CASE(
+    "weights that do not fit the model, or are no weights, are refused where the recipe names them, before anything is submitted")
 {
   const First first;
   const auto& dtctl = first.dtctl;
@@ -140,9 +145,12 @@ TEST_CASE("a checkpoint that is torn, altered or none at all ends an export with
   const auto whole = dt::read_file(first.checkpoint);
   dtctl.write("torn.h5", whole.substr(0, whole.size() / 2));
   dtctl.write("notes.h5", "notes");
-  dtctl.write("crafted.h5", std::string(dt::checkpoint_magic) + dt::hash_hex("no HDF5") + "\n" + std::string(512 - dt::checkpoint_magic.size() - 33, '\0') + "no HDF5");
+  dtctl.write("crafted.h5", std::string(dt::checkpoint_magic) + dt::hash_hex("no HDF5") + "\n" +
+                                std::string(512 - dt::checkpoint_magic.size() - 33, '\0') + "no HDF5");
   const std::string altered = "the file is torn or was altered: its content does not have the hash in its header.";
-  for (const auto& [name, why] : {std::pair{"torn.h5", altered}, {"notes.h5", altered}, {"crafted.h5", std::string("HDF5's superblock: a part of it lies beyond the file's end.")}}) {
+  for (const auto& [name, why] : {std::pair{"torn.h5", altered},
+                                  {"notes.h5", altered},
+                                  {"crafted.h5", std::string("HDF5's superblock: a part of it lies beyond the file's end.")}}) {
     const auto end = dtctl.run({"export-weights", name, "-o", "w.npz"});
     CHECK(end.exit_code == 2);
     CHECK_THAT(end.err, Contains("read " + (dtctl.folder() / name).string() + ": " + why));
@@ -157,5 +165,5 @@ TEST_CASE("a run without a checkpoint cannot be exported, and the sentence says 
   REQUIRE(dtctl.run({"submit", "tiny.yaml", "--wait"}).ok());
   const auto end = dtctl.run({"export-weights", "last", "-o", "w.npz"});
   CHECK(end.exit_code == 2);
-  CHECK_THAT(end.err, Contains("tiny has left no checkpoint. Set train.final_checkpoint: true, or train.checkpoint_every"));
+  CHECK_THAT(end.err, Contains("tiny has no checkpoint. Set train.final_checkpoint: true, or train.checkpoint_every"));
 }

@@ -1,6 +1,6 @@
 // Every strategy learns: its shipped recipe, as it is shipped, on four workers.
 #include "core/file.hpp"
-#include "core/names.hpp"
+#include "core/spec/names.hpp"
 #include "tests/cli/driver.hpp"
 
 #include <catch2/catch.hpp>

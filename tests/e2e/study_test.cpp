@@ -46,6 +46,9 @@ TEST_CASE("a strong-scaling study over 1 and 2 ranks yields efficiencies with in
   CHECK(study.outcome.at("counts") == Json{{"submitted", 6}});
   CHECK(study.outcome.at("states") == Json{{"succeeded", 6}});
 
+  CHECK(study.dtctl.run({"results"}).err ==
+        "dtctl: Medians over repeats. Efficiency is relative to the smallest size. Use --runs for one row per run.\n");
+  CHECK(study.dtctl.run({"results", "--runs"}).err == "");
   const auto rows = study.dtctl.json({"results"}).at("scaling");
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].at("ranks") == 1);
@@ -100,12 +103,12 @@ TEST_CASE("selectors name studies and runs")
   CHECK(study.count({"status", "--where", "ranks>=2", "--failed"}) == 0);
 
   CHECK(study.dtctl.run({"status", "tinny"})
-            .err.starts_with("dtctl: error: no study and no run is called \"tinny\", did you mean tiny?"));
+            .err.starts_with("dtctl: error: there is no study or run \"tinny\", did you mean tiny?"));
   CHECK(study.dtctl.run({"status", study.key(0).substr(0, 3)}).exit_code == 2);
   CHECK(study.dtctl.run({"status", "--where", "rnks=2"}).err.find("ranks") != std::string::npos);
   const auto many = study.dtctl.run({"export-weights", "last", "-o", "weights.npz"});
   CHECK(many.exit_code == 2);
-  CHECK(many.err.starts_with("dtctl: error: last names 6 runs; give one of them:\n  "));
+  CHECK(many.err.starts_with("dtctl: error: last matches 6 runs; give one of them:\n  "));
   CHECK(study.dtctl.run({"logs"}).err.starts_with("dtctl: tiny has 6 runs; this is "));
 }
 
@@ -117,6 +120,9 @@ TEST_CASE("what was kept of a run can be read in every way")
   CHECK(dtctl.run({"logs", study.key(0), "-n", "1"}).out.size() < dtctl.run({"logs", study.key(0)}).out.size());
   CHECK(dtctl.json({"show", study.key(0)}).contains("result"));
   CHECK(dtctl.json({"show"}).at("recipe_text") == tiny_recipe(strong));
+  const auto shown = dtctl.run({"show", "--recipe"}).out;
+  CHECK(shown.find("\n\nThe recipe's file, without settings by --set and --over\n") != std::string::npos);
+  CHECK(shown.find("to target") == std::string::npos);
   CHECK(dtctl.json({"list"}).at("studies")[0].at("succeeded") == 6);
   CHECK(dtctl.json({"query", "select count(*) as n from runs_flat where throughput > 0"}).at("rows")[0].at("n") == 6);
   CHECK(dtctl.json({"export"}).at("runs").size() == 6);
@@ -133,12 +139,12 @@ TEST_CASE("explain tells runs that ran, runs that another study had run, and wha
   const RanStudy study;
   const auto& dtctl = study.dtctl;
   const auto ran = dtctl.json({"explain", study.key(0)}).at("runs")[0];
-  CHECK(ran.at("why") == "it ran and succeeded; submitted again it would be skipped");
+  CHECK(ran.at("why") == "it ran and succeeded; another submission would skip it");
 
   dtctl.json({"sweep", "tiny.yaml", "--set", "study.repeats=4", "--wait"});
   const auto reused = dtctl.json({"explain", "--where", "repeat=0 ranks=1"}).at("runs")[0];
   CHECK(reused.at("why").get<std::string>().starts_with(
-      "it was skipped: an earlier study had run the same recipe, build, data and repeat, on "));
+      "it was skipped: an earlier study ran the same recipe, build, data and repeat on "));
 
   dtctl.json({"sweep", "tiny.yaml", "--set", "train.seed=5", "--set", "study.repeats=1", "--wait"});
   const auto is_new = dtctl.json({"explain", "--where", "ranks=1"}).at("runs")[0];

@@ -11,7 +11,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/process.hpp"
-#include "core/run_record.hpp"
+#include "core/record/run_record.hpp"
 #include "core/text.hpp"
 #include "tests/faults/processes.hpp"
 #include "tests/support/temporary_folder.hpp"

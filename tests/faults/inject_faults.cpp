@@ -12,7 +12,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/process.hpp"
-#include "core/run_record.hpp"
+#include "core/record/run_record.hpp"
 #include "core/text.hpp"
 #include "tests/faults/processes.hpp"
 #include "tests/support/traced_program.hpp"
@@ -104,7 +104,10 @@ bool is_claimed(const AttemptFolder& attempt) { return fs::exists(attempt.owner(
 bool has_begun(const AttemptFolder& attempt) { return fs::exists(attempt.begin()); }
 bool has_ended(const AttemptFolder& attempt) { return fs::exists(attempt.end()); }
 
-std::int64_t steps_done(const AttemptFolder& attempt) { return static_cast<std::int64_t>(parse_events(read_file_if_exists(attempt.events()).value_or("")).steps.size()); }
+std::int64_t steps_done(const AttemptFolder& attempt)
+{
+  return static_cast<std::int64_t>(parse_events(read_file_if_exists(attempt.events()).value_or("")).steps.size());
+}
 
 // The attempt of the long run; nothing before it has begun.
 std::optional<AttemptFolder> long_attempt(const fs::path& home)
@@ -160,7 +163,8 @@ class Scene {
   {
     return find_processes(program, home().string(), word);
   }
-  // Kills one such process, the first or the last of them, as soon as the event has happened. False when all runs had ended before.
+  // Kills one such process, the first or the last of them, as soon as the event has happened. False when all runs had ended
+  // before.
   bool kill_at(const std::function<bool()>& event, const std::string& program, const std::string& word, bool first) const
   {
     while (!event()) {
@@ -283,7 +287,8 @@ bool play_until_it_hits(const std::string& dtctl, const std::string& victim, con
     const auto verdict = play(dtctl, victim, moment, struck);
     broken = !verdict.broken.empty();
     std::printf("%-10s at %-20s %-10s succeeded %d failed %d  %s\n", victim.c_str(), moment.name.c_str(),
-                struck ? "killed" : "(was gone)", verdict.succeeded, verdict.failed, broken ? join(verdict.broken, "; ").c_str() : "ok");
+                struck ? "killed" : "(was gone)", verdict.succeeded, verdict.failed,
+                broken ? join(verdict.broken, "; ").c_str() : "ok");
     std::fflush(stdout);
   }
   return struck && !broken;

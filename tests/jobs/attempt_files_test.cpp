@@ -45,5 +45,9 @@ TEST_CASE("work in parallel is done once for every index, and a failure comes ou
     in_parallel(count, [&](std::size_t i) { ++done[i]; });
     for (const auto& times : done) CHECK(times == 1);
   }
-  CHECK_THROWS_WITH(in_parallel(5000, [](std::size_t i) { if (i == 4999) throw std::runtime_error("last"); }), "last");
+  CHECK_THROWS_WITH(in_parallel(5000,
+                                [](std::size_t i) {
+                                  if (i == 4999) throw std::runtime_error("last");
+                                }),
+                    "last");
 }

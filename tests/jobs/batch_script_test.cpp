@@ -141,10 +141,10 @@ TEST_CASE("a name of an environment variable that is none is refused")
   auto run = lenet();
   run.spec.resources.env = {{"A-B; touch /tmp/x", "1"}};
   CHECK_THROWS_WITH(script_of(run),
-                    "resources.env: `A-B; touch /tmp/x` is not the name of an environment variable; use letters, digits and "
-                    "`_`, no digit first.");
+                    "resources.env: `A-B; touch /tmp/x` is not a valid name of an environment variable; use letters, digits and "
+                    "`_`, and do not begin with a digit.");
   run.spec.resources.env = {{"A", std::string("1\0002", 3)}};
-  CHECK_THROWS_WITH(script_of(run), "resources.env.A holds a NUL byte, which cannot be handed to a program; remove it.");
+  CHECK_THROWS_WITH(script_of(run), "resources.env.A contains a NUL byte, which cannot be passed to a program; remove it.");
 }
 
 TEST_CASE("names, values, modules and paths reach their place as they are, and the shell runs none of them")
@@ -185,7 +185,8 @@ TEST_CASE("a set-up line that fails ends the job before the launch, with a recor
     int code;
     std::string message;
   };
-  const auto row = GENERATE(Row{"(exit 3)", 3, "dtctl: set-up line 2 failed: (exit 3) (exit code 3)\n"}, Row{"exit 4", 4, ""},
+  const auto row = GENERATE(Row{"(exit 3)", 3, "dtctl: set-up line 2 failed: (exit 3) (exit code 3)\n"},
+                            Row{"exit 4", 4, "dtctl: set-up line 2 failed: exit 4 (exit code 4)\n"},
                             Row{"echo 'open", 2, "dtctl: set-up line 2 failed: echo 'open (exit code 2)\n"},
                             Row{"set -e; false", 1, "dtctl: set-up line 2 failed: set -e; false (exit code 1)\n"});
   Stage stage;
@@ -492,8 +493,9 @@ TEST_CASE("a run that loses a node asks to be started again, where that may be")
 TEST_CASE("a run that is cancelled or out of time is ended, not asked for a checkpoint")
 {
   Stage stage;
-  const auto script = stage.write("trap 'echo USR1 > \"$attempt/told\"; exit 0' USR1; trap 'echo TERM > \"$attempt/told\"; exit 0' TERM; "
-                                  "touch \"$attempt/up\"; sleep 100 & wait");
+  const auto script =
+      stage.write("trap 'echo USR1 > \"$attempt/told\"; exit 0' USR1; trap 'echo TERM > \"$attempt/told\"; exit 0' TERM; "
+                  "touch \"$attempt/up\"; sleep 100 & wait");
   write_file_atomic(GENERATE(true, false) ? stage.attempt.cancel() : stage.attempt.stop_reason(), "time_limit\n");
   const pid_t child = ::fork();
   if (child == 0) {

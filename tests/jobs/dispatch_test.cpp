@@ -3,7 +3,7 @@
 
 #include "core/file.hpp"
 #include "core/process.hpp"
-#include "core/run_record.hpp"
+#include "core/record/run_record.hpp"
 #include "core/text.hpp"
 #include "tests/jobs/playground.hpp"
 
@@ -57,8 +57,8 @@ class Batch {
   // A program in front of PATH that writes down how it was called.
   void command(const std::string& name, const std::string& body) const
   {
-    write_file_atomic(bin() / name, "#!/bin/bash\necho \"" + name + " $*\" >> " + shell_quote((place_.path() / "commands").string()) +
-                                        "\n" + body + "\n");
+    write_file_atomic(bin() / name, "#!/bin/bash\necho \"" + name + " $*\" >> " +
+                                        shell_quote((place_.path() / "commands").string()) + "\n" + body + "\n");
     ::chmod((bin() / name).c_str(), 0755);
   }
 
@@ -89,7 +89,8 @@ class Batch {
     if (const auto at = job.find('_'); at == std::string::npos)
       words.push_back("SLURM_JOB_ID=" + job);
     else
-      words.insert(words.end(), {"SLURM_JOB_ID=99", "SLURM_ARRAY_JOB_ID=" + job.substr(0, at), "SLURM_ARRAY_TASK_ID=" + job.substr(at + 1)});
+      words.insert(words.end(),
+                   {"SLURM_JOB_ID=99", "SLURM_ARRAY_JOB_ID=" + job.substr(0, at), "SLURM_ARRAY_TASK_ID=" + job.substr(at + 1)});
     if (restart > 0) words.push_back("SLURM_RESTART_COUNT=" + std::to_string(restart));
     if (!more.empty()) words.push_back(more);
     words.insert(words.end(), {"bash", (folder() / "script").string()});
@@ -281,11 +282,12 @@ TEST_CASE("tasks that are missing or damaged are told, and nothing is run")
   struct Row {
     std::string text, message;
   };
-  const auto row = GENERATE(Row{"", "has no line for task 0; nothing is run"},
-                            Row{"0 j0123456789abcdef.0 1\n", "a line is damaged, and nothing is run for it: 0 j0123456789abcdef.0 1"},
-                            Row{"0 $(touch x) 1 60 /a/attempts/1\n", "a line is damaged"},
-                            Row{"0 jffffffffffffffff.0 1 60 /a/attempts/1\n", "a line is of another batch"},
-                            Row{"0 j0123456789abcdef.0 1 60 /nowhere/attempts/1\n", "/nowhere/attempts/1 is not there for"});
+  const auto row =
+      GENERATE(Row{"", "has no line for task 0; nothing is run"},
+               Row{"0 j0123456789abcdef.0 1\n", "a line is damaged, and nothing is run for it: 0 j0123456789abcdef.0 1"},
+               Row{"0 $(touch x) 1 60 /a/attempts/1\n", "a line is damaged"},
+               Row{"0 jffffffffffffffff.0 1 60 /a/attempts/1\n", "a line is of another batch"},
+               Row{"0 j0123456789abcdef.0 1 60 /nowhere/attempts/1\n", "/nowhere/attempts/1 is not there for"});
   write_file_atomic(tasks, row.text);
   const auto result = batch.go();
   INFO(result.out << result.err);
@@ -356,7 +358,8 @@ TEST_CASE("a job script that was killed has its end recorded for it")
 TEST_CASE("a ladder runs its runs in order, each on the first of its nodes")
 {
   Batch batch(0, "", 'l');
-  for (int run = 0; run < 3; ++run) batch.add(run, "cat \"$OMPI_MCA_orte_default_hostfile\"; exit $((3 * (run == 1)))", 3600, run + 1);
+  for (int run = 0; run < 3; ++run)
+    batch.add(run, "cat \"$OMPI_MCA_orte_default_hostfile\"; exit $((3 * (run == 1)))", 3600, run + 1);
   batch.script();
   CHECK(batch.go().exit_code == 0);
   CHECK(batch.traces() == "ran run0/attempts/1\nran run1/attempts/1\nran run2/attempts/1\n");
@@ -378,14 +381,14 @@ TEST_CASE("a ladder leaves out what is cancelled or has a result, and goes on af
 TEST_CASE("a ladder started again goes on with what was cut off and leaves what has ended by itself")
 {
   Batch batch(0, "", 'l');
-  for (int run = 0; run < 4; ++run) batch.add(run, run == 0 ? "exit 9" : run == 1 ? "echo '{}' > \"$1/preempted.json\"; kill -TERM $PPID; sleep 5" : "");
+  for (int run = 0; run < 4; ++run)
+    batch.add(run, run == 0 ? "exit 9" : run == 1 ? "echo '{}' > \"$1/preempted.json\"; kill -TERM $PPID; sleep 5" : "");
   batch.script(1);
   batch.go("7", 0);
   CHECK(batch.traces() == "ran run0/attempts/1\nran run1/attempts/1\ntold TERM\n");
   CHECK(batch.commands().find("scontrol requeue 7\n") != std::string::npos);
   batch.go("7", 1);
-  CHECK(batch.traces().substr(batch.traces().find("told TERM\n") + 10) ==
-        "ran run1/attempts/2\ntold TERM\n");
+  CHECK(batch.traces().substr(batch.traces().find("told TERM\n") + 10) == "ran run1/attempts/2\ntold TERM\n");
 }
 
 TEST_CASE("a ladder started again by Slurm runs what was cut off without a word, and not what reached its own time limit")

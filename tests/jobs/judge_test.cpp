@@ -145,25 +145,28 @@ TEST_CASE("a verdict tells the most telling witness's cause")
 
   add("exit code with words", ended_with(7, "loading\ncannot read train-images\n"), RunState::failed,
       "exit code 7: cannot read train-images");
-  add("exit code, silent", ended_with(7), RunState::failed, "exit code 7, and it said nothing on stderr");
+  add("exit code, silent", ended_with(7), RunState::failed, "exit code 7, and nothing was printed on standard error");
   add("exit 0 without a result", ended_with(0), RunState::failed, "the ranks ended with exit code 0 but left no result");
   add("the script's own words win", ended_with(3, "dtctl: set-up line 2 failed: false (exit code 3)\nlater noise\n"),
-      RunState::failed, "exit code 3: set-up line 2 failed: false (exit code 3)");
+      RunState::failed, "set-up line 2 failed: false (exit code 3)");
   add("mpirun's frame is not the cause", ended_with(7, "engine: bad shape\n" + mpirun_report.substr(0, 230)), RunState::failed,
       "exit code 7: engine: bad shape");
   add("a rank killed", ended_with(137, mpirun_report), RunState::failed,
       "rank 1 on vm was killed by SIGKILL (by hand, or by the kernel when memory ran out)");
   add("a node that mpirun lost",
-      ended_with(205, "ORTE has lost communication with a remote daemon.\n\n  HNP daemon   : [[7527,0],0] on node node0\n"
-                      "  Remote daemon: [[7527,0],1] on node node1\n\nThis is usually due to either a failure of the TCP network\n"),
-      RunState::failed, "node1 was lost: the launcher does not reach it any more");
+      ended_with(205,
+                 "ORTE has lost communication with a remote daemon.\n\n  HNP daemon   : [[7527,0],0] on node node0\n"
+                 "  Remote daemon: [[7527,0],1] on node node1\n\nThis is usually due to either a failure of the TCP network\n"),
+      RunState::failed, "node1 was lost: the launcher can no longer reach it");
   add("a node that srun lost", ended_with(1, "srun: error: Node failure on node1\n"), RunState::failed,
-      "node1 was lost: the launcher does not reach it any more");
+      "node1 was lost: the launcher can no longer reach it");
   add("a signal", ended_with(139), RunState::failed, "ended by SIGSEGV");
   {
     auto e = ended_with(1, mpirun_report);
     e.error = RankError{1, "node7", "loss is NaN", 12, now};
     add("a rank's own error", e, RunState::failed, "rank 1 on node7: loss is NaN (step 12)");
+    e.error->cause = "step 12: the loss is NaN";
+    add("an error that names its step", e, RunState::failed, "rank 1 on node7: step 12: the loss is NaN");
   }
   {
     auto e = ended_with(143);
@@ -180,7 +183,7 @@ TEST_CASE("a verdict tells the most telling witness's cause")
   {
     auto e = ended_with(1);
     e.has_result = true;
-    add("a bad end after the result", e, RunState::succeeded, "the result is whole, but the job then ended with exit code 1");
+    add("a bad end after the result", e, RunState::succeeded, "the result is complete, but the job then ended with exit code 1");
     e.end = JobEnd{0, now};
     add("success", e, RunState::succeeded, "");
   }
@@ -213,28 +216,32 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.heartbeat = Heartbeat{now - 90, 3, 10};
     add("stalled", e, RunState::running, "no heartbeat for 1m30s");
     e.heartbeat = Heartbeat{now - 1, 3, 10};
-    e.stall = StallRecord{.unix_s = now - 30, .stalled_s = 65, .step = 3, .missing = {{2, "node8", "has not answered"}}, .ranks = {}};
-    add("a rank keeps the others waiting", e, RunState::running, "no progress for 1m35s, at step 3: rank 2 on node8 has not answered");
+    e.stall =
+        StallRecord{.unix_s = now - 30, .stalled_s = 65, .step = 3, .missing = {{2, "node8", "has not answered"}}, .ranks = {}};
+    add("a rank keeps the others waiting", e, RunState::running,
+        "no progress for 1m35s, at step 3: rank 2 on node8 has not answered");
     e.stall->missing.clear();
-    add("nobody is to be blamed", e, RunState::running, "no progress for 1m35s, at step 3: all ranks wait for one another");
+    add("nobody is to be blamed", e, RunState::running, "no progress for 1m35s, at step 3: all ranks wait for each other");
   }
   {
     auto e = ended_with(143);
     e.stop_reason = "time_limit";
-    e.stall = StallRecord{.unix_s = now - 30, .stalled_s = 65, .step = 3, .missing = {{2, "node8", "has not answered"}}, .ranks = {}};
+    e.stall =
+        StallRecord{.unix_s = now - 30, .stalled_s = 65, .step = 3, .missing = {{2, "node8", "has not answered"}}, .ranks = {}};
     add("ended while it stood still", e, RunState::timed_out,
-        "it reached its time limit; it had come to a standstill: no progress for 1m5s, at step 3: rank 2 on node8 has not answered");
+        "it reached its time limit; before that it was stalled: no progress for 1m5s, at step 3: rank 2 on node8 has not "
+        "answered");
   }
   add("an answer nobody taught us", with_job(JobState::unknown, "SPECIAL_EXIT"), RunState::unknown,
-      "the scheduler's answer does not tell");
+      "the scheduler's answer does not tell its state");
   add("just submitted", submitted(5), RunState::submitted, "");
-  add("lost", submitted(100), RunState::lost, "its scheduler does not know it any more, and it never began");
+  add("lost", submitted(100), RunState::lost, "its scheduler no longer knows it, and it never began");
   {
     auto e = submitted(100);
     e.submission->job_id.clear();
-    add("an intent left behind", e, RunState::lost, "its submission was interrupted before the scheduler had it");
+    add("an intent left behind", e, RunState::lost, "its submission was interrupted before the scheduler accepted it");
     e.begin = BeginRecord{};
-    add("lost in the middle", e, RunState::lost, "it began, but its scheduler does not know it any more and no end is recorded");
+    add("lost in the middle", e, RunState::lost, "it began, but its scheduler no longer knows it and no end is recorded");
     e.heartbeat = Heartbeat{now - 2, 3, 10};
     add("unknown to its scheduler but beating", e, RunState::running, "");
   }
@@ -243,7 +250,8 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     auto e = ended_with(75);
     e.heartbeat = Heartbeat{now, 121, 400};
     e.preemption = Preemption{now, 120, 400, "step-120.h5", "SIGTERM"};
-    add("preempted", e, RunState::preempted, "it was told to stop (SIGTERM) at step 120 of 400; a checkpoint is kept: step-120.h5");
+    add("preempted", e, RunState::preempted,
+        "it was told to stop (SIGTERM) at step 120 of 400; a checkpoint is kept: step-120.h5");
     e.stop_reason = "time_limit";
     add("time limit with a checkpoint", e, RunState::preempted,
         "it reached its time limit at step 120 of 400; a checkpoint is kept: step-120.h5");
@@ -253,22 +261,23 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.preemption->checkpoint = "step-120.h5";
     e.submission->scheduler = "slurm";
     e.job.state = JobState::queued;
-    add("queued once more", e, RunState::queued, "is to be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.h5");
+    add("queued once more", e, RunState::queued,
+        "will be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.h5");
     e.job.state = JobState::running;
-    add("still ending", e, RunState::running, "its ranks have ended (exit code 75); its job has not");
+    add("still ending", e, RunState::running, "its ranks have ended (exit code 75); its job has not ended yet");
     e.job.state = JobState::ended;
     add("ended", e, RunState::preempted, "it reached its time limit at step 120 of 400; a checkpoint is kept: step-120.h5");
     e.job.state = JobState::unknown;
     add("its scheduler cannot be asked", e, RunState::unknown,
-        "its ranks have ended (exit code 75); its scheduler does not tell now whether the job is started again");
+        "its ranks have ended (exit code 75); its scheduler does not say whether the job will be started again");
     e.job.state = JobState::running;
     e.requeue_asked = true;
     add("about to be queued once more", e, RunState::queued,
-        "is to be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.h5");
+        "will be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.h5");
     e.requeue_asked = false;
     e.job.restarts = 1;
     add("started again, next attempt to come", e, RunState::queued,
-        "is to be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.h5");
+        "will be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.h5");
     e.cancel_requested = true;
     e.cancelled_by = "alice";
     e.job.state = JobState::queued;
@@ -296,7 +305,7 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     add("suspended, and silent for that", e, RunState::suspended, "");
     e.cancel_requested = true;
     e.cancelled_by = "alice";
-    add("suspended and asked to end", e, RunState::suspended, "is being ended: cancelled by alice");
+    add("suspended and asked to end", e, RunState::suspended, "is being stopped: cancelled by alice");
   }
   for (const auto state : {JobState::not_found, JobState::unknown}) {
     auto e = with_job(state, "");
@@ -324,8 +333,8 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.error.reset();
     add("a scheduler cannot say that a run succeeded", e, RunState::failed, "ended by SIGTERM");
   }
-  add("a scheduler that cannot be asked", with_job(JobState::unknown, std::string(unreachable_state), "connection refused"), RunState::unknown,
-      "its scheduler cannot be asked now");
+  add("a scheduler that cannot be asked", with_job(JobState::unknown, std::string(unreachable_state), "connection refused"),
+      RunState::unknown, "its scheduler does not answer");
   for (const auto state : {JobState::unknown, JobState::not_found}) {
     auto e = with_job(state, std::string(unreachable_state), "connection refused");
     e.stop_reason = "cancelled: cancelled by user 0 (scancel)";

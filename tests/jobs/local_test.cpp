@@ -125,11 +125,11 @@ TEST_CASE("a job that can never run here is refused with a sentence")
   const auto outcomes = make_scheduler("local", place.home())->submit(std::vector{wide, far}, {});
   CHECK(outcomes[0].job_id.empty());
   CHECK(outcomes[0].error ==
-        fmt::format("It needs {} cores ({} ranks x 1 threads), and this machine offers {}; lower resources.ranks_per_node or "
+        fmt::format("It needs {} cores ({} ranks x 1 threads), but this machine has {}; lower resources.ranks_per_node or "
                     "resources.threads_per_rank, or set resources.oversubscribe.",
                     cores + 1, cores + 1, cores));
   CHECK(outcomes[1].error ==
-        "It asks for 2 nodes, and the local scheduler has this machine only; set resources.nodes to 1 and use "
+        "It asks for 2 nodes, but the local scheduler has only this machine; set resources.nodes to 1 and use "
         "resources.ranks_per_node, or name the hosts to run on in resources.hosts.");
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("a thread that moves messages needs a core too")
   busy.progress_threads = 1;
   const auto outcomes = make_scheduler("local", place.home())->submit(std::vector{busy}, {});
   CHECK(outcomes[0].error ==
-        fmt::format("It needs {} cores ({} ranks x 2 threads, one of which moves messages), and this machine offers {}; lower "
+        fmt::format("It needs {} cores ({} ranks x 2 threads, one of them for communication), but this machine has {}; lower "
                     "resources.ranks_per_node or resources.threads_per_rank, or set resources.oversubscribe.",
                     2 * cores, cores, cores));
 }
@@ -157,7 +157,7 @@ TEST_CASE("a job gets as many nodes as resources.hosts names, and mpirun only ca
   srun.resources.launcher = "srun";
   const auto outcomes = make_scheduler("local", place.home())->submit(std::vector{fits, far, srun}, {});
   CHECK(outcomes[0].error == "");
-  CHECK(outcomes[1].error == "It asks for 3 nodes, and resources.hosts names 2; lower resources.nodes, or name more hosts.");
+  CHECK(outcomes[1].error == "It asks for 3 nodes, but resources.hosts names only 2; lower resources.nodes, or name more hosts.");
   CHECK(outcomes[2].error ==
         "resources.hosts names hosts, and srun cannot start ranks on them; set resources.launcher to mpirun.");
 }
@@ -190,8 +190,8 @@ TEST_CASE("the supervisor killed at ten moments: every job runs exactly once and
     jobs.push_back(place.job(fmt::format("job{:02}", i),
                              traced(std::to_string(i), until_told(std::to_string(i)) + "; exit " + std::to_string(i + 1))));
   place.submit(jobs);
-  // Jobs start in order and end only when told, so before the n-th moment n jobs have started and others wait. In turn the supervisor is
-  // killed while nothing happens, and just after a job was told to end.
+  // Jobs start in order and end only when told, so before the n-th moment n jobs have started and others wait. In turn the
+  // supervisor is killed while nothing happens, and just after a job was told to end.
   for (int moment = 1; moment <= 10; ++moment) {
     REQUIRE(eventually([&] { return !place.status().empty() && starts(place) >= moment; })); // a look starts the next supervisor
     if (moment % 2 == 0) tell(place, std::to_string(moment - 1));
@@ -326,8 +326,8 @@ TEST_CASE("ahead of its time limit a job is told, once, and a run that stops in 
 {
   Playground place;
   const auto attempt = place.attempt("slow");
-  auto slow = place.job("slow", "trap 'echo told >> \"$trace\"; sleep 0.5; mv \"$trace.preempted\" " + attempt.preempted().string() +
-                                    "; exit 75' USR1\nsleep 1000 & while :; do wait; done");
+  auto slow = place.job("slow", "trap 'echo told >> \"$trace\"; sleep 0.5; mv \"$trace.preempted\" " +
+                                    attempt.preempted().string() + "; exit 75' USR1\nsleep 1000 & while :; do wait; done");
   write_file_atomic(place.trace().string() + ".preempted", to_json(Preemption{1, 7, 10, "step-7.h5", "SIGUSR1"}));
   slow.resources.time_limit_s = 600;
   slow.resources.signal_ahead_s = 599;
@@ -342,8 +342,8 @@ TEST_CASE("ahead of its time limit a job is told, once, and a run that stops in 
 TEST_CASE("a script that would not hear the warning is not ended by it")
 {
   Playground place;
-  auto deaf = place.job("deaf", "exec bash -c " + shell_quote("sleep 3; echo 'exit 5 1' > " +
-                                                                    shell_quote(place.attempt("deaf").end().string())));
+  auto deaf = place.job(
+      "deaf", "exec bash -c " + shell_quote("sleep 3; echo 'exit 5 1' > " + shell_quote(place.attempt("deaf").end().string())));
   deaf.resources.time_limit_s = 600;
   deaf.resources.signal_ahead_s = 599;
   place.submit({deaf});
@@ -425,7 +425,7 @@ TEST_CASE("an attempt owned on another host is unknown, not dead")
   const auto status = reconcile(place.home(), std::vector<std::string>{"one"}).front();
   CHECK(status.verdict.state == RunState::unknown);
   CHECK(status.verdict.evidence ==
-        "scheduler: elsewhere (it was started on host elsewhere.example, and only a call there can see it)");
+        "scheduler: elsewhere (it was started on host elsewhere.example, and only dtctl on that host can see it)");
 }
 
 TEST_CASE("a damaged file in the queue does not hold up the others")

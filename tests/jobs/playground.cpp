@@ -123,15 +123,6 @@ bool Playground::kill_supervisor() const
   return process > 0 && ::kill(process, SIGKILL) == 0;
 }
 
-bool eventually(const std::function<bool()>& done)
-{
-  for (int i = 0; i < 2400; ++i) {
-    if (done()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(25));
-  }
-  return false;
-}
-
 bool all_final(const std::vector<RunStatus>& statuses)
 {
   return std::all_of(statuses.begin(), statuses.end(), [](const auto& status) { return is_final(status.verdict.state); });

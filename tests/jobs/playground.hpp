@@ -3,11 +3,12 @@
 
 #include "core/file.hpp"
 #include "core/paths.hpp"
-#include "core/run_record.hpp"
+#include "core/record/run_record.hpp"
 #include "jobs/local/owner.hpp"
 #include "jobs/local/queue.hpp"
 #include "jobs/reconcile.hpp"
 #include "jobs/scheduler.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <filesystem>
 #include <functional>
@@ -75,8 +76,7 @@ class Playground {
   std::vector<std::string> keys_;
 };
 
-// Looks again and again until `done` holds; false when that takes longer than is sane (60 s).
-bool eventually(const std::function<bool()>& done);
+using dt::test::eventually;
 bool all_final(const std::vector<RunStatus>& statuses);
 std::vector<std::string> lines(const std::string& text);
 

@@ -231,7 +231,7 @@ TEST_CASE("the user's dependencies and dtctl's own must all hold, and alternativ
   all[0].resources.scheduler_args = {"-d", "afterok:7?afterok:8"};
   CHECK_THROWS_WITH(dependency(),
                     "resources.scheduler_args: --dependency=afterok:7?afterok:8 names alternatives (?), and Slurm cannot combine "
-                    "them with the jobs that --after or --max-jobs of dtctl wait for (afterany:12); leave out one of the two.");
+                    "them with the jobs that --after or --max-jobs of dtctl wait for (afterany:12); use only one of the two.");
   all[0].after.clear();
   CHECK(dependency() == "afterok:7?afterok:8");
 }
@@ -318,4 +318,12 @@ TEST_CASE("without a limit nothing waits for anything")
   Lanes lanes(0);
   lanes.take(5, "10");
   CHECK(lanes.before(5).empty());
+}
+
+TEST_CASE("only a whole token of a ladder's run is one of a ladder")
+{
+  CHECK(is_of_ladder("l0123456789abcdef.1"));
+  CHECK_FALSE(is_of_ladder("a0123456789abcdef.1"));
+  CHECK_FALSE(is_of_ladder("l0123456789abcdef"));
+  CHECK_FALSE(is_of_ladder("0123456789abcdef0123456789abcdef")); // the local scheduler's
 }

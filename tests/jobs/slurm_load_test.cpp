@@ -90,11 +90,14 @@ TEST_CASE("a quick answer is not looked into, a slow one is, and the look may gi
     while (looks == 0) std::this_thread::yield();
     return 8;
   };
-  CHECK(watched(after_a_look, [&] { ++looks; }, 1ms) == 8);
+  CHECK(watched(
+            after_a_look, [&] { ++looks; }, 1ms) == 8);
   CHECK(looks == 1);
   const auto never_asked_again = std::make_shared<std::promise<int>>(); // its answer does not come
   const auto ask = [never_asked_again] { return never_asked_again->get_future().get(); };
-  CHECK_THROWS_WITH(watched(ask, [] { throw std::runtime_error("nobody listens"); }, 1ms), "nobody listens");
+  CHECK_THROWS_WITH(watched(
+                        ask, [] { throw std::runtime_error("nobody listens"); }, 1ms),
+                    "nobody listens");
   never_asked_again->set_value(0); // so that its thread ends
   CHECK_THROWS_WITH(watched([]() -> int { throw SlurmFailure(2000, "refused"); }, [] {}), "refused");
 }

@@ -36,7 +36,7 @@ class ScriptedSlurm final : public SlurmApi {
   bool keeps_accounts = false;
   int past_fault = 0;
   int loads = 0, refusals = 0;
-  int hidden_loads = 0; // answers of an empty queue, first
+  int hidden_loads = 0;            // answers of an empty queue, first
   std::optional<std::size_t> room; // most jobs in the queue, array tasks counted, by a limit of the QOS
   std::uint32_t next_id = 100;
   std::int64_t max_array_size = 1001;
@@ -230,7 +230,7 @@ TEST_CASE("a submission that is neither answered nor found out about stays open,
   const auto outcomes = stage.submit(all);
   CHECK(outcomes[0].unanswered);
   CHECK(outcomes[0].error ==
-        "Slurm's controller at head:6817 did not answer (scripted), so it is not known whether it took the job; the next look "
+        "Slurm's controller at head:6817 did not answer (scripted), so it is unknown whether it accepted the job; the next look "
         "finds out.");
   CHECK(outcomes[1].unanswered);
   CHECK(outcomes[1].error == "It was not sent: Slurm's controller at head:6817 has stopped answering.");
@@ -514,7 +514,7 @@ TEST_CASE("an accounting that does not answer leaves the state unknown, never lo
   stage.slurm->queue.clear();
   const auto status = stage.poll(all[0], "100");
   CHECK(status.state == JobStatus::State::unknown);
-  CHECK(status.reason == "Slurm's queue does not hold it, and its accounting does not answer (scripted)");
+  CHECK(status.reason == "it is not in Slurm's queue, and Slurm's accounting does not answer (scripted)");
 }
 
 TEST_CASE("a job that only the accounting still calls running is not running")
@@ -528,7 +528,7 @@ TEST_CASE("a job that only the accounting still calls running is not running")
   stage.slurm->past[0].state = "RUNNING";
   const auto status = stage.poll(all[0], "100");
   CHECK(status.state == JobStatus::State::not_found);
-  CHECK(status.reason == "Slurm's queue does not hold it, though its accounting calls it RUNNING");
+  CHECK(status.reason == "it is not in Slurm's queue, although Slurm's accounting says RUNNING");
 }
 
 TEST_CASE("a task that was removed while it waited is cancelled, though Slurm keeps nothing of it")
@@ -605,7 +605,7 @@ TEST_CASE(
   Stage stage;
   auto all = stage.requests(1);
   stage.submit(all);
-  const auto sentence = "Slurm's controller at head:6817 does not answer (scripted); nothing was lost; try again later.";
+  const auto sentence = "Slurm's controller at head:6817 does not answer (scripted). Nothing was lost; try again later.";
   stage.slurm->load_faults = {refused_connection};
   CHECK_THROWS_WITH(stage.poll(all[0], "100"), sentence);
   CHECK(stage.slurm->loads == 1);

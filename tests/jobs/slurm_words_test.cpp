@@ -149,7 +149,7 @@ TEST_CASE("a waiting job tells when it starts about, what it waits for, and Slur
 
   auto held = waiting("JobHeldUser");
   held.start_unix_s = static_cast<std::int64_t>(now_unix_s()) + 600;
-  CHECK(waiting_words(held) == "held by its user (scontrol release lets it go) (JobHeldUser)");
+  CHECK(waiting_words(held) == "held by its user (release it with scontrol release) (JobHeldUser)");
 
   auto dependent = waiting("Dependency");
   dependent.dependency = "afterany:12(unfulfilled),afterany:13_*(unfulfilled)";
@@ -382,7 +382,7 @@ TEST_CASE("an option that dtctl does not know is named with those it knows")
   const auto error = recipe_error({"--nodes=4"});
   CHECK(error.starts_with(
       "resources.scheduler_args: `--nodes` cannot be used (dtctl does not know it); it may be one of: --partition, --account,"));
-  CHECK(recipe_error({"--comment=x"}).find("needs the comment to know its jobs again") != std::string::npos);
+  CHECK(recipe_error({"--comment=x"}).find("uses the comment to recognise its jobs") != std::string::npos);
   CHECK(recipe_error({"-Z"}).find("`-Z`") != std::string::npos);
   CHECK(recipe_error({"gpu"}).find("`gpu`") != std::string::npos);
   CHECK(recipe_error({"--partition"}) == "resources.scheduler_args: --partition cannot be ``; it takes a value.");

@@ -2,8 +2,8 @@
 #include "jobs/submit.hpp"
 
 #include "core/error.hpp"
-#include "core/names.hpp"
 #include "core/process.hpp"
+#include "core/spec/names.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/local/local_scheduler.hpp"
@@ -271,7 +271,7 @@ TEST_CASE("a run the machine cannot hold is refused and leaves no trace")
   lab.runs[0].spec.resources.ranks_per_node = 4096;
   const auto reports = lab.submit();
   CHECK(reports[0].action == Action::refused);
-  CHECK(reports[0].reason.starts_with("It needs 4096 cores (4096 ranks x 1 threads), and this machine offers "));
+  CHECK(reports[0].reason.starts_with("It needs 4096 cores (4096 ranks x 1 threads), but this machine has "));
   CHECK(reports[1].action == Action::submitted);
   CHECK_FALSE(fs::exists(lab.place.home().run(lab.runs[0].key)));
   REQUIRE(eventually([&] { return lab.count(RunState::succeeded) == 1; }));
@@ -325,7 +325,7 @@ TEST_CASE("a finished run whose attempts cannot be listed is unknown, and is nei
   CHECK(reports[0].action == Action::already_done);
   CHECK(reports[1].action == Action::refused);
   CHECK(reports[1].unreadable);
-  CHECK(reports[1].reason == statuses[1].verdict.cause + "; whether it has run is not known");
+  CHECK(reports[1].reason == statuses[1].verdict.cause + "; whether it has run is unknown");
   CHECK(fs::is_symlink(folder / "attempts"));
   CHECK(executions(lab).size() == 3);
 }
@@ -356,7 +356,8 @@ TEST_CASE("a folder or a FIFO in a record's place makes that run unknown, and th
   REQUIRE((is_fifo ? ::mkfifo(record.c_str(), 0600) : ::mkdir(record.c_str(), 0700)) == 0);
   const auto statuses = lab.status();
   CHECK(statuses[0].verdict.state == RunState::unknown);
-  CHECK(statuses[0].verdict.cause == "read " + record.string() + (is_fifo ? ": Is a FIFO or a device, not a file" : ": Is a directory"));
+  CHECK(statuses[0].verdict.cause ==
+        "read " + record.string() + (is_fifo ? ": Is a FIFO or a device, not a file" : ": Is a directory"));
   CHECK(statuses[1].verdict.state == RunState::succeeded);
 }
 
@@ -471,7 +472,8 @@ TEST_CASE("on a full disk what does not fit is refused with the reason, and noth
   const auto reports = submit_runs(home, lab.runs, lab.options);
   const auto accepted = count(reports, Action::submitted);
   CHECK(accepted + count(reports, Action::refused) == 40);
-  const auto refused = std::find_if(reports.begin(), reports.end(), [](const auto& report) { return report.action == Action::refused; });
+  const auto refused =
+      std::find_if(reports.begin(), reports.end(), [](const auto& report) { return report.action == Action::refused; });
   REQUIRE(refused != reports.end());
   CHECK(refused->reason.find("No space left on device") != std::string::npos);
   CHECK(static_cast<std::size_t>(std::distance(fs::directory_iterator(home.runs()), {})) == accepted);

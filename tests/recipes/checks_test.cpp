@@ -47,7 +47,7 @@ TEST_CASE("a model has a known name or layers of its own, not both")
   CHECK(problems_after([](RunSpec& s) { s.model.name = "custom"; }) ==
         "`model.name` custom needs `model.layers`: the layers of the network");
   CHECK(problems_after([](RunSpec& s) { s.model.layers = {"relu"}; }) ==
-        "`model.layers` describes a network of its own; `model.name` must be custom then, or left out, not `lenet`");
+        "`model.layers` describes a custom network, so `model.name` must be custom or absent, not `lenet`");
 }
 
 TEST_CASE("a good run has no problems") { CHECK(find_problems(good()).empty()); }
@@ -60,8 +60,8 @@ TEST_CASE("what a run cannot do without is asked for")
   CHECK(problems[0].message == "`name` must not be empty");
   CHECK(problems[1].message == "`model.name` is missing: say which network to train");
   CHECK(problems[2].message == "`data.name` is missing: say which data set to train on");
-  CHECK(problems[3].message == "give one of `train.batch_per_rank` and `train.global_batch`");
-  CHECK(problems[4].message == "give one of `train.epochs` and `train.steps`");
+  CHECK(problems[3].message == "give either `train.batch_per_rank` or `train.global_batch`");
+  CHECK(problems[4].message == "give either `train.epochs` or `train.steps`");
 }
 
 TEST_CASE("the global batch is a multiple of the ranks")
@@ -136,11 +136,11 @@ TEST_CASE("environment variables have names a shell can export")
   CHECK(problems_after([](RunSpec& s) { s.resources.env = {{"OMP_PROC_BIND", "x"}, {"_a1", ""}}; }).empty());
   CHECK(problems_after([](RunSpec& s) {
           s.resources.env = {{"1A", ""}};
-        }) == "`resources.env` names the variable `1A`; allowed: letters, digits and _, no digit first");
+        }) == "`resources.env` names the variable `1A`; allowed: letters, digits and _, not beginning with a digit");
   CHECK(problems_after([](RunSpec& s) {
           s.resources.env = {{"A=$(x)", ""}, {"", ""}};
-        }) == "`resources.env` names the variable ``; allowed: letters, digits and _, no digit first\n"
-              "`resources.env` names the variable `A=$(x)`; allowed: letters, digits and _, no digit first");
+        }) == "`resources.env` names the variable ``; allowed: letters, digits and _, not beginning with a digit\n"
+              "`resources.env` names the variable `A=$(x)`; allowed: letters, digits and _, not beginning with a digit");
 }
 
 TEST_CASE("strong scaling keeps the global batch, weak scaling that of a rank")
@@ -149,9 +149,9 @@ TEST_CASE("strong scaling keeps the global batch, weak scaling that of a rank")
   CHECK(problems_after([](RunSpec& s) { s.study.mode = "strong"; }).empty());
   CHECK(problems_after([&](RunSpec& s) { per_rank(s), s.study.mode = "weak"; }).empty());
   CHECK(problems_after([&](RunSpec& s) { per_rank(s), s.study.mode = "strong"; }) ==
-        "a strong-scaling study keeps the global batch; give `train.global_batch` instead of `train.batch_per_rank`");
+        "in a strong-scaling study the global batch stays constant; give `train.global_batch` instead of `train.batch_per_rank`");
   CHECK(problems_after([](RunSpec& s) { s.study.mode = "weak"; }) ==
-        "a weak-scaling study keeps the batch of a rank; give `train.batch_per_rank` instead of `train.global_batch`");
+        "in a weak-scaling study the batch per rank stays constant; give `train.batch_per_rank` instead of `train.global_batch`");
 }
 
 TEST_CASE("a study has a mode and sizes, each once")
@@ -161,11 +161,11 @@ TEST_CASE("a study has a mode and sizes, each once")
   study.mode = "strong";
   REQUIRE(find_study_problems(study).size() == 1);
   CHECK(find_study_problems(study)[0].message ==
-        "a strong-scaling study needs sizes: give one of `study.ranks` and `study.nodes`");
+        "a strong-scaling study needs sizes: give either `study.ranks` or `study.nodes`");
   study.ranks = {1, 2, 4};
   CHECK(find_study_problems(study).empty());
   study.ranks = {4, 1, 4};
-  CHECK(find_study_problems(study)[0].message == "`study.ranks` lists 4 twice; more runs of a size are `study.repeats`");
+  CHECK(find_study_problems(study)[0].message == "`study.ranks` lists 4 twice; for several runs of a size use `study.repeats`");
   study = {};
   study.nodes = {1};
   CHECK(find_study_problems(study)[0].message == "sizes need a `study.mode`; allowed: strong, weak");
@@ -176,7 +176,7 @@ TEST_CASE("a problem is shown where the first key that is given stands")
   CHECK(errors_of(minimal("resources: { ranks_per_node: 3 }\n")) ==
         "r.yaml:4:24: `train.global_batch` 64 is not a multiple of 3 ranks; 63 and 66 are");
   CHECK(errors_of("version: 1\nmodel: { name: lenet }\ndata: { name: digits }\ntrain: { global_batch: 8 }\n") ==
-        "r.yaml:4:1: give one of `train.epochs` and `train.steps`");
+        "r.yaml:4:1: give either `train.epochs` or `train.steps`");
   CHECK(errors_of("version: 1\nmodel: { name: lenet }\ntrain: { global_batch: 8, epochs: 1 }\n") ==
         "r.yaml:1:1: `data.name` is missing: say which data set to train on");
 }

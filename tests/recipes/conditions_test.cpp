@@ -1,6 +1,6 @@
 #include "recipes/conditions.hpp"
 
-#include "core/names.hpp"
+#include "core/spec/names.hpp"
 #include "core/text.hpp"
 
 #include "support.hpp"
@@ -91,13 +91,13 @@ TEST_CASE("a condition sees the run's ranks")
 
 TEST_CASE("mistakes in conditions are named")
 {
-  CHECK(errors("foo") == "f:1:1: `foo` is no condition; write key.path, one of = != < <= > >=, and a value, without blanks");
+  CHECK(errors("foo") == "f:1:1: `foo` is not a condition; write key.path, one of = != < <= > >=, and a value, without blanks");
   CHECK(errors("resources.nodes>=") ==
-        "f:1:1: `resources.nodes>=` is no condition; write key.path, one of = != < <= > >=, and a value, without blanks");
+        "f:1:1: `resources.nodes>=` is not a condition; write key.path, one of = != < <= > >=, and a value, without blanks");
   CHECK(errors("resources.nodes!4") ==
-        "f:1:1: `resources.nodes!4` is no condition; write key.path, one of = != < <= > >=, and a value, without blanks");
+        "f:1:1: `resources.nodes!4` is not a condition; write key.path, one of = != < <= > >=, and a value, without blanks");
   CHECK(errors("resources.nodes>four") == "f:1:1: `resources.nodes` must be a whole number, not `four`");
-  CHECK(errors("sync.allreduce>mpi") == "f:1:1: `sync.allreduce` is no number and has no order; allowed: = and !=");
+  CHECK(errors("sync.allreduce>mpi") == "f:1:1: `sync.allreduce` is not a number, so it cannot be ordered; allowed: = and !=");
   CHECK(errors("{ resources.modules: [gcc] }") == "f:1:3: `resources.modules` is a list of texts and cannot be compared");
   CHECK(errors("{ resources.env.A: 1 }") == "f:1:3: `resources.env.A` is a map of texts and cannot be compared");
   CHECK(errors("sync.strateg=x") ==
@@ -109,5 +109,5 @@ TEST_CASE("mistakes in conditions are named")
 TEST_CASE("a choice that does not exist cannot be excluded")
 {
   CHECK(errors("sync.strategy=sync-sgb") == "f:1:1: `sync.strategy` is `sync-sgb`; did you mean `sync-sgd`? Allowed: " +
-                                                  dt::join(dt::strings_of(dt::strategy_names()), ", "));
+                                                dt::join(dt::strings_of(dt::strategy_names()), ", "));
 }

@@ -1,8 +1,8 @@
 #include "recipes/data_keys.hpp"
 
-#include "core/names.hpp"
-#include "core/run_key.hpp"
-#include "core/spec_schema.hpp"
+#include "core/spec/names.hpp"
+#include "core/spec/run_key.hpp"
+#include "core/spec/spec_schema.hpp"
 #include "support.hpp"
 
 #include <catch2/catch.hpp>
@@ -43,20 +43,21 @@ TEST_CASE("the table of data keys names keys that exist, each used by a data set
 TEST_CASE("a key that the data set does not look at is refused, also with its default")
 {
   CHECK(errors_of(recipe("{ name: mnist, classes: 26 }")) ==
-        "r.yaml:3:31: `data.classes` has no effect, because `mnist` has as many classes as its files say; remove it");
+        "r.yaml:3:31: `data.classes` has no effect, because `mnist` has as many classes as its files contain; remove it");
   CHECK(errors_of(recipe("{ classes: 10, name: mnist }")) ==
-        "r.yaml:3:18: `data.classes` has no effect, because `mnist` has as many classes as its files say; remove it");
+        "r.yaml:3:18: `data.classes` has no effect, because `mnist` has as many classes as its files contain; remove it");
   CHECK(errors_of(recipe("{ name: cifar10, height: 224 }")) ==
-        "r.yaml:3:32: `data.height` has no effect, because `cifar10` has images of the shape that its files say; remove it");
+        "r.yaml:3:32: `data.height` has no effect, because `cifar10` has images of the shape that its files contain; remove it");
   CHECK(errors_of(recipe("{ name: synthetic, path: images }")) ==
         "r.yaml:3:32: `data.path` has no effect, because `synthetic` is made in memory; remove it");
   CHECK(errors_of(recipe("{ name: digits }"), with_set({"data.width=3"})) ==
-        "--set: `data.width` has no effect, because `digits` has images of the shape that its files say; remove it");
+        "--set: `data.width` has no effect, because `digits` has images of the shape that its files contain; remove it");
   CHECK(errors_of(recipe("{ name: digits }", "sweep: { matrix: { data.classes: [3, 4] } }\n")) ==
-        "r.yaml:5:35: `data.classes` has no effect, because `digits` has as many classes as its files say; remove it\n"
-        "r.yaml:5:38: `data.classes` has no effect, because `digits` has as many classes as its files say; remove it");
+        "r.yaml:5:35: `data.classes` has no effect, because `digits` has as many classes as its files contain; remove it\n"
+        "r.yaml:5:38: `data.classes` has no effect, because `digits` has as many classes as its files contain; remove it");
   CHECK(errors_of(recipe("{ name: synthetic, classes: 26, height: 8, width: 9, channels: 2 }")) == "");
-  CHECK(errors_of(recipe("{ name: mnist, path: images, train_samples: 5000, test_samples: 5, shuffle: false, prefetch_batches: 1 }")) == "");
+  CHECK(errors_of(recipe(
+            "{ name: mnist, path: images, train_samples: 5000, test_samples: 5, shuffle: false, prefetch_batches: 1 }")) == "");
 }
 
 TEST_CASE("a stronger layer that names another data set takes away what it does not look at")

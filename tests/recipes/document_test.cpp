@@ -86,7 +86,7 @@ TEST_CASE("an alias stands for its anchor's value")
 {
   CHECK(tree("a: &x [1, 2]\nb: *x\n") == "{a:[1 2] b:[1 2]}");
   CHECK(errors("a: *x\n") == "f:1:4: not valid YAML: this alias has no anchor before it");
-  CHECK(errors("a: &x [*x]\n") == "f:1:8: an alias inside the value it stands for");
+  CHECK(errors("a: &x [*x]\n") == "f:1:8: an alias inside the value that it refers to");
 }
 
 TEST_CASE("a merge key adds what is not there, from the earlier map first")
@@ -160,22 +160,22 @@ TEST_CASE("anchors around anchors around a large value are refused too")
 
 TEST_CASE("a file holds one document")
 {
-  CHECK(errors("a: 1\n---\nb: 2\n") == "f:2:1: a second document starts here; a file holds one");
+  CHECK(errors("a: 1\n---\nb: 2\n") == "f:2:1: a second document starts here; a file may contain only one");
   CHECK(tree("---\na: 1\n...\n") == "{a:1}");
 }
 
 TEST_CASE("text that belongs to nothing is no further document")
 {
-  CHECK(errors(", b: ? \n") == "f:1:1: not valid YAML: `, b: ?` does not belong to what stands before it");
+  CHECK(errors(", b: ? \n") == "f:1:1: not valid YAML: `, b: ?` does not fit the text before it");
   CHECK(errors("a: 1\n}\n") == "f:2:1: not valid YAML: a closing bracket without its opening one");
 }
 
 TEST_CASE("syntax errors say what to look for")
 {
   CHECK(errors("a: b: c\n") ==
-        "f:1:5: not valid YAML: a `:` where no key can stand; check the indentation, and put texts that hold `: ` in quotes");
-  CHECK(errors("a:\n\tb: 1\n") == "f:2:3: not valid YAML: a tab in the indentation; YAML wants blanks");
-  CHECK(errors("a:\n  b: 1\n\tc: 2\n") == "f:3:1: not valid YAML: a tab in the indentation; YAML wants blanks");
+        "f:1:5: not valid YAML: a `:` where no key is allowed; check the indentation, and put texts that contain `: ` in quotes");
+  CHECK(errors("a:\n\tb: 1\n") == "f:2:3: not valid YAML: a tab in the indentation; YAML requires spaces");
+  CHECK(errors("a:\n  b: 1\n\tc: 2\n") == "f:3:1: not valid YAML: a tab in the indentation; YAML requires spaces");
   CHECK(errors("a: 'b\n") == "f:2:2: not valid YAML: the file ends inside a quoted text; a quote is missing");
   CHECK(errors("a: %b\n") == "f:1:4: not valid YAML: no value can start with this character; put it in quotes");
 }

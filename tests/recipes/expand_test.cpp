@@ -138,20 +138,26 @@ TEST_CASE("a sweep over strategies names each one that the optimizer does not go
   const std::string zip = "; a sweep gives each strategy its own optimizer with `zip: { sync.strategy: [sync-sgd, async-msgd], "
                           "optimizer.name: [sgd, momentum] }`";
   const std::string size = "resources: { ranks_per_node: 2 }\n";
-  CHECK(errors(size + "sweep: { matrix: { sync.strategy: [sync-sgd, easgd, async-msgd] } }\n") ==
-        "r.yaml:6:46: `easgd` does not go with `optimizer.name: momentum` (the default), because its workers apply plain SGD; give "
-        "`optimizer.name: sgd`, or take the strategy async-measgd, the EASGD form whose workers have momentum" + zip);
+  CHECK(
+      errors(size + "sweep: { matrix: { sync.strategy: [sync-sgd, easgd, async-msgd] } }\n") ==
+      "r.yaml:6:46: `easgd` does not go with `optimizer.name: momentum` (the default), because its workers apply plain SGD; give "
+      "`optimizer.name: sgd`, or take the strategy async-measgd, the EASGD form whose workers have momentum" +
+          zip);
   CHECK(errors(size + "optimizer: { name: sgd }\nsweep: { matrix: { sync.strategy: [sync-sgd, easgd, async-msgd] } }\n") ==
         "r.yaml:6:20: `async-msgd` does not go with `optimizer.name: sgd`, because its servers apply SGD with momentum; give "
-        "`optimizer.name: momentum`, or take the strategy async-sgd" + zip);
-  CHECK(listed(size + "sweep: { zip: { sync.strategy: [sync-sgd, easgd, async-msgd], optimizer.name: [sgd, sgd, momentum] } }\n") ==
-        Names{"strategy=sync-sgd optimizer=sgd", "strategy=easgd optimizer=sgd", "strategy=async-msgd optimizer=momentum"});
+        "`optimizer.name: momentum`, or take the strategy async-sgd" +
+            zip);
+  CHECK(
+      listed(size + "sweep: { zip: { sync.strategy: [sync-sgd, easgd, async-msgd], optimizer.name: [sgd, sgd, momentum] } }\n") ==
+      Names{"strategy=sync-sgd optimizer=sgd", "strategy=easgd optimizer=sgd", "strategy=async-msgd optimizer=momentum"});
 }
 
 TEST_CASE("sync-easgd that exchanges beside the computation has progress auto unless the recipe says otherwise")
 {
   const auto progress = [](const std::string& sync) {
-    return plan_of(minimal("resources: { ranks_per_node: 2 }\noptimizer: { name: sgd }\nsync: { " + sync + " }\n")).runs[0].sync.progress;
+    return plan_of(minimal("resources: { ranks_per_node: 2 }\noptimizer: { name: sgd }\nsync: { " + sync + " }\n"))
+        .runs[0]
+        .sync.progress;
   };
   CHECK(progress("strategy: sync-easgd") == "auto");
   CHECK(progress("strategy: sync-easgd, overlap: 2") == "none");
@@ -164,7 +170,8 @@ TEST_CASE("an exchange that was to overlap and will not, or may not, is warned o
 {
   const auto warnings = [](const std::string& sync) {
     std::string lines;
-    for (auto warning : plan_of(minimal("resources: { ranks_per_node: 2 }\noptimizer: { name: sgd }\nsync: { " + sync + " }\n")).warnings) {
+    for (auto warning :
+         plan_of(minimal("resources: { ranks_per_node: 2 }\noptimizer: { name: sgd }\nsync: { " + sync + " }\n")).warnings) {
       warning.file = "r.yaml";
       lines += to_text(warning) + "\n";
     }
@@ -173,9 +180,10 @@ TEST_CASE("an exchange that was to overlap and will not, or may not, is warned o
   CHECK(warnings("strategy: sync-easgd, progress: none") ==
         "r.yaml:7:41: `sync.progress: none` lets nothing overlap: `sync.overlap: 3` exchanges after the computation, as "
         "`sync.overlap: 2` does; leave `sync.progress` out, or take `poll` or `thread`\n");
-  CHECK(warnings("strategy: sync-easgd") ==
-        "r.yaml:7:19: `sync.overlap: 3` overlaps with `sync.allreduce: mpi` only where every rank has a core to spare, because mpi "
-        "cannot be polled; take another allreduce, such as hierarchical, or `sync.progress: thread`, which asks for that core\n");
+  CHECK(
+      warnings("strategy: sync-easgd") ==
+      "r.yaml:7:19: `sync.overlap: 3` overlaps with `sync.allreduce: mpi` only where every rank has a core to spare, because mpi "
+      "cannot be polled; take another allreduce, such as hierarchical, or `sync.progress: thread`, which asks for that core\n");
   CHECK(warnings("strategy: sync-easgd, allreduce: ring").empty());
   CHECK(warnings("strategy: sync-easgd, progress: thread").empty());
   CHECK(warnings("strategy: sync-easgd, overlap: 2, progress: none").empty());

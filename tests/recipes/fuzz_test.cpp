@@ -31,13 +31,13 @@ std::vector<std::string> corpus()
 }
 
 // A stretch of a text, cut where it ends.
-std::string piece_of(const std::string& text, PortableRandom& random)
+std::string piece_of(const std::string& text, Random& random)
 {
   const auto begin = random.below(text.size() + 1);
   return text.substr(begin, random.below(40));
 }
 
-std::string mutated(std::string text, const std::vector<std::string>& seeds, PortableRandom& random)
+std::string mutated(std::string text, const std::vector<std::string>& seeds, Random& random)
 {
   static const std::array<std::string, 42> tokens{"[",
                                                   "]",
@@ -134,7 +134,7 @@ TEST_CASE("three thousand mutated recipes end in a plan or a recipe error")
   const TemporaryFolder folder;
   folder.write("good.yaml", minimal());
   const auto seeds = corpus();
-  PortableRandom random(20261121);
+  Random random(20261121);
   for (int i = 0; i < 3000; ++i) {
     auto text = seeds.at(random.below(seeds.size()));
     for (auto changes = 1 + random.below(6); changes > 0; --changes) text = mutated(std::move(text), seeds, random);

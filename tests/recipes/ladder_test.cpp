@@ -81,16 +81,17 @@ TEST_CASE("jobs of their own need no controls")
 
 TEST_CASE("a ladder on one machine is refused with words")
 {
-  CHECK(errors_of(minimal("study: { mode: strong, ranks: [1], layout: ladder }\n")) ==
-        "r.yaml:5:44: `study.layout` ladder needs `resources.scheduler` slurm: one machine is one allocation already; leave the "
-        "layout out");
+  CHECK(
+      errors_of(minimal("study: { mode: strong, ranks: [1], layout: ladder }\n")) ==
+      "r.yaml:5:44: `study.layout` ladder needs `resources.scheduler` slurm, because one machine needs no allocation; leave the "
+      "layout out");
 }
 
 TEST_CASE("a ladder without sizes is refused")
 {
   CHECK(
       errors_of(minimal(on_slurm + "study: { layout: ladder }\n")) ==
-      "r.yaml:6:18: a ladder is a scaling study in one allocation: give `study.mode` and one of `study.ranks` and `study.nodes`");
+      "r.yaml:6:18: a ladder is a scaling study in one allocation: give `study.mode` and either `study.ranks` or `study.nodes`");
 }
 
 TEST_CASE("one control alone is refused, for it shows no drift")

@@ -1,7 +1,7 @@
 #include "recipes/layers.hpp"
 
-#include "core/layer_schema.hpp"
-#include "core/run_key.hpp"
+#include "core/spec/layer_schema.hpp"
+#include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 #include "json_check.hpp"
 #include "recipes/recipe.hpp"
@@ -56,7 +56,7 @@ TEST_CASE("layers alone make the model custom, and equal networks have equal key
 TEST_CASE("layers beside another model's name, and custom without layers, are mistakes")
 {
   CHECK(errors_of(recipe_of("  name: lenet\n  layers: [relu]\n")) ==
-        "r.yaml:5:9: `model.layers` describes a network of its own; `model.name` must be custom then, or left out, not `lenet`");
+        "r.yaml:5:9: `model.layers` describes a custom network, so `model.name` must be custom or absent, not `lenet`");
   CHECK(errors_of(recipe_of("  name: custom\n")) ==
         "r.yaml:5:9: `model.name` custom needs `model.layers`: the layers of the network");
 }
@@ -84,12 +84,11 @@ TEST_CASE("a layer is one kind with its attributes under it")
 {
   CHECK(errors_of(with_layers("  - relu: {}\n    name: a\n")) ==
         "r.yaml:7:5: a layer is one kind with its attributes under it, as `relu`, `max_pooling: {kernel: 2, stride: 2}`; `name` "
-        "stands "
-        "beside `relu`");
+        "is beside `relu`");
   CHECK(errors_of(with_layers("  - [relu]\n")) == "r.yaml:6:5: a layer must be a kind, with attributes or without, as `relu`, "
                                                   "`max_pooling: {kernel: 2, stride: 2}`, not a list");
   CHECK(errors_of(recipe_of("  layers: relu\n")) == "r.yaml:5:11: `model.layers` must be a list of layers, not `relu`");
-  CHECK(errors_of(recipe_of("  layers: []\n")) == "r.yaml:5:11: `model.layers` holds no layer");
+  CHECK(errors_of(recipe_of("  layers: []\n")) == "r.yaml:5:11: `model.layers` contains no layer");
 }
 
 TEST_CASE("inputs that are not there are told where the layer stands")

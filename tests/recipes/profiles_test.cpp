@@ -99,8 +99,9 @@ TEST_CASE("without any profile it is said where they stand")
   Machine machine("x: 1\n", "");
   machine.options.user_config = "/nowhere/config.yaml";
   machine.options.project_config = "/elsewhere/dtctl.yaml";
-  CHECK(machine.errors("p") == "--profile: unknown profile `p`; no profiles are configured; they stand under `profiles:` in "
-                               "/nowhere/config.yaml or /elsewhere/dtctl.yaml");
+  CHECK(machine.errors("p") ==
+        "--profile: unknown profile `p`; no profiles are configured; profiles are read from `profiles:` in "
+        "/nowhere/config.yaml or /elsewhere/dtctl.yaml");
 }
 
 TEST_CASE("mistakes in configurations have their places too")

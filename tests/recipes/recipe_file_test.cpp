@@ -88,7 +88,8 @@ TEST_CASE("anchors and merge keys serve as in any YAML")
   CHECK(errors_of(minimal("optimizer: { <<: { learning_rate: 0.1, learnig_rate: 3 } }\n")) ==
         "r.yaml:5:40: unknown key `learnig_rate` in `optimizer`; did you mean `learning_rate`? Allowed: name, learning_rate, "
         "momentum, "
-        "weight_decay, decay_biases, decay_norms, clip_norm, trust, beta1, beta2, epsilon, schedule, step_epochs, step_factor, polynomial_power, final_learning_rate, warmup_epochs, warmup_factor, "
+        "weight_decay, decay_biases, decay_norms, clip_norm, trust, beta1, beta2, epsilon, schedule, step_epochs, step_factor, "
+        "polynomial_power, final_learning_rate, warmup_epochs, warmup_factor, "
         "linear_scaling");
 }
 
@@ -139,7 +140,7 @@ TEST_CASE("errors of all files of a chain come together, each under its own name
   CHECK(errors_in(folder, "r.yaml") == "r.yaml:3:18: `train.epochs` must be a number, not `x`\n"
                                        "b.yaml:3:16: `train.seed` must be a whole number, not `x`\n"
                                        "c.yaml:2:16: `model.name` is `lennet`; did you mean `lenet`? Allowed: " +
-              allowed_models());
+                                           allowed_models());
 }
 
 TEST_CASE("a chain must end, and all of it must be there")
@@ -167,7 +168,8 @@ TEST_CASE("keys at the top that begin with x- are a place for anchors, and nothi
                             "model: { name: lenet }\ndata: { name: digits }\ntrain: { <<: *base, epochs: 3 }\n");
   CHECK(plan.runs.at(0).train.global_batch == 64);
   CHECK(plan.runs.at(0).train.epochs == 3);
-  CHECK_THAT(errors_of(minimal("optimizer: { x-rate: 1 }\n")), Catch::StartsWith("r.yaml:5:14: unknown key `x-rate` in `optimizer`"));
+  CHECK_THAT(errors_of(minimal("optimizer: { x-rate: 1 }\n")),
+             Catch::StartsWith("r.yaml:5:14: unknown key `x-rate` in `optimizer`"));
   CHECK(errors_of("version: 1\nx-train: &base { epochs: soon }\nmodel: { name: lenet }\ndata: { name: digits }\n"
                   "train: { <<: *base, global_batch: 64 }\n") == "r.yaml:2:26: `train.epochs` must be a number, not `soon`");
 }

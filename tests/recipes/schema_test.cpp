@@ -1,7 +1,7 @@
 #include "recipes/recipe.hpp"
 
 #include "core/file.hpp"
-#include "core/spec_schema.hpp"
+#include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
 #include "json_check.hpp"
 #include "support.hpp"
@@ -60,7 +60,7 @@ TEST_CASE("the schema has ranges, defaults and choices")
   CHECK(
       entry_of("optimizer.momentum") ==
       Json::parse(
-          R"({"type": "number", "minimum": 0, "maximum": 0.999999, "description": "mu of the momentum rule", "default": 0.9})"));
+          R"({"type": "number", "minimum": 0, "maximum": 0.999999, "description": "Momentum coefficient (mu).", "default": 0.9})"));
   CHECK(entry_of("study.mode").at("enum") == Json::array({"strong", "weak"}));
   CHECK_FALSE(entry_of("study.mode").contains("default"));
   CHECK_FALSE(entry_of("train.steps").contains("default"));

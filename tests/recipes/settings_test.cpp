@@ -85,7 +85,7 @@ TEST_CASE("option --set of what is no value says where it goes")
   CHECK(errors_with("sweep.matrix={}") ==
         "--set: `sweep.matrix` cannot be set here; a sweep is written in the recipe, or as --over key.path=a,b,c");
   CHECK(errors_with("profile=x") == "--set: `profile` cannot be set here; write it in the recipe, or use --profile");
-  CHECK(errors_with("version=2") == "--set: `version` cannot be set here; it stands in the recipe only");
+  CHECK(errors_with("version=2") == "--set: `version` cannot be set here; it can only be set in the recipe");
 }
 
 TEST_CASE("option --set of what the sweep varies is refused, for it would do nothing")

@@ -41,8 +41,8 @@ TEST_CASE("a path through a file says why it cannot be read")
 
 TEST_CASE("a file beyond 4 MiB is refused before it is parsed, a device without end too")
 {
-  CHECK(errors_of(std::string(largest_source_bytes + 1, '#')) == "r.yaml: is larger than 4 MiB; this is no recipe");
-  CHECK_THROWS_WITH(load_plan("/dev/zero", {}), "/dev/zero: is larger than 4 MiB; this is no recipe");
+  CHECK(errors_of(std::string(largest_source_bytes + 1, '#')) == "r.yaml: is larger than 4 MiB; this is not a recipe");
+  CHECK_THROWS_WITH(load_plan("/dev/zero", {}), "/dev/zero: is larger than 4 MiB; this is not a recipe");
 }
 
 TEST_CASE("bytes that are not UTF-8 are pointed at")
@@ -60,7 +60,7 @@ TEST_CASE("UTF-16 is named as such")
 
 TEST_CASE("a NUL byte is pointed at")
 {
-  CHECK(errors_of(std::string("version: 1\na\0b", 14)) == "r.yaml:2:2: a NUL byte; this is no text file");
+  CHECK(errors_of(std::string("version: 1\na\0b", 14)) == "r.yaml:2:2: a NUL byte; this is not a text file");
 }
 
 TEST_CASE("a byte-order mark is not part of the first key")

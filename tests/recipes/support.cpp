@@ -1,6 +1,6 @@
 #include "support.hpp"
 
-#include "core/spec_schema.hpp"
+#include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
 
 #include <cstdlib>

@@ -52,7 +52,8 @@ TEST_CASE("any condition leaves a point out")
 {
   CHECK(sweep("sweep: { matrix: { train.seed: [1, 2, 3, 4] }, exclude: [{ train.seed: 2 }, train.seed>3] }\n") ==
         Names{"seed=1", "seed=3"});
-  CHECK(errors("sweep: { matrix: { train.seed: [1] }, exclude: [train.seed=1] }\n") == "r.yaml:5:48: `sweep.exclude` leaves no run");
+  CHECK(errors("sweep: { matrix: { train.seed: [1] }, exclude: [train.seed=1] }\n") ==
+        "r.yaml:5:48: `sweep.exclude` excludes all runs");
 }
 
 TEST_CASE("labels are as short as they can be understood")
@@ -111,7 +112,8 @@ TEST_CASE("an axis that is wrong in the same way twice is refused once, and stay
 
 TEST_CASE("a condition's list leaves out every point that has any of its values")
 {
-  CHECK(sweep("sweep: { matrix: { train.seed: [1, 2, 3, 4] }, exclude: [{ train.seed: [2, 4] }] }\n") == Names{"seed=1", "seed=3"});
+  CHECK(sweep("sweep: { matrix: { train.seed: [1, 2, 3, 4] }, exclude: [{ train.seed: [2, 4] }] }\n") ==
+        Names{"seed=1", "seed=3"});
   CHECK(sweep("sweep: { matrix: { train.seed: [1, 2], optimizer.name: [sgd, adam, lars] }, exclude: [{ train.seed: [2, 7], "
               "optimizer.name: [sgd, lars] }] }\n") ==
         Names{"seed=1 optimizer=sgd", "seed=1 optimizer=adam", "seed=1 optimizer=lars", "seed=2 optimizer=adam"});
@@ -119,13 +121,13 @@ TEST_CASE("a condition's list leaves out every point that has any of its values"
 
 TEST_CASE("only what makes another run can vary")
 {
-  CHECK(
-      errors("sweep: { matrix: { resources.time_limit: [1h, 2h] } }\n") ==
-      "r.yaml:5:20: `resources.time_limit` does not count for a run's identity, so a sweep over it would be the same run again");
+  CHECK(errors("sweep: { matrix: { resources.time_limit: [1h, 2h] } }\n") ==
+        "r.yaml:5:20: `resources.time_limit` is not part of a run's identity, so all points of a sweep over it would be the same "
+        "run");
   CHECK(errors("sweep: { matrix: { study.repeats: [1, 2] } }\n") ==
-        "r.yaml:5:20: `study.repeats` shapes the whole study and cannot vary in a sweep");
+        "r.yaml:5:20: `study.repeats` applies to the whole study and cannot vary in a sweep");
   CHECK(errors("sweep: { include: [{ name: x }] }\n") ==
-        "r.yaml:5:22: `name` does not count for a run's identity, so a sweep over it would be the same run again");
+        "r.yaml:5:22: `name` is not part of a run's identity, so all points of a sweep over it would be the same run");
   CHECK(errors("sweep: { matrix: { sweep.zip: [1] } }\n") ==
         "r.yaml:5:20: `sweep.zip` cannot be set here; a sweep is written in the recipe, or as --over key.path=a,b,c");
 }
@@ -147,19 +149,20 @@ TEST_CASE("lists of a matrix hold values, each once")
 TEST_CASE("a key that only a wrong axis gives is not called missing")
 {
   CHECK(errors_of("version: 1\ndata: { name: digits }\ntrain: { epochs: 1, global_batch: 8 }\nsweep: { matrix: { model.name: "
-                  "[lennet] } }\n") == "r.yaml:4:33: `model.name` is `lennet`; did you mean `lenet`? Allowed: " + allowed_models());
+                  "[lennet] } }\n") ==
+        "r.yaml:4:33: `model.name` is `lennet`; did you mean `lenet`? Allowed: " + allowed_models());
 }
 
 TEST_CASE("a zip takes lists of one length")
 {
   CHECK(errors("sweep: { zip: { train.seed: [1, 2], optimizer.momentum: [0.1, 0.2, 0.3] } }\n") ==
-        "r.yaml:5:37: `sweep.zip` takes lists of one length: `optimizer.momentum` has 3 values, `train.seed` has 2");
+        "r.yaml:5:37: `sweep.zip` needs lists of equal length: `optimizer.momentum` has 3 values, `train.seed` has 2");
 }
 
 TEST_CASE("axes that fight are refused")
 {
   CHECK(errors("sweep: { matrix: { train.epochs: [1], train.steps: [100] } }\n") ==
-        "r.yaml:5:39: `train.steps` and `train.epochs` exclude each other; vary one");
+        "r.yaml:5:39: `train.steps` and `train.epochs` exclude each other; vary only one");
   CHECK(errors("sweep: { matrix: { resources.nodes: [1, 2] } }\nstudy: { mode: strong, nodes: [1, 2] }\n") ==
         "r.yaml:5:20: `resources.nodes` is set by `study.nodes` and cannot vary in the sweep too");
   CHECK(errors("sweep: { matrix: { resources.ranks_per_node: [1, 2] } }\nstudy: { mode: strong, ranks: [1, 2] }\n") ==
@@ -197,11 +200,11 @@ TEST_CASE("included points are maps of what goes together")
 TEST_CASE("a point that trains the same as another is refused, whatever it is called")
 {
   CHECK(errors("sweep: { matrix: { train.seed: [1, 2] }, include: [{ train.seed: 2 }] }\n") ==
-        "r.yaml:5:66: the point `seed=2` trains the same as an earlier one of the sweep");
+        "r.yaml:5:66: the point `seed=2` is the same run as an earlier point of the sweep");
   CHECK(errors("sweep: { matrix: { train.seed: [1] }, include: [{ optimizer.momentum: 0.9 }] }\n") ==
-        "r.yaml:5:71: the point `momentum=0.9` trains the same as an earlier one of the sweep");
+        "r.yaml:5:71: the point `momentum=0.9` is the same run as an earlier point of the sweep");
   CHECK(errors("sweep: { zip: { train.seed: [1, 1], optimizer.momentum: [0.5, 0.5] } }\n") ==
-        "r.yaml:5:33: the point `seed=1 momentum=0.5` trains the same as an earlier one of the sweep");
+        "r.yaml:5:33: the point `seed=1 momentum=0.5` is the same run as an earlier point of the sweep");
 }
 
 TEST_CASE("points are counted without counting too far")

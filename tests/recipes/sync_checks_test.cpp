@@ -1,7 +1,7 @@
 // What a strategy asks of the other keys.
 #include "recipes/sync_checks.hpp"
 
-#include "core/strategy_rules.hpp"
+#include "core/spec/strategy_table.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -41,31 +41,33 @@ TEST_CASE("a key that the strategy does not look at is refused")
 {
   auto spec = spec_of("sync-sgd");
   spec.sync.period = 8;
-  CHECK(problems_of(spec) ==
-        "`sync.period` is 8, but `sync-sgd` does not look at it; it is for the EASGD family and local-sgd");
+  CHECK(problems_of(spec) == "`sync.period` is 8, but `sync-sgd` does not use it; it is for the EASGD family and local-sgd");
   spec = spec_of("local-sgd");
   spec.sync.period = 8;
   CHECK(problems_of(spec).empty());
   spec.sync.overlap = 1;
-  CHECK(problems_of(spec) == "`sync.overlap` is 1, but `local-sgd` does not look at it; it is for sync-easgd");
+  CHECK(problems_of(spec) == "`sync.overlap` is 1, but `local-sgd` does not use it; it is for sync-easgd");
 }
 
 TEST_CASE("strategies with and without momentum name one another")
 {
   auto spec = spec_of("async-sgd");
-  CHECK(problems_of(spec) == "`async-sgd` does not go with `optimizer.name: momentum` (the default), because its servers apply plain "
-                             "SGD; give `optimizer.name: sgd`, or take the strategy async-msgd, whose servers keep a velocity");
+  CHECK(problems_of(spec) ==
+        "`async-sgd` does not go with `optimizer.name: momentum` (the default), because its servers apply plain "
+        "SGD; give `optimizer.name: sgd`, or take the strategy async-msgd, whose servers keep a velocity");
   spec.optimizer.name = "sgd";
   CHECK(problems_of(spec).empty());
   spec.sync.strategy = "async-measgd";
-  CHECK(problems_of(spec) == "`async-measgd` does not go with `optimizer.name: sgd`, because its workers apply SGD with momentum; "
-                             "give `optimizer.name: momentum`, or take the strategy async-easgd");
+  CHECK(problems_of(spec) ==
+        "`async-measgd` does not go with `optimizer.name: sgd`, because its workers apply SGD with momentum; "
+        "give `optimizer.name: momentum`, or take the strategy async-easgd");
   for (const auto* strategy : {"easgd", "async-easgd", "hogwild-easgd", "sync-easgd", "decentralized-easgd"}) {
     spec = spec_of(strategy);
-    CHECK(problems_of(spec) == "`" + std::string(strategy) +
-                                   "` does not go with `optimizer.name: momentum` (the default), because its workers apply plain SGD; "
-                                   "give `optimizer.name: sgd`, or take the strategy async-measgd, the EASGD form whose workers have "
-                                   "momentum");
+    CHECK(problems_of(spec) ==
+          "`" + std::string(strategy) +
+              "` does not go with `optimizer.name: momentum` (the default), because its workers apply plain SGD; "
+              "give `optimizer.name: sgd`, or take the strategy async-measgd, the EASGD form whose workers have "
+              "momentum");
     spec.optimizer.name = "sgd";
     CHECK(problems_of(spec).empty());
   }
@@ -94,9 +96,10 @@ TEST_CASE("servers that hold parts of the parameters cannot clip, whoever update
     auto spec = spec_of(strategy);
     spec.optimizer.name = "sgd";
     spec.optimizer.clip_norm = 1;
-    CHECK(problems_of(spec) == "`optimizer.clip_norm` needs the whole gradient in one update, but with `" + std::string(strategy) +
-                                   "` every parameter server applies the part of it that it holds; leave it out, or take a strategy "
-                                   "whose workers apply their gradients themselves");
+    CHECK(problems_of(spec) ==
+          "`optimizer.clip_norm` needs the whole gradient in one update, but with `" + std::string(strategy) +
+              "` every parameter server applies the part of it that it holds; leave it out, or take a strategy "
+              "whose workers apply their gradients themselves");
   }
   for (const auto* strategy : {"sync-sgd", "hsgd", "local-sgd", "sync-easgd", "decentralized-easgd", "easgd", "async-measgd"}) {
     auto spec = fitting_spec_of(strategy);
@@ -112,15 +115,15 @@ TEST_CASE("statistics are synchronized only among ranks that hold the same weigh
   CHECK(problems_of(spec).empty());
   spec.sync.progress = "thread";
   CHECK(problems_of(spec) ==
-        "`model.batch_norm: synchronized` communicates in the midst of a pass, and with `sync.progress: thread` only the "
-        "communication thread may; take `sync.progress: none` or `poll`");
+        "`model.batch_norm: synchronized` communicates during a pass, but with `sync.progress: thread` only the "
+        "communication thread may communicate; take `sync.progress: none` or `poll`");
   spec = spec_of("hsgd");
   spec.model.batch_norm = "synchronized";
   CHECK(problems_of(spec).empty());
   spec.sync.node_period = 4;
-  CHECK(problems_of(spec) ==
-        "`model.batch_norm: synchronized` needs ranks with the same weights at every step, and `hsgd` with `sync.node_period` above 1 "
-        "lets them differ; take `sync-sgd`, or `hsgd` with `sync.node_period: 1`");
+  CHECK(problems_of(spec) == "`model.batch_norm: synchronized` needs ranks with the same weights at every step, and `hsgd` with "
+                             "`sync.node_period` above 1 "
+                             "lets them differ; take `sync-sgd`, or `hsgd` with `sync.node_period: 1`");
   spec = fitting_spec_of("easgd");
   spec.model.batch_norm = "synchronized";
   CHECK(problems_of(spec) ==
@@ -148,15 +151,15 @@ TEST_CASE("elastic rates together stay at 1 or below")
   spec.sync.alpha = 0.25;
   CHECK(problems_of(spec).empty());
   spec.sync.alpha = 0.5;
-  CHECK(problems_of(spec) == "the elastic rates of 4 workers sum to 2; above 1 the centre is thrown beyond them and training "
-                             "diverges. Lower `sync.alpha` or `sync.rho`");
+  CHECK(problems_of(spec) == "the elastic rates of 4 workers sum to 2; above 1 the training diverges. "
+                             "Lower `sync.alpha` or `sync.rho`");
   spec.sync.alpha = 0;
   spec.sync.rho = 50;
   CHECK(problems_of(spec).find("sum to 2;") != std::string::npos); // 4 x 0.01 x 50
   spec.sync.rho = 25;
   CHECK(problems_of(spec).empty());
   spec.sync.alpha = 0.1;
-  CHECK(problems_of(spec) == "give one of `sync.alpha` and `sync.rho`: alpha = learning rate x rho");
+  CHECK(problems_of(spec) == "give either `sync.alpha` or `sync.rho`: alpha = learning rate x rho");
 }
 
 TEST_CASE("the MPI library's allreduce has one wire format and cannot be polled")
@@ -177,8 +180,8 @@ TEST_CASE("weights are not rounded on the wire, and what is sent before the step
   auto spec = spec_of("local-sgd");
   spec.sync.allreduce = "ring";
   spec.sync.wire = "bfloat16";
-  CHECK(problems_of(spec) == "`sync.wire` is bfloat16, but `local-sgd` does not look at it; it is for sync-sgd and "
-                             "decentralized-easgd; others send weights, which would lose their low bits for good");
+  CHECK(problems_of(spec) == "`sync.wire` is bfloat16, but `local-sgd` does not use it; it is for sync-sgd and "
+                             "decentralized-easgd; others send weights, which would lose precision permanently");
   spec = fitting_spec_of("sync-easgd");
   spec.sync.elastic = "after";
   CHECK(problems_of(spec) == "`sync.elastic: after` needs the weights after the step, which `sync.overlap: 3` has sent before; "

@@ -41,7 +41,8 @@ TEST_CASE("whole numbers are read exactly and nothing else is one")
   for (const auto* wrong : {"1.5", "1e3", "0x10", "0o7", "1_000", "+-1", "one", ".inf"})
     CHECK(read("train.seed", wrong) == "`train.seed` must be a whole number, not `" + std::string(wrong) + "`");
   CHECK(read("train.seed", "\"12\"") == "`train.seed` must be a whole number, not the text `12`; remove the quotes");
-  CHECK(read("train.seed", "010") == "`train.seed` is `010`, which some YAML readers take for octal; remove the leading zeros");
+  CHECK(read("train.seed", "010") ==
+        "`train.seed` is `010`, which some YAML readers interpret as octal; remove the leading zeros");
   CHECK(read("train.seed", "[1]") == "`train.seed` must be a whole number, not a list");
   CHECK(read("train.seed", "") == "`train.seed` has no value; give one or remove the key");
 }
@@ -62,7 +63,7 @@ TEST_CASE("numbers are finite and in range")
     CHECK(read("optimizer.learning_rate", wrong) ==
           "`optimizer.learning_rate` must be a finite number, not `" + std::string(wrong) + "`");
   CHECK(read("optimizer.learning_rate", "1e999") ==
-        "`optimizer.learning_rate` is `1e999`, which no double holds; allowed: 1e-12 to 1000000");
+        "`optimizer.learning_rate` is `1e999`, which does not fit a double; allowed: 1e-12 to 1000000");
   CHECK(read("optimizer.momentum", "1") == "`optimizer.momentum` is 1; allowed: 0 to 0.999999");
   CHECK(read("train.target_accuracy", "98") == "`train.target_accuracy` is 98; allowed: 0 to 1");
   CHECK(read("optimizer.momentum", "0,9") == "`optimizer.momentum` must be a number, not `0,9`");
@@ -94,7 +95,8 @@ TEST_CASE("a text that becomes a line of a script stays one line")
   CHECK(read("resources.modules", "[\"a\\tb\"]") ==
         "`resources.modules` must be one line without control characters, not the text `a\\x09b`");
   CHECK(read("resources.setup", "[\"a\\nb\"]") == "a\nb");
-  CHECK(read("resources.env", "{A: \"x\\0y\"}") == "`resources.env` holds a NUL character, which no program can be given");
+  CHECK(read("resources.env", "{A: \"x\\0y\"}") ==
+        "`resources.env` contains a NUL character, which cannot be passed to a program");
 }
 
 TEST_CASE("choices name the nearest and all")

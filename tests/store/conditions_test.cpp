@@ -7,8 +7,9 @@ using namespace dt::store::test;
 
 namespace {
 
-const std::vector<Column> columns{{"nodes", true}, {"strategy", false}, {"accuracy", true}, {"data_shuffle", true},
-                                  {"sync_period", true}, {"sync_node_period", true}, {"model_name", false}, {"data_name", false}};
+const std::vector<Column> columns{{"nodes", true},        {"strategy", false},   {"accuracy", true},
+                                  {"data_shuffle", true}, {"sync_period", true}, {"sync_node_period", true},
+                                  {"model_name", false},  {"data_name", false}};
 
 Clause clause(const std::string& text) { return clause_of(parse_conditions(text), columns); }
 
@@ -51,7 +52,7 @@ TEST_CASE("what is no condition is refused with what a condition is")
         "usage: condition 'nodes;drop' is not of the form key=value; the operators are = != < <= > >= and ~ (contains)");
   CHECK(error_of([] { clause("  "); }) == "usage: condition is empty; write something like 'strategy=sync-sgd nodes>=2'");
   CHECK(error_of([] { clause("nodes="); }) == "usage: condition 'nodes=' has no value; write '' for an empty one");
-  CHECK(error_of([] { clause("strategy='a"); }) == "usage: condition 'strategy='a': the quotation mark ' is not closed");
+  CHECK(error_of([] { clause("strategy='a"); }) == "usage: condition 'strategy='a': the closing quotation mark ' is missing");
 }
 
 TEST_CASE("a value of another type than its column is refused")
@@ -65,13 +66,14 @@ TEST_CASE("a label's key stands for the recipe's key of that name, where only on
 {
   CHECK(clause("period=4").sql == "\"sync_period\" = ?");
   CHECK(clause("node_period=4").sql == "\"sync_node_period\" = ?");
-  CHECK(error_of([] { clause("name=x"); }) == "usage: condition 'name=x': name may mean model_name, data_name; write one of them");
+  CHECK(error_of([] { clause("name=x"); }) ==
+        "usage: condition 'name=x': name is ambiguous: model_name, data_name; write one of them");
 }
 
 TEST_CASE("a key that is no column is refused with the nearest one, or with none when none is near")
 {
   CHECK(error_of([] { clause("stratgy=x"); }) == "usage: condition 'stratgy=x': there is no column stratgy; did you mean "
-                                                 "strategy? Any column of the view runs_flat can be named");
+                                                 "strategy? Every column of the view runs_flat can be used");
   CHECK(error_of([] { clause("zzzzzzzz=1"); }) ==
-        "usage: condition 'zzzzzzzz=1': there is no column zzzzzzzz. Any column of the view runs_flat can be named");
+        "usage: condition 'zzzzzzzz=1': there is no column zzzzzzzz. Every column of the view runs_flat can be used");
 }

@@ -33,7 +33,7 @@ TEST_CASE("reading a database that is not there says what to do")
   const Site site;
   CHECK(error_of([&] { site.open(Access::read_only); }) ==
         "environment: there is no results database at " + site.home.database().string() +
-            ". Submit a recipe first, or make it from the run folders with: dtctl db rebuild");
+            ". Submit a recipe first, or rebuild it from the run folders with: dtctl db rebuild");
   CHECK_FALSE(std::filesystem::exists(site.home.database()));
 }
 

@@ -1,7 +1,11 @@
 // What docs/database.md says about the database is true of it.
 #include "tests/store/fixture.hpp"
 
+#include "core/record/fields.hpp"
 #include "store/sqlite.hpp"
+
+#include <cstdlib>
+#include <fstream>
 
 using namespace dt;
 using namespace dt::store;
@@ -9,7 +13,9 @@ using namespace dt::store::test;
 
 namespace {
 
-std::string document() { return read_file(std::filesystem::path(DTCTL_SOURCE_DIR) / "docs" / "database.md"); }
+std::filesystem::path document_path() { return std::filesystem::path(DTCTL_SOURCE_DIR) / "docs" / "database.md"; }
+
+std::string document() { return read_file(document_path()); }
 
 std::vector<std::string> examples(const std::string& text)
 {
@@ -22,7 +28,31 @@ std::vector<std::string> examples(const std::string& text)
   return found;
 }
 
+// A line of a table for each field.
+template<class Record> std::string table_of(Fields<Record> fields)
+{
+  std::string text = "| column | unit | definition |\n|---|---|---|\n";
+  for (const auto& field : fields)
+    text += "| `" + field.column() + "` | " + std::string(field.unit) + " | " + std::string(field.help) + " |\n";
+  return text;
+}
+
 } // namespace
+
+TEST_CASE("the database's document has the fields of a result as they are")
+{
+  auto text = document();
+  const std::string begin = "<!-- results -->\n", end = "<!-- end of results -->";
+  const auto at = text.find(begin) + begin.size(), until = text.find(end);
+  REQUIRE(until != std::string::npos);
+  if (std::getenv("DTCTL_REGENERATE") != nullptr) {
+    text.replace(at, until - at, table_of(result_fields()));
+    std::ofstream(document_path()) << text;
+    return;
+  }
+  INFO("to write it again: DTCTL_REGENERATE=1 build/dev/tests/test_store");
+  CHECK(text.substr(at, until - at) == table_of(result_fields()));
+}
 
 TEST_CASE("every example query of the database's document runs on a database with a study")
 {

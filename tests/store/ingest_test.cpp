@@ -183,10 +183,10 @@ TEST_CASE("a damaged folder is a problem of its own, and the others are taken in
   CHECK(report.runs_added == 1);
   CHECK(report.problems ==
         std::vector<std::string>{spec_of(torn).string() + " is not a run's spec of format 1",
-                                 spec_of(wrong).string() + " is of another run, " + good.key,
+                                 spec_of(wrong).string() + " belongs to another run, " + good.key,
                                  "read " + spec_of(gone).string() + ": No such file or directory",
                                  spec_of(senseless).string() +
-                                     " is damaged: nodes, ranks a node and threads a rank must be at least 1"});
+                                     " is damaged: nodes, ranks per node and threads per rank must be at least 1"});
   CHECK(ask_text(database, "SELECT key FROM runs") == good.key);
 }
 

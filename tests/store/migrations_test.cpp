@@ -1,3 +1,4 @@
+#include "core/record/fields.hpp"
 #include "store/migrations.hpp"
 #include "tests/store/fixture.hpp"
 
@@ -11,40 +12,62 @@ constexpr int new_file = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
 
 } // namespace
 
-TEST_CASE("migrations are numbered from 1 without gaps")
+TEST_CASE("a file that lacks a column, a table and a view gets them, and its runs are taken in again")
 {
-  int expected = 0;
-  for (const auto& migration : migrations()) CHECK(migration.version == ++expected);
-  CHECK(latest_version() == expected);
-}
-
-TEST_CASE("a database of every older version is brought to the newest with its rows")
-{
-  for (int old = 1; old < latest_version(); ++old) {
-    const Site site;
-    {
-      Connection connection(site.home.database(), new_file, 1);
-      migrate(connection, old);
-      CHECK(schema_version(connection) == old);
-      connection.execute("INSERT INTO runs (key) VALUES ('abc')");
-    }
-    auto database = site.open();
-    CHECK(database.version() == latest_version());
-    CHECK(ask_text(database, "SELECT key FROM runs") == "abc");
-    CHECK(database.check().empty());
-  }
-}
-
-TEST_CASE("a migrated database has the schema of a new one")
-{
-  const Site old_site, new_site;
+  const Site site;
+  const auto run = site.run_well(sample_spec(1), 100);
   {
-    Connection connection(old_site.home.database(), new_file, 1);
-    migrate(connection, 1);
+    auto database = site.open();
+    site.ingest(database, {run});
+    auto& connection = database.impl().connection;
+    connection.execute("DROP VIEW runs_flat; DROP VIEW runs_results; DROP VIEW scaling; DROP TABLE probes");
+    connection.execute("ALTER TABLE results DROP COLUMN wall_s");
+    connection.execute("UPDATE format SET schema_hash = 'older'");
   }
-  auto migrated = old_site.open(), fresh = new_site.open();
-  const auto* schema = "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_schema ORDER BY type, name)";
-  CHECK(ask_text(migrated, schema) == ask_text(fresh, schema));
+  CHECK(error_of([&] { site.open(Access::read_only); }) ==
+        "environment: " + site.home.database().string() +
+            " lacks columns or views of this dtctl. Add them with: dtctl db migrate");
+  auto database = site.open();
+  CHECK(ask_text(database, "SELECT wall_s IS NULL FROM runs_flat") == "1");
+  site.ingest(database, {run});
+  CHECK(ask_text(database, "SELECT wall_s IS NOT NULL AND throughput = 100 FROM runs_flat") == "1");
+  CHECK(ask_text(database, "SELECT count(*) FROM probes") == "0");
+  CHECK(database.check().empty());
+}
+
+TEST_CASE("a database of a development version is refused with what to do, and a rebuild replaces it")
+{
+  const Site site;
+  const auto run = site.run_well(sample_spec(1), 100);
+  {
+    Connection connection(site.home.database(), new_file, 1);
+    connection.execute("CREATE TABLE runs (id INTEGER PRIMARY KEY, key TEXT)");
+    connection.execute("INSERT INTO runs (key) VALUES ('abc')");
+    connection.execute("PRAGMA application_id = " + std::to_string(0x64746374));
+    connection.execute("PRAGMA user_version = 8");
+  }
+  const auto expected = "environment: " + site.home.database().string() +
+                        " has format 8, which a development version before dtctl 0.1.0 wrote. Rebuild it from the run "
+                        "folders, which are still supported, with: dtctl db rebuild";
+  CHECK(error_of([&] { site.open(); }) == expected);
+  CHECK(error_of([&] { site.open(Access::read_only); }) == expected);
+  site.rebuild();
+  auto database = site.open();
+  CHECK(database.version() == latest_version());
+  CHECK(ask_text(database, "SELECT key FROM runs") == run.key);
+  CHECK(database.check().empty());
+}
+
+TEST_CASE("every field of a result has a column in its table and in both views")
+{
+  const Site site;
+  auto database = site.open();
+  for (const auto& field : result_fields())
+    for (const auto* table : {"results", "runs_results", "runs_flat"}) {
+      INFO(table << "." << field.column());
+      CHECK(database.impl().connection.integer_of("SELECT count(*) FROM pragma_table_info('" + std::string(table) +
+                                                  "') WHERE name = '" + field.column() + "'") == 1);
+    }
 }
 
 TEST_CASE("a database of a newer dtctl is refused and left alone")
@@ -54,26 +77,14 @@ TEST_CASE("a database of a newer dtctl is refused and left alone")
     auto database = site.open();
     database.impl().connection.execute("PRAGMA user_version = 99");
   }
-  const auto expected = "environment: " + site.home.database().string() + " has format 99 and this dtctl knows formats up to " +
-                        std::to_string(latest_version()) +
-                        ": a newer dtctl made it. Use that one, or move the file away and call: dtctl db rebuild";
+  const auto expected = "environment: " + site.home.database().string() +
+                        " has format 99, but this dtctl supports formats up to " + std::to_string(latest_version()) +
+                        ": a newer dtctl wrote it. Use that version, or move the file away and run: dtctl db rebuild";
   CHECK(error_of([&] { site.open(); }) == expected);
   CHECK(error_of([&] { site.open(Access::read_only); }) == expected);
   CHECK(error_of([&] { site.rebuild(); }) == expected);
   Connection connection(site.home.database(), SQLITE_OPEN_READONLY, 1);
   CHECK(connection.integer_of("PRAGMA user_version") == 99);
-}
-
-TEST_CASE("a database of an older dtctl is not read without a migration")
-{
-  const Site site;
-  {
-    Connection connection(site.home.database(), new_file, 1);
-    migrate(connection, 1);
-  }
-  CHECK(error_of([&] { site.open(Access::read_only); }) == "environment: " + site.home.database().string() +
-                                                               " has the older format 1. Bring it to format " +
-                                                               std::to_string(latest_version()) + " with: dtctl db migrate");
 }
 
 TEST_CASE("another program's database is refused")
@@ -85,5 +96,5 @@ TEST_CASE("another program's database is refused")
   }
   CHECK(error_of([&] { site.open(); }) ==
         "environment: " + site.home.database().string() +
-            " is another program's database. Move it away, or choose another folder with DTCTL_HOME");
+            " is another program's database. Move it away, or set DTCTL_HOME to another folder");
 }

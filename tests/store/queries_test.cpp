@@ -23,7 +23,8 @@ bool same(const Cell& cell, std::int64_t value) { return cell == Cell(value); }
 // A row of the view against one of scaling_of_study, in the order of `view_columns`.
 constexpr const char* view_columns =
     "label, nodes, ranks, workers, size, runs, succeeded, baseline_size, reached, target_runs, throughput, throughput_min, "
-    "throughput_max, throughput_geometric_mean, speedup, efficiency, efficiency_low, efficiency_high, communication_share, accuracy, "
+    "throughput_max, throughput_geometric_mean, speedup, efficiency, efficiency_low, efficiency_high, communication_share, "
+    "accuracy, "
     "time_to_accuracy_s";
 
 void check_row(const std::vector<Cell>& cells, const ScalingRow& row)
@@ -33,9 +34,9 @@ void check_row(const std::vector<Cell>& cells, const ScalingRow& row)
   for (const auto count : {row.nodes, row.ranks, row.workers, row.size, row.runs, row.succeeded}) CHECK(same(cells[at++], count));
   CHECK(cells[at++] == (row.baseline_size == 0 ? Cell() : Cell(row.baseline_size)));
   for (const auto count : {row.reached, row.target_runs}) CHECK(same(cells[at++], count));
-  for (const double value : {row.throughput, row.throughput_min, row.throughput_max, row.throughput_geometric_mean, row.speedup,
-                             row.efficiency, row.efficiency_low, row.efficiency_high, row.communication_share, row.accuracy,
-                             row.time_to_accuracy_s}) {
+  for (const double value :
+       {row.throughput, row.throughput_min, row.throughput_max, row.throughput_geometric_mean, row.speedup, row.efficiency,
+        row.efficiency_low, row.efficiency_high, row.communication_share, row.accuracy, row.time_to_accuracy_s}) {
     CAPTURE(at);
     CHECK(same(cells[at++], value));
   }
@@ -213,7 +214,8 @@ TEST_CASE("parameter servers are no part of a size: perfect scaling of the worke
   Site site;
   auto database = site.open();
   std::vector<PlannedRun> runs;
-  for (const std::int64_t workers : {1, 2, 4}) runs.push_back(site.run_well(served_spec(workers), 100 * static_cast<double>(workers)));
+  for (const std::int64_t workers : {1, 2, 4})
+    runs.push_back(site.run_well(served_spec(workers), 100 * static_cast<double>(workers)));
   const auto study = site.study(runs);
   ingest_study(database, study);
   site.ingest(database, runs);
@@ -291,8 +293,11 @@ TEST_CASE("labels with numbers come in numerical order, sizes too")
     order += row.label.substr(row.label.find('=') + 1) + "x" + std::to_string(row.ranks) + " ";
   CHECK(order == "1x1 1x2 1x16 2x1 2x2 2x16 4x1 4x2 4x16 8x1 8x2 8x16 16x1 16x2 16x16 ");
   check_view(database, study.id, 15);
-  CHECK(ask_text(database, "SELECT group_concat(label, ' ') FROM (SELECT DISTINCT series AS label FROM runs_flat ORDER BY natural_key(series))") ==
-        "sync.period=1 sync.period=2 sync.period=4 sync.period=8 sync.period=16");
+  CHECK(
+      ask_text(
+          database,
+          "SELECT group_concat(label, ' ') FROM (SELECT DISTINCT series AS label FROM runs_flat ORDER BY natural_key(series))") ==
+      "sync.period=1 sync.period=2 sync.period=4 sync.period=8 sync.period=16");
 }
 
 namespace {
@@ -474,9 +479,9 @@ TEST_CASE("a value of a condition stays a value, whatever it holds")
 TEST_CASE("a condition on no column names the nearest one")
 {
   StrongStudy s;
-  CHECK(
-      error_of([&] { runs_where(s.database, "rnaks>=2", 10); }) ==
-      "usage: condition 'rnaks>=2': there is no column rnaks; did you mean ranks? Any column of the view runs_flat can be named");
+  CHECK(error_of([&] { runs_where(s.database, "rnaks>=2", 10); }) ==
+        "usage: condition 'rnaks>=2': there is no column rnaks; did you mean ranks? Every column of the view runs_flat can be "
+        "used");
 }
 
 TEST_CASE("a reused run counts once among selected runs")

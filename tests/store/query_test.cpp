@@ -86,8 +86,7 @@ TEST_CASE("a query is exactly one statement")
   CHECK(s.refusal("SELECT 1; DROP TABLE runs") == "usage: query: only reading is allowed. Write one SELECT");
   CHECK(s.refusal("") == "usage: query: there is no statement in it. Write one SELECT");
   CHECK(s.refusal(" -- nothing\n ;") == "usage: query: there is no statement in it. Write one SELECT");
-  CHECK(s.refusal("SELECT ?") ==
-        "usage: query: it has a parameter (? or :name), which nothing gives a value. Write the value itself");
+  CHECK(s.refusal("SELECT ?") == "usage: query: it has a parameter (? or :name) without a value. Write the value itself");
 }
 
 TEST_CASE("a mistaken query gets SQLite's own words")
@@ -95,7 +94,7 @@ TEST_CASE("a mistaken query gets SQLite's own words")
   QuerySite s;
   CHECK(s.refusal("SELEC 1") == "usage: query: near \"SELEC\": syntax error");
   CHECK(s.refusal("SELECT thoughput FROM runs_flat") ==
-        "usage: query: no such column: thoughput. Tables, views and columns are listed by: SELECT name, sql FROM sqlite_schema");
+        "usage: query: no such column: thoughput. See the columns of a table or view with: SELECT * FROM runs_flat LIMIT 1");
   CHECK(s.refusal("SELECT json('{')") == "usage: query: malformed JSON");
 }
 
@@ -106,7 +105,7 @@ TEST_CASE("a query that runs too long is stopped and the database goes on")
   limits.time_s = 0.05;
   const auto* endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
   CHECK(error_of([&] { query(s.database, endless, limits); }) ==
-        "usage: query: it ran longer than 0.05 s and was stopped. Narrow it, or allow more time");
+        "usage: query: it ran longer than 0.05 s and was stopped. Make it smaller, or raise the limit with --timeout");
   CHECK(ask_text(s.database, "SELECT count(*) FROM runs") == "1");
 }
 

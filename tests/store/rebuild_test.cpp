@@ -124,19 +124,19 @@ TEST_CASE("rebuild puts a damaged file aside and makes a whole one")
   put_file(site.home.database(), "this is no database at all, it only has its name and some length to it");
   CHECK(error_of([&] { site.open(); }) ==
         "environment: " + site.home.database().string() +
-            " is damaged (file is not a database). Make it again from the run folders with: dtctl db rebuild");
+            " is damaged (file is not a database). Rebuild it from the run folders with: dtctl db rebuild");
   CHECK(site.rebuild().runs_added == 5);
   CHECK(std::filesystem::exists(site.home.database().string() + ".damaged"));
   auto database = site.open();
   CHECK(database.check().empty());
 }
 
-TEST_CASE("rebuild of a file damaged in its middle gives a whole one")
+TEST_CASE("rebuild of a file whose rows are damaged gives a whole one")
 {
   const Varied site;
   {
     std::fstream file(site.home.database(), std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(3 * 4096);
+    file.seekp(-20000, std::ios::end);
     file << std::string(20000, 'x');
   }
   {
@@ -147,6 +147,19 @@ TEST_CASE("rebuild of a file damaged in its middle gives a whole one")
   auto database = site.open();
   CHECK(database.check().empty());
   CHECK(ask_text(database, "SELECT count(*) FROM runs") == "5");
+}
+
+TEST_CASE("rebuild of a file whose list of tables is damaged puts it aside and makes a whole one")
+{
+  const Varied site;
+  {
+    std::fstream file(site.home.database(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(std::filesystem::file_size(site.home.database()) / 8192 * 4096));
+    file << std::string(20000, 'x');
+  }
+  CHECK(site.rebuild().runs_added == 5);
+  CHECK(std::filesystem::exists(site.home.database().string() + ".damaged"));
+  CHECK(site.open().check().empty());
 }
 
 TEST_CASE("rebuild reports a damaged study and a damaged run, and goes on")
@@ -182,7 +195,8 @@ TEST_CASE("rebuild leaves a good database alone when the runs or the studies can
   const auto before = dump(database);
   const auto folder = GENERATE(true, false) ? site.home.runs() : site.home.studies();
   make_unreadable(folder);
-  CHECK(error_of([&] { site.rebuild(); }) == "environment: read folder " + folder.string() + ": Too many levels of symbolic links");
+  CHECK(error_of([&] { site.rebuild(); }) ==
+        "environment: read folder " + folder.string() + ": Too many levels of symbolic links");
   CHECK(dump(database) == before);
 }
 
@@ -229,5 +243,5 @@ TEST_CASE("only one rebuild runs at a time")
   const Varied site;
   const auto lock = FileLock::acquire(site.home.database().string() + ".rebuild.lock");
   CHECK(error_of([&] { site.rebuild(); }) ==
-        "environment: " + site.home.database().string() + " is being rebuilt by another dtctl. Wait for its end");
+        "environment: " + site.home.database().string() + " is being rebuilt by another dtctl. Try again when it has ended");
 }

@@ -137,7 +137,7 @@ TEST_CASE("a database that may not grow any more keeps what it has")
   const auto error = error_of([&] { sweep.ingest(database, sweep.runs); });
   CHECK(error ==
         "environment: " + sweep.home.database().string() +
-            ": no space left on the disk (database or disk is full). Free some and call again; what was taken in before is kept");
+            ": no space left on the disk (database or disk is full). Free some space and try again; earlier results are kept");
   CHECK(database.check().empty());
   const auto kept = std::stoi(ask_text(database, "SELECT count(*) FROM runs WHERE state = 'succeeded'"));
   CHECK(kept > 0);
@@ -183,7 +183,7 @@ TEST_CASE("a database in a read-only folder is read, and writing to it is an env
   CHECK(ask_text(reader, "SELECT count(*) FROM steps") == "200");
   CHECK(error_of([&] { Database(disk.path() / "new.db", Access::read_write); }) ==
         "environment: " + (disk.path() / "new.db").string() +
-            " cannot be made (Read-only file system). Make its folder writable, or choose another one with DTCTL_HOME");
+            " cannot be created (Read-only file system). Make its folder writable, or set DTCTL_HOME to another folder");
   CHECK(error_of([&] {
           Database writer(file, Access::read_write);
           sweep.ingest(writer, {sweep.runs[0]});
@@ -211,7 +211,7 @@ TEST_CASE("a database that another process keeps locked gives up after its time,
   const auto file = sweep.home.database();
   const auto expected =
       "environment: " + file.string() +
-      " stayed locked by another process for 0.1 s; nothing was changed. Call again when the other dtctl has ended";
+      " stayed locked by another process for 0.1 s. Nothing was changed. Try again when the other dtctl has ended";
   {
     const Holder holder([&](const auto& hold) {
       const auto lock = FileLock::acquire(file.string() + ".lock");

@@ -1,3 +1,4 @@
+#include "core/statistics.hpp"
 #include "store/scaling.hpp"
 
 #include <cmath>
@@ -5,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+using namespace dt;
 using namespace dt::store;
 
 TEST_CASE("the median is the middle value, or the mean of the two middle ones")

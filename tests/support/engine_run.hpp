@@ -3,7 +3,7 @@
 
 #include "core/file.hpp"
 #include "core/process.hpp"
-#include "core/run_record.hpp"
+#include "core/record/run_record.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <algorithm>
@@ -38,9 +38,10 @@ inline RunSpec endless(RunSpec spec)
 }
 
 class EngineRun {
-public:
+ public:
   // Writes spec.json and makes attempts/1.
-  explicit EngineRun(RunSpec spec, const std::string& data = "synthetic") : planned_(plan_run(std::move(spec), read_build_id(dtengine()), data))
+  explicit EngineRun(RunSpec spec, const std::string& data = "synthetic")
+      : planned_(plan_run(std::move(spec), read_build_id(dtengine()), data))
   {
     make_folders(attempt().path());
     write_spec();
@@ -50,7 +51,8 @@ public:
   // What was changed in planned() gives the run another key.
   void write_spec()
   {
-    planned_ = plan_run(std::move(planned_.spec), std::move(planned_.engine_build), std::move(planned_.data_id), std::move(planned_.start_id));
+    planned_ = plan_run(std::move(planned_.spec), std::move(planned_.engine_build), std::move(planned_.data_id),
+                        std::move(planned_.start_id));
     write_file_atomic(spec_path(folder_.path()), to_json(planned_));
   }
   AttemptFolder attempt(int number = 1) const { return {folder_.path(), number}; }
@@ -93,7 +95,7 @@ public:
     return run_command(words, 120);
   }
 
-private:
+ private:
   TemporaryFolder folder_;
   PlannedRun planned_;
 };

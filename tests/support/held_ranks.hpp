@@ -35,8 +35,8 @@ class HeldRanks {
     return words;
   }
 
-  // From now on a rank stays where it is at each call of MPI after the first `calls` ones since its first look at the signals, which
-  // comes after its first step. A rank that is held goes on when its call is not among them any more.
+  // From now on a rank stays where it is at each call of MPI after the first `calls` ones since its first look at the signals,
+  // which comes after its first step. A rank that is held goes on when its call is not among them any more.
   void hold(int calls = 0) const { write_file_atomic(file_, std::to_string(calls)); }
   // All go on. Does nothing when none is held.
   void release() const

@@ -1,8 +1,8 @@
 // Preloaded into ranks (LD_PRELOAD): a step that takes as long as a test wants. See held_ranks.hpp.
 //
 // While the file $DTCTL_TEST_HOLD exists, the thread that asks MPI to move anything waits, and each rank so held leaves the file
-// $DTCTL_TEST_HOLD.<pid>. The file holds a number: so many of these calls are let through first, counted from the rank's first look at
-// the signals on (only this look calls MPI_Iallreduce, and the first one comes after the first step).
+// $DTCTL_TEST_HOLD.<pid>. The file holds a number: so many of these calls are let through first, counted from the rank's first
+// look at the signals on (only this look calls MPI_Iallreduce, and the first one comes after the first step).
 #include <atomic>
 #include <cstdlib>
 #include <fstream>

@@ -9,7 +9,7 @@
 namespace dt::test {
 
 class TemporaryFolder {
-public:
+ public:
   TemporaryFolder()
   {
     std::string pattern = (std::filesystem::temp_directory_path() / "dtctl-test-XXXXXX").string();
@@ -25,7 +25,7 @@ public:
   }
   const std::filesystem::path& path() const { return path_; }
 
-private:
+ private:
   std::filesystem::path path_;
 };
 

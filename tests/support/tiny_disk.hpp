@@ -9,7 +9,7 @@
 namespace dt::test {
 
 class TinyDisk {
-public:
+ public:
   // Mounts a tmpfs of `bytes` on the folder, which must exist.
   TinyDisk(const std::filesystem::path& folder, std::size_t bytes)
       : folder_(folder), mounted_(::mount("none", folder.c_str(), "tmpfs", 0, ("size=" + std::to_string(bytes)).c_str()) == 0)
@@ -24,7 +24,7 @@ public:
   // False where this user may not mount: the test says so and stops.
   bool is_mounted() const { return mounted_; }
 
-private:
+ private:
   std::filesystem::path folder_;
   bool mounted_;
 };

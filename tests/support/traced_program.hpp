@@ -24,8 +24,8 @@ struct TracedEnd {
   int status = 0;      // as waitpid() reports it
 };
 
-// A child process of this one. Its threads are traced; programs that it starts are not, so a supervisor that it leaves behind goes
-// on by itself. The caller must have no other children that end meanwhile.
+// A child process of this one. Its threads are traced; programs that it starts are not, so a supervisor that it leaves behind
+// goes on by itself. The caller must have no other children that end meanwhile.
 class TracedProgram {
  public:
   // Without input and output.
@@ -89,12 +89,13 @@ class TracedProgram {
     if (::ptrace(PTRACE_GET_SYSCALL_INFO, thread, sizeof info, &info) <= 0 || info.op != PTRACE_SYSCALL_INFO_ENTRY) return false;
     const auto number = static_cast<long>(info.entry.nr);
     if (number == SYS_openat) return (info.entry.args[2] & O_CREAT) != 0;
-    for (const long one : {SYS_write, SYS_pwrite64, SYS_ftruncate, SYS_fsync, SYS_fdatasync, SYS_renameat, SYS_renameat2, SYS_mkdirat,
-                           SYS_unlinkat, SYS_linkat, SYS_symlinkat, SYS_execve
+    for (const long one : {SYS_write, SYS_pwrite64, SYS_ftruncate, SYS_fsync, SYS_fdatasync, SYS_renameat, SYS_renameat2,
+                           SYS_mkdirat, SYS_unlinkat, SYS_linkat, SYS_symlinkat, SYS_execve
 #ifdef SYS_rename // older calls that some processors do not have
-                           , SYS_rename, SYS_mkdir, SYS_unlink, SYS_link, SYS_symlink, SYS_rmdir
+                           ,
+                           SYS_rename, SYS_mkdir, SYS_unlink, SYS_link, SYS_symlink, SYS_rmdir
 #endif
-                           })
+         })
       if (number == one) return true;
     return false;
   }

@@ -1,4 +1,4 @@
-// AlexNet (Krizhevsky, Sutskever, Hinton: ImageNet classification with deep convolutional neural networks, 2012).
+// AlexNet [Krizhevsky2012].
 //
 //   conv1  96 maps of 11x11, stride 4   227x227 -> 55x55   (the paper writes 224, but its 55x55 need 227)
 //          [response normalisation], max pooling 3x3, stride 2 -> 27x27
@@ -8,14 +8,14 @@
 //   conv4  384 maps of 3x3, padding 1   [two groups]
 //   conv5  256 maps of 3x3, padding 1   [two groups]
 //          max pooling 3x3, stride 2 -> 6x6
-//   fc6, fc7  4096 units behind dropout of 0.5
-//   fc8       a unit a class
+//   fc6, fc7  4096 units, each after dropout of 0.5
+//   fc8       one unit per class
 //
-// `alexnet` leaves out what stands in brackets, as everybody does since the network fits one device: one tower.
-#include "engine/nn/model_registry.hpp"
+// `alexnet` leaves out the parts in brackets, as is usual since the network fits on one device (one tower).
 #include "engine/nn/models/blocks.hpp"
+#include "engine/nn/models/model_registry.hpp"
 
-namespace dt::engine {
+namespace dt::nn {
 namespace {
 
 constexpr PoolingSpec overlapping{.kernel = 3, .stride = 2};
@@ -54,8 +54,8 @@ Tensor alexnet_2012(ModelBuilder& model)
   return classifier(model, model.max_pooling(x, overlapping), 4096);
 }
 
-// For 32x32: the five convolutions with half the maps each, the first one 5x5 without stride, so that the poolings see
-// 32x32, 15x15 and 7x7 and leave 3x3; a quarter of the units.
+// For 32x32: five convolutions with half the maps each. The first one is 5x5 without stride, so that the poolings have inputs of
+// 32x32, 15x15 and 7x7 and output 3x3 at the end. A quarter of the units.
 Tensor alexnet_cifar(ModelBuilder& model)
 {
   auto x = convolution_relu(model, "conv1", model.input(), {.channels = 48, .kernel = 5, .padding = 2});
@@ -68,4 +68,4 @@ Tensor alexnet_cifar(ModelBuilder& model)
   return classifier(model, model.max_pooling(x, overlapping), 1024);
 }
 
-} // namespace dt::engine
+} // namespace dt::nn

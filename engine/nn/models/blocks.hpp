@@ -1,16 +1,16 @@
-// What several models are made of.
+// Groups of layers that several models use.
 #pragma once
 
-#include "engine/nn/model_builder.hpp"
+#include "engine/nn/graph/model_builder.hpp"
 
 #include <string>
 
-namespace dt::engine {
+namespace dt::nn {
 
 Tensor convolution_relu(ModelBuilder& model, const std::string& name, Tensor x, const ConvolutionSpec& spec);
 
-// Batch norm's shift takes the place of the convolution's bias, whatever the spec says.
+// Batch norm's shift replaces the convolution's bias, whatever the spec says.
 Tensor convolution_norm(ModelBuilder& model, const std::string& name, Tensor x, ConvolutionSpec spec);
 Tensor convolution_norm_relu(ModelBuilder& model, const std::string& name, Tensor x, const ConvolutionSpec& spec);
 
-} // namespace dt::engine
+} // namespace dt::nn

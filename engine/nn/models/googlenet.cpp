@@ -1,5 +1,4 @@
-// GoogLeNet (Szegedy, Liu, Jia, Sermanet, Reed, Anguelov, Erhan, Vanhoucke, Rabinovich: Going deeper with convolutions,
-// 2015), table 1:
+// GoogLeNet [Szegedy2015, table 1]:
 //
 //   convolution  64 of 7x7, stride 2        224x224 -> 112x112
 //   max pooling  3x3, stride 2; LRN         -> 56x56
@@ -10,26 +9,26 @@
 //   inception    4a to 4e
 //   max pooling  3x3, stride 2              -> 7x7
 //   inception    5a, 5b
-//   mean over 7x7, dropout of 0.4, a unit a class
+//   mean over 7x7, dropout of 0.4, one unit per class
 //
-// Poolings with a stride take the border's last, incomplete window too. In training two classifiers more, on 4a and 4d, add
-// 0.3 of their loss (section 5).
+// Poolings with a stride also take the incomplete last window at the border. In training two auxiliary classifiers, on 4a and 4d,
+// add 0.3 of their loss (section 5).
 //
-// For 32x32: one convolution of 3x3 with 192 maps in place of everything before 3a, so that the inceptions see 32x32, 16x16
-// and 8x8; batch norm behind each convolution (Ioffe, Szegedy 2015), which makes the two classifiers more needless.
-#include "engine/nn/model_registry.hpp"
+// For 32x32: one 3x3 convolution with 192 maps replaces everything before 3a, so that the inceptions have images of 32x32, 16x16
+// and 8x8. Batch norm follows each convolution [IoffeSzegedy2015]; the auxiliary classifiers are then not needed.
 #include "engine/nn/models/blocks.hpp"
+#include "engine/nn/models/model_registry.hpp"
 
 #include <array>
 #include <span>
 #include <string_view>
 
-namespace dt::engine {
+namespace dt::nn {
 namespace {
 
 constexpr PoolingSpec halving{.kernel = 3, .stride = 2, .ceil = true};
 
-// The maps of one row of the paper's table.
+// Numbers of maps in one row of the paper's table.
 struct Inception {
   std::string_view name;
   std::int64_t one, reduce3, three, reduce5, five, pooled;
@@ -53,7 +52,7 @@ constexpr std::array stage5{
 
 using ConvolutionBlock = Tensor(ModelBuilder&, const std::string& name, Tensor, const ConvolutionSpec&);
 
-// Describes inceptions with one kind of convolution.
+// Describes inception blocks with one kind of convolution.
 struct Describer {
   ModelBuilder& model;
   ConvolutionBlock* convolution;
@@ -63,7 +62,7 @@ struct Describer {
     return convolution(model, name, x, {.channels = maps, .kernel = kernel, .padding = kernel / 2});
   }
 
-  // Figure 2b: four branches side by side.
+  // Figure 2b: four parallel branches.
   Tensor inception(Tensor x, const Inception& row) const
   {
     const auto name = "inception" + std::string(row.name) + "_";
@@ -129,4 +128,4 @@ Tensor googlenet_cifar(ModelBuilder& model)
   return classifier(model, net.inceptions(x, stage5));
 }
 
-} // namespace dt::engine
+} // namespace dt::nn

@@ -1,5 +1,5 @@
-// LeNet-5 (LeCun, Bottou, Bengio, Haffner: Gradient-based learning applied to document recognition, 1998), with ReLU, max
-// pooling, full connections and softmax in place of tanh, trained subsampling, the connection table and RBF outputs.
+// LeNet-5 [LeCun1998], with ReLU, max pooling, full connections and softmax instead of tanh, trained subsampling, the connection
+// table and RBF outputs.
 //
 //   C1  convolution  6 maps of 5x5      32x32 -> 28x28
 //   S2  pooling      2x2                28x28 -> 14x14
@@ -7,17 +7,17 @@
 //   S4  pooling      2x2                10x10 -> 5x5
 //   C5  120 units over all of S4
 //   F6  84 units
-//   output: a unit a class
-#include "engine/nn/model_registry.hpp"
+//   output: one unit per class
+#include "engine/nn/models/model_registry.hpp"
 
 #include <algorithm>
 
-namespace dt::engine {
+namespace dt::nn {
 
 Tensor lenet(ModelBuilder& model)
 {
   auto x = model.input();
-  // The paper centres MNIST's 28x28 in 32x32. CIFAR's images have that size already.
+  // The paper centres MNIST's 28x28 images in 32x32. CIFAR's images already have that size.
   const std::int64_t padding = std::min(x.shape.height, x.shape.width) < 32 ? 2 : 0;
   x = model.relu(model.convolution("conv1", x, {.channels = 6, .kernel = 5, .padding = padding}));
   x = model.max_pooling(x, {.kernel = 2, .stride = 2});
@@ -28,4 +28,4 @@ Tensor lenet(ModelBuilder& model)
   return model.inner_product("fc3", x, model.classes());
 }
 
-} // namespace dt::engine
+} // namespace dt::nn

@@ -1,4 +1,4 @@
-// Residual networks (He, Zhang, Ren, Sun: Deep residual learning for image recognition, 2016), table 1:
+// Residual networks [He2016, table 1]:
 //
 //   conv1    64 maps of 7x7, stride 2; max pooling 3x3, stride 2       224x224 -> 112x112 -> 56x56
 //                         18      34      50      101 layers
@@ -6,25 +6,25 @@
 //   conv3_x  28x28  128   2       4       4       4        1x1, 3x3, 1x1 with four times the maps (50, 101)
 //   conv4_x  14x14  256   2       6       6       23
 //   conv5_x    7x7  512   2       3       3       3
-//   mean over 7x7, a unit a class
+//   mean over 7x7, one unit per class
 //
-// and for 32x32 (section 4.2), 6n + 2 layers: 16 maps of 3x3, three stages of n blocks with 16, 32 and 64 maps at 32x32,
-// 16x16 and 8x8, mean, a unit a class.
+// For 32x32 (section 4.2), 6n + 2 layers: 16 maps of 3x3, then three stages of n blocks with 16, 32 and 64 maps at 32x32, 16x16
+// and 8x8, mean, one unit per class.
 //
-// Batch norm behind each convolution and before the ReLU; no biases. A shortcut that changes shape is a convolution of 1x1
-// (the paper's option B; for 32x32 it used option A, zeros in place of the missing maps, which saves 1 % of the parameters).
-// The stride of a bottleneck is on its 3x3, as in the implementations that everybody compares with; the paper has it on the
-// first 1x1.
-#include "engine/nn/model_registry.hpp"
+// Batch norm follows each convolution, before the ReLU; there are no biases. A shortcut that changes the shape is a 1x1
+// convolution (the paper's option B; for 32x32 the paper uses option A, zeros for the missing maps, which saves 1 % of the
+// parameters). A bottleneck's stride is on its 3x3 convolution, as in the usual implementations; the paper has it on the first
+// 1x1.
 #include "engine/nn/models/blocks.hpp"
+#include "engine/nn/models/model_registry.hpp"
 
 #include <array>
 #include <span>
 
-namespace dt::engine {
+namespace dt::nn {
 namespace {
 
-// What a block is called, and how wide and how coarse it is.
+// Name of a block, its number of maps and its stride.
 struct BlockSpec {
   std::string name;
   std::int64_t maps = 1, stride = 1;
@@ -55,7 +55,7 @@ Tensor bottleneck(ModelBuilder& model, Tensor x, const BlockSpec& block)
 
 using Block = Tensor(ModelBuilder&, Tensor, const BlockSpec&);
 
-// conv2_x and what follows: each stage but the first halves the image and doubles the maps.
+// The stages from conv2_x on: each stage except the first halves the image and doubles the maps.
 Tensor stages(ModelBuilder& model, Tensor x, Block* block, std::int64_t maps, std::span<const int> blocks)
 {
   for (std::size_t stage = 0; stage < blocks.size(); ++stage, maps *= 2) {
@@ -89,4 +89,4 @@ Tensor resnet101(ModelBuilder& model) { return resnet(model, bottleneck, {3, 4, 
 Tensor resnet20(ModelBuilder& model) { return resnet_cifar(model, 3); }
 Tensor resnet56(ModelBuilder& model) { return resnet_cifar(model, 9); }
 
-} // namespace dt::engine
+} // namespace dt::nn

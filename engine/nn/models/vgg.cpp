@@ -1,23 +1,22 @@
-// VGG (Simonyan, Zisserman: Very deep convolutional networks for large-scale image recognition, 2015), table 1:
+// VGG [SimonyanZisserman2015, table 1]:
 //
-//   maps of 3x3, padding 1   64   128   256   512   512     max pooling 2x2 behind each stage
+//   maps of 3x3, padding 1   64   128   256   512   512     max pooling 2x2 after each stage
 //   A, 11 layers              1     1     2     2     2
 //   D, 16 layers              2     2     3     3     3
 //   E, 19 layers              2     2     4     4     4
-//   then 4096, 4096 units, each with dropout of 0.5 behind it, and a unit a class
+//   then twice 4096 units, each followed by dropout of 0.5, and one unit per class
 //
-// For 32x32 the five poolings leave 1x1x512, and one inner product makes the classes of it. Each convolution has batch
-// norm behind it there (as Liu, Deng: Very deep convolutional neural network based image classification using small
-// training sample size, 2015): the paper could train D and E only from A's weights.
-#include "engine/nn/model_registry.hpp"
+// For 32x32 the five poolings leave 1x1x512, and one inner product computes the classes from it. Batch norm follows each
+// convolution there, as in [LiuDeng2015], because the paper could train D and E only from A's weights.
 #include "engine/nn/models/blocks.hpp"
+#include "engine/nn/models/model_registry.hpp"
 
 #include <array>
 
-namespace dt::engine {
+namespace dt::nn {
 namespace {
 
-using Convolutions = std::array<int, 5>; // of each stage
+using Convolutions = std::array<int, 5>; // per stage
 constexpr Convolutions a{1, 1, 2, 2, 2}, d{2, 2, 3, 3, 3}, e{2, 2, 4, 4, 4};
 
 using ConvolutionBlock = Tensor(ModelBuilder&, const std::string& name, Tensor, const ConvolutionSpec&);
@@ -58,4 +57,4 @@ Tensor vgg11_cifar(ModelBuilder& model) { return vgg_cifar(model, a); }
 Tensor vgg16_cifar(ModelBuilder& model) { return vgg_cifar(model, d); }
 Tensor vgg19_cifar(ModelBuilder& model) { return vgg_cifar(model, e); }
 
-} // namespace dt::engine
+} // namespace dt::nn

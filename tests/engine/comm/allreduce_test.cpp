@@ -1,12 +1,13 @@
 // Every allreduce gives bit-exact sums of integer-valued floats, whatever length and count of ranks.
 #include "core/error.hpp"
-#include "core/names.hpp"
+#include "core/spec/names.hpp"
 #include "core/text.hpp"
-#include "engine/comm/allreduce.hpp"
+#include "engine/comm/allreduce/allreduce.hpp"
 
 #include <catch2/catch.hpp>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::comm;
 
 namespace {
 
@@ -92,6 +93,7 @@ TEST_CASE("sums that are under way at once end right whichever a rank waits for 
     for (auto& sum : sums) sum->wait();
     const int ranks = comm.size();
     for (int b = 0; b < 4; ++b)
-      CHECK(buffers[static_cast<std::size_t>(b)] == std::vector<float>(1000, static_cast<float>(b * ranks + ranks * (ranks - 1) / 2)));
+      CHECK(buffers[static_cast<std::size_t>(b)] ==
+            std::vector<float>(1000, static_cast<float>(b * ranks + ranks * (ranks - 1) / 2)));
   }
 }

@@ -1,11 +1,12 @@
 // Which allreduce is taken at which size, from given timings; and timings as a file.
-#include "engine/comm/allreduce_timings.hpp"
+#include "engine/comm/choice/allreduce_timings.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <cmath>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::comm;
 
 namespace {
 
@@ -17,8 +18,8 @@ const AllreduceTimings timings{.algorithms = {"mpi", "ring", "hierarchical"},
 
 TEST_CASE("between two sizes the choice changes where the lines through their times cross")
 {
-  // mpi leads by 2 at 1000 bytes and is behind by 2 at 10000: half way, at 10^3.5. hierarchical leads ring by 4 at 10^4 and is behind by
-  // 2 at 10^5: two thirds of the way.
+  // mpi leads by 2 at 1000 bytes and is behind by 2 at 10000: half way, at 10^3.5. hierarchical leads ring by 4 at 10^4 and is
+  // behind by 2 at 10^5: two thirds of the way.
   const auto choices = choose(timings);
   CHECK(choices == std::vector<AllreduceChoice>{{0, 0}, {3162, 2}, {46416, 1}});
   CHECK(in_words(choices, timings.algorithms) == "mpi, hierarchical from 3.1 KiB, ring from 45.3 KiB");
@@ -26,7 +27,8 @@ TEST_CASE("between two sizes the choice changes where the lines through their ti
 
 TEST_CASE("the first algorithm is taken unless another is clearly faster")
 {
-  CHECK(choose({.algorithms = {"mpi", "ring"}, .bytes = {1000}, .seconds = {{1.04, 1.0}}}) == std::vector<AllreduceChoice>{{0, 0}});
+  CHECK(choose({.algorithms = {"mpi", "ring"}, .bytes = {1000}, .seconds = {{1.04, 1.0}}}) ==
+        std::vector<AllreduceChoice>{{0, 0}});
   CHECK(choose({.algorithms = {"mpi", "ring"}, .bytes = {1000}, .seconds = {{1.06, 1.0}}}).front() == AllreduceChoice{0, 1});
 }
 
@@ -34,7 +36,9 @@ TEST_CASE("the algorithm of the size before stays unless another is clearly fast
 {
   CHECK(choose({.algorithms = {"mpi", "ring", "tree"}, .bytes = {1000, 4000}, .seconds = {{2.0, 1.0, 2.0}, {2.0, 1.02, 1.0}}}) ==
         std::vector<AllreduceChoice>{{0, 1}});
-  CHECK(choose({.algorithms = {"mpi", "ring", "tree"}, .bytes = {1000, 4000}, .seconds = {{2.0, 1.0, 2.0}, {2.0, 1.04, 1.0}}}).back().algorithm == 2);
+  CHECK(choose({.algorithms = {"mpi", "ring", "tree"}, .bytes = {1000, 4000}, .seconds = {{2.0, 1.0, 2.0}, {2.0, 1.04, 1.0}}})
+            .back()
+            .algorithm == 2);
 }
 
 TEST_CASE("a tie that the first algorithm won changes no later than the size that it lost, and no sooner than the tie")
@@ -75,7 +79,8 @@ TEST_CASE("no algorithm is taken that may not be faster than the first, however 
 
 TEST_CASE("an algorithm that was not timed at a size is not taken there")
 {
-  const auto choices = choose({.algorithms = {"mpi", "tree", "ring"}, .bytes = {1000, 1'000'000}, .seconds = {{2, 1, 4}, {2, 0, 1}}});
+  const auto choices =
+      choose({.algorithms = {"mpi", "tree", "ring"}, .bytes = {1000, 1'000'000}, .seconds = {{2, 1, 4}, {2, 0, 1}}});
   CHECK(choices.front().algorithm == 1);
   CHECK(choices[choice_for(choices, 1'000'000)].algorithm == 2);
 }
@@ -139,7 +144,8 @@ TEST_CASE("predictions pass through what was timed, and follow the formula beyon
 
 TEST_CASE("the confirming sum is the largest that takes a quarter of a second, and confirms within a factor of 1.5")
 {
-  const AllreduceTimings slow{.algorithms = {"mpi", "ring"}, .bytes = {1000, 4000, 16000}, .seconds = {{0.02, 0.01}, {0.1, 0.2}, {1, 2}}};
+  const AllreduceTimings slow{
+      .algorithms = {"mpi", "ring"}, .bytes = {1000, 4000, 16000}, .seconds = {{0.02, 0.01}, {0.1, 0.2}, {1, 2}}};
   const auto sum = confirming_sum(slow, choose(slow));
   CHECK(sum.bytes == 4000);
   CHECK(sum.algorithm == 0);
@@ -174,14 +180,16 @@ TEST_CASE("timings that are torn anywhere, of another key, or senseless are no t
     CHECK_FALSE(parse_timings(text.substr(0, length), "k"));
   }
   CHECK_FALSE(parse_timings(text, "j"));
-  const auto with_row = [](const std::string& row, const std::string& model = "model 1e-05 8e-09 0 0.1", const std::string& shape = "shape 2 2 1 1") {
+  const auto with_row = [](const std::string& row, const std::string& model = "model 1e-05 8e-09 0 0.1",
+                           const std::string& shape = "shape 2 2 1 1") {
     return "dtctl allreduce timings 3 k\nmpi ring\n" + shape + "\n" + model + "\n" + row + "\n1 sizes\n";
   };
   const std::string good = "256 1e-06 0 2e-06 2.5";
   CHECK(parse_timings(with_row(good), "k"));
   CHECK(parse_timings(with_row("256 1e-06 0 0 0"), "k")); // one was not timed
-  for (const auto* row : {"256 1e-06 0", "256 1e-06 0 2e-06 2 3e-06 3", "256 1e-06 0 2e-06", "256 0 0 0 0", "256 1e-06 0 -1 1",
-                          "256 1e-06 0 nan 1", "256 1e-06 0 x 1", "256 1e-06 0 1 -1", "0 1 0 1 1", "9223372036854775807 1 0 1 1", ""}) {
+  for (const auto* row :
+       {"256 1e-06 0", "256 1e-06 0 2e-06 2 3e-06 3", "256 1e-06 0 2e-06", "256 0 0 0 0", "256 1e-06 0 -1 1", "256 1e-06 0 nan 1",
+        "256 1e-06 0 x 1", "256 1e-06 0 1 -1", "0 1 0 1 1", "9223372036854775807 1 0 1 1", ""}) {
     CAPTURE(row);
     CHECK_FALSE(parse_timings(with_row(row), "k"));
   }

@@ -1,11 +1,12 @@
 // A choice that is slower than predicted is tried against others, and changed where another surely is faster.
-#include "engine/comm/choice_watch.hpp"
+#include "engine/comm/choice/choice_watch.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <map>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::comm;
 
 namespace {
 
@@ -55,8 +56,9 @@ TEST_CASE("a slow choice is tried against plain MPI and whatever may be faster, 
   CHECK(std::vector(taken.begin(), taken.begin() + 4) == std::vector<std::size_t>{1, 0, 2, 1});
   CHECK(watch.algorithm_for(large) == 2);
   CHECK(watch.algorithm_for(small) == 0); // which was not on trial
-  CHECK(watch.changes() == std::vector<std::string>{"step 37: sums of 1.0 MiB by ring took 3.00 times as long as predicted; ring 12 s, mpi "
-                                                    "10 s, tree 6 s; tree from now on"});
+  CHECK(watch.changes() ==
+        std::vector<std::string>{"step 37: sums of 1.0 MiB by ring took 3.00 times as long as predicted; ring 12 s, mpi "
+                                 "10 s, tree 6 s; tree from now on"});
   // What it took is what is expected now.
   run_to_look(watch, {{2, 6}});
   CHECK(watch.last_look().starts_with("1.00 times"));
@@ -82,7 +84,8 @@ TEST_CASE("a slow choice stays where nothing is faster, is expected to be slow t
   run_to_look(watch, {{1, 40}}); // slow again, but the last trial was not long ago
   CHECK(watch.contenders().empty());
   std::size_t steps = 0;
-  for (; watch.contenders().empty() && steps <= ChoiceWatch::first_pause; steps += ChoiceWatch::steps_a_look) run_to_look(watch, {{1, 40}});
+  for (; watch.contenders().empty() && steps <= ChoiceWatch::first_pause; steps += ChoiceWatch::steps_a_look)
+    run_to_look(watch, {{1, 40}});
   CHECK_FALSE(watch.contenders().empty());
 }
 

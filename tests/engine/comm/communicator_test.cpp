@@ -1,13 +1,14 @@
 // What every rank can tell every other. Started by mpirun with several counts of ranks.
 #include "core/error.hpp"
-#include "engine/comm/allreduce.hpp"
+#include "engine/comm/allreduce/allreduce.hpp"
 #include "engine/comm/placement.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <set>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::comm;
 
 TEST_CASE("broadcast brings the root's values to every rank and is counted at the root alone")
 {
@@ -81,7 +82,8 @@ TEST_CASE("every rank knows every rank's place")
   for (const auto& place : places) CHECK_FALSE(place.cores.empty());
 }
 
-TEST_CASE("fresh tags stay between those that callers choose and MPI's limit, however many were asked for, and differ from lasting ones")
+TEST_CASE("fresh tags stay between those that callers choose and MPI's limit, however many were asked for, and differ from "
+          "lasting ones")
 {
   Communicator comm(MPI_COMM_WORLD);
   std::set<int> fresh, lasting;
@@ -109,5 +111,6 @@ TEST_CASE("sums stay right when their tags begin again")
   for (auto& sum : sums) sum->wait();
   const int ranks = comm.size();
   for (int b = 0; b < 6; ++b)
-    CHECK(buffers[static_cast<std::size_t>(b)] == std::vector<float>(1000, static_cast<float>(b * ranks + ranks * (ranks - 1) / 2)));
+    CHECK(buffers[static_cast<std::size_t>(b)] ==
+          std::vector<float>(1000, static_cast<float>(b * ranks + ranks * (ranks - 1) / 2)));
 }

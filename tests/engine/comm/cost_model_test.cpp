@@ -1,16 +1,17 @@
 // The formulas of the allreduces against numbers computed by hand, and against the schedules; and α, β, γ found again in timings.
-#include "engine/comm/cost_model.hpp"
-#include "engine/comm/halving_doubling.hpp"
-#include "engine/comm/ring.hpp"
-#include "engine/comm/topology_aware.hpp"
-#include "engine/comm/tree.hpp"
+#include "engine/comm/allreduce/halving_doubling.hpp"
+#include "engine/comm/allreduce/ring.hpp"
+#include "engine/comm/allreduce/topology_aware.hpp"
+#include "engine/comm/allreduce/tree.hpp"
+#include "engine/comm/choice/cost_model.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <random>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::comm;
 
 namespace {
 
@@ -56,10 +57,10 @@ TEST_CASE("the formulas of a flat network are those computed by hand")
 TEST_CASE("the formulas of nodes and supernodes are those computed by hand")
 {
   const CostShape pairs{.ranks = 8, .nodes = 4, .ranks_a_node = 2};
-  check_terms("ring", pairs, {14, 1.75, 0.875});            // one neighbour is on another node
-  check_terms("halving-doubling", pairs, {6, 3, 0.875});    // both ranks' parts cross the link
+  check_terms("ring", pairs, {14, 1.75, 0.875});         // one neighbour is on another node
+  check_terms("halving-doubling", pairs, {6, 3, 0.875}); // both ranks' parts cross the link
   check_terms("tree", pairs, {6, 4, 3});
-  check_terms("hierarchical", pairs, {6, 1.5, 0.875});      // 1/2 in the node, 3/4 · 1/2 over the nodes
+  check_terms("hierarchical", pairs, {6, 1.5, 0.875}); // 1/2 in the node, 3/4 · 1/2 over the nodes
   const CostShape trunks{.ranks = 6, .nodes = 6, .ranks_a_node = 1, .supernodes = 2};
   check_terms("topology-aware", trunks, {6, 5.0 / 3, 5.0 / 6}); // 3 in a supernode, 2 messages; over two, 1
   const CostShape one_node{.ranks = 4, .nodes = 1, .ranks_a_node = 4};

@@ -1,7 +1,7 @@
 // What is measured at the start: the allreduce that chooses, the same on all ranks, from timings that are kept; and bandwidths.
 #include "core/error.hpp"
 #include "core/file.hpp"
-#include "engine/comm/dynamic.hpp"
+#include "engine/comm/choice/dynamic.hpp"
 #include "engine/comm/topology_probe.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -9,13 +9,14 @@
 
 #include <optional>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::comm;
 
 namespace {
 
 // Rank 0's folder, on every rank.
 class SharedFolder {
-public:
+ public:
   explicit SharedFolder(Communicator& comm) : comm_(comm)
   {
     if (comm.is_root()) folder_.emplace();
@@ -24,13 +25,14 @@ public:
   ~SharedFolder() { comm_.barrier(); }
   const std::filesystem::path& path() const { return path_; }
 
-private:
+ private:
   Communicator& comm_;
   std::optional<dt::test::TemporaryFolder> folder_;
   std::filesystem::path path_;
 };
 
-// Seconds that depend on nothing but algorithm and size: by the ring least, by a tree twice, by everything else four times as much.
+// Seconds that depend on nothing but algorithm and size: by the ring least, by a tree twice, by everything else four times as
+// much.
 double told_s(const std::string& algorithm, std::size_t bytes, double)
 {
   return 1e-9 * static_cast<double>(bytes + 1000) * (algorithm == "ring" ? 1 : algorithm == "tree" ? 2 : 4);
@@ -39,7 +41,12 @@ double told_s(const std::string& algorithm, std::size_t bytes, double)
 // A race that these times decide takes three rounds a size; there is time enough for all sizes.
 AllreduceOptions options_with(const std::filesystem::path& cache, Communicator& comm)
 {
-  return {.algorithm = "dynamic", .topology = topology_of_hosts(comm, 0), .cache = cache, .timing_s = 100, .largest_bytes = 64 << 10, .seen_s = told_s};
+  return {.algorithm = "dynamic",
+          .topology = topology_of_hosts(comm, 0),
+          .cache = cache,
+          .timing_s = 100,
+          .largest_bytes = 64 << 10,
+          .seen_s = told_s};
 }
 
 std::string fact(const Allreduce& allreduce, const std::string& name)
@@ -58,7 +65,10 @@ std::filesystem::path only_file_in(const std::filesystem::path& folder, Communic
   return folder / names.front();
 }
 
-std::string key_of(const std::filesystem::path& file) { return file.filename().string().substr(std::string("allreduce-").size()); }
+std::string key_of(const std::filesystem::path& file)
+{
+  return file.filename().string().substr(std::string("allreduce-").size());
+}
 
 // Timings up to 64 KiB in which the tree is best, a sum by it taking so many times what it is told to take now.
 AllreduceTimings kept_timings(double factor)
@@ -149,7 +159,8 @@ TEST_CASE("dynamic leaves a choice that became slow, on all ranks at the same su
 {
   Communicator comm(MPI_COMM_WORLD);
   if (comm.size() == 1) return;
-  const AllreduceTimings timings{.algorithms = {"mpi", "ring", "tree"}, .bytes = {1000, 40'000}, .seconds = {{1, 2, 3}, {3, 1, 2}}};
+  const AllreduceTimings timings{
+      .algorithms = {"mpi", "ring", "tree"}, .bytes = {1000, 40'000}, .seconds = {{1, 2, 3}, {3, 1, 2}}};
   double ring_s = 1;
   const auto seen = [&](const std::string& algorithm, std::size_t bytes, double) {
     return bytes < 10'000 ? 1.0 : algorithm == "ring" ? ring_s : algorithm == "tree" ? 2.0 : 3.0;
@@ -191,7 +202,8 @@ TEST_CASE("dynamic leaves a choice that became slow, on all ranks at the same su
   CHECK(allreduce.choice().starts_with("mpi, tree from"));
   CHECK(fact(allreduce, "allreduce reconsidered").find("tree from now on") != std::string::npos);
   while (number < 4 * looks + 3 * rounds) step(number++);
-  // 3 of 3.5 s: the trial saw steps of 1.5 times the time that was predicted, and the tree is not predicted to be faster than it was timed.
+  // 3 of 3.5 s: the trial saw steps of 1.5 times the time that was predicted, and the tree is not predicted to be faster than it
+  // was timed.
   CHECK(fact(allreduce, "allreduce seen").starts_with("0.86 times"));
 }
 
@@ -221,7 +233,8 @@ TEST_CASE("dynamic replaces a cache that names itself, an unknown allreduce, or 
   DynamicAllreduce(options_with(cache, comm), comm);
   const auto file = only_file_in(cache, comm);
   const auto key = key_of(file);
-  const std::vector<std::vector<std::string>> crafted{{"mpi", "dynamic"}, {"dynamic"}, {"mpi", "no-such-allreduce"}, {"mpi", "mpi"}};
+  const std::vector<std::vector<std::string>> crafted{
+      {"mpi", "dynamic"}, {"dynamic"}, {"mpi", "no-such-allreduce"}, {"mpi", "mpi"}};
   for (const auto& names : crafted) {
     CAPTURE(names);
     const AllreduceTimings kept{.algorithms = names, .bytes = {1024}, .seconds = {std::vector<double>(names.size(), 1.0)}};

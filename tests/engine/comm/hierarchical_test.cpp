@@ -1,6 +1,6 @@
 // Two levels over made-up nodes: all ranks of a test share one host, so that any of them may pretend to be of any node.
 #include "core/error.hpp"
-#include "engine/comm/hierarchical.hpp"
+#include "engine/comm/allreduce/hierarchical.hpp"
 #include "tests/engine/comm/late_neighbour.hpp"
 
 #include <catch2/catch.hpp>
@@ -8,11 +8,15 @@
 #include <numeric>
 #include <random>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::comm;
 
 namespace {
 
-float value_of(int rank, std::size_t index, int round) { return static_cast<float>((rank + 1) * 7 + static_cast<int>(index % 1013) + round % 5); }
+float value_of(int rank, std::size_t index, int round)
+{
+  return static_cast<float>((rank + 1) * 7 + static_cast<int>(index % 1013) + round % 5);
+}
 
 float sum_of(int ranks, std::size_t index, int round)
 {

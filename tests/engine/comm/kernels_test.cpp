@@ -1,5 +1,5 @@
 // Vector sums, and numbers as bfloat16.
-#include "engine/comm/kernels.hpp"
+#include "engine/comm/allreduce/kernels.hpp"
 
 #include <bit>
 #include <cmath>
@@ -9,7 +9,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::comm;
 
 namespace {
 

@@ -1,17 +1,17 @@
-// Two nodes of two ranks in one program, where rank 0 pauses between its looks at two blocks of `hierarchical` until rank 1, the other
-// rank of its node, has put its numbers: an unlucky moment, made certain.
+// Two nodes of two ranks in one program, where rank 0 pauses between its looks at two blocks of `hierarchical` until rank 1, the
+// other rank of its node, has put its numbers: an unlucky moment, made certain.
 #pragma once
 
-#include "engine/comm/allreduce.hpp"
+#include "engine/comm/allreduce/allreduce.hpp"
 
 #include <utility>
 
-namespace dt::engine::test {
+namespace dt::comm::test {
 
 inline Topology two_nodes_of_two() { return {.node = {0, 0, 1, 1}, .supernode = {0, 0, 0, 0}}; }
 
 class LateNeighbour {
-public:
+ public:
   explicit LateNeighbour(Communicator& comm) : comm_(comm) {}
   LateNeighbour(const LateNeighbour&) = delete;
   LateNeighbour& operator=(const LateNeighbour&) = delete;
@@ -33,7 +33,7 @@ public:
   // Rank 1, after it has put all that it can: rank 0 goes on.
   void end_pause() { send(0); }
 
-private:
+ private:
   static constexpr int tag = 7;
   void pause()
   {
@@ -49,4 +49,4 @@ private:
   bool is_armed_ = false, has_paused_ = false;
 };
 
-} // namespace dt::engine::test
+} // namespace dt::comm::test

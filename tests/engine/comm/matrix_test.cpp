@@ -1,6 +1,6 @@
 // Every own allreduce for every number of ranks from 1 to 17: the first P of the 17 ranks that this program is started with.
-#include "engine/comm/kernels.hpp"
-#include "engine/comm/scheduled_allreduce.hpp"
+#include "engine/comm/allreduce/kernels.hpp"
+#include "engine/comm/allreduce/scheduled_allreduce.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::comm;
 
 namespace {
 

@@ -1,17 +1,18 @@
 // What parcels wait for is enough, and never too much: messages travel in any order that a network may choose, are read from the
 // sender's memory as late as it may, and yet every rank ends with the sum and none waits for ever.
-#include "engine/comm/halving_doubling.hpp"
-#include "engine/comm/parcels.hpp"
-#include "engine/comm/ring.hpp"
-#include "engine/comm/topology_aware.hpp"
-#include "engine/comm/tree.hpp"
+#include "engine/comm/allreduce/halving_doubling.hpp"
+#include "engine/comm/allreduce/parcels.hpp"
+#include "engine/comm/allreduce/ring.hpp"
+#include "engine/comm/allreduce/topology_aware.hpp"
+#include "engine/comm/allreduce/tree.hpp"
 #include "schedule_world.hpp"
 
 #include <random>
 
 #include <catch2/catch.hpp>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::comm;
 
 namespace {
 
@@ -203,9 +204,9 @@ TEST_CASE("chunks of a message that goes backwards are the same, last first, and
 {
   const Schedule schedule{{Receipt::add, {{1, {0, 10}, false}, {2, {10, 17}, true}}, {}}};
   const auto sends = cut_into_parcels(schedule, 4).sends;
-  std::vector<Interval> stretches;
+  std::vector<Range> stretches;
   for (const auto& parcel : sends) stretches.push_back(parcel.stretch);
-  CHECK(stretches == std::vector<Interval>{{0, 4}, {14, 17}, {4, 8}, {10, 14}, {8, 10}});
+  CHECK(stretches == std::vector<Range>{{0, 4}, {14, 17}, {4, 8}, {10, 14}, {8, 10}});
 }
 
 TEST_CASE("a parcel waits for those that overlap it, and no others")
@@ -218,7 +219,7 @@ TEST_CASE("a parcel waits for those that overlap it, and no others")
   REQUIRE(parcels.sends.size() == 1);
   CHECK(parcels.sends[0].after_receives == 2);
   REQUIRE(parcels.receives.size() == 4);
-  CHECK(parcels.receives[2].stretch == Interval{2, 6});
+  CHECK(parcels.receives[2].stretch == Range{2, 6});
   CHECK(parcels.receives[2].after_receives == 2);
   CHECK(parcels.receives[2].after_sends == 1);
 }
@@ -230,6 +231,6 @@ TEST_CASE("what a rank has computed is its own to round once, however often it i
                           {Receipt::copy, {{3, {0, 8}, false}}, {}}};
   const auto sends = cut_into_parcels(schedule, 8).sends;
   REQUIRE(sends.size() == 2);
-  CHECK(sends[0].own == std::vector<Interval>{{0, 4}});
+  CHECK(sends[0].own == std::vector<Range>{{0, 4}});
   CHECK(sends[1].own.empty());
 }

@@ -4,7 +4,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::comm;
 
 namespace {
 
@@ -61,10 +62,12 @@ TEST_CASE("a communication thread needs a core of its own in every rank's mask a
   const std::string poll = std::string(remedy).replace(std::string(remedy).find("or set"), 0, "take sync.progress: poll, ");
   CHECK(refusal({{"n1", {0, 1, 2}}, {"n2", {0, 1, 2}}}, 2, 1) == "accepted");
   CHECK(refusal({{"n1", {0, 1, 2}}, {"n2", {4, 5}}}, 2, 1) ==
-        "Rank 1 on n2 may use 2 cores (mask 4-5), but resources.threads_per_rank asks for 2 threads and sync.progress: thread for 1 more." +
+        "Rank 1 on n2 may use 2 cores (mask 4-5), but resources.threads_per_rank asks for 2 threads and sync.progress: thread "
+        "for 1 more." +
             poll);
   CHECK(refusal({{"n1", {0, 1}}, {"n1", {0, 1}}}, 1, 1) ==
-        "The 2 ranks on n1 share 2 cores (mask 0-1), but need 4: 1 thread each and 1 more each for sync.progress: thread." + poll);
+        "The 2 ranks on n1 share 2 cores (mask 0-1), but need 4: 1 thread each and 1 more each for sync.progress: thread." +
+            poll);
 }
 
 TEST_CASE("nodes are counted by host") { CHECK(node_count({{"a", {0}}, {"b", {0}}, {"a", {1}}}) == 2); }

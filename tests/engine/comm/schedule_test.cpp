@@ -1,15 +1,16 @@
 // Every schedule sums over all ranks, sends what its formula says, and is caught when it is wrong.
-#include "engine/comm/halving_doubling.hpp"
-#include "engine/comm/ring.hpp"
-#include "engine/comm/topology_aware.hpp"
-#include "engine/comm/tree.hpp"
+#include "engine/comm/allreduce/halving_doubling.hpp"
+#include "engine/comm/allreduce/ring.hpp"
+#include "engine/comm/allreduce/topology_aware.hpp"
+#include "engine/comm/allreduce/tree.hpp"
 #include "schedule_world.hpp"
 
 #include <algorithm>
 
 #include <catch2/catch.hpp>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::comm;
 
 namespace {
 

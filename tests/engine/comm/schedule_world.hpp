@@ -1,7 +1,7 @@
 // All ranks of a schedule in one process: what it computes, whether it keeps its promises, and what crosses which border.
 #pragma once
 
-#include "engine/comm/schedule.hpp"
+#include "engine/comm/allreduce/schedule.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace dt::engine {
+namespace dt::comm {
 
 using MakeSchedule = std::function<Schedule(const Seat&)>;
 
@@ -21,7 +21,7 @@ inline std::vector<Schedule> schedules_of_all(const MakeSchedule& make, int rank
   return all;
 }
 
-inline bool overlap(const Interval& a, const Interval& b) { return a.begin < b.end && b.begin < a.end; }
+inline bool overlap(const Range& a, const Range& b) { return a.begin < b.end && b.begin < a.end; }
 
 // "" when a round keeps what Round promises, else what it breaks.
 inline std::string broken_promise(const Round& round)
@@ -63,7 +63,7 @@ class ScheduleWorld {
 
   std::string run_round(const std::vector<Schedule>& all, std::size_t k)
   {
-    std::map<std::pair<std::size_t, std::size_t>, std::deque<std::pair<Interval, std::vector<std::int64_t>>>> wires;
+    std::map<std::pair<std::size_t, std::size_t>, std::deque<std::pair<Range, std::vector<std::int64_t>>>> wires;
     for (std::size_t r = 0; r < all.size(); ++r) {
       if (auto broken = broken_promise(all[r][k]); !broken.empty()) return broken;
       for (const auto& send : all[r][k].sends) {
@@ -126,4 +126,4 @@ inline std::size_t numbers_sent(const std::vector<Schedule>& all, Receipt receip
   return numbers;
 }
 
-} // namespace dt::engine
+} // namespace dt::comm

@@ -1,16 +1,20 @@
 // The board on which a node's ranks sum, with threads in the ranks' place: so a race would be seen by the thread sanitizer.
-#include "engine/comm/slice_board.hpp"
+#include "engine/comm/allreduce/slice_board.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <random>
 #include <thread>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::comm;
 
 namespace {
 
-float value_of(int rank, std::size_t index, int round) { return static_cast<float>(rank * 100 + static_cast<int>(index % 97) + round); }
+float value_of(int rank, std::size_t index, int round)
+{
+  return static_cast<float>(rank * 100 + static_cast<int>(index % 97) + round);
+}
 
 // Memory for all parts.
 struct Memory {

@@ -5,7 +5,8 @@
 
 #include <set>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::comm;
 
 namespace {
 

@@ -9,7 +9,8 @@
 #include <thread>
 #include <vector>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::comm;
 
 TEST_CASE("a trace keeps spans with their step, and counts what it has no room for")
 {
@@ -32,7 +33,8 @@ TEST_CASE("two threads may add to one trace")
   });
   for (int i = 0; i < 500; ++i) trace.add({"b", "training", 0, 1});
   other.join();
-  CHECK(std::count_if(trace.spans().begin(), trace.spans().end(), [](const Span& span) { return span.name == std::string_view("a"); }) == 500);
+  CHECK(std::count_if(trace.spans().begin(), trace.spans().end(),
+                      [](const Span& span) { return span.name == std::string_view("a"); }) == 500);
   CHECK(trace.forgotten() == 0);
 }
 

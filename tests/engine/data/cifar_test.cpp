@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace dt::engine {
+namespace dt::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -135,4 +135,4 @@ TEST_CASE("a missing CIFAR file is named with the folder and what to do")
   CHECK_THROWS_WITH(open("shapes", folder.path()), "data set shapes" + missing + ". Make it with: dtctl data make shapes");
 }
 
-} // namespace dt::engine
+} // namespace dt::data

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace dt::engine {
+namespace dt::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -159,8 +159,8 @@ TEST_CASE("a missing file is named with the folder and what to do")
   const std::string missing =
       ": no file t10k-labels-idx1-ubyte or t10k-labels-idx1-ubyte.gz or t10k-labels.idx1-ubyte or t10k-labels.idx1-ubyte.gz in ";
   const std::string there = ", which holds t10k-images-idx3-ubyte, train-images-idx3-ubyte, train-labels-idx1-ubyte";
-  CHECK_THROWS_WITH(mnist.open("mnist"),
-                    "data set mnist" + missing + mnist.folder() + there + ". Put its files there, or name their folder in data.path.");
+  CHECK_THROWS_WITH(mnist.open("mnist"), "data set mnist" + missing + mnist.folder() + there +
+                                             ". Put its files there, or name their folder in data.path.");
   CHECK_THROWS_WITH(mnist.open("digits"),
                     "data set digits" + missing + mnist.folder() + there + ". Make it with: dtctl data make digits");
 }
@@ -301,4 +301,4 @@ TEST_CASE("a run may use the first samples only, but not more than there are")
   }
 }
 
-} // namespace dt::engine
+} // namespace dt::data

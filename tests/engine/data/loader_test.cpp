@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-namespace dt::engine {
+namespace dt::data {
 namespace {
 
 // Takes its time over a sample, so that a batch is asked for while it is being read.
@@ -206,11 +206,14 @@ TEST_CASE("a loader can be dropped at any moment: before the first batch, amid r
 TEST_CASE("a loader refuses options that make no sense")
 {
   const CountingSource source(10);
-  CHECK_THROWS_WITH(BatchLoader(source, options(0, 0, 1)), "A loader was asked for batches of 0 from step 0 on, 2 ahead, for rank 0 of 1.");
-  CHECK_THROWS_WITH(BatchLoader(source, options(4, 2, 2)), "A loader was asked for batches of 4 from step 0 on, 2 ahead, for rank 2 of 2.");
-  CHECK_THROWS_WITH(BatchLoader(source, options(4, 0, 1, -1)), "A loader was asked for batches of 4 from step 0 on, -1 ahead, for rank 0 of 1.");
+  CHECK_THROWS_WITH(BatchLoader(source, options(0, 0, 1)),
+                    "A loader was asked for batches of 0 from step 0 on, 2 ahead, for rank 0 of 1.");
+  CHECK_THROWS_WITH(BatchLoader(source, options(4, 2, 2)),
+                    "A loader was asked for batches of 4 from step 0 on, 2 ahead, for rank 2 of 2.");
+  CHECK_THROWS_WITH(BatchLoader(source, options(4, 0, 1, -1)),
+                    "A loader was asked for batches of 4 from step 0 on, -1 ahead, for rank 0 of 1.");
   CHECK_THROWS_WITH(BatchLoader(CountingSource(0), options(4, 0, 1)),
                     "An order of 0 samples was asked for; there must be at least one.");
 }
 
-} // namespace dt::engine
+} // namespace dt::data

@@ -1,6 +1,6 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
-#include "core/run_key.hpp"
+#include "core/spec/run_key.hpp"
 #include "engine/data/make.hpp"
 #include "engine/data/source.hpp"
 #include "tests/engine/data/bytes.hpp"
@@ -9,12 +9,14 @@
 
 #include <catch2/catch.hpp>
 
+#include <fstream>
+
 #include <algorithm>
 #include <array>
 #include <map>
 #include <vector>
 
-namespace dt::engine {
+namespace dt::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -189,12 +191,21 @@ TEST_CASE("a set that is there already is left alone, and its files keep their t
   CHECK(fs::last_write_time(folder / "train-images-idx3-ubyte") == time);
 }
 
-TEST_CASE("a made set with other options, or with a damaged or missing file, is made anew in place")
+TEST_CASE("a made set with other options is kept, and the error names them")
 {
   const test::TemporaryFolder parent;
   const auto folder = parent.path() / "digits";
   make_data(options("digits", folder, 50, 10));
-  CHECK(make_data(options("digits", folder)));
+  const auto before = files_of(folder);
+  CHECK_THROWS_WITH(make_data(options("digits", folder)), Catch::Contains("other options (--train 50 --test 10 --seed 1)"));
+  CHECK(files_of(folder) == before);
+}
+
+TEST_CASE("a made set with a damaged or missing file is made anew in place")
+{
+  const test::TemporaryFolder parent;
+  const auto folder = parent.path() / "digits";
+  make_data(options("digits", folder));
   const auto whole = files_of(folder);
 
   auto damaged = whole.at("t10k-labels-idx1-ubyte");
@@ -292,10 +303,11 @@ TEST_CASE("a disk that fills up leaves the set that was there, and nothing half 
     return;
   }
   const auto folder = parent.path() / "digits";
-  make_data(options("digits", folder, 50, 10));
+  const auto wanted = options("digits", folder, 400, 10); // two such sets do not fit on the disk
+  make_data(wanted);
+  std::ofstream(folder / "t10k-labels-idx1-ubyte") << "damaged"; // so that the set is made again
   const auto before = files_of(folder);
-  CHECK_THROWS_WITH(make_data(options("digits", folder, 1000, 10)),
-                    Catch::EndsWith("train-images-idx3-ubyte: No space left on device"));
+  CHECK_THROWS_WITH(make_data(wanted), Catch::EndsWith("train-images-idx3-ubyte: No space left on device"));
   CHECK(files_of(folder) == before);
   CHECK(names_of(parent.path()) == std::vector<std::string>{"digits"});
 }
@@ -316,8 +328,9 @@ TEST_CASE("a file where the folder should be is an environment error, and is kep
 {
   const test::TemporaryFolder parent;
   test::write(parent.path() / "digits", "a file");
-  CHECK_THROWS_WITH(make_data(options("digits", parent.path() / "digits")), Catch::EndsWith("digits/.dtctl-data.json: Not a directory"));
+  CHECK_THROWS_WITH(make_data(options("digits", parent.path() / "digits")),
+                    Catch::EndsWith("digits/.dtctl-data.json: Not a directory"));
   CHECK(test::read(parent.path() / "digits") == "a file");
 }
 
-} // namespace dt::engine
+} // namespace dt::data

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-namespace dt::engine {
+namespace dt::data {
 namespace {
 
 std::vector<std::int64_t> positions(SampleOrder order, std::int64_t begin, std::size_t count)
@@ -113,4 +113,4 @@ TEST_CASE("a shuffle puts every sample in every place about equally often")
   CHECK(*std::max_element(seen.begin(), seen.end()) < 1180);
 }
 
-} // namespace dt::engine
+} // namespace dt::data

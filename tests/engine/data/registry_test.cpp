@@ -1,6 +1,6 @@
 #include "core/error.hpp"
-#include "core/input_shape.hpp"
-#include "core/names.hpp"
+#include "core/spec/input_shape.hpp"
+#include "core/spec/names.hpp"
 #include "engine/data/make.hpp"
 #include "engine/data/source.hpp"
 #include "tests/engine/data/bytes.hpp"
@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <map>
 
-namespace dt::engine {
+namespace dt::data {
 
 TEST_CASE("the registry offers exactly the data sets of the vocabulary")
 {
@@ -29,8 +29,8 @@ TEST_CASE("every data set has the image shape and the classes that dtctl checks 
   make_data({"shapes", shapes, 10, 10, 1});
   std::filesystem::create_directory(fine);
   for (const auto* file : {"train.bin", "test.bin"}) test::write(fine / file, std::string(2, '\1') + test::counting(3072, 0));
-  const std::map<std::string_view, std::filesystem::path> folders{
-      {"digits", digits}, {"mnist", digits}, {"shapes", shapes}, {"cifar10", shapes}, {"cifar100", fine}, {"synthetic", ""}};
+  const std::map<std::string_view, std::filesystem::path> folders{{"digits", digits},  {"mnist", digits},  {"shapes", shapes},
+                                                                  {"cifar10", shapes}, {"cifar100", fine}, {"synthetic", ""}};
   for (const auto& name : data_names()) {
     INFO(name.name);
     DataSpec spec;
@@ -50,4 +50,4 @@ TEST_CASE("an unknown data set is refused with the known ones")
                     "data.name: there is no data set imagenet; there are digits, shapes, mnist, cifar10, cifar100, synthetic.");
 }
 
-} // namespace dt::engine
+} // namespace dt::data

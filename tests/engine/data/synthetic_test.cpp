@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-namespace dt::engine {
+namespace dt::data {
 namespace {
 
 DataSpec spec_of(std::int64_t channels, std::int64_t height, std::int64_t width, std::int64_t classes)
@@ -94,4 +94,4 @@ TEST_CASE("the pixels of a synthetic image are all different draws")
   CHECK(std::set<float>(image.begin(), image.end()).size() == 64);
 }
 
-} // namespace dt::engine
+} // namespace dt::data

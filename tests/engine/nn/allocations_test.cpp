@@ -20,7 +20,8 @@ std::atomic<std::int64_t> own = 0, largest = 0;
 bool is_onednns(const void* caller)
 {
   Dl_info info{};
-  return dladdr(caller, &info) != 0 && info.dli_fname != nullptr && std::string_view(info.dli_fname).find("libdnnl") != std::string_view::npos;
+  return dladdr(caller, &info) != 0 && info.dli_fname != nullptr &&
+         std::string_view(info.dli_fname).find("libdnnl") != std::string_view::npos;
 }
 
 void* allocate(std::size_t bytes, std::size_t alignment, const void* caller)
@@ -28,7 +29,9 @@ void* allocate(std::size_t bytes, std::size_t alignment, const void* caller)
   if (counting.load(std::memory_order_relaxed)) {
     if (!is_onednns(caller)) ++own;
     auto before = largest.load();
-    while (before < static_cast<std::int64_t>(bytes) && !largest.compare_exchange_weak(before, static_cast<std::int64_t>(bytes))) {}
+    while (before < static_cast<std::int64_t>(bytes) &&
+           !largest.compare_exchange_weak(before, static_cast<std::int64_t>(bytes))) {
+    }
   }
   void* memory = nullptr;
   if (posix_memalign(&memory, std::max(alignment, sizeof(void*)), bytes) != 0) throw std::bad_alloc();
@@ -54,7 +57,8 @@ void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); 
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::nn;
 
 namespace {
 
@@ -62,7 +66,7 @@ struct Asked {
   std::int64_t own, largest, kept; // calls of ours, bytes at once by anybody, bytes more in use than before
 };
 
-template <class Work> Asked asked_by(Work work)
+template<class Work> Asked asked_by(Work work)
 {
   const auto before = mallinfo2();
   own = largest = 0;
@@ -70,17 +74,20 @@ template <class Work> Asked asked_by(Work work)
   work();
   counting = false;
   const auto after = mallinfo2();
-  return {own, largest, static_cast<std::int64_t>(after.uordblks + after.hblkhd) - static_cast<std::int64_t>(before.uordblks + before.hblkhd)};
+  return {own, largest,
+          static_cast<std::int64_t>(after.uordblks + after.hblkhd) - static_cast<std::int64_t>(before.uordblks + before.hblkhd)};
 }
 
-// Once more until nothing is kept, five times at most. What a step leaks it leaks each time; but the C library counts a piece that waits in
-// a thread's own cache as in use, so a single step may seem to keep (or to give back) a hundred bytes of oneDNN's short lists.
-template <class Work> Asked asked_by_repeats(Work work)
+// Once more until nothing is kept, five times at most. What a step leaks it leaks each time; but the C library counts a piece
+// that waits in a thread's own cache as in use, so a single step may seem to keep (or to give back) a hundred bytes of oneDNN's
+// short lists.
+template<class Work> Asked asked_by_repeats(Work work)
 {
   auto all = asked_by(work);
   for (int again = 1; again < 5 && all.kept != 0; ++again) {
     const auto asked = asked_by(work);
-    all = {std::max(all.own, asked.own), std::max(all.largest, asked.largest), std::min(std::abs(all.kept), std::abs(asked.kept))};
+    all = {std::max(all.own, asked.own), std::max(all.largest, asked.largest),
+           std::min(std::abs(all.kept), std::abs(asked.kept))};
   }
   return all;
 }

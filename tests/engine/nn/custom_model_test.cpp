@@ -1,13 +1,13 @@
-#include "engine/nn/custom_model.hpp"
+#include "engine/nn/models/custom_model.hpp"
 
 #include "core/error.hpp"
-#include "engine/nn/model_description.hpp"
-#include "engine/nn/model_registry.hpp"
+#include "engine/nn/graph/model_description.hpp"
+#include "engine/nn/models/model_registry.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace dt;
-using namespace dt::engine;
+using namespace dt::nn;
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <catch2/catch.hpp>
 
 using namespace dt;
-using namespace dt::engine;
+using namespace dt::nn;
 
 namespace {
 
@@ -75,7 +75,7 @@ bool has_avx512()
 
 // Mean over two threads that stand for two ranks.
 class TwoRanks {
-public:
+ public:
   MeanOverRanks mean(std::size_t rank)
   {
     return [this, rank](std::span<float> values) {
@@ -88,7 +88,7 @@ public:
     };
   }
 
-private:
+ private:
   std::span<float> values_[2];
   std::barrier<> arrival_{2};
 };
@@ -188,7 +188,8 @@ TEST_CASE("bfloat16 gives nearly the loss and the gradients of fp32")
     const auto rounded = first_step(options, samples);
     INFO(model);
     CHECK(rounded.loss == Approx(exact.loss).epsilon(0.02));
-    CHECK(relative_distance(rounded.gradients, exact.gradients) < 0.25); // 2^-9 a number; some ReLUs and poolings decide otherwise
+    CHECK(relative_distance(rounded.gradients, exact.gradients) <
+          0.25); // 2^-9 a number; some ReLUs and poolings decide otherwise
   }
 }
 
@@ -256,7 +257,8 @@ TEST_CASE("the first layer that gives no number is named, and images without num
   auto weights = network.plain_weights();
   weights[0] = NAN;
   network.set_plain_weights(weights);
-  CHECK(network.first_non_finite(samples.images, samples.labels) == network.parameters()[0].name.substr(0, network.parameters()[0].name.find('.')));
+  CHECK(network.first_non_finite(samples.images, samples.labels) ==
+        network.parameters()[0].name.substr(0, network.parameters()[0].name.find('.')));
   samples.images[5] = INFINITY;
   CHECK(network.first_non_finite(samples.images, samples.labels) == "images");
 }
@@ -267,7 +269,8 @@ TEST_CASE("batch norm's running statistics make an evaluation what training came
   const auto samples = random_samples(learner.network().options(), 4);
   const auto evaluated = [&] { return learner.evaluation().evaluate(samples.images, samples.labels).loss_sum / 4; };
   double loss = 0;
-  for (int step = 0; step < 100; ++step) loss = learner.step(samples); // at rate 0 only the statistics move, to 0.9^100 of their end
+  for (int step = 0; step < 100; ++step)
+    loss = learner.step(samples); // at rate 0 only the statistics move, to 0.9^100 of their end
   CHECK(evaluated() == Approx(loss).epsilon(1e-3));
 }
 

@@ -1,4 +1,4 @@
-#include "engine/nn/initial_weights.hpp"
+#include "engine/nn/graph/initial_weights.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::nn;
 
 namespace {
 

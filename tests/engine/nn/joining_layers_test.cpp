@@ -6,7 +6,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::nn;
 using reference::Values;
 using reference::Windows;
 
@@ -27,14 +28,14 @@ Values sum_of(Values a, const Values& b)
 }
 
 // 3x3 about each pixel: as large as what it looks at.
-Windows same(std::int64_t batch, const ImageShape& image)
+Windows same(std::int64_t batch, const Shape& image)
 {
   return {batch, image.channels, image.height, image.width, image.channels, 3, 1, 1};
 }
 
 Tensor same_pooling(ModelBuilder& b, Tensor x) { return b.max_pooling(x, {.kernel = 3, .stride = 1, .padding = 1}); }
 
-const std::vector<ImageShape> images{{1, 3, 5}, {3, 7, 7}, {16, 5, 5}, {17, 2, 3}};
+const std::vector<Shape> images{{1, 3, 5}, {3, 7, 7}, {16, 5, 5}, {17, 2, 3}};
 
 } // namespace
 
@@ -42,8 +43,8 @@ TEST_CASE("add is exact, and what is added twice gets the gradient twice")
 {
   for (const auto& image : images) {
     const auto x = coarse(2 * image.size(), 1), c = coarse(2 * image.size(), 4);
-    const auto out = run_layers(described(image, [](ModelBuilder& b) { return b.add(b.add(b.input(), b.relu(b.input())), b.input()); }),
-                                {2, x, {}, c});
+    const auto out = run_layers(
+        described(image, [](ModelBuilder& b) { return b.add(b.add(b.input(), b.relu(b.input())), b.input()); }), {2, x, {}, c});
     CHECK(out.output == sum_of(sum_of(x, x), reference::relu(x)));
     CHECK(out.input_gradient == sum_of(sum_of(c, c), reference::relu_gradient(x, c)));
   }
@@ -66,8 +67,9 @@ TEST_CASE("concat puts channels behind one another and takes their gradients apa
 {
   for (const auto& image : images) {
     const auto x = coarse(2 * image.size(), 1), c = coarse(3 * 2 * image.size(), 4);
-    const auto model = described(
-        image, [](ModelBuilder& b) { return b.concat({b.input(), b.relu(b.input()), same_pooling(b, b.input())}); });
+    const auto model = described(image, [](ModelBuilder& b) {
+      return b.concat({b.input(), b.relu(b.input()), same_pooling(b, b.input())});
+    });
     const auto out = run_layers(model, {2, x, {}, c});
     const auto s = same(2, image);
     CHECK(out.output == reference::concat(2, {x, reference::relu(x), reference::max_pooling(s, x)}));
@@ -85,8 +87,8 @@ TEST_CASE("convolutions side by side, of whole blocks of channels and of odd num
   for (const auto& [in, first, second] : {Case{3, 5, 1}, Case{16, 16, 32}, Case{17, 24, 8}, Case{32, 8, 19}}) {
     INFO(in << " channels to " << first << " and " << second);
     const Windows a{2, in, 7, 5, first, 1, 1, 0}, b{2, in, 7, 5, second, 3, 1, 1};
-    const auto x = numbers(a.inputs(), 1), wa = numbers(a.weights(), 2), wb = numbers(b.weights(), 3),
-               ba = numbers(first, 5), bb = numbers(second, 6), c = numbers(a.outputs() + b.outputs(), 4);
+    const auto x = numbers(a.inputs(), 1), wa = numbers(a.weights(), 2), wb = numbers(b.weights(), 3), ba = numbers(first, 5),
+               bb = numbers(second, 6), c = numbers(a.outputs() + b.outputs(), 4);
     const auto model = described({in, 7, 5}, [&](ModelBuilder& builder) {
       const auto left = builder.relu(builder.convolution("a", builder.input(), {.channels = first, .kernel = 1}));
       const auto right = builder.convolution("b", builder.input(), {.channels = second, .kernel = 3, .padding = 1});

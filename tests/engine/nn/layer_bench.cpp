@@ -1,12 +1,12 @@
 #include "tests/engine/nn/layer_bench.hpp"
 
-#include "engine/nn/compute_thread.hpp"
+#include "engine/nn/kernels/compute_thread.hpp"
 #include "tests/engine/nn/numbers.hpp"
 
 #include <cmath>
 #include <stdexcept>
 
-namespace dt::engine {
+namespace dt::nn {
 namespace {
 
 using reference::Values;
@@ -18,7 +18,7 @@ void append(std::vector<Operation*>& all, std::vector<Operation>& operations)
 
 // Layers with all that they need to run, planned for one purpose.
 class LayerBench {
-public:
+ public:
   LayerBench(const Model& model, const LayerInput& in, Purpose purpose)
       : model_(model), store_(std::make_shared<ParameterStore>(dnnl::engine(dnnl::engine::kind::cpu, 0))),
         plan_({.batch = in.batch, .purpose = purpose, .tensors = model.tensors, .input = nobody(), .uses = model.uses()}, store_),
@@ -50,7 +50,7 @@ public:
   }
   Values weight_gradients() const { return to_double(store_->plain_gradients()); }
 
-private:
+ private:
   Tensor nobody() const { return {model_.tensors, {}}; } // so that the images get a gradient
   void plan_backward()
   {
@@ -75,7 +75,7 @@ private:
 
 } // namespace
 
-Model described(const ImageShape& image, const std::function<Tensor(ModelBuilder&)>& describe, bool plain)
+Model described(const Shape& image, const std::function<Tensor(ModelBuilder&)>& describe, bool plain)
 {
   ModelBuilder builder({.model = "test", .image = image, .classes = 2, .reference = plain});
   auto model = builder.part(describe(builder));
@@ -130,7 +130,8 @@ std::size_t count_outside(const Values& values, const Values& expected, const Va
 {
   if (values.size() != expected.size() || values.size() != allowed.size()) throw std::logic_error("sizes differ");
   std::size_t outside = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) outside += std::abs(values[i] - expected[i]) <= allowed[i] ? 0 : 1; // NaN counts too
+  for (std::size_t i = 0; i < values.size(); ++i)
+    outside += std::abs(values[i] - expected[i]) <= allowed[i] ? 0 : 1; // NaN counts too
   return outside;
 }
 
@@ -141,4 +142,4 @@ std::size_t count_outside_sums(const Values& values, const Values& expected, con
   return count_outside(values, expected, allowed);
 }
 
-} // namespace dt::engine
+} // namespace dt::nn

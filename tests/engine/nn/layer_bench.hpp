@@ -1,12 +1,12 @@
 // A few layers on their own, forward and backward, in plain order: what the fast ones are held against the reference with.
 #pragma once
 
-#include "engine/nn/model_builder.hpp"
+#include "engine/nn/graph/model_builder.hpp"
 #include "tests/engine/nn/reference.hpp"
 
 #include <functional>
 
-namespace dt::engine {
+namespace dt::nn {
 
 struct LayerInput {
   std::int64_t batch;
@@ -18,7 +18,7 @@ struct LayerOutput {
 };
 
 // The layers that `describe` makes of images, joined where a network would join them. `plain`: convolutions in plain loops.
-Model described(const ImageShape& image, const std::function<Tensor(ModelBuilder&)>& describe, bool plain = false);
+Model described(const Shape& image, const std::function<Tensor(ModelBuilder&)>& describe, bool plain = false);
 
 // Forward and backward, with a gradient for the images too.
 LayerOutput run_layers(const Model& model, const LayerInput& in);
@@ -34,8 +34,9 @@ reference::Values absolute(reference::Values values);
 
 // How many values are further from the expected than allowed, or no numbers.
 std::size_t count_outside(const reference::Values& values, const reference::Values& expected, const reference::Values& allowed);
-// Of values that each are a sum of so many products in float, in any order: within n 2^-24 of the sum of absolute values, to first order.
+// Of values that each are a sum of so many products in float, in any order: within n 2^-24 of the sum of absolute values, to
+// first order.
 std::size_t count_outside_sums(const reference::Values& values, const reference::Values& expected,
                                const reference::Values& absolute_sums, std::int64_t terms);
 
-} // namespace dt::engine
+} // namespace dt::nn

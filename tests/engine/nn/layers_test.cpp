@@ -1,5 +1,5 @@
 // Convolutions, inner products, poolings, ReLU and loss against the reference, within the bound of floating-point sums.
-#include "engine/nn/softmax_cross_entropy.hpp"
+#include "engine/nn/layers/softmax_cross_entropy.hpp"
 #include "tests/engine/nn/layer_bench.hpp"
 #include "tests/engine/nn/numbers.hpp"
 
@@ -9,7 +9,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::nn;
 using reference::Values;
 using reference::Windows;
 
@@ -25,8 +26,8 @@ Affine affine_input(const Windows& s)
   return {s, numbers(s.inputs(), 1), numbers(s.weights(), 2), numbers(s.out_channels, 3), numbers(s.outputs(), 4)};
 }
 
-// The layer's numbers, with a ReLU behind it or not, against a convolution of the reference. growth: how many times more products'
-// rounding may show.
+// The layer's numbers, with a ReLU behind it or not, against a convolution of the reference. growth: how many times more
+// products' rounding may show.
 void check_affine(const Affine& in, const LayerOutput& out, bool relu, bool bias = true, std::int64_t growth = 1)
 {
   const auto& s = in.shape;
@@ -45,13 +46,14 @@ void check_affine(const Affine& in, const LayerOutput& out, bool relu, bool bias
 
 ConvolutionSpec spec_of(const Windows& s, bool bias = true)
 {
-  return {.channels = s.out_channels, .kernel = s.kernel, .stride = s.stride, .padding = s.padding, .groups = s.groups, .bias = bias};
+  return {
+      .channels = s.out_channels, .kernel = s.kernel, .stride = s.stride, .padding = s.padding, .groups = s.groups, .bias = bias};
 }
 
 void check_convolution(const Windows& s, bool relu, bool plain, std::int64_t growth = 1)
 {
-  INFO("channels " << s.in_channels << " -> " << s.out_channels << ", groups " << s.groups << ", batch " << s.batch << ", relu " << relu
-                   << ", plain loops " << plain);
+  INFO("channels " << s.in_channels << " -> " << s.out_channels << ", groups " << s.groups << ", batch " << s.batch << ", relu "
+                   << relu << ", plain loops " << plain);
   const auto in = affine_input(s);
   const auto describe = [&](ModelBuilder& b) {
     const auto y = b.convolution("c", b.input(), spec_of(s));
@@ -72,9 +74,9 @@ void check_average(const Windows& s, const Model& model)
 }
 
 const std::vector<Windows> convolutions{
-    {1, 1, 5, 5, 1, 3, 1, 0},    {3, 1, 28, 28, 6, 5, 1, 2}, {1, 6, 14, 14, 16, 5, 1, 0},    {3, 7, 13, 11, 5, 3, 2, 1},
-    {2, 3, 17, 19, 13, 5, 3, 2}, {1, 17, 7, 7, 19, 1, 1, 0}, {3, 16, 9, 9, 32, 3, 1, 1},     {64, 6, 14, 14, 16, 5, 1, 0},
-    {2, 6, 7, 5, 4, 3, 1, 1, 2}, {1, 2, 5, 5, 2, 5, 1, 2, 2}, {2, 34, 9, 9, 38, 3, 2, 1, 2}, {3, 32, 7, 7, 64, 3, 1, 1, 2},
+    {1, 1, 5, 5, 1, 3, 1, 0},    {3, 1, 28, 28, 6, 5, 1, 2},   {1, 6, 14, 14, 16, 5, 1, 0},   {3, 7, 13, 11, 5, 3, 2, 1},
+    {2, 3, 17, 19, 13, 5, 3, 2}, {1, 17, 7, 7, 19, 1, 1, 0},   {3, 16, 9, 9, 32, 3, 1, 1},    {64, 6, 14, 14, 16, 5, 1, 0},
+    {2, 6, 7, 5, 4, 3, 1, 1, 2}, {1, 2, 5, 5, 2, 5, 1, 2, 2},  {2, 34, 9, 9, 38, 3, 2, 1, 2}, {3, 32, 7, 7, 64, 3, 1, 1, 2},
     {1, 5, 7, 7, 5, 3, 1, 1, 5}, {1, 3, 23, 23, 16, 11, 4, 0},
 };
 
@@ -86,10 +88,12 @@ TEST_CASE("convolution agrees with the reference over odd shapes, with groups an
     for (const bool relu : {false, true}) check_convolution(s, relu, false);
 }
 
-TEST_CASE("a convolution by Winograd's algorithm agrees with the reference, its rounding grown by what its transforms multiply with")
+TEST_CASE(
+    "a convolution by Winograd's algorithm agrees with the reference, its rounding grown by what its transforms multiply with")
 {
   constexpr std::int64_t growth = 4;
-  for (const auto& s : {Windows{2, 32, 13, 11, 48, 3, 1, 1}, Windows{1, 37, 7, 6, 33, 3, 1, 0}, Windows{3, 64, 4, 4, 32, 3, 1, 1}})
+  for (const auto& s :
+       {Windows{2, 32, 13, 11, 48, 3, 1, 1}, Windows{1, 37, 7, 6, 33, 3, 1, 0}, Windows{3, 64, 4, 4, 32, 3, 1, 1}})
     for (const bool relu : {false, true}) check_convolution(s, relu, false, growth);
 }
 
@@ -114,7 +118,7 @@ TEST_CASE("inner product agrees with the reference, from images and from feature
 {
   struct Case {
     std::int64_t batch, outputs;
-    ImageShape image;
+    Shape image;
   };
   for (const auto& [batch, outputs, image] : {Case{1, 1, {1, 1, 1}}, Case{3, 7, {5, 3, 1}}, Case{2, 13, {16, 5, 5}},
                                               Case{64, 120, {16, 5, 5}}, Case{3, 10, {84, 1, 1}}}) {
@@ -132,10 +136,12 @@ TEST_CASE("inner product agrees with the reference, from images and from feature
 
 TEST_CASE("max pooling moves values and gradients exactly, over odd shapes")
 {
-  for (const auto& s : {Windows{1, 1, 4, 4, 1, 2, 2, 0}, Windows{3, 6, 28, 28, 6, 2, 2, 0}, Windows{2, 17, 13, 11, 17, 3, 2, 1},
-                        Windows{3, 5, 7, 5, 5, 2, 2, 0}, Windows{1, 16, 9, 9, 16, 3, 3, 1}, Windows{2, 3, 8, 7, 3, 3, 2, 0, 1, true},
-                        Windows{1, 16, 8, 13, 16, 3, 2, 1, 1, true}, Windows{1, 1, 5, 5, 1, 2, 3, 1, 1, true}}) {
-    INFO("channels " << s.in_channels << ", " << s.height << "x" << s.width << ", kernel " << s.kernel << ", rounded up " << s.ceil);
+  for (const auto& s :
+       {Windows{1, 1, 4, 4, 1, 2, 2, 0}, Windows{3, 6, 28, 28, 6, 2, 2, 0}, Windows{2, 17, 13, 11, 17, 3, 2, 1},
+        Windows{3, 5, 7, 5, 5, 2, 2, 0}, Windows{1, 16, 9, 9, 16, 3, 3, 1}, Windows{2, 3, 8, 7, 3, 3, 2, 0, 1, true},
+        Windows{1, 16, 8, 13, 16, 3, 2, 1, 1, true}, Windows{1, 1, 5, 5, 1, 2, 3, 1, 1, true}}) {
+    INFO("channels " << s.in_channels << ", " << s.height << "x" << s.width << ", kernel " << s.kernel << ", rounded up "
+                     << s.ceil);
     const auto x = to_double(to_float(distinct_numbers(s.inputs())));
     auto c = numbers(s.outputs(), 4);
     for (auto& value : c) value = std::round(value * 64); // sums of these are exact
@@ -154,14 +160,15 @@ TEST_CASE("average pooling agrees with the reference over odd shapes, and leaves
                         Windows{1, 16, 8, 13, 16, 3, 2, 1, 1, true}}) {
     INFO("channels " << s.in_channels << ", " << s.height << "x" << s.width << ", kernel " << s.kernel);
     check_average(s, described({s.in_channels, s.height, s.width}, [&](ModelBuilder& b) {
-      return b.average_pooling(b.input(), {.kernel = s.kernel, .stride = s.stride, .padding = s.padding, .ceil = s.ceil});
-    }));
+                    return b.average_pooling(b.input(),
+                                             {.kernel = s.kernel, .stride = s.stride, .padding = s.padding, .ceil = s.ceil});
+                  }));
   }
 }
 
 TEST_CASE("global average pooling is the mean of each channel")
 {
-  for (const auto& image : {ImageShape{1, 1, 1}, ImageShape{3, 7, 7}, ImageShape{17, 5, 3}, ImageShape{16, 2, 11}}) {
+  for (const auto& image : {Shape{1, 1, 1}, Shape{3, 7, 7}, Shape{17, 5, 3}, Shape{16, 2, 11}}) {
     const auto side = std::max(image.height, image.width);
     INFO(image.channels << "x" << image.height << "x" << image.width);
     check_average({2, image.channels, image.height, image.width, image.channels, side, side, 0},

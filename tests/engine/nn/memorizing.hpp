@@ -1,8 +1,8 @@
 // Training in a test: momentum SGD on a few samples that look random, until the network knows them by heart.
 #pragma once
 
-#include "engine/nn/model_registry.hpp"
-#include "engine/nn/network.hpp"
+#include "engine/nn/graph/network.hpp"
+#include "engine/nn/models/model_registry.hpp"
 #include "tests/engine/nn/numbers.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace dt::engine {
+namespace dt::nn {
 
 // Images and classes that the model was made for.
 inline NetworkOptions natural(const std::string& model, std::int64_t batch, int threads = 1)
@@ -40,7 +40,7 @@ inline Samples random_samples(const NetworkOptions& options, std::int64_t count,
 }
 
 class Learner {
-public:
+ public:
   Learner(const NetworkOptions& options, float rate)
       : network_(options), evaluation_(options, network_), rate_(rate), velocity_(network_.weights().size())
   {
@@ -73,8 +73,8 @@ public:
     for_batches(samples, [&](auto images, auto labels) { correct += evaluation_.evaluate(images, labels).correct; });
     return correct;
   }
-  // Whether all samples are classified right after so many epochs or fewer. Near its end, which the loss tells, the rate falls, so
-  // that running statistics come to rest.
+  // Whether all samples are classified right after so many epochs or fewer. Near its end, which the loss tells, the rate falls,
+  // so that running statistics come to rest.
   bool memorizes(const Samples& samples, int epochs, double near_end = 0.1)
   {
     for (int done = 0; done < epochs; ++done) {
@@ -90,8 +90,8 @@ public:
   // What memorizes() has seen, a line an epoch.
   const std::string& story() const { return story_; }
 
-private:
-  template <class Visit> void for_batches(const Samples& samples, Visit visit)
+ private:
+  template<class Visit> void for_batches(const Samples& samples, Visit visit)
   {
     const auto batch = static_cast<std::size_t>(network_.options().batch);
     const auto image = static_cast<std::size_t>(network_.options().image.size());
@@ -104,7 +104,8 @@ private:
     double squares = 0;
     for (const auto& parameter : network_.parameters())
       if (parameter.kind != ParameterKind::statistic)
-        for (const float g : network_.gradients().subspan(static_cast<std::size_t>(parameter.offset), static_cast<std::size_t>(parameter.size)))
+        for (const float g :
+             network_.gradients().subspan(static_cast<std::size_t>(parameter.offset), static_cast<std::size_t>(parameter.size)))
           squares += static_cast<double>(g) * g;
     return static_cast<float>(std::min(1.0, clip_norm_ / std::sqrt(squares + 1e-30)));
   }
@@ -125,4 +126,4 @@ private:
   std::string story_;
 };
 
-} // namespace dt::engine
+} // namespace dt::nn

@@ -1,12 +1,13 @@
-// The deep models for small images and those for photographs learn 64 samples without any meaning by heart: minutes each, so these
-// are run by hand.
+// The deep models for small images and those for photographs learn 64 samples without any meaning by heart: minutes each, so
+// these are run by hand.
 #include "tests/engine/nn/memorizing.hpp"
 
 #include <thread>
 
 #include <catch2/catch.hpp>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::nn;
 
 namespace {
 
@@ -19,15 +20,16 @@ void check_memorizes(Learner& learner, const Samples& samples, int epochs, doubl
   CHECK(memorized);
 }
 
-void check_memorizes_64(const std::string& model, std::int64_t batch, float rate, int epochs, float clip = std::numeric_limits<float>::infinity())
+void check_memorizes_64(const std::string& model, std::int64_t batch, float rate, int epochs,
+                        float clip = std::numeric_limits<float>::infinity())
 {
   Learner learner(natural(model, batch, all_cores()), rate);
   learner.clip(clip);
   check_memorizes(learner, random_samples(learner.network().options(), 64), epochs, 0.1);
 }
 
-// Images of 4x4 patches, each of one random colour: for networks without batch norm that noise is too much alike for. GoogLeNet's loss on
-// it stays near ln 1000; VGG-19 was not done after 18 minutes.
+// Images of 4x4 patches, each of one random colour: for networks without batch norm that noise is too much alike for. GoogLeNet's
+// loss on it stays near ln 1000; VGG-19 was not done after 18 minutes.
 Samples patches(const NetworkOptions& options, std::int64_t count)
 {
   constexpr std::int64_t across = 4;

@@ -1,11 +1,12 @@
-#include "engine/nn/memory_plan.hpp"
+#include "engine/nn/plan/memory_plan.hpp"
 
 #include <algorithm>
 #include <random>
 
 #include <catch2/catch.hpp>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::nn;
 
 namespace {
 

@@ -1,12 +1,12 @@
 #include "core/error.hpp"
-#include "core/names.hpp"
+#include "core/spec/names.hpp"
 #include "core/text.hpp"
-#include "engine/nn/model_registry.hpp"
+#include "engine/nn/models/model_registry.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace dt;
-using namespace dt::engine;
+using namespace dt::nn;
 
 namespace {
 
@@ -21,7 +21,7 @@ template<class Call> std::string message_of(Call call, ErrorKind kind)
   return "no error";
 }
 
-NetworkOptions lenet_for(const ImageShape& image) { return {.model = "lenet", .image = image}; }
+NetworkOptions lenet_for(const Shape& image) { return {.model = "lenet", .image = image}; }
 
 std::vector<std::string> shapes_of(const Model& model)
 {
@@ -70,7 +70,7 @@ TEST_CASE("an unknown model is refused with the known ones")
 
 TEST_CASE("a layer that leads nowhere is refused")
 {
-  ModelBuilder builder({.model = "test", .image = {}, .classes = 10});
+  ModelBuilder builder({.model = "test", .image = {1, 28, 28}, .classes = 10});
   builder.relu(builder.input());
   const auto logits = builder.inner_product("fc", builder.input(), 10);
   CHECK(message_of([&] { builder.finish(logits); }, ErrorKind::recipe) ==
@@ -79,7 +79,7 @@ TEST_CASE("a layer that leads nowhere is refused")
 
 TEST_CASE("logits must be one a class")
 {
-  ModelBuilder builder({.model = "test", .image = {}, .classes = 10});
+  ModelBuilder builder({.model = "test", .image = {1, 28, 28}, .classes = 10});
   const auto logits = builder.inner_product("fc", builder.input(), 9);
   CHECK(message_of([&] { builder.finish(logits); }, ErrorKind::recipe) ==
         "Model test ends in 9x1x1, but there are 10 classes: its last layer must give 10x1x1.");

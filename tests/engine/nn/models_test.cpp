@@ -1,9 +1,9 @@
 // The models against their papers: parameters, shapes, FLOPs.
 #include "core/error.hpp"
-#include "core/input_shape.hpp"
-#include "core/names.hpp"
-#include "engine/nn/model_description.hpp"
-#include "engine/nn/model_registry.hpp"
+#include "core/spec/input_shape.hpp"
+#include "core/spec/names.hpp"
+#include "engine/nn/graph/model_description.hpp"
+#include "engine/nn/models/model_registry.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -11,7 +11,7 @@
 #include <numeric>
 
 using namespace dt;
-using namespace dt::engine;
+using namespace dt::nn;
 
 namespace {
 

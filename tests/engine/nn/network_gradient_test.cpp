@@ -1,5 +1,5 @@
 // LeNet as a whole: its gradient against the reference's, and the reference's against differences.
-#include "engine/nn/network.hpp"
+#include "engine/nn/graph/network.hpp"
 #include "tests/engine/nn/numbers.hpp"
 #include "tests/engine/nn/reference.hpp"
 
@@ -7,7 +7,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::nn;
 using reference::Values;
 using reference::Windows;
 
@@ -83,7 +84,7 @@ double norm(const Values& values)
 
 const std::vector<std::int32_t> labels{3, 0, 9};
 
-void check_network(const ImageShape& image, std::int64_t padding)
+void check_network(const Shape& image, std::int64_t padding)
 {
   Network network({.model = "lenet", .image = image, .batch = 3, .seed = 5});
   const auto images = numbers(3 * image.size(), 11);

@@ -1,5 +1,5 @@
 // What a network does at the edges: too little memory, numbers that are none, low precision, several ranks.
-#include "engine/nn/network.hpp"
+#include "engine/nn/graph/network.hpp"
 
 #include "core/error.hpp"
 #include "tests/engine/nn/numbers.hpp"
@@ -14,7 +14,7 @@
 #include <catch2/catch.hpp>
 
 using namespace dt;
-using namespace dt::engine;
+using namespace dt::nn;
 
 namespace {
 
@@ -64,8 +64,7 @@ double distance(const std::vector<float>& a, const std::vector<float>& b)
   return std::sqrt(difference / length);
 }
 
-template <class Call>
-std::string recipe_error(Call call)
+template<class Call> std::string recipe_error(Call call)
 {
   try {
     call();
@@ -268,8 +267,7 @@ Result pass_over_ranks(const NetworkOptions& whole, std::size_t ranks)
   Result mean{0, std::vector<float>(results[0].gradients.size(), 0)};
   for (const auto& result : results) {
     mean.loss += result.loss / static_cast<double>(ranks);
-    for (std::size_t i = 0; i < mean.gradients.size(); ++i)
-      mean.gradients[i] += result.gradients[i] / static_cast<float>(ranks);
+    for (std::size_t i = 0; i < mean.gradients.size(); ++i) mean.gradients[i] += result.gradients[i] / static_cast<float>(ranks);
   }
   return mean;
 }

@@ -1,4 +1,4 @@
-#include "engine/nn/network.hpp"
+#include "engine/nn/graph/network.hpp"
 
 #include "core/error.hpp"
 #include "tests/engine/nn/numbers.hpp"
@@ -11,7 +11,7 @@
 #include <catch2/catch.hpp>
 
 using namespace dt;
-using namespace dt::engine;
+using namespace dt::nn;
 
 namespace {
 
@@ -273,7 +273,8 @@ TEST_CASE("the backward pass tells every gradient once, the last layer's first, 
       when_told[parameter] = gradient_of(parameter);
     });
     CHECK(told == std::vector<std::size_t>{9, 8, 7, 6, 5, 4, 3, 2, 1, 0});
-    for (std::size_t parameter = 0; parameter < when_told.size(); ++parameter) CHECK(when_told[parameter] == gradient_of(parameter));
+    for (std::size_t parameter = 0; parameter < when_told.size(); ++parameter)
+      CHECK(when_told[parameter] == gradient_of(parameter));
 
     Network silent(options);
     silent.forward_backward(batch.images, batch.labels);

@@ -7,7 +7,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::nn;
 using reference::Channels;
 using reference::Values;
 
@@ -24,23 +25,29 @@ double largest(const Values& values)
 
 struct NormInput {
   Channels shape;
-  ImageShape image;
+  Shape image;
   Values x, gamma, beta, running_mean, running_variance, c;
   LayerInput layer() const { return {shape.batch, x, joined({gamma, beta, running_mean, running_variance}), c}; }
 };
 
-NormInput norm_input(std::int64_t batch, const ImageShape& image)
+NormInput norm_input(std::int64_t batch, const Shape& image)
 {
   const Channels shape{batch, image.channels, image.height * image.width};
   auto variance = numbers(image.channels, 6);
   for (auto& value : variance) value = 1.5 + value;
-  return {shape, image, numbers(shape.size(), 1), numbers(image.channels, 2), numbers(image.channels, 3), numbers(image.channels, 5),
-          variance, numbers(shape.size(), 4)};
+  return {shape,
+          image,
+          numbers(shape.size(), 1),
+          numbers(image.channels, 2),
+          numbers(image.channels, 3),
+          numbers(image.channels, 5),
+          variance,
+          numbers(shape.size(), 4)};
 }
 
-// To first order, with n numbers a channel rounded at random, u = 2^-24 and r = (max|x| + max|mean|) / standard deviation: a sum of n is
-// off by about 4 sqrt(n) u of its largest possible value, so (x - mean) / s by that times 2 r, from mean and variance; the product of
-// two of those, which the gradient has, by r^2.
+// To first order, with n numbers a channel rounded at random, u = 2^-24 and r = (max|x| + max|mean|) / standard deviation: a sum
+// of n is off by about 4 sqrt(n) u of its largest possible value, so (x - mean) / s by that times 2 r, from mean and variance;
+// the product of two of those, which the gradient has, by r^2.
 Values allowed_error(const NormInput& in, std::size_t size, double factor)
 {
   const auto norm = reference::batch_norm(in.shape, in.x, in.gamma, in.beta, norm_epsilon);
@@ -66,9 +73,11 @@ NormExpected expected_of(const NormInput& in, const Values& d)
 void check_norm(const NormInput& in, const LayerOutput& out, const NormExpected& expected)
 {
   CHECK(count_outside(out.output, expected.output, allowed_error(in, out.output.size(), 1)) == 0);
-  CHECK(count_outside(out.input_gradient, expected.input_gradient, allowed_error(in, in.x.size(), expected.gradient_factor)) == 0);
+  CHECK(count_outside(out.input_gradient, expected.input_gradient, allowed_error(in, in.x.size(), expected.gradient_factor)) ==
+        0);
   const double samples = static_cast<double>(in.shape.batch * in.shape.places); // summed up in the parameters' gradients
-  CHECK(count_outside(out.weight_gradients, expected.weight_gradients, allowed_error(in, out.weight_gradients.size(), samples)) == 0);
+  CHECK(count_outside(out.weight_gradients, expected.weight_gradients, allowed_error(in, out.weight_gradients.size(), samples)) ==
+        0);
 }
 
 Values sum_of(Values a, const Values& b)
@@ -103,14 +112,16 @@ TEST_CASE("batch norm with a ReLU joined to it agrees with the reference")
 {
   for (const auto& in : norm_inputs()) {
     describe_case(in);
-    const auto out = run_layers(described(in.image, [](ModelBuilder& b) { return b.relu(b.batch_norm("n", b.input())); }), in.layer());
+    const auto out =
+        run_layers(described(in.image, [](ModelBuilder& b) { return b.relu(b.batch_norm("n", b.input())); }), in.layer());
     auto expected = expected_of(in, reference::relu_gradient(out.output, in.c));
     expected.output = reference::relu(expected.output);
     check_norm(in, out, expected);
   }
 }
 
-TEST_CASE("batch norm with a shortcut added to it agrees with the reference, whichever is named first, with a ReLU behind and without")
+TEST_CASE(
+    "batch norm with a shortcut added to it agrees with the reference, whichever is named first, with a ReLU behind and without")
 {
   for (const auto& in : norm_inputs())
     for (const bool norm_first : {true, false})
@@ -134,9 +145,8 @@ TEST_CASE("batch norm with a shortcut added to it agrees with the reference, whi
 TEST_CASE("two batch norms that are added agree with the reference")
 {
   const auto in = norm_input(3, {5, 7, 3}), other = norm_input(3, {5, 7, 3});
-  const auto model = described(in.image, [](ModelBuilder& b) {
-    return b.add(b.batch_norm("m", b.input()), b.batch_norm("n", b.input()));
-  });
+  const auto model =
+      described(in.image, [](ModelBuilder& b) { return b.add(b.batch_norm("m", b.input()), b.batch_norm("n", b.input())); });
   auto layer = in.layer();
   layer.weights = joined({layer.weights, layer.weights});
   const auto out = run_layers(model, layer);
@@ -164,7 +174,7 @@ TEST_CASE("batch norm in an evaluation takes the running statistics")
 TEST_CASE("local response norm agrees with the reference over odd shapes")
 {
   for (const auto& lrn : {reference::Lrn{5, 0.5, 0.75, 1}, reference::Lrn{3, 1, 0.5, 2}, reference::Lrn{5, 1e-4, 0.75, 2}})
-    for (const auto& image : {ImageShape{1, 3, 3}, ImageShape{7, 5, 3}, ImageShape{16, 4, 4}, ImageShape{96, 7, 7}, ImageShape{17, 1, 1}}) {
+    for (const auto& image : {Shape{1, 3, 3}, Shape{7, 5, 3}, Shape{16, 4, 4}, Shape{96, 7, 7}, Shape{17, 1, 1}}) {
       INFO(image.channels << " channels, " << lrn.size << " summed");
       const Channels s{2, image.channels, image.height * image.width};
       const auto x = numbers(s.size(), 1), c = numbers(s.size(), 4);
@@ -172,7 +182,8 @@ TEST_CASE("local response norm agrees with the reference over odd shapes")
         return b.lrn(b.input(), {.size = lrn.size, .alpha = lrn.alpha, .beta = lrn.beta, .k = lrn.k});
       });
       const auto out = run_layers(model, {s.batch, x, {}, c});
-      const double allowed = static_cast<double>(4 * lrn.size + 16) * 0x1p-24; // a power is a few roundings; all factors are below 2
+      const double allowed =
+          static_cast<double>(4 * lrn.size + 16) * 0x1p-24; // a power is a few roundings; all factors are below 2
       CHECK(count_outside(out.output, reference::lrn(s, lrn, x), Values(x.size(), allowed)) == 0);
       CHECK(count_outside(out.input_gradient, reference::lrn_gradient(s, lrn, x, c), Values(x.size(), allowed)) == 0);
     }
@@ -181,7 +192,7 @@ TEST_CASE("local response norm agrees with the reference over odd shapes")
 TEST_CASE("dropout drops its rate, scales what is left, and lets the gradient through the same places")
 {
   for (const double rate : {0.5, 0.7})
-    for (const auto& image : {ImageShape{1, 1, 3001}, ImageShape{17, 13, 11}}) {
+    for (const auto& image : {Shape{1, 1, 3001}, Shape{17, 13, 11}}) {
       const auto size = 2 * image.size();
       const auto x = numbers(size, 1), c = numbers(size, 4);
       const auto out = run_layers(described(image, [&](ModelBuilder& b) { return b.dropout(b.input(), rate); }), {2, x, {}, c});
@@ -194,7 +205,8 @@ TEST_CASE("dropout drops its rate, scales what is left, and lets the gradient th
         gradient[i] *= factor;
       }
       INFO("rate " << rate << ", " << size << " numbers");
-      CHECK(dropped / static_cast<double>(size) == Approx(rate).margin(4 * std::sqrt(0.25 / static_cast<double>(size)))); // 4 sigma
+      CHECK(dropped / static_cast<double>(size) ==
+            Approx(rate).margin(4 * std::sqrt(0.25 / static_cast<double>(size)))); // 4 sigma
       CHECK(count_outside_sums(out.output, expected, absolute(expected), 1) == 0);
       CHECK(count_outside_sums(out.input_gradient, gradient, absolute(gradient), 1) == 0);
       const auto model = described(image, [&](ModelBuilder& b) { return b.dropout(b.input(), rate); });

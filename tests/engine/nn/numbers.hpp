@@ -1,12 +1,12 @@
 // Test input: values that look random and are the same everywhere.
 #pragma once
 
-#include "engine/nn/initial_weights.hpp"
+#include "engine/nn/graph/initial_weights.hpp"
 
 #include <cstdint>
 #include <vector>
 
-namespace dt::engine {
+namespace dt::nn {
 
 // Uniform in [-1, 1), exact in float and in double.
 inline std::vector<double> numbers(std::int64_t size, std::uint64_t stream)
@@ -36,4 +36,4 @@ inline std::vector<float> to_float(const std::vector<double>& values)
 
 inline std::vector<double> to_double(const std::vector<float>& values) { return {values.begin(), values.end()}; }
 
-} // namespace dt::engine
+} // namespace dt::nn

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <functional>
 
-namespace dt::engine::reference {
+namespace dt::nn::reference {
 namespace {
 
 std::size_t at(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d, std::int64_t size_b, std::int64_t size_c,
@@ -85,7 +85,8 @@ template<class Visit> void for_neighbours(const Channels& s, std::int64_t size, 
   for (std::int64_t i = 0; i < s.size(); ++i) {
     const auto channel = i / s.places % s.channels;
     for (auto other = channel - size / 2; other <= channel + size / 2; ++other)
-      if (other >= 0 && other < s.channels) visit(static_cast<std::size_t>(i), static_cast<std::size_t>(i + (other - channel) * s.places));
+      if (other >= 0 && other < s.channels)
+        visit(static_cast<std::size_t>(i), static_cast<std::size_t>(i + (other - channel) * s.places));
   }
 }
 
@@ -180,8 +181,8 @@ BatchNorm batch_norm(const Channels& s, const Values& input, const Values& gamma
 }
 
 // With h = (x - mean) / sqrt(variance + epsilon): dL/dx = gamma / sqrt(…) (d - E[d] - h E[d h]).
-BatchNormGradients batch_norm_gradients(const Channels& s, const Values& input, const Values& gamma, const Values& output_gradient,
-                                        double epsilon)
+BatchNormGradients batch_norm_gradients(const Channels& s, const Values& input, const Values& gamma,
+                                        const Values& output_gradient, double epsilon)
 {
   const auto n = static_cast<double>(s.batch * s.places);
   const auto unit = Values(static_cast<std::size_t>(s.channels), 1.0);
@@ -204,7 +205,8 @@ namespace {
 Values lrn_sums(const Channels& s, const Lrn& lrn, const Values& input)
 {
   Values sums(input.size(), lrn.k);
-  for_neighbours(s, lrn.size, [&](auto i, auto j) { sums[i] += lrn.alpha / static_cast<double>(lrn.size) * input[j] * input[j]; });
+  for_neighbours(s, lrn.size,
+                 [&](auto i, auto j) { sums[i] += lrn.alpha / static_cast<double>(lrn.size) * input[j] * input[j]; });
   return sums;
 }
 
@@ -245,7 +247,8 @@ std::vector<Values> concat_gradients(std::int64_t batch, const std::vector<std::
   std::vector<Values> gradients(sizes.size());
   auto next = output_gradient.begin();
   for (std::int64_t n = 0; n < batch; ++n)
-    for (std::size_t i = 0; i < sizes.size(); next += sizes[i], ++i) gradients[i].insert(gradients[i].end(), next, next + sizes[i]);
+    for (std::size_t i = 0; i < sizes.size(); next += sizes[i], ++i)
+      gradients[i].insert(gradients[i].end(), next, next + sizes[i]);
   return gradients;
 }
 
@@ -268,4 +271,4 @@ Loss softmax_cross_entropy(const Values& logits, const std::vector<std::int32_t>
   return loss;
 }
 
-} // namespace dt::engine::reference
+} // namespace dt::nn::reference

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace dt::engine::reference {
+namespace dt::nn::reference {
 
 using Values = std::vector<double>;
 
@@ -21,7 +21,7 @@ struct Windows {
   std::int64_t products() const { return group_inputs() * kernel * kernel; } // of one output
   std::int64_t weights() const { return out_channels * products(); }
 
-private:
+ private:
   std::int64_t windows_along(std::int64_t side) const;
 };
 
@@ -83,4 +83,4 @@ struct Loss {
 // smoothing: the share of each target that is spread evenly over all classes.
 Loss softmax_cross_entropy(const Values& logits, const std::vector<std::int32_t>& labels, double smoothing = 0);
 
-} // namespace dt::engine::reference
+} // namespace dt::nn::reference

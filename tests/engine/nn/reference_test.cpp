@@ -8,7 +8,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::nn;
 using reference::Values;
 using reference::Windows;
 
@@ -35,7 +36,8 @@ double difference(const std::function<double(const Values&)>& f, Values x, std::
   return (at(-2) - 8 * at(-1) + 8 * at(1) - at(2)) / (12 * step);
 }
 
-// magnitude: a bound of what is summed up in f (rounding); curvature: how many times larger f's fifth derivative may be (truncation).
+// magnitude: a bound of what is summed up in f (rounding); curvature: how many times larger f's fifth derivative may be
+// (truncation).
 void check_gradient(const std::function<double(const Values&)>& f, const Values& x, const Values& gradient, double magnitude,
                     double curvature = 1)
 {
@@ -48,8 +50,8 @@ void check_gradient(const std::function<double(const Values&)>& f, const Values&
 }
 
 const std::vector<Windows> shapes{
-    {1, 1, 5, 5, 1, 3, 1, 0}, {2, 3, 7, 5, 2, 3, 2, 1}, {1, 2, 11, 7, 3, 5, 3, 2},
-    {3, 1, 4, 4, 5, 4, 1, 0}, {2, 5, 1, 1, 3, 1, 1, 0}, {2, 6, 5, 3, 4, 3, 1, 1, 2}, {1, 3, 7, 7, 3, 3, 2, 0, 3},
+    {1, 1, 5, 5, 1, 3, 1, 0}, {2, 3, 7, 5, 2, 3, 2, 1},    {1, 2, 11, 7, 3, 5, 3, 2},   {3, 1, 4, 4, 5, 4, 1, 0},
+    {2, 5, 1, 1, 3, 1, 1, 0}, {2, 6, 5, 3, 4, 3, 1, 1, 2}, {1, 3, 7, 7, 3, 3, 2, 0, 3},
 };
 
 // Cauchy: a function that is analytic within r of a point and bounded by M there has a fifth derivative of at most 5! M / r^5.
@@ -81,8 +83,8 @@ TEST_CASE("the reference pooling's gradient is its derivative")
 
 TEST_CASE("the reference average pooling's gradient is its derivative, with padding and with windows that end outside")
 {
-  for (const auto& s : {Windows{2, 3, 6, 6, 3, 2, 2, 0}, Windows{1, 2, 7, 5, 2, 3, 2, 1}, Windows{1, 1, 8, 5, 1, 3, 2, 1, 1, true},
-                        Windows{2, 1, 7, 7, 1, 7, 7, 0}}) {
+  for (const auto& s : {Windows{2, 3, 6, 6, 3, 2, 2, 0}, Windows{1, 2, 7, 5, 2, 3, 2, 1},
+                        Windows{1, 1, 8, 5, 1, 3, 2, 1, 1, true}, Windows{2, 1, 7, 7, 1, 7, 7, 0}}) {
     const auto x = numbers(s.inputs(), 1), c = numbers(s.outputs(), 4);
     check_gradient([&](const Values& v) { return dot(c, reference::average_pooling(s, v)); }, x,
                    reference::average_pooling_gradient(s, c), static_cast<double>(s.outputs()));
@@ -117,7 +119,8 @@ TEST_CASE("the reference batch norm's gradients are its derivatives")
     const auto of = [&](const Values& v, const Values& g, const Values& b) {
       return dot(c, reference::batch_norm(s, v, g, b, epsilon_of_norm).output);
     };
-    // |y| stays below sqrt(n), and the variance above zero while one number moves by no more than its standard deviation, about 1/2.
+    // |y| stays below sqrt(n), and the variance above zero while one number moves by no more than its standard deviation, about
+    // 1/2.
     const double magnitude = static_cast<double>(s.size()) * std::sqrt(static_cast<double>(s.batch * s.places));
     check_gradient([&](const Values& v) { return of(v, gamma, beta); }, x, gradients.input, magnitude, curvature_within(0.5));
     check_gradient([&](const Values& v) { return of(x, v, beta); }, gamma, gradients.gamma, magnitude);

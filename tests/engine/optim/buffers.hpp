@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace dt::engine::test {
+namespace dt::optim::test {
 
 inline OptimizerSpec rule_of(const std::string& name)
 {
@@ -28,4 +28,4 @@ inline std::vector<float> wave(std::size_t size, double phase)
   return values;
 }
 
-} // namespace dt::engine::test
+} // namespace dt::optim::test

@@ -8,8 +8,8 @@
 #include <limits>
 
 using namespace dt;
-using namespace dt::engine;
-using namespace dt::engine::test;
+using namespace dt::optim;
+using namespace dt::optim::test;
 
 namespace {
 
@@ -68,7 +68,8 @@ TEST_CASE("every rule clips before it does anything else")
     auto clipped_rule = rule_of(name), plain_rule = rule_of(name);
     clipped_rule.clip_norm = 0.5;
     auto clipped = wave(100, 1), plain = clipped;
-    const auto one = make_optimizer(clipped_rule, 100, {{0, 100, true, true}}), other = make_optimizer(plain_rule, 100, {{0, 100, true, true}});
+    const auto one = make_optimizer(clipped_rule, 100, {{0, 100, true, true}}),
+               other = make_optimizer(plain_rule, 100, {{0, 100, true, true}});
     for (int step = 0; step < 3; ++step) {
       auto gradients = wave(100, step);
       one->step(clipped, gradients, 0.1);
@@ -110,7 +111,8 @@ TEST_CASE("one number that is not finite is found wherever it is")
   values[7] = std::numeric_limits<float>::max();
   CHECK(all_finite(values.data(), size));
   for (const std::size_t at : {0UL, 31UL, 99'999UL, values.size() - 1})
-    for (const float bad : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    for (const float bad : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+                            std::numeric_limits<float>::quiet_NaN()}) {
       const auto good = std::exchange(values[at], bad);
       CHECK_FALSE(all_finite(values.data(), size));
       values[at] = good;

@@ -1,14 +1,14 @@
 #include "engine/optim/optimizer.hpp"
 
 #include "core/error.hpp"
-#include "core/names.hpp"
+#include "core/spec/names.hpp"
 
 #include <cmath>
 
 #include <catch2/catch.hpp>
 
 using namespace dt;
-using namespace dt::engine;
+using namespace dt::optim;
 
 namespace {
 

@@ -1,12 +1,13 @@
 #include "engine/optim/rules.hpp"
 
 #include "core/error.hpp"
-#include "core/names.hpp"
+#include "core/spec/names.hpp"
+#include "core/spec/optimizer_table.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace dt;
-using namespace dt::engine;
+using namespace dt::optim;
 
 namespace {
 
@@ -49,6 +50,20 @@ std::string message_of(const OptimizerSpec& spec, const std::vector<Segment>& se
 TEST_CASE("the registry's update rules are exactly those of the vocabulary")
 {
   CHECK(registered_optimizers() == strings_of(optimizer_names()));
+}
+
+TEST_CASE("each optimizer keeps as many buffers as its row in core's table says")
+{
+  constexpr std::int64_t size = 4;
+  for (const auto& row : optimizer_rows()) {
+    INFO(row.name.name);
+    for (const auto velocity : {Velocity::of_gradients, Velocity::of_steps}) {
+      const auto optimizer = make_optimizer(spec_of(std::string(row.name.name)), size, whole, velocity);
+      std::int64_t buffers = 0;
+      for (const auto& state : optimizer->state()) buffers += state.per_segment ? 0 : 1;
+      CHECK(buffers == row.buffers);
+    }
+  }
 }
 
 TEST_CASE("sgd is w - lr (g + wd w)")
@@ -186,7 +201,8 @@ TEST_CASE("LARS whose factor is pinned to 1 is momentum SGD")
 TEST_CASE("under LARS what has no rate of its own follows plain momentum, whether it decays or not")
 {
   for (const bool decays : {false, true})
-    CHECK(after_steps(spec_of("lars", 0.5, 0.5), {{0, 4, decays}}, 3) == after_steps(spec_of("momentum", 0.5, 0.5), {{0, 4, decays}}, 3));
+    CHECK(after_steps(spec_of("lars", 0.5, 0.5), {{0, 4, decays}}, 3) ==
+          after_steps(spec_of("momentum", 0.5, 0.5), {{0, 4, decays}}, 3));
 }
 
 TEST_CASE("LARS sees the same norms whatever the padding, and the same update whatever the stretches")

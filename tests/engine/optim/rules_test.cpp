@@ -8,8 +8,8 @@
 #include <functional>
 
 using namespace dt;
-using namespace dt::engine;
-using namespace dt::engine::test;
+using namespace dt::optim;
+using namespace dt::optim::test;
 
 namespace {
 

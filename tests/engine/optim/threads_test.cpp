@@ -7,8 +7,8 @@
 #include <omp.h>
 
 using namespace dt;
-using namespace dt::engine;
-using namespace dt::engine::test;
+using namespace dt::optim;
+using namespace dt::optim::test;
 
 namespace {
 

@@ -1,5 +1,5 @@
-// sync-easgd, decentralized-easgd, local-sgd and hsgd against their papers' numbers and against all workers simulated in one program.
-// Started by mpirun with several counts of ranks.
+// sync-easgd, decentralized-easgd, local-sgd and hsgd against their papers' numbers and against all workers simulated in one
+// program. Started by mpirun with several counts of ranks.
 #include "core/error.hpp"
 #include "tests/engine/sync/many_tensors.hpp"
 #include "tests/engine/sync/replicas.hpp"
@@ -9,14 +9,15 @@
 #include <array>
 #include <cmath>
 
-using namespace dt::engine;
-using namespace dt::engine::test;
+using namespace dt;
+using namespace dt::sync;
+using namespace dt::sync::test;
 
 namespace {
 
 // One tensor of 20 equal weights, a gradient and a learning rate that are given; plain SGD.
 class Chosen : public Replica {
-public:
+ public:
   Chosen(float start, float slope, double rate) : weights_(20, start), gradients_(20), slope_(slope), rate_(rate) {}
   std::span<float> weights() override { return weights_; }
   std::span<float> gradients() override { return gradients_; }
@@ -39,14 +40,14 @@ public:
   double epoch() const override { return 0; }
   std::int64_t number = 1;
 
-private:
+ private:
   static constexpr std::array<Stretch, 1> tensors_{Stretch{0, 20}};
   std::vector<float> weights_, gradients_;
   float slope_;
   double rate_;
 };
 
-std::unique_ptr<Strategy> make_with(const dt::SyncSpec& sync, Communicator& comm, const std::vector<int>& nodes = {})
+std::unique_ptr<Strategy> make_with(const dt::SyncSpec& sync, comm::Communicator& comm, const std::vector<int>& nodes = {})
 {
   dt::RunSpec spec;
   spec.sync = sync;
@@ -72,12 +73,12 @@ double distance(std::span<const float> one, std::span<const float> other)
 struct Outcome {
   std::vector<float> weights, centre;
   std::vector<double> losses;
-  Traffic traffic;
+  comm::Traffic traffic;
 };
 
 Outcome train(const dt::SyncSpec& sync, int steps = 7, const std::vector<int>& nodes = {})
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   ManyTensors replica(comm.rank(), 0.5F);
   const auto strategy = make_with(sync, comm, nodes);
   Diary diary;
@@ -174,7 +175,7 @@ dt::SyncSpec form(std::int64_t overlap, const std::string& progress, bool pack =
 
 TEST_CASE("EASGD's golden step: W = (1, 3), centre 0, g = (1, -1), eta 0.1, rho 1 give W = (0.8, 2.8), centre 0.4")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   if (comm.size() != 2) return;
   for (const std::string strategy : {"sync-easgd", "decentralized-easgd"})
     for (const std::int64_t overlap : {1, 2, 3}) {
@@ -200,7 +201,7 @@ TEST_CASE("EASGD's golden step: W = (1, 3), centre 0, g = (1, -1), eta 0.1, rho 
 
 TEST_CASE("elastic averaging's golden step: lr 1, g = -1, tau 2, alpha 1 leave a worker at 0 and its centre at 2")
 {
-  Communicator comm(MPI_COMM_SELF);
+  comm::Communicator comm(MPI_COMM_SELF);
   for (const std::string strategy : {"sync-easgd", "decentralized-easgd"}) {
     auto sync = elastic(strategy, 2, "after");
     sync.alpha = 1;
@@ -218,7 +219,7 @@ TEST_CASE("elastic averaging's golden step: lr 1, g = -1, tau 2, alpha 1 leave a
 
 TEST_CASE("elastic strategies follow their equations, simulated for all workers in one program")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   for (const std::string strategy : {"sync-easgd", "decentralized-easgd"})
     for (const std::int64_t period : {1, 3})
       for (const std::string elastic_form : {"paper", "before", "after"}) {
@@ -242,7 +243,7 @@ TEST_CASE("rho makes the elastic rate follow the learning rate")
 
 TEST_CASE("local SGD averages weights every period, and starts with sync-sgd")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const auto ranks = static_cast<std::size_t>(comm.size());
   for (const std::int64_t period : {1, 3})
     for (const double local_start : {0.0, 0.75}) { // epochs of 4 steps: 3 steps of sync-sgd
@@ -259,8 +260,7 @@ TEST_CASE("local SGD averages weights every period, and starts with sync-sgd")
         }
         if (step % period == 0) simulated.average(0, ranks);
       }
-      const auto outcome =
-          train({.strategy = "local-sgd", .allreduce = "ring", .period = period, .local_start = local_start});
+      const auto outcome = train({.strategy = "local-sgd", .allreduce = "ring", .period = period, .local_start = local_start});
       CAPTURE(period, local_start);
       CHECK(distance(outcome.weights, simulated.workers[static_cast<std::size_t>(comm.rank())].weights()) < rounding);
     }
@@ -275,16 +275,17 @@ TEST_CASE("hsgd is sync-sgd, to the bit with the same allreduce")
   const auto ring = train({.strategy = "sync-sgd", .allreduce = "ring"});
   CHECK(distance(hsgd.weights, ring.weights) < rounding);
   for (const std::string progress : {"poll", "thread"})
-    CHECK(distance(train({.strategy = "hsgd", .allreduce = "mpi", .bucket_bytes = 2048, .progress = progress}).weights, ring.weights) <
-          rounding);
+    CHECK(distance(train({.strategy = "hsgd", .allreduce = "mpi", .bucket_bytes = 2048, .progress = progress}).weights,
+                   ring.weights) < rounding);
 }
 
 TEST_CASE("hsgd with a node period averages gradients inside a node at every step, and weights over the nodes at every period")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   if (comm.size() < 3) return;
   const auto ranks = static_cast<std::size_t>(comm.size());
-  const std::vector<int> nodes = ranks == 3 ? std::vector<int>{0, 0, 1} : std::vector<int>{0, 0, 1, 1}; // as if there were two hosts
+  const std::vector<int> nodes =
+      ranks == 3 ? std::vector<int>{0, 0, 1} : std::vector<int>{0, 0, 1, 1}; // as if there were two hosts
   Simulated simulated(comm.size());
   for (int step = 1; step <= 7; ++step) {
     simulated.begin(step);
@@ -298,7 +299,7 @@ TEST_CASE("hsgd with a node period averages gradients inside a node at every ste
 
 TEST_CASE("one rank alone trains by plain SGD under every strategy")
 {
-  Communicator comm(MPI_COMM_SELF);
+  comm::Communicator comm(MPI_COMM_SELF);
   for (const std::string strategy : {"sync-sgd", "hsgd", "local-sgd", "sync-easgd", "decentralized-easgd"}) {
     auto sync = elastic(strategy, 1, dt::is_elastic(strategy) ? "before" : "paper");
     ManyTensors alone(0), replica(0);
@@ -315,7 +316,7 @@ TEST_CASE("one rank alone trains by plain SGD under every strategy")
 
 TEST_CASE("with an elastic rate of zero the workers are independent, to the bit")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   ManyTensors alone(comm.rank(), 0.5F);
   for (alone.number = 1; alone.number <= 7; ++alone.number) {
     alone.compute();
@@ -363,7 +364,7 @@ TEST_CASE("sync-easgd twice gives equal bits")
 
 TEST_CASE("all ranks read the same centre")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   for (const std::string strategy : {"sync-easgd", "decentralized-easgd"}) {
     const auto centre = train(elastic(strategy)).centre;
     CHECK(comm.all_equal(std::string(reinterpret_cast<const char*>(centre.data()), centre.size() * sizeof(float))));
@@ -372,7 +373,7 @@ TEST_CASE("all ranks read the same centre")
 
 TEST_CASE("an exchange of sync-easgd sends every other rank's weights once and the centre to every other rank once")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   ManyTensors replica(0);
   const auto n = static_cast<double>(replica.weights().size_bytes());
   const auto tensors = static_cast<double>(replica.tensors().size());
@@ -391,12 +392,12 @@ TEST_CASE("an exchange of sync-easgd sends every other rank's weights once and t
 
 TEST_CASE("decentralized EASGD and local SGD send one allreduce a period, and nothing between")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   std::vector<float> buffer(ManyTensors(0).weights().size());
   for (const std::string allreduce : {"ring", "halving-doubling", "tree", "mpi"}) {
     comm.traffic() = {};
-    make_allreduce({.algorithm = allreduce}, comm)->sum(buffer);
-    const Traffic once = comm.traffic();
+    comm::make_allreduce({.algorithm = allreduce}, comm)->sum(buffer);
+    const comm::Traffic once = comm.traffic();
     for (const std::string strategy : {"decentralized-easgd", "local-sgd"}) {
       auto sync = elastic(strategy, 3);
       sync.allreduce = allreduce;
@@ -412,7 +413,7 @@ TEST_CASE("decentralized EASGD and local SGD send one allreduce a period, and no
 
 TEST_CASE("a run that is taken up in the middle of a period goes on bit for bit")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   for (const std::string strategy : {"sync-easgd", "decentralized-easgd", "local-sgd", "sync-sgd", "hsgd"})
     for (const std::int64_t overlap : {1, 3}) {
       auto sync = elastic(strategy, 3);
@@ -446,7 +447,7 @@ TEST_CASE("a run that is taken up in the middle of a period goes on bit for bit"
 
 TEST_CASE("only strategies whose workers differ say so")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   for (const std::string strategy : {"sync-sgd", "hsgd"}) {
     CHECK(make_with(elastic(strategy), comm)->replicated());
     CHECK_FALSE(make_with(elastic(strategy), comm)->has_centre());
@@ -460,7 +461,7 @@ TEST_CASE("only strategies whose workers differ say so")
 
 TEST_CASE("what a strategy cannot do is refused with what to take instead")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   auto beside = elastic("sync-easgd", 1, "after");
   beside.overlap = 3;
   CHECK_THROWS_WITH(make_with(beside, comm), Catch::EndsWith("Take sync.elastic: before, or sync.overlap: 2."));
@@ -470,7 +471,7 @@ TEST_CASE("what a strategy cannot do is refused with what to take instead")
 
 TEST_CASE("the communication of one step of a period is its share of an exchange")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   for (const std::string strategy : {"sync-easgd", "decentralized-easgd", "local-sgd", "hsgd"}) {
     ManyTensors replica(comm.rank());
     const auto own = make_with(elastic(strategy, 4), comm);

@@ -1,20 +1,22 @@
 // Gradients summed over two levels while they are computed, with two blocks under way when a neighbour comes late.
-#include "engine/comm/hierarchical.hpp"
-#include "engine/sync/gradient_sums.hpp"
+#include "engine/comm/allreduce/hierarchical.hpp"
+#include "engine/sync/exchange/gradient_sums.hpp"
 #include "tests/engine/comm/late_neighbour.hpp"
 #include "tests/engine/sync/many_tensors.hpp"
 #include "tests/engine/sync/replicas.hpp"
 
 #include <catch2/catch.hpp>
 
-using namespace dt::engine;
-using namespace dt::engine::test;
+using namespace dt;
+using namespace dt::sync;
+using namespace dt::comm::test;
+using namespace dt::sync::test;
 
 namespace {
 
 // Arms the pause when the sums of three tensors are under way.
 class Counter : public GradientListener {
-public:
+ public:
   Counter(GradientListener* sums, LateNeighbour& late) : sums_(sums), late_(late) {}
   void gradients_ready(const Stretch& tensor) override
   {
@@ -22,7 +24,7 @@ public:
     sums_->gradients_ready(tensor);
   }
 
-private:
+ private:
   GradientListener* sums_;
   LateNeighbour& late_;
   int tensors_ = 0;
@@ -30,8 +32,10 @@ private:
 
 // Rank 1 computes nothing before rank 0 has sums of several tensors under way.
 class LateReplica : public ManyTensors {
-public:
-  LateReplica(Communicator& comm, LateNeighbour& late) : ManyTensors(comm.rank()), late_(late), is_late_(comm.rank() == 1) {}
+ public:
+  LateReplica(comm::Communicator& comm, LateNeighbour& late) : ManyTensors(comm.rank()), late_(late), is_late_(comm.rank() == 1)
+  {
+  }
   using ManyTensors::compute;
   BatchLoss compute(GradientListener* listener) override
   {
@@ -42,20 +46,20 @@ public:
     return loss;
   }
 
-private:
+ private:
   LateNeighbour& late_;
   bool is_late_;
 };
 
 // One step of what hsgd is made of; a sum for each tensor.
 std::vector<float> step(ManyTensors& replica, const std::string& progress, std::function<void(std::int64_t)> found_incomplete,
-                        Communicator& comm)
+                        comm::Communicator& comm)
 {
   dt::RunSpec spec;
   spec.sync = {.strategy = "hsgd", .pack = false, .progress = progress};
   auto parts = make_parts(spec, comm, {});
   parts.topology = two_nodes_of_two();
-  HierarchicalAllreduce allreduce({.topology = parts.topology, .found_incomplete = std::move(found_incomplete)}, comm);
+  comm::HierarchicalAllreduce allreduce({.topology = parts.topology, .found_incomplete = std::move(found_incomplete)}, comm);
   GradientSums sums(parts, allreduce);
   Diary diary;
   sums.update(sums.compute(replica, diary), replica, diary);
@@ -66,7 +70,7 @@ std::vector<float> step(ManyTensors& replica, const std::string& progress, std::
 
 TEST_CASE("gradients of two levels are summed in order when a later bucket is found complete before an earlier one")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   if (comm.size() != 4) return;
   ManyTensors in_order(comm.rank());
   const auto expected = step(in_order, "none", {}, comm);

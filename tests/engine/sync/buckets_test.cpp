@@ -1,12 +1,13 @@
-#include "engine/sync/buckets.hpp"
-#include "engine/sync/communication_thread.hpp"
+#include "engine/sync/exchange/buckets.hpp"
+#include "engine/sync/exchange/communication_thread.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <atomic>
 #include <stdexcept>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::sync;
 
 namespace {
 
@@ -50,10 +51,10 @@ TEST_CASE("buckets of any size cover everything once")
 TEST_CASE("what can hide is what can be sent before the backward pass ends, one bucket after another")
 {
   CHECK(hideable_s({}, {}) == 0);
-  CHECK(hideable_s({2, 3}, {10, 8}) == 5);     // all of it
-  CHECK(hideable_s({2, 3}, {10, 2}) == 4);     // the second is there 2 s before the end
-  CHECK(hideable_s({2, 3}, {4, 3}) == 4);      // the second waits until the first is sent
-  CHECK(hideable_s({9, 3}, {4, 3}) == 4);      // the link is busy past the end
+  CHECK(hideable_s({2, 3}, {10, 8}) == 5);      // all of it
+  CHECK(hideable_s({2, 3}, {10, 2}) == 4);      // the second is there 2 s before the end
+  CHECK(hideable_s({2, 3}, {4, 3}) == 4);       // the second waits until the first is sent
+  CHECK(hideable_s({9, 3}, {4, 3}) == 4);       // the link is busy past the end
   CHECK(hideable_s({2, 3, 1}, {4, 0, 0}) == 2); // the rest is there only at the end
 }
 
@@ -69,7 +70,7 @@ TEST_CASE("a bucket is a tensor without pack, everything where nothing overlaps,
 TEST_CASE("a communication thread gets a core that no compute thread needs, and no two ranks of a host the same")
 {
   const std::vector<int> four{0, 1, 2, 3};
-  const std::vector<RankPlace> shared{{"a", four}, {"a", four}, {"b", four}};
+  const std::vector<comm::RankPlace> shared{{"a", four}, {"a", four}, {"b", four}};
   REQUIRE(find_spare_core(shared, 0, 1));
   CHECK(find_spare_core(shared, 0, 1)->core == 2);
   CHECK(find_spare_core(shared, 1, 1)->core == 3);
@@ -80,10 +81,10 @@ TEST_CASE("a communication thread gets a core that no compute thread needs, and 
   CHECK_FALSE(find_spare_core(shared, 2, 4));
   CHECK_FALSE(find_spare_core(shared, 0, 2));
 
-  const std::vector<RankPlace> apart{{"a", {0, 1}}, {"a", {2, 3}}};
+  const std::vector<comm::RankPlace> apart{{"a", {0, 1}}, {"a", {2, 3}}};
   CHECK(find_spare_core(apart, 0, 1)->core == 1);
   CHECK(find_spare_core(apart, 1, 1)->core == 3);
-  const std::vector<RankPlace> tangled{{"a", {0, 1, 2}}, {"a", {2, 3, 4}}};
+  const std::vector<comm::RankPlace> tangled{{"a", {0, 1, 2}}, {"a", {2, 3, 4}}};
   CHECK_FALSE(find_spare_core(tangled, 0, 1));
 }
 

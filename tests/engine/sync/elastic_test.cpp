@@ -1,11 +1,12 @@
 #include "core/error.hpp"
-#include "engine/sync/elastic.hpp"
+#include "engine/sync/exchange/elastic.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <vector>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::sync;
 
 TEST_CASE("elastic rate: learning rate times rho where rho is given, else alpha")
 {

@@ -4,8 +4,9 @@
 
 #include <catch2/catch.hpp>
 
-using namespace dt::engine;
-using namespace dt::engine::test;
+using namespace dt;
+using namespace dt::sync;
+using namespace dt::sync::test;
 
 namespace {
 
@@ -14,7 +15,7 @@ constexpr std::int64_t steps = 60;
 
 // One tensor. Its rule leaves alone what has no gradient, as Hogwild's sparse problems do.
 class SparseReplica : public Replica {
-public:
+ public:
   SparseReplica(float start, Stretch own, float slope) : weights_(size, start), gradients_(size)
   {
     std::fill_n(gradients_.begin() + static_cast<std::ptrdiff_t>(own.offset), own.size, slope);
@@ -38,7 +39,7 @@ public:
   double epoch() const override { return 0; }
   std::int64_t number = 1; // of the step in progress
 
-private:
+ private:
   static constexpr std::array<Stretch, 1> tensors_{Stretch{0, size}};
   std::vector<float> weights_, gradients_;
 };
@@ -59,7 +60,7 @@ struct Outcome {
   std::vector<ServedUpdate> updates; // of this rank
 };
 
-Outcome train(const dt::SyncSpec& sync, float slope, bool disjoint, const std::vector<float>& starts, Communicator& comm)
+Outcome train(const dt::SyncSpec& sync, float slope, bool disjoint, const std::vector<float>& starts, comm::Communicator& comm)
 {
   dt::RunSpec spec;
   spec.sync = sync;
@@ -72,7 +73,10 @@ Outcome train(const dt::SyncSpec& sync, float slope, bool disjoint, const std::v
   if (!starts.empty() && !parts.roles.is_server) std::ranges::fill(replica.weights(), starts[index % starts.size()]);
   Diary diary;
   for (replica.number = 1; replica.number <= steps; ++replica.number) strategy->step(replica, diary);
-  Outcome outcome{std::vector<float>(size), {replica.weights().begin(), replica.weights().end()}, workers, !parts.roles.is_server,
+  Outcome outcome{std::vector<float>(size),
+                  {replica.weights().begin(), replica.weights().end()},
+                  workers,
+                  !parts.roles.is_server,
                   dynamic_cast<ServedStrategy&>(*strategy).updates()};
   strategy->read_centre(replica, outcome.centre);
   return outcome;
@@ -82,7 +86,7 @@ Outcome train(const dt::SyncSpec& sync, float slope, bool disjoint, const std::v
 
 TEST_CASE("without a lock, updates of disjoint parts are all there in the end")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   for (const auto& sync : both("hogwild-sgd")) {
     CAPTURE(sync.servers);
     const auto outcome = train(sync, -1, true, {}, comm);
@@ -95,7 +99,7 @@ TEST_CASE("without a lock, updates of disjoint parts are all there in the end")
 
 TEST_CASE("without a lock, updates of the same numbers add up to at most their sum, and are never all lost")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   for (const auto& sync : both("hogwild-sgd")) {
     CAPTURE(sync.servers);
     const auto outcome = train(sync, -1, false, {}, comm);
@@ -107,7 +111,7 @@ TEST_CASE("without a lock, updates of the same numbers add up to at most their s
 TEST_CASE("without a lock, elastic averaging moves all of them, and none beyond where they were")
 {
   const std::vector<float> starts{2, -1, 5}; // the centre begins at 0
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   for (const auto& sync : both("hogwild-easgd")) {
     CAPTURE(sync.servers);
     const auto outcome = train(sync, 0, false, starts, comm);
@@ -121,7 +125,7 @@ TEST_CASE("without a lock, elastic averaging moves all of them, and none beyond 
 
 TEST_CASE("in a shared window, every update has a number of its own, and staleness counts the others' between")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const std::string strategy = GENERATE("hogwild-sgd", "hogwild-easgd");
   dt::SyncSpec sync{.strategy = strategy, .servers = 0};
   sync.alpha = 0.1;
@@ -143,7 +147,7 @@ TEST_CASE("in a shared window, every update has a number of its own, and stalene
 
 TEST_CASE("a shared window is part of the state that a checkpoint holds, once for all ranks")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   SparseReplica replica(static_cast<float>(3 + comm.rank()), {0, 0}, 0);
   const auto strategy = make({.strategy = "hogwild-easgd", .servers = 0}, comm);
   strategy->start(replica);
@@ -162,13 +166,14 @@ TEST_CASE("a shared window is part of the state that a checkpoint holds, once fo
 
 TEST_CASE("a shared window over several nodes is refused")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   dt::RunSpec spec;
   spec.sync = {.strategy = "hogwild-sgd", .servers = 0};
   auto parts = make_parts(spec, comm, {});
   parts.topology.node.back() = 1;
   SparseReplica replica(0, {0, 0}, 0);
-  CHECK_THROWS_WITH(make_strategy(parts)->start(replica),
-                    "sync.servers: 0 keeps the centre in the memory that the ranks of one node share, but these ranks are on 2 nodes. "
-                    "Give sync.servers of at least 1.");
+  CHECK_THROWS_WITH(
+      make_strategy(parts)->start(replica),
+      "sync.servers: 0 keeps the centre in the memory that the ranks of one node share, but these ranks are on 2 nodes. "
+      "Give sync.servers of at least 1.");
 }

@@ -7,11 +7,11 @@
 #include <limits>
 #include <vector>
 
-namespace dt::engine::test {
+namespace dt::sync::test {
 
 // g = (w - target) / 4, target by rank, step and place; plain SGD, or momentum 0.5. Loss: rank + step / 8, of rank + 1 samples.
 class ManyTensors : public Replica {
-public:
+ public:
   explicit ManyTensors(int rank, float momentum = 0, bool padding = true) : rank_(rank), momentum_(momentum)
   {
     std::size_t offset = 0;
@@ -40,7 +40,10 @@ public:
     return {rank_ + static_cast<double>(number) / 8, rank_ + 1};
   }
   using Replica::update;
-  void update(const Stretch& stretch, float gradient_factor) override { rule(stretch, weights_, gradients_, rate * gradient_factor); }
+  void update(const Stretch& stretch, float gradient_factor) override
+  {
+    rule(stretch, weights_, gradients_, rate * gradient_factor);
+  }
   void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double learning_rate) override
   {
     rule(stretch, weights, gradients, static_cast<float>(learning_rate));
@@ -54,7 +57,7 @@ public:
   std::int64_t number = 1; // of the step in progress
   static constexpr float rate = 0.25F;
 
-private:
+ private:
   bool is_padding(std::size_t i) const
   {
     return std::none_of(tensors_.begin(), tensors_.end(), [i](const Stretch& t) { return i >= t.offset && i < t.end(); });
@@ -62,7 +65,8 @@ private:
   float target(std::size_t i) const
   {
     const auto mixed = (static_cast<std::uint64_t>(i) * 2654435761U + static_cast<std::uint64_t>(number) * 40503U +
-                        static_cast<std::uint64_t>(rank_) * 69069U) % 1009;
+                        static_cast<std::uint64_t>(rank_) * 69069U) %
+                       1009;
     return static_cast<float>(mixed) / 100;
   }
   void rule(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, float learning_rate)
@@ -78,4 +82,4 @@ private:
   std::vector<float> weights_, gradients_, velocity_;
 };
 
-} // namespace dt::engine::test
+} // namespace dt::sync::test

@@ -1,14 +1,15 @@
 // Sums beside the backward pass: the same numbers, whoever moves them on. Started by mpirun with several counts of ranks.
 #include "core/error.hpp"
-#include "engine/comm/dynamic.hpp"
-#include "engine/sync/gradient_sums.hpp"
+#include "engine/comm/choice/dynamic.hpp"
+#include "engine/sync/exchange/gradient_sums.hpp"
 #include "tests/engine/sync/many_tensors.hpp"
 #include "tests/engine/sync/replicas.hpp"
 
 #include <catch2/catch.hpp>
 
-using namespace dt::engine;
-using namespace dt::engine::test;
+using namespace dt;
+using namespace dt::sync;
+using namespace dt::sync::test;
 
 namespace {
 
@@ -17,10 +18,10 @@ constexpr int steps = 5;
 struct Outcome {
   std::vector<float> weights;
   std::vector<double> losses;
-  Traffic traffic;
+  comm::Traffic traffic;
 };
 
-std::unique_ptr<Strategy> make_oversubscribed(const dt::SyncSpec& sync, Communicator& comm)
+std::unique_ptr<Strategy> make_oversubscribed(const dt::SyncSpec& sync, comm::Communicator& comm)
 {
   dt::RunSpec spec;
   spec.sync = sync;
@@ -30,7 +31,7 @@ std::unique_ptr<Strategy> make_oversubscribed(const dt::SyncSpec& sync, Communic
 
 Outcome train(const dt::SyncSpec& sync, bool padding = true)
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   ManyTensors replica(comm.rank(), 0.5F, padding);
   const auto strategy = make_oversubscribed(sync, comm);
   Diary diary;
@@ -71,7 +72,7 @@ TEST_CASE("none, poll and thread give the same bits for the same buckets")
 
 TEST_CASE("all ranks have the same bits and the same loss, whoever moves messages on")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   for (const std::string progress : {"none", "poll", "thread"}) {
     const auto outcome = train(sync_sgd(progress, "ring", true, 2048));
     std::string bits(reinterpret_cast<const char*>(outcome.weights.data()), outcome.weights.size() * sizeof(float));
@@ -83,27 +84,31 @@ TEST_CASE("all ranks have the same bits and the same loss, whoever moves message
 
 TEST_CASE("dynamic changes its choice in the midst of training, on all ranks alike, whoever moves messages on")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   if (comm.size() == 1) return;
-  const AllreduceTimings timings{.algorithms = {"mpi", "ring", "tree"}, .bytes = {1000, 4000}, .seconds = {{2, 1, 4}, {2, 1, 4}}};
-  const auto seen = [](const std::string& algorithm, std::size_t, double) { return algorithm == "mpi" ? 2.0 : algorithm == "tree" ? 4.0 : 9.0; };
+  const comm::AllreduceTimings timings{
+      .algorithms = {"mpi", "ring", "tree"}, .bytes = {1000, 4000}, .seconds = {{2, 1, 4}, {2, 1, 4}}};
+  const auto seen = [](const std::string& algorithm, std::size_t, double) {
+    return algorithm == "mpi" ? 2.0 : algorithm == "tree" ? 4.0 : 9.0;
+  };
   for (const std::string progress : {"none", "poll", "thread"}) {
     CAPTURE(progress);
     dt::RunSpec spec;
     spec.sync = sync_sgd(progress, "dynamic", true, 2048);
     spec.resources.oversubscribe = true;
     const auto parts = make_parts(spec, comm, {});
-    DynamicAllreduce allreduce(timings, {.topology = parts.topology, .seen_s = seen}, comm);
+    comm::DynamicAllreduce allreduce(timings, {.topology = parts.topology, .seen_s = seen}, comm);
     GradientSums sums(parts, allreduce);
     ManyTensors replica(comm.rank(), 0.5F);
     Diary diary;
     const auto train_to = [&](std::size_t step) {
-      for (; static_cast<std::size_t>(replica.number) <= step; ++replica.number) sums.update(sums.compute(replica, diary), replica, diary);
+      for (; static_cast<std::size_t>(replica.number) <= step; ++replica.number)
+        sums.update(sums.compute(replica, diary), replica, diary);
     };
-    train_to(ChoiceWatch::steps_a_look);
+    train_to(comm::ChoiceWatch::steps_a_look);
     CHECK(allreduce.choice().starts_with("ring;"));
     // With poll a sum that is complete before anybody waits for it takes no time.
-    train_to(ChoiceWatch::steps_a_look + 3 * ChoiceWatch::rounds);
+    train_to(comm::ChoiceWatch::steps_a_look + 3 * comm::ChoiceWatch::rounds);
     if (progress != "poll") CHECK(allreduce.choice().starts_with("mpi;"));
     CHECK(comm.all_equal(allreduce.choice()));
     train_to(100);
@@ -116,7 +121,7 @@ TEST_CASE("dynamic changes its choice in the midst of training, on all ranks ali
 
 TEST_CASE("the mean loss over all samples is right with padding to carry it and without")
 {
-  const int ranks = Communicator(MPI_COMM_WORLD).size();
+  const int ranks = comm::Communicator(MPI_COMM_WORLD).size();
   for (const bool padding : {true, false})
     for (const std::string progress : {"none", "poll", "thread"}) {
       const auto losses = train(sync_sgd(progress, "mpi", true, 2048), padding).losses;
@@ -134,7 +139,7 @@ TEST_CASE("the mean loss over all samples is right with padding to carry it and 
 
 TEST_CASE("padding stays zero although the loss travels in it")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   ManyTensors replica(comm.rank());
   const auto strategy = make_oversubscribed(sync_sgd("none", "ring", true), comm);
   Diary diary;
@@ -150,7 +155,7 @@ TEST_CASE("padding stays zero although the loss travels in it")
 
 TEST_CASE("ranks of one step equal one rank that has all their gradients")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   // Every rank's gradients in turn, in one program.
   std::vector<ManyTensors> workers;
   for (int r = 0; r < comm.size(); ++r) workers.emplace_back(r, 0.5F);
@@ -177,7 +182,7 @@ TEST_CASE("ranks of one step equal one rank that has all their gradients")
 
 TEST_CASE("isolated communication is measured and not counted")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   ManyTensors replica(comm.rank());
   const std::vector<float> before(replica.weights().begin(), replica.weights().end());
   const auto strategy = make_oversubscribed(sync_sgd("thread", "ring", true, 2048), comm);
@@ -188,7 +193,7 @@ TEST_CASE("isolated communication is measured and not counted")
 
 TEST_CASE("a communication thread without a core to spare is refused, unless oversubscription is allowed")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   dt::RunSpec spec;
   spec.sync = sync_sgd("thread", "ring", true);
   spec.resources.threads_per_rank = 10000;

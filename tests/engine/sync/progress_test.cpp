@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::sync;
 
 namespace {
 
@@ -16,13 +17,16 @@ dt::RunSpec spec_of(const std::string& progress, const std::string& allreduce)
   return spec;
 }
 
-const std::vector<RankPlace> apart{{"n1", {0, 1}}, {"n1", {2, 3}}}, crowded{{"n1", {0, 1}}, {"n1", {2}}}, alone{{"n1", {0, 1}}};
+const std::vector<comm::RankPlace> apart{{"n1", {0, 1}}, {"n1", {2, 3}}}, crowded{{"n1", {0, 1}}, {"n1", {2}}},
+    alone{{"n1", {0, 1}}};
 
 } // namespace
 
 TEST_CASE("progress auto is a thread where every rank has a core to spare, else poll, and none where nothing can be polled")
 {
-  const auto chosen = [](const dt::RunSpec& spec, const std::vector<RankPlace>& places) { return choose_progress(spec, places).words; };
+  const auto chosen = [](const dt::RunSpec& spec, const std::vector<comm::RankPlace>& places) {
+    return choose_progress(spec, places).words;
+  };
   CHECK(chosen(spec_of("auto", "ring"), apart) == "thread: every rank has a core to spare");
   CHECK(chosen(spec_of("auto", "mpi"), apart) == "thread: every rank has a core to spare");
   CHECK(chosen(spec_of("auto", "ring"), crowded) == "poll: not every rank has a core to spare");

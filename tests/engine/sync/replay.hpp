@@ -3,17 +3,18 @@
 
 #include "tests/engine/sync/served_world.hpp"
 
-namespace dt::engine::test {
+namespace dt::sync::test {
 
 // Workers and servers as plain objects. A server's next update is made as soon as the worker it is of has come to that step.
 class Replay {
-public:
+ public:
   struct Outcome {
     std::vector<std::vector<float>> workers;
     std::vector<float> centre;
   };
 
-  Replay(const SyncSpec& sync, std::int64_t steps, float momentum, const Aftermath& real) : sync_(sync), steps_(steps), real_(real)
+  Replay(const SyncSpec& sync, std::int64_t steps, float momentum, const Aftermath& real)
+      : sync_(sync), steps_(steps), real_(real)
   {
     const auto count = real.roles.workers.size();
     ChaoticReplica first(0);
@@ -22,14 +23,16 @@ public:
       std::ranges::copy(first.weights(), workers_.back().replica.weights().begin());
     }
     centre_ = ChaoticReplica(0, elastic() ? 0 : momentum);
-    parts_ = parts_for_servers(centre_.tensors(), ChaoticReplica::size, real.roles.servers.size(), elastic() ? Cut::floats : Cut::tensors);
+    parts_ = parts_for_servers(centre_.tensors(), ChaoticReplica::size, real.roles.servers.size(),
+                               elastic() ? Cut::floats : Cut::tensors);
     next_.resize(parts_.size());
   }
 
   Outcome run()
   {
     for (auto& worker : workers_) advance(worker);
-    while (serve_one()) {}
+    while (serve_one()) {
+    }
     Outcome outcome;
     for (auto& worker : workers_) outcome.workers.emplace_back(worker.replica.weights().begin(), worker.replica.weights().end());
     outcome.centre.assign(centre_.weights().begin(), centre_.weights().end());
@@ -43,7 +46,7 @@ public:
     return true;
   }
 
-private:
+ private:
   struct Worker {
     ChaoticReplica replica;
     std::vector<float> sent, received;
@@ -55,10 +58,7 @@ private:
   {
     return real_.updates[static_cast<std::size_t>(real_.roles.servers[server])];
   }
-  float alpha(std::int64_t step) const
-  {
-    return static_cast<float>(sync_.rho > 0 ? sync_.rho * rate_at(step) : sync_.alpha);
-  }
+  float alpha(std::int64_t step) const { return static_cast<float>(sync_.rho > 0 ? sync_.rho * rate_at(step) : sync_.alpha); }
 
   // Until it has something for the servers, or is at its end.
   void advance(Worker& worker)
@@ -126,4 +126,4 @@ private:
   std::vector<std::size_t> next_; // of each server's updates
 };
 
-} // namespace dt::engine::test
+} // namespace dt::sync::test

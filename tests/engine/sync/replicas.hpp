@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-namespace dt::engine::test {
+namespace dt::sync::test {
 
 inline constexpr float learning_rate = 0.5F;
 
 // f(w) = w . g with g = slope everywhere, and plain SGD. Two tensors of 40 and 60 floats.
 class LinearReplica : public Replica {
-public:
+ public:
   LinearReplica(float start, float slope, BatchLoss loss) : weights_(100, start), gradients_(100), slope_(slope), loss_(loss) {}
   std::span<float> weights() override { return weights_; }
   std::span<float> gradients() override { return gradients_; }
@@ -40,7 +40,7 @@ public:
   double epoch() const override { return 0; }
   std::int64_t number = 1; // of the step in progress
 
-private:
+ private:
   static constexpr std::array<Stretch, 2> tensors_{Stretch{0, 40}, Stretch{40, 60}};
   std::vector<float> weights_, gradients_;
   float slope_;
@@ -48,7 +48,7 @@ private:
 };
 
 class Diary : public PhaseClock {
-public:
+ public:
   void begin_communication() override { text += "[c"; }
   void end_communication() override { text += "c]"; }
   void begin_update() override { text += "[u"; }
@@ -57,11 +57,11 @@ public:
 };
 
 // A strategy over all ranks of comm, with everyone on one node.
-inline std::unique_ptr<Strategy> make(const SyncSpec& sync, Communicator& comm)
+inline std::unique_ptr<Strategy> make(const SyncSpec& sync, comm::Communicator& comm)
 {
   RunSpec spec;
   spec.sync = sync;
   return make_strategy(make_parts(spec, comm, {}));
 }
 
-} // namespace dt::engine::test
+} // namespace dt::sync::test

@@ -1,7 +1,7 @@
 // A replica whose every number depends on all that went before, strategies with servers over it, and what they leave behind.
 #pragma once
 
-#include "engine/sync/elastic.hpp"
+#include "engine/sync/exchange/elastic.hpp"
 #include "engine/sync/served_strategy.hpp"
 #include "tests/engine/sync/replicas.hpp"
 
@@ -10,19 +10,20 @@
 #include <sstream>
 #include <thread>
 
-namespace dt::engine::test {
+namespace dt::sync::test {
 
 inline double rate_at(std::int64_t step) { return 0.2 / (1 + 0.1 * static_cast<double>(step)); }
 
 // Four tensors, one of them shorter than a server's smallest part and with padding behind; momentum mu in the rule. The gradient
 // depends on the worker, the step and all weights, so an exchange out of order, or of a part, changes every bit that follows.
 class ChaoticReplica : public Replica {
-public:
+ public:
   static constexpr std::size_t size = 224;
   explicit ChaoticReplica(std::int64_t worker, float momentum = 0) : worker_(worker), momentum_(momentum)
   {
     for (const auto& tensor : tensors_)
-      for (std::size_t i = tensor.offset; i < tensor.end(); ++i) weights_[i] = static_cast<float>(i % 7) - 3 + static_cast<float>(worker);
+      for (std::size_t i = tensor.offset; i < tensor.end(); ++i)
+        weights_[i] = static_cast<float>(i % 7) - 3 + static_cast<float>(worker);
   }
   std::span<float> weights() override { return weights_; }
   std::span<float> gradients() override { return gradients_; }
@@ -35,11 +36,15 @@ public:
     for (const float weight : weights_) sum += weight;
     for (const auto& tensor : tensors_)
       for (std::size_t i = tensor.offset; i < tensor.end(); ++i)
-        gradients_[i] = weights_[i] - static_cast<float>((worker_ * 31 + number * 17 + static_cast<std::int64_t>(i) * 5) % 13) + 0.001F * sum;
+        gradients_[i] =
+            weights_[i] - static_cast<float>((worker_ * 31 + number * 17 + static_cast<std::int64_t>(i) * 5) % 13) + 0.001F * sum;
     return {static_cast<double>(worker_), 1};
   }
   using Replica::update;
-  void update(const Stretch& stretch, float /*gradient_factor*/) override { apply(stretch, weights_, gradients_, rate_at(number)); }
+  void update(const Stretch& stretch, float /*gradient_factor*/) override
+  {
+    apply(stretch, weights_, gradients_, rate_at(number));
+  }
   void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double rate) override
   {
     for (std::size_t i = stretch.offset; i < stretch.end(); ++i) {
@@ -55,7 +60,7 @@ public:
   std::int64_t number = 1; // of the step in progress
   int pause_us = 0;        // that a gradient takes
 
-private:
+ private:
   static constexpr std::array<Stretch, 4> tensors_{Stretch{0, 40}, Stretch{48, 7}, Stretch{64, 130}, Stretch{208, 16}};
   std::vector<float> weights_ = std::vector<float>(size), gradients_ = weights_, velocity_ = weights_;
   std::int64_t worker_;
@@ -85,7 +90,7 @@ inline std::vector<ServedUpdate> updates_of(const std::string& text)
 }
 
 // So many steps on every rank, from rank 0's weights; gradients take random times, the first worker's the longest.
-inline Aftermath run(const SyncSpec& sync, std::int64_t steps, float momentum, Communicator& comm)
+inline Aftermath run(const SyncSpec& sync, std::int64_t steps, float momentum, comm::Communicator& comm)
 {
   RunSpec spec;
   spec.sync = sync;
@@ -111,4 +116,4 @@ inline Aftermath run(const SyncSpec& sync, std::int64_t steps, float momentum, C
   return after;
 }
 
-} // namespace dt::engine::test
+} // namespace dt::sync::test

@@ -8,20 +8,21 @@
 
 #include <algorithm>
 
-using namespace dt::engine;
-using namespace dt::engine::test;
+using namespace dt;
+using namespace dt::sync;
+using namespace dt::sync::test;
 
 namespace {
 
 // Weights w, gradient g, learning rate eta, all the same everywhere.
 class SmallReplica : public LinearReplica {
-public:
+ public:
   SmallReplica(float w, float g, double eta) : LinearReplica(w, g, {0.5, 4}), eta_(eta) {}
   using Replica::update;
   void update(const Stretch& stretch, float /*gradient_factor*/) override { apply(stretch, weights(), gradients(), eta_); }
   double learning_rate() const override { return eta_; }
 
-private:
+ private:
   double eta_;
 };
 
@@ -33,13 +34,13 @@ struct Outcome {
 };
 
 struct Small {
-  float start; // of all ranks, the centre too
+  float start;                           // of all ranks, the centre too
   std::vector<float> weights, gradients; // of each worker, the weights set after the start
   double eta;
   std::int64_t steps;
 };
 
-Outcome run(const dt::SyncSpec& sync, const Small& small, Communicator& world)
+Outcome run(const dt::SyncSpec& sync, const Small& small, comm::Communicator& world)
 {
   const auto workers = static_cast<int>(small.weights.size());
   const auto comm = world.split(world.rank() <= workers ? 0 : -1, world.rank());
@@ -57,17 +58,18 @@ Outcome run(const dt::SyncSpec& sync, const Small& small, Communicator& world)
   return {true, serves, weight};
 }
 
-float expected(const Outcome& outcome, const std::vector<float>& workers, float centre, const Communicator& comm)
+float expected(const Outcome& outcome, const std::vector<float>& workers, float centre, const comm::Communicator& comm)
 {
   return outcome.is_server ? centre : workers[static_cast<std::size_t>(comm.rank())];
 }
 
 // The update rule that the trainer makes for the strategy, momentum 1/2, with a gradient and a learning rate for each step.
 class ScheduledReplica : public LinearReplica {
-public:
+ public:
   ScheduledReplica(const std::string& strategy, float w, std::vector<float> gradients, std::vector<double> rates)
       : LinearReplica(w, 0, {0.5, 4}), slopes_(std::move(gradients)), rates_(std::move(rates)),
-        rule_(make_optimizer({.name = "momentum", .momentum = 0.5}, 100, {{0, 40, true}, {40, 60, true}}, velocity_of(strategy)))
+        rule_(optim::make_optimizer({.name = "momentum", .momentum = 0.5}, 100, {{0, 40, true}, {40, 60, true}},
+                                    optim::velocity_of(strategy)))
   {
   }
   using Replica::compute;
@@ -84,17 +86,17 @@ public:
   }
   double learning_rate() const override { return rates_[static_cast<std::size_t>(number - 1)]; }
 
-private:
+ private:
   std::vector<float> slopes_;
   std::vector<double> rates_;
-  std::unique_ptr<Optimizer> rule_;
+  std::unique_ptr<optim::Optimizer> rule_;
 };
 
 } // namespace
 
 TEST_CASE("one worker with momentum follows V <- mu V - eta g, W <- W + V when eta changes, on the server and on the worker")
 {
-  Communicator world(MPI_COMM_WORLD);
+  comm::Communicator world(MPI_COMM_WORLD);
   const std::string strategy = GENERATE("async-msgd", "async-measgd");
   const auto comm = world.split(world.rank() < 2 ? 0 : -1, world.rank());
   if (!comm) return;
@@ -114,13 +116,13 @@ TEST_CASE("one worker with momentum follows V <- mu V - eta g, W <- W + V when e
 
 TEST_CASE("on a server one worker's learning rate does not scale what another worker's gradients left in the velocity")
 {
-  Communicator world(MPI_COMM_WORLD);
+  comm::Communicator world(MPI_COMM_WORLD);
   if (world.size() < 3) return;
   const auto comm = world.split(world.rank() < 3 ? 0 : -1, world.rank());
   if (!comm) return;
   const auto own = make({.strategy = "async-msgd"}, *comm);
-  // The second worker has no gradient and a rate a hundred times as large, so the order in which the two are served does not matter
-  // but for the velocity's decay: V = -1 and then -0.5, or 0 and then -1.
+  // The second worker has no gradient and a rate a hundred times as large, so the order in which the two are served does not
+  // matter but for the velocity's decay: V = -1 and then -0.5, or 0 and then -1.
   ScheduledReplica replica("async-msgd", 1, {comm->rank() == 0 ? 2.0F : 0.0F}, {comm->rank() == 0 ? 0.5 : 50.0});
   own->start(replica);
   Diary diary;
@@ -132,9 +134,9 @@ TEST_CASE("on a server one worker's learning rate does not scale what another wo
 
 TEST_CASE("original EASGD of two workers, served in turn: the second meets the centre that the first has moved")
 {
-  // The papers' centre 0, W = (1, 3), g = (1, -1), eta 0.1, rho 1. Of one moment for all (sync-easgd) it gives (0.8, 2.8) and 0.4.
-  // In turn: W1 = 3 - 0.1 (-1 + (3 - 0.1)) = 2.81, and the centre is 0.1 + 0.1 (3 - 0.1) = 0.39.
-  Communicator comm(MPI_COMM_WORLD);
+  // The papers' centre 0, W = (1, 3), g = (1, -1), eta 0.1, rho 1. Of one moment for all (sync-easgd) it gives (0.8, 2.8) and
+  // 0.4. In turn: W1 = 3 - 0.1 (-1 + (3 - 0.1)) = 2.81, and the centre is 0.1 + 0.1 (3 - 0.1) = 0.39.
+  comm::Communicator comm(MPI_COMM_WORLD);
   const auto outcome = run({.strategy = "easgd", .rho = 1}, {0, {1, 3}, {1, -1}, 0.1, 1}, comm);
   if (!outcome.takes_part) return;
   CHECK(outcome.weight == Approx(expected(outcome, {0.8F, 2.81F}, 0.39F, comm)));
@@ -142,7 +144,7 @@ TEST_CASE("original EASGD of two workers, served in turn: the second meets the c
 
 TEST_CASE("elastic averaging after the local step, served in turn: locals 0.5 and 0.75, centre 0.75")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const auto outcome = run({.strategy = "easgd", .alpha = 0.5, .elastic = "after"}, {0, {0, 0}, {-1, -1}, 1, 1}, comm);
   if (!outcome.takes_part) return;
   CHECK(outcome.weight == expected(outcome, {0.5F, 0.75F}, 0.75F, comm));
@@ -150,7 +152,7 @@ TEST_CASE("elastic averaging after the local step, served in turn: locals 0.5 an
 
 TEST_CASE("elastic averaging of one worker with tau 2 and alpha 1: after step 2 the local weight is 0 and the centre 2")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const std::string strategy = GENERATE("easgd", "async-easgd", "async-measgd");
   const auto outcome = run({.strategy = strategy, .period = 2, .alpha = 1, .elastic = "after"}, {0, {0}, {-1}, 1, 2}, comm);
   if (!outcome.takes_part) return;
@@ -159,7 +161,7 @@ TEST_CASE("elastic averaging of one worker with tau 2 and alpha 1: after step 2 
 
 TEST_CASE("between two exchanges a worker trains alone")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const auto outcome = run({.strategy = "async-easgd", .period = 4, .alpha = 1}, {0, {0}, {-1}, 1, 3}, comm);
   if (!outcome.takes_part) return;
   CHECK(outcome.weight == expected(outcome, {3}, 0, comm));
@@ -167,7 +169,7 @@ TEST_CASE("between two exchanges a worker trains alone")
 
 TEST_CASE("one elastic worker at its centre takes the step of plain SGD")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const auto outcome = run({.strategy = "easgd", .alpha = 0.3}, {5, {5}, {2}, 0.25, 1}, comm);
   if (!outcome.takes_part) return;
   CHECK(outcome.weight == expected(outcome, {4.5F}, 5, comm));
@@ -215,7 +217,7 @@ TEST_CASE("a part goes in one message, or in one a tensor without its padding")
 
 TEST_CASE("an exchange costs a head and the values a server, and the answers")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const std::string strategy = GENERATE("async-sgd", "easgd", "async-easgd");
   const bool pack = GENERATE(true, false);
   const std::int64_t servers = comm.size() > 2 ? 2 : 1, workers = comm.size() - servers;
@@ -244,7 +246,7 @@ TEST_CASE("an exchange costs a head and the values a server, and the answers")
 
 TEST_CASE("the centre is read from all servers by everyone, without traffic that counts")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const auto made = make({.strategy = "async-sgd", .servers = comm.size() > 2 ? 2 : 1}, comm);
   LinearReplica replica(7, 0, {0, 1});
   made->start(replica);
@@ -261,13 +263,12 @@ TEST_CASE("the centre is read from all servers by everyone, without traffic that
 
 TEST_CASE("a worker reports its own batch's loss, a server none, and neither nests its phases")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const auto made = make({.strategy = "async-easgd", .alpha = 0.1}, comm);
   LinearReplica replica(1, 1, {0.5 + comm.rank(), 4});
   Diary diary;
   made->start(replica);
   const double loss = made->step(replica, diary);
-  CHECK(made->is_asynchronous());
   CHECK_FALSE(made->replicated());
   if (comm.rank() == comm.size() - 1) {
     CHECK(std::isnan(loss));
@@ -281,7 +282,7 @@ TEST_CASE("a worker reports its own batch's loss, a server none, and neither nes
 
 TEST_CASE("a strategy that needs a server is refused without one")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   for (const std::string name : {"async-sgd", "easgd", "async-easgd", "async-measgd"})
     CHECK_THROWS_WITH(make({.strategy = name, .servers = 0}, comm),
                       "The strategy `" + name + "` needs a parameter server: give sync.servers of at least 1.");

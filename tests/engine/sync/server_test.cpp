@@ -6,8 +6,9 @@
 
 #include <random>
 
-using namespace dt::engine;
-using namespace dt::engine::test;
+using namespace dt;
+using namespace dt::sync;
+using namespace dt::sync::test;
 
 namespace {
 
@@ -16,14 +17,14 @@ std::vector<float> weights_of(ChaoticReplica& replica) { return {replica.weights
 constexpr std::int64_t steps = 24;
 
 // One to three servers, and at least one worker.
-std::vector<std::int64_t> server_counts(const Communicator& comm)
+std::vector<std::int64_t> server_counts(const comm::Communicator& comm)
 {
   std::vector<std::int64_t> counts;
   for (std::int64_t servers = 1; servers <= 3 && servers < comm.size(); ++servers) counts.push_back(servers);
   return counts;
 }
 
-void check_replay(const dt::SyncSpec& sync, float momentum, Communicator& comm)
+void check_replay(const dt::SyncSpec& sync, float momentum, comm::Communicator& comm)
 {
   CAPTURE(sync.strategy, sync.servers, sync.period, sync.elastic, sync.pack, sync.rho);
   const auto real = run(sync, steps, momentum, comm);
@@ -44,7 +45,7 @@ void check_replay(const dt::SyncSpec& sync, float momentum, Communicator& comm)
 
 TEST_CASE("SGD over servers is, to the last bit, what one thread does in the recorded order")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   for (const auto servers : server_counts(comm))
     for (const bool pack : {true, false}) {
       check_replay({.strategy = "async-sgd", .pack = pack, .servers = servers}, 0, comm);
@@ -55,17 +56,27 @@ TEST_CASE("SGD over servers is, to the last bit, what one thread does in the rec
 
 TEST_CASE("elastic averaging over servers is, to the last bit, what one thread does in the recorded order")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   for (const std::string strategy : {"easgd", "async-easgd", "async-measgd", "hogwild-easgd"})
     for (const auto servers : server_counts(comm))
       for (const std::string elastic : {"before", "after"})
         for (const std::int64_t period : {1, 3}) {
           const float momentum = strategy == "async-measgd" ? 0.9F : 0;
           const bool pack = period == 1;
-          check_replay({.strategy = strategy, .period = period, .alpha = 0.2, .elastic = elastic, .pack = pack, .servers = servers,
+          check_replay({.strategy = strategy,
+                        .period = period,
+                        .alpha = 0.2,
+                        .elastic = elastic,
+                        .pack = pack,
+                        .servers = servers,
                         .server_threads = 1},
                        momentum, comm);
-          check_replay({.strategy = strategy, .period = period, .rho = 0.7, .elastic = elastic, .pack = pack, .servers = servers,
+          check_replay({.strategy = strategy,
+                        .period = period,
+                        .rho = 0.7,
+                        .elastic = elastic,
+                        .pack = pack,
+                        .servers = servers,
                         .server_threads = 1},
                        momentum, comm);
         }
@@ -73,8 +84,9 @@ TEST_CASE("elastic averaging over servers is, to the last bit, what one thread d
 
 TEST_CASE("every worker's every exchange is served once, in the order of its steps, and its staleness is what the order says")
 {
-  Communicator comm(MPI_COMM_WORLD);
-  const std::string strategy = GENERATE("async-sgd", "async-msgd", "hogwild-sgd", "easgd", "async-easgd", "async-measgd", "hogwild-easgd");
+  comm::Communicator comm(MPI_COMM_WORLD);
+  const std::string strategy =
+      GENERATE("async-sgd", "async-msgd", "hogwild-sgd", "easgd", "async-easgd", "async-measgd", "hogwild-easgd");
   const std::int64_t period = dt::is_elastic(strategy) ? 2 : 1;
   const auto real = run({.strategy = strategy, .period = period, .alpha = 0.1}, steps, 0, comm);
   for (const int server : real.roles.servers) {
@@ -95,7 +107,7 @@ TEST_CASE("every worker's every exchange is served once, in the order of its ste
 
 TEST_CASE("original EASGD serves worker i + 1 never before worker i")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const std::int64_t servers = comm.size() > 3 ? 2 : 1;
   const auto real = run({.strategy = "easgd", .alpha = 0.1, .servers = servers}, steps, 0, comm);
   const auto workers = static_cast<std::int32_t>(real.roles.workers.size());
@@ -108,7 +120,7 @@ TEST_CASE("original EASGD serves worker i + 1 never before worker i")
 
 TEST_CASE("in turn, the number of servers and of messages changes no bit")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   if (comm.size() < 4) return;
   // The same workers each time: what is left of the ranks does nothing.
   const auto workers = comm.size() - 3;
@@ -127,7 +139,7 @@ TEST_CASE("in turn, the number of servers and of messages changes no bit")
 
 TEST_CASE("one worker with servers trains as plain SGD alone")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const auto strategy = GENERATE("async-sgd", "async-msgd", "hogwild-sgd");
   const float momentum = strategy == std::string("async-msgd") ? 0.9F : 0;
   const auto real = run({.strategy = strategy, .servers = comm.size() - 1}, steps, momentum, comm);
@@ -142,7 +154,7 @@ TEST_CASE("one worker with servers trains as plain SGD alone")
 
 TEST_CASE("elastic workers with alpha 0 train independently, and the centre stays")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const auto real = run({.strategy = "async-easgd", .alpha = 0}, steps, 0, comm);
   if (!comm.is_root()) return;
   ChaoticReplica first(0);

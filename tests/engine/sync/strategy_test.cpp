@@ -1,13 +1,15 @@
 // Strategies over a replica small enough to calculate by hand. Started by mpirun with several counts of ranks.
 #include "core/error.hpp"
-#include "core/names.hpp"
+#include "core/spec/names.hpp"
+#include "core/spec/strategy_table.hpp"
 #include "core/text.hpp"
 #include "tests/engine/sync/replicas.hpp"
 
 #include <catch2/catch.hpp>
 
-using namespace dt::engine;
-using namespace dt::engine::test;
+using namespace dt;
+using namespace dt::sync;
+using namespace dt::sync::test;
 
 namespace {
 
@@ -20,16 +22,28 @@ TEST_CASE("the strategies are those of the vocabulary")
   CHECK(registered_strategies() == dt::strings_of(dt::strategy_names()));
 }
 
+TEST_CASE("each strategy has a centre, and equal ranks, exactly if its row in core's table says so")
+{
+  comm::Communicator comm(MPI_COMM_WORLD);
+  for (const auto& row : dt::strategy_rows()) {
+    if (row.has_servers && comm.size() == 1) continue; // a server needs a worker beside it
+    INFO(row.name.name);
+    const auto strategy = make({.strategy = std::string(row.name.name), .allreduce = "mpi"}, comm);
+    CHECK(strategy->has_centre() == row.has_centre());
+    CHECK(strategy->replicated() == row.keeps_equal);
+  }
+}
+
 TEST_CASE("an unknown strategy is refused with the known ones")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   CHECK_THROWS_WITH(make({.strategy = "sync-sgdd", .allreduce = "mpi"}, comm),
                     "There is no strategy `sync-sgdd`; there are: " + dt::join(registered_strategies(), ", ") + ".");
 }
 
 TEST_CASE("a strategy starts every rank from rank 0's weights")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   for (const auto& name : registered_strategies()) {
     if (dt::has_servers(name) && comm.size() == 1) continue; // a server needs a worker beside it
     LinearReplica replica(static_cast<float>(3 + comm.rank()), 0, {});
@@ -40,7 +54,7 @@ TEST_CASE("a strategy starts every rank from rank 0's weights")
 
 TEST_CASE("synchronous SGD steps along the mean of the ranks' gradients")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const int ranks = comm.size();
   // Slopes 2, 4, 6, … have the mean P + 1.
   LinearReplica replica(10, static_cast<float>(2 * (comm.rank() + 1)), {1.0, 4});
@@ -56,7 +70,7 @@ TEST_CASE("synchronous SGD steps along the mean of the ranks' gradients")
 
 TEST_CASE("synchronous SGD returns the mean loss over the samples of all ranks")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   // Rank r has r + 1 samples of loss r: the mean weighs samples, not ranks.
   LinearReplica replica(0, 0, {1.0 * comm.rank(), comm.rank() + 1});
   double sum = 0, samples = 0;
@@ -70,7 +84,7 @@ TEST_CASE("synchronous SGD returns the mean loss over the samples of all ranks")
 
 TEST_CASE("phases of synchronous SGD: communication, then update, nested nowhere")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   LinearReplica replica(0, 1, {0, 1});
   Diary diary;
   make(sync_sgd(), comm)->step(replica, diary);
@@ -80,7 +94,7 @@ TEST_CASE("phases of synchronous SGD: communication, then update, nested nowhere
 
 TEST_CASE("synchronous SGD sends the packed gradients and nothing else")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   LinearReplica replica(0, 1, {0, 1});
   Diary diary;
   make(sync_sgd(), comm)->step(replica, diary);

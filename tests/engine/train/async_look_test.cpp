@@ -1,9 +1,11 @@
-// The trainer under asynchronous strategies: what ranks at different steps agree on. Started by mpirun with several counts of ranks.
-#include "engine/train/trainer.hpp"
+// The trainer under asynchronous strategies: what ranks at different steps agree on. Started by mpirun with several counts of
+// ranks.
+#include "engine/train/loop/trainer.hpp"
 
 #include <catch2/catch.hpp>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::train;
 
 namespace {
 
@@ -26,7 +28,7 @@ dt::RunSpec asynchronous_run(int ranks)
 
 // Wishes for something on one rank until it has it, and writes down what it is asked.
 class Wishing : public Overseer {
-public:
+ public:
   Wishing(bool wishes, Wish what) : wishes_(wishes), what_(what) {}
   Wish wish() override
   {
@@ -43,19 +45,19 @@ public:
   int asked = 0;
   std::vector<double> checkpoints;
 
-private:
+ private:
   bool wishes_;
   Wish what_;
 };
 
 // Equal on all ranks?
-bool agree(double value, Communicator& comm) { return comm.all_equal(std::to_string(value)); }
+bool agree(double value, comm::Communicator& comm) { return comm.all_equal(std::to_string(value)); }
 
 } // namespace
 
 TEST_CASE("asynchronous ranks write a checkpoint after the same step, a look after it was asked for, and only once")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   Trainer trainer({asynchronous_run(comm.size()), {}}, comm);
   Observer nobody;
   Wishing overseer(comm.is_root(), {.checkpoint = true});
@@ -67,7 +69,7 @@ TEST_CASE("asynchronous ranks write a checkpoint after the same step, a look aft
 
 TEST_CASE("asynchronous ranks stop after the same step when one of them, a server too, was told to")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   Trainer trainer({asynchronous_run(comm.size()), {}}, comm);
   Observer nobody;
   Wishing overseer(comm.rank() == comm.size() - 1, {.preemption = true});
@@ -80,7 +82,7 @@ TEST_CASE("asynchronous ranks stop after the same step when one of them, a serve
 
 TEST_CASE("a cancelling that rank 0 hears of after another rank's signal is one all the same")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const auto strategy = GENERATE(as<std::string>{}, "", "sync-sgd");
   auto spec = asynchronous_run(comm.size());
   if (!strategy.empty()) {
@@ -98,7 +100,7 @@ TEST_CASE("a cancelling that rank 0 hears of after another rank's signal is one 
 
 TEST_CASE("cancelled, asynchronous ranks stop without a checkpoint")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   Trainer trainer({asynchronous_run(comm.size()), {}}, comm);
   Observer nobody;
   Wishing overseer(comm.is_root(), {.cancel = true});

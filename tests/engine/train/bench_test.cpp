@@ -29,11 +29,12 @@ TEST_CASE("dtbench compute --json prints one object whose rate is batch over med
   const auto end = dt::run_command({dtbench, "compute", "--batch", "8", "--seconds", "0.01", "--json"}, 60);
   REQUIRE(end.ok());
   const auto json = nlohmann::ordered_json::parse(end.out);
-  CHECK(keys_of(json) == std::vector<std::string>{"model", "batch", "threads", "precision", "samples_per_s", "step_ms_median",
-                                                  "step_ms_min", "gflops", "peak_gflops", "peak_share", "primitive_share",
-                                                  "reorders_per_step", "peak_memory_bytes", "loss", "steps", "ranks", "build_s",
-                                                  "onednn_share", "optimizer_ms", "planned_bytes", "unshared_bytes",
-                                                  "winograd"});
+  CHECK(keys_of(json) ==
+        std::vector<std::string>{
+            "model",   "batch",       "threads",    "precision",       "samples_per_s",     "step_ms_median",    "step_ms_min",
+            "gflops",  "peak_gflops", "peak_share", "primitive_share", "reorders_per_step", "peak_memory_bytes", "loss",
+            "steps",   "ranks",       "build_s",    "onednn_share",    "optimizer_ms",      "planned_bytes",     "unshared_bytes",
+            "winograd"});
   CHECK(json["peak_share"].get<double>() * json["peak_gflops"].get<double>() == Approx(json["gflops"].get<double>()));
   CHECK(json["onednn_share"].get<double>() <= json["primitive_share"].get<double>());
   CHECK(json["primitive_share"].get<double>() <= 1);
@@ -106,7 +107,8 @@ TEST_CASE("dtbench allreduce --json prints one object, from rank 0 alone")
   const auto end = dt::run_command(words, 60);
   REQUIRE(end.ok());
   const auto json = nlohmann::ordered_json::parse(end.out);
-  CHECK(keys_of(json) == std::vector<std::string>{"algorithm", "ranks", "bytes", "repeats", "us_median", "us_min", "bytes_per_s"});
+  CHECK(keys_of(json) ==
+        std::vector<std::string>{"algorithm", "ranks", "bytes", "repeats", "us_median", "us_min", "bytes_per_s"});
   CHECK(json["ranks"] == 2);
   CHECK(json["bytes"] == 4000);
 }
@@ -114,7 +116,8 @@ TEST_CASE("dtbench allreduce --json prints one object, from rank 0 alone")
 TEST_CASE("dtbench strategies --json prints a row a strategy, with bytes as counted")
 {
   auto words = dt::test::EngineRun::launch(2);
-  for (const std::string word : {dtbench.c_str(), "strategies", "--scale", "0.0001", "--compute", "0.001", "--steps", "2", "--json"})
+  for (const std::string word :
+       {dtbench.c_str(), "strategies", "--scale", "0.0001", "--compute", "0.001", "--steps", "2", "--json"})
     words.push_back(word);
   const auto end = dt::run_command(words, 60);
   REQUIRE(end.ok());
@@ -131,9 +134,8 @@ TEST_CASE("dtbench strategies --json prints a row a strategy, with bytes as coun
 TEST_CASE("dtbench comm --json prints a row for each size and allreduce, after all of them summed right")
 {
   auto words = dt::test::EngineRun::launch(3);
-  for (const std::string word :
-       {dtbench.c_str(), "comm", "--algorithms", "mpi,ring,ring:bfloat16,tree", "--least", "1000", "--most", "120000", "--factor",
-        "120", "--repeats", "2", "--json"})
+  for (const std::string word : {dtbench.c_str(), "comm", "--algorithms", "mpi,ring,ring:bfloat16,tree", "--least", "1000",
+                                 "--most", "120000", "--factor", "120", "--repeats", "2", "--json"})
     words.push_back(word);
   const auto end = dt::run_command(words, 60);
   REQUIRE(end.ok());
@@ -150,14 +152,15 @@ TEST_CASE("dtbench comm --json prints a row for each size and allreduce, after a
 TEST_CASE("dtbench overlap --json prints a row for each way to move messages on")
 {
   auto words = dt::test::EngineRun::launch(2);
-  for (const std::string word : {dtbench.c_str(), "overlap", "--scale", "0.001", "--forward", "0.001", "--backward", "0.01", "--steps",
-                                 "2", "--sleep", "--json"})
+  for (const std::string word : {dtbench.c_str(), "overlap", "--scale", "0.001", "--forward", "0.001", "--backward", "0.01",
+                                 "--steps", "2", "--sleep", "--json"})
     words.push_back(word);
   const auto end = dt::run_command(words, 60);
   REQUIRE(end.ok());
   const auto rows = nlohmann::ordered_json::parse(end.out);
   REQUIRE(rows.size() == 3);
-  CHECK(keys_of(rows[0]) == std::vector<std::string>{"progress", "step_s", "isolated_s", "exposed_s", "hidden_s", "bound_s", "hidden_share"});
+  CHECK(keys_of(rows[0]) ==
+        std::vector<std::string>{"progress", "step_s", "isolated_s", "exposed_s", "hidden_s", "bound_s", "hidden_share"});
   CHECK(rows[0]["progress"] == "none");
   CHECK(rows[0]["bound_s"] == 0);
   CHECK(rows[2]["progress"] == "thread");
@@ -187,13 +190,16 @@ struct FakePeers {
   {
     write("dtbench", "#!/bin/sh\necho '{\"samples_per_s\": 120, \"loss\": 1, \"gflops\": 100}'\n");
     write("dpkg-query", "#!/bin/sh\nprintf '%s' '" + package_state + "'\n");
-    write("python", "#!/bin/sh\nspeed=10\n"
-                    "[ \"$OPENBLAS_CORETYPE\" = Haswell ] && gflops=1 || gflops=" + their_gflops + "\n"
-                    "[ \"$OPENBLAS_CORETYPE\" = SkylakeX ] && { speed=$((speed + 30)); gflops=$((gflops + 1)); }\n"
-                    "[ \"$1\" != -c ] && [ -n \"$OPENBLAS_L2_SIZE\" ] && exit 1\n" // what is preset is tried too, and may fail
-                    "[ -n \"$GLIBC_TUNABLES\" ] && speed=$((speed + 10))\n"
-                    "for word; do [ \"$word\" = --channels-last ] && speed=$((speed + 10)); done\n"
-                    "echo \"{\\\"samples_per_s\\\": $speed, \\\"loss\\\": 2, \\\"gflops\\\": $gflops}\"\n");
+    write("python",
+          "#!/bin/sh\nspeed=10\n"
+          "[ \"$OPENBLAS_CORETYPE\" = Haswell ] && gflops=1 || gflops=" +
+              their_gflops +
+              "\n"
+              "[ \"$OPENBLAS_CORETYPE\" = SkylakeX ] && { speed=$((speed + 30)); gflops=$((gflops + 1)); }\n"
+              "[ \"$1\" != -c ] && [ -n \"$OPENBLAS_L2_SIZE\" ] && exit 1\n" // what is preset is tried too, and may fail
+              "[ -n \"$GLIBC_TUNABLES\" ] && speed=$((speed + 10))\n"
+              "for word; do [ \"$word\" = --channels-last ] && speed=$((speed + 10)); done\n"
+              "echo \"{\\\"samples_per_s\\\": $speed, \\\"loss\\\": 2, \\\"gflops\\\": $gflops}\"\n");
   }
   void write(const std::string& name, const std::string& text) const
   {
@@ -203,9 +209,10 @@ struct FakePeers {
   dt::CommandResult run() const
   {
     const auto program = [&](const char* name) { return (folder.path() / name).string(); };
-    return dt::run_command({"env", "PATH=" + folder.path().string() + ":/usr/bin:/bin", "OPENBLAS_CORETYPE=Haswell", "OPENBLAS_L2_SIZE=512",
-                            DTCTL_SOURCE_DIR "/scripts/bench-peers", "--rows", "lenet", "--rounds", "1", "--dtbench", program("dtbench"),
-                            "--python", program("python")}, 60);
+    return dt::run_command({"env", "PATH=" + folder.path().string() + ":/usr/bin:/bin", "OPENBLAS_CORETYPE=Haswell",
+                            "OPENBLAS_L2_SIZE=512", DTCTL_SOURCE_DIR "/scripts/bench-peers", "--rows", "lenet", "--rounds", "1",
+                            "--dtbench", program("dtbench"), "--python", program("python")},
+                           60);
   }
   dt::test::TemporaryFolder folder;
 };
@@ -217,7 +224,8 @@ TEST_CASE("bench-peers takes PyTorch's quickest setting and names it with both r
   const auto end = FakePeers("49").run();
   INFO(end.out << end.err);
   REQUIRE(end.ok());
-  CHECK_THAT(end.out, Contains("| lenet | ours | pytorch | 120.0 | 60.0 | 2.00 [2.00, 2.00] | 1 | 2 | SkylakeX, channels-last, tuned allocator | 100 / 50 |"));
+  CHECK_THAT(end.out, Contains("| lenet | ours | pytorch | 120.0 | 60.0 | 2.00 [2.00, 2.00] | 1 | 2 | SkylakeX, channels-last, "
+                               "tuned allocator | 100 / 50 |"));
 }
 
 TEST_CASE("bench-peers compares nothing with a PyTorch whose matrix products are below a third of ours")
@@ -225,8 +233,11 @@ TEST_CASE("bench-peers compares nothing with a PyTorch whose matrix products are
   const auto slow = FakePeers("3").run();
   CHECK(slow.exit_code == 2);
   CHECK(slow.out.empty());
-  CHECK_THAT(slow.err, Contains("bench-peers: PyTorch multiplies matrices at 4 GFLOP/s on 1 thread (SkylakeX, plain layout, plain allocator), we at "
-                                "100: less than a third, so a comparison would measure its BLAS."));
+  CHECK_THAT(
+      slow.err,
+      Contains(
+          "bench-peers: PyTorch multiplies matrices at 4 GFLOP/s on 1 thread (SkylakeX, plain layout, plain allocator), we at "
+          "100: less than a third, so a comparison would measure its BLAS."));
   const auto missing = FakePeers("49", "unknown ok not-installed").run();
   CHECK(missing.exit_code == 2);
   CHECK_THAT(missing.err, Contains("libopenblas0-pthread is missing") &&

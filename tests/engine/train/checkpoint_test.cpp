@@ -1,7 +1,7 @@
 // Checkpoint files: layout, wholeness, refusal of what was altered, and which of several is taken up.
 #include "core/error.hpp"
 #include "core/file.hpp"
-#include "engine/train/checkpoint.hpp"
+#include "engine/train/weights/checkpoint.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/tiny_disk.hpp"
 
@@ -19,14 +19,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::train;
 using Catch::Contains;
 namespace fs = std::filesystem;
 
 namespace {
 
-const CheckpointOwner owner{
-    .run_key = "0123abcd", .engine_build = "build", .data_id = "data", .model = "lenet", .strategy = "sync-sgd", .optimizer = "sgd", .ranks = 2};
+const CheckpointOwner owner{.run_key = "0123abcd",
+                            .engine_build = "build",
+                            .data_id = "data",
+                            .model = "lenet",
+                            .strategy = "sync-sgd",
+                            .optimizer = "sgd",
+                            .ranks = 2};
 const std::vector<std::int64_t> dims{2, 3, 1, 2};
 
 std::vector<float> numbers(float first)
@@ -61,7 +67,7 @@ fs::path write_checkpoint(const fs::path& folder, std::int64_t step, const Check
   return writer.commit().path;
 }
 
-std::vector<std::string> names_in(const fs::path& folder)
+std::vector<std::string> file_names_in(const fs::path& folder)
 {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
@@ -197,11 +203,12 @@ TEST_CASE("a tensor of another name or of other dimensions is refused")
   const dt::test::TemporaryFolder folder;
   const CheckpointReader reader(write_checkpoint(folder.path(), 3));
   std::vector<float> values(12);
-  CHECK_THROWS_WITH(reader.read("weights/conv9.weight", dims, values), 
+  CHECK_THROWS_WITH(reader.read("weights/conv9.weight", dims, values),
                     "read " + reader.path().string() + ": tensor weights/conv9.weight is expected, but is not there.");
   const std::vector<std::int64_t> others{3, 2, 1, 2};
   CHECK_THROWS_WITH(reader.read("weights/conv1.weight", others, values),
-                    "read " + reader.path().string() + ": tensor weights/conv1.weight is 2x3x1x2 in the file; 3x2x1x2 is expected.");
+                    "read " + reader.path().string() +
+                        ": tensor weights/conv1.weight is 2x3x1x2 in the file; 3x2x1x2 is expected.");
 }
 
 TEST_CASE("a checkpoint that is not committed leaves nothing behind")
@@ -211,7 +218,7 @@ TEST_CASE("a checkpoint that is not committed leaves nothing behind")
     CheckpointWriter writer(folder.path(), owner, progress_at(3));
     writer.write("weights/conv1.weight", dims, numbers(1));
   }
-  CHECK(names_in(folder.path()).empty());
+  CHECK(file_names_in(folder.path()).empty());
 }
 
 TEST_CASE("pruning keeps the latest and removes what a killed writer left")
@@ -221,7 +228,7 @@ TEST_CASE("pruning keeps the latest and removes what a killed writer left")
   dt::write_file_atomic(folder.path() / ".step-101.h5", "half");
   dt::write_file_atomic(folder.path() / "notes.txt", "somebody's");
   prune_checkpoints(folder.path(), 2);
-  CHECK(names_in(folder.path()) == std::vector<std::string>{"notes.txt", "step-10.h5", "step-100.h5"});
+  CHECK(file_names_in(folder.path()) == std::vector<std::string>{"notes.txt", "step-10.h5", "step-100.h5"});
 }
 
 TEST_CASE("the checkpoint of most steps among earlier attempts is taken up")
@@ -281,7 +288,7 @@ TEST_CASE("a disk that fills up refuses the checkpoint, keeps the older ones who
       writer.commit();
     };
     CHECK_THROWS_WITH(write(), "write " + (folder.path() / ".step-2.h5").string() + ": No space left on device");
-    CHECK(names_in(folder.path()) == std::vector<std::string>{"step-1.h5"});
+    CHECK(file_names_in(folder.path()) == std::vector<std::string>{"step-1.h5"});
     CHECK_NOTHROW(CheckpointReader(write_checkpoint(folder.path(), 1)));
   }
 }

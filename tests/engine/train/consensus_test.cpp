@@ -1,13 +1,14 @@
 // The models of a strategy whose ranks differ, lent to a replica and given back. Started by mpirun with several counts of ranks.
 #include "core/error.hpp"
-#include "engine/train/consensus.hpp"
+#include "engine/train/loop/consensus.hpp"
 #include "tests/engine/sync/replicas.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::train;
 
 namespace {
 
@@ -15,22 +16,22 @@ struct Shape {
   bool centre, replicated;
 };
 
-class FakeStrategy : public Strategy {
-public:
+class FakeStrategy : public sync::Strategy {
+ public:
   explicit FakeStrategy(Shape shape) : shape_(shape) {}
-  void start(Replica&) override {}
-  double step(Replica&, PhaseClock&) override { return 0; }
+  void start(sync::Replica&) override {}
+  double step(sync::Replica&, sync::PhaseClock&) override { return 0; }
   bool replicated() const override { return shape_.replicated; }
   bool has_centre() const override { return shape_.centre; }
-  void read_centre(Replica&, std::span<float> centre) override { std::fill(centre.begin(), centre.end(), 77.0F); }
+  void read_centre(sync::Replica&, std::span<float> centre) override { std::fill(centre.begin(), centre.end(), 77.0F); }
 
-private:
+ private:
   Shape shape_;
 };
 
-Roles roles_of(const Communicator& comm, bool last_serves)
+sync::Roles roles_of(const comm::Communicator& comm, bool last_serves)
 {
-  Roles roles;
+  sync::Roles roles;
   for (int rank = 0; rank < comm.size(); ++rank)
     (last_serves && rank == comm.size() - 1 ? roles.servers : roles.workers).push_back(rank);
   roles.is_server = last_serves && comm.rank() == comm.size() - 1;
@@ -38,9 +39,9 @@ Roles roles_of(const Communicator& comm, bool last_serves)
 }
 
 // Rank r's weights are r + 1.
-test::LinearReplica replica_of(const Communicator& comm) { return {static_cast<float>(comm.rank() + 1), 1, {}}; }
+sync::test::LinearReplica replica_of(const comm::Communicator& comm) { return {static_cast<float>(comm.rank() + 1), 1, {}}; }
 
-bool holds(Replica& replica, float value)
+bool holds(sync::Replica& replica, float value)
 {
   const auto weights = replica.weights();
   return std::all_of(weights.begin(), weights.end(), [&](float weight) { return weight == value; });
@@ -48,7 +49,7 @@ bool holds(Replica& replica, float value)
 
 Model choice(Shape shape, const std::string& wanted)
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   auto replica = replica_of(comm);
   FakeStrategy strategy(shape);
   const auto roles = roles_of(comm, false);
@@ -81,7 +82,7 @@ TEST_CASE("a recipe may choose another model, and one that all workers share ser
 
 TEST_CASE("a lent model is on every rank, and afterwards every rank has its own weights, bit for bit")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const bool serves = GENERATE(false, true);
   if (serves && comm.size() == 1) return;
   auto replica = replica_of(comm);
@@ -103,7 +104,7 @@ TEST_CASE("a lent model is on every rank, and afterwards every rank has its own 
 
 TEST_CASE("a model that all ranks share is not copied, but brought to a server")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   auto replica = replica_of(comm);
   FakeStrategy strategy({.centre = false, .replicated = true});
   const auto roles = roles_of(comm, comm.size() > 1);

@@ -1,16 +1,16 @@
 // Ranks that agree on what to do, at once or a look later. Started by mpirun with several counts of ranks.
-#include "engine/train/council.hpp"
+#include "engine/train/loop/council.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <thread>
 
-using dt::engine::Communicator;
-using dt::engine::Council;
+namespace comm = dt::comm;
+using dt::train::Council;
 
 TEST_CASE("what any rank wishes, all ranks read, with rank 0's interval")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   Council council(comm);
   const bool last = comm.rank() == comm.size() - 1;
   council.hand_in({.cancel = last, .checkpoint = comm.is_root()}, 10 + comm.rank());
@@ -24,15 +24,16 @@ TEST_CASE("what any rank wishes, all ranks read, with rank 0's interval")
 
 TEST_CASE("before anything is handed in, nobody waits and nothing is wished")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const auto agreed = Council(comm).read();
   CHECK_FALSE((agreed.wish.stops() || agreed.wish.checkpoint));
   CHECK(agreed.interval == 1);
 }
 
-TEST_CASE("read a look later, wishes reach ranks at different paces after the same steps, and a rank only waits for those behind by a look")
+TEST_CASE("read a look later, wishes reach ranks at different paces after the same steps, and a rank only waits for those behind "
+          "by a look")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   Council council(comm);
   const int wishing = comm.size() - 1;
   std::vector<double> stopped_at;

@@ -1,10 +1,10 @@
 // Compact forms of what differs from node to node.
-#include "engine/train/environment.hpp"
+#include "engine/train/record/environment.hpp"
 
 #include <catch2/catch.hpp>
 
-using dt::engine::compact_hosts;
-using dt::engine::list_by_node;
+using dt::train::compact_hosts;
+using dt::train::list_by_node;
 using Hosts = std::vector<std::string>;
 using Values = std::vector<std::pair<std::string, std::string>>;
 

@@ -11,14 +11,20 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::train;
 using Catch::Contains;
 namespace fs = std::filesystem;
 
 namespace {
 
-const CheckpointOwner owner{
-    .run_key = "0123abcd", .engine_build = "build", .data_id = "data", .model = "lenet", .strategy = "sync-sgd", .optimizer = "sgd", .ranks = 2};
+const CheckpointOwner owner{.run_key = "0123abcd",
+                            .engine_build = "build",
+                            .data_id = "data",
+                            .model = "lenet",
+                            .strategy = "sync-sgd",
+                            .optimizer = "sgd",
+                            .ranks = 2};
 const std::vector<std::int64_t> dims{2, 3, 1, 2};
 const std::string tensor = "weights/conv1.weight";
 
@@ -62,7 +68,8 @@ std::string refusal(const std::function<void(hid_t)>& change)
 void put_attribute(hid_t group, const char* name, hid_t type, std::vector<hsize_t> extents, const void* value)
 {
   if (H5Aexists(group, name) > 0) H5Adelete(group, name);
-  const hid_t space = extents.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr);
+  const hid_t space =
+      extents.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr);
   const hid_t attribute = H5Acreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
   REQUIRE(H5Awrite(attribute, type, value) >= 0);
   H5Aclose(attribute);
@@ -84,11 +91,12 @@ hid_t text_type(std::size_t bytes)
 }
 
 // The tensor made anew, with these properties; values are written unless it is to stay without any.
-void remake(hid_t file, const std::vector<hsize_t>& extents, const std::function<void(hid_t)>& set = {}, hid_t type = H5T_IEEE_F32LE,
-            bool is_written = true)
+void remake(hid_t file, const std::vector<hsize_t>& extents, const std::function<void(hid_t)>& set = {},
+            hid_t type = H5T_IEEE_F32LE, bool is_written = true)
 {
   H5Ldelete(file, tensor.c_str(), H5P_DEFAULT);
-  const hid_t rules = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr);
+  const hid_t rules = H5Pcreate(H5P_DATASET_CREATE),
+              space = H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr);
   if (set) set(rules);
   const hid_t made = H5Dcreate2(file, tensor.c_str(), type, space, H5P_DEFAULT, rules, H5P_DEFAULT);
   REQUIRE(made >= 0);
@@ -152,7 +160,8 @@ TEST_CASE("an attribute of another type, outside of its range or missing is refu
 TEST_CASE("values in another file are refused: no file of the system is read as weights")
 {
   CHECK(refusal([](hid_t file) {
-          remake(file, extents, [](hid_t rules) { H5Pset_external(rules, "/etc/passwd", 0, 48); }, H5T_IEEE_F32LE, false);
+          remake(
+              file, extents, [](hid_t rules) { H5Pset_external(rules, "/etc/passwd", 0, 48); }, H5T_IEEE_F32LE, false);
         }) == "/weights/conv1.weight: its values lie in another file (external storage); they are expected in this one.");
 }
 
@@ -164,7 +173,9 @@ TEST_CASE("soft and external links are refused, wherever they lie")
   };
   const std::string expected = ": it is a link of the {} kind to elsewhere; the tensor or group itself is expected.";
   CHECK(refusal([&](hid_t file) {
-          relink(file, [](hid_t f) { H5Lcreate_soft("/optimizer/velocity/conv1.weight", f, tensor.c_str(), H5P_DEFAULT, H5P_DEFAULT); });
+          relink(file, [](hid_t f) {
+            H5Lcreate_soft("/optimizer/velocity/conv1.weight", f, tensor.c_str(), H5P_DEFAULT, H5P_DEFAULT);
+          });
         }) == "/weights/conv1.weight" + fmt::format(fmt::runtime(expected), "soft"));
   CHECK(refusal([&](hid_t file) {
           relink(file, [](hid_t f) { H5Lcreate_external("/tmp/other.h5", "/w", f, tensor.c_str(), H5P_DEFAULT, H5P_DEFAULT); });
@@ -184,9 +195,8 @@ TEST_CASE("an object under two names and a group inside of itself are refused")
 TEST_CASE("values in chunks, compressed, compact, virtual or never written are refused")
 {
   const std::string where = "/weights/conv1.weight: ";
-  CHECK(refusal([](hid_t file) {
-          remake(file, extents, [](hid_t rules) { H5Pset_chunk(rules, 4, chunk.data()); });
-        }) == where + "its values lie in chunks; they are expected in one piece.");
+  CHECK(refusal([](hid_t file) { remake(file, extents, [](hid_t rules) { H5Pset_chunk(rules, 4, chunk.data()); }); }) ==
+        where + "its values lie in chunks; they are expected in one piece.");
   CHECK(refusal([](hid_t file) {
           remake(file, extents, [](hid_t rules) { H5Pset_chunk(rules, 4, chunk.data()), H5Pset_shuffle(rules); });
         }) == where + "its values are compressed or filtered; plain ones are expected.");
@@ -194,18 +204,27 @@ TEST_CASE("values in chunks, compressed, compact, virtual or never written are r
         where + "its values lie in its header (compact); they are expected in one piece.");
   CHECK(refusal([](hid_t file) {
           const hid_t space = H5Screate_simple(4, extents.data(), nullptr);
-          remake(file, extents, [&](hid_t rules) { H5Pset_virtual(rules, space, "/tmp/other.h5", "/w", space); }, H5T_IEEE_F32LE, false);
+          remake(
+              file, extents, [&](hid_t rules) { H5Pset_virtual(rules, space, "/tmp/other.h5", "/w", space); }, H5T_IEEE_F32LE,
+              false);
           H5Sclose(space);
         }) == where + "its values lie in other data sets (virtual); they are expected in one piece.");
-  CHECK(refusal([](hid_t file) { remake(file, extents, {}, H5T_IEEE_F32LE, false); }) == where + "no values were ever written into it.");
+  CHECK(refusal([](hid_t file) { remake(file, extents, {}, H5T_IEEE_F32LE, false); }) ==
+        where + "no values were ever written into it.");
 }
 
 TEST_CASE("extents that are not the model's, not the file's or of another type are refused")
 {
-  CHECK(refusal([](hid_t file) { remake(file, {4, 3}); }) == "tensor weights/conv1.weight is 4x3 in the file; 2x3x1x2 is expected.");
-  CHECK(refusal([](hid_t file) { remake(file, {12, 1}); }) == "tensor weights/conv1.weight is 12x1 in the file; 2x3x1x2 is expected.");
+  CHECK(refusal([](hid_t file) {
+          remake(file, {4, 3});
+        }) == "tensor weights/conv1.weight is 4x3 in the file; 2x3x1x2 is expected.");
+  CHECK(refusal([](hid_t file) {
+          remake(file, {12, 1});
+        }) == "tensor weights/conv1.weight is 12x1 in the file; 2x3x1x2 is expected.");
   constexpr hsize_t large = hsize_t{1} << 20;
-  CHECK_THAT(refusal([&](hid_t file) { remake(file, {large, large}, {}, H5T_IEEE_F32LE, false); }),
+  CHECK_THAT(refusal([&](hid_t file) {
+               remake(file, {large, large}, {}, H5T_IEEE_F32LE, false);
+             }),
              Contains("tensor /weights/conv1.weight: its dimensions need more bytes than the file has ("));
   CHECK(refusal([](hid_t file) { remake(file, extents, {}, H5T_IEEE_F64LE); }) ==
         "/weights/conv1.weight: its values are not 32-bit little-endian floats (the type is a float).");
@@ -221,7 +240,8 @@ TEST_CASE("dimensions whose product does not fit into 64 bits are refused")
   const auto path = write_checkpoint(folder.path());
   auto bytes = dt::read_file(path);
   const std::array<std::uint64_t, 4> ours{2, 3, 1, 2}, hostile{std::uint64_t{1} << 61, 3, 1, 8};
-  const std::string_view from(reinterpret_cast<const char*>(ours.data()), sizeof ours), to(reinterpret_cast<const char*>(hostile.data()), sizeof hostile);
+  const std::string_view from(reinterpret_cast<const char*>(ours.data()), sizeof ours),
+      to(reinterpret_cast<const char*>(hostile.data()), sizeof hostile);
   for (auto at = bytes.find(from); at != bytes.npos; at = bytes.find(from)) bytes.replace(at, to.size(), to);
   dt::test::write_sealed(path, bytes);
   CHECK_THROWS_WITH(CheckpointReader(path), Contains(": its dimensions need more bytes than the file has ("));
@@ -236,7 +256,9 @@ TEST_CASE("what is neither a group nor a tensor, and a name that is none, are re
         }) == "/weights/type: it is neither a group nor a tensor.");
   for (const char* name : {"..", "a\tb", "a\x1b[2J"}) {
     CAPTURE(name);
-    CHECK_THAT(refusal([&](hid_t file) { H5Lmove(file, tensor.c_str(), file, (std::string("weights/") + name).c_str(), H5P_DEFAULT, H5P_DEFAULT); }),
+    CHECK_THAT(refusal([&](hid_t file) {
+                 H5Lmove(file, tensor.c_str(), file, (std::string("weights/") + name).c_str(), H5P_DEFAULT, H5P_DEFAULT);
+               }),
                Contains("is no name of a tensor: parts of printable ASCII with one slash between them are expected."));
   }
 }
@@ -247,7 +269,8 @@ TEST_CASE("a folder, a pipe and a device are no checkpoints, and nobody waits fo
   const auto pipe = folder.path() / "step-3.h5";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   for (const fs::path& path : {pipe, folder.path(), fs::path("/dev/zero")})
-    CHECK_THROWS_WITH(CheckpointReader(path), "read " + path.string() + ": it is a folder, a pipe or a device; a regular file is expected.");
+    CHECK_THROWS_WITH(CheckpointReader(path),
+                      "read " + path.string() + ": it is a folder, a pipe or a device; a regular file is expected.");
 }
 
 TEST_CASE("as many tensors as a model may have come back in their order, whatever index HDF5 makes of their names")
@@ -258,7 +281,8 @@ TEST_CASE("as many tensors as a model may have come back in their order, whateve
     const CheckpointReader reader(write_checkpoint(folder.path(), count));
     const auto found = reader.tensors("weights");
     REQUIRE(found.size() == static_cast<std::size_t>(count));
-    for (int i = 0; i < count; ++i) REQUIRE(found[static_cast<std::size_t>(i)] == TensorName{fmt::format("conv{}.weight", i + 1), dims});
+    for (int i = 0; i < count; ++i)
+      REQUIRE(found[static_cast<std::size_t>(i)] == TensorName{fmt::format("conv{}.weight", i + 1), dims});
     std::vector<float> values(12);
     reader.read(fmt::format("weights/conv{}.weight", count), dims, values);
     CHECK(values == numbers());
@@ -274,7 +298,8 @@ TEST_CASE("a checkpoint whose groups do not remember an order is read by name")
     H5Gclose(H5Gcreate2(file, "weights", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     const hid_t space = H5Screate_simple(4, extents.data(), nullptr);
     for (int i = 40; i > 0; --i) {
-      const hid_t made = H5Dcreate2(file, fmt::format("weights/w{:02}", i).c_str(), H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+      const hid_t made = H5Dcreate2(file, fmt::format("weights/w{:02}", i).c_str(), H5T_IEEE_F32LE, space, H5P_DEFAULT,
+                                    H5P_DEFAULT, H5P_DEFAULT);
       H5Dwrite(made, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers().data());
       H5Dclose(made);
     }

@@ -3,8 +3,8 @@
 
 #include "core/file.hpp"
 #include "core/hash.hpp"
-#include "core/run_key.hpp"
-#include "engine/train/checkpoint.hpp"
+#include "core/spec/run_key.hpp"
+#include "engine/train/weights/checkpoint.hpp"
 #include "tests/engine/train/mutation.hpp"
 #include "tests/support/temporary_folder.hpp"
 

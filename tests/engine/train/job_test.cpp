@@ -37,7 +37,8 @@ dt::RunSpec small_spec(std::int64_t ranks)
 std::string make_digits(const fs::path& folder)
 {
   const auto path = (folder / "digits").string();
-  REQUIRE(dt::run_command({dt::test::dtengine(), "data", "make", "digits", "--out", path, "--train", "300", "--test", "100"}).ok());
+  REQUIRE(
+      dt::run_command({dt::test::dtengine(), "data", "make", "digits", "--out", path, "--train", "300", "--test", "100"}).ok());
   return path;
 }
 
@@ -233,7 +234,8 @@ TEST_CASE("a training that diverges names the step and leaves no result")
   const auto error = dt::read_error(run.attempt());
   REQUIRE(error);
   CHECK(error->step >= 2);
-  CHECK_THAT(error->cause, Catch::StartsWith("step " + std::to_string(error->step) + ": the loss is "));
+  CHECK_THAT(error->cause,
+             Catch::StartsWith("step " + std::to_string(error->step) + ": the loss is ") && !Catch::Contains("nan"));
   CHECK_FALSE(fs::exists(run.attempt().result()));
 }
 

@@ -1,9 +1,9 @@
 // How often ranks look up from training.
-#include "engine/train/lookout.hpp"
+#include "engine/train/loop/lookout.hpp"
 
 #include <catch2/catch.hpp>
 
-using dt::engine::Lookout;
+using dt::train::Lookout;
 
 TEST_CASE("ranks look up about as often as they are told to, however long a step takes")
 {

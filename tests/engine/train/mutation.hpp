@@ -18,7 +18,10 @@ inline std::string mutated(std::string bytes, std::size_t begin, std::mt19937& r
     const auto width = widths[below(widths.size())], at = begin + below(bytes.size() - begin - width);
     for (std::size_t i = 0; i < width; ++i) {
       const auto choice = below(4);
-      bytes[at + i] = static_cast<char>(choice == 0 ? 0 : choice == 1 ? 0xff : choice == 2 ? bytes[at + i] ^ (1 << below(8)) : static_cast<int>(below(256)));
+      bytes[at + i] = static_cast<char>(choice == 0   ? 0
+                                        : choice == 1 ? 0xff
+                                        : choice == 2 ? bytes[at + i] ^ (1 << below(8))
+                                                      : static_cast<int>(below(256)));
     }
   }
   return bytes;

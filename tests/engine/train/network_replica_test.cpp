@@ -1,9 +1,9 @@
 // What a replica makes of the recipe: micro-batches, loss scales, exemptions from decay, clipping, running statistics.
-#include "engine/train/network_replica.hpp"
+#include "engine/train/loop/network_replica.hpp"
 
 #include "core/error.hpp"
-#include "engine/train/network_options.hpp"
-#include "engine/train/plan.hpp"
+#include "engine/train/loop/network_options.hpp"
+#include "engine/train/loop/plan.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -13,12 +13,12 @@
 #include <numeric>
 
 using namespace dt;
-using namespace dt::engine;
+using namespace dt::train;
 
 namespace {
 
-const std::vector<std::string> with_batch_norm{"convolution channels=6 kernel=3 padding=1", "batch_norm", "relu", "max_pooling kernel=2 stride=2",
-                                               "inner_product outputs=10"};
+const std::vector<std::string> with_batch_norm{"convolution channels=6 kernel=3 padding=1", "batch_norm", "relu",
+                                               "max_pooling kernel=2 stride=2", "inner_product outputs=10"};
 
 RunSpec spec_of(const std::string& model)
 {
@@ -39,15 +39,16 @@ RunSpec spec_of(const std::string& model)
 // A replica on its own, as one rank has it.
 struct Lone {
   explicit Lone(const RunSpec& run)
-      : spec(run), sources(open_sources(spec.data, {}, 1)), plan(make_plan(spec, sources.train->size())),
+      : spec(run), sources(data::open_sources(spec.data, {}, 1)), plan(make_plan(spec, sources.train->size())),
         network(network_options(spec, *sources.train, plan.micro_batch, 0)),
         loader(*sources.train, {.batch_per_rank = plan.batch_per_rank}),
-        optimizer(make_optimizer(spec.optimizer, static_cast<std::int64_t>(network.weights().size()), segments_of(network, spec.optimizer))),
+        optimizer(optim::make_optimizer(spec.optimizer, static_cast<std::int64_t>(network.weights().size()),
+                                        segments_of(network, spec.optimizer))),
         replica({network, loader, *optimizer, timer, spec.train.accumulation, spec.train.loss_scale})
   {
   }
   // The step's loss, with the gradients still there.
-  double compute(std::int64_t number = 1, GradientListener* listener = nullptr)
+  double compute(std::int64_t number = 1, sync::GradientListener* listener = nullptr)
   {
     replica.begin_step({.number = number, .learning_rate = spec.optimizer.learning_rate});
     const auto loss = replica.compute(listener);
@@ -62,7 +63,7 @@ struct Lone {
     }
   }
   // Of the first parameter of that kind, in plain order.
-  std::vector<float> plain(ParameterKind kind, std::span<const float> packed) const
+  std::vector<float> plain(nn::ParameterKind kind, std::span<const float> packed) const
   {
     auto all = network.plain_of(packed);
     auto begin = all.begin();
@@ -75,11 +76,11 @@ struct Lone {
     return {};
   }
   RunSpec spec;
-  Sources sources;
+  data::Sources sources;
   TrainingPlan plan;
-  Network network;
-  BatchLoader loader;
-  std::unique_ptr<Optimizer> optimizer;
+  nn::Network network;
+  data::BatchLoader loader;
+  std::unique_ptr<optim::Optimizer> optimizer;
   StepTimer timer;
   NetworkReplica replica;
 };
@@ -118,9 +119,9 @@ TEST_CASE("a batch computed in micro-batches has the loss, the gradients and the
 
 TEST_CASE("whoever listens hears of every tensor once a batch, when its sum over the micro-batches is in")
 {
-  struct Ear : GradientListener {
+  struct Ear : sync::GradientListener {
     explicit Ear(Lone& lone) : replica(lone.replica) {}
-    void gradients_ready(const Stretch& tensor) override
+    void gradients_ready(const sync::Stretch& tensor) override
     {
       const auto values = replica.gradients().subspan(tensor.offset, tensor.size);
       offsets.push_back(tensor.offset);
@@ -152,11 +153,11 @@ TEST_CASE("running statistics move a tenth of the way to the batch's, the mean o
       spec.train.loss_scale = scale;
       spec.optimizer.weight_decay = 0.5;
       Lone lone(spec);
-      const auto before = lone.plain(ParameterKind::statistic, lone.network.weights());
+      const auto before = lone.plain(nn::ParameterKind::statistic, lone.network.weights());
       lone.compute();
-      const auto seen = lone.plain(ParameterKind::statistic, lone.network.gradients());
+      const auto seen = lone.plain(nn::ParameterKind::statistic, lone.network.gradients());
       lone.replica.update();
-      const auto after = lone.plain(ParameterKind::statistic, lone.network.weights());
+      const auto after = lone.plain(nn::ParameterKind::statistic, lone.network.weights());
       for (std::size_t i = 0; i < after.size(); ++i) {
         const double value = static_cast<double>(seen[i]) / scale, old = static_cast<double>(before[i]);
         CHECK(after[i] == Approx(old + 0.1 * (value - old)).margin(1e-6));
@@ -174,8 +175,8 @@ TEST_CASE("the mean of a batch's first statistic is that of its micro-batches")
   whole.compute();
   pieces.compute();
   // The running mean is the first statistic: means of equal parts have the whole's mean.
-  check_close(pieces.plain(ParameterKind::statistic, pieces.network.gradients()),
-              whole.plain(ParameterKind::statistic, whole.network.gradients()), 1e-4);
+  check_close(pieces.plain(nn::ParameterKind::statistic, pieces.network.gradients()),
+              whole.plain(nn::ParameterKind::statistic, whole.network.gradients()), 1e-4);
 }
 
 TEST_CASE("a loss scale changes no step: it is divided out of the gradients")
@@ -200,7 +201,7 @@ TEST_CASE("gradients that a loss scale has made infinite end the run with its na
   Lone lone(spec);
   lone.compute();
   lone.replica.gradients()[5] = std::numeric_limits<float>::infinity();
-  CHECK_THROWS_WITH(lone.replica.update(), "the gradients of 1000000000 times the loss are not finite, though the loss is: lower "
+  CHECK_THROWS_WITH(lone.replica.update(), "the loss is finite, but the gradients of 1000000000 times the loss are not: lower "
                                            "train.loss_scale.");
 }
 
@@ -211,11 +212,12 @@ TEST_CASE("weights decay, biases, scales and shifts where the recipe says so, st
     OptimizerSpec spec;
     spec.decay_biases = biases;
     spec.decay_norms = norms;
-    std::map<ParameterKind, bool> decays;
+    std::map<nn::ParameterKind, bool> decays;
     const auto segments = segments_of(lone.network, spec);
     for (std::size_t i = 0; i < segments.size(); ++i) decays[lone.network.parameters()[i].kind] = segments[i].decay;
-    return std::vector{decays.at(ParameterKind::weight), decays.at(ParameterKind::bias), decays.at(ParameterKind::scale),
-                       decays.at(ParameterKind::shift), decays.at(ParameterKind::statistic)};
+    return std::vector{decays.at(nn::ParameterKind::weight), decays.at(nn::ParameterKind::bias),
+                       decays.at(nn::ParameterKind::scale), decays.at(nn::ParameterKind::shift),
+                       decays.at(nn::ParameterKind::statistic)};
   };
   CHECK(decaying(false, false) == std::vector{true, false, false, false, false});
   CHECK(decaying(true, false) == std::vector{true, true, false, false, false});

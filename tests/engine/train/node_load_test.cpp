@@ -1,19 +1,27 @@
 // Who else used a run's cores, from what ranks saw of their machines.
-#include "engine/train/node_load.hpp"
+#include "engine/train/record/node_load.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <cmath>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::train;
 
 namespace {
 
 // A rank on these cores of a machine, over ten seconds; `busy` holds the machine's cores.
 RankLoad rank_on(const std::vector<int>& mask, double own_s, const std::vector<double>& busy, const std::string& machine = "m1")
 {
-  RankLoad rank{.machine = machine, .host = "host-" + machine, .mask = mask, .threads = 1, .seconds = 10, .own_s = own_s,
-                .load_begin = 1, .load_end = 2, .cores = {}};
+  RankLoad rank{.machine = machine,
+                .host = "host-" + machine,
+                .mask = mask,
+                .threads = 1,
+                .seconds = 10,
+                .own_s = own_s,
+                .load_begin = 1,
+                .load_end = 2,
+                .cores = {}};
   for (std::size_t core = 0; core < busy.size(); ++core) rank.cores[static_cast<int>(core)] = {busy[core], 0};
   return rank;
 }
@@ -22,7 +30,8 @@ RankLoad rank_on(const std::vector<int>& mask, double own_s, const std::vector<d
 
 TEST_CASE("a core's times are programs and stolen time, without idleness, disks and interrupts")
 {
-  const auto cores = parse_core_times("cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 100 20 30 4000 7 8 9 50 60 0\ncpu12 200 0 0 0 0 0 0 0 0 0\nintr 1 2\n", 100);
+  const auto cores = parse_core_times(
+      "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 100 20 30 4000 7 8 9 50 60 0\ncpu12 200 0 0 0 0 0 0 0 0 0\nintr 1 2\n", 100);
   REQUIRE(cores.size() == 2);
   CHECK(cores.at(0).busy_s == Approx(1.5));
   CHECK(cores.at(0).steal_s == Approx(0.5));
@@ -54,7 +63,8 @@ TEST_CASE("a quiet machine has no others, also where the clocks of kernel and pr
 
 TEST_CASE("of several ranks the worst off is told, because it delays all")
 {
-  const auto nodes = node_loads({rank_on({0}, 10, {10, 10, 10, 0}), rank_on({1}, 5, {10, 10, 10, 0}), rank_on({2}, 10, {10, 10, 10, 0})});
+  const auto nodes =
+      node_loads({rank_on({0}, 10, {10, 10, 10, 0}), rank_on({1}, 5, {10, 10, 10, 0}), rank_on({2}, 10, {10, 10, 10, 0})});
   REQUIRE(nodes.size() == 1);
   CHECK(nodes[0].others_share == Approx(0.5));
   CHECK(nodes[0].own_cores == 3);

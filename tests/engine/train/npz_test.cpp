@@ -2,7 +2,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/process.hpp"
-#include "engine/train/npz.hpp"
+#include "engine/train/weights/npz.hpp"
 #include "tests/engine/train/mutation.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -13,14 +13,16 @@
 #include <numeric>
 #include <random>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::train;
 using Catch::Contains;
 namespace fs = std::filesystem;
 
 namespace {
 
 const TensorName convolution{"conv1.weight", {2, 3, 1, 2}}, bias{"conv1.bias", {2}}, scalar{"scale", {}};
-const std::vector<float> convolution_values{0.1F, -2, 3e-40F, 4, 5, 6, 7, 8, 9, 1e30F, 11, -0.0F}, bias_values{1, 2}, scalar_value{7};
+const std::vector<float> convolution_values{0.1F, -2, 3e-40F, 4, 5, 6, 7, 8, 9, 1e30F, 11, -0.0F}, bias_values{1, 2},
+    scalar_value{7};
 
 std::string sample()
 {
@@ -172,11 +174,12 @@ TEST_CASE("no single altered byte makes a reader crash or read beyond the file")
 
 TEST_CASE("shapes whose size does not fit into 64 bits, or not into the file, are refused before any memory is taken")
 {
-  for (const std::string shape : {"(4611686018427387904,)", "(4294967296, 4294967296)", "(3, 6148914691236517206)", "(9223372036854775807,)",
-                                  "(1000000000000,)"}) {
+  for (const std::string shape : {"(4611686018427387904,)", "(4294967296, 4294967296)", "(3, 6148914691236517206)",
+                                  "(9223372036854775807,)", "(1000000000000,)"}) {
     CAPTURE(shape);
     const Archive archive(with_header("scale", "'shape': ()", "'shape': " + shape));
-    CHECK_THROWS_WITH(NpzReader(archive.path), Contains("read " + archive.path.string() + ": tensor scale: its dimensions need more bytes than the file has ("));
+    CHECK_THROWS_WITH(NpzReader(archive.path), Contains("read " + archive.path.string() +
+                                                        ": tensor scale: its dimensions need more bytes than the file has ("));
   }
   const Archive other(with_header("scale", "'shape': ()", "'shape': (2,)"));
   CHECK_THROWS_WITH(NpzReader(other.path), Contains("tensor scale holds another number of bytes than its shape says."));

@@ -1,12 +1,13 @@
 // How many steps, and when to evaluate.
 #include "core/error.hpp"
-#include "engine/train/plan.hpp"
+#include "engine/train/loop/plan.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <vector>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::train;
 
 namespace {
 

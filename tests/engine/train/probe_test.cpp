@@ -1,17 +1,18 @@
 // The probe of every rank's place. Started by mpirun with several counts of ranks.
 #include "core/error.hpp"
 #include "core/process.hpp"
-#include "engine/train/probe.hpp"
+#include "engine/train/record/probe.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <cmath>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::train;
 
 TEST_CASE("a probe measures every rank, and the network where there is one")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const auto probe = probe_ranks(comm, 1, "mpi");
   CHECK(probe.allreduce_bytes == 1'048'576);
   CHECK((comm.size() == 1 ? std::isnan(probe.allreduce_s) : probe.allreduce_s > 0));
@@ -26,7 +27,7 @@ TEST_CASE("a probe measures every rank, and the network where there is one")
 
 TEST_CASE("the probe sends through the run's own allreduce")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   CHECK_NOTHROW(probe_ranks(comm, 1, "mpi"));
   if (comm.size() > 1) {
     CHECK(comm.traffic().bytes > 0);

@@ -1,15 +1,16 @@
 // Records of all ranks at rank 0. Started by mpirun with several counts of ranks.
-#include "engine/train/rank_report.hpp"
+#include "engine/train/record/rank_report.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <cmath>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::train;
 
 TEST_CASE("rank 0 gets every rank's record unchanged, the others none")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const double base = 100.0 * comm.rank();
   dt::RankRecord mine;
   mine.host = "host" + std::string(static_cast<std::size_t>(comm.rank()), 'x');
@@ -36,8 +37,8 @@ TEST_CASE("rank 0 gets every rank's record unchanged, the others none")
 
 TEST_CASE("a mean over workers leaves out servers and those that measured nothing")
 {
-  Communicator comm(MPI_COMM_WORLD);
-  Roles roles;
+  comm::Communicator comm(MPI_COMM_WORLD);
+  sync::Roles roles;
   for (int rank = 0; rank < comm.size() - 1; ++rank) roles.workers.push_back(rank);
   const double mine = comm.rank() == 0 ? 3 : dt::not_measured;
   const double mean = mean_of_workers(comm.rank() == comm.size() - 1 ? 100 : mine, roles, comm);
@@ -49,7 +50,7 @@ TEST_CASE("a mean over workers leaves out servers and those that measured nothin
 
 TEST_CASE("staleness is told of all ranks' updates together")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   CHECK(gather_staleness({}, comm).updates == 0);
   CHECK(std::isnan(gather_staleness({}, comm).mean));
   // Ages 0 … 99 dealt out to the ranks in turn: 95 of them are at most 94.

@@ -1,7 +1,8 @@
 // Event lines and heartbeat on their way to the disk.
 #include "core/error.hpp"
 #include "core/file.hpp"
-#include "engine/train/recorder.hpp"
+#include "engine/train/record/recorder.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/tiny_disk.hpp"
 
@@ -10,7 +11,9 @@
 #include <chrono>
 #include <thread>
 
-using namespace dt::engine;
+using namespace dt;
+using dt::test::eventually;
+using namespace dt::train;
 using namespace std::chrono_literals;
 
 namespace {
@@ -36,13 +39,6 @@ dt::EvalEvent eval_event(std::int64_t step)
   event.step = step;
   event.accuracy = 0.5;
   return event;
-}
-
-// Waits until the condition holds; gives up after a time that no healthy machine needs.
-template<class Condition> bool eventually(Condition condition)
-{
-  for (int i = 0; i < 2000 && !condition(); ++i) std::this_thread::sleep_for(5ms);
-  return condition();
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 // A training that stops after any step and goes on from its checkpoint is, bit for bit, the one that never stopped.
 // Started by mpirun with several counts of ranks.
 #include "core/error.hpp"
-#include "engine/train/trainer.hpp"
+#include "engine/train/loop/trainer.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
@@ -11,7 +11,8 @@
 #include <map>
 #include <numeric>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::train;
 
 namespace {
 
@@ -30,7 +31,7 @@ struct Diary : Observer {
 // A folder that all ranks know.
 class SharedFolder {
  public:
-  explicit SharedFolder(Communicator& comm) : comm_(comm)
+  explicit SharedFolder(comm::Communicator& comm) : comm_(comm)
   {
     if (comm.is_root()) own_.emplace();
     path_ = comm.broadcast_text(own_ ? own_->path().string() : "");
@@ -39,7 +40,7 @@ class SharedFolder {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  Communicator& comm_;
+  comm::Communicator& comm_;
   std::optional<dt::test::TemporaryFolder> own_;
   std::filesystem::path path_;
 };
@@ -47,7 +48,7 @@ class SharedFolder {
 // Stops at the first look after so many steps, with a checkpoint, because its last rank wants it.
 class Stopper : public Overseer {
  public:
-  Stopper(const std::filesystem::path& folder, std::int64_t after, Communicator& comm)
+  Stopper(const std::filesystem::path& folder, std::int64_t after, comm::Communicator& comm)
       : folder_(folder), after_(after), comm_(comm)
   {
   }
@@ -65,7 +66,7 @@ class Stopper : public Overseer {
  private:
   std::filesystem::path folder_;
   std::int64_t after_, looks_ = 0;
-  Communicator& comm_;
+  comm::Communicator& comm_;
 };
 
 // Momentum, shuffled data, a schedule that moves every step, short evaluation periods: 10 steps an epoch, evaluations after
@@ -95,7 +96,7 @@ struct Outcome {
   dt::RunResult result;
 };
 
-Outcome uninterrupted(const dt::RunSpec& spec, Communicator& comm)
+Outcome uninterrupted(const dt::RunSpec& spec, comm::Communicator& comm)
 {
   Outcome outcome;
   Overseer nobody;
@@ -104,7 +105,7 @@ Outcome uninterrupted(const dt::RunSpec& spec, Communicator& comm)
 }
 
 // Stops at the n-th look, goes on in another trainer, which stops at its n-th look, and so on to the end.
-Outcome interrupted(const dt::RunSpec& spec, std::int64_t looks, Communicator& comm)
+Outcome interrupted(const dt::RunSpec& spec, std::int64_t looks, comm::Communicator& comm)
 {
   const SharedFolder folder(comm);
   Outcome outcome;
@@ -141,7 +142,7 @@ void check_same(const Outcome& one, const Outcome& other)
 
 TEST_CASE("stopped and taken up again after any number of steps, a training ends in the same bits")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const auto whole = uninterrupted(demanding_spec(comm.size()), comm);
   REQUIRE(whole.diary.losses.size() == 26);
   for (const std::int64_t looks : {1, 2, 3, 4}) { // at steps 1, 2, 3 …; 3, 6, 9 …; up to doubling intervals
@@ -154,7 +155,7 @@ TEST_CASE("stopped and taken up again after any number of steps, a training ends
 
 TEST_CASE("plain SGD without reading ahead, and a polynomial schedule, go on in the same bits too")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   auto spec = demanding_spec(comm.size());
   spec.optimizer.name = "sgd";
   spec.optimizer.schedule = "polynomial";
@@ -164,7 +165,7 @@ TEST_CASE("plain SGD without reading ahead, and a polynomial schedule, go on in 
 
 TEST_CASE("adam goes on in the same bits, its count of steps included, and nesterov does")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   auto spec = demanding_spec(comm.size());
   spec.optimizer.learning_rate = 0.001;
   for (const auto* rule : {"adam", "nesterov"}) {
@@ -176,7 +177,7 @@ TEST_CASE("adam goes on in the same bits, its count of steps included, and neste
 
 TEST_CASE("a target stops the training taken up again at the same step")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   auto spec = demanding_spec(comm.size());
   spec.train.stop_at_target = true;
   const auto all = uninterrupted(spec, comm);
@@ -197,7 +198,7 @@ TEST_CASE("a target stops the training taken up again at the same step")
 
 TEST_CASE("times go on from the checkpoint, and throughput is of the measured steps of all attempts, each after its own warm-up")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   auto spec = demanding_spec(comm.size());
   const SharedFolder folder(comm);
   Diary diary;
@@ -233,7 +234,7 @@ TEST_CASE("times go on from the checkpoint, and throughput is of the measured st
 
 TEST_CASE("taken up again with no more steps left than warm up, a run has no throughput rather than a wrong one")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   auto spec = demanding_spec(comm.size());
   spec.train.warmup_steps = 25;
   const auto pieces = interrupted(spec, 1, comm);
@@ -249,7 +250,7 @@ TEST_CASE("cancelled, a training stops without a checkpoint")
     Wish wish() override { return {.preemption = true, .cancel = true}; }
     void checkpoint(const TrainingProgress&, const Snapshot&, const Wish&) override { FAIL("a checkpoint"); }
   } canceller;
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   Trainer trainer({demanding_spec(comm.size()), {}}, comm);
   Observer silent;
   CHECK_FALSE(trainer.run(silent, canceller));
@@ -263,8 +264,8 @@ TEST_CASE("a wish for a checkpoint alone is met and the training goes on, its ti
     Wish wish() override { return {.checkpoint = true}; }
     void checkpoint(const TrainingProgress& now, const Snapshot&, const Wish&) override
     {
-      const double until = monotonic_s() + 0.2;
-      while (monotonic_s() < until) {
+      const double until = comm::monotonic_s() + 0.2;
+      while (comm::monotonic_s() < until) {
       }
       ++written;
       last = now;
@@ -272,7 +273,7 @@ TEST_CASE("a wish for a checkpoint alone is met and the training goes on, its ti
     int written = 0;
     TrainingProgress last;
   } slow;
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   Diary diary;
   const auto result = Trainer({demanding_spec(comm.size()), {}}, comm).run(diary, slow).value();
   REQUIRE(slow.written >= 2);
@@ -284,12 +285,12 @@ TEST_CASE("a wish for a checkpoint alone is met and the training goes on, its ti
 namespace {
 
 // A strategy whose ranks differ, with a centre that they share and a velocity of their own.
-class Differing : public Strategy {
+class Differing : public sync::Strategy {
  public:
   explicit Differing(std::size_t floats) : centre_(floats), velocity_(floats) {}
-  void start(Replica&) override {}
-  double step(Replica&, PhaseClock&) override { return 0; }
-  std::vector<StrategyState> state() override { return {{"centre", centre_, false}, {"velocity", velocity_, true}}; }
+  void start(sync::Replica&) override {}
+  double step(sync::Replica&, sync::PhaseClock&) override { return 0; }
+  std::vector<sync::StrategyState> state() override { return {{"centre", centre_, false}, {"velocity", velocity_, true}}; }
   bool replicated() const override { return false; }
 
  private:
@@ -305,9 +306,9 @@ std::vector<float> distinct(std::size_t count, int rank, float kind)
 }
 
 struct Parts {
-  explicit Parts(Communicator& communicator)
-      : network({.model = "lenet", .image = {}, .batch = 4}),
-        optimizer(make_optimizer({}, static_cast<std::int64_t>(network.weights().size()), {})),
+  explicit Parts(comm::Communicator& communicator)
+      : network({.model = "lenet", .image = {1, 28, 28}, .batch = 4}),
+        optimizer(optim::make_optimizer({}, static_cast<std::int64_t>(network.weights().size()), {})),
         strategy(network.weights().size()), comm(communicator)
   {
   }
@@ -325,17 +326,17 @@ struct Parts {
             network.plain_of(strategy.state()[1].values)};
   }
   Snapshot snapshot() { return Snapshot({network, *optimizer, strategy, comm}); }
-  Network network;
-  std::unique_ptr<Optimizer> optimizer;
+  nn::Network network;
+  std::unique_ptr<optim::Optimizer> optimizer;
   Differing strategy;
-  Communicator& comm;
+  comm::Communicator& comm;
 };
 
 } // namespace
 
 TEST_CASE("where ranks differ, every rank's weights and buffers are kept and come back to their rank")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const SharedFolder folder(comm);
   Parts before(comm), after(comm);
   before.fill(comm.rank());
@@ -357,7 +358,7 @@ TEST_CASE("where ranks differ, every rank's weights and buffers are kept and com
 
 TEST_CASE("a writer that fails on rank 0 keeps no other rank waiting")
 {
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   const SharedFolder folder(comm);
   Parts parts(comm);
   parts.fill(comm.rank());

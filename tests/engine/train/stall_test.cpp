@@ -1,6 +1,6 @@
 // Who has not arrived, and when that is told.
 #include "core/file.hpp"
-#include "engine/train/stall.hpp"
+#include "engine/train/record/stall.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
@@ -8,7 +8,7 @@
 #include <cmath>
 
 using namespace dt;
-using namespace dt::engine;
+using namespace dt::train;
 
 namespace {
 
@@ -16,8 +16,13 @@ const std::vector<std::string> hosts{"node0", "node1", "node2"};
 
 RankState state(int rank, std::int64_t step, bool waiting)
 {
-  return {.rank = rank, .host = hosts[static_cast<std::size_t>(rank)], .step = step,
-          .what = waiting ? "waits for a gradient" : "computes forward and backward", .peer = -1, .waiting = waiting, .since_unix_s = 1,
+  return {.rank = rank,
+          .host = hosts[static_cast<std::size_t>(rank)],
+          .step = step,
+          .what = waiting ? "waits for a gradient" : "computes forward and backward",
+          .peer = -1,
+          .waiting = waiting,
+          .since_unix_s = 1,
           .unix_s = 2};
 }
 
@@ -114,7 +119,7 @@ TEST_CASE("when all have answered nobody is waited for, and progress in between 
   {
     run.inspector.look(1, 7, 161);
     REQUIRE(run.said.size() == 1);
-    CHECK_THAT(run.said[0], Catch::Contains("at step 7: all ranks wait for one another."));
+    CHECK_THAT(run.said[0], Catch::Contains("at step 7: all ranks wait for each other."));
   }
   SECTION("progress")
   {

@@ -1,8 +1,8 @@
 // A new run that begins where another one was: with its weights, over other ranks, strategies and rules, or with an archive's.
 #include "core/file.hpp"
 #include "core/text.hpp"
-#include "engine/train/checkpoint.hpp"
-#include "engine/train/npz.hpp"
+#include "engine/train/weights/checkpoint.hpp"
+#include "engine/train/weights/npz.hpp"
 #include "tests/engine/train/hostile_files.hpp"
 #include "tests/support/engine_run.hpp"
 
@@ -16,9 +16,9 @@
 
 namespace fs = std::filesystem;
 using Catch::Contains;
-using dt::engine::CheckpointReader;
-using dt::engine::TensorName;
 using dt::test::EngineRun;
+using dt::train::CheckpointReader;
+using dt::train::TensorName;
 
 namespace {
 
@@ -38,7 +38,7 @@ Tensors read_group(const fs::path& checkpoint, const std::string& group)
 
 Tensors read_archive(const fs::path& path)
 {
-  const dt::engine::NpzReader reader(path);
+  const dt::train::NpzReader reader(path);
   Tensors tensors;
   for (const auto& tensor : reader.tensors()) tensors.push_back({tensor, reader.read(tensors.size())});
   return tensors;
@@ -65,7 +65,8 @@ dt::RunSpec standing_still(std::int64_t ranks)
 
 // A run that has ended, with its last checkpoint.
 struct Ended {
-  Ended(dt::RunSpec spec, const fs::path& start_from) : run(with_start(std::move(spec), start_from)), ranks(run.planned().spec.ranks())
+  Ended(dt::RunSpec spec, const fs::path& start_from)
+      : run(with_start(std::move(spec), start_from)), ranks(run.planned().spec.ranks())
   {
     run.planned().start_id = start_from.empty() ? "" : dt::start_id(start_from);
     run.write_spec();
@@ -80,7 +81,7 @@ struct Ended {
   }
   fs::path checkpoint() const
   {
-    const auto all = dt::engine::list_checkpoints(run.attempt().checkpoints());
+    const auto all = dt::train::list_checkpoints(run.attempt().checkpoints());
     INFO(end.out << end.err);
     REQUIRE_FALSE(all.empty());
     return all.front();
@@ -94,7 +95,8 @@ struct Ended {
 std::vector<float> velocity_of(const Ended& run)
 {
   std::vector<float> all;
-  for (const auto& [tensor, values] : read_group(run.checkpoint(), "optimizer/velocity")) all.insert(all.end(), values.begin(), values.end());
+  for (const auto& [tensor, values] : read_group(run.checkpoint(), "optimizer/velocity"))
+    all.insert(all.end(), values.begin(), values.end());
   return all;
 }
 
@@ -131,7 +133,8 @@ TEST_CASE("a new run begins with another's weights, on other ranks, threads and 
   const auto weights = read_group(first.checkpoint(), "weights");
   REQUIRE(weights.size() == 10);
   CHECK(weights[0].first == TensorName{"conv1.weight", {6, 1, 5, 5}});
-  for (const auto& [ranks, strategy] : {std::pair{1, "sync-sgd"}, {3, "sync-sgd"}, {2, "local-sgd"}, {2, "sync-easgd"}, {3, "async-sgd"}}) {
+  for (const auto& [ranks, strategy] :
+       {std::pair{1, "sync-sgd"}, {3, "sync-sgd"}, {2, "local-sgd"}, {2, "sync-easgd"}, {3, "async-sgd"}}) {
     CAPTURE(ranks, strategy);
     auto spec = standing_still(ranks);
     spec.sync.strategy = strategy;
@@ -141,7 +144,7 @@ TEST_CASE("a new run begins with another's weights, on other ranks, threads and 
     REQUIRE(second.result);
     CHECK(second.result->steps == 1);
     const CheckpointReader reader(second.checkpoint());
-    CHECK(read_group(second.checkpoint(), dt::engine::model_group(reader)) == weights);
+    CHECK(read_group(second.checkpoint(), dt::train::model_group(reader)) == weights);
     CHECK(second.result->facts.at("started_from") == "step 5 of run " + dt::short_key(first.run.planned().key) + ": weights");
     CHECK_THAT(second.end.out, Contains("starts from " + second.result->facts.at("started_from")));
   }
@@ -161,13 +164,15 @@ TEST_CASE("the optimizer's buffers are taken too where the rule is the same, and
   CHECK_THAT(with.result->facts.at("started_from"), Catch::EndsWith(": weights and the optimizer's buffers"));
   const auto before = velocity_of(first), after = velocity_of(with), from_zero = velocity_of(without);
   REQUIRE(after.size() == before.size());
-  for (std::size_t i = 0; i < before.size(); ++i) REQUIRE(after[i] == Approx(from_zero[i] + 0.9 * before[i]).epsilon(1e-4).margin(1e-6));
+  for (std::size_t i = 0; i < before.size(); ++i)
+    REQUIRE(after[i] == Approx(from_zero[i] + 0.9 * before[i]).epsilon(1e-4).margin(1e-6));
   CHECK(read_group(Ended(standing_still(1), first.checkpoint()).checkpoint(), "optimizer").empty());
 }
 
 TEST_CASE("where ranks differed, a run begins with their centre, or with the mean of the workers")
 {
-  for (const auto& [strategy, group] : {std::pair{"sync-easgd", "strategy/centre"}, {"local-sgd", "model"}, {"async-sgd", "model"}}) {
+  for (const auto& [strategy, group] :
+       {std::pair{"sync-easgd", "strategy/centre"}, {"local-sgd", "model"}, {"async-sgd", "model"}}) {
     CAPTURE(strategy);
     auto spec = short_spec(3, 5);
     spec.sync.strategy = strategy;
@@ -183,7 +188,8 @@ TEST_CASE("where ranks differed, a run begins with their centre, or with the mea
     if (std::string(strategy) != "local-sgd") continue;
     for (std::size_t k = 0; k < model[0].second.size(); ++k) {
       double sum = 0;
-      for (int rank = 0; rank < 3; ++rank) sum += read_group(first.checkpoint(), fmt::format("ranks/{}/weights", rank))[0].second[k];
+      for (int rank = 0; rank < 3; ++rank)
+        sum += read_group(first.checkpoint(), fmt::format("ranks/{}/weights", rank))[0].second[k];
       CHECK(model[0].second[k] == Approx(sum / 3).epsilon(1e-5).margin(1e-7));
     }
   }
@@ -212,7 +218,8 @@ TEST_CASE("an export lists, names what is exported, and replaces nothing unasked
   const Ended run(short_spec(1, 1));
   const dt::test::TemporaryFolder folder;
   const auto archive = folder.path() / "w.npz";
-  CHECK_THAT(export_weights(run.checkpoint(), {"--list"}).out, Catch::StartsWith("conv1.weight\t6x1x5x5\nconv1.bias\t6\nconv2.weight\t16x6x5x5\n"));
+  CHECK_THAT(export_weights(run.checkpoint(), {"--list"}).out,
+             Catch::StartsWith("conv1.weight\t6x1x5x5\nconv1.bias\t6\nconv2.weight\t16x6x5x5\n"));
   REQUIRE(export_weights(run.checkpoint(), {"-o", archive.string(), "--what", "optimizer"}).ok());
   CHECK(read_archive(archive)[0].first.name == "optimizer/velocity/conv1.weight");
   const auto bytes = dt::read_file(archive);
@@ -239,10 +246,11 @@ TEST_CASE("a start that does not fit the model is refused with the first tensor 
                                       " does not fit the model: tensor fc3.weight is 10x84 in the file and 12x84 in the model."));
   const dt::test::TemporaryFolder folder;
   const auto archive = folder.path() / "w.npz";
-  dt::engine::NpzWriter writer;
+  dt::train::NpzWriter writer;
   writer.add({"conv1.weight", {6, 1, 5, 5}}, std::vector<float>(150));
   dt::write_file_atomic(archive, writer.finish());
-  CHECK_THAT(Ended(standing_still(1), archive).end.err, Contains("does not fit the model: it has no tensor conv1.bias, which is 6 in the model."));
+  CHECK_THAT(Ended(standing_still(1), archive).end.err,
+             Contains("does not fit the model: it has no tensor conv1.bias, which is 6 in the model."));
 }
 
 TEST_CASE("weights that are NaN or infinite are refused by an export with status 2, and by a run that would begin with them")
@@ -250,10 +258,11 @@ TEST_CASE("weights that are NaN or infinite are refused by an export with status
   const Ended first(short_spec(1, 1));
   const dt::test::TemporaryFolder folder;
   const auto archive = folder.path() / "w.npz", out = folder.path() / "out.npz";
-  for (const auto& [value, name] : {std::pair{std::numeric_limits<float>::quiet_NaN(), "NaN"}, {-std::numeric_limits<float>::infinity(), "infinite"}}) {
+  for (const auto& [value, name] :
+       {std::pair{std::numeric_limits<float>::quiet_NaN(), "NaN"}, {-std::numeric_limits<float>::infinity(), "infinite"}}) {
     CAPTURE(name);
-    dt::engine::CheckpointWriter checkpoint(folder.path(), CheckpointReader(first.checkpoint()).owner(), {.step = 1});
-    dt::engine::NpzWriter npz;
+    dt::train::CheckpointWriter checkpoint(folder.path(), CheckpointReader(first.checkpoint()).owner(), {.step = 1});
+    dt::train::NpzWriter npz;
     for (auto [tensor, values] : read_group(first.checkpoint(), "weights")) {
       if (tensor.name == "fc1.bias") values.at(7) = value;
       checkpoint.write("weights/" + tensor.name, tensor.dims, values);
@@ -286,7 +295,8 @@ TEST_CASE("a crafted checkpoint exports no other file's bytes, ends an export wi
     H5Sclose(space);
     H5Pclose(rules);
   });
-  const auto why = "read " + path.string() + ": /weights/conv1.bias: its values lie in another file (external storage); they are expected in this one.";
+  const auto why = "read " + path.string() +
+                   ": /weights/conv1.bias: its values lie in another file (external storage); they are expected in this one.";
   for (const std::vector<std::string>& options : {std::vector<std::string>{"--list"}, {"-o", out.string()}}) {
     const auto end = export_weights(path, options);
     CHECK(end.exit_code == 2);
@@ -307,8 +317,9 @@ TEST_CASE("a start that was replaced since the run was planned is refused")
   const EngineRun second(spec); // with the content of nothing
   const auto end = second.run(1);
   CHECK_FALSE(end.ok());
-  CHECK_THAT(end.err, Contains("train.start_from: " + spec.train.start_from +
-                               " has another content than when this run was planned. Submit the recipe again: it becomes a new run."));
+  CHECK_THAT(end.err,
+             Contains("train.start_from: " + spec.train.start_from +
+                      " has another content than when this run was planned. Submit the recipe again: it becomes a new run."));
 }
 
 TEST_CASE("a limit of a file's size ends an export and the making of data with status 74 and leaves nothing half done")
@@ -326,14 +337,17 @@ TEST_CASE("a limit of a file's size ends an export and the making of data with s
   const auto made = limited("data make digits --train 300 --test 100 --out " + digits.string());
   CHECK(made.exit_code == 74);
   CHECK_THAT(made.err, Contains("File too large"));
-  CHECK(dt::run_command({dt::test::dtengine(), "data", "make", "digits", "--train", "300", "--test", "100", "--out", digits.string()}, 60).ok());
+  CHECK(dt::run_command(
+            {dt::test::dtengine(), "data", "make", "digits", "--train", "300", "--test", "100", "--out", digits.string()}, 60)
+            .ok());
 }
 
 TEST_CASE("a limit of a file's size costs a training its checkpoint, or ends it with the file's name, and never by a signal")
 {
   const auto limited = [](const EngineRun& run, const std::string& kib) {
     auto words = EngineRun::launch(1);
-    for (const std::string& word : {std::string("bash"), std::string("-c"), "ulimit -f " + kib + "; exec \"$0\" \"$@\""}) words.push_back(word);
+    for (const std::string& word : {std::string("bash"), std::string("-c"), "ulimit -f " + kib + "; exec \"$0\" \"$@\""})
+      words.push_back(word);
     for (const auto& word : run.engine()) words.push_back(word); // mpirun itself has no limit
     return dt::run_command(words, 120);
   };
@@ -358,13 +372,13 @@ TEST_CASE("a training that diverges names its layer and the checkpoint to go bac
   spec.train.steps = 200;
   spec.optimizer.learning_rate = 1e6;
   const EngineRun run(spec);
-  const auto checkpoint = dt::engine::CheckpointWriter(run.attempt(1).checkpoints(), {}, {.step = 3}).commit().path;
+  const auto checkpoint = dt::train::CheckpointWriter(run.attempt(1).checkpoints(), {}, {.step = 3}).commit().path;
   const auto end = run.run(2, 2);
   CHECK(end.exit_code == 1);
   const auto error = dt::read_error(run.attempt(2));
   REQUIRE(error);
   CHECK_THAT(error->cause, Catch::StartsWith("step " + std::to_string(error->step) + ": the loss is "));
-  CHECK_THAT(error->cause, Contains("; the first numbers that are not finite leave layer "));
+  CHECK_THAT(error->cause, Contains("; the first values that are not finite are in the output of layer "));
   CHECK_THAT(error->cause, Contains(". Last good checkpoint: " + checkpoint.string() + ". Lower optimizer.learning_rate"));
   CHECK_THAT(end.err, Contains(error->cause));
 }

@@ -1,7 +1,7 @@
 // dtengine under mpirun, told to stop: by signals, `cancel` and fences; and what the next attempt makes of its checkpoints.
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "engine/train/checkpoint.hpp"
+#include "engine/train/weights/checkpoint.hpp"
 #include "tests/support/engine_run.hpp"
 #include "tests/support/held_ranks.hpp"
 #include "tests/support/running_job.hpp"
@@ -17,12 +17,12 @@
 
 namespace fs = std::filesystem;
 using Catch::Contains;
-using dt::engine::list_checkpoints;
 using dt::test::end_of;
 using dt::test::EngineRun;
 using dt::test::eventually;
 using dt::test::HeldRanks;
 using dt::test::RunningJob;
+using dt::train::list_checkpoints;
 
 namespace {
 
@@ -281,7 +281,7 @@ TEST_CASE("checkpoints on the way: the last two are kept, each is told, and the 
   CHECK_THAT(end.out, Contains(": checkpoint step-") && Contains(" KiB, written in "));
   const auto kept = list_checkpoints(run.attempt().checkpoints());
   REQUIRE(kept.size() == 2);
-  for (const auto& path : kept) CHECK_NOTHROW(dt::engine::CheckpointReader(path));
+  for (const auto& path : kept) CHECK_NOTHROW(dt::train::CheckpointReader(path));
   const auto result = *dt::read_result(run.attempt());
   CHECK(result.measured_s < result.wall_s);
 }

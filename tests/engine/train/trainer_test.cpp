@@ -1,6 +1,6 @@
 // The trainer over several ranks against one rank (on MPI_COMM_SELF, in the same program) that does the whole work.
 #include "core/file.hpp"
-#include "engine/train/trainer.hpp"
+#include "engine/train/loop/trainer.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
@@ -9,13 +9,14 @@
 #include <map>
 #include <numeric>
 
-using namespace dt::engine;
+using namespace dt;
+using namespace dt::train;
 using dt::Phase;
 
 namespace {
 
 class Collector : public Observer {
-public:
+ public:
   void planned(std::int64_t count) override { planned_steps = count; }
   void step(const dt::StepEvent& event) override { steps.push_back(event); }
   void evaluation(const dt::EvalEvent& event) override { evals.push_back(event); }
@@ -48,9 +49,9 @@ struct Outcome {
   std::vector<float> weights;
 };
 
-Outcome train(const dt::RunSpec& spec, MPI_Comm handle)
+Outcome trained(const dt::RunSpec& spec, MPI_Comm handle)
 {
-  Communicator comm(handle);
+  comm::Communicator comm(handle);
   Trainer trainer({spec, {}}, comm);
   Outcome outcome;
   Overseer nobody;
@@ -59,15 +60,15 @@ Outcome train(const dt::RunSpec& spec, MPI_Comm handle)
   return outcome;
 }
 
-int world_size() { return Communicator(MPI_COMM_WORLD).size(); }
-bool is_root() { return Communicator(MPI_COMM_WORLD).is_root(); }
+int world_size() { return comm::Communicator(MPI_COMM_WORLD).size(); }
+bool is_root() { return comm::Communicator(MPI_COMM_WORLD).is_root(); }
 
 } // namespace
 
 TEST_CASE("several ranks give the loss curve of one rank with the whole batch")
 {
-  const auto many = train(small_run(world_size()), MPI_COMM_WORLD);
-  const auto one = train(small_run(1), MPI_COMM_SELF);
+  const auto many = trained(small_run(world_size()), MPI_COMM_WORLD);
+  const auto one = trained(small_run(1), MPI_COMM_SELF);
   REQUIRE(many.seen.steps.size() == 30);
   REQUIRE(one.seen.steps.size() == 30);
   for (std::size_t i = 0; i < 30; ++i) {
@@ -89,16 +90,18 @@ TEST_CASE("with synchronized statistics several ranks give the loss curve of one
   const auto normalised = [](std::int64_t ranks, const std::string& over) {
     auto spec = small_run(ranks);
     spec.model.name = "custom";
-    spec.model.layers = {"convolution channels=6 kernel=3 padding=1", "batch_norm", "relu", "max_pooling kernel=2 stride=2", "inner_product outputs=10"};
+    spec.model.layers = {"convolution channels=6 kernel=3 padding=1", "batch_norm", "relu", "max_pooling kernel=2 stride=2",
+                         "inner_product outputs=10"};
     spec.model.batch_norm = over;
     return spec;
   };
-  const auto many = train(normalised(world_size(), "synchronized"), MPI_COMM_WORLD);
-  const auto local = train(normalised(world_size(), "local"), MPI_COMM_WORLD);
-  const auto one = train(normalised(1, "local"), MPI_COMM_SELF);
+  const auto many = trained(normalised(world_size(), "synchronized"), MPI_COMM_WORLD);
+  const auto local = trained(normalised(world_size(), "local"), MPI_COMM_WORLD);
+  const auto one = trained(normalised(1, "local"), MPI_COMM_SELF);
   for (std::size_t i = 0; i < 30; ++i) CHECK(many.seen.steps[i].loss == Approx(one.seen.steps[i].loss).epsilon(1e-3));
-  CHECK(many.result.eval_loss == Approx(one.result.eval_loss).epsilon(1e-3)); // so the running statistics are those of one rank too
-  CHECK(Communicator(MPI_COMM_WORLD).all_equal(many.result.weights_hash));
+  CHECK(many.result.eval_loss ==
+        Approx(one.result.eval_loss).epsilon(1e-3)); // so the running statistics are those of one rank too
+  CHECK(comm::Communicator(MPI_COMM_WORLD).all_equal(many.result.weights_hash));
   if (world_size() > 1) CHECK(std::abs(local.seen.steps[0].loss - one.seen.steps[0].loss) > 1e-4);
 }
 
@@ -107,8 +110,8 @@ TEST_CASE("clipped and in micro-batches, several ranks still give the loss curve
   auto spec = small_run(world_size()), alone = small_run(1);
   for (auto* run : {&spec, &alone}) run->optimizer.clip_norm = 0.5;
   spec.train.accumulation = 4;
-  const auto many = train(spec, MPI_COMM_WORLD);
-  const auto one = train(alone, MPI_COMM_SELF), unclipped = train(small_run(1), MPI_COMM_SELF);
+  const auto many = trained(spec, MPI_COMM_WORLD);
+  const auto one = trained(alone, MPI_COMM_SELF), unclipped = trained(small_run(1), MPI_COMM_SELF);
   for (std::size_t i = 0; i < 30; ++i) CHECK(many.seen.steps[i].loss == Approx(one.seen.steps[i].loss).epsilon(1e-4));
   CHECK(one.seen.steps[29].loss != unclipped.seen.steps[29].loss);
 }
@@ -117,14 +120,14 @@ TEST_CASE("the loss curve is one of learning")
 {
   auto spec = small_run(world_size());
   spec.train.steps = 150;
-  const auto outcome = train(spec, MPI_COMM_WORLD);
+  const auto outcome = trained(spec, MPI_COMM_WORLD);
   CHECK(outcome.seen.steps.back().loss < 0.7 * outcome.seen.steps.front().loss);
 }
 
 TEST_CASE("all ranks end with the same weights, bit for bit")
 {
-  Communicator comm(MPI_COMM_WORLD);
-  const auto outcome = train(small_run(comm.size()), MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
+  const auto outcome = trained(small_run(comm.size()), MPI_COMM_WORLD);
   CHECK(comm.all_equal(outcome.result.weights_hash));
   CHECK(outcome.result.weights_hash.size() == 32);
 }
@@ -132,12 +135,12 @@ TEST_CASE("all ranks end with the same weights, bit for bit")
 TEST_CASE("a seed decides every bit of the weights")
 {
   auto spec = small_run(world_size());
-  const auto first = train(spec, MPI_COMM_WORLD);
-  const auto again = train(spec, MPI_COMM_WORLD);
+  const auto first = trained(spec, MPI_COMM_WORLD);
+  const auto again = trained(spec, MPI_COMM_WORLD);
   CHECK(first.result.weights_hash == again.result.weights_hash);
   CHECK(first.result.final_loss == again.result.final_loss);
   spec.train.seed = 2;
-  CHECK(train(spec, MPI_COMM_WORLD).result.weights_hash != first.result.weights_hash);
+  CHECK(trained(spec, MPI_COMM_WORLD).result.weights_hash != first.result.weights_hash);
 }
 
 TEST_CASE("gradients sent while others are computed train to the same bits as those sent afterwards")
@@ -146,10 +149,10 @@ TEST_CASE("gradients sent while others are computed train to the same bits as th
   spec.resources.oversubscribe = true;
   spec.sync.allreduce = "ring";
   spec.sync.pack = false; // equal buckets: a tensor each
-  const auto behind = train(spec, MPI_COMM_WORLD);
+  const auto behind = trained(spec, MPI_COMM_WORLD);
   for (const std::string progress : {"poll", "thread"}) {
     spec.sync.progress = progress;
-    const auto beside = train(spec, MPI_COMM_WORLD);
+    const auto beside = trained(spec, MPI_COMM_WORLD);
     CHECK(beside.result.weights_hash == behind.result.weights_hash);
     CHECK(beside.result.final_loss == behind.result.final_loss);
     for (const auto& step : beside.seen.steps)
@@ -160,9 +163,9 @@ TEST_CASE("gradients sent while others are computed train to the same bits as th
 TEST_CASE("reading ahead changes nothing but time")
 {
   auto spec = small_run(world_size());
-  const auto ahead = train(spec, MPI_COMM_WORLD);
+  const auto ahead = trained(spec, MPI_COMM_WORLD);
   spec.data.prefetch_batches = 0;
-  CHECK(train(spec, MPI_COMM_WORLD).result.weights_hash == ahead.result.weights_hash);
+  CHECK(trained(spec, MPI_COMM_WORLD).result.weights_hash == ahead.result.weights_hash);
 }
 
 TEST_CASE("evaluation shared by several ranks counts what one rank counts, short batches included")
@@ -171,11 +174,11 @@ TEST_CASE("evaluation shared by several ranks counts what one rank counts, short
   spec.train.steps = 5;
   spec.train.global_batch = 0;
   spec.train.batch_per_rank = 7; // 100 samples: the last batch of every rank is short
-  const auto many = train(spec, MPI_COMM_WORLD);
+  const auto many = trained(spec, MPI_COMM_WORLD);
 
-  Communicator alone(MPI_COMM_SELF);
-  const auto sources = open_sources(spec.data, {}, spec.train.seed);
-  Network network({.model = "lenet", .image = {}, .batch = 7, .seed = 1});
+  comm::Communicator alone(MPI_COMM_SELF);
+  const auto sources = data::open_sources(spec.data, {}, spec.train.seed);
+  nn::Network network({.model = "lenet", .image = {1, 28, 28}, .batch = 7, .seed = 1});
   network.set_plain_weights(many.weights);
   const auto one = Evaluator(network, *sources.test, alone).evaluate();
   REQUIRE(many.seen.evals.size() == 1);
@@ -187,23 +190,23 @@ TEST_CASE("evaluation shared by several ranks counts what one rank counts, short
 
 TEST_CASE("memory has to hold the evaluation's activations beside the training's")
 {
-  const NetworkOptions options{.model = "lenet", .image = {}, .batch = 7, .seed = 1};
-  const auto need = Network(options).memory();
+  const nn::NetworkOptions options{.model = "lenet", .image = {1, 28, 28}, .batch = 7, .seed = 1};
+  const auto need = nn::Network(options).memory();
   auto limited = options;
   limited.memory_limit_bytes = need.total();
-  const Network tight(limited);
+  const nn::Network tight(limited);
   limited.memory_limit_bytes = need.total() + need.activations; // an evaluation keeps no more than a training
-  const Network wide(limited);
+  const nn::Network wide(limited);
 
-  Communicator alone(MPI_COMM_SELF);
-  const auto sources = open_sources(small_run(1).data, {}, 1);
+  comm::Communicator alone(MPI_COMM_SELF);
+  const auto sources = data::open_sources(small_run(1).data, {}, 1);
   CHECK_THROWS_WITH(Evaluator(tight, *sources.test, alone), Catch::Matchers::Contains("are free for it"));
   CHECK(Evaluator(wide, *sources.test, alone).evaluate().samples == 100);
 }
 
 TEST_CASE("phases are never negative and sum to no more than their step")
 {
-  const auto outcome = train(small_run(world_size()), MPI_COMM_WORLD);
+  const auto outcome = trained(small_run(world_size()), MPI_COMM_WORLD);
   for (const auto& step : outcome.seen.steps) {
     for (const double phase : step.phase_s) CHECK(phase >= 0);
     CHECK(std::accumulate(step.phase_s.begin(), step.phase_s.end(), 0.0) <= step.step_s);
@@ -217,7 +220,7 @@ TEST_CASE("elapsed time grows with every step and leaves evaluations out")
 {
   auto spec = small_run(world_size());
   spec.train.eval_every_epochs = 0.1; // after every step
-  const auto outcome = train(spec, MPI_COMM_WORLD);
+  const auto outcome = trained(spec, MPI_COMM_WORLD);
   double last = 0, evaluations = 0;
   for (const auto& step : outcome.seen.steps) {
     CHECK(step.elapsed_s >= last + step.step_s - 1e-9);
@@ -231,7 +234,7 @@ TEST_CASE("elapsed time grows with every step and leaves evaluations out")
 TEST_CASE("the result counts measured steps, samples and traffic without the warm-up")
 {
   const int ranks = world_size();
-  const auto outcome = train(small_run(ranks), MPI_COMM_WORLD);
+  const auto outcome = trained(small_run(ranks), MPI_COMM_WORLD);
   const auto& result = outcome.result;
   CHECK(outcome.seen.planned_steps == 30);
   CHECK(result.steps == 30);
@@ -245,7 +248,7 @@ TEST_CASE("the result counts measured steps, samples and traffic without the war
   CHECK(result.throughput == Approx(static_cast<double>(result.measured_samples) / result.measured_s));
   CHECK((ranks == 1 || result.communication_share > 0));
   CHECK(result.communication_share < 1);
-  Network network({.model = "lenet", .image = {}, .batch = global_batch / ranks});
+  nn::Network network({.model = "lenet", .image = {1, 28, 28}, .batch = global_batch / ranks});
   const auto gradient_bytes = static_cast<std::int64_t>(network.gradients().size_bytes());
   for (const auto& rank : result.ranks) {
     CHECK(rank.bytes_sent == 26 * (2 * gradient_bytes * (ranks - 1) / ranks));
@@ -261,7 +264,7 @@ TEST_CASE("training stops at the target, on all ranks, and notes when it was rea
   spec.train.eval_every_epochs = 0.1; // after every step
   spec.train.target_accuracy = 0.001;
   spec.train.stop_at_target = true;
-  const auto outcome = train(spec, MPI_COMM_WORLD);
+  const auto outcome = trained(spec, MPI_COMM_WORLD);
   const auto last = outcome.seen.evals.back();
   REQUIRE(last.accuracy >= 0.001);
   CHECK(outcome.result.steps == last.step);
@@ -274,11 +277,11 @@ TEST_CASE("a target without stopping is timed at its first reaching, and one nev
 {
   auto spec = small_run(world_size());
   spec.train.target_accuracy = 0.001;
-  const auto reached = train(spec, MPI_COMM_WORLD);
+  const auto reached = trained(spec, MPI_COMM_WORLD);
   CHECK(reached.result.steps == 30);
   CHECK(reached.result.time_to_accuracy_s < reached.result.wall_s);
   spec.train.target_accuracy = 1;
-  CHECK(std::isnan(train(spec, MPI_COMM_WORLD).result.time_to_accuracy_s));
+  CHECK(std::isnan(trained(spec, MPI_COMM_WORLD).result.time_to_accuracy_s));
 }
 
 TEST_CASE("a loss that is no number stops the training with its step, learning rate, layer, last checkpoint and what to do")
@@ -286,16 +289,18 @@ TEST_CASE("a loss that is no number stops the training with its step, learning r
   auto spec = small_run(1);
   spec.optimizer.learning_rate = 1e6;
   try {
-    train(spec, MPI_COMM_SELF);
+    trained(spec, MPI_COMM_SELF);
     FAIL("no error");
   } catch (const TrainingError& error) {
     CHECK(error.kind() == dt::ErrorKind::run);
     CHECK(error.step() >= 2);
     CHECK_THAT(error.what(), Catch::StartsWith("step " + std::to_string(error.step()) + ": the loss is "));
+    CHECK_THAT(
+        error.what(),
+        Catch::Contains(" at a learning rate of 1000000; the first values that are not finite are in the output of layer "));
     CHECK_THAT(error.what(),
-               Catch::Contains(" at a learning rate of 1000000; the first numbers that are not finite leave layer "));
-    CHECK_THAT(error.what(), Catch::EndsWith(". Last good checkpoint: none was written; set train.checkpoint_every. Lower "
-                                             "optimizer.learning_rate, or lengthen optimizer.warmup_epochs."));
+               Catch::EndsWith(". Last good checkpoint: none was written; set train.checkpoint_every. Lower "
+                               "optimizer.learning_rate, set optimizer.clip_norm or lengthen optimizer.warmup_epochs."));
   }
 }
 
@@ -310,8 +315,8 @@ TEST_CASE("LARS on several ranks is LARS on one rank with the whole batch")
     spec.optimizer.learning_rate = 0.5;
     return spec;
   };
-  const auto many = train(with_lars(world_size()), MPI_COMM_WORLD);
-  const auto one = train(with_lars(1), MPI_COMM_SELF);
+  const auto many = trained(with_lars(world_size()), MPI_COMM_WORLD);
+  const auto one = trained(with_lars(1), MPI_COMM_SELF);
   CHECK(one.seen.steps.back().loss < one.seen.steps.front().loss);
   for (std::size_t i = 0; i < 10; ++i) CHECK(many.seen.steps[i].loss == Approx(one.seen.steps[i].loss).epsilon(1e-3));
 }
@@ -327,7 +332,7 @@ TEST_CASE("a parameter server and its workers train, and centre, worker and aver
   spec.optimizer.learning_rate = 0.05;
   spec.train.steps = 120;
   spec.train.eval_every_epochs = 4;
-  const auto outcome = train(spec, MPI_COMM_WORLD);
+  const auto outcome = trained(spec, MPI_COMM_WORLD);
   const auto& result = outcome.result;
   CHECK(outcome.seen.evals.size() == 3);
   CHECK(result.accuracy == outcome.seen.evals.back().accuracy);
@@ -364,15 +369,15 @@ TEST_CASE("the first worker's momentum is its paper's when the learning rate fal
   if (world_size() != 2) return;
   // W2 = W1 + mu (W1 - W0) - eta2 g2, from the two steps of plain SGD: W1, and W2' = W1 - eta2 g2.
   auto plain = falling_rate(1, "sgd");
-  Communicator alone(MPI_COMM_SELF);
+  comm::Communicator alone(MPI_COMM_SELF);
   const auto w0 = Trainer({plain, {}}, alone).plain_weights();
-  const auto w2_plain = train(plain, MPI_COMM_SELF).weights;
+  const auto w2_plain = trained(plain, MPI_COMM_SELF).weights;
   plain.train.steps = 1;
-  const auto w1 = train(plain, MPI_COMM_SELF).weights;
+  const auto w1 = trained(plain, MPI_COMM_SELF).weights;
   for (const std::string strategy : {"async-msgd", "async-measgd"}) {
     auto spec = falling_rate(2, "momentum"); // one worker and a server
     spec.sync.strategy = strategy;
-    const auto w2 = train(spec, MPI_COMM_WORLD).weights; // alpha 0: nothing pulls the worker of async-measgd
+    const auto w2 = trained(spec, MPI_COMM_WORLD).weights; // alpha 0: nothing pulls the worker of async-measgd
     if (!is_root()) continue;
     float worst = 0, longest = 0;
     for (std::size_t i = 0; i < w2.size(); ++i) {
@@ -388,7 +393,7 @@ TEST_CASE("an optimizer that the strategy is not defined with is refused by the 
 {
   auto spec = small_run(world_size());
   spec.sync.strategy = "sync-easgd"; // with the default optimizer
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   CHECK_THROWS_WITH(Trainer({spec, {}}, comm), Catch::StartsWith("`sync-easgd` does not go with `optimizer.name: momentum`"));
 }
 
@@ -399,11 +404,11 @@ TEST_CASE("the record says which progress was taken where the recipe leaves it t
   spec.sync.allreduce = "ring";
   spec.optimizer.name = "sgd";
   spec.train.steps = 5;
-  const auto named = train(spec, MPI_COMM_WORLD).result;
+  const auto named = trained(spec, MPI_COMM_WORLD).result;
   CHECK(named.facts.count("progress") == 0);
   spec.sync.progress = "auto";
   spec.model.batch_norm = "synchronized"; // LeNet has none; and no thread, whatever cores there are
-  const auto chosen = train(spec, MPI_COMM_WORLD).result;
+  const auto chosen = trained(spec, MPI_COMM_WORLD).result;
   CHECK(chosen.facts.at("progress") == (world_size() == 1 ? "none: there is one rank" : "poll: batch norm is synchronized"));
   CHECK(chosen.weights_hash == named.weights_hash);
 }
@@ -418,20 +423,20 @@ TEST_CASE("what is evaluated changes nothing in what is trained")
   std::map<std::string, std::string> hashes;
   for (const auto* model : {"centre", "worker", "average"}) {
     spec.sync.evaluate = model;
-    hashes[model] = train(spec, MPI_COMM_WORLD).result.weights_hash;
+    hashes[model] = trained(spec, MPI_COMM_WORLD).result.weights_hash;
   }
   spec.train.eval_every_epochs = 0;
   spec.sync.evaluate = "auto";
-  const auto rarely = train(spec, MPI_COMM_WORLD).result.weights_hash;
+  const auto rarely = trained(spec, MPI_COMM_WORLD).result.weights_hash;
   for (const auto& [model, hash] : hashes) CHECK(hash == rarely);
 }
 
 TEST_CASE("a traced training keeps the phases of every step within it, and trains in the same bits")
 {
   auto spec = small_run(world_size());
-  const auto plain = train(spec, MPI_COMM_WORLD);
+  const auto plain = trained(spec, MPI_COMM_WORLD);
   spec.train.trace = true;
-  Communicator comm(MPI_COMM_WORLD);
+  comm::Communicator comm(MPI_COMM_WORLD);
   Trainer trainer({spec, {}}, comm);
   Observer nobody_looks;
   Overseer nobody;

@@ -1,5 +1,5 @@
 // dtengine under mpirun, asked what its ranks are doing: by signals, by a file, and by itself when one of them has stopped.
-#include "core/rank_state.hpp"
+#include "core/record/rank_state.hpp"
 #include "tests/support/engine_run.hpp"
 #include "tests/support/running_job.hpp"
 

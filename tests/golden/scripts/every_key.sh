@@ -3,12 +3,13 @@
 
 dtctl_attempt=${1:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)}
 readonly dtctl_attempt dtctl_tries=3
-dtctl_launcher='' dtctl_launching='' dtctl_asked='' dtctl_interrupted='' dtctl_launches=0
+dtctl_launcher='' dtctl_launching='' dtctl_asked='' dtctl_interrupted='' dtctl_launches=0 dtctl_setup=''
 
 # The attempt's last record, whole or absent.
 dtctl_end() {
   local code=$?
   trap - EXIT
+  if [[ -n $dtctl_setup && -z $dtctl_asked ]]; then printf 'dtctl: %s (exit code %d)\n' "$dtctl_setup" "$code" >&2; fi
   printf 'exit %d %(%s)T\n' "$code" -1 > "$dtctl_attempt/.end.$$" && mv -f -- "$dtctl_attempt/.end.$$" "$dtctl_attempt/end" ||
     echo "dtctl: the end of the job (exit code $code) could not be recorded in $dtctl_attempt" >&2
   exit "$code"
@@ -44,6 +45,7 @@ dtctl_guard() {
 }
 
 dtctl_fail() {
+  dtctl_setup=''
   printf 'dtctl: %s (exit code %d)\n' "$2" "$1" >&2
   exit "$1"
 }
@@ -92,9 +94,12 @@ fi
 module load gcc/12 || dtctl_fail $? 'module load gcc/12 failed'
 module load 'it'\''s; touch /tmp/x' || dtctl_fail $? 'module load it'\''s; touch /tmp/x failed'
 
-eval 'source venv/bin/activate' || dtctl_fail $? 'set-up line 1 failed: source venv/bin/activate'
+dtctl_setup='set-up line 1 failed: source venv/bin/activate'
+eval 'source venv/bin/activate' || dtctl_fail $? "$dtctl_setup"
+dtctl_setup='set-up line 2 failed: ulimit -n 4096\x0aecho "ready"'
 eval 'ulimit -n 4096
-echo "ready"' || dtctl_fail $? 'set-up line 2 failed: ulimit -n 4096\x0aecho "ready"'
+echo "ready"' || dtctl_fail $? "$dtctl_setup"
+dtctl_setup=''
 dtctl_guard
 
 dtctl_launch() {

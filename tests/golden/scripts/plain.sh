@@ -3,12 +3,13 @@
 
 dtctl_attempt=${1:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)}
 readonly dtctl_attempt dtctl_tries=3
-dtctl_launcher='' dtctl_launching='' dtctl_asked='' dtctl_interrupted='' dtctl_launches=0
+dtctl_launcher='' dtctl_launching='' dtctl_asked='' dtctl_interrupted='' dtctl_launches=0 dtctl_setup=''
 
 # The attempt's last record, whole or absent.
 dtctl_end() {
   local code=$?
   trap - EXIT
+  if [[ -n $dtctl_setup && -z $dtctl_asked ]]; then printf 'dtctl: %s (exit code %d)\n' "$dtctl_setup" "$code" >&2; fi
   printf 'exit %d %(%s)T\n' "$code" -1 > "$dtctl_attempt/.end.$$" && mv -f -- "$dtctl_attempt/.end.$$" "$dtctl_attempt/end" ||
     echo "dtctl: the end of the job (exit code $code) could not be recorded in $dtctl_attempt" >&2
   exit "$code"
@@ -44,6 +45,7 @@ dtctl_guard() {
 }
 
 dtctl_fail() {
+  dtctl_setup=''
   printf 'dtctl: %s (exit code %d)\n' "$2" "$1" >&2
   exit "$1"
 }

@@ -1,0 +1,19 @@
+// The checks of dtctl doctor for the site's Slurm. The judge functions are pure functions of Slurm's answers.
+#pragma once
+
+#include "cli/checks/machine.hpp"
+#include "jobs/slurm/api.hpp"
+
+#include <vector>
+
+namespace dt::cli {
+
+// Checks version, limits, accounting and MPI plugins.
+std::vector<Finding> judge_site(const jobs::slurm::SlurmSite& site);
+Finding judge_partitions(const std::vector<jobs::slurm::SlurmPartition>& partitions);
+Finding judge_nodes(const std::vector<jobs::slurm::SlurmNode>& nodes);
+
+// Asks Slurm and makes all checks. Returns a single finding if there is no Slurm or no controller answers.
+std::vector<Finding> check_slurm();
+
+} // namespace dt::cli

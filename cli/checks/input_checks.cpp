@@ -1,0 +1,181 @@
+#include "cli/checks/input_checks.hpp"
+
+#include "cli/runs/resolve.hpp"
+#include "core/spec/run_key.hpp"
+#include "core/spec/scheduler_table.hpp"
+#include "jobs/slurm/scheduler_args.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <deque>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Keys = std::vector<std::string_view>;
+
+// Index, counted from 0, of the layer in a message "model.layers, layer 2 (conv3: …): …". Nothing for other messages.
+std::optional<std::size_t> layer_of(std::string_view message)
+{
+  constexpr std::string_view before = "model.layers, layer ";
+  if (!message.starts_with(before)) return std::nullopt;
+  std::size_t number = 0;
+  std::from_chars(message.data() + before.size(), message.data() + message.size(), number);
+  return number > 0 ? std::optional(number - 1) : std::nullopt;
+}
+
+bool holds_files(const fs::path& folder)
+{
+  std::error_code error;
+  return fs::exists(folder, error) && (!fs::is_empty(folder, error) || error);
+}
+
+class InputChecks {
+ public:
+  InputChecks(const Home& home, const recipes::Plan& plan) : home_(home), plan_(plan) {}
+
+  void check(const RunSpec& run)
+  {
+    check_scheduler_args(run);
+    const auto* data = run.data.name == "synthetic" ? nullptr : data_of(run);
+    const bool is_refused = data != nullptr && refused_data_.contains({data->name, data->folder});
+    if (is_refused) return;
+    if (data != nullptr && data->facts) check_samples(run, *data);
+    const auto shape = data != nullptr && data->facts ? std::optional(data->facts->shape) : input_shape_of(run.data);
+    if (!shape) return;
+    const ModelQuestion model{run.model.name, run.model.layers, image_text(*shape), shape->classes};
+    if (fits(run, model, data)) check_start(run, model);
+  }
+
+  std::vector<CheckedData> take_data() { return {data_.begin(), data_.end()}; }
+  void throw_if_any()
+  {
+    if (!found_.empty()) throw recipes::RecipeError(std::move(found_));
+  }
+
+ private:
+  using Place = std::pair<std::string, fs::path>; // name and folder of a data set
+
+  // Adds each finding once, because runs of a sweep share most of them.
+  void add(recipes::Diagnostic finding)
+  {
+    const auto text = to_text(finding);
+    if (texts_.insert(text).second) found_.push_back(std::move(finding));
+  }
+
+  void refuse(const RunSpec& run, const Keys& keys, const std::string& what, std::optional<std::size_t> element = {})
+  {
+    add(plan_.finding(run, keys, what, element));
+  }
+
+  // Calls `question`. If it throws a recipe error, adds a finding and returns false.
+  template<class Question> bool is_granted(const RunSpec& run, const Keys& keys, Question question)
+  {
+    try {
+      question();
+      return true;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::recipe) throw;
+      refuse(run, keys, error.what(), layer_of(error.what()));
+      return false;
+    }
+  }
+
+  void check_scheduler_args(const RunSpec& run)
+  {
+    const auto& words = run.resources.scheduler_args;
+    if (!scheduler_row(run.resources.scheduler).takes_arguments || !scheduler_args_.insert(words).second) return;
+    is_granted(run, {"resources.scheduler_args"}, [&] {
+      jobs::slurm::SlurmJob job;
+      jobs::slurm::apply_scheduler_args(words, job);
+    });
+  }
+
+  const CheckedData* data_of(const RunSpec& run)
+  {
+    const Place place{run.data.name, fs::absolute(home_.data_folder(run.data))};
+    const auto same = [&](const CheckedData& known) { return known.name == place.first && known.folder == place.second; };
+    if (const auto known = std::find_if(data_.begin(), data_.end(), same); known != data_.end()) return &*known;
+    CheckedData data{place.first, place.second, std::nullopt, {}};
+    const auto ask = [&] { data.facts = ask_engine_of_data(data.name, data.folder); };
+    if (!holds_files(data.folder))
+      data.remedy = how_to_get(run.data, data.folder);
+    else if (!is_granted(run, {"data.path", "data.name"}, ask))
+      refused_data_.insert(place);
+    return &data_.emplace_back(std::move(data));
+  }
+
+  void check_samples(const RunSpec& run, const CheckedData& data)
+  {
+    const auto refuse_more = [&](std::string_view key, std::int64_t wanted, std::int64_t found, const char* purpose) {
+      if (wanted > found)
+        refuse(run, {key},
+               fmt::format("`{}` asks for {} samples, but data set {} in {} has {} for {}; ask for at most {}, or 0 for all", key,
+                           wanted, data.name, data.folder.string(), found, purpose, found));
+    };
+    const auto& facts = *data.facts;
+    refuse_more("data.train_samples", run.data.train_samples, facts.train_samples, "training");
+    refuse_more("data.test_samples", run.data.test_samples, facts.test_samples, "evaluation");
+    for (auto& finding : plan_.find_length_problems(run, facts.train_samples)) add(std::move(finding));
+  }
+
+  bool fits(const RunSpec& run, const ModelQuestion& model, const CheckedData* data)
+  {
+    const auto [known, is_new] = fits_.try_emplace(model, true);
+    if (!is_new) return known->second;
+    const auto ask = [&] {
+      try {
+        ask_engine(model);
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::recipe || data == nullptr || !data->facts) throw;
+        throw Error(ErrorKind::recipe, fmt::format("{} Data set {} in {} has images of {} and {} classes.", error.what(),
+                                                   data->name, data->folder.string(), *model.image, *model.classes));
+      }
+    };
+    return known->second = is_granted(run, model.layers.empty() ? Keys{"model.name"} : Keys{"model.layers"}, ask);
+  }
+
+  void check_start(const RunSpec& run, const ModelQuestion& model)
+  {
+    const auto& named = run.train.start_from;
+    if (named.empty() || !starts_.insert({named, model}).second) return;
+    is_granted(run, {"train.start_from"}, [&] {
+      const auto file = start_file(home_, named);
+      start_id(file); // throws if the file cannot be used as start
+      ask_engine_to_start(model, file);
+    });
+  }
+
+  const Home& home_;
+  const recipes::Plan& plan_;
+  std::deque<CheckedData> data_;
+  std::set<Place> refused_data_;
+  std::map<ModelQuestion, bool> fits_;
+  std::set<std::pair<std::string, ModelQuestion>> starts_;
+  std::set<std::vector<std::string>> scheduler_args_;
+  std::set<std::string> texts_;
+  std::vector<recipes::Diagnostic> found_;
+};
+
+} // namespace
+
+std::vector<CheckedData> check_inputs(Context& context, const Home& home, const recipes::Plan& plan)
+{
+  engine_program(); // throws if dtengine is missing
+  InputChecks checks(home, plan);
+  try {
+    for (const auto& run : plan.runs) checks.check(run);
+  } catch (const EngineCannotRun& error) {
+    context.messages.warn("data sets and models were not checked, because dtengine cannot run here: {}", error.what());
+  }
+  checks.throw_if_any();
+  return checks.take_data();
+}
+
+} // namespace dt::cli

@@ -1,0 +1,236 @@
+#include "cli/checks/machine.hpp"
+
+#include "cli/checks/cluster_checks.hpp"
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/memory.hpp"
+#include "core/process.hpp"
+#include "core/spec/run_key.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "store/database.hpp"
+#include "store/file_system.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double gibibyte = 1024.0 * 1024 * 1024;
+constexpr double command_timeout_s = 20;
+
+std::string first_line(const std::string& text) { return std::string(trim(text.substr(0, text.find('\n')))); }
+
+std::string text_in(const fs::path& path)
+{
+  try {
+    return std::string(trim(read_file_if_exists(path).value_or("")));
+  } catch (const Error&) { // no permission to read it
+    return {};
+  }
+}
+
+// The first line that a program prints. Empty if the program fails or cannot be run.
+std::string answer_of(const std::vector<std::string>& words)
+{
+  try {
+    const auto result = run_command(words, command_timeout_s);
+    return result.ok() ? first_line(result.out + result.err) : "";
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+double free_bytes(const fs::path& path)
+{
+  struct statvfs space {};
+  return ::statvfs(path.c_str(), &space) == 0 ? static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize) : 0;
+}
+
+fs::path nearest_existing(fs::path path)
+{
+  while (!fs::exists(path) && path.has_parent_path() && path != path.parent_path()) path = path.parent_path();
+  return path;
+}
+
+} // namespace
+
+std::string_view name_of(Level level)
+{
+  switch (level) {
+  case Level::ok:
+    return "ok";
+  case Level::warn:
+    return "warn";
+  case Level::fail:
+    return "fail";
+  }
+  return "fail";
+}
+
+Finding check_engine()
+{
+  try {
+    const auto program = engine_program();
+    return {"engine", Level::ok, program.string() + ", build " + short_key(read_build_id(program)), ""};
+  } catch (const Error& error) {
+    return {"engine", Level::fail, error.what(), ""};
+  }
+}
+
+Finding check_recipes()
+{
+  const auto folder = recipe_library();
+  if (folder.empty()) return {"recipes", Level::warn, "the shipped recipes are not installed", "give the paths of recipe files"};
+  return {"recipes", Level::ok, folder.string(), ""};
+}
+
+Finding check_mpi()
+{
+  const auto version = answer_of({"mpirun", "--version"});
+  if (version.empty())
+    return {"mpi", Level::fail, "mpirun cannot be run", "install Open MPI (Debian: apt install openmpi-bin), or load its module"};
+  const bool known = version.find("Open MPI") != std::string::npos;
+  return {"mpi", known ? Level::ok : Level::warn, version, known ? "" : "dtctl supports Open MPI's mpirun only"};
+}
+
+Finding check_ranks()
+{
+  std::vector<std::string> words{"mpirun", "--oversubscribe", "-np", "2", "true"};
+  if (::geteuid() == 0) words.insert(words.begin() + 1, "--allow-run-as-root");
+  try {
+    const auto result = run_command(words, command_timeout_s);
+    if (result.ok()) return {"ranks", Level::ok, "mpirun starts 2 ranks", ""};
+    const auto how = result.timed_out
+                         ? std::string("hangs")
+                         : fmt::format("ends with exit code {}: {}", result.exit_code, first_line(std::string(trim(result.err))));
+    return {"ranks", Level::fail, "mpirun " + how, "run it by hand: " + shell_join(words)};
+  } catch (const Error& error) {
+    return {"ranks", Level::fail, error.what(), "install Open MPI first"};
+  }
+}
+
+Finding check_cores()
+{
+  const auto mask = cores_in_mask();
+  const auto online = static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+  const auto found = fmt::format("{} of {} cores are available to dtctl (affinity mask)", mask.size(), online);
+  const auto quota = split(text_in("/sys/fs/cgroup/cpu.max"), ' ');
+  if (quota.size() == 2 && quota[0] != "max") {
+    const double cores = std::strtod(quota[0].c_str(), nullptr) / std::strtod(quota[1].c_str(), nullptr);
+    if (cores < static_cast<double>(mask.size()))
+      return {"cores", Level::warn,
+              fmt::format("{}, and a control group limits the CPU time to that of {:.3g} cores", found, cores),
+              "timings with more ranks than that are not meaningful"};
+  }
+  if (mask.size() < online)
+    return {"cores", Level::warn, found,
+            "the local scheduler uses only these cores; start dtctl without taskset or numactl to use all"};
+  return {"cores", Level::ok, found, ""};
+}
+
+Finding check_hyperthreads()
+{
+  if (text_in("/sys/devices/system/cpu/smt/active") != "1")
+    return {"hyperthreads", Level::ok, "off: each listed core is a physical core", ""};
+  return {"hyperthreads", Level::warn, "on: two listed cores may share a physical core",
+          "use at most half of the listed cores in a scaling study"};
+}
+
+Finding check_clock()
+{
+  const auto governor = text_in("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  if (governor.empty()) return {"clock", Level::ok, "the governor of the CPU clock cannot be read here", ""};
+  const bool steady = governor == "performance";
+  return {"clock", steady ? Level::ok : Level::warn, "CPU clock governor " + governor,
+          steady ? "" : "for stable timings: cpupower frequency-set -g performance"};
+}
+
+Finding check_load()
+{
+  const double load = std::strtod(text_in("/proc/loadavg").c_str(), nullptr);
+  const auto cores = cores_in_mask().size();
+  const auto found = fmt::format("load {:.2f} on {} cores", load, cores);
+  if (load < 0.3 * static_cast<double>(cores)) return {"load", Level::ok, found, ""};
+  return {"load", Level::warn, found, "other programs are running; measure when the machine is idle"};
+}
+
+Finding check_memory()
+{
+  const auto memory = machine_memory();
+  const auto available = static_cast<double>(memory.available);
+  const auto found = format_bytes(available) + " of " + format_bytes(static_cast<double>(memory.total)) + " available";
+  if (available >= 2 * gibibyte) return {"memory", Level::ok, found, ""};
+  return {"memory", Level::warn, found, "each rank needs memory for its data set and network; free some before larger runs"};
+}
+
+Finding check_shared_memory()
+{
+  const double bytes = free_bytes("/dev/shm");
+  const auto found = format_bytes(bytes) + " in /dev/shm";
+  if (bytes >= 64.0 * 1024 * 1024) return {"shared memory", Level::ok, found, ""};
+  return {"shared memory", Level::warn, found,
+          "ranks on one node communicate through shared memory; increase it (container: docker run --shm-size=1g)"};
+}
+
+Finding check_home(const Home& home)
+{
+  const auto folder = nearest_existing(home.root());
+  const double bytes = free_bytes(folder);
+  const auto found = home.root().string() + ", " + format_bytes(bytes) + " free";
+  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    return {"home", Level::fail, home.root().string() + " cannot be written", "set DTCTL_HOME to another folder"};
+  if (bytes < 0.05 * gibibyte) return {"home", Level::fail, found, "free some space, or set DTCTL_HOME to another folder"};
+  if (bytes < gibibyte) return {"home", Level::warn, found, "free some space for data sets and run records"};
+  if (const auto mode = open_mode(home.root()))
+    return {"home", Level::warn, found + "; open to other users (mode " + *mode + ")",
+            "the values of resources.env are stored there; close it: chmod -R go-rwx " + shell_quote(home.root().string())};
+  return {"home", Level::ok, found, ""};
+}
+
+Finding check_project()
+{
+  const auto project = find_project_config(fs::current_path());
+  if (!project.ignored.empty()) return {"project", Level::warn, project.ignored.front(), ""};
+  return {"project", Level::ok, project.file.empty() ? "no dtctl.yaml in this folder or above it" : project.file.string(), ""};
+}
+
+Finding check_file_system(const Home& home)
+{
+  const auto system = store::file_system_at(nearest_existing(home.root()));
+  if (system.local) return {"file system", Level::ok, system.name + " (local): the database uses a write-ahead log", ""};
+  return {"file system", Level::warn, system.name + " (possibly not local): the database uses no write-ahead log",
+          "run dtctl on one machine at a time, or set DTCTL_HOME to a folder on a local disk"};
+}
+
+Finding check_database(const Home& home)
+{
+  try {
+    if (!store::holds_anything(home.database())) return {"database", Level::ok, "none yet; the first submission creates it", ""};
+    const store::Database database(home.database(), store::Access::read_only);
+    return {"database", Level::ok, fmt::format("{}, schema version {}", home.database().string(), database.version()), ""};
+  } catch (const Error& error) {
+    return {"database", Level::fail, error.what(), "run dtctl db migrate, or rebuild it from the run folders: dtctl db rebuild"};
+  }
+}
+
+std::vector<Finding> check_machine(const Home& home)
+{
+  std::vector<Finding> findings{check_engine(),       check_recipes(), check_mpi(),  check_ranks(),  check_cores(),
+                                check_hyperthreads(), check_clock(),   check_load(), check_memory(), check_shared_memory()};
+  for (auto& finding : check_slurm()) findings.push_back(std::move(finding));
+  for (auto& finding : {check_home(home), check_project(), check_file_system(home), check_database(home)})
+    findings.push_back(finding);
+  return findings;
+}
+
+} // namespace dt::cli

@@ -1,0 +1,165 @@
+#include "cli/help/help.hpp"
+
+#include "cli/commands.hpp"
+#include "cli/output/layout.hpp"
+#include "cli/output/terminal.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <unistd.h>
+
+namespace dt::cli {
+namespace {
+
+constexpr std::size_t comfortable_columns = 110; // width if the output has no limit
+
+using Entry = std::pair<std::string, std::string>; // what to type, and what it does
+
+std::size_t page_width()
+{
+  const auto columns = describe_terminal(STDOUT_FILENO).columns;
+  return columns == 0 ? comfortable_columns : std::min(columns, comfortable_columns);
+}
+
+std::string section(const std::string& title, const std::vector<Entry>& entries)
+{
+  if (entries.empty()) return "";
+  std::size_t widest = 0;
+  for (const auto& [what, does] : entries) widest = std::max(widest, display_width(what));
+  const std::size_t indent = std::min<std::size_t>(widest, 26) + 4;
+  std::string text = "\n" + title + ":\n";
+  for (const auto& [what, does] : entries) {
+    text += "  " + what;
+    const auto used = display_width(what) + 2;
+    if (used + 2 > indent)
+      text += "\n" + std::string(indent, ' ');
+    else
+      text.append(indent - used, ' ');
+    text += wrap(does, page_width(), indent) + "\n";
+  }
+  return text;
+}
+
+std::vector<Entry> option_entries(const std::vector<const CLI::Option*>& options)
+{
+  std::vector<Entry> entries;
+  for (const auto* option : options) entries.emplace_back(signature(*option), option->get_description());
+  return entries;
+}
+
+std::string verb_sections(const CLI::App& app)
+{
+  std::vector<std::pair<std::string, std::vector<Entry>>> groups;
+  for (const auto* verb : visible_verbs(app)) {
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == verb->get_group(); });
+    if (group == groups.end()) group = groups.insert(groups.end(), {verb->get_group(), {}});
+    group->second.emplace_back(verb->get_name(), verb->get_description());
+  }
+  std::string text;
+  for (const auto& [title, entries] : groups) text += section(title, entries);
+  return text;
+}
+
+// Wraps paragraphs. Indented lines, such as examples, stay as they are.
+std::string wrap_paragraphs(const std::string& text, std::size_t width)
+{
+  std::vector<std::string> lines;
+  bool is_open = false; // whether the next line continues the last one
+  for (const auto& line : split(text, '\n')) {
+    const bool is_text = !line.empty() && line.front() != ' ';
+    if (is_text && is_open)
+      lines.back() += " " + line;
+    else
+      lines.push_back(line);
+    is_open = is_text;
+  }
+  for (auto& line : lines)
+    if (!line.empty() && line.front() != ' ') line = wrap(line, width, 0);
+  return join(lines, "\n");
+}
+
+} // namespace
+
+std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppFormatMode) const
+{
+  std::vector<Entry> arguments;
+  for (const auto* option : positionals(*app)) arguments.emplace_back(option->get_name(true, false), option->get_description());
+  std::string text = wrap(app->get_description(), page_width(), 0) + "\n\nUsage: " + usage_line(*app) + "\n";
+  text += section("Arguments", arguments) + verb_sections(*app) + section("Options", option_entries(visible_options(*app)));
+  const auto footer = app->get_footer();
+  return footer.empty() ? text : text + "\n" + wrap_paragraphs(footer, page_width()) + "\n";
+}
+
+std::string root_footer()
+{
+  return "Runs are named by selectors: last (the newest study), a study's name, the first digits of a study's id or of a\n"
+         "run's key; --failed and --where 'strategy=sync-sgd nodes>=2' narrow them.\n"
+         "\n"
+         "Exit codes: 0 ok, 1 runs failed, 2 wrong command line or recipe, 3 scheduler unreachable or refused,\n"
+         "4 partly submitted, 5 regression, 70 defect of dtctl, 74 error of the machine, 124 wait timed out.\n"
+         "\n"
+         "Environment: DTCTL_HOME (state, else $XDG_DATA_HOME/dtctl), DTCTL_ENGINE (dtengine), NO_COLOR, COLUMNS.\n"
+         "\n"
+         "Examples:\n"
+         "  dtctl data make digits              make a data set\n"
+         "  dtctl sweep quickstart --wait       run the shipped scaling study and wait for it\n"
+         "  dtctl results                       print its results\n"
+         "  dtctl plan my.yaml --scripts        print every run of a recipe and its job script, submit nothing\n"
+         "  dtctl explain last --failed         explain why runs failed\n"
+         "  dtctl VERB --help                   explain one verb";
+}
+
+std::vector<const CLI::App*> visible_verbs(const CLI::App& app)
+{
+  return app.get_subcommands([](const CLI::App* verb) { return !verb->get_group().empty(); });
+}
+
+std::vector<const CLI::Option*> visible_options(const CLI::App& app)
+{
+  return app.get_options([](const CLI::Option* option) { return option->nonpositional() && !option->get_group().empty(); });
+}
+
+std::vector<const CLI::Option*> positionals(const CLI::App& app)
+{
+  return app.get_options([](const CLI::Option* option) { return option->get_positional(); });
+}
+
+std::vector<std::string> spellings(const CLI::Option& option)
+{
+  std::vector<std::string> found;
+  for (const auto& name : option.get_snames()) found.push_back("-" + name);
+  for (const auto& name : option.get_lnames()) found.push_back("--" + name);
+  return found;
+}
+
+std::string value_name(const CLI::Option& option)
+{
+  if (option.get_items_expected_max() == 0) return "";
+  const auto name = option.get_type_name();
+  return name.substr(0, name.find(':')); // CLI11 appends the names of validators after a colon
+}
+
+std::string signature(const CLI::Option& option)
+{
+  const auto names = join(spellings(option), ", ");
+  const auto value = value_name(option);
+  return value.empty() ? names : names + " " + value;
+}
+
+std::string usage_line(const CLI::App& app)
+{
+  const auto name = verb_name(app);
+  std::string usage = "dtctl" + (name.empty() ? "" : " " + name);
+  if (!visible_verbs(app).empty()) return usage + " VERB [OPTIONS]";
+  usage += " [OPTIONS]";
+  for (const auto* option : positionals(app)) {
+    auto word = option->get_name(true, false);
+    if (option->get_items_expected_max() > 1) word += "...";
+    usage += option->get_required() ? " " + word : " [" + word + "]";
+  }
+  return usage;
+}
+
+} // namespace dt::cli

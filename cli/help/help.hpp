@@ -1,0 +1,41 @@
+// Help pages, derived from the App that parses the command line, and helpers shared with completion and manual page.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+namespace dt::cli {
+
+class HelpFormatter : public CLI::FormatterBase {
+ public:
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
+};
+
+// Text below `dtctl --help`: exit codes, environment and examples.
+std::string root_footer();
+
+// Visible verbs of an App, in order of registration.
+std::vector<const CLI::App*> visible_verbs(const CLI::App& app);
+
+// Visible options of an App, without positional arguments.
+std::vector<const CLI::Option*> visible_options(const CLI::App& app);
+
+std::vector<const CLI::Option*> positionals(const CLI::App& app);
+
+// "-q,--quiet" -> {"-q", "--quiet"}.
+std::vector<std::string> spellings(const CLI::Option& option);
+
+// The name of an option's or argument's value: "KEY=VALUE". Empty for a flag.
+std::string value_name(const CLI::Option& option);
+
+// An option with its value: "--set KEY=VALUE". Flags have no value.
+std::string signature(const CLI::Option& option);
+
+// Returns "dtctl submit [OPTIONS] RECIPE".
+std::string usage_line(const CLI::App& app);
+
+} // namespace dt::cli

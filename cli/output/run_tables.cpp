@@ -1,0 +1,221 @@
+#include "cli/output/run_tables.hpp"
+
+#include "core/spec/run_key.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+constexpr std::array states{RunState::succeeded, RunState::running,   RunState::suspended, RunState::queued,
+                            RunState::submitted, RunState::planned,   RunState::failed,    RunState::timed_out,
+                            RunState::cancelled, RunState::preempted, RunState::lost,      RunState::unknown};
+
+Style style_of(RunState state)
+{
+  switch (state) {
+  case RunState::succeeded:
+    return Style::good;
+  case RunState::running:
+    return Style::strong;
+  case RunState::failed:
+  case RunState::timed_out:
+  case RunState::lost:
+    return Style::bad;
+  case RunState::suspended:
+  case RunState::cancelled:
+  case RunState::preempted:
+  case RunState::unknown:
+    return Style::warning;
+  default:
+    return Style::plain;
+  }
+}
+
+// Whether the run is running or suspended.
+bool is_begun(const RunView& run) { return run.row.state == RunState::running || run.row.state == RunState::suspended; }
+
+// Returns "120/400, 35s left".
+Cell progress_cell(const RunView& run, double now)
+{
+  if (!run.live || !run.live->heartbeat || !is_begun(run)) return {nullptr, "", Style::plain};
+  const auto& beat = *run.live->heartbeat;
+  const double left = remaining_s(run, now);
+  const double silence_s = now - beat.unix_s;
+  const std::string stalled = !run.live->verdict.stalled        ? ""
+                              : silence_s < jobs::stall_after_s ? ", stands still"
+                                                                : ", no heartbeat for " + format_duration(silence_s);
+  Json data{{"step", beat.step},
+            {"steps", beat.steps},
+            {"remaining_s", left == left ? Json(left) : Json(nullptr)},
+            {"stalled", run.live->verdict.stalled}};
+  auto text =
+      fmt::format("{}/{}{}{}", beat.step, beat.steps, left == left ? ", " + format_duration(left) + " left" : "", stalled);
+  return {std::move(data), std::move(text), run.live->verdict.stalled ? Style::warning : Style::plain};
+}
+
+// The cause of an end; for a queued run, what it waits for and whether it can start at all; and the number of restarts.
+std::string words_for(const RunView& run)
+{
+  std::vector<std::string> words;
+  if (!run.row.cause.empty()) words.push_back(run.row.cause);
+  if (const auto reason = waiting_reason(run); !reason.empty()) words.push_back(reason);
+  if (is_hindered(run)) words.push_back("it cannot start as submitted");
+  if (const int count = restarts(run); count > 0) words.push_back(fmt::format("restart {}", count));
+  return join(words, "; ");
+}
+
+std::size_t count_of(const std::vector<RunView>& runs, RunState state)
+{
+  return static_cast<std::size_t>(
+      std::count_if(runs.begin(), runs.end(), [&](const RunView& run) { return run.row.state == state; }));
+}
+
+} // namespace
+
+Cell state_cell(RunState state) { return text_cell(std::string(name_of(state)), style_of(state)); }
+
+Cell key_cell(const std::string& key) { return {key, short_key(key), Style::plain}; }
+
+std::string waiting_reason(const RunView& run)
+{
+  const bool waits =
+      run.row.state == RunState::queued || run.row.state == RunState::submitted || run.row.state == RunState::suspended;
+  return waits && run.live ? run.live->job.reason : "";
+}
+
+bool is_hindered(const RunView& run)
+{
+  return run.row.state == RunState::queued && run.live && !run.live->job.hindrance.remedy.empty();
+}
+
+int restarts(const RunView& run)
+{
+  if (!run.live) return 0;
+  return std::max(run.live->job.restarts, run.live->submission ? run.live->submission->restart : 0);
+}
+
+Table status_table(const std::vector<RunView>& runs)
+{
+  Table table{"runs",
+              {{"key", "key"},
+               {"name", "run"},
+               {"state", "state"},
+               {"attempt", "try", Align::right, 2},
+               {"progress", "step", Align::left, 1},
+               {"cause", "cause"},
+               {"waits_for", ""},
+               {"remedy", ""},
+               {"restarts", ""}},
+              {},
+              "no runs"};
+  const double now = now_unix_s();
+  for (const auto& run : runs)
+    table.rows.push_back({key_cell(run.row.key), text_cell(run.row.name), state_cell(run.row.state), count_cell(run.row.attempt),
+                          progress_cell(run, now), Cell{run.row.cause, words_for(run), Style::plain},
+                          text_cell(waiting_reason(run)), text_cell(is_hindered(run) ? run.live->job.hindrance.remedy : ""),
+                          count_cell(restarts(run))});
+  return table;
+}
+
+namespace {
+
+// Shows "missed" for a finished run that did not reach its target.
+Cell target_cell(const store::RunRow& row)
+{
+  auto cell = seconds_cell(row.time_to_accuracy_s);
+  const bool missed = row.state == RunState::succeeded && row.target_accuracy > 0 && cell.value.is_null();
+  return missed ? Cell{nullptr, "missed", Style::warning} : cell;
+}
+
+bool has_servers(const std::vector<RunView>& runs)
+{
+  return std::any_of(runs.begin(), runs.end(), [](const RunView& run) { return run.row.workers != run.row.ranks; });
+}
+
+} // namespace
+
+Table measurement_table(const std::vector<RunView>& runs)
+{
+  Table table{"runs",
+              {{"key", "key"},
+               {"name", "run"},
+               {"state", "state"},
+               {"nodes", "nodes", Align::right, 4},
+               {"ranks", "ranks", Align::right},
+               {"workers", has_servers(runs) ? "workers" : "", Align::right},
+               {"throughput", "samples/s", Align::right},
+               {"communication_share", "comm.", Align::right, 1},
+               {"accuracy", "accuracy", Align::right},
+               {"time_to_accuracy_s", "to target", Align::right, 2},
+               {"target_accuracy", ""},
+               {"final_loss", "loss", Align::right, 3},
+               {"wall_s", "wall", Align::right, 3}},
+              {},
+              "no runs"};
+  for (const auto& run : runs) {
+    const auto& row = run.row;
+    table.rows.push_back({key_cell(row.key), text_cell(row.name), state_cell(row.state), count_cell(row.nodes),
+                          count_cell(row.ranks), count_cell(row.workers), real_cell(row.throughput),
+                          percent_cell(row.communication_share), percent_cell(row.accuracy), target_cell(row),
+                          percent_cell(row.target_accuracy > 0 ? row.target_accuracy : not_measured), real_cell(row.final_loss),
+                          seconds_cell(row.wall_s)});
+  }
+  return table;
+}
+
+Json state_counts(const std::vector<RunView>& runs)
+{
+  Json counts = Json::object();
+  for (const auto state : states)
+    if (const auto count = count_of(runs, state); count > 0) counts[std::string(name_of(state))] = count;
+  return counts;
+}
+
+std::string states_text(const std::vector<RunView>& runs)
+{
+  std::vector<std::string> parts;
+  for (const auto state : states)
+    if (const auto count = count_of(runs, state); count > 0) parts.push_back(fmt::format("{} {}", count, name_of(state)));
+  return join(parts, ", ");
+}
+
+std::string summary(const std::vector<RunView>& runs)
+{
+  const auto text = states_text(runs);
+  return fmt::format("{} {}{}{}", runs.size(), runs.size() == 1 ? "run" : "runs", text.empty() ? "" : ": ", text);
+}
+
+double fraction_done(const RunView& run)
+{
+  if (!run.live || !run.live->heartbeat || run.live->heartbeat->steps <= 0) return not_measured;
+  return static_cast<double>(run.live->heartbeat->step) / static_cast<double>(run.live->heartbeat->steps);
+}
+
+double remaining_s(const RunView& run, double now_unix_s)
+{
+  if (!run.live || !run.live->heartbeat || !run.live->begin) return not_measured;
+  const auto& beat = *run.live->heartbeat;
+  // The steps of earlier attempts took no time of this attempt.
+  const auto own_steps = static_cast<double>(beat.step - run.resumed_step);
+  if (!(own_steps > 0) || beat.steps <= 0) return not_measured;
+  const double active_s = beat.unix_s - run.live->begin->unix_s - run.live->job.suspended_s;
+  if (!(active_s > 0)) return not_measured;
+  const double left_s = active_s / own_steps * static_cast<double>(beat.steps - beat.step);
+  return run.live->job.is_suspended ? left_s : std::max(0.0, beat.unix_s + left_s - now_unix_s);
+}
+
+ExitCode exit_code_of(const std::vector<RunView>& runs)
+{
+  const bool bad = std::any_of(runs.begin(), runs.end(), [](const RunView& run) {
+    return run.row.state == RunState::planned || (is_final(run.row.state) && run.row.state != RunState::succeeded);
+  });
+  return bad ? ExitCode::runs_failed : ExitCode::ok;
+}
+
+} // namespace dt::cli

@@ -1,0 +1,50 @@
+// Tables and cells about runs, shared by all verbs.
+#pragma once
+
+#include "cli/output/cell.hpp"
+#include "cli/runs/results_store.hpp"
+#include "core/error.hpp"
+
+#include <string>
+#include <vector>
+
+namespace dt::cli {
+
+Cell state_cell(RunState state);
+Cell key_cell(const std::string& key); // data: the whole key; text: the short key
+
+// For a queued run, what it waits for, in the scheduler's words: "waits for 2 cores; 3 jobs are before it". For a suspended run,
+// where it is suspended. Empty for all others.
+std::string waiting_reason(const RunView& run);
+
+// Whether the run is queued but its scheduler will not start it as it is (jobs::Hindrance).
+bool is_hindered(const RunView& run);
+
+// How often the scheduler has restarted the run's job.
+int restarts(const RunView& run);
+
+// Columns: key, run, state, progress, cause.
+Table status_table(const std::vector<RunView>& runs);
+
+// Columns: key, run, ranks, throughput, shares, accuracies. One row per run.
+Table measurement_table(const std::vector<RunView>& runs);
+
+// Number of runs in each state, for programs: {"succeeded": 4, "running": 2}.
+Json state_counts(const std::vector<RunView>& runs);
+
+// Returns "6 runs: 4 succeeded, 2 running".
+// Returns "1 running, 2 queued".
+std::string states_text(const std::vector<RunView>& runs);
+std::string summary(const std::vector<RunView>& runs);
+
+// Completed fraction of a running run, from its heartbeat; NaN if unknown.
+double fraction_done(const RunView& run);
+
+// Estimated seconds until the end at the speed so far; NaN if unknown. Time in suspension does not count, and the estimate of a
+// suspended run does not change.
+double remaining_s(const RunView& run, double now_unix_s);
+
+// Returns runs_failed if a run ended without success or was never submitted, else ok.
+ExitCode exit_code_of(const std::vector<RunView>& runs);
+
+} // namespace dt::cli

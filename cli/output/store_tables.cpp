@@ -1,0 +1,98 @@
+#include "cli/output/store_tables.hpp"
+
+#include "core/text.hpp"
+
+#include <cctype>
+#include <cmath>
+
+namespace dt::cli {
+namespace {
+
+std::string text_of(const store::Cell& cell)
+{
+  struct Printer {
+    std::string operator()(std::monostate) const { return ""; }
+    std::string operator()(std::int64_t v) const { return std::to_string(v); }
+    std::string operator()(double v) const { return format_shortest(v); }
+    std::string operator()(const std::string& v) const { return v; }
+  };
+  return std::visit(Printer{}, cell);
+}
+
+bool is_number_column(const store::Table& table, std::size_t column)
+{
+  bool any = false;
+  for (const auto& row : table.rows) {
+    if (std::holds_alternative<std::string>(row[column])) return false;
+    any = any || !std::holds_alternative<std::monostate>(row[column]);
+  }
+  return any;
+}
+
+std::string csv_value(const std::string& text)
+{
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+} // namespace
+
+Cell cell_of(const store::Cell& cell)
+{
+  struct Converter {
+    Cell operator()(std::monostate) const { return {nullptr, "-", Style::dim}; }
+    Cell operator()(std::int64_t v) const { return count_cell(v); }
+    Cell operator()(double v) const
+    {
+      if (!std::isfinite(v)) return {nullptr, "-", Style::dim};
+      return {v, real_cell(v, 6).text, Style::plain};
+    }
+    Cell operator()(const std::string& v) const { return text_cell(v); }
+  };
+  return std::visit(Converter{}, cell);
+}
+
+Table table_of(const std::string& name, const store::Table& table)
+{
+  Table converted{name, {}, {}, "no rows"};
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
+    converted.columns.push_back({table.columns[c], table.columns[c], is_number_column(table, c) ? Align::right : Align::left, 0});
+  converted.rows.reserve(table.rows.size());
+  for (const auto& row : table.rows) {
+    auto& cells = converted.rows.emplace_back();
+    for (const auto& cell : row) cells.push_back(cell_of(cell));
+  }
+  return converted;
+}
+
+std::string member_name(const std::string& title)
+{
+  std::string name;
+  for (const char c : title)
+    name +=
+        std::isalnum(static_cast<unsigned char>(c)) != 0 ? static_cast<char>(std::tolower(static_cast<unsigned char>(c))) : '_';
+  return name;
+}
+
+std::string csv_line(const std::vector<std::string>& values)
+{
+  std::string line;
+  for (std::size_t i = 0; i < values.size(); ++i) line += (i == 0 ? "" : ",") + csv_value(values[i]);
+  return line + "\r\n";
+}
+
+std::string csv_of(const store::Table& table)
+{
+  std::string text = csv_line(table.columns);
+  std::vector<std::string> values;
+  for (const auto& row : table.rows) {
+    values.clear();
+    for (const auto& cell : row) values.push_back(text_of(cell));
+    text += csv_line(values);
+  }
+  return text;
+}
+
+} // namespace dt::cli

@@ -1,0 +1,23 @@
+// Converts tables of the store to tables of the output.
+#pragma once
+
+#include "cli/output/cell.hpp"
+#include "store/database.hpp"
+
+#include <string>
+
+namespace dt::cli {
+
+Cell cell_of(const store::Cell& cell);
+
+// Columns that contain only numbers are right-aligned.
+Table table_of(const std::string& name, const store::Table& table);
+
+// Name of a JSON member for a title: "Step times" -> "step_times".
+std::string member_name(const std::string& title);
+
+// A line of comma-separated values (RFC 4180).
+std::string csv_line(const std::vector<std::string>& values);
+std::string csv_of(const store::Table& table);
+
+} // namespace dt::cli

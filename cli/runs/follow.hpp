@@ -1,0 +1,32 @@
+// Follows runs until they have ended. Used by wait, watch and --wait.
+#pragma once
+
+#include "cli/context.hpp"
+#include "cli/runs/results_store.hpp"
+
+#include <string>
+#include <vector>
+
+namespace dt::cli {
+
+struct Follow {
+  std::vector<std::string> keys, names; // of the runs, in the same order
+  Terminal terminal;                    // where progress is shown
+  bool to_stderr = true;                // false: to standard output
+  double timeout_s = 0;                 // 0: no limit
+};
+
+enum class FollowEnd { all_ended, timed_out, unreachable, reader_left };
+
+// Shows the progress of runs: redraws a table in a terminal, writes a line per change elsewhere. Returns when nothing more will
+// happen: every run is final, or was never submitted and no dtctl is submitting. Deferred runs are submitted when other runs end,
+// and once a minute. A run that its scheduler will not start as it is (jobs::Hindrance) is reported once and waited for, because
+// limits can be raised and nodes can return. If a run has its result but its job has not recorded its end, waits for that up to
+// 10 s. A scheduler that cannot be reached is asked again for one minute. Ctrl-C ends dtctl with a message; the jobs keep
+// running.
+FollowEnd follow_runs(Context& context, const Home& home, const Follow& follow);
+
+// Prints the final table and summary of the runs, and the next commands if some failed.
+void print_outcome(Context& context, const std::vector<RunView>& runs);
+
+} // namespace dt::cli

@@ -1,0 +1,102 @@
+#include "cli/runs/recipe_options.hpp"
+
+#include "cli/commands.hpp"
+#include "core/paths.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> recipes_in(const fs::path& folder)
+{
+  std::vector<std::string> names;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(folder, missing))
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+} // namespace
+
+void add_recipe_options(Verb& verb, RecipeOptions& options)
+{
+  verb.add_option("RECIPE", options.recipe, "path of a recipe, or name of a shipped recipe such as quickstart")
+      ->required()
+      ->type_name("RECIPE");
+  verb.add_list("--set", options.set, "set one key of the recipe; may be repeated")->type_name("KEY=VALUE");
+  verb.add_option("--profile", options.profile, "machine profile to use instead of the recipe's")->type_name("NAME");
+}
+
+void add_over_option(Verb& verb, RecipeOptions& options)
+{
+  verb.add_list("--over", options.over, "add an axis to the sweep; may be repeated")->type_name("KEY=A,B,...");
+}
+
+std::vector<std::string> shipped_recipes() { return recipes_in(recipe_library()); }
+
+fs::path find_recipe(const std::string& argument)
+{
+  const fs::path path(argument);
+  const bool is_path = path.has_parent_path() || path.extension() == ".yaml" || path.extension() == ".yml";
+  if (is_path || fs::is_regular_file(path)) return path; // the recipe reader reports a missing file
+  const auto shipped = recipe_library() / (argument + ".yaml");
+  if (fs::is_regular_file(shipped)) return shipped;
+  auto known = shipped_recipes();
+  const auto shipped_list = known.empty() ? std::string("none is installed") : join(known, ", ");
+  for (const auto& name : recipes_in(fs::current_path())) known.push_back(name + ".yaml");
+  const auto near = nearest(argument, known);
+  throw Error(ErrorKind::usage,
+              fmt::format("there is no recipe \"{}\"{}; give the path of a file, or one of the shipped recipes: {}",
+                          printable(argument), near ? ", did you mean " + *near + "?" : "", shipped_list));
+}
+
+recipes::LoadOptions load_options(const RecipeOptions& options)
+{
+  return {options.set, options.over, options.profile, user_config_path(), find_project_config(fs::current_path()).file};
+}
+
+recipes::LoadOptions load_options(Context& context, const RecipeOptions& options)
+{
+  const auto project = find_project_config(fs::current_path());
+  for (const auto& ignored : project.ignored) context.messages.warn("{}", ignored);
+  if (!project.file.empty()) context.messages.info("using the machine profiles of {}", printable(project.file.string()));
+  return {options.set, options.over, options.profile, user_config_path(), project.file};
+}
+
+recipes::Plan load_plan(Context& context, const RecipeOptions& options)
+{
+  return recipes::load_plan(find_recipe(options.recipe), load_options(context, options));
+}
+
+void warn_of(const Context& context, const recipes::Plan& plan)
+{
+  for (const auto& warning : plan.warnings) context.messages.warn("{}", recipes::to_text(warning));
+}
+
+std::string describe(const recipes::Plan& plan)
+{
+  const auto count = plan.runs.size();
+  const auto what = [&] {
+    switch (plan.kind) {
+    case recipes::PlanKind::single:
+      return "a single run";
+    case recipes::PlanKind::sweep:
+      return "a sweep";
+    case recipes::PlanKind::strong:
+      return "a strong-scaling study";
+    case recipes::PlanKind::weak:
+      return "a weak-scaling study";
+    }
+    return "";
+  }();
+  return fmt::format("{} {} ({})", count, count == 1 ? "run" : "runs", what);
+}
+
+} // namespace dt::cli

@@ -1,0 +1,43 @@
+// The options that all verbs with a recipe share.
+#pragma once
+
+#include "cli/context.hpp"
+#include "cli/verb.hpp"
+#include "recipes/recipe.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace dt::cli {
+
+struct RecipeOptions {
+  std::string recipe;
+  std::vector<std::string> set, over;
+  std::string profile;
+};
+
+void add_recipe_options(Verb& verb, RecipeOptions& options);
+void add_over_option(Verb& verb, RecipeOptions& options);
+
+// Path of a recipe file, or of the shipped recipe with that name. Throws a usage error with the nearest known name if there is
+// none.
+std::filesystem::path find_recipe(const std::string& argument);
+
+// Names of the recipes shipped with dtctl.
+std::vector<std::string> shipped_recipes();
+
+// The options for the recipe reader, with the paths of the configuration files. With a context, also prints which project
+// configuration is used and warns about those that are ignored.
+recipes::LoadOptions load_options(const RecipeOptions& options);
+recipes::LoadOptions load_options(Context& context, const RecipeOptions& options);
+
+recipes::Plan load_plan(Context& context, const RecipeOptions& options);
+
+// Warns about settings that are allowed but probably unintended, each with its place in the recipe.
+void warn_of(const Context& context, const recipes::Plan& plan);
+
+// Returns "6 runs (a strong-scaling study)".
+std::string describe(const recipes::Plan& plan);
+
+} // namespace dt::cli

@@ -1,0 +1,62 @@
+#include "cli/runs/removal.hpp"
+
+#include "core/error.hpp"
+
+#include <cerrno>
+#include <system_error>
+
+namespace dt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path made(const fs::path& folder)
+{
+  make_folders(folder);
+  return folder;
+}
+
+FileLock lock_on(const fs::path& folder)
+{
+  if (auto lock = FileLock::try_acquire(folder / ".lock")) return std::move(*lock);
+  throw Error(ErrorKind::environment, "another dtctl is removing studies in " + folder.parent_path().string() +
+                                          ". Nothing was removed. Try again when it has ended");
+}
+
+void remove_content(const fs::path& folder)
+{
+  for (const auto& name : names_in(folder))
+    if (name != ".lock") fs::remove_all(folder / name);
+}
+
+} // namespace
+
+Removal::Removal(const Home& home) : removed_(made(home.root() / "removed")), lock_(lock_on(removed_))
+{
+  remove_content(removed_); // left from a removal that was killed
+}
+
+Removal::~Removal()
+{
+  for (auto last = taken_.rbegin(); last != taken_.rend(); ++last) {
+    std::error_code ignored; // the folder stays complete in `removed`
+    fs::rename(last->second, last->first, ignored);
+  }
+}
+
+void Removal::take(const fs::path& folder, const std::string& name)
+{
+  std::error_code error;
+  fs::rename(folder, removed_ / name, error);
+  if (error == std::errc::no_such_file_or_directory) return;
+  if (error) throw system_error("remove " + folder.string(), error.value());
+  taken_.emplace_back(folder, removed_ / name);
+}
+
+void Removal::commit()
+{
+  taken_.clear();
+  remove_content(removed_);
+}
+
+} // namespace dt::cli

@@ -1,0 +1,35 @@
+// Removes folders of the home as a transaction: either all folders are removed, or all are put back.
+#pragma once
+
+#include "core/file.hpp"
+#include "core/paths.hpp"
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dt::cli {
+
+// One removal. Until commit() the folders are in <home>/removed, and the destructor puts them back after an error. Folders left
+// there by a killed dtctl are deleted by the next removal.
+class Removal {
+ public:
+  // Throws an environment error if another dtctl is removing something now.
+  explicit Removal(const Home& home);
+  Removal(const Removal&) = delete;
+  Removal& operator=(const Removal&) = delete;
+  ~Removal();
+
+  // Moves a folder to <home>/removed/`name`. A folder that does not exist is skipped.
+  void take(const std::filesystem::path& folder, const std::string& name);
+  // Deletes the folders for good.
+  void commit();
+
+ private:
+  std::filesystem::path removed_;
+  FileLock lock_;
+  std::vector<std::pair<std::filesystem::path, std::filesystem::path>> taken_; // (original path, current path)
+};
+
+} // namespace dt::cli

@@ -1,0 +1,138 @@
+#include "cli/runs/resolve.hpp"
+
+#include "cli/runs/checkpoints.hpp"
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/spec/run_key.hpp"
+#include "core/text.hpp"
+
+#include <unordered_set>
+#include <utility>
+
+namespace dt::cli {
+
+Identities::Identities(const Home& home) : home_(home), engine_(engine_program().string()), engine_build_(read_build_id(engine_))
+{
+}
+
+const std::string& Identities::data(const DataSpec& data)
+{
+  const auto folder = home_.data_folder(data);
+  const auto [entry, is_new] = data_ids_.try_emplace({data.name, folder.string()});
+  if (is_new) entry->second = data_id(data, folder);
+  return entry->second;
+}
+
+const std::string& Identities::start(const std::string& file)
+{
+  const auto [entry, is_new] = start_ids_.try_emplace(file);
+  if (is_new) entry->second = start_id(file);
+  return entry->second;
+}
+
+namespace {
+
+StudyRecord study_of(const recipes::Plan& plan, const std::vector<PlannedRun>& runs)
+{
+  StudyRecord study;
+  study.name = plan.name;
+  study.description = plan.description;
+  study.kind = name_of(plan.kind);
+  study.recipe_path = std::filesystem::absolute(plan.path).string();
+  study.recipe_text = plan.text;
+  for (const auto& run : runs) {
+    study.run_keys.push_back(run.key);
+    study.run_names.push_back(recipes::run_name(run.spec));
+    if (run.spec.control) study.control_keys.push_back(run.key);
+  }
+  study.id = study_id(study.name, study.run_keys);
+  return study;
+}
+
+// The content id of the run's data set. Errors name the place of the data set in the recipe.
+const std::string& data_of(Identities& identities, const recipes::Plan& plan, const RunSpec& run)
+{
+  try {
+    return identities.data(run.data);
+  } catch (const Error& error) {
+    throw Error(error.kind(), to_text(plan.finding(run, {"data.path", "data.name"}, error.what())));
+  }
+}
+
+} // namespace
+namespace {
+
+// The only run of the most recently submitted study that has a checkpoint. Throws a recipe error if there is none or more than
+// one.
+std::optional<std::filesystem::path> last_run_with_checkpoint(const Home& home)
+{
+  std::optional<StudyRecord> last;
+  for (const auto& id : names_in(home.studies()))
+    if (auto study = read_study(home.study(id)); study && (!last || study->submitted_unix_s > last->submitted_unix_s))
+      last = std::move(study);
+  if (!last)
+    throw Error(ErrorKind::recipe, "train.start_from: `last` means the newest study, but nothing has been submitted yet");
+  std::vector<std::string> keys;
+  for (const auto& key : last->run_keys)
+    if (!checkpoints_of(home.run(key)).empty()) keys.push_back(key);
+  if (keys.size() == 1) return home.run(keys.front());
+  const auto study = "the newest study, " + printable(last->name) + ",";
+  if (keys.empty())
+    throw Error(ErrorKind::recipe,
+                "train.start_from: last: " + study + " has left no checkpoint; it does with train.final_checkpoint: true");
+  throw Error(ErrorKind::recipe, "train.start_from: last: " + std::to_string(keys.size()) + " runs of " + study +
+                                     " have left a checkpoint; give the key of one, such as " + short_key(keys.front()));
+}
+
+// Throws a recipe error if `named`, which is no file and no run, is the name of a study.
+void refuse_study(const Home& home, const std::filesystem::path& named)
+{
+  for (const auto& id : names_in(home.studies()))
+    if (const auto study = read_study(home.study(id)); study && study->name == named.filename() && !study->run_keys.empty())
+      throw Error(ErrorKind::recipe, "train.start_from: " + printable(study->name) +
+                                         " is a study. Name one of its runs by its key, such as " +
+                                         short_key(study->run_keys.front()) + ", or write `last` for the newest study");
+}
+
+} // namespace
+
+std::string start_file(const Home& home, const std::string& named)
+{
+  const std::filesystem::path path(named);
+  std::error_code unknown;
+  if (named.empty() || std::filesystem::is_regular_file(path, unknown)) return named;
+  const bool is_folder = std::filesystem::is_directory(path, unknown);
+  const bool is_last = !is_folder && path.filename() == "last";
+  const auto run = is_folder ? std::optional(path)
+                   : is_last ? last_run_with_checkpoint(home)
+                             : run_of_key(home, path.filename().string());
+  if (!run) refuse_study(home, path);
+  if (!run) return named;
+  const auto found = checkpoints_of(*run);
+  if (found.empty())
+    throw Error(ErrorKind::recipe,
+                "train.start_from: run " + run->string() + " has left no checkpoint; it does with train.final_checkpoint: true");
+  return found.front().path.string();
+}
+
+Resolved resolve(const Home& home, recipes::Plan plan)
+{
+  Identities identities(home);
+  Resolved resolved{.kind = plan.kind, .engine = identities.engine(), .runs = {}, .study = {}, .duplicates = 0};
+  std::unordered_set<std::string> seen;
+  resolved.runs.reserve(plan.runs.size());
+  for (auto& spec : plan.runs) {
+    const auto& data = data_of(identities, plan, spec);
+    spec.train.start_from = start_file(home, spec.train.start_from);
+    const auto& start = identities.start(spec.train.start_from);
+    auto run = plan_run(std::move(spec), identities.engine_build(), data, start);
+    if (seen.insert(run.key).second)
+      resolved.runs.push_back(std::move(run));
+    else
+      ++resolved.duplicates;
+  }
+  resolved.study = study_of(plan, resolved.runs);
+  return resolved;
+}
+
+} // namespace dt::cli

@@ -1,0 +1,48 @@
+// Resolves a recipe to planned runs and their study: recipe -> specs -> engine build and data -> runs with keys.
+#pragma once
+
+#include "cli/runs/recipe_options.hpp"
+#include "core/paths.hpp"
+#include "core/record/study_record.hpp"
+#include "core/spec/run_key.hpp"
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dt::cli {
+
+// The inputs of a run's key beyond its recipe: the engine's build, and the contents of data sets and initial weights. Each is
+// hashed only once.
+class Identities {
+ public:
+  explicit Identities(const Home& home);
+  const Home& home() const { return home_; }
+  const std::string& engine() const { return engine_; } // path of dtengine
+  const std::string& engine_build() const { return engine_build_; }
+  const std::string& data(const DataSpec& data);
+  const std::string& start(const std::string& file);
+
+ private:
+  Home home_;
+  std::string engine_, engine_build_;
+  std::map<std::pair<std::string, std::string>, std::string> data_ids_; // key: (name, folder)
+  std::map<std::string, std::string> start_ids_;
+};
+
+struct Resolved {
+  recipes::PlanKind kind = recipes::PlanKind::single;
+  std::string engine;           // path of dtengine
+  std::vector<PlannedRun> runs; // in order of submission, without duplicates
+  StudyRecord study;            // not written yet; its times are 0
+  std::size_t duplicates = 0;   // number of points of the sweep that were the same run as an earlier point
+};
+
+// The file for a value of train.start_from: the named file, or the checkpoint with the largest step of the run with that folder
+// or key. Throws a recipe error if the run has no checkpoint.
+std::string start_file(const Home& home, const std::string& named);
+
+Resolved resolve(const Home& home, recipes::Plan plan);
+
+} // namespace dt::cli

@@ -1,0 +1,227 @@
+#include "cli/runs/results_store.hpp"
+
+#include "cli/runs/checkpoints.hpp"
+#include "core/file.hpp"
+#include "core/record/study_record.hpp"
+#include "core/spec/run_key.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+namespace dt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path pending_folder(const Home& home) { return home.root() / "pending"; }
+
+// Whether there are studies that a database should contain.
+bool has_earlier_studies(const Home& home)
+{
+  const auto pending = names_in(pending_folder(home));
+  const auto studies = names_in(home.studies());
+  return std::any_of(studies.begin(), studies.end(),
+                     [&](const auto& id) { return std::find(pending.begin(), pending.end(), id) == pending.end(); });
+}
+
+// The result is written a moment before the end of its job, and the end must be stored too.
+bool is_settled(const store::RunRow& row) { return row.state == RunState::succeeded && row.has_end; }
+
+// Whether the state could be determined. A state that is unknown because nobody could be asked must not be stored.
+bool is_known(const jobs::RunStatus& status)
+{
+  return !status.unreadable && (status.verdict.state != RunState::unknown || status.job.native_state != jobs::unreachable_state);
+}
+
+// Whether the run's current state differs from the database.
+bool is_news(const store::RunRow& row, const jobs::RunStatus& status)
+{
+  if (status.verdict.state == RunState::planned && status.attempt == 0) return false; // no folder yet, so nothing to store
+  if (!is_known(status)) return false;
+  const bool other_cause = is_final(status.verdict.state) && row.cause != status.verdict.cause;
+  return row.model.empty() || row.state != status.verdict.state || row.attempt != status.attempt || other_cause ||
+         (!row.has_end && status.verdict.exit_code.has_value());
+}
+
+std::map<std::string, jobs::RunStatus> statuses_of(Context& context, const Home& home, const std::vector<store::RunRow>& rows)
+{
+  std::vector<std::string> keys;
+  for (const auto& row : rows)
+    if (!is_settled(row)) keys.push_back(row.key);
+  std::map<std::string, jobs::RunStatus> statuses;
+  if (keys.empty()) return statuses;
+  for (auto& status : reconcile(context, home, keys)) {
+    auto key = status.key;
+    statuses.emplace(std::move(key), std::move(status));
+  }
+  return statuses;
+}
+
+RunView view_of(const Home& home, store::RunRow row, const std::map<std::string, jobs::RunStatus>& statuses)
+{
+  RunView view{.row = std::move(row), .live = {}};
+  const auto found = statuses.find(view.row.key);
+  if (found == statuses.end()) return view;
+  put_status(home, view, found->second);
+  return view;
+}
+
+// The step from which a later attempt continued, for the estimate of the remaining time. 0 if unknown.
+std::int64_t resumed_step(const fs::path& run_folder, int attempt)
+{
+  try {
+    return last_checkpoint(run_folder, attempt - 1);
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
+} // namespace
+
+store::RunVerdict verdict_of(const jobs::RunStatus& status)
+{
+  return {status.key, status.verdict.state, status.verdict.cause, status.verdict.evidence, status.attempt};
+}
+
+void put_status(const Home& home, RunView& view, jobs::RunStatus status)
+{
+  view.row.state = status.verdict.state;
+  view.row.cause = status.verdict.cause;
+  view.row.attempt = status.attempt;
+  const bool has_begun = status.verdict.state == RunState::running || status.verdict.state == RunState::suspended;
+  const bool is_later = has_begun && status.attempt > 1;
+  view.resumed_step = is_later ? resumed_step(home.run(status.key), status.attempt) : 0;
+  view.live = std::move(status);
+}
+
+std::vector<jobs::RunStatus> reconcile(Context& context, const Home& home, std::span<const std::string> keys)
+{
+  std::vector<std::string> troubles;
+  auto statuses = jobs::reconcile(home, keys, &troubles);
+  context.note(troubles);
+  for (const auto& status : statuses)
+    if (status.unreadable) context.note_unreadable(short_key(status.key), status.verdict.cause);
+  return statuses;
+}
+
+std::vector<store::RunVerdict> reconcile_verdicts(Context& context, const Home& home, std::span<const std::string> keys)
+{
+  std::vector<store::RunVerdict> verdicts;
+  for (const auto& status : reconcile(context, home, keys)) verdicts.push_back(verdict_of(status));
+  return verdicts;
+}
+
+void mark_pending(const Home& home, const std::string& study_id)
+{
+  make_folders(pending_folder(home));
+  write_file_atomic(pending_folder(home) / study_id, "");
+}
+
+ResultsStore::ResultsStore(Context& context, const std::string& later) : context_(context), home_(context.home())
+{
+  const bool is_new = !store::holds_anything(home_.database());
+  try {
+    if (is_new) make_folders(home_.root());
+    if (is_new && has_earlier_studies(home_)) {
+      context_.messages.info("{} is missing; rebuilding it from the run folders", home_.database().string());
+      store::rebuild(home_, [&](std::span<const std::string> keys) { return reconcile_verdicts(context_, home_, keys); });
+    }
+    database_.emplace(home_.database(), store::Access::read_write);
+  } catch (const Error& error) {
+    if (is_new || error.kind() != ErrorKind::environment) throw;
+    database_.emplace(home_.database(), store::Access::read_only);
+    writable_ = false;
+    context_.messages.warn("results may be out of date: {}", error.what());
+  }
+  take_in_pending(later);
+}
+
+bool ResultsStore::written(const std::function<void()>& write)
+{
+  if (!writable_) return false;
+  try {
+    write();
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::environment) throw;
+    writable_ = false;
+    context_.messages.warn("new results could not be stored; a later call will store them: {}", error.what());
+    return false;
+  }
+}
+
+bool ResultsStore::ingest(std::span<const store::RunVerdict> verdicts)
+{
+  return written([&] {
+    const auto report = store::ingest_runs(*database_, home_, verdicts);
+    for (const auto& problem : report.problems) context_.messages.warn("{}", problem);
+    for (const auto& problem : report.unreadable) context_.messages.warn("{}; its earlier results stay in the database", problem);
+  });
+}
+
+void ResultsStore::take_in(const StudyRecord& study)
+{
+  auto verdicts = reconcile_verdicts(context_, home_, study.run_keys);
+  // Do not store runs whose state could not be asked; the first call that knows the state will store them.
+  std::erase_if(verdicts, [&](const auto& verdict) {
+    const bool is_unasked = !context_.troubles.empty() || !context_.unreadable.empty();
+    return (verdict.state == RunState::planned && verdict.attempt == 0) || (verdict.state == RunState::unknown && is_unasked);
+  });
+  const bool done = written([&] { store::ingest_study(*database_, study); }) && ingest(verdicts);
+  if (done) no_longer_pending(study);
+}
+
+void ResultsStore::take_in_submitted(const StudyRecord& study, std::span<const store::SubmittedRun> runs)
+{
+  const bool done = written([&] {
+    store::ingest_study(*database_, study);
+    store::ingest_submitted(*database_, runs);
+  });
+  if (done) no_longer_pending(study);
+}
+
+void ResultsStore::no_longer_pending(const StudyRecord& study)
+{
+  std::error_code ignored; // the mark remains, and the next call stores the study again
+  fs::remove(pending_folder(home_) / study.id, ignored);
+}
+
+void ResultsStore::remove(const std::string& study_id, std::span<const std::string> run_keys)
+{
+  if (!writable_) throw Error(ErrorKind::environment, home_.database().string() + " cannot be written; nothing was removed");
+  store::remove_study(*database_, study_id, run_keys);
+  std::error_code ignored; // a mark for a study that does not exist is harmless
+  fs::remove(pending_folder(home_) / study_id, ignored);
+}
+
+void ResultsStore::take_in_pending(const std::string& later)
+{
+  for (const auto& id : names_in(pending_folder(home_))) {
+    if (id == later) continue;
+    if (const auto study = read_study(home_.study(id))) take_in(*study);
+  }
+}
+
+void ResultsStore::refresh_newest()
+{
+  for (const auto& study : store::list_studies(*database_, 1))
+    up_to_date([&] { return store::runs_of_study(*database_, study.id); });
+}
+
+std::vector<RunView> ResultsStore::up_to_date(const std::function<std::vector<store::RunRow>()>& query)
+{
+  auto rows = query();
+  const auto statuses = statuses_of(context_, home_, rows);
+  std::vector<store::RunVerdict> news;
+  for (const auto& row : rows)
+    if (const auto found = statuses.find(row.key); found != statuses.end() && is_news(row, found->second))
+      news.push_back(verdict_of(found->second));
+  if (!news.empty() && ingest(news)) rows = query();
+  std::vector<RunView> views;
+  views.reserve(rows.size());
+  for (auto& row : rows) views.push_back(view_of(home_, std::move(row), statuses));
+  return views;
+}
+
+} // namespace dt::cli

@@ -1,0 +1,72 @@
+// The results database. It is updated from the run folders before it is read.
+#pragma once
+
+#include "cli/context.hpp"
+#include "jobs/reconcile.hpp"
+#include "store/ingest.hpp"
+#include "store/queries.hpp"
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt::cli {
+
+// A run as stored in the database, with its current state if it had not succeeded when it was stored.
+struct RunView {
+  store::RunRow row; // if `live` is set, its state, cause and attempt are copied from there
+  std::optional<jobs::RunStatus> live;
+  std::int64_t resumed_step = 0; // of a running attempt: the step of the checkpoint from which it probably continued
+};
+
+// Updates a view with a run's current state.
+void put_status(const Home& home, RunView& view, jobs::RunStatus status);
+
+class ResultsStore {
+ public:
+  // Opens the database. If there is none, creates it from the run folders. If it cannot be written, opens it read-only and warns.
+  // Studies marked as pending are stored, except `later`.
+  explicit ResultsStore(Context& context, const std::string& later = {});
+
+  store::Database& database() { return *database_; }
+  const Home& home() const { return home_; }
+
+  // Returns the rows of `query`, after reconciling and storing all of them that have not succeeded.
+  std::vector<RunView> up_to_date(const std::function<std::vector<store::RunRow>()>& query);
+
+  // Updates the newest study, for queries that do not name a study.
+  void refresh_newest();
+
+  // Stores a study and its runs. Warns if the database cannot be written now.
+  void take_in(const StudyRecord& study);
+  // Like take_in, right after a submission of new runs only: asks no scheduler and reads no folder.
+  void take_in_submitted(const StudyRecord& study, std::span<const store::SubmittedRun> runs);
+  // Removes a study and the given runs after their folders were deleted. Throws an environment error if the database cannot be
+  // written.
+  void remove(const std::string& study_id, std::span<const std::string> run_keys);
+
+ private:
+  void take_in_pending(const std::string& later);
+  void no_longer_pending(const StudyRecord& study);
+  bool ingest(std::span<const store::RunVerdict> verdicts);
+  bool written(const std::function<void()>& write);
+
+  Context& context_;
+  Home home_;
+  std::optional<store::Database> database_;
+  bool writable_ = true;
+};
+
+// Calls jobs::reconcile. Schedulers that cannot be reached are noted in the context.
+std::vector<jobs::RunStatus> reconcile(Context& context, const Home& home, std::span<const std::string> keys);
+
+store::RunVerdict verdict_of(const jobs::RunStatus& status);
+std::vector<store::RunVerdict> reconcile_verdicts(Context& context, const Home& home, std::span<const std::string> keys);
+
+// Marks a study whose rows in the database may be older than its folders. The mark is written before a study is changed and
+// removed when the database is up to date. So no study is missed if dtctl is killed in between.
+void mark_pending(const Home& home, const std::string& study_id);
+
+} // namespace dt::cli

@@ -1,0 +1,48 @@
+// Selectors: the way to name runs on the command line.
+#pragma once
+
+#include "cli/verb.hpp"
+
+#include "cli/runs/results_store.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dt::cli {
+
+struct Selector {
+  std::string what = "last"; // last, a study's name, a prefix (at least 4 digits) of an id or key, or a run's name
+  bool failed = false;       // only runs that ended without success
+  std::string where;         // only runs that fulfil this condition
+  bool filters() const { return failed || !where.empty(); }
+};
+
+void add_selector(Verb& verb, Selector& selector);
+
+struct Selection {
+  std::optional<store::StudyRow> study; // if the selector names a study
+  std::vector<RunView> runs;            // in the study's order, with their current state
+  bool whole_study = false;             // no run was excluded by an option
+};
+
+// Throws a usage error with the possible choices if the selector names nothing, or more than one thing.
+Selection select(ResultsStore& results, const Selector& selector);
+
+// Returns the same runs with their current state, even if other runs were submitted in between.
+std::vector<RunView> look_again(ResultsStore& results, const Selection& selection);
+
+// Selects one run for verbs that look at one run. If the selector names a study, chooses the run that began last among those for
+// which `is_wanted` is true (among all, if there is none), and prints a message that names it.
+RunView select_newest(Context& context, ResultsStore& results, const Selector& selector,
+                      const std::function<bool(const RunView&)>& is_wanted);
+
+// Returns the one selected run. Throws a usage error that lists the candidates if there are several.
+RunView select_one(ResultsStore& results, const Selector& selector);
+
+// Reads a study's record from its folder. Nothing if the folder does not exist.
+std::optional<StudyRecord> record_of(const Home& home, const store::StudyRow& study);
+
+std::vector<std::string> keys_of(const std::vector<RunView>& runs);
+
+} // namespace dt::cli

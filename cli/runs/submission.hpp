@@ -1,0 +1,48 @@
+// Submits a resolved recipe and reports the result for each run.
+#pragma once
+
+#include "cli/context.hpp"
+#include "cli/runs/resolve.hpp"
+#include "cli/runs/results_store.hpp"
+#include "cli/verb.hpp"
+#include "jobs/submit.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt::cli {
+
+struct SubmissionOptions {
+  bool dry_run = false;
+  bool wait = false;
+  bool scripts = false; // dry run: print all scripts
+  bool force = false;
+  std::int64_t max_jobs = 0;               // maximum number of jobs at the same time; 0: no limit
+  std::string after;                       // selector of runs that must succeed first; empty: none
+  std::vector<std::string> scheduler_args; // the words after "--"
+};
+
+void add_submission_options(Verb& verb, SubmissionOptions& options);
+void add_max_jobs_option(Verb& verb, std::int64_t& max_jobs);
+
+// Writes the study's record, submits missing and failed runs, stores the study in the database, prints the reports, and waits if
+// requested. Used by submit and sweep; a dry run only prints.
+ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& options);
+
+// Prints each distinct reason once, with its number of runs. Empty reasons are ignored.
+void print_refusals(Context& context, const std::vector<std::string>& reasons);
+
+// Prints the reports as a table, and "6 runs: 4 already done, 2 submitted".
+void print_reports(Context& context, const std::vector<jobs::SubmitReport>& reports, const std::vector<std::string>& names);
+
+// Appends "goes on from step 120" to the reason of every submitted run whose earlier attempts left a checkpoint.
+void tell_checkpoints(const Home& home, std::vector<jobs::SubmitReport>& reports);
+
+// Returns ok, partly_submitted (also if the remaining runs are deferred), or scheduler_unreachable if every run that had to be
+// submitted was refused or got no answer.
+ExitCode exit_code_of(const std::vector<jobs::SubmitReport>& reports);
+
+std::string_view name_of(jobs::SubmitReport::Action action);
+
+} // namespace dt::cli

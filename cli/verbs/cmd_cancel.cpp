@@ -1,0 +1,58 @@
+// dtctl cancel: ends live runs.
+#include "cli/output/run_tables.hpp"
+#include "cli/runs/selectors.hpp"
+#include "cli/verbs/verbs.hpp"
+#include "core/process.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+std::string who_asks()
+{
+  const passwd* user = ::getpwuid(::getuid());
+  return fmt::format("{}@{}", user != nullptr ? user->pw_name : std::to_string(::getuid()), host_name());
+}
+
+// Whether the run is with its scheduler, or deferred.
+bool is_live(const RunView& run)
+{
+  if (run.row.state == RunState::planned) return run.live && run.live->is_deferred;
+  return !is_final(run.row.state);
+}
+
+ExitCode cancel(Context& context, const Selector& selector)
+{
+  ResultsStore results(context);
+  const auto selection = select(results, selector);
+  std::vector<RunView> live;
+  std::copy_if(selection.runs.begin(), selection.runs.end(), std::back_inserter(live), is_live);
+  const auto asked = jobs::cancel_runs(results.home(), keys_of(live), who_asks());
+  const auto left_alone = selection.runs.size() - live.size();
+  context.out.table(status_table(live));
+  context.out.field("cancelled", "cancelled", count_cell(static_cast<std::int64_t>(asked)));
+  context.out.field("left_alone", "left alone",
+                    {left_alone, fmt::format("{} (already ended, or never submitted)", left_alone), Style::plain});
+  return ExitCode::ok;
+}
+
+} // namespace
+
+void add_cancel(Commands& commands)
+{
+  auto selector = std::make_shared<Selector>();
+  auto& verb =
+      commands.add({"cancel", run_verbs, "Cancel runs: queued runs never start, running runs are stopped.",
+                    "Returns at once. Runs that have ended are not changed.\n\nExample:\n  dtctl cancel --where 'ranks>=2'"},
+                   [selector](Context& context) { return cancel(context, *selector); });
+  add_selector(verb, *selector);
+}
+
+} // namespace dt::cli

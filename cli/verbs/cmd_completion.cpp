@@ -1,0 +1,112 @@
+// dtctl completion, and the hidden verbs __complete (called by the shells) and man (called by the build).
+#include "cli/help/completion.hpp"
+#include "cli/runs/recipe_options.hpp"
+#include "cli/verbs/verbs.hpp"
+#include "core/spec/spec_schema.hpp"
+#include "core/text.hpp"
+#include "store/queries.hpp"
+
+#include <filesystem>
+#include <memory>
+
+namespace dt::cli {
+namespace {
+
+constexpr std::int64_t offered_studies = 30;
+
+// Reads the database without an update: a key press must not wait for schedulers.
+std::vector<Candidate> selectors(const Home& home)
+{
+  std::vector<Candidate> candidates{{"last", "the newest study"}, {"all", "every run"}};
+  if (!store::holds_anything(home.database())) return candidates;
+  store::Database database(home.database(), store::Access::read_only);
+  const auto studies = store::list_studies(database, offered_studies);
+  for (const auto& study : studies)
+    candidates.push_back({printable(study.name), "study of " + std::to_string(study.runs) + " runs"});
+  if (studies.empty()) return candidates;
+  for (const auto& run : store::runs_of_study(database, studies.front().id))
+    candidates.push_back({short_key(run.key), printable(run.name)});
+  return candidates;
+}
+
+std::vector<Candidate> studies(const Home& home)
+{
+  std::vector<Candidate> candidates{{"last", "the newest study"}};
+  if (!store::holds_anything(home.database())) return candidates;
+  store::Database database(home.database(), store::Access::read_only);
+  for (const auto& study : store::list_studies(database, offered_studies))
+    candidates.push_back({printable(study.name), "study of " + std::to_string(study.runs) + " runs"});
+  return candidates;
+}
+
+std::vector<Candidate> keys()
+{
+  std::vector<Candidate> candidates;
+  for (const auto& key : spec_keys())
+    if (key.field != nullptr) candidates.push_back({std::string(key.path) + "=", std::string(key.help)});
+  return candidates;
+}
+
+std::vector<Candidate> values_of(Context& context, const std::string& kind)
+{
+  std::vector<Candidate> candidates;
+  if (kind == "SELECTOR") return selectors(context.home());
+  if (kind == "STUDY") return studies(context.home());
+  if (kind.starts_with("KEY=")) return keys();
+  if (kind == "RECIPE")
+    for (const auto& name : shipped_recipes()) candidates.push_back({name, "shipped recipe"});
+  if (kind == "NAME")
+    for (const auto& profile : recipes::list_profiles(load_options({}))) candidates.push_back({profile.name, profile.file});
+  return candidates;
+}
+
+// Completes the word under the cursor. Offers nothing in case of an error.
+ExitCode print_candidates(Context& context, const CLI::App& root, const std::vector<std::string>& words)
+{
+  Completion completion;
+  try {
+    completion = complete(root, words, [&](const std::string& kind) { return values_of(context, kind); });
+  } catch (const Error&) { // an error message in the middle of a command line would only disturb
+  }
+  std::string text;
+  for (const auto& candidate : completion.candidates) text += candidate.word + "\t" + candidate.help + "\n";
+  if (completion.files) text += ":files\n";
+  context.out.block("candidates", text);
+  return ExitCode::ok;
+}
+
+} // namespace
+
+void add_completion(Commands& commands)
+{
+  auto shell = std::make_shared<std::string>();
+  auto& verb = commands.add({"completion", setup_verbs, "Completions for a shell: verbs, options, recipes, studies, runs.",
+                             "Installed by the package. By hand:\n"
+                             "  source <(dtctl completion bash)\n"
+                             "  dtctl completion zsh > \"${fpath[1]}/_dtctl\"\n"
+                             "  dtctl completion fish > ~/.config/fish/completions/dtctl.fish"},
+                            [shell](Context& context) {
+                              context.out.block("script", completion_script(*shell));
+                              return ExitCode::ok;
+                            });
+  verb.add_option("SHELL", *shell, "bash, zsh or fish")->required()->type_name("bash|zsh|fish");
+}
+
+void add_complete(Commands& commands)
+{
+  auto words = std::make_shared<std::vector<std::string>>();
+  auto& verb =
+      commands.add({"__complete", "", "Print the completions of the last word.", ""},
+                   [words, &root = commands.root()](Context& context) { return print_candidates(context, root, *words); });
+  verb.add_option("WORDS", *words, "the words after dtctl")->type_name("WORDS");
+}
+
+void add_man(Commands& commands)
+{
+  commands.add({"man", "", "The manual page, in roff.", ""}, [&root = commands.root()](Context& context) {
+    context.out.block("roff", manual_page(root));
+    return ExitCode::ok;
+  });
+}
+
+} // namespace dt::cli

@@ -1,0 +1,75 @@
+// dtctl db migrate|rebuild|check: maintenance of the results database.
+#include "cli/runs/results_store.hpp"
+#include "cli/verbs/verbs.hpp"
+#include "core/file.hpp"
+
+namespace dt::cli {
+namespace {
+
+void print_database(Context& context, store::Database& database, const Home& home)
+{
+  context.out.field("database", "database", text_cell(home.database().string()));
+  context.out.field(
+      "version", "schema version",
+      {database.version(), std::to_string(database.version()) + " of " + std::to_string(store::latest_version()), Style::plain});
+  context.out.field("file_system", "file system", text_cell(database.file_system()));
+  context.out.field("journal_mode", "journal", text_cell(database.journal_mode()));
+}
+
+ExitCode rebuild(Context& context)
+{
+  const auto home = context.home();
+  make_folders(home.root());
+  const auto report =
+      store::rebuild(home, [&](std::span<const std::string> keys) { return reconcile_verdicts(context, home, keys); });
+  for (const auto& problem : report.problems) context.messages.warn("{}", problem);
+  context.out.field("database", "database", text_cell(home.database().string()));
+  context.out.field("runs", "runs taken in", count_cell(static_cast<std::int64_t>(report.runs_added + report.runs_updated)));
+  context.out.field("step_rows", "step rows", count_cell(static_cast<std::int64_t>(report.step_rows)));
+  context.out.field(
+      "problems", "problems",
+      {report.problems, std::to_string(report.problems.size()), report.problems.empty() ? Style::good : Style::warning});
+  return ExitCode::ok;
+}
+
+// If there is no database but there are runs, the database is rebuilt from them.
+ExitCode migrate(Context& context)
+{
+  const auto home = context.home();
+  if (!store::holds_anything(home.database()) && !names_in(home.runs()).empty()) return rebuild(context);
+  make_folders(home.root());
+  store::Database database(home.database(), store::Access::read_write);
+  print_database(context, database, home);
+  return ExitCode::ok;
+}
+
+ExitCode check(Context& context)
+{
+  const auto home = context.home();
+  if (!store::holds_anything(home.database()))
+    throw Error(ErrorKind::environment,
+                "there is no database at " + home.database().string() +
+                    "; the first submission creates it. To create it from the run folders: dtctl db rebuild");
+  store::Database database(home.database(), store::Access::read_only);
+  const auto problems = database.check();
+  print_database(context, database, home);
+  for (const auto& problem : problems) context.messages.warn("{}", problem);
+  context.out.field(
+      "problems", "verdict",
+      {problems, problems.empty() ? "sound" : std::to_string(problems.size()) + " problems; rebuild it with: dtctl db rebuild",
+       problems.empty() ? Style::good : Style::bad});
+  return problems.empty() ? ExitCode::ok : ExitCode::environment;
+}
+
+} // namespace
+
+void add_db(Commands& commands)
+{
+  auto& family = commands.add_family({"db", setup_verbs, "The results database: migrate, rebuild, check.",
+                                      "Everything in the database comes from the run folders, so it can always be rebuilt."});
+  commands.add_under(family, {"migrate", "Verbs", "Bring the database to this version's schema.", ""}, migrate);
+  commands.add_under(family, {"rebuild", "Verbs", "Rebuild the database from the run folders.", ""}, rebuild);
+  commands.add_under(family, {"check", "Verbs", "Check the database's integrity.", ""}, check);
+}
+
+} // namespace dt::cli

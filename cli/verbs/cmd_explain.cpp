@@ -1,0 +1,298 @@
+// dtctl explain: why a run was executed, was skipped, waits or failed.
+#include "cli/output/run_tables.hpp"
+#include "cli/runs/attempt_story.hpp"
+#include "cli/runs/checkpoints.hpp"
+#include "cli/runs/selectors.hpp"
+#include "cli/verbs/verbs.hpp"
+#include "core/file.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "jobs/scheduler.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+constexpr std::size_t compared_runs = 200; // number of earlier runs of the same recipe that are compared
+constexpr std::size_t quoted_lines = 10;   // of a failed run's standard error
+
+struct Explanation {
+  std::string key, name, why;
+  RunState state = RunState::planned;
+  std::vector<std::string> evidence;    // the sources of the verdict
+  std::vector<std::string> attempts;    // history of each attempt
+  std::vector<std::string> differences; // compared with `nearest`
+  std::string nearest;                  // key of the earlier run of this recipe with the fewest differences
+  std::string advice;
+};
+
+// Keys of runs in other studies with the same recipe name, newest study first.
+std::vector<std::string> earlier_runs(ResultsStore& results, const RunView& run)
+{
+  std::vector<std::string> keys;
+  const auto name = run.row.name.substr(0, run.row.name.find('/'));
+  for (const auto& study : store::find_studies(results.database(), name)) {
+    if (study.id == run.row.study) continue;
+    for (const auto& row : store::runs_of_study(results.database(), study.id)) {
+      if (keys.size() >= compared_runs) return keys;
+      if (row.key != run.row.key) keys.push_back(row.key);
+    }
+  }
+  return keys;
+}
+
+std::optional<PlannedRun> spec_of(const Home& home, const std::string& key)
+{
+  if (!is_there(spec_path(home.run(key)))) return std::nullopt;
+  return read_planned_run(home.run(key));
+}
+
+void explain_novelty(ResultsStore& results, const RunView& run, Explanation& explanation)
+{
+  const auto now = spec_of(results.home(), run.row.key);
+  if (!now) return;
+  for (const auto& key : earlier_runs(results, run)) {
+    const auto before = spec_of(results.home(), key);
+    if (!before) continue;
+    auto lines = differences(*before, *now);
+    if (!explanation.nearest.empty() && lines.size() >= explanation.differences.size()) continue;
+    explanation.nearest = key;
+    explanation.differences = std::move(lines);
+  }
+}
+
+// The last lines that the ranks printed, without mpirun's report, which is framed by lines of dashes and contains nothing new.
+std::string tail(const std::string& text)
+{
+  std::vector<std::string> lines;
+  bool by_launcher = false;
+  for (const auto& line : split(trim(text), '\n')) {
+    const bool is_rule = line.size() > 60 && line.find_first_not_of('-') == std::string::npos;
+    if (is_rule) by_launcher = !by_launcher;
+    if (!is_rule && !by_launcher) lines.push_back(line);
+  }
+  if (lines.size() > quoted_lines) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(quoted_lines));
+  return join(lines, "\n");
+}
+
+std::string last_words(const AttemptFolder& attempt)
+{
+  try {
+    return read_file_if_exists(attempt.err()).value_or("");
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// Returns ", and it goes on from step 120" if the run has a checkpoint, else an empty text.
+std::string going_on(const Home& home, const RunView& run)
+{
+  const auto step = last_checkpoint(home.run(run.row.key), run.row.attempt);
+  return step > 0 ? fmt::format("; it continues from step {}", step) : "";
+}
+
+// Returns the next step that a user can take when the scheduler will not start a run as it was submitted.
+std::string remedy_for(const RunView& run)
+{
+  const auto& hindrance = run.live->job.hindrance;
+  if (!hindrance.needs_new_job) return hindrance.remedy;
+  return "dtctl cancel " + short_key(run.row.key) + ", " + hindrance.remedy + ", and submit its recipe again";
+}
+
+// Why the run was refused at the last submission of its study; empty if it was not.
+std::string refusal_of(const RunView& run, const std::optional<StudyRecord>& study)
+{
+  if (!study) return {};
+  const auto found = study->refusals.find(run.row.key);
+  return found == study->refusals.end() ? "" : found->second;
+}
+
+bool has_diverged(const RunView& run)
+{
+  return run.row.cause.find(loss_is_nan) != std::string::npos || run.row.cause.find(loss_is_infinite) != std::string::npos;
+}
+
+std::string advice_for(const Home& home, const RunView& run, const std::optional<StudyRecord>& study)
+{
+  const auto key = short_key(run.row.key);
+  switch (run.row.state) {
+  case RunState::planned:
+    if (run.live && run.live->is_deferred) return "nothing: dtctl status, wait, watch and sweep submit it when there is room";
+    if (!refusal_of(run, study).empty()) return "correct the recipe or the profile as the reason says, and submit it again";
+    return "submit its recipe again: only missing runs are submitted";
+  case RunState::suspended:
+    return "nothing: the scheduler, or the user who suspended it (scontrol suspend), resumes it";
+  case RunState::failed:
+  case RunState::lost:
+    if (has_diverged(run))
+      return "lower optimizer.learning_rate or limit the gradient with optimizer.clip_norm, and submit the recipe again; a retry "
+             "would diverge in the same way";
+    return "read dtctl logs " + key + "; after removing the cause: dtctl retry " + key + going_on(home, run);
+  case RunState::timed_out:
+    return "raise resources.time_limit (it does not change the run's key) and submit the recipe again" + going_on(home, run);
+  case RunState::cancelled:
+  case RunState::preempted:
+    return "dtctl retry " + key + going_on(home, run);
+  case RunState::running:
+    return "dtctl logs -f " + key;
+  case RunState::submitted:
+  case RunState::queued: {
+    if (is_hindered(run)) return remedy_for(run);
+    const auto step = last_checkpoint(home.run(run.row.key), run.row.attempt);
+    return step > 0 ? fmt::format("nothing: it continues from step {} when it starts", step) : "";
+  }
+  default:
+    return "";
+  }
+}
+
+std::string why(const Home& home, const RunView& run, const std::optional<StudyRecord>& study)
+{
+  const auto cause = run.row.cause.empty() ? "" : ": " + run.row.cause;
+  switch (run.row.state) {
+  case RunState::planned:
+    if (run.live && run.live->is_deferred) return "it is " + run.row.cause;
+    if (const auto refusal = refusal_of(run, study); !refusal.empty()) return "it was refused: " + refusal;
+    return "it was planned and never submitted";
+  case RunState::submitted:
+  case RunState::queued: {
+    const auto reason = waiting_reason(run);
+    if (is_hindered(run)) return "it cannot start as submitted: " + reason;
+    if (reason.empty()) return "it waits";
+    return reason.starts_with("waits ") ? "it " + reason : "it waits: " + reason;
+  }
+  case RunState::running:
+    return "it is running" + cause;
+  case RunState::suspended:
+    return "it is " + (waiting_reason(run).empty() ? "suspended" : waiting_reason(run)) + cause;
+  case RunState::succeeded: {
+    const auto submission = read_submission(AttemptFolder(home.run(run.row.key), run.row.attempt));
+    const bool is_reused = study && submission && submission->study != study->id;
+    if (is_reused)
+      return "it was skipped: an earlier study ran the same recipe, build, data and repeat on " +
+             format_time_local(submission->submitted_unix_s);
+    return "it ran and succeeded; another submission would skip it";
+  }
+  case RunState::unknown:
+    return "its files and the scheduler do not tell its state" + cause;
+  default:
+    return "it ended as " + std::string(name_of(run.row.state)) + cause;
+  }
+}
+
+// "attempt 1: …" for every attempt with something to report. A single attempt without interruptions is left out.
+std::vector<std::string> stories_of(const Home& home, const RunView& run)
+{
+  std::vector<std::string> stories;
+  const auto numbers = attempt_numbers(home.run(run.row.key));
+  for (const int number : numbers) {
+    const AttemptFolder attempt(home.run(run.row.key), number);
+    const bool is_plain = numbers.size() == 1 && !read_preemption(attempt) && read_launches(attempt).size() < 2;
+    if (const auto story = is_plain ? "" : story_of(attempt); !story.empty())
+      stories.push_back(fmt::format("attempt {}: {}", number, story));
+  }
+  return stories;
+}
+
+Explanation explain_run(ResultsStore& results, const RunView& run, const std::optional<StudyRecord>& study)
+{
+  const auto& home = results.home();
+  Explanation explanation{.key = run.row.key,
+                          .name = run.row.name,
+                          .why = why(home, run, study),
+                          .state = run.row.state,
+                          .evidence = {},
+                          .attempts = stories_of(home, run),
+                          .differences = {},
+                          .nearest = {},
+                          .advice = advice_for(home, run, study)};
+  if (run.live && !run.live->verdict.evidence.empty()) explanation.evidence.push_back(run.live->verdict.evidence);
+  explain_novelty(results, run, explanation);
+  return explanation;
+}
+
+void print(Context& context, const Home& home, const RunView& run, const Explanation& explanation)
+{
+  context.out.heading(explanation.name);
+  context.out.field("", "key", text_cell(short_key(explanation.key)));
+  context.out.field("", "state", state_cell(explanation.state));
+  context.out.field("", "why", text_cell(explanation.why));
+  if (!explanation.evidence.empty()) context.out.field("", "evidence", text_cell(join(explanation.evidence, "; ")));
+  for (const auto& story : explanation.attempts) context.out.field("", "history", text_cell(story));
+  if (!explanation.nearest.empty())
+    context.out.field(
+        "", "new since",
+        text_cell(short_key(explanation.nearest) + " (the most similar earlier run): " + join(explanation.differences, "; ")));
+  if (!explanation.advice.empty()) context.out.field("", "next", text_cell(explanation.advice));
+  const bool failed = explanation.state == RunState::failed || explanation.state == RunState::lost;
+  const auto err = failed && run.row.attempt > 0 ? tail(last_words(AttemptFolder(home.run(run.row.key), run.row.attempt))) : "";
+  if (err.empty()) return;
+  context.out.block("", err);
+}
+
+Json to_json(const Explanation& e)
+{
+  return {{"key", e.key},
+          {"name", e.name},
+          {"state", name_of(e.state)},
+          {"why", e.why},
+          {"evidence", e.evidence},
+          {"attempts", e.attempts},
+          {"nearest_earlier_run", e.nearest.empty() ? Json(nullptr) : Json(e.nearest)},
+          {"differences", e.differences},
+          {"advice", e.advice}};
+}
+
+// Like explain_run; if the run's files cannot be read, that is the explanation.
+Explanation explain_or_trouble(Context& context, ResultsStore& results, const RunView& run,
+                               const std::optional<StudyRecord>& study)
+{
+  try {
+    return explain_run(results, run, study);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::environment) throw;
+    context.note_unreadable(short_key(run.row.key), error.what());
+    Explanation explanation;
+    explanation.key = run.row.key;
+    explanation.name = run.row.name;
+    explanation.why = std::string("its files cannot be read: ") + error.what();
+    explanation.state = run.row.state;
+    explanation.advice = "check the disk and the permissions, and try again";
+    return explanation;
+  }
+}
+
+ExitCode explain(Context& context, const Selector& selector)
+{
+  ResultsStore results(context);
+  const auto selection = select(results, selector);
+  const auto study = selection.study ? record_of(results.home(), *selection.study) : std::nullopt;
+  Json explanations = Json::array();
+  for (const auto& run : selection.runs) {
+    const auto explanation = explain_or_trouble(context, results, run, study);
+    explanations.push_back(to_json(explanation));
+    print(context, results.home(), run, explanation);
+  }
+  context.out.data("runs", std::move(explanations));
+  if (selection.runs.empty()) context.messages.info("no run is selected");
+  return ExitCode::ok;
+}
+
+} // namespace
+
+void add_explain(Commands& commands)
+{
+  auto selector = std::make_shared<Selector>();
+  auto& verb = commands.add(
+      {"explain", run_verbs, "Explain why runs ran, were skipped, wait or failed, and what to do.",
+       "A new run is compared with the most similar earlier run of its recipe.\n\nExample:\n  dtctl explain --failed"},
+      [selector](Context& context) { return explain(context, *selector); });
+  add_selector(verb, *selector);
+}
+
+} // namespace dt::cli

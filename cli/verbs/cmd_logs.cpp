@@ -1,0 +1,133 @@
+// dtctl logs: shows the output of a run.
+#include "cli/output/standard_out.hpp"
+#include "cli/runs/interrupt.hpp"
+#include "cli/runs/selectors.hpp"
+#include "cli/verbs/verbs.hpp"
+#include "core/file.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include <unistd.h>
+
+namespace dt::cli {
+namespace {
+
+struct LogsOptions {
+  Selector selector;
+  bool follow = false;
+  int attempt = 0;       // 0: the latest
+  std::size_t lines = 0; // 0: all
+};
+
+std::string last_lines(const std::string& text, std::size_t count)
+{
+  if (count == 0 || text.empty()) return text;
+  std::size_t begin = text.size() - (text.back() == '\n' ? 1 : 0);
+  for (std::size_t found = 0; begin > 0; --begin)
+    if (text[begin - 1] == '\n' && ++found == count) break;
+  return text.substr(begin);
+}
+
+// Returns what was appended to a file since the last call.
+class Tail {
+ public:
+  explicit Tail(std::filesystem::path path) : path_(std::move(path)) {}
+  std::string gained()
+  {
+    const auto file = open_if_exists(path_);
+    if (!file.is_open()) return {};
+    std::string text;
+    std::array<char, 65536> block;
+    for (ssize_t got = 0; (got = ::pread(file.get(), block.data(), block.size(), offset_)) > 0; offset_ += got)
+      text.append(block.data(), static_cast<std::size_t>(got));
+    return text;
+  }
+
+ private:
+  std::filesystem::path path_;
+  off_t offset_ = 0;
+};
+
+AttemptFolder attempt_of(const Home& home, const RunView& run, int wanted)
+{
+  const auto numbers = attempt_numbers(home.run(run.row.key));
+  const auto name = printable(run.row.name);
+  if (numbers.empty()) throw Error(ErrorKind::usage, name + " has not been submitted yet, so it has no logs");
+  if (wanted != 0 && std::find(numbers.begin(), numbers.end(), wanted) == numbers.end())
+    throw Error(ErrorKind::usage,
+                name + " has attempts 1 to " + std::to_string(numbers.back()) + ", not " + std::to_string(wanted));
+  return {home.run(run.row.key), wanted == 0 ? numbers.back() : wanted};
+}
+
+// Prints both streams as they grow, until the run is final.
+void follow(Context& context, const Home& home, const std::string& key, const AttemptFolder& attempt)
+{
+  const Interrupt interrupt;
+  Tail out(attempt.out()), err(attempt.err());
+  const std::vector<std::string> keys{key};
+  constexpr int looks_a_question = 10; // the scheduler is asked less often than the files
+  int looks_until_asked = 0;
+  for (bool last_look = false; !reader_left();) {
+    for (auto* tail : {&out, &err}) write_out(context.terminal.is_terminal ? printable_lines(tail->gained()) : tail->gained());
+    flush_out();
+    if (last_look) return;
+    if (std::exchange(looks_until_asked, looks_until_asked - 1) == 0 || read_end(attempt)) {
+      std::vector<std::string> troubles; // ignored: if the scheduler cannot be reached, the files will show the end
+      const auto status = jobs::reconcile(home, keys, &troubles).front();
+      last_look = is_final(status.verdict.state) || status.attempt != attempt.number();
+      looks_until_asked = looks_a_question;
+    }
+    if (!last_look) interrupt.sleep_s(0.3);
+    if (interrupt.signal() == 0) continue;
+    context.messages.info("Detached; the job keeps running.");
+    interrupt.obey();
+  }
+}
+
+ExitCode logs(Context& context, const LogsOptions& options)
+{
+  if (options.follow && context.json)
+    throw Error(ErrorKind::usage, "--follow prints while the run goes on, and --json prints one value; give one of them");
+  ResultsStore results(context);
+  const auto run = select_newest(context, results, options.selector, [](const RunView&) { return true; });
+  const auto attempt = attempt_of(results.home(), run, options.attempt);
+  context.out.data("key", run.row.key);
+  context.out.data("attempt", attempt.number());
+  context.out.data("state", name_of(run.row.state));
+  if (options.follow) {
+    follow(context, results.home(), run.row.key, attempt);
+    return ExitCode::ok;
+  }
+  const auto out = last_lines(read_file_if_exists(attempt.out()).value_or(""), options.lines);
+  const auto err = last_lines(read_file_if_exists(attempt.err()).value_or(""), options.lines);
+  context.out.block("stdout", out);
+  context.out.block("stderr", err);
+  if (out.empty() && err.empty())
+    context.messages.info("{} {} ({})", printable(run.row.name),
+                          is_final(run.row.state) ? "printed nothing" : "has printed nothing yet", name_of(run.row.state));
+  return ExitCode::ok;
+}
+
+} // namespace
+
+void add_logs(Commands& commands)
+{
+  auto options = std::make_shared<LogsOptions>();
+  auto& verb = commands.add({"logs", run_verbs, "Print the output of a run: standard output, then standard error.",
+                             "Of a study, prints the run that began last.\n\nExample:\n  dtctl logs -f 3f2a"},
+                            [options](Context& context) { return logs(context, *options); });
+  add_selector(verb, options->selector);
+  verb.add_flag("-f,--follow", options->follow, "print new output until the run has ended");
+  verb.add_option("--attempt", options->attempt, "number of the attempt; default: the latest")
+      ->type_name("N")
+      ->check(positive_number());
+  verb.add_option("-n,--lines", options->lines, "print only the last N lines of each stream")
+      ->type_name("N")
+      ->check(positive_number());
+}
+
+} // namespace dt::cli

@@ -1,0 +1,71 @@
+// dtctl recipe schema|docs|list: documentation of recipes, and the shipped recipes.
+#include "cli/runs/recipe_options.hpp"
+#include "cli/verbs/verbs.hpp"
+#include "core/spec/spec_schema.hpp"
+
+namespace dt::cli {
+namespace {
+
+std::string default_text(const Key& key)
+{
+  if (key.required) return "required";
+  return key.field == nullptr ? "" : to_text(default_of(key));
+}
+
+Table keys_table()
+{
+  Table table{"keys",
+              {{"path", "key"},
+               {"type", "type"},
+               {"unit", "unit", Align::left, 3},
+               {"default", "default", Align::left, 2},
+               {"help", "meaning", Align::left, 1}},
+              {},
+              "none"};
+  for (const auto& key : spec_keys())
+    table.rows.push_back({text_cell(std::string(key.path), Style::strong), text_cell(std::string(name_of(key.type))),
+                          text_cell(std::string(key.unit)), text_cell(default_text(key)), text_cell(std::string(key.help))});
+  return table;
+}
+
+// In JSON the output is the schema itself, so that editors can use it.
+ExitCode schema(Context& context)
+{
+  if (!context.json) {
+    context.out.table(keys_table());
+    return ExitCode::ok;
+  }
+  const auto schema = Json::parse(recipes::json_schema());
+  for (const auto& [name, value] : schema.items()) context.out.data(name, value);
+  return ExitCode::ok;
+}
+
+ExitCode docs(Context& context)
+{
+  context.out.block("markdown", recipes::reference_markdown());
+  return ExitCode::ok;
+}
+
+ExitCode list(Context& context)
+{
+  Table table{"recipes", {{"name", "recipe"}, {"path", "file"}}, {}, "no recipes are installed"};
+  for (const auto& name : shipped_recipes())
+    table.rows.push_back({text_cell(name, Style::strong), text_cell(find_recipe(name).string())});
+  context.out.table(table);
+  return ExitCode::ok;
+}
+
+} // namespace
+
+void add_recipe(Commands& commands)
+{
+  auto& family = commands.add_family({"recipe", recipe_verbs, "The keys of a recipe, and the recipes shipped with dtctl.", ""});
+  commands.add_under(family,
+                     {"schema", "Verbs", "List all keys; with --json as a JSON Schema for editors.",
+                      "Example:\n  dtctl recipe schema --json > recipe.schema.json"},
+                     schema);
+  commands.add_under(family, {"docs", "Verbs", "Print the reference of all keys in Markdown.", ""}, docs);
+  commands.add_under(family, {"list", "Verbs", "List the recipes shipped with dtctl.", ""}, list);
+}
+
+} // namespace dt::cli

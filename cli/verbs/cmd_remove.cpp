@@ -1,0 +1,176 @@
+// dtctl remove: deletes a study, with or without its runs.
+#include "cli/output/run_tables.hpp"
+#include "cli/runs/removal.hpp"
+#include "cli/runs/selectors.hpp"
+#include "cli/verbs/verbs.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RemoveOptions {
+  std::string study;
+  bool runs = false, yes = false, dry_run = false;
+};
+
+std::string runs_text(std::size_t count) { return fmt::format("{} {}", count, count == 1 ? "run" : "runs"); }
+
+Selection select_study(ResultsStore& results, const std::string& what)
+{
+  auto selection = select(results, {.what = what, .failed = false, .where = {}});
+  if (!selection.study)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} is not a study; give the name or id of a study, or last; see: dtctl list", printable(what)));
+  return selection;
+}
+
+// Refuses to remove live runs and runs whose state is unknown.
+void refuse_live(Context& context, const Selection& selection)
+{
+  std::vector<std::string> live, unknown;
+  for (const auto& run : selection.runs) {
+    if (run.row.state == RunState::unknown) unknown.push_back(short_key(run.row.key));
+    if (!is_final(run.row.state) && run.row.state != RunState::planned && run.row.state != RunState::unknown)
+      live.push_back(fmt::format("{} ({})", short_key(run.row.key), name_of(run.row.state)));
+  }
+  const auto& name = selection.study->name;
+  if (!live.empty())
+    throw Error(ErrorKind::usage,
+                fmt::format("{} of {} {} not ended: {}. Nothing was removed; wait for {}, or: dtctl cancel {}",
+                            runs_text(live.size()), printable(name), live.size() == 1 ? "has" : "have", join(live, ", "),
+                            live.size() == 1 ? "it" : "them", short_key(selection.study->id)));
+  if (!unknown.empty())
+    throw Error(context.troubles.empty() ? ErrorKind::environment : ErrorKind::scheduler,
+                fmt::format("the state of {} of {} is unknown: {}. Nothing was removed", runs_text(unknown.size()),
+                            printable(name), join(unknown, ", ")));
+}
+
+// The runs of all other studies, each with the name of one study that contains it.
+std::map<std::string, std::string> runs_of_others(const Home& home, const std::string& study_id)
+{
+  std::map<std::string, std::string> held;
+  for (const auto& id : names_in(home.studies())) {
+    const auto record = home.study(id) / "study.json";
+    if (id == study_id || !fs::exists(record)) continue;
+    const auto study = read_study(home.study(id));
+    if (!study)
+      throw Error(ErrorKind::environment,
+                  fmt::format("{} is damaged, so the runs that it shares are unknown. Nothing was removed; "
+                              "without --runs the study goes and all runs stay",
+                              record.string()));
+    for (const auto& key : study->run_keys) held.emplace(key, study->name);
+  }
+  return held;
+}
+
+// A run of the study, and why it is kept. Empty if it is removed.
+struct Fate {
+  const RunView* run;
+  std::string stays;
+};
+
+std::vector<Fate> fates_of(const Home& home, const Selection& selection, bool with_runs)
+{
+  const auto held = with_runs ? runs_of_others(home, selection.study->id) : std::map<std::string, std::string>();
+  std::vector<Fate> fates;
+  for (const auto& run : selection.runs) {
+    const auto other = held.find(run.row.key);
+    fates.push_back({&run, !with_runs            ? "only --runs removes runs"
+                           : other != held.end() ? "also in the study " + printable(other->second)
+                                                 : ""});
+  }
+  return fates;
+}
+
+std::vector<std::string> leaving(const std::vector<Fate>& fates)
+{
+  std::vector<std::string> keys;
+  for (const auto& fate : fates)
+    if (fate.stays.empty()) keys.push_back(fate.run->row.key);
+  return keys;
+}
+
+void print(Context& context, const Selection& selection, const std::vector<Fate>& fates, bool dry_run)
+{
+  Table table{"runs", {{"key", "key"}, {"name", "run"}, {"state", "state"}, {"removed", ""}, {"fate", "is"}}, {}, "no runs"};
+  for (const auto& [run, stays] : fates)
+    table.rows.push_back({key_cell(run->row.key), text_cell(run->row.name), state_cell(run->row.state), data_cell(stays.empty()),
+                          text_cell(stays.empty() ? dry_run ? "to be removed" : "removed" : "kept: " + stays)});
+  context.out.table(table);
+  const auto& study = *selection.study;
+  context.out.field(
+      "study", dry_run ? "would remove" : "removed",
+      {study.id,
+       fmt::format("study {} ({}) and {}", printable(study.name), short_key(study.id), runs_text(leaving(fates).size())),
+       Style::strong});
+  context.out.data("dry_run", dry_run);
+}
+
+// Refuses to remove a run that was submitted again after its state was determined.
+void refuse_changed(const Home& home, const std::vector<Fate>& fates)
+{
+  for (const auto& [run, stays] : fates) {
+    const auto attempts = attempt_numbers(home.run(run->row.key));
+    if (stays.empty() && !attempts.empty() && attempts.back() > run->row.attempt)
+      throw Error(ErrorKind::usage,
+                  fmt::format("run {} was submitted again meanwhile; nothing was removed", short_key(run->row.key)));
+  }
+}
+
+ExitCode remove(Context& context, const RemoveOptions& options)
+{
+  ResultsStore results(context);
+  const auto& home = results.home();
+  std::optional<Removal> removal;
+  if (options.yes && !options.dry_run) removal.emplace(home);
+  const auto selection = select_study(results, options.study);
+  refuse_live(context, selection);
+  const auto fates = fates_of(home, selection, options.runs);
+  const auto keys = leaving(fates);
+  if (!options.yes && !options.dry_run)
+    throw Error(
+        ErrorKind::usage,
+        fmt::format(
+            "this would remove the study {} ({}) and {} with all results. Add --yes to do it, or --dry-run to see what would go",
+            printable(selection.study->name), short_key(selection.study->id), runs_text(keys.size())));
+  if (removal) {
+    refuse_changed(home, fates);
+    for (const auto& key : keys) removal->take(home.run(key), "run-" + key);
+    removal->take(home.study(selection.study->id), "study-" + selection.study->id);
+    results.remove(selection.study->id, keys);
+    removal->commit();
+  }
+  print(context, selection, fates, options.dry_run);
+  return ExitCode::ok;
+}
+
+} // namespace
+
+void add_remove(Commands& commands)
+{
+  auto options = std::make_shared<RemoveOptions>();
+  auto& verb = commands.add(
+      {"remove", result_verbs, "Delete a study, with or without its runs.",
+       "Without --runs, the runs and their results stay: dtctl show finds them by their keys, and they are not run again.\n"
+       "With --runs, the folders of the runs are removed too, except those that another study contains. If a run of the\n"
+       "study is queued or running, nothing is removed. A removal cannot be undone.\n\n"
+       "Example:\n  dtctl remove quickstart --runs --dry-run\n  dtctl remove quickstart --runs --yes"},
+      [options](Context& context) { return remove(context, *options); });
+  verb.add_option("STUDY", options->study,
+                  "name or id of a study, or last for the newest; of several with the same name, the newest")
+      ->required()
+      ->type_name("STUDY");
+  verb.add_flag("--runs", options->runs, "also remove the runs that no other study contains, with all their files");
+  verb.add_flag("-y,--yes", options->yes, "do it without asking");
+  verb.add_flag("-n,--dry-run", options->dry_run, "print what would be removed; remove nothing");
+}
+
+} // namespace dt::cli

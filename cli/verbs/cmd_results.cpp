@@ -1,0 +1,252 @@
+// dtctl results: throughput, scaling, communication and accuracy of a study.
+#include "cli/output/run_tables.hpp"
+#include "cli/runs/selectors.hpp"
+#include "cli/verbs/verbs.hpp"
+#include "core/text.hpp"
+#include "store/doubts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+struct ResultsOptions {
+  Selector selector;
+  bool runs = false;
+};
+
+bool has_interval(const store::ScalingRow& row)
+{
+  return std::isfinite(row.efficiency_low) && std::isfinite(row.efficiency_high);
+}
+
+// Returns "91.5% [90.2, 92.4]". Without an interval: "91.5% [-]" if other rows of the table have one, else "91.5%".
+Cell efficiency_cell(const store::ScalingRow& row, bool others_have_intervals)
+{
+  auto cell = percent_cell(row.efficiency);
+  if (has_interval(row))
+    cell.text += fmt::format(" [{:.1f}, {:.1f}]", row.efficiency_low * 100, row.efficiency_high * 100);
+  else if (others_have_intervals && std::isfinite(row.efficiency))
+    cell.text += " [-]";
+  return cell;
+}
+
+// Returns "1.9 s", "1.9 s (2/3)" if one of three runs missed the target, or "- (1/3)" if most did.
+Cell target_cell(const store::ScalingRow& row)
+{
+  auto cell = seconds_cell(row.time_to_accuracy_s);
+  if (row.reached == row.target_runs) return cell;
+  cell.text += fmt::format(" ({}/{})", row.reached, row.target_runs);
+  cell.style = Style::warning;
+  return cell;
+}
+
+// Returns true when some ranks are parameter servers, which do not train.
+bool has_servers(const std::vector<store::ScalingRow>& rows)
+{
+  return std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.workers != row.ranks; });
+}
+
+Cell runs_cell(const store::ScalingRow& row)
+{
+  const auto text = row.succeeded == row.runs ? std::to_string(row.runs) : fmt::format("{}/{}", row.succeeded, row.runs);
+  return {row.succeeded, text, row.succeeded == row.runs ? Style::plain : Style::warning};
+}
+
+Cell factor_cell(double value)
+{
+  auto cell = real_cell(value, 3);
+  if (std::isfinite(value)) cell.text = fmt::format("{:.2f}x", value);
+  return cell;
+}
+
+Cell baseline_cell(const store::ScalingRow& row)
+{
+  return row.baseline_size == 0 ? Cell{nullptr, "-", Style::dim} : count_cell(row.baseline_size);
+}
+
+Table scaling_table(const std::vector<store::ScalingRow>& rows)
+{
+  Table table{"scaling",
+              {{"label", "point"},
+               {"nodes", "nodes", Align::right, 4},
+               {"ranks", "ranks", Align::right},
+               {"workers", has_servers(rows) ? "workers" : "", Align::right},
+               {"size", ""},
+               {"runs_succeeded", "runs", Align::right, 3},
+               {"runs", ""},
+               {"throughput", "samples/s", Align::right},
+               {"throughput_min", ""},
+               {"throughput_max", ""},
+               {"throughput_geometric_mean", ""},
+               {"speedup", "speed-up", Align::right},
+               {"efficiency", "efficiency [95%]", Align::right},
+               {"efficiency_low", ""},
+               {"efficiency_high", ""},
+               {"baseline_size", ""},
+               {"communication_share", "comm.", Align::right, 1},
+               {"accuracy", "accuracy", Align::right},
+               {"time_to_accuracy_s", "to target", Align::right, 2},
+               {"reached", ""},
+               {"target_runs", ""}},
+              {},
+              "no results yet"};
+  const bool intervals = std::any_of(rows.begin(), rows.end(), has_interval);
+  for (const auto& row : rows)
+    table.rows.push_back({text_cell(row.label),
+                          count_cell(row.nodes),
+                          count_cell(row.ranks),
+                          count_cell(row.workers),
+                          count_cell(row.size),
+                          runs_cell(row),
+                          count_cell(row.runs),
+                          real_cell(row.throughput),
+                          real_cell(row.throughput_min),
+                          real_cell(row.throughput_max),
+                          real_cell(row.throughput_geometric_mean),
+                          factor_cell(row.speedup),
+                          efficiency_cell(row, intervals),
+                          percent_cell(row.efficiency_low),
+                          percent_cell(row.efficiency_high),
+                          baseline_cell(row),
+                          percent_cell(row.communication_share),
+                          percent_cell(row.accuracy),
+                          target_cell(row),
+                          count_cell(row.reached),
+                          count_cell(row.target_runs)});
+  return table;
+}
+
+// Returns "-2.7 % from the first to the last of 3 controls (812 to 790 samples/s, spread 3.1 %); more than the noise of repeats,
+// 0.8 %".
+std::string describe(const store::Drift& drift)
+{
+  auto text =
+      fmt::format("{:+.1f} % from the first to the last of {} controls ({} to {} samples/s, spread {:.1f} %)", drift.change * 100,
+                  drift.controls, real_cell(drift.first).text, real_cell(drift.last).text, drift.spread * 100);
+  if (!std::isfinite(drift.noise)) return text + "; without repeats, the noise is unknown";
+  return text +
+         fmt::format("; {} the noise of repeats, {:.1f} %", drift.beyond_noise ? "more than" : "within", drift.noise * 100);
+}
+
+void print_drift(Context& context, const store::Drift& drift)
+{
+  context.out.field("drift", "drift",
+                    {{{"controls", drift.controls},
+                      {"first", drift.first},
+                      {"last", drift.last},
+                      {"change", drift.change},
+                      {"spread", drift.spread},
+                      {"noise", real_cell(drift.noise).value},
+                      {"beyond_noise", drift.beyond_noise}},
+                     describe(drift),
+                     drift.beyond_noise ? Style::warning : Style::plain});
+}
+
+void print_outliers(Context& context, const std::vector<store::Outlier>& outliers)
+{
+  Json list = Json::array();
+  for (const auto& outlier : outliers) {
+    const bool is_host = outlier.kind == store::Outlier::Kind::matrix_product;
+    list.push_back({{"kind", is_host ? "matrix_product" : "allreduce"},
+                    {"host", is_host ? Json(outlier.host) : Json(nullptr)},
+                    {"runs", outlier.runs},
+                    {"ranks", outlier.ranks},
+                    {"slower_by", outlier.slower_by}});
+    context.out.field("", is_host ? "slow node" : "slow network", text_cell(store::describe(outlier), Style::warning));
+  }
+  context.out.data("outliers", std::move(list));
+}
+
+Json json_of(const store::BusyRun& run)
+{
+  const auto reason = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
+  return {{"run", run.run},
+          {"others_share", reason(run.others_share)},
+          {"steal_share", reason(run.steal_share)},
+          {"load", reason(run.load)},
+          {"probe_slower_by", reason(run.probe_slower_by)},
+          {"step_spread_ratio", reason(run.step_spread_ratio)}};
+}
+
+void print_busy(Context& context, const store::Doubts& doubts)
+{
+  Json runs = Json::array();
+  for (const auto& run : doubts.busy) runs.push_back(json_of(run));
+  for (const auto& reason : store::describe(doubts.busy, doubts.measured_runs))
+    context.out.field("", "machine busy", text_cell(reason, Style::warning));
+  context.out.data("busy", {{"of_runs", doubts.measured_runs}, {"runs", std::move(runs)}});
+}
+
+// Prints warnings about conditions that may have distorted the results of the selected runs.
+void print_doubts(Context& context, ResultsStore& results, const Selection& selection)
+{
+  const auto doubts = store::doubts_of(results.database(), selection.study ? selection.study->id : "", keys_of(selection.runs));
+  if (doubts.drift) print_drift(context, *doubts.drift);
+  print_outliers(context, doubts.outliers);
+  print_busy(context, doubts);
+}
+
+// How to read a table of points. Empty if there is only one run.
+std::string notes_on(const std::vector<store::ScalingRow>& points)
+{
+  const bool has_repeats = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.runs > 1; });
+  std::vector<std::string> notes;
+  if (has_repeats) notes.emplace_back("Medians over repeats.");
+  if (points.size() > 1) notes.emplace_back("Efficiency is relative to the smallest size.");
+  if (has_repeats) notes.emplace_back("Use --runs for one row per run.");
+  return join(notes, " ");
+}
+
+ExitCode results(Context& context, const ResultsOptions& options)
+{
+  ResultsStore results(context);
+  const auto selection = select(results, options.selector);
+  if (selection.study) {
+    const auto& study = *selection.study;
+    context.out.field("study", "study",
+                      {study.id, fmt::format("{} ({}), {}", study.name, short_key(study.id), study.kind), Style::strong});
+    context.out.field("kind", "", text_cell(study.kind));
+  }
+  const bool by_run = options.runs || !selection.whole_study;
+  const auto points =
+      by_run ? std::vector<store::ScalingRow>() : store::scaling_of_study(results.database(), selection.study->id);
+  if (by_run)
+    context.out.table(without_empty_columns(measurement_table(selection.runs)));
+  else
+    context.out.table(without_empty_columns(scaling_table(points)));
+  print_doubts(context, results, selection);
+  context.out.field("states", "in all", {state_counts(selection.runs), summary(selection.runs), Style::plain});
+  if (const auto notes = notes_on(points); !notes.empty() && !context.json) context.messages.info("{}", notes);
+  return ExitCode::ok;
+}
+
+} // namespace
+
+void add_results(Commands& commands)
+{
+  auto options = std::make_shared<ResultsOptions>();
+  auto& verb = commands.add(
+      {"results", result_verbs, "Print throughput, speed-up, efficiency, communication share and accuracy of a study.",
+       "Throughput is the median over repeats, over the measured steps. Efficiency is throughput per worker, as a fraction of\n"
+       "that at the smallest size of the same label (the baseline). Parameter servers are not workers. It is a ratio of\n"
+       "geometric means over repeats. Speed-up is efficiency times the size. A baseline above the study's smallest size\n"
+       "has none: \"-\". The interval is Welch's 95% t interval on logarithms; it needs 3 runs of both sizes.\n"
+       "The communication share is the part of a step in which a rank waits on communication and does nothing else.\n"
+       "To target: the median time until the target accuracy was reached; a run that missed it counts as infinite.\n"
+       "\"1.9 s (2/3)\": 2 of 3 runs reached it. \"- (1/3)\": most did not.\n"
+       "Below the table: conditions that may have distorted the figures. \"machine busy\": other processes, other virtual\n"
+       "machines, or slow or uneven work before and during the steps. \"slow node\": a node was slower than all others.\n"
+       "\"slow network\": communication between nodes was slow. Runs that are not selected are only used for comparison.\n"
+       "With --failed, --where or a run's key there is one row per run.\n\n"
+       "Example:\n  dtctl results quickstart"},
+      [options](Context& context) { return results(context, *options); });
+  add_selector(verb, options->selector);
+  verb.add_flag("--runs", options->runs, "print one row per run, not one per point");
+}
+
+} // namespace dt::cli

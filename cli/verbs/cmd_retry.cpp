@@ -1,0 +1,127 @@
+// dtctl retry: a new attempt for runs that ended without success.
+#include "cli/output/run_tables.hpp"
+#include "cli/runs/checkpoints.hpp"
+#include "cli/runs/follow.hpp"
+#include "cli/runs/resolve.hpp"
+#include "cli/runs/selectors.hpp"
+#include "cli/runs/submission.hpp"
+#include "cli/verbs/verbs.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+struct RetryOptions {
+  Selector selector;
+  bool wait = false;
+  std::int64_t max_jobs = 0;
+};
+
+bool can_retry(const RunView& run) { return is_final(run.row.state) && run.row.state != RunState::succeeded; }
+
+// Refuses a run whose engine build, data or initial weights have changed: its key contains them, so it would be another run.
+void refuse_changed(const PlannedRun& run, Identities& identities)
+{
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorKind::usage, "run " + short_key(run.key) + " was made with another " + what +
+                                      " than the current one; submit its recipe again, which creates new runs");
+  };
+  if (run.engine_build != identities.engine_build()) refuse("build of dtengine");
+  if (run.data_id != identities.data(run.spec.data)) refuse("content of data set " + run.spec.data.name);
+  const bool begins_again = checkpoints_of(identities.home().run(run.key)).empty();
+  if (begins_again && run.start_id != identities.start(run.spec.train.start_from))
+    refuse("content of " + run.spec.train.start_from);
+}
+
+std::vector<PlannedRun> planned_runs(const Home& home, const std::vector<RunView>& runs, Identities& identities)
+{
+  std::vector<PlannedRun> planned;
+  for (const auto& run : runs) {
+    planned.push_back(read_planned_run(home.run(run.row.key)));
+    refuse_changed(planned.back(), identities);
+  }
+  return planned;
+}
+
+std::string study_of(const Selection& selection, const RunView& run)
+{
+  if (selection.study) return selection.study->id;
+  return run.live && run.live->submission ? run.live->submission->study : run.row.study;
+}
+
+// Groups the indices of the runs by study, because `all` can select runs of several studies. A run stays in the study of its
+// latest attempt.
+std::map<std::string, std::vector<std::size_t>> by_study(const Selection& selection)
+{
+  std::map<std::string, std::vector<std::size_t>> places;
+  for (std::size_t i = 0; i < selection.runs.size(); ++i) places[study_of(selection, selection.runs[i])].push_back(i);
+  return places;
+}
+
+std::vector<jobs::SubmitReport> submit_again(ResultsStore& results, const Selection& selection, std::int64_t max_jobs)
+{
+  const auto& home = results.home();
+  Identities identities(home);
+  const auto planned = planned_runs(home, selection.runs, identities);
+  std::vector<jobs::SubmitReport> reports(planned.size());
+  for (const auto& [study, places] : by_study(selection)) {
+    const auto record = study.empty() ? std::nullopt : read_study(home.study(study));
+    if (record) mark_pending(home, study);
+    std::vector<PlannedRun> runs;
+    for (const auto place : places) runs.push_back(planned[place]);
+    auto some =
+        jobs::submit_runs(home, runs, {.engine = identities.engine(), .study = study, .rules = {.max_running = max_jobs}});
+    for (std::size_t i = 0; i < places.size(); ++i) reports[places[i]] = std::move(some[i]);
+    if (record) results.take_in(*record);
+  }
+  tell_checkpoints(home, reports);
+  return reports;
+}
+
+ExitCode retry(Context& context, const RetryOptions& options)
+{
+  ResultsStore results(context);
+  auto selection = select(results, options.selector);
+  const auto all = selection.runs.size();
+  std::erase_if(selection.runs, [](const RunView& run) { return !can_retry(run); });
+  if (all > selection.runs.size())
+    context.messages.info("{} not submitted again: already succeeded, or not ended yet",
+                          all - selection.runs.size() == 1 ? "1 run" : fmt::format("{} runs", all - selection.runs.size()));
+
+  std::vector<std::string> names;
+  for (const auto& run : selection.runs) names.push_back(run.row.name);
+  const auto reports =
+      selection.runs.empty() ? std::vector<jobs::SubmitReport>() : submit_again(results, selection, options.max_jobs);
+  print_reports(context, reports, names);
+  if (!options.wait || selection.runs.empty()) return exit_code_of(reports);
+
+  follow_runs(context, results.home(), {keys_of(selection.runs), names, context.err_terminal, true, 0});
+  const auto runs = look_again(results, selection);
+  print_outcome(context, runs);
+  return exit_code_of(runs);
+}
+
+} // namespace
+
+void add_retry(Commands& commands)
+{
+  auto options = std::make_shared<RetryOptions>();
+  auto& verb = commands.add(
+      {"retry", run_verbs, "Submit failed runs again.",
+       "Earlier attempts keep their files, and the new attempt continues from their last checkpoint. Runs that succeeded or\n"
+       "have not ended are not submitted again.\n\n"
+       "Example:\n  dtctl retry last --failed --wait"},
+      [options](Context& context) { return retry(context, *options); });
+  add_selector(verb, options->selector);
+  add_max_jobs_option(verb, options->max_jobs);
+  verb.add_flag("--wait", options->wait, "wait until these runs have ended; exit 1 if one did not succeed");
+}
+
+} // namespace dt::cli

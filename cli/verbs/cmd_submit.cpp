@@ -1,0 +1,86 @@
+// dtctl submit, sweep, plan: turn a recipe into jobs.
+#include "cli/checks/input_checks.hpp"
+#include "cli/runs/recipe_options.hpp"
+#include "cli/runs/submission.hpp"
+#include "cli/verbs/verbs.hpp"
+#include "core/text.hpp"
+
+#include <memory>
+
+namespace dt::cli {
+namespace {
+
+struct SubmitCommand {
+  RecipeOptions recipe;
+  SubmissionOptions submission;
+};
+
+ExitCode submit_checked(Context& context, recipes::Plan plan, const SubmissionOptions& options)
+{
+  warn_of(context, plan);
+  check_inputs(context, context.home(), plan);
+  return submit(context, resolve(context.home(), std::move(plan)), options);
+}
+
+ExitCode submit_one(Context& context, const SubmitCommand& command)
+{
+  auto plan = load_plan(context, command.recipe);
+  if (plan.kind != recipes::PlanKind::single)
+    throw Error(ErrorKind::usage, plan.name + " asks for " + describe(plan) +
+                                      ", but submit takes a single run; use: dtctl sweep " + shell_quote(command.recipe.recipe));
+  return submit_checked(context, std::move(plan), command.submission);
+}
+
+ExitCode submit_all(Context& context, const SubmitCommand& command)
+{
+  return submit_checked(context, load_plan(context, command.recipe), command.submission);
+}
+
+constexpr const char* submission_details =
+    "A run is identified by its content: its key is a hash of the resolved recipe, the engine's build, the data and the\n"
+    "repeat. A second submission submits only runs that are missing or failed. Arguments after -- are passed to the\n"
+    "cluster's scheduler, like resources.scheduler_args.\n\n";
+
+} // namespace
+
+void add_submit(Commands& commands)
+{
+  auto command = std::make_shared<SubmitCommand>();
+  auto& verb = commands.add({"submit", recipe_verbs, "Submit a recipe that asks for one run.",
+                             std::string(submission_details) + "Example:\n  dtctl submit lenet.yaml --set train.epochs=5 --wait"},
+                            [command](Context& context) { return submit_one(context, *command); });
+  add_recipe_options(verb, command->recipe);
+  add_submission_options(verb, command->submission);
+  commands.pass_rest(verb, command->submission.scheduler_args);
+}
+
+void add_sweep(Commands& commands)
+{
+  auto command = std::make_shared<SubmitCommand>();
+  auto& verb = commands.add({"sweep", recipe_verbs, "Submit every run of a recipe's sweep or scaling study.",
+                             std::string(submission_details) +
+                                 "Example:\n  dtctl sweep quickstart --over optimizer.learning_rate=0.02,0.05 --wait\n"
+                                 "  dtctl sweep study.yaml --profile cluster -- --reservation=team"},
+                            [command](Context& context) { return submit_all(context, *command); });
+  add_recipe_options(verb, command->recipe);
+  add_over_option(verb, command->recipe);
+  add_submission_options(verb, command->submission);
+  commands.pass_rest(verb, command->submission.scheduler_args);
+}
+
+void add_plan(Commands& commands)
+{
+  auto command = std::make_shared<SubmitCommand>();
+  command->submission.dry_run = true;
+  auto& verb = commands.add({"plan", recipe_verbs,
+                             "Print every run of a recipe, its key and whether it would be submitted; submit nothing.",
+                             "The same as sweep --dry-run. In JSON every run holds its job script.\n\n"
+                             "Example:\n  dtctl plan quickstart --scripts"},
+                            [command](Context& context) { return submit_all(context, *command); });
+  add_recipe_options(verb, command->recipe);
+  add_over_option(verb, command->recipe);
+  verb.add_flag("--scripts", command->submission.scripts, "also print the job script of every run");
+  commands.pass_rest(verb, command->submission.scheduler_args);
+}
+
+} // namespace dt::cli

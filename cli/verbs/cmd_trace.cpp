@@ -1,0 +1,151 @@
+// dtctl trace: exports the timelines of a run's ranks for a trace viewer.
+#include "cli/output/standard_out.hpp"
+#include "cli/output/trace_events.hpp"
+#include "cli/runs/selectors.hpp"
+#include "cli/verbs/verbs.hpp"
+#include "core/file.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+struct TraceOptions {
+  Selector selector;
+  std::string file, steps;
+  int attempt = 0; // 0: the latest attempt that has timelines
+};
+
+std::optional<std::int64_t> whole_number(std::string_view text)
+{
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+StepRange steps_of(const std::string& text)
+{
+  if (text.empty()) return {};
+  const auto dash = text.find('-');
+  const auto first = whole_number(text.substr(0, dash));
+  const auto last = dash == std::string::npos ? first : whole_number(text.substr(dash + 1));
+  if (!first || !last || *first < 0 || *last < *first)
+    throw Error(ErrorKind::usage, "--steps takes two step numbers as 100-120, or one, not `" + printable(text) + "`");
+  return {*first, *last};
+}
+
+bool has_timelines(const AttemptFolder& attempt) { return !names_in(attempt.trace()).empty(); }
+
+bool was_traced(const Home& home, const RunView& run)
+{
+  const auto numbers = attempt_numbers(home.run(run.row.key));
+  return std::any_of(numbers.begin(), numbers.end(),
+                     [&](int number) { return has_timelines(AttemptFolder(home.run(run.row.key), number)); });
+}
+
+AttemptFolder traced_attempt(const Home& home, const RunView& run, int wanted)
+{
+  auto numbers = attempt_numbers(home.run(run.row.key));
+  std::reverse(numbers.begin(), numbers.end());
+  for (const int number : numbers) {
+    const AttemptFolder attempt(home.run(run.row.key), number);
+    if ((wanted == 0 || wanted == number) && has_timelines(attempt)) return attempt;
+  }
+  const auto name = printable(run.row.name) + (wanted == 0 ? "" : fmt::format(" (attempt {})", wanted));
+  if (run.row.state == RunState::running)
+    throw Error(ErrorKind::usage, name + " is running and has no timelines yet; they are written at its end, if its recipe has "
+                                         "train.trace: true");
+  throw Error(ErrorKind::usage, name + " was not traced. Set train.trace: true and run it again (dtctl submit RECIPE --set "
+                                       "train.trace=true --force).");
+}
+
+// Reads the timelines, sorted by rank. Warns about torn ones and leaves them out.
+std::vector<TraceRecord> read_timelines(Context& context, const AttemptFolder& attempt)
+{
+  std::vector<TraceRecord> records;
+  for (const auto& name : names_in(attempt.trace())) {
+    if (!name.starts_with("rank-")) continue;
+    auto record = parse_trace(read_file(attempt.trace() / name));
+    if (!record) {
+      context.messages.warn("{} is incomplete and was left out", (attempt.trace() / name).string());
+      continue;
+    }
+    if (record->forgotten > 0)
+      context.messages.warn("rank {} did not record its last {} spans, because its buffer was full", record->rank,
+                            record->forgotten);
+    records.push_back(std::move(*record));
+  }
+  std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  return records;
+}
+
+// Throws a usage error if no rank recorded a span of these steps.
+void require_steps(const std::vector<TraceRecord>& records, const StepRange& steps, const RunView& run)
+{
+  StepRange known{std::numeric_limits<std::int64_t>::max(), 0};
+  for (const auto& record : records)
+    for (const auto& span : record.spans) {
+      if (steps.contains(span.step)) return;
+      if (span.step < 0) continue;
+      known = {std::min(known.first, span.step), std::max(known.last, span.step)};
+    }
+  const auto has = known.first > known.last ? std::string("no steps") : fmt::format("steps {} to {}", known.first, known.last);
+  throw Error(ErrorKind::usage, fmt::format("the timelines of {} have {}, and none of --steps {}-{}; give steps that they have",
+                                            printable(run.row.name), has, steps.first, steps.last));
+}
+
+ExitCode trace(Context& context, const TraceOptions& options)
+{
+  const auto steps = steps_of(options.steps);
+  ResultsStore results(context);
+  const auto run =
+      select_newest(context, results, options.selector, [&](const RunView& one) { return was_traced(results.home(), one); });
+  const auto attempt = traced_attempt(results.home(), run, options.attempt);
+  const auto records = read_timelines(context, attempt);
+  if (!options.steps.empty()) require_steps(records, steps, run);
+  if (options.file.empty() && !context.json) {
+    write_trace_events(records, steps, write_out);
+    flush_out();
+    return ExitCode::ok;
+  }
+  std::string text;
+  write_trace_events(records, steps, [&](std::string_view piece) { text += piece; });
+  context.out.data("key", run.row.key);
+  context.out.data("attempt", attempt.number());
+  if (options.file.empty()) {
+    context.out.data("trace", Json::parse(text));
+    return ExitCode::ok;
+  }
+  write_file_atomic(options.file, text, Readers::everybody);
+  context.out.field("file", "written to", text_cell(options.file));
+  context.out.field("ranks", "ranks", count_cell(static_cast<std::int64_t>(records.size())));
+  return ExitCode::ok;
+}
+
+} // namespace
+
+void add_trace(Commands& commands)
+{
+  auto options = std::make_shared<TraceOptions>();
+  auto& verb = commands.add(
+      {"trace", result_verbs, "Export what every rank did over time, for a trace viewer.",
+       "The recipe needs train.trace: true. The file contains Chrome trace events: open it in ui.perfetto.dev or in\n"
+       "chrome://tracing. A process is a rank, a row is one of its tracks, an arrow is a message. Times are in rank 0's "
+       "clock.\n\n"
+       "Example:\n  dtctl trace 3f2a --steps 100-110 -o trace.json"},
+      [options](Context& context) { return trace(context, *options); });
+  add_selector(verb, options->selector);
+  verb.add_option("-o,--output", options->file, "file to write; default: standard output")->type_name("FILE");
+  verb.add_option("--steps", options->steps, "only these steps, both included")->type_name("A-B");
+  verb.add_option("--attempt", options->attempt, "number of the attempt; default: the latest one with a trace")
+      ->type_name("N")
+      ->check(positive_number());
+}
+
+} // namespace dt::cli

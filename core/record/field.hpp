@@ -1,0 +1,70 @@
+// Field: one figure of a record, described once. Writing and reading its JSON, its SQL column, `dtctl show` and docs/database.md
+// all come from these rows (core/record/fields.cpp): to record another figure, measure it and add a row.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace dt {
+
+using TextMap = std::map<std::string, std::string>;
+
+// A field's value, detached from its record.
+using FieldCell = std::variant<bool, int, std::int64_t, double, std::string, std::vector<std::string>, TextMap>;
+
+enum class Presence {
+  required, // a record without it is damaged
+  later,    // older versions did not write it: without it the record keeps its default
+  computed, // from the record's other fields when it is stored in the database; not in the JSON
+};
+
+template<class Record> struct Field {
+  // Where the record keeps the value; for Presence::computed, what computes it.
+  using Place = std::variant<bool& (*)(Record&), int& (*)(Record&), std::int64_t& (*)(Record&), double& (*)(Record&),
+                             std::string& (*)(Record&), std::vector<std::string>& (*)(Record&), TextMap& (*)(Record&),
+                             std::int64_t (*)(const Record&), double (*)(const Record&)>;
+
+  std::string_view name; // of the JSON member: "throughput", or "staleness.mean" for a member of an object
+  Place place;
+  std::string_view unit; // "s", "samples/s"; empty when it has none
+  std::string_view help; // the definition, as docs/database.md prints it
+  Presence presence = Presence::required;
+  std::string_view column_name{}; // where it differs from `name` with '_' in place of '.'
+  bool zero_is_nothing = false;   // `dtctl show` leaves the figure out when it is 0
+
+  std::string column() const
+  {
+    std::string column(column_name.empty() ? name : column_name);
+    for (char& c : column)
+      if (c == '.') c = '_';
+    return column;
+  }
+};
+
+// A member of the record, or a member of a member: &member<&RunResult::staleness, &Staleness::mean>.
+template<class Record, auto First, auto... Rest> auto& member_of(Record& record)
+{
+  if constexpr (sizeof...(Rest) == 0)
+    return record.*First;
+  else
+    return member_of<std::remove_reference_t<decltype(record.*First)>, Rest...>(record.*First);
+}
+
+template<class Record> FieldCell value_of(const Field<Record>& field, const Record& record)
+{
+  return std::visit(
+      [&](auto place) -> FieldCell {
+        if constexpr (std::is_invocable_v<decltype(place), const Record&>)
+          return place(record);
+        else
+          return place(const_cast<Record&>(record)); // it only returns a reference
+      },
+      field.place);
+}
+
+} // namespace dt

@@ -1,0 +1,278 @@
+#include "core/record/fields.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dt {
+namespace {
+
+using enum Presence;
+
+// A member of a record, as rows name it.
+#define DT_AT(Record, member) &member_of<Record, &Record::member>
+
+double slowest_step_p50_s(const RunResult& result)
+{
+  double slowest = not_measured;
+  for (const auto& rank : result.ranks) slowest = std::fmax(slowest, rank.step.p50_s);
+  return slowest;
+}
+
+template<std::int64_t RankRecord::*figure> std::int64_t sum_over_ranks(const RunResult& result)
+{
+  std::int64_t sum = 0;
+  for (const auto& rank : result.ranks) sum += rank.*figure;
+  return sum;
+}
+
+std::int64_t largest_memory_peak(const RunResult& result)
+{
+  std::int64_t largest = 0;
+  for (const auto& rank : result.ranks) largest = std::max(largest, rank.memory_peak_bytes);
+  return largest;
+}
+
+} // namespace
+
+Fields<Submission> submission_fields()
+{
+  using R = Submission;
+  static const Field<R> fields[]{
+      {"attempt", DT_AT(R, attempt), "", "number of the attempt, from 1"},
+      {"token", DT_AT(R, token), "", "random; with the run's key it identifies the job"},
+      {"scheduler", DT_AT(R, scheduler), "", "\"local\" or \"slurm\""},
+      {"study", DT_AT(R, study), "", "id of the study that asked for the run", required, "study_key"},
+      {"submitted_unix_s", DT_AT(R, submitted_unix_s), "s", "when dtctl handed the job over"},
+      {"job_id", DT_AT(R, job_id), "", "the scheduler's id of the job; empty: the scheduler's answer is not known"},
+      {"restart", DT_AT(R, restart), "", "how often the scheduler had started the job again when the attempt began", later},
+  };
+  return fields;
+}
+
+Fields<Deferral> deferral_fields()
+{
+  using R = Deferral;
+  static const Field<R> fields[]{
+      {"unix_s", DT_AT(R, unix_s), "s", "when the scheduler refused the job for want of room"},
+      {"reason", DT_AT(R, reason), "", "the scheduler's reason"},
+      {"max_running", DT_AT(R, max_running), "", "--max-jobs of the submission; 0: none"},
+      {"after", DT_AT(R, after), "", "ids of the jobs that must end before this job starts"},
+  };
+  return fields;
+}
+
+Fields<BeginRecord> begin_fields()
+{
+  using R = BeginRecord;
+  static const Field<R> fields[]{
+      {"unix_s", DT_AT(R, unix_s), "s", "when MPI was up on all ranks", required, "begin_unix_s"},
+      {"host", DT_AT(R, host), "", "host of rank 0"},
+      {"pid", DT_AT(R, pid), "", "process of rank 0"},
+      {"ranks", DT_AT(R, ranks), "", "ranks that were started"},
+      {"nodes", DT_AT(R, nodes), "", "nodes they run on"},
+      {"threads_per_rank", DT_AT(R, threads_per_rank), "", "compute threads of each rank"},
+      {"rank_hosts", DT_AT(R, rank_hosts), "", "host of each rank"},
+      {"rank_masks", DT_AT(R, rank_masks), "", "cores that each rank may use, \"0-1,4\""},
+      {"environment", DT_AT(R, environment), "", "versions, compiler, processor, kernel, modules of rank 0"},
+  };
+  return fields;
+}
+
+Fields<RankError> error_fields()
+{
+  using R = RankError;
+  static const Field<R> fields[]{
+      {"rank", DT_AT(R, rank), "", "the first rank that failed", required, "error_rank"},
+      {"host", DT_AT(R, host), "", "its host", required, "error_host"},
+      {"cause", DT_AT(R, cause), "", "what went wrong", required, "error_cause"},
+      {"step", DT_AT(R, step), "", "the last step it began; -1: none", required, "error_step"},
+      {"unix_s", DT_AT(R, unix_s), "s", "when it failed", required, "error_unix_s"},
+  };
+  return fields;
+}
+
+Fields<Preemption> preemption_fields()
+{
+  using R = Preemption;
+  static const Field<R> fields[]{
+      {"unix_s", DT_AT(R, unix_s), "s", "when the run stopped on request"},
+      {"step", DT_AT(R, step), "", "steps that were done when it stopped on request", required, "preempted_step"},
+      {"steps", DT_AT(R, steps), "", "steps of the whole run"},
+      {"checkpoint", DT_AT(R, checkpoint), "", "file name of the checkpoint that was kept; empty: none"},
+      {"signal", DT_AT(R, signal), "", "the signal that asked for it", required, "preempted_signal"},
+  };
+  return fields;
+}
+
+Fields<RunResult> result_fields()
+{
+  using R = RunResult;
+  static const Field<R> fields[]{
+      {"throughput", DT_AT(R, throughput), "samples/s", "measured_samples divided by measured_s"},
+      {"communication_share", DT_AT(R, communication_share), "0..1",
+       "exposed communication divided by step time, over the measured steps; mean over the workers"},
+      {"accuracy", DT_AT(R, accuracy), "0..1", "share of correct answers on the held-out set, last evaluation"},
+      {"best_accuracy", DT_AT(R, best_accuracy), "0..1", "best of all evaluations"},
+      {"time_to_accuracy_s", DT_AT(R, time_to_accuracy_s), "s",
+       "time from the first step until train.target_accuracy was met first, evaluations included"},
+      {"final_loss", DT_AT(R, final_loss), "", "training loss of the last step"},
+      {"eval_loss", DT_AT(R, eval_loss), "", "loss on the held-out set, last evaluation"},
+      {"wall_s", DT_AT(R, wall_s), "s", "time from the first step to the last, evaluations included"},
+      {"step_p50_s", &slowest_step_p50_s, "s", "median time of a step, on the slowest rank", computed},
+      {"isolated_communication_s", DT_AT(R, isolated_communication_s), "s",
+       "one step's communication with no computation beside it", later},
+      {"accuracy_centre", DT_AT(R, accuracy_centre), "0..1", "accuracy of the centre model after the last step", later},
+      {"accuracy_worker", DT_AT(R, accuracy_worker), "0..1", "accuracy of the first worker's model after the last step", later},
+      {"accuracy_average", DT_AT(R, accuracy_average), "0..1", "accuracy of the mean of the workers' models after the last step",
+       later},
+      {"staleness.updates", &member_of<R, &R::staleness, &Staleness::updates>, "",
+       "updates of the centre by workers of an asynchronous strategy; 0: the strategy has none", later, "", true},
+      {"staleness.mean", &member_of<R, &R::staleness, &Staleness::mean>, "updates",
+       "mean number of updates by others between a worker's read and its own update", later},
+      {"staleness.p95", &member_of<R, &R::staleness, &Staleness::p95>, "updates", "95 % quantile of that number", later},
+      {"staleness.max", &member_of<R, &R::staleness, &Staleness::max>, "updates", "largest such number", later},
+      {"facts", DT_AT(R, facts), "", "what the run found out, by name: the allreduce that was chosen, for example", later},
+      {"steps", DT_AT(R, steps), "", "steps that were done"},
+      {"warmup_steps", DT_AT(R, warmup_steps), "", "steps at the beginning of each attempt that are not measured"},
+      {"resumed_step", DT_AT(R, resumed_step), "", "step of the checkpoint from which the attempt went on; 0: it began at step 1",
+       later, "", true},
+      {"measured_samples", DT_AT(R, measured_samples), "", "samples of all ranks in the measured steps of all attempts"},
+      {"measured_s", DT_AT(R, measured_s), "s", "the slowest rank's time in the measured steps, without evaluations"},
+      {"bytes_sent", &sum_over_ranks<&RankRecord::bytes_sent>, "bytes", "sent by all ranks in the measured steps", computed},
+      {"messages_sent", &sum_over_ranks<&RankRecord::messages_sent>, "", "messages of all ranks in the measured steps", computed},
+      {"memory_peak_bytes", &largest_memory_peak, "bytes", "largest resident set of any rank", computed},
+      {"parameters", DT_AT(R, parameters), "", "trained numbers of the model"},
+      {"weights_hash", DT_AT(R, weights_hash), "", "hash of the final weights: equal runs end in equal bits"},
+      {"unix_s", DT_AT(R, unix_s), "s", "when the result was written", required, "finished_unix_s"},
+  };
+  return fields;
+}
+
+Fields<RankRecord> rank_fields()
+{
+  using R = RankRecord;
+  static const Field<R> fields[]{
+      {"rank", DT_AT(R, rank), "", "number of the rank"},
+      {"host", DT_AT(R, host), "", "host it ran on"},
+      {"role", DT_AT(R, role), "", "\"worker\" or \"server\"", later},
+      {"bytes_sent", DT_AT(R, bytes_sent), "bytes", "sent by the strategy in the measured steps"},
+      {"messages_sent", DT_AT(R, messages_sent), "", "messages of the strategy in the measured steps"},
+      {"memory_peak_bytes", DT_AT(R, memory_peak_bytes), "bytes", "largest resident set"},
+  };
+  return fields;
+}
+
+Fields<PhaseStats> phase_fields()
+{
+  using R = PhaseStats;
+  static const Field<R> fields[]{
+      {"total_s", DT_AT(R, total_s), "s", "sum over the measured steps"},
+      {"mean_s", DT_AT(R, mean_s), "s", "mean of a step"},
+      {"p50_s", DT_AT(R, p50_s), "s", "median of a step"},
+      {"p95_s", DT_AT(R, p95_s), "s", "95 % quantile"},
+      {"p99_s", DT_AT(R, p99_s), "s", "99 % quantile"},
+      {"max_s", DT_AT(R, max_s), "s", "largest of a step"},
+  };
+  return fields;
+}
+
+Fields<ProbeRecord> probe_fields()
+{
+  using R = ProbeRecord;
+  static const Field<R> fields[]{
+      {"unix_s", DT_AT(R, unix_s), "s", "when the probe was made"},
+      {"allreduce_s", DT_AT(R, allreduce_s), "s", "median time of an allreduce of allreduce_bytes over all ranks"},
+      {"allreduce_bytes", DT_AT(R, allreduce_bytes), "bytes", "length of that allreduce"},
+  };
+  return fields;
+}
+
+Fields<RankProbe> rank_probe_fields()
+{
+  using R = RankProbe;
+  static const Field<R> fields[]{
+      {"rank", DT_AT(R, rank), "", "number of the rank"},
+      {"host", DT_AT(R, host), "", "host it runs on"},
+      {"clock_mhz", DT_AT(R, clock_mhz), "MHz", "clock of its core, as the kernel reports it"},
+      {"gemm_gflops", DT_AT(R, gemm_gflops), "GFLOP/s", "single-precision matrix product on the rank's threads"},
+  };
+  return fields;
+}
+
+Fields<NodeLoad> node_load_fields()
+{
+  using R = NodeLoad;
+  static const Field<R> fields[]{
+      {"host", DT_AT(R, host), "", "name of the machine; hosts that are namespaces of one machine together: \"host[0-3]\""},
+      {"cores", DT_AT(R, cores), "", "cores of the machine"},
+      {"own_cores", DT_AT(R, own_cores), "", "cores that the run's ranks may use"},
+      {"seconds", DT_AT(R, seconds), "s", "from the begin of the first measured step to the end of the last"},
+      {"load_begin", DT_AT(R, load_begin), "", "load average over a minute, at the begin"},
+      {"load_end", DT_AT(R, load_end), "", "load average over a minute, at the end"},
+      {"others_share", DT_AT(R, others_share), "0..1", "time of the run's cores that other processes used"},
+      {"steal_share", DT_AT(R, steal_share), "0..1", "time of the run's cores that the hypervisor gave to other machines"},
+      {"elsewhere_share", DT_AT(R, elsewhere_share), "0..1", "time in which the machine's other cores were busy"},
+  };
+  return fields;
+}
+
+Fields<RankState> rank_state_fields()
+{
+  using R = RankState;
+  static const Field<R> fields[]{
+      {"rank", DT_AT(R, rank), "", "number of the rank"},
+      {"host", DT_AT(R, host), "", "its host"},
+      {"step", DT_AT(R, step), "", "step in progress, or the last one done"},
+      {"what", DT_AT(R, what), "", "what it does: \"waits for a gradient\""},
+      {"peer", DT_AT(R, peer), "", "rank it waits for; -1: none, or not known"},
+      {"waiting", DT_AT(R, waiting), "", "whether it only waits for other ranks"},
+      {"since_unix_s", DT_AT(R, since_unix_s), "s", "since when it does so"},
+      {"unix_s", DT_AT(R, unix_s), "s", "when it answered"},
+  };
+  return fields;
+}
+
+Fields<StallRecord> stall_fields()
+{
+  using R = StallRecord;
+  static const Field<R> fields[]{
+      {"unix_s", DT_AT(R, unix_s), "s", "when the standstill was noticed"},
+      {"stalled_s", DT_AT(R, stalled_s), "s", "time without progress by then"},
+      {"step", DT_AT(R, step), "", "step of rank 0"},
+      {"resolved_unix_s", DT_AT(R, resolved_unix_s), "s", "when steps were done again; null: not yet"},
+  };
+  return fields;
+}
+
+Fields<MissingRank> missing_rank_fields()
+{
+  using R = MissingRank;
+  static const Field<R> fields[]{
+      {"rank", DT_AT(R, rank), "", "number of the rank"},
+      {"host", DT_AT(R, host), "", "its host"},
+      {"why", DT_AT(R, why), "", "why it has not arrived"},
+  };
+  return fields;
+}
+
+Fields<StudyRecord> study_fields()
+{
+  using R = StudyRecord;
+  static const Field<R> fields[]{
+      {"id", DT_AT(R, id), "", "hash of the study's name and its runs' keys", required, "key"},
+      {"name", DT_AT(R, name), "", "the recipe's name"},
+      {"description", DT_AT(R, description), "", "the recipe's description"},
+      {"kind", DT_AT(R, kind), "", "single, sweep, strong or weak"},
+      {"recipe_path", DT_AT(R, recipe_path), "", "path of the recipe"},
+      {"recipe_text", DT_AT(R, recipe_text), "", "text of the recipe when it was submitted"},
+      {"created_unix_s", DT_AT(R, created_unix_s), "s", "when the study was submitted first"},
+      {"submitted_unix_s", DT_AT(R, submitted_unix_s), "s", "when the study was submitted last"},
+      {"run_keys", DT_AT(R, run_keys), "", "keys of its runs, in order"},
+      {"run_names", DT_AT(R, run_names), "", "names of its runs, in order"},
+      {"control_keys", DT_AT(R, control_keys), "", "keys of its A/A controls", later},
+      {"refusals", DT_AT(R, refusals), "", "why runs were refused when it was submitted last, by key", later},
+  };
+  return fields;
+}
+
+} // namespace dt

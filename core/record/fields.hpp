@@ -1,0 +1,38 @@
+// The fields of every record of a run's folder.
+#pragma once
+
+#include "core/record/field.hpp"
+#include "core/record/load_record.hpp"
+#include "core/record/rank_state.hpp"
+#include "core/record/run_record.hpp"
+#include "core/record/study_record.hpp"
+
+#include <span>
+
+namespace dt {
+
+template<class Record> using Fields = std::span<const Field<Record>>;
+
+Fields<Submission> submission_fields();
+Fields<Deferral> deferral_fields();
+Fields<BeginRecord> begin_fields();
+Fields<RankError> error_fields();
+Fields<Preemption> preemption_fields();
+// result.json, without its ranks. The order is that of the table `results` and of `dtctl show`.
+Fields<RunResult> result_fields();
+// A rank of result.json, without its phases.
+Fields<RankRecord> rank_fields();
+// The times of one phase of a rank.
+Fields<PhaseStats> phase_fields();
+// probe.json, without its ranks; and one of these.
+Fields<ProbeRecord> probe_fields();
+Fields<RankProbe> rank_probe_fields();
+// A machine of load.json.
+Fields<NodeLoad> node_load_fields();
+Fields<RankState> rank_state_fields();
+// stall.json, without its ranks; and a rank that has not arrived.
+Fields<StallRecord> stall_fields();
+Fields<MissingRank> missing_rank_fields();
+Fields<StudyRecord> study_fields();
+
+} // namespace dt

@@ -1,0 +1,112 @@
+// Records as JSON, by their fields. Private to core/record.
+#pragma once
+
+#include "core/file.hpp"
+#include "core/record/field.hpp"
+#include "core/record/run_record.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <span>
+
+#include <nlohmann/json.hpp>
+
+namespace dt::record {
+
+using Json = nlohmann::ordered_json;
+
+// The `schema` member of every record. Raised when a reader of the version before would misunderstand the record.
+inline constexpr int schema = 1;
+
+// Texts may hold any bytes that a user or a program wrote; invalid UTF-8 is replaced.
+inline std::string dump(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+inline bool is_ours(const Json& json)
+{
+  return json.is_object() && json.contains("schema") && json["schema"].is_number_integer() && json["schema"] == schema;
+}
+
+// NaN and infinities are null.
+inline Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+inline double number_of(const Json& json) { return json.is_null() ? not_measured : json.get<double>(); }
+
+// "staleness.mean" -> /staleness/mean
+inline Json::json_pointer pointer_to(std::string_view name)
+{
+  std::string path = "/";
+  for (const char c : name) path += c == '.' ? '/' : c;
+  return Json::json_pointer(path);
+}
+
+template<class Record> Json json_of(const Record& record, std::span<const Field<Record>> fields)
+{
+  Json json = Json::object();
+  for (const auto& field : fields) {
+    if (field.presence == Presence::computed) continue;
+    json[pointer_to(field.name)] = std::visit(
+        [](const auto& value) -> Json {
+          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>)
+            return number(value);
+          else
+            return value;
+        },
+        value_of(field, record));
+  }
+  return json;
+}
+
+// A Json::exception when a required field is missing or has another type.
+template<class Record> Record record_of(const Json& json, std::span<const Field<Record>> fields)
+{
+  Record record;
+  for (const auto& field : fields) {
+    if (field.presence == Presence::computed) continue;
+    const auto pointer = pointer_to(field.name);
+    if (field.presence == Presence::later && !json.contains(pointer)) continue;
+    std::visit(
+        [&](auto place) {
+          if constexpr (std::is_invocable_v<decltype(place), const Record&>) {
+          } else {
+            auto& value = place(record);
+            if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>)
+              value = number_of(json.at(pointer));
+            else
+              value = json.at(pointer).template get<std::decay_t<decltype(value)>>();
+          }
+        },
+        field.place);
+  }
+  return record;
+}
+
+// The whole record: its schema and its fields, then what `more` adds.
+template<class Record>
+std::string to_json(const Record& record, std::span<const Field<Record>> fields, const Json& more = Json::object())
+{
+  Json json{{"schema", schema}};
+  json.update(json_of(record, fields));
+  json.update(more);
+  return dump(json);
+}
+
+// The record in a file; nothing when the file is missing, torn or of another format.
+template<class Record, class Convert> std::optional<Record> read_with(const std::filesystem::path& path, Convert convert)
+{
+  const auto text = read_file_if_exists(path);
+  if (!text) return std::nullopt;
+  const auto json = Json::parse(*text, nullptr, false);
+  if (!is_ours(json)) return std::nullopt;
+  try {
+    return convert(json);
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+template<class Record> std::optional<Record> read(const std::filesystem::path& path, std::span<const Field<Record>> fields)
+{
+  return read_with<Record>(path, [&](const Json& json) { return record_of(json, fields); });
+}
+
+} // namespace dt::record

@@ -1,0 +1,354 @@
+#include "core/record/run_record.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/record/fields.hpp"
+#include "core/record/json_fields.hpp"
+#include "core/spec/spec_schema.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace dt {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace record;
+
+int number_in_name(std::string_view name)
+{
+  int number = 0;
+  const auto error = std::from_chars(name.data(), name.data() + name.size(), number).ec;
+  return error == std::errc() && number > 0 && name == std::to_string(number) ? number : 0; // "01" is not an attempt
+}
+
+// Reads a blank and a number, and removes them from the beginning of `text`.
+template<class Number> bool take(std::string_view& text, Number& value)
+{
+  if (text.empty() || text.front() != ' ') return false;
+  text.remove_prefix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return true;
+}
+
+template<class Number> void put(std::string& text, Number value)
+{
+  std::array<char, 32> digits{};
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  text += ' ';
+  text.append(digits.data(), end);
+}
+
+// Appends a measured time with nanosecond precision, which is shorter than all 17 digits.
+void put_seconds(std::string& text, double value)
+{
+  std::array<char, 48> digits{};
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, 9);
+  text += ' ';
+  text.append(digits.data(), error == std::errc() ? end : digits.data());
+}
+
+Json json_of(const FieldValue& value)
+{
+  return std::visit([](const auto& v) -> Json { return v; }, value);
+}
+
+FieldValue field_of(const Json& json, const Key& key)
+{
+  return std::visit([&](auto* field) -> FieldValue { return json.get<std::remove_pointer_t<decltype(field)>>(); },
+                    [&] {
+                      static RunSpec spec;
+                      return key.field(spec);
+                    }());
+}
+
+Json json_of(const RankRecord& rank)
+{
+  auto json = record::json_of(rank, rank_fields());
+  for (std::size_t i = 0; i < phase_count; ++i)
+    json["phases"][std::string(phase_names[i])] = record::json_of(rank.phases[i], phase_fields());
+  json["step"] = record::json_of(rank.step, phase_fields());
+  return json;
+}
+
+RankRecord rank_of(const Json& json)
+{
+  auto rank = record_of(json, rank_fields());
+  for (std::size_t i = 0; i < phase_count; ++i)
+    rank.phases[i] = record_of(json.at("phases").at(std::string(phase_names[i])), phase_fields());
+  rank.step = record_of(json.at("step"), phase_fields());
+  return rank;
+}
+
+} // namespace
+
+AttemptFolder::AttemptFolder(const fs::path& run_folder, int number)
+    : path_(run_folder / "attempts" / std::to_string(number)), number_(number)
+{
+}
+
+AttemptFolder::AttemptFolder(const fs::path& attempt_folder)
+    : path_(attempt_folder), number_(number_in_name(attempt_folder.filename().native()))
+{
+}
+
+fs::path spec_path(const fs::path& run_folder) { return run_folder / "spec.json"; }
+
+std::vector<int> attempt_numbers(const fs::path& run_folder)
+{
+  std::vector<int> numbers;
+  for (const auto& name : names_in(run_folder / "attempts"))
+    if (const int number = number_in_name(name); number > 0) numbers.push_back(number);
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+std::string to_json(const PlannedRun& run)
+{
+  Json json{{"schema", record::schema}, {"key", run.key},          {"engine_build", run.engine_build},
+            {"data_id", run.data_id},   {"label", run.spec.label}, {"repeat", run.spec.repeat}};
+  if (!run.start_id.empty()) json["start_id"] = run.start_id;
+  for (const auto& key : spec_keys())
+    if (key.field != nullptr) json[Json::json_pointer("/" + join(split(key.path, '.'), "/"))] = json_of(value_of(run.spec, key));
+  return dump(json);
+}
+
+PlannedRun read_planned_run(const fs::path& run_folder)
+{
+  const auto path = spec_path(run_folder);
+  return parse_planned_run(read_file(path), path.string());
+}
+
+PlannedRun parse_planned_run(std::string_view text, const std::string& origin)
+{
+  const auto json = Json::parse(text, nullptr, false);
+  if (!is_ours(json))
+    throw Error(ErrorKind::environment, origin + " is not a run's spec of format " + std::to_string(record::schema));
+  try {
+    PlannedRun run{json.at("key"), json.at("engine_build"), json.at("data_id"), {}, json.value("start_id", "")};
+    run.spec.label = json.at("label");
+    run.spec.repeat = json.at("repeat");
+    for (const auto& key : spec_keys()) {
+      const Json::json_pointer at("/" + join(split(key.path, '.'), "/"));
+      if (key.field != nullptr && json.contains(at)) set_value(run.spec, key, field_of(json.at(at), key));
+    }
+    return run;
+  } catch (const Json::exception& error) {
+    throw Error(ErrorKind::environment, origin + " is damaged: " + error.what());
+  }
+}
+
+std::string to_json(const Submission& submission) { return record::to_json(submission, submission_fields()); }
+
+std::string to_json(const RankError& error) { return record::to_json(error, error_fields()); }
+
+std::string to_line(const Heartbeat& heartbeat)
+{
+  std::string line = "beat";
+  put_seconds(line, heartbeat.unix_s);
+  put(line, heartbeat.step);
+  put(line, heartbeat.steps);
+  return line += '\n';
+}
+
+std::optional<Submission> read_submission(const AttemptFolder& attempt)
+{
+  return record::read(attempt.submission(), submission_fields());
+}
+
+std::string to_json(const Preemption& preemption) { return record::to_json(preemption, preemption_fields()); }
+
+std::optional<Preemption> read_preemption(const AttemptFolder& attempt)
+{
+  return record::read(attempt.preempted(), preemption_fields());
+}
+
+std::string to_json(const Deferral& deferral) { return record::to_json(deferral, deferral_fields()); }
+
+std::optional<Deferral> read_deferral(const AttemptFolder& attempt)
+{
+  return record::read(attempt.deferred(), deferral_fields());
+}
+
+std::vector<Launch> read_launches(const AttemptFolder& attempt)
+{
+  std::vector<Launch> launches;
+  const auto text = read_file_if_exists(attempt.launches()).value_or("");
+  for (const auto& line : split(text.substr(0, text.rfind('\n') + 1), '\n')) {
+    std::string_view rest = line;
+    if (!rest.starts_with("launch")) continue;
+    rest.remove_prefix(6);
+    Launch launch;
+    if (take(rest, launch.number) && take(rest, launch.unix_s) && take(rest, launch.exit_code)) launches.push_back(launch);
+  }
+  return launches;
+}
+
+std::optional<RankError> read_error(const AttemptFolder& attempt) { return record::read(attempt.error(), error_fields()); }
+
+std::optional<JobEnd> read_end(const AttemptFolder& attempt)
+{
+  const auto text = read_file_if_exists(attempt.end());
+  if (!text || !text->starts_with("exit ")) return std::nullopt;
+  std::string_view rest = std::string_view(*text).substr(4);
+  JobEnd end;
+  if (!take(rest, end.exit_code) || !take(rest, end.unix_s) || rest != "\n") return std::nullopt;
+  return end;
+}
+
+std::optional<Heartbeat> read_heartbeat(const AttemptFolder& attempt)
+{
+  const auto text = read_file_if_exists(attempt.heartbeat());
+  if (!text || !text->starts_with("beat ")) return std::nullopt;
+  std::string_view rest = std::string_view(*text).substr(4);
+  Heartbeat beat;
+  if (!take(rest, beat.unix_s) || !take(rest, beat.step) || !take(rest, beat.steps) || rest != "\n") return std::nullopt;
+  return beat;
+}
+
+std::string to_json(const BeginRecord& begin) { return record::to_json(begin, begin_fields()); }
+
+std::optional<BeginRecord> read_begin(const AttemptFolder& attempt) { return record::read(attempt.begin(), begin_fields()); }
+
+void append_line(std::string& text, const StepEvent& e)
+{
+  text += "step";
+  put(text, e.step);
+  put(text, e.epoch);
+  put_seconds(text, e.elapsed_s);
+  put(text, e.loss);
+  put(text, e.learning_rate);
+  put_seconds(text, e.step_s);
+  for (std::size_t i = 0; i < phase_count; ++i)
+    if (i != static_cast<std::size_t>(Phase::evaluation)) put_seconds(text, e.phase_s[i]);
+  text += '\n';
+}
+
+void append_line(std::string& text, const EvalEvent& e)
+{
+  text += "eval";
+  put(text, e.step);
+  put(text, e.epoch);
+  put_seconds(text, e.elapsed_s);
+  put(text, e.loss);
+  put(text, e.accuracy);
+  put(text, e.samples);
+  put_seconds(text, e.eval_s);
+  text += '\n';
+}
+
+Event parse_event(std::string_view line)
+{
+  if (line.size() < 5) return {};
+  const auto tag = line.substr(0, 4);
+  line.remove_prefix(4);
+  if (tag == "step") {
+    StepEvent e;
+    bool whole = take(line, e.step) && take(line, e.epoch) && take(line, e.elapsed_s) && take(line, e.loss) &&
+                 take(line, e.learning_rate) && take(line, e.step_s);
+    for (std::size_t i = 0; whole && i < phase_count; ++i)
+      if (i != static_cast<std::size_t>(Phase::evaluation)) whole = take(line, e.phase_s[i]);
+    if (whole && line.empty()) return e;
+  } else if (tag == "eval") {
+    EvalEvent e;
+    if (take(line, e.step) && take(line, e.epoch) && take(line, e.elapsed_s) && take(line, e.loss) && take(line, e.accuracy) &&
+        take(line, e.samples) && take(line, e.eval_s) && line.empty())
+      return e;
+  }
+  return {};
+}
+
+Events parse_events(std::string_view text)
+{
+  Events events;
+  for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+    const auto event = parse_event(text.substr(0, end));
+    if (const auto* step = std::get_if<StepEvent>(&event)) events.steps.push_back(*step);
+    if (const auto* eval = std::get_if<EvalEvent>(&event)) events.evals.push_back(*eval);
+    text.remove_prefix(end + 1);
+  }
+  return events;
+}
+
+std::string to_json(const RunResult& result)
+{
+  Json ranks = Json::array();
+  for (const auto& rank : result.ranks) ranks.push_back(json_of(rank));
+  return record::to_json(result, result_fields(), Json{{"ranks", ranks}});
+}
+
+Outcome read_outcome(const AttemptFolder& attempt)
+{
+  const auto outcome = read_with<Outcome>(attempt.result(), [](const Json& json) {
+    if (json.contains("fenced_by")) return Outcome{std::nullopt, json.at("fenced_by").get<int>()};
+    auto result = record_of(json, result_fields());
+    for (const auto& rank : json.at("ranks")) result.ranks.push_back(rank_of(rank));
+    return Outcome{std::move(result), std::nullopt};
+  });
+  return outcome.value_or(Outcome{});
+}
+
+std::optional<RunResult> read_result(const AttemptFolder& attempt) { return read_outcome(attempt).result; }
+
+bool commit_result(const AttemptFolder& attempt, const RunResult& result)
+{
+  return create_file_exclusive(attempt.result(), to_json(result));
+}
+
+bool fence(const AttemptFolder& attempt, int successor)
+{
+  return create_file_exclusive(attempt.result(), dump(Json{{"schema", record::schema}, {"fenced_by", successor}}));
+}
+
+std::optional<int> fenced_by(const AttemptFolder& attempt) { return read_outcome(attempt).fenced_by; }
+
+std::string to_json(const ProbeRecord& probe)
+{
+  Json ranks = Json::array();
+  for (const auto& rank : probe.ranks) ranks.push_back(record::json_of(rank, rank_probe_fields()));
+  return record::to_json(probe, probe_fields(), Json{{"ranks", ranks}});
+}
+
+std::optional<ProbeRecord> read_probe(const AttemptFolder& attempt)
+{
+  return read_with<ProbeRecord>(attempt.probe(), [](const Json& json) {
+    auto probe = record_of(json, probe_fields());
+    for (const auto& rank : json.at("ranks")) probe.ranks.push_back(record_of(rank, rank_probe_fields()));
+    return probe;
+  });
+}
+
+namespace {
+constexpr std::array<std::string_view, 12> state_names{"planned", "submitted", "queued",    "running",   "suspended", "succeeded",
+                                                       "failed",  "cancelled", "timed_out", "preempted", "lost",      "unknown"};
+}
+
+std::string_view name_of(RunState state) { return state_names[static_cast<std::size_t>(state)]; }
+
+std::optional<RunState> run_state_of(std::string_view name)
+{
+  const auto* found = std::find(state_names.begin(), state_names.end(), name);
+  if (found == state_names.end()) return std::nullopt;
+  return static_cast<RunState>(found - state_names.begin());
+}
+
+bool is_final(RunState state)
+{
+  switch (state) {
+  case RunState::succeeded:
+  case RunState::failed:
+  case RunState::cancelled:
+  case RunState::timed_out:
+  case RunState::preempted:
+  case RunState::lost:
+    return true;
+  default:
+    return false;
+  }
+}
+
+} // namespace dt

@@ -1,0 +1,323 @@
+// The files of a run folder: their records, and the functions that read and write them.
+//
+// The engine and the job script write the files; reconcile (jobs) and ingest (store) read them. ARCHITECTURE.md contains the
+// grammar. Functions that read a file do not fail if it is missing or torn: they return the part that is complete, or nothing.
+#pragma once
+
+#include "core/spec/run_key.hpp"
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace dt {
+
+inline constexpr double not_measured = std::numeric_limits<double>::quiet_NaN();
+
+// ---- files of a run ------------------------------------------------------------------------------------------------
+
+// <home>/runs/<key>/attempts/<n>: one attempt to execute a run. A later attempt never changes the files of an earlier one.
+class AttemptFolder {
+ public:
+  AttemptFolder(const std::filesystem::path& run_folder, int number);
+  explicit AttemptFolder(const std::filesystem::path& attempt_folder);
+  const std::filesystem::path& path() const { return path_; }
+  int number() const { return number_; }
+  std::filesystem::path run_folder() const { return path_.parent_path().parent_path(); }
+
+  std::filesystem::path script() const { return path_ / "job.sh"; }
+  std::filesystem::path submission() const { return path_ / "submission.json"; } // dtctl: the intent, later also the job's id
+  std::filesystem::path deferred() const { return path_ / "deferred.json"; }  // dtctl: the scheduler does not accept the job yet
+  std::filesystem::path owner() const { return path_ / "owner.json"; }        // the only process that may run this attempt
+  std::filesystem::path begin() const { return path_ / "begin.json"; }        // rank 0, after MPI_Init
+  std::filesystem::path heartbeat() const { return path_ / "heartbeat"; }     // rank 0, about once a second
+  std::filesystem::path events() const { return path_ / "events.log"; }       // rank 0: one line per step
+  std::filesystem::path error() const { return path_ / "error.json"; }        // the first rank that fails
+  std::filesystem::path result() const { return path_ / "result.json"; }      // rank 0, synced: the only proof of success
+  std::filesystem::path end() const { return path_ / "end"; }                 // the job script: exit status
+  std::filesystem::path cancel() const { return path_ / "cancel"; }           // dtctl cancel: who asked, when
+  std::filesystem::path stop_reason() const { return path_ / "stop_reason"; } // the scheduler: "time_limit"
+  std::filesystem::path reserve() const { return path_ / "reserve"; } // rank 0: space for the last messages on a full disk
+  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }  // rank 0: step-<n>.h5, the last two
+  std::filesystem::path preempted() const { return path_ / "preempted.json"; } // rank 0: stopped on request; its checkpoint
+  std::filesystem::path requeue() const { return path_ / "requeue"; }   // job script: the scheduler should start the job again
+  std::filesystem::path settled() const { return path_ / "settled"; }   // dtctl: the scheduler no longer has this job
+  std::filesystem::path launches() const { return path_ / "launches"; } // job script: one line per launch of the ranks
+  std::filesystem::path probe() const { return path_ / "probe.json"; }  // rank 0: speed of each rank's node and cores
+  std::filesystem::path trace() const { return path_ / "trace"; }       // every rank: rank-<n>, its timeline
+  std::filesystem::path dump() const { return path_ / "dump"; }         // any rank: asks all ranks what they are doing
+  std::filesystem::path states() const { return path_ / "states"; }     // every rank that was asked: rank-<n>
+  std::filesystem::path stall() const { return path_ / "stall.json"; }  // rank 0: missing ranks, and what all were doing
+  std::filesystem::path out() const { return path_ / "stdout"; }
+  std::filesystem::path err() const { return path_ / "stderr"; }
+
+ private:
+  std::filesystem::path path_;
+  int number_;
+};
+
+std::filesystem::path spec_path(const std::filesystem::path& run_folder);
+
+// Numbers of the attempts in a run folder, ascending.
+std::vector<int> attempt_numbers(const std::filesystem::path& run_folder);
+
+// ---- spec.json ------------------------------------------------------------------------------------------------------
+
+std::string to_json(const PlannedRun& run);
+// Throws an environment error that names the file if spec.json is missing or has another format.
+PlannedRun read_planned_run(const std::filesystem::path& run_folder);
+// Like read_planned_run, from the text of a spec.json. Errors name `origin` as the file.
+PlannedRun parse_planned_run(std::string_view text, const std::string& origin);
+
+// ---- submission.json, end, heartbeat, error.json, cancel ---------------------------------------------------------------
+
+struct Submission {
+  int attempt = 1;
+  std::string token;     // random; together with the run key it identifies the job
+  std::string scheduler; // one of scheduler_names()
+  std::string study;     // id of the study that requested the run
+  double submitted_unix_s = 0;
+  std::string job_id; // empty: only the intent is recorded, the scheduler's answer is unknown
+  int restart = 0;    // how often the scheduler had already restarted the job when this attempt began
+};
+
+struct JobEnd {
+  int exit_code = 0; // of the launcher; 128 + n if signal n ended it
+  double unix_s = 0;
+};
+
+struct Heartbeat {
+  double unix_s = 0;
+  std::int64_t step = 0, steps = 0;
+};
+
+// Beginnings of what a rank says when its loss has diverged. `dtctl explain` recognises a divergence by them.
+inline constexpr std::string_view loss_is_nan = "the loss is NaN", loss_is_infinite = "the loss is infinite";
+
+struct RankError {
+  int rank = 0;
+  std::string host;
+  std::string cause;
+  std::int64_t step = -1;
+  double unix_s = 0;
+};
+
+// preempted.json: the run was told to stop early (time limit, preemption, drained node) and stopped in an orderly way.
+struct Preemption {
+  double unix_s = 0;
+  std::int64_t step = 0, steps = 0; // steps completed, and steps in all
+  std::string checkpoint;           // file name in checkpoints/; empty: no checkpoint could be written
+  std::string signal;               // the signal that told it to stop: "SIGUSR1"
+};
+
+// deferred.json: the scheduler refused the job because the user has too many jobs in the queue. The attempt and its intent
+// remain, and a later call of dtctl submits the job.
+struct Deferral {
+  double unix_s = 0;
+  std::string reason;             // the scheduler's message
+  std::int64_t max_running = 0;   // copied from the submission (jobs::SubmitRules)
+  std::vector<std::string> after; // ids of jobs that must end before this job starts
+};
+
+// One line of `launches`: "launch <number> <unix seconds> <exit code>\n", written when a launch of the ranks has ended.
+struct Launch {
+  int number = 1;
+  double unix_s = 0;
+  int exit_code = 0;
+};
+
+std::string to_json(const Preemption& preemption);
+std::optional<Preemption> read_preemption(const AttemptFolder& attempt);
+std::string to_json(const Deferral& deferral);
+std::optional<Deferral> read_deferral(const AttemptFolder& attempt);
+std::vector<Launch> read_launches(const AttemptFolder& attempt);
+
+std::string to_json(const Submission& submission);
+std::string to_json(const RankError& error);
+std::string to_line(const Heartbeat& heartbeat);
+std::optional<Submission> read_submission(const AttemptFolder& attempt);
+std::optional<JobEnd> read_end(const AttemptFolder& attempt); // "exit <code> <unix seconds>\n"
+std::optional<Heartbeat> read_heartbeat(const AttemptFolder& attempt);
+std::optional<RankError> read_error(const AttemptFolder& attempt);
+
+// ---- begin.json -------------------------------------------------------------------------------------------------------
+
+struct BeginRecord {
+  double unix_s = 0;
+  std::string host; // of rank 0
+  int pid = 0;
+  int ranks = 0, nodes = 0, threads_per_rank = 0;
+  std::vector<std::string> rank_hosts; // one entry per rank
+  std::vector<std::string> rank_masks; // one entry per rank: the cores it may use, "0-1,4"
+  // cpu_model, mpi_version, dnnl_version, engine_version, engine_build, git_state, compiler, kernel, memory_bytes, modules, …
+  std::map<std::string, std::string> environment;
+};
+
+std::string to_json(const BeginRecord& begin);
+std::optional<BeginRecord> read_begin(const AttemptFolder& attempt);
+
+// ---- probe.json -----------------------------------------------------------------------------------------------------
+
+// A short measurement before the first step that distinguishes a slow or busy node from a slow program.
+struct RankProbe {
+  int rank = 0;
+  std::string host;
+  double clock_mhz = not_measured;   // of the core that the rank ran on, as the kernel reports it
+  double gemm_gflops = not_measured; // speed of a single-precision matrix product on this rank's threads
+};
+
+struct ProbeRecord {
+  double unix_s = 0;
+  double allreduce_s = not_measured; // median time of one allreduce of allreduce_bytes over all ranks
+  std::int64_t allreduce_bytes = 0;
+  std::vector<RankProbe> ranks;
+};
+
+std::string to_json(const ProbeRecord& probe);
+std::optional<ProbeRecord> read_probe(const AttemptFolder& attempt);
+
+// ---- events.log ---------------------------------------------------------------------------------------------------------
+
+enum class Phase { input, forward, backward, communication, optimizer, evaluation };
+inline constexpr std::array<std::string_view, 6> phase_names{"input",         "forward",   "backward",
+                                                             "communication", "optimizer", "evaluation"};
+inline constexpr std::size_t phase_count = phase_names.size();
+
+// One step as measured on rank 0. Times are in seconds.
+struct StepEvent {
+  std::int64_t step = 0; // counted from 1
+  double epoch = 0;      // samples of all ranks so far / samples of the training set
+  double elapsed_s = 0;  // time since the first step began, without evaluations
+  double loss = 0;       // mean over the global batch
+  double learning_rate = 0;
+  double step_s = 0;                         // wall time of the step
+  std::array<double, phase_count> phase_s{}; // communication: only the exposed part; evaluation: 0
+};
+
+// One evaluation on the held-out set, by all ranks together.
+struct EvalEvent {
+  std::int64_t step = 0;
+  double epoch = 0;
+  double elapsed_s = 0; // training time so far, as in StepEvent
+  double loss = 0;
+  double accuracy = 0; // from 0 to 1
+  std::int64_t samples = 0;
+  double eval_s = 0;
+};
+
+void append_line(std::string& text, const StepEvent& event);
+void append_line(std::string& text, const EvalEvent& event);
+
+using Event = std::variant<std::monostate, StepEvent, EvalEvent>; // monostate: the line is not an event
+Event parse_event(std::string_view line);
+
+// All complete lines of an events.log. An incomplete last line is ignored.
+struct Events {
+  std::vector<StepEvent> steps;
+  std::vector<EvalEvent> evals;
+};
+Events parse_events(std::string_view text);
+
+// ---- result.json ----------------------------------------------------------------------------------------------------------
+
+// Times of one phase over the measured steps of one rank.
+struct PhaseStats {
+  double total_s = 0, mean_s = 0, p50_s = 0, p95_s = 0, p99_s = 0, max_s = 0;
+};
+
+struct RankRecord {
+  int rank = 0;
+  std::string host;
+  std::string role = "worker"; // "worker" or "server"
+  std::array<PhaseStats, phase_count> phases{};
+  PhaseStats step;             // of whole steps
+  std::int64_t bytes_sent = 0; // in the strategy's messages over the measured steps
+  std::int64_t messages_sent = 0;
+  std::int64_t memory_peak_bytes = 0; // maximum resident set size
+};
+
+// Staleness of asynchronous updates, over all updates of all servers. The staleness of an update is the number of updates that
+// other workers made to the centre between a worker's read and its own update.
+struct Staleness {
+  std::int64_t updates = 0; // 0: the strategy has no asynchronous updates
+  double mean = not_measured, p95 = not_measured, max = not_measured;
+};
+
+// Written once and synced, when all ranks agree that the run is complete. Values that were not measured are NaN (null in JSON).
+struct RunResult {
+  double unix_s = 0;
+  std::int64_t steps = 0, warmup_steps = 0;
+  std::int64_t resumed_step = 0; // step of the checkpoint from which this attempt continued; 0: it started from the beginning
+  // The measured steps are those of all attempts, each up to the checkpoint from which the next attempt continued. Every attempt
+  // leaves out its own warm-up steps.
+  std::int64_t measured_samples = 0;              // of all ranks, over the measured steps
+  double measured_s = 0;                          // time of the slowest rank in the measured steps, without evaluations
+  double throughput = 0;                          // measured_samples / measured_s, in samples/s
+  double wall_s = 0;                              // from the first step to the last, with evaluations
+  double communication_share = 0;                 // exposed communication / step time, mean over workers, measured steps
+  double isolated_communication_s = not_measured; // communication time of one step without concurrent computation
+  double final_loss = not_measured;               // training loss of the last step
+  double eval_loss = not_measured;                // from the last evaluation
+  double accuracy = not_measured;                 // from the last evaluation
+  double best_accuracy = not_measured;
+  double time_to_accuracy_s = not_measured; // wall time until the accuracy first reached target_accuracy
+  // Measured after the last step, for each of these models that the strategy keeps separately.
+  double accuracy_centre = not_measured, accuracy_worker = not_measured, accuracy_average = not_measured;
+  Staleness staleness;
+  std::map<std::string, std::string> facts; // facts determined during the run: "allreduce": "ring from 64 KiB up, else mpi"
+  std::int64_t parameters = 0;
+  std::string weights_hash; // hash of the final weights: equal runs end with equal bits
+  std::vector<RankRecord> ranks;
+};
+
+std::string to_json(const RunResult& result);
+std::optional<RunResult> read_result(const AttemptFolder& attempt);
+
+// How an attempt ended, from one look at result.json: with a result, fenced off by a later attempt, or neither.
+struct Outcome {
+  std::optional<RunResult> result;
+  std::optional<int> fenced_by; // number of the attempt that took this one's place
+};
+Outcome read_outcome(const AttemptFolder& attempt);
+
+// An attempt ends in one of two ways: with its result, or fenced off by a later attempt that replaces it. Whoever creates
+// result.json first decides. Both functions create the file exclusively and sync it, which is safe between machines that share
+// the file system.
+//
+// Returns false if the attempt was fenced off: the result does not count and nothing was written.
+bool commit_result(const AttemptFolder& attempt, const RunResult& result);
+// Returns false if a result exists already: then the attempt must not be replaced.
+bool fence(const AttemptFolder& attempt, int successor);
+// The number of the attempt that replaced this one; nothing if none did.
+std::optional<int> fenced_by(const AttemptFolder& attempt);
+
+// ---- states ---------------------------------------------------------------------------------------------------------------
+
+enum class RunState {
+  planned,
+  submitted,
+  queued,
+  running,
+  suspended,
+  succeeded,
+  failed,
+  cancelled,
+  timed_out,
+  preempted,
+  lost,
+  unknown
+};
+
+std::string_view name_of(RunState state);
+std::optional<RunState> run_state_of(std::string_view name);
+// Whether the state will not change without another submission.
+bool is_final(RunState state);
+
+} // namespace dt

@@ -1,0 +1,32 @@
+// A study: one submitted recipe and the runs it requested. <home>/studies/<id>/study.json is the authoritative record.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dt {
+
+struct StudyRecord {
+  std::string id;   // hash of the name and the run keys: submitting the same recipe again gives the same study
+  std::string name; // the recipe's name
+  std::string description;
+  std::string kind; // "single", "sweep", "strong" or "weak"
+  std::string recipe_path;
+  std::string recipe_text; // unchanged text of the recipe, for `dtctl show`
+  double created_unix_s = 0;
+  double submitted_unix_s = 0;                 // last submission; determines which study is `last`
+  std::vector<std::string> run_keys;           // in order of submission
+  std::vector<std::string> run_names;          // one per run: "name/label/#repeat"
+  std::vector<std::string> control_keys;       // the A/A controls among run_keys; they are not points of the study
+  std::map<std::string, std::string> refusals; // by run key: why the run was refused at the last submission
+};
+
+std::string study_id(const std::string& name, const std::vector<std::string>& run_keys);
+std::string to_json(const StudyRecord& study);
+// Returns nothing if the file is missing, damaged or of another format.
+std::optional<StudyRecord> read_study(const std::filesystem::path& study_folder);
+
+} // namespace dt

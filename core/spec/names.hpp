@@ -1,0 +1,44 @@
+// The names that a recipe may use for models, data sets, optimizers, schedules, strategies, allreduces and so on.
+//
+// dtctl lists and checks them without linking the engine; the engine's registries must offer exactly these
+// (tests/engine/nn/model_builder_test.cpp, tests/engine/sync/strategy_test.cpp and others compare the two).
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt {
+
+// A name and one line of help.
+struct Name {
+  std::string_view name;
+  std::string_view help;
+};
+
+std::span<const Name> engine_names();
+std::span<const Name> model_names();
+std::span<const Name> batch_norm_names();
+std::span<const Name> precision_names();
+std::span<const Name> data_names();
+std::span<const Name> optimizer_names();
+std::span<const Name> schedule_names();
+std::span<const Name> strategy_names();
+std::span<const Name> allreduce_names();
+std::span<const Name> elastic_forms();
+std::span<const Name> progress_names();
+std::span<const Name> wire_names();
+std::span<const Name> server_placements();
+std::span<const Name> topology_names();
+std::span<const Name> evaluated_models();
+std::span<const Name> study_modes();
+std::span<const Name> study_orders();
+std::span<const Name> study_layouts();
+std::span<const Name> scheduler_names();
+std::span<const Name> launcher_names();
+
+bool contains(std::span<const Name> names, std::string_view name);
+std::vector<std::string> strings_of(std::span<const Name> names);
+
+} // namespace dt

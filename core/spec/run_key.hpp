@@ -1,0 +1,55 @@
+// Run keys: a run is identified by a hash of its resolved recipe, engine build, data id, start id and repeat.
+#pragma once
+
+#include "core/spec/run_spec.hpp"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt {
+
+// A run before it is submitted: its key, which is the name of its folder, and everything that went into the key.
+struct PlannedRun {
+  std::string key; // 32 hexadecimal digits
+  std::string engine_build;
+  std::string data_id;
+  RunSpec spec;
+  std::string start_id{}; // empty: the run starts from weights drawn from train.seed
+};
+
+// The identity keys of the spec that differ from their defaults, one "path=value" line each, then the repeat. Keys at their
+// default are left out, so that a key added later with a default does not change the text of older runs.
+std::string canonical_text(const RunSpec& spec);
+
+std::string run_key(const RunSpec& spec, std::string_view engine_build, std::string_view data_id, std::string_view start_id = {});
+
+PlannedRun plan_run(RunSpec spec, std::string engine_build, std::string data_id, std::string start_id = {});
+
+// The first 10 digits of a key, for display.
+std::string short_key(std::string_view key);
+
+// Explains why two runs are different, one line per difference: "optimizer.learning_rate: 0.1, now 0.2", "engine build: …".
+std::vector<std::string> differences(const PlannedRun& before, const PlannedRun& now);
+
+// Reads the GNU build id of an ELF program: equal code has an equal id, independent of its path. Throws an environment error if
+// there is none.
+std::string read_build_id(const std::filesystem::path& program);
+
+// Hash over the names and bytes of the regular files in a data folder. The id of synthetic data is "synthetic". If the folder is
+// missing or empty, throws an environment error that says how to get the data.
+// What to do when there are no files of a data set in this folder.
+std::string how_to_get(const DataSpec& data, const std::filesystem::path& folder);
+
+std::string data_id(const DataSpec& data, const std::filesystem::path& folder);
+
+// The beginning of a checkpoint's 512-byte header. After it follow the 32 digits of a hash over everything behind the header
+// (engine/train/weights/checkpoint.hpp).
+inline constexpr std::string_view checkpoint_magic = "dtctl checkpoint 1\nxxh3-128 ";
+
+// Identifies the content of the file in train.start_from: the hash in a checkpoint's header, or a hash over the bytes of an .npz
+// file. Returns an empty text for an empty path. Throws a recipe error if the file does not exist or is neither of the two.
+std::string start_id(const std::filesystem::path& file);
+
+} // namespace dt

@@ -1,0 +1,13 @@
+#include "core/spec/run_spec.hpp"
+
+#include "core/spec/strategy_table.hpp"
+
+namespace dt {
+
+bool has_servers(const std::string& strategy) { return strategy_row(strategy).has_servers; }
+
+bool is_elastic(const std::string& strategy) { return strategy_row(strategy).is_elastic; }
+
+bool exchanges_beside_computation(const SyncSpec& sync) { return reads(sync.strategy, "sync.overlap") && sync.overlap == 3; }
+
+} // namespace dt

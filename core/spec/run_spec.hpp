@@ -1,0 +1,178 @@
+// RunSpec: the complete description of one run in plain structs. The recipe reader makes it once; other code never sees YAML,
+// JSON or flags.
+//
+// The initial values here are the defaults of the recipe keys; core/spec/spec_schema.cpp has one row per key with its help and
+// range.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dt {
+
+struct ModelSpec {
+  std::string name;                 // one of model_names()
+  std::vector<std::string> layers;  // of model "custom": one canonical line per layer
+  bool dropout = true;              // false: dropout layers pass all values
+  std::string batch_norm = "local"; // one of batch_norm_names()
+};
+
+struct DataSpec {
+  std::string name;               // one of data_names()
+  std::string path;               // folder of its files; empty: <home>/data/<name>
+  std::int64_t train_samples = 0; // number of samples to use, from the first; 0: all (synthetic: 8192)
+  std::int64_t test_samples = 0;  // number of samples to use, from the first; 0: all (synthetic: 1024)
+  std::int64_t channels = 1;      // only for synthetic data, as are height, width and classes
+  std::int64_t height = 28;
+  std::int64_t width = 28;
+  std::int64_t classes = 10;
+  bool shuffle = true;
+  std::int64_t prefetch_batches = 2; // batches that a background thread reads ahead; 0: the training loop reads them
+};
+
+struct TrainSpec {
+  std::int64_t batch_per_rank = 0; // exactly one of batch_per_rank and global_batch is given
+  std::int64_t global_batch = 0;
+  double epochs = 0; // exactly one of epochs and steps is given
+  std::int64_t steps = 0;
+  std::int64_t warmup_steps = 5; // these steps train and are counted, but are left out of the throughput
+  std::int64_t seed = 1;
+  double eval_every_epochs = 1; // 0: evaluate only at the end
+  double target_accuracy = 0;   // 0: no target
+  bool stop_at_target = false;
+  std::int64_t checkpoint_every_s = 0; // 0: only when the job is told to stop
+  std::int64_t stall_after_s = 60;     // after so long without a step, report which ranks are missing; 0: never
+  bool trace = false;                  // record each rank's phases, buckets and messages
+  std::string precision = "fp32";      // one of precision_names()
+  bool winograd = true;                // compute 3x3 convolutions in fp32 by Winograd's algorithm where it is faster
+  std::int64_t accumulation = 1;       // number of micro-batches of a rank's batch, computed one after another
+  double loss_scale = 1; // the loss is multiplied by this factor for the backward pass; the update divides the gradients by it
+  double label_smoothing = 0;    // share of the target probability that is spread over all classes
+  std::string start_from;        // checkpoint with the initial weights; empty: weights drawn from the seed
+  bool final_checkpoint = false; // write a checkpoint after the last step too
+};
+
+struct OptimizerSpec {
+  std::string name = "momentum"; // one of optimizer_names()
+  double learning_rate = 0.01;
+  double momentum = 0.9;
+  double weight_decay = 0;
+  bool decay_biases = false;         // apply weight decay to biases too
+  bool decay_norms = false;          // apply weight decay to batch norm's scales and shifts too
+  double clip_norm = 0;              // maximum norm of the gradient over all parameters; 0: no limit
+  double trust = 1e-3;               // lars: trust coefficient
+  double beta1 = 0.9;                // adam: decay rate of the running mean of gradients
+  double beta2 = 0.999;              // adam: decay rate of the running mean of squared gradients
+  double epsilon = 1e-8;             // adam: added to the root of the mean of squared gradients
+  std::string schedule = "constant"; // one of schedule_names()
+  double step_epochs = 10;
+  double step_factor = 0.1;
+  double polynomial_power = 2;
+  double final_learning_rate = 0;
+  double warmup_epochs = 0; // the rate grows linearly from warmup_factor x learning_rate
+  double warmup_factor = 0.1;
+  bool linear_scaling = false; // multiply the learning rate by the number of ranks
+};
+
+struct SyncSpec {
+  std::string strategy = "sync-sgd"; // one of strategy_names()
+  std::string allreduce = "mpi";     // one of allreduce_names()
+  std::int64_t period = 1;           // tau: steps between two exchanges of weights
+  double alpha = 0;                  // elastic rate of every exchange; if the recipe gives neither alpha nor rho: 0.9 / workers
+  double rho = 0;                    // elastic strength: alpha = learning rate x rho at every step; 0: alpha is constant
+  std::string elastic = "paper";     // one of elastic_forms()
+  bool pack = true;                  // send all parameters as one message; false: one message per tensor
+  // With overlap: size of a bucket; a bucket of gradients is sent as soon as it is full. 0: the allreduce's choice, or 4 MiB.
+  std::int64_t bucket_bytes = 0;
+  std::string progress = "none";         // one of progress_names(); if not given: auto for sync-easgd with overlap 3
+  std::string wire = "float32";          // one of wire_names()
+  std::int64_t overlap = 3;              // sync-easgd: form 1, 2 or 3 of the paper
+  std::int64_t servers = 1;              // dedicated ranks of the strategies with a parameter server
+  std::string server_placement = "last"; // one of server_placements()
+  std::int64_t server_threads = 2;       // hogwild: threads of one server that update without a lock
+  std::int64_t node_period = 1;          // hsgd: steps between two exchanges between nodes
+  double local_start = 0;                // local-sgd: epochs of sync-sgd at the start
+  std::string topology = "hosts";        // one of topology_names()
+  std::string evaluate = "auto";         // one of evaluated_models()
+};
+
+// Whether the strategy uses dedicated server ranks.
+bool has_servers(const std::string& strategy);
+// Whether the strategy belongs to the EASGD family: workers and a centre pull each other together.
+bool is_elastic(const std::string& strategy);
+
+// Whether the strategy is sync-easgd in the form whose exchange runs while the gradients are computed.
+bool exchanges_beside_computation(const SyncSpec& sync);
+
+struct ResourcesSpec {
+  std::int64_t nodes = 1;
+  std::int64_t ranks_per_node = 1;
+  std::int64_t threads_per_rank = 1;
+  std::int64_t time_limit_s = 3600;
+  std::int64_t signal_ahead_s = 60; // seconds before the time limit at which the run writes a checkpoint and stops; 0: no warning
+  std::int64_t requeue = 0;         // how often a preempted, interrupted or timed-out job is started again
+  std::int64_t launch_tries = 3;    // total number of launches; a launch that dies before its first step is repeated
+  double max_rpc_per_s = 0;         // maximum rate of submissions to the scheduler; 0: no limit
+  bool oversubscribe = false;       // allow more ranks x threads than cores
+  std::string scheduler = "local";
+  std::string launcher = "mpirun";
+  std::vector<std::string> launcher_args; // inserted before the program's name
+  std::vector<std::string> hosts;       // without a cluster's scheduler: hosts on which mpirun starts ranks; empty: this machine
+  std::int64_t nodes_per_supernode = 0; // consecutive nodes behind one switch; 0: unknown
+  std::string partition, account, qos, constraint;
+  std::vector<std::string> modules;       // one `module load` each
+  std::map<std::string, std::string> env; // exported in the job
+  std::vector<std::string> setup;         // shell lines that run before the launch
+  std::vector<std::string> scheduler_args;
+};
+
+struct StudySpec {
+  std::string mode;                // one of study_modes(); empty: no study
+  std::vector<std::int64_t> ranks; // sizes of the study: exactly one of ranks and nodes is given
+  std::vector<std::int64_t> nodes;
+  std::int64_t repeats = 1;
+  std::string order = "random"; // one of study_orders()
+  std::int64_t seed = 1;
+  bool vary_seed = false;          // repeat k trains with train.seed + k
+  std::string layout = "separate"; // one of study_layouts()
+  std::int64_t controls = 2; // ladder: runs of the smallest size, spread from its first to its last run, to measure drift (A/A)
+};
+
+struct RunSpec {
+  std::string name; // the recipe's name
+  std::string description;
+  std::string label;             // the values of its sweep: "learning_rate=0.1 momentum=0.9"; empty without a sweep
+  std::int64_t repeat = 0;       // 0, 1, …: number of this repetition
+  bool control = false;          // an A/A control of its study; stored in the study (study.json), not in the run (spec.json)
+  std::string engine = "onednn"; // one of engine_names()
+  ModelSpec model;
+  DataSpec data;
+  TrainSpec train;
+  OptimizerSpec optimizer;
+  SyncSpec sync;
+  ResourcesSpec resources;
+  StudySpec study;
+
+  std::int64_t ranks() const { return resources.nodes * resources.ranks_per_node; }
+  // Ranks that serve parameters, and ranks that train.
+  std::int64_t servers() const { return has_servers(sync.strategy) ? sync.servers : 0; }
+  std::int64_t workers() const { return ranks() - servers(); }
+  // Threads per rank that only progress messages while the other threads compute. Each needs a core.
+  std::int64_t progress_threads() const { return sync.progress == "thread" ? 1 : 0; }
+  std::int64_t cores_per_rank() const { return resources.threads_per_rank + progress_threads(); }
+  std::int64_t cores() const { return ranks() * cores_per_rank(); }
+  std::int64_t cores_per_node() const { return resources.ranks_per_node * cores_per_rank(); }
+  // Samples of all workers in one step.
+  std::int64_t effective_global_batch() const
+  {
+    return train.global_batch > 0 ? train.global_batch : train.batch_per_rank * workers();
+  }
+  std::int64_t effective_batch_per_rank() const
+  {
+    return train.batch_per_rank > 0 ? train.batch_per_rank : train.global_batch / workers();
+  }
+};
+
+} // namespace dt

@@ -1,0 +1,34 @@
+#include "core/spec/scheduler_table.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace dt {
+namespace {
+
+constexpr std::array rows{
+    SchedulerRow{.name = {"local", "this machine's cores, without a daemon"},
+                 .uses_this_machine = true,
+                 .starts_ranks_on_hosts = true,
+                 .keeps_queue_here = true},
+    SchedulerRow{.name = {"slurm", "a cluster's Slurm, through libslurm"},
+                 .restarts_jobs = true,
+                 .shares_allocations = true,
+                 .takes_arguments = true,
+                 .signals_launcher = true,
+                 .serves_other_users = true},
+};
+
+constexpr SchedulerRow unknown{.name = {}, .restarts_jobs = true};
+
+} // namespace
+
+std::span<const SchedulerRow> scheduler_rows() { return rows; }
+
+const SchedulerRow& scheduler_row(std::string_view scheduler)
+{
+  const auto found = std::ranges::find_if(rows, [&](const SchedulerRow& row) { return row.name.name == scheduler; });
+  return found == rows.end() ? unknown : *found;
+}
+
+} // namespace dt

@@ -1,0 +1,413 @@
+#include "core/spec/spec_schema.hpp"
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+#include <unordered_map>
+
+namespace dt {
+namespace {
+
+constexpr double big = 1e15;      // exact in a double, and larger than any sensible count
+constexpr double int_max = 2.1e9; // limit of the integers that MPI and oneDNN use for counts
+constexpr std::span<const Name> none{};
+
+#define DT_FIELD(member) [](RunSpec& s) -> FieldRef { return &s.member; }
+constexpr bool yes = true, no = false;
+
+using enum KeyType;
+// Columns: path, type, unit, min, max, required, identity, choices, field, help.
+
+std::vector<Key> document_keys()
+{
+  return {
+      {"version", structure, "", 1, 1, yes, no, none, nullptr, "Version of the recipe format. Always 1."},
+      {"name", text, "", 0, 0, no, no, none, DT_FIELD(name),
+       "Name under which the results are listed. Default: the name of the file. Not inherited by `extends`."},
+      {"description", text, "", 0, 0, no, no, none, DT_FIELD(description),
+       "One line that describes the recipe. Not inherited by `extends`."},
+      {"extends", structure, "", 0, 0, no, no, none, nullptr,
+       "Path of another recipe, relative to this one. This recipe overrides its keys."},
+      {"profile", structure, "", 0, 0, no, no, none, nullptr,
+       "Machine profile that supplies the resources. Default: the profile `default`, if there is one."},
+      {"engine", choice, "", 0, 0, no, yes, engine_names(), DT_FIELD(engine), "What computes convolutions and inner products."},
+  };
+}
+
+std::vector<Key> model_keys()
+{
+  return {
+      {"model.name", choice, "", 0, 0, no, yes, model_names(), DT_FIELD(model.name),
+       "Network to train. If `model.layers` describes the network: `custom`, or not given."},
+      {"model.layers", text_list, "", 0, 0, no, yes, none, DT_FIELD(model.layers),
+       "Layers of a custom network, from the images to one output per class."},
+      {"model.dropout", boolean, "", 0, 0, no, yes, none, DT_FIELD(model.dropout),
+       "Whether dropout layers drop values in training. false: they pass all values."},
+      {"model.batch_norm", choice, "", 0, 0, no, yes, batch_norm_names(), DT_FIELD(model.batch_norm),
+       "Samples over which batch normalisation computes mean and variance in training."},
+  };
+}
+
+std::vector<Key> data_keys()
+{
+  return {
+      {"data.name", choice, "", 0, 0, yes, yes, data_names(), DT_FIELD(data.name), "Data set."},
+      {"data.path", text, "", 0, 0, no, no, none, DT_FIELD(data.path),
+       "Folder of the data set, relative to the file that contains this key. Default: <home>/data/<name>. A run is identified by "
+       "the content of the folder, not by its path."},
+      {"data.train_samples", integer, "samples", 0, big, no, yes, none, DT_FIELD(data.train_samples),
+       "Number of training samples to use, beginning with the first. 0: all (synthetic: 8192)."},
+      {"data.test_samples", integer, "samples", 0, big, no, yes, none, DT_FIELD(data.test_samples),
+       "Number of evaluation samples to use, beginning with the first. 0: all (synthetic: 1024)."},
+      {"data.channels", integer, "", 1, 65536, no, yes, none, DT_FIELD(data.channels),
+       "Channels of an image. Only for synthetic; the files of other data sets determine the shape."},
+      {"data.height", integer, "pixels", 1, 65536, no, yes, none, DT_FIELD(data.height),
+       "Height of an image. Only for synthetic."},
+      {"data.width", integer, "pixels", 1, 65536, no, yes, none, DT_FIELD(data.width), "Width of an image. Only for synthetic."},
+      {"data.classes", integer, "", 2, 1000000, no, yes, none, DT_FIELD(data.classes),
+       "Number of classes. Only for synthetic; the files of other data sets determine it."},
+      {"data.shuffle", boolean, "", 0, 0, no, yes, none, DT_FIELD(data.shuffle),
+       "Whether each epoch visits the samples in a new order, drawn from train.seed."},
+      {"data.prefetch_batches", integer, "batches", 0, 1024, no, yes, none, DT_FIELD(data.prefetch_batches),
+       "Number of batches that a background thread reads ahead. 0: the training loop reads them itself."},
+  };
+}
+
+std::vector<Key> train_keys()
+{
+  return {
+      {"train.batch_per_rank", integer, "samples", 1, int_max, no, yes, none, DT_FIELD(train.batch_per_rank),
+       "Samples per rank and step. Give this or `global_batch`."},
+      {"train.global_batch", integer, "samples", 1, int_max, no, yes, none, DT_FIELD(train.global_batch),
+       "Samples of all ranks per step; a multiple of the number of workers. Give this or `batch_per_rank`."},
+      {"train.epochs", real, "epochs", 1e-6, 1e9, no, yes, none, DT_FIELD(train.epochs),
+       "Number of passes over the training set. Give this or `steps`."},
+      {"train.steps", integer, "steps", 1, big, no, yes, none, DT_FIELD(train.steps),
+       "Number of optimizer steps. Give this or `epochs`."},
+      {"train.warmup_steps", integer, "steps", 0, big, no, yes, none, DT_FIELD(train.warmup_steps),
+       "Number of first steps that are excluded from throughput. They train like the others. At least one step must remain."},
+      {"train.seed", integer, "", 0, big, no, yes, none, DT_FIELD(train.seed),
+       "Seed of the initial weights and of the order of samples."},
+      {"train.eval_every_epochs", real, "epochs", 0, 1e9, no, yes, none, DT_FIELD(train.eval_every_epochs),
+       "Epochs between two evaluations on the held-out set. 0: evaluate only at the end."},
+      {"train.target_accuracy", real, "", 0, 1, no, yes, none, DT_FIELD(train.target_accuracy),
+       "Held-out accuracy to reach. The run records when it is reached for the first time. 0: no target."},
+      {"train.stop_at_target", boolean, "", 0, 0, no, yes, none, DT_FIELD(train.stop_at_target),
+       "Whether the run stops when `target_accuracy` is reached."},
+      {"train.checkpoint_every", duration, "s", 0, 1e9, no, no, none, DT_FIELD(train.checkpoint_every_s),
+       "Time between two checkpoints. 0: write one only when the job is told to stop (time limit, preemption)."},
+      {"train.stall_after", duration, "s", 0, 1e9, no, no, none, DT_FIELD(train.stall_after_s),
+       "If no step ends for this time, the run reports which ranks the others wait for and what every rank is doing. 0: never."},
+      {"train.trace", boolean, "", 0, 0, no, no, none, DT_FIELD(train.trace),
+       "Whether each rank records its phases, buckets and messages. `dtctl trace` exports them."},
+      {"train.precision", choice, "", 0, 0, no, yes, precision_names(), DT_FIELD(train.precision),
+       "Number format in which the layers compute. Weights and their updates are always fp32."},
+      {"train.winograd", boolean, "", 0, 0, no, yes, none, DT_FIELD(train.winograd),
+       "Whether 3x3 convolutions in fp32 use Winograd's algorithm where it is faster. Its rounding errors are a few times "
+       "larger. false: direct sums."},
+      {"train.accumulation", integer, "", 1, int_max, no, yes, none, DT_FIELD(train.accumulation),
+       "Number of micro-batches into which the batch of a rank is split. They are computed one after the other, in the memory of "
+       "one. Must divide the batch."},
+      {"train.loss_scale", real, "", 1e-9, 1e9, no, yes, none, DT_FIELD(train.loss_scale),
+       "Factor by which the loss is multiplied before the backward pass. The gradients are divided by it before the update. It "
+       "prevents small gradients from becoming 0 in low precision."},
+      {"train.label_smoothing", real, "", 0, 1, no, yes, none, DT_FIELD(train.label_smoothing),
+       "Share of the target that is distributed evenly over all classes."},
+      {"train.start_from", text, "", 0, 0, no, no, none, DT_FIELD(train.start_from),
+       "Initial weights: the path of a checkpoint (.h5) or an archive (.npz), relative to the file that contains this key; the "
+       "folder or the key of a run; or `last`, the only run of the newest study that has a checkpoint. The run begins at step 0. "
+       "Default: weights drawn from train.seed. A run is identified by the content of the file, not by its path."},
+      {"train.final_checkpoint", boolean, "", 0, 0, no, no, none, DT_FIELD(train.final_checkpoint),
+       "Whether a checkpoint is written after the last step, and kept."},
+  };
+}
+
+std::vector<Key> optimizer_keys()
+{
+  return {
+      {"optimizer.name", choice, "", 0, 0, no, yes, optimizer_names(), DT_FIELD(optimizer.name),
+       "Update rule. Any with sync-sgd, hsgd and local-sgd; momentum, nesterov or lars with async-msgd and async-measgd; sgd "
+       "with the other strategies."},
+      {"optimizer.learning_rate", real, "", 1e-12, 1e6, no, yes, none, DT_FIELD(optimizer.learning_rate),
+       "Learning rate before schedule, warm-up and linear scaling."},
+      {"optimizer.momentum", real, "", 0, 0.999999, no, yes, none, DT_FIELD(optimizer.momentum), "Momentum coefficient (mu)."},
+      {"optimizer.weight_decay", real, "", 0, 1e3, no, yes, none, DT_FIELD(optimizer.weight_decay),
+       "Weight decay (L2 penalty). This factor times the weight is added to the gradient."},
+      {"optimizer.decay_biases", boolean, "", 0, 0, no, yes, none, DT_FIELD(optimizer.decay_biases),
+       "Whether `weight_decay` also applies to biases."},
+      {"optimizer.decay_norms", boolean, "", 0, 0, no, yes, none, DT_FIELD(optimizer.decay_norms),
+       "Whether `weight_decay` also applies to the scales and shifts of batch normalisation."},
+      {"optimizer.clip_norm", real, "", 0, 1e15, no, yes, none, DT_FIELD(optimizer.clip_norm),
+       "Maximum norm of the gradient over all parameters, averaged over all ranks. A longer gradient is scaled down to it. 0: no "
+       "limit."},
+      {"optimizer.trust", real, "", 1e-12, 1e6, no, yes, none, DT_FIELD(optimizer.trust),
+       "Trust coefficient (lars). The learning rate of a tensor is multiplied by trust |w| / (|g| + weight_decay |w|)."},
+      {"optimizer.beta1", real, "", 0, 0.999999, no, yes, none, DT_FIELD(optimizer.beta1),
+       "Decay rate of the first moment (adam)."},
+      {"optimizer.beta2", real, "", 0, 0.999999, no, yes, none, DT_FIELD(optimizer.beta2),
+       "Decay rate of the second moment (adam)."},
+      {"optimizer.epsilon", real, "", 1e-30, 1e6, no, yes, none, DT_FIELD(optimizer.epsilon),
+       "Constant that is added to the square root of the second moment (adam)."},
+      {"optimizer.schedule", choice, "", 0, 0, no, yes, schedule_names(), DT_FIELD(optimizer.schedule),
+       "How the learning rate changes during the run."},
+      {"optimizer.step_epochs", real, "epochs", 1e-9, 1e9, no, yes, none, DT_FIELD(optimizer.step_epochs),
+       "Epochs between two reductions of the learning rate (schedule step)."},
+      {"optimizer.step_factor", real, "", 0, 1, no, yes, none, DT_FIELD(optimizer.step_factor),
+       "Factor of each reduction of the learning rate (schedule step)."},
+      {"optimizer.polynomial_power", real, "", 0, 100, no, yes, none, DT_FIELD(optimizer.polynomial_power),
+       "Exponent (schedule polynomial)."},
+      {"optimizer.final_learning_rate", real, "", 0, 1e6, no, yes, none, DT_FIELD(optimizer.final_learning_rate),
+       "Learning rate at the end (schedules polynomial and cosine)."},
+      {"optimizer.warmup_epochs", real, "epochs", 0, 1e9, no, yes, none, DT_FIELD(optimizer.warmup_epochs),
+       "Epochs at the start in which the learning rate increases linearly. 0: no warm-up."},
+      {"optimizer.warmup_factor", real, "", 0, 1, no, yes, none, DT_FIELD(optimizer.warmup_factor),
+       "Fraction of the learning rate at the beginning of the warm-up."},
+      {"optimizer.linear_scaling", boolean, "", 0, 0, no, yes, none, DT_FIELD(optimizer.linear_scaling),
+       "Whether the learning rate is multiplied by the number of workers."},
+  };
+}
+
+std::vector<Key> sync_keys()
+{
+  return {
+      {"sync.strategy", choice, "", 0, 0, no, yes, strategy_names(), DT_FIELD(sync.strategy), "Synchronisation strategy."},
+      {"sync.allreduce", choice, "", 0, 0, no, yes, allreduce_names(), DT_FIELD(sync.allreduce),
+       "Algorithm that sums vectors over the ranks."},
+      {"sync.period", integer, "steps", 1, 1e9, no, yes, none, DT_FIELD(sync.period),
+       "Steps between two exchanges of weights, tau (EASGD family and local-sgd)."},
+      {"sync.alpha", real, "", 0, 1, no, yes, none, DT_FIELD(sync.alpha),
+       "Elastic rate of an exchange (EASGD family). Give this or `rho`. Default: 0.9 / number of workers."},
+      {"sync.rho", real, "", 0, 1e6, no, yes, none, DT_FIELD(sync.rho),
+       "Elastic strength (EASGD family). The elastic rate is learning rate x rho at every step."},
+      {"sync.elastic", choice, "", 0, 0, no, yes, elastic_forms(), DT_FIELD(sync.elastic),
+       "Whether the elastic term is evaluated before or after the local step (EASGD family)."},
+      {"sync.pack", boolean, "", 0, 0, no, yes, none, DT_FIELD(sync.pack),
+       "Whether all parameters are sent as one message. false: one message per tensor."},
+      {"sync.bucket_bytes", integer, "bytes", 0, 1e12, no, yes, none, DT_FIELD(sync.bucket_bytes),
+       "Approximate size of the buckets in which gradients are sent during the backward pass (progress poll and thread). 0: with "
+       "the allreduce `dynamic` the size that it found best, with the others 4194304."},
+      {"sync.progress", choice, "", 0, 0, no, yes, progress_names(), DT_FIELD(sync.progress),
+       "Who advances messages while the ranks compute. If it is not given, sync-easgd with overlap 3 uses auto."},
+      {"sync.wire", choice, "", 0, 0, no, yes, wire_names(), DT_FIELD(sync.wire),
+       "Number format of the messages of an allreduce. The allreduce `mpi` supports float32 only."},
+      {"sync.overlap", integer, "", 1, 3, no, yes, none, DT_FIELD(sync.overlap),
+       "Form of sync-easgd. 1: exchange along a tree. 2: the weights stay with the compute device. 3: the exchange overlaps with "
+       "the computation."},
+      {"sync.servers", integer, "ranks", 0, 1e6, no, yes, none, DT_FIELD(sync.servers),
+       "Number of parameter servers. Each is a rank that does not train and holds a part of the parameters. 0 (hogwild only): "
+       "the workers of a node share one window in shared memory."},
+      {"sync.server_placement", choice, "", 0, 0, no, yes, server_placements(), DT_FIELD(sync.server_placement),
+       "Which ranks are the parameter servers."},
+      {"sync.server_threads", integer, "threads", 1, 1024, no, yes, none, DT_FIELD(sync.server_threads),
+       "Threads per server that update its parameters without a lock, on the cores of its rank (hogwild)."},
+      {"sync.node_period", integer, "steps", 1, 1e9, no, yes, none, DT_FIELD(sync.node_period),
+       "Steps between two exchanges among nodes (hsgd). 1: the same result as sync-sgd."},
+      {"sync.local_start", real, "epochs", 0, 1e9, no, yes, none, DT_FIELD(sync.local_start),
+       "Epochs of sync-sgd before local steps begin (local-sgd). Above 0 this is post-local SGD."},
+      {"sync.topology", choice, "", 0, 0, no, yes, topology_names(), DT_FIELD(sync.topology),
+       "How the supernodes of the network are determined."},
+      {"sync.evaluate", choice, "", 0, 0, no, yes, evaluated_models(), DT_FIELD(sync.evaluate),
+       "Which model is evaluated and compared with the target accuracy."},
+  };
+}
+
+std::vector<Key> resources_keys()
+{
+  return {
+      {"resources.nodes", integer, "nodes", 1, 1e6, no, yes, none, DT_FIELD(resources.nodes), "Number of nodes of the job."},
+      {"resources.ranks_per_node", integer, "ranks", 1, 65536, no, yes, none, DT_FIELD(resources.ranks_per_node),
+       "Number of MPI ranks per node."},
+      {"resources.threads_per_rank", integer, "threads", 1, 65536, no, yes, none, DT_FIELD(resources.threads_per_rank),
+       "Number of compute threads per rank. Each thread has a core of its own."},
+      {"resources.time_limit", duration, "s", 1, 1e9, no, no, none, DT_FIELD(resources.time_limit_s),
+       "Time after which the job is ended: seconds, 1h30m or HH:MM:SS."},
+      {"resources.signal_ahead", duration, "s", 0, 1e6, no, no, none, DT_FIELD(resources.signal_ahead_s),
+       "Time before the time limit at which the run is told to write a checkpoint and to stop. 0: it is not told. If this is not "
+       "given, it is at most a quarter of the time limit."},
+      {"resources.requeue", integer, "", 0, 1000, no, no, none, DT_FIELD(resources.requeue),
+       "How often a job is started again from its checkpoint after a preemption, its time limit or the loss of a node (slurm)."},
+      {"resources.launch_tries", integer, "", 1, 100, no, no, none, DT_FIELD(resources.launch_tries),
+       "Maximum number of launches of the ranks. A launch that ends before the first step is repeated."},
+      {"resources.max_rpc_per_s", real, "1/s", 0, 1e6, no, no, none, DT_FIELD(resources.max_rpc_per_s),
+       "Maximum rate of requests to the controller during a submission (slurm). 0: no limit."},
+      {"resources.oversubscribe", boolean, "", 0, 0, no, yes, none, DT_FIELD(resources.oversubscribe),
+       "Whether more threads than cores are allowed. Timings are then not meaningful."},
+      {"resources.scheduler", choice, "", 0, 0, no, yes, scheduler_names(), DT_FIELD(resources.scheduler),
+       "Scheduler that runs the jobs."},
+      {"resources.launcher", choice, "", 0, 0, no, yes, launcher_names(), DT_FIELD(resources.launcher),
+       "Program that starts the ranks."},
+      {"resources.launcher_args", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.launcher_args),
+       "Additional arguments of the launcher."},
+      {"resources.hosts", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.hosts),
+       "Names of the hosts on which mpirun starts the ranks, one per node (local scheduler). Empty: this machine only."},
+      {"resources.nodes_per_supernode", integer, "nodes", 0, 1e6, no, yes, none, DT_FIELD(resources.nodes_per_supernode),
+       "Number of consecutive nodes on one switch. Links between switches are slower. 0: unknown."},
+      {"resources.partition", text, "", 0, 0, no, yes, none, DT_FIELD(resources.partition),
+       "Partition of the cluster. The local scheduler ignores partition, account, qos and constraint."},
+      {"resources.account", text, "", 0, 0, no, no, none, DT_FIELD(resources.account), "Account that is charged."},
+      {"resources.qos", text, "", 0, 0, no, no, none, DT_FIELD(resources.qos), "Quality of service (QOS)."},
+      {"resources.constraint", text, "", 0, 0, no, yes, none, DT_FIELD(resources.constraint),
+       "Features that the nodes must have."},
+      {"resources.modules", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.modules),
+       "Environment modules that the job loads."},
+      {"resources.env", text_map, "", 0, 0, no, yes, none, DT_FIELD(resources.env), "Environment variables of the job."},
+      {"resources.setup", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.setup),
+       "Shell commands that the job runs before the ranks start."},
+      {"resources.scheduler_args", text_list, "", 0, 0, no, no, none, DT_FIELD(resources.scheduler_args),
+       "Additional arguments for the scheduler."},
+  };
+}
+
+std::vector<Key> study_keys()
+{
+  return {
+      {"study.mode", choice, "", 0, 0, no, no, study_modes(), DT_FIELD(study.mode),
+       "Kind of scaling study: what stays constant while the size grows."},
+      {"study.ranks", integer_list, "ranks", 1, 1e6, no, no, none, DT_FIELD(study.ranks),
+       "Sizes as numbers of ranks on resources.nodes nodes. Give this or `nodes`."},
+      {"study.nodes", integer_list, "nodes", 1, 1e6, no, no, none, DT_FIELD(study.nodes),
+       "Sizes as numbers of nodes with resources.ranks_per_node ranks each. Give this or `ranks`."},
+      {"study.repeats", integer, "", 1, 10000, no, no, none, DT_FIELD(study.repeats), "Number of runs per point."},
+      {"study.order", choice, "", 0, 0, no, no, study_orders(), DT_FIELD(study.order),
+       "Order of submission. If it is not given, a sweep without a study is submitted as listed."},
+      {"study.seed", integer, "", 0, big, no, no, none, DT_FIELD(study.seed), "Seed of the random order."},
+      {"study.vary_seed", boolean, "", 0, 0, no, no, none, DT_FIELD(study.vary_seed),
+       "Whether repeat k trains with train.seed + k, to measure the spread of the accuracy."},
+      {"study.layout", choice, "", 0, 0, no, no, study_layouts(), DT_FIELD(study.layout),
+       "separate: one job per run. ladder (slurm): all sizes run one after the other in one allocation of the largest size."},
+      {"study.controls", integer, "", 0, 1000, no, no, none, DT_FIELD(study.controls),
+       "Number of additional runs of the smallest size in a ladder, from its first place to its last. Their spread is the drift "
+       "of the machine (A/A control)."},
+  };
+}
+
+std::vector<Key> sweep_keys()
+{
+  return {
+      {"sweep.matrix", structure, "", 0, 0, no, no, none, nullptr,
+       "Map of keys to lists of values. Every combination is one point."},
+      {"sweep.zip", structure, "", 0, 0, no, no, none, nullptr,
+       "Map of keys to lists of equal length. The first values are one point, the second values the next, and so on."},
+      {"sweep.include", structure, "", 0, 0, no, no, none, nullptr,
+       "List of maps of keys to values. Each map is one additional point."},
+      {"sweep.exclude", structure, "", 0, 0, no, no, none, nullptr,
+       "List of conditions. Runs that meet one of them are left out."},
+  };
+}
+
+#undef DT_FIELD
+
+// In the order of the reference.
+std::vector<Key> make_keys()
+{
+  std::vector<Key> all;
+  for (const auto keys_of_block :
+       {document_keys, model_keys, data_keys, train_keys, optimizer_keys, sync_keys, resources_keys, study_keys, sweep_keys}) {
+    const auto keys = keys_of_block();
+    all.insert(all.end(), keys.begin(), keys.end());
+  }
+  return all;
+}
+
+const std::vector<Key>& keys()
+{
+  static const std::vector<Key> table = make_keys();
+  return table;
+}
+
+} // namespace
+
+std::span<const Key> spec_keys() { return keys(); }
+
+const Key* find_key(std::string_view path)
+{
+  static const auto index = [] {
+    std::unordered_map<std::string_view, const Key*> map;
+    for (const auto& key : keys()) map.emplace(key.path, &key);
+    return map;
+  }();
+  const auto found = index.find(path);
+  return found == index.end() ? nullptr : found->second;
+}
+
+bool names_content(const Key& key) { return key.path == "data.path" || key.path == "train.start_from"; }
+
+FieldValue value_of(const RunSpec& spec, const Key& key)
+{
+  // The accessors return mutable pointers because writers use them too; this function only reads.
+  return std::visit([](auto* field) -> FieldValue { return *field; }, key.field(const_cast<RunSpec&>(spec)));
+}
+
+void set_value(RunSpec& spec, const Key& key, const FieldValue& value)
+{
+  std::visit(
+      [&](auto* field) {
+        using Type = std::remove_pointer_t<decltype(field)>;
+        const auto* typed = std::get_if<Type>(&value);
+        if (typed == nullptr) throw Error(ErrorKind::internal, "value of another type for key " + std::string(key.path));
+        *field = *typed;
+      },
+      key.field(spec));
+}
+
+FieldValue default_of(const Key& key)
+{
+  static const RunSpec defaults;
+  return value_of(defaults, key);
+}
+
+std::string to_text(const FieldValue& value)
+{
+  struct Printer {
+    std::string operator()(std::int64_t v) const { return std::to_string(v); }
+    std::string operator()(double v) const { return format_shortest(v); }
+    std::string operator()(bool v) const { return v ? "true" : "false"; }
+    std::string operator()(const std::string& v) const { return v; }
+    std::string operator()(const std::vector<std::string>& v) const { return join(v, ", "); }
+    std::string operator()(const std::vector<std::int64_t>& v) const
+    {
+      std::vector<std::string> parts;
+      for (const auto element : v) parts.push_back(std::to_string(element));
+      return join(parts, ", ");
+    }
+    std::string operator()(const std::map<std::string, std::string>& v) const
+    {
+      std::vector<std::string> parts;
+      for (const auto& [name, content] : v) parts.push_back(name + "=" + content);
+      return join(parts, ", ");
+    }
+  };
+  return std::visit(Printer{}, value);
+}
+
+std::string_view name_of(KeyType type)
+{
+  switch (type) {
+  case KeyType::integer:
+    return "integer";
+  case KeyType::real:
+    return "number";
+  case KeyType::boolean:
+    return "boolean";
+  case KeyType::text:
+    return "text";
+  case KeyType::choice:
+    return "choice";
+  case KeyType::duration:
+    return "duration";
+  case KeyType::integer_list:
+    return "list of integers";
+  case KeyType::text_list:
+    return "list of texts";
+  case KeyType::text_map:
+    return "map of texts";
+  case KeyType::structure:
+    return "structure";
+  }
+  return "structure";
+}
+
+} // namespace dt

@@ -1,0 +1,70 @@
+// The table of all recipe keys. The recipe reader, its errors, the JSON Schema, the reference, the run key, spec.json and the
+// columns of the results database are all derived from its rows.
+#pragma once
+
+#include "core/spec/names.hpp"
+#include "core/spec/run_spec.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace dt {
+
+enum class KeyType {
+  integer,
+  real,
+  boolean,
+  text,
+  choice,   // one of key.choices
+  duration, // seconds; written as 90, 1h30m or HH:MM:SS
+  integer_list,
+  text_list,
+  text_map,
+  structure, // handled by the recipe reader itself (version, sweep.matrix, …); has no field in RunSpec
+};
+
+using FieldRef = std::variant<std::int64_t*, double*, bool*, std::string*, std::vector<std::int64_t>*, std::vector<std::string>*,
+                              std::map<std::string, std::string>*>;
+using FieldValue = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>, std::vector<std::string>,
+                                std::map<std::string, std::string>>;
+
+struct Key {
+  std::string_view path; // "train.global_batch"
+  KeyType type;
+  std::string_view unit; // "samples", "s", "" for a pure number
+  double min, max;       // of a number and of every list element, inclusive
+  bool required;
+  bool identity; // part of the run key: changing it makes a different run
+  std::span<const Name> choices;
+  FieldRef (*field)(RunSpec&); // null if type is structure
+  std::string_view help;
+};
+
+// All keys, block by block, in the order of the reference.
+std::span<const Key> spec_keys();
+
+// Returns the row of a key such as "train.seed", or null if there is none.
+const Key* find_key(std::string_view path);
+
+// Whether the value is a path whose content is part of the run key, while the path itself is not.
+bool names_content(const Key& key);
+
+// The value of a key in a spec. The key must have a field, also for set_value.
+FieldValue value_of(const RunSpec& spec, const Key& key);
+void set_value(RunSpec& spec, const Key& key, const FieldValue& value);
+
+// The value of a key that a recipe does not mention.
+FieldValue default_of(const Key& key);
+
+// Formats a value for people: numbers in their shortest exact form, lists joined by ", ", maps as "a=1, b=2".
+std::string to_text(const FieldValue& value);
+
+std::string_view name_of(KeyType type);
+
+} // namespace dt

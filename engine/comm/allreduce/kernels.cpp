@@ -1,0 +1,47 @@
+#include "engine/comm/allreduce/kernels.hpp"
+
+#include "core/bfloat16.hpp"
+#include "core/function_clones.hpp"
+
+#include <bit>
+#include <cstddef>
+
+namespace dt::comm {
+namespace {
+
+DT_CLONES void add_floats(float* __restrict into, const float* __restrict from, std::size_t n)
+{
+  for (std::size_t i = 0; i < n; ++i) into[i] += from[i];
+}
+
+DT_CLONES void add_rounded(float* __restrict into, const Bfloat16* __restrict from, std::size_t n)
+{
+  for (std::size_t i = 0; i < n; ++i) into[i] += std::bit_cast<float>(static_cast<std::uint32_t>(from[i]) << 16U);
+}
+
+DT_CLONES void widen_all(const Bfloat16* __restrict rounded, float* __restrict values, std::size_t n)
+{
+  for (std::size_t i = 0; i < n; ++i) values[i] = std::bit_cast<float>(static_cast<std::uint32_t>(rounded[i]) << 16U);
+}
+
+DT_CLONES void round_all(const float* __restrict values, Bfloat16* __restrict rounded, std::size_t n)
+{
+  for (std::size_t i = 0; i < n; ++i)
+    rounded[i] = static_cast<Bfloat16>(bfloat16_bits(std::bit_cast<std::uint32_t>(values[i])) >> 16);
+}
+
+} // namespace
+
+void add_to(std::span<float> into, std::span<const float> from) { add_floats(into.data(), from.data(), into.size()); }
+void add_to(std::span<float> into, std::span<const Bfloat16> from) { add_rounded(into.data(), from.data(), into.size()); }
+void widen(std::span<const Bfloat16> rounded, std::span<float> values)
+{
+  widen_all(rounded.data(), values.data(), values.size());
+}
+
+void round_to_bfloat16(std::span<const float> values, std::span<Bfloat16> rounded)
+{
+  round_all(values.data(), rounded.data(), values.size());
+}
+
+} // namespace dt::comm

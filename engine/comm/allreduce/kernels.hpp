@@ -1,0 +1,25 @@
+// Vector sums in memory, and conversion to and from bfloat16. Compiled for several instruction sets and selected at run time.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace dt::comm {
+
+// The upper half of a float32: 1 bit sign, 8 bits exponent, 7 bits mantissa.
+using Bfloat16 = std::uint16_t;
+
+// into[i] <- into[i] + from[i]. Equal lengths, no overlap.
+void add_to(std::span<float> into, std::span<const float> from);
+
+// Rounds to nearest, ties to even: the relative error is at most 2^-8 for normal numbers. NaN stays NaN. Equal lengths, no
+// overlap.
+void round_to_bfloat16(std::span<const float> values, std::span<Bfloat16> rounded);
+
+// Converts bfloat16 to float32. Exact.
+void widen(std::span<const Bfloat16> rounded, std::span<float> values);
+
+// into[i] <- into[i] + from[i], in float32.
+void add_to(std::span<float> into, std::span<const Bfloat16> from);
+
+} // namespace dt::comm

@@ -1,0 +1,56 @@
+#include "core/error.hpp"
+#include "core/spec/names.hpp"
+#include "core/text.hpp"
+#include "engine/comm/allreduce/hierarchical.hpp"
+#include "engine/comm/allreduce/mpi_allreduce.hpp"
+#include "engine/comm/allreduce/scheduled_allreduce.hpp"
+#include "engine/comm/choice/dynamic.hpp"
+
+#include <array>
+
+namespace dt::comm {
+namespace {
+
+struct Entry {
+  const char* name;
+  std::unique_ptr<Allreduce> (*make)(const AllreduceOptions&, Communicator&);
+};
+
+template<class Kind> std::unique_ptr<Allreduce> make(const AllreduceOptions& options, Communicator& comm)
+{
+  return std::make_unique<Kind>(options, comm);
+}
+
+constexpr std::array entries{
+    Entry{"mpi", make<MpiAllreduce>},
+    Entry{"ring", make_ring},
+    Entry{"halving-doubling", make_halving_doubling},
+    Entry{"tree", make_tree},
+    Entry{"hierarchical", make<HierarchicalAllreduce>},
+    Entry{"topology-aware", make_topology_aware},
+    Entry{"dynamic", make<DynamicAllreduce>},
+};
+
+} // namespace
+
+std::unique_ptr<Allreduce> make_allreduce(const AllreduceOptions& options, Communicator& comm)
+{
+  if (!contains(wire_names(), options.wire))
+    throw Error(ErrorKind::recipe, "There is no wire format `" + printable(options.wire) +
+                                       "`; there are: " + join(strings_of(wire_names()), ", ") + ".");
+  auto complete = options;
+  if (complete.topology.node.empty()) complete.topology = topology_of_hosts(comm, 0);
+  for (const auto& entry : entries)
+    if (options.algorithm == entry.name) return entry.make(complete, comm);
+  throw Error(ErrorKind::recipe, "There is no allreduce `" + printable(options.algorithm) +
+                                     "`; there are: " + join(registered_allreduces(), ", ") + ".");
+}
+
+std::vector<std::string> registered_allreduces()
+{
+  std::vector<std::string> names;
+  for (const auto& entry : entries) names.emplace_back(entry.name);
+  return names;
+}
+
+} // namespace dt::comm

@@ -1,0 +1,42 @@
+// The allreduces that follow a schedule: ring, halving-doubling, tree, topology-aware.
+#pragma once
+
+#include "engine/comm/allreduce/scheduled_sum.hpp"
+
+#include <map>
+
+namespace dt::comm {
+
+class ScheduledAllreduce : public Allreduce {
+ public:
+  using MakeSchedule = Schedule (*)(const Seat&, const Topology&);
+  // chunk_length: chunk size of messages, in numbers.
+  ScheduledAllreduce(MakeSchedule make_schedule, const AllreduceOptions& options, Communicator& comm,
+                     std::size_t chunk_length = usual_chunk_length);
+  using Allreduce::sum;
+  void sum(std::span<float> values) override;
+  std::unique_ptr<PendingSum> begin(std::span<float> values) override;
+
+  // 60 KiB: over TCP, Open MPI sends up to 64 KiB including its header at once; for longer messages it first asks the receiver.
+  static constexpr std::size_t usual_chunk_length = 15 * 1024;
+
+ private:
+  class Lent;
+  const Parcels& parcels_for(std::size_t length);
+
+  MakeSchedule make_schedule_;
+  Topology topology_;
+  Wire wire_;
+  Communicator& comm_;
+  std::size_t chunk_length_;
+  std::map<std::size_t, Parcels> parcels_;           // by length; a run uses only a few lengths
+  std::vector<std::unique_ptr<SumBuffers>> buffers_; // buffers that no sum uses at present
+  std::vector<Lent*> under_way_;                     // in the order of begin()
+};
+
+std::unique_ptr<Allreduce> make_ring(const AllreduceOptions& options, Communicator& comm);
+std::unique_ptr<Allreduce> make_halving_doubling(const AllreduceOptions& options, Communicator& comm);
+std::unique_ptr<Allreduce> make_tree(const AllreduceOptions& options, Communicator& comm);
+std::unique_ptr<Allreduce> make_topology_aware(const AllreduceOptions& options, Communicator& comm);
+
+} // namespace dt::comm

@@ -1,0 +1,150 @@
+#include "engine/comm/allreduce/scheduled_sum.hpp"
+
+#include "engine/comm/clock.hpp"
+
+#include <algorithm>
+
+namespace dt::comm {
+namespace {
+
+// Number of receives posted ahead: enough that a link never waits for this rank, few enough to stay in the cache.
+constexpr std::size_t window = 16;
+
+} // namespace
+
+ScheduledSum::ScheduledSum(Communicator& comm, const Parcels& parcels, std::size_t chunk_length, Wire wire, SumBuffers& buffers,
+                           std::span<float> values)
+    : comm_(comm), parcels_(parcels), chunk_length_(chunk_length), wire_(wire), buffers_(buffers), values_(values),
+      tag_(comm.fresh_tag())
+{
+  buffers_.arrivals.resize(std::max(buffers_.arrivals.size(), window * std::min(chunk_length, values.size())));
+  chunk_length_ = std::min(chunk_length, values.size());
+  buffers_.sends.resize(parcels.sends.size());
+  buffers_.receives.resize(window);
+  buffers_.in_place.resize(window);
+  if (wire_ == Wire::bfloat16) buffers_.image.resize(std::max(buffers_.image.size(), values.size()));
+  if (comm_.trace() != nullptr) begin_s_ = monotonic_s();
+  post_ready();
+}
+
+std::span<Bfloat16> ScheduledSum::rounded_arrival(std::size_t slot, std::size_t length)
+{
+  return {reinterpret_cast<Bfloat16*>(buffers_.arrivals.data() + slot * chunk_length_), length};
+}
+
+bool ScheduledSum::advance()
+{
+  if (complete()) return true;
+  while (taken_ < parcels_.receives.size()) {
+    post_ready();
+    if (!buffers_.receives[taken_ % window].test() || !sends_finished(parcels_.receives[taken_].after_sends)) return false;
+    take(taken_);
+  }
+  post_ready();
+  if (!sends_finished(parcels_.sends.size())) return false;
+  note_end();
+  return true;
+}
+
+void ScheduledSum::wait()
+{
+  if (complete()) return;
+  while (taken_ < parcels_.receives.size()) {
+    post_ready();
+    const auto& next = parcels_.receives[taken_];
+    const double begin = comm_.trace() != nullptr ? monotonic_s() : 0;
+    comm_.activity().enter(Doing::waits, "waits for a part of a sum", next.peer);
+    buffers_.receives[taken_ % window].wait();
+    if (comm_.trace() != nullptr)
+      comm_.trace()->add({"wait", "communication", begin, monotonic_s(),
+                          static_cast<std::int64_t>(next.stretch.size() * sizeof(float)), next.peer});
+    finish_sends(next.after_sends);
+    take(taken_);
+  }
+  post_ready();
+  finish_sends(parcels_.sends.size());
+  note_end();
+}
+
+// Posts every send that is ready before this rank waits for anything, because other ranks need it.
+void ScheduledSum::post_ready()
+{
+  for (; posted_receives_ < parcels_.receives.size() && posted_receives_ < taken_ + window; ++posted_receives_)
+    post_receive(posted_receives_);
+  for (; posted_sends_ < parcels_.sends.size() && parcels_.sends[posted_sends_].after_receives <= taken_; ++posted_sends_)
+    post_send(posted_sends_);
+}
+
+// A copying receive goes directly to its destination when nothing there is still to be added or sent.
+void ScheduledSum::post_receive(std::size_t k)
+{
+  const auto& parcel = parcels_.receives[k];
+  const std::size_t slot = k % window, length = parcel.stretch.size();
+  const bool in_place = parcel.receipt == Receipt::copy && parcel.after_receives <= taken_ && parcel.after_sends <= sent_;
+  buffers_.in_place[slot] = in_place;
+  auto& transfer = buffers_.receives[slot];
+  if (wire_ == Wire::float32)
+    transfer = comm_.receive_begin(in_place ? values_at(parcel.stretch) : arrival(slot, length), parcel.peer, tag_);
+  else
+    transfer = comm_.receive_begin(std::as_writable_bytes(in_place ? image_at(parcel.stretch) : rounded_arrival(slot, length)),
+                                   parcel.peer, tag_);
+}
+
+void ScheduledSum::post_send(std::size_t k)
+{
+  const auto& parcel = parcels_.sends[k];
+  if (wire_ == Wire::float32) {
+    buffers_.sends[k] = comm_.send_begin(std::span<const float>(values_at(parcel.stretch)), parcel.peer, tag_);
+    return;
+  }
+  for (const auto& stretch : parcel.own) {
+    round_to_bfloat16(values_at(stretch), image_at(stretch));
+    if (parcel.receipt == Receipt::copy) widen(image_at(stretch), values_at(stretch));
+  }
+  buffers_.sends[k] = comm_.send_begin(std::as_bytes(image_at(parcel.stretch)), parcel.peer, tag_);
+}
+
+void ScheduledSum::take(std::size_t k)
+{
+  const auto& parcel = parcels_.receives[k];
+  const std::size_t slot = k % window;
+  const auto values = values_at(parcel.stretch);
+  if (wire_ == Wire::bfloat16)
+    take_rounded(parcel, slot);
+  else if (parcel.receipt == Receipt::add)
+    add_to(values, arrival(slot, values.size()));
+  else if (!buffers_.in_place[slot])
+    std::ranges::copy(arrival(slot, values.size()), values.begin());
+  ++taken_;
+}
+
+void ScheduledSum::take_rounded(const Parcel& parcel, std::size_t slot)
+{
+  const auto came = rounded_arrival(slot, parcel.stretch.size());
+  if (parcel.receipt == Receipt::add) return add_to(values_at(parcel.stretch), std::span<const Bfloat16>(came));
+  const auto image = image_at(parcel.stretch);
+  if (!buffers_.in_place[slot]) std::ranges::copy(came, image.begin());
+  widen(image, values_at(parcel.stretch));
+}
+
+void ScheduledSum::finish_sends(std::size_t count)
+{
+  for (; sent_ < count; ++sent_) {
+    comm_.activity().enter(Doing::waits, "waits until its part of a sum is taken", parcels_.sends[sent_].peer);
+    buffers_.sends[sent_].wait();
+  }
+}
+
+bool ScheduledSum::sends_finished(std::size_t count)
+{
+  while (sent_ < count && buffers_.sends[sent_].test()) ++sent_;
+  return sent_ >= count;
+}
+
+void ScheduledSum::note_end()
+{
+  if (comm_.trace() == nullptr) return;
+  comm_.trace()->add({"allreduce", "sums", begin_s_, monotonic_s(), static_cast<std::int64_t>(values_.size_bytes())});
+}
+
+} // namespace dt::comm

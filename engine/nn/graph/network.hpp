@@ -1,0 +1,158 @@
+// Network: a model built for one batch size, ready to compute. Does not use MPI. Only one thread may use it at a time.
+#pragma once
+
+#include "engine/nn/graph/shape.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt::nn {
+
+// Number format of the kernels. bf16: activations and the kernels' copies of the weights are bfloat16; weights, gradients and
+// sums stay fp32.
+enum class Precision { fp32, bf16 };
+// Whether this processor supports the format without emulation.
+bool is_supported(Precision precision);
+
+// Replaces the values by their mean over all ranks, in place. Collective: every rank calls it at the same places of a pass.
+using MeanOverRanks = std::function<void(std::span<float>)>;
+
+struct NetworkOptions {
+  std::string model;                 // one of model_names()
+  std::vector<std::string> layers{}; // for model "custom": one line per layer (engine/nn/models/custom_model.hpp)
+  Shape image{1, 28, 28};
+  std::int64_t classes = 10;
+  std::int64_t batch = 64; // samples per call; fixed for the network's life
+  int threads = 1;
+  std::uint64_t seed = 1; // for the initial weights; they are equal for every rank count and layout
+  Precision precision = Precision::fp32;
+  bool winograd = true;   // 3x3 convolutions in fp32 use Winograd's algorithm where that is faster; rounding errors grow a little
+  bool reference = false; // plain loops instead of oneDNN's convolutions: the baseline for the fast ones
+  bool dropout = true;    // false: the model's dropout layers are left out
+  std::uint64_t dropout_seed = 0;      // must differ between ranks
+  double label_smoothing = 0;          // share of the target that is spread over all classes
+  MeanOverRanks synchronize{};         // averages batch norm's statistics over all ranks; empty: each rank uses its own
+  std::int64_t memory_limit_bytes = 0; // throw if the network needs more; 0: no limit
+};
+
+// The purpose of a tensor in the packed buffers.
+enum class ParameterKind {
+  weight,    // of a convolution or inner product
+  bias,      // of a convolution or inner product
+  scale,     // batch norm's gamma
+  shift,     // batch norm's beta
+  statistic, // batch norm's running mean or variance; its gradient is this batch's value times the loss scale
+};
+
+// A tensor in the packed buffers.
+struct Parameter {
+  std::string name;    // "conv1.weight"
+  std::int64_t offset; // in floats from the buffer's start; 64-byte aligned
+  std::int64_t size;   // in floats, with the padding of a blocked layout
+  ParameterKind kind;
+  std::vector<std::int64_t>
+      dims{}; // plain order: outputs, inputs (, height, width); a bias has only outputs; groups come first if there are any
+};
+
+// Called during the backward pass for each parameter, with its index in parameters(), when its gradient is final. The last layer
+// comes first, before the layers below are computed.
+using GradientReady = std::function<void(std::size_t parameter)>;
+
+// Times of one forward_backward call, in seconds. They exclude the time in GradientReady callbacks and in sums of statistics.
+struct ComputeTimes {
+  double forward_s = 0, backward_s = 0;
+};
+
+struct Evaluation {
+  double loss_sum = 0;      // over the counted samples
+  std::int64_t correct = 0; // top-1
+  std::int64_t samples = 0; // number of counted samples: those with a label >= 0
+};
+
+// One executed operation of a step.
+struct OperationTime {
+  std::string layer;  // "conv1"
+  std::string what;   // "backward weights"
+  std::string kernel; // "jit:avx512_core"; empty for one of our own kernels
+  bool reorder = false;
+  double flops = 0; // floating-point operations of convolutions and inner products
+  double seconds = 0;
+};
+
+// Memory that the network needs, in bytes.
+struct MemoryNeed {
+  std::int64_t parameters = 0;  // weights and gradients
+  std::int64_t activations = 0; // activations, their gradients and scratch memory, in one plan
+  std::int64_t unshared = 0;    // size of activations if no two buffers shared memory
+  std::int64_t total() const { return parameters + activations; }
+};
+
+class Network {
+ public:
+  // A network for training, with initial weights from the seed. Throws a recipe error if shapes do not fit the model (with both
+  // shapes), if the processor does not support the precision, or if more memory is needed than the options allow.
+  explicit Network(const NetworkOptions& options);
+  // A network for evaluation only. It shares the weights of `trained` and keeps them alive, with its own batch size; its seed is
+  // unused. Throws an internal error if model, image shape or classes differ.
+  Network(const NetworkOptions& options, const Network& trained);
+  ~Network();
+  Network(Network&&) noexcept;
+  Network& operator=(Network&&) noexcept;
+
+  const NetworkOptions& options() const;
+  // Packed buffers: contiguous, 64-byte aligned, padding is zero.
+  std::span<float> weights();
+  std::span<float> gradients();
+  const std::vector<Parameter>& parameters() const;
+  std::int64_t parameter_count() const; // trained parameters, without padding and statistics
+  std::int64_t plain_size() const;      // all parameters with statistics, without padding
+
+  // All parameters in the order of parameters(), each in plain order (outputs, inputs, height, width) without padding:
+  // plain_size() floats, independent of layouts. Allocates memory; for hashes, checkpoints and tests.
+  std::vector<float> plain_weights() const;
+  std::vector<float> plain_gradients() const;
+  void set_plain_weights(std::span<const float> values); // throws an internal error if the number of values is wrong
+  // The same conversion for any buffer with the layout of weights(), for example an optimizer's velocity or a strategy's centre.
+  // Numbers are only copied, so plain_of(pack(x)) equals x bit for bit. Throws an internal error for a buffer of another size.
+  std::vector<float> plain_of(std::span<const float> packed) const;
+  void pack(std::span<const float> plain, std::span<float> packed) const;
+  // The layouts of the packed buffers in words, one line per parameter. Ranks may sum their buffers only if these texts are
+  // equal.
+  std::string layout() const;
+  // Number of copies into another layout or precision per step; for an evaluation network, per evaluation.
+  int reorders() const;
+  const MemoryNeed& memory() const;
+  double flops() const; // per step: forward, backward to data and backward to weights of every convolution and inner product
+
+  // From the next call on, gradients are those of factor x loss, and statistics are multiplied by factor. The returned loss is
+  // not scaled.
+  void set_loss_scale(double factor);
+  // Sets the pass number from which the next forward_backward call draws its dropout; later calls use the following numbers.
+  void set_pass(std::uint64_t pass);
+
+  // images: batch x channels x height x width floats (plain NCHW). labels: one class number per sample. Returns the mean softmax
+  // cross-entropy over the batch and leaves its gradients in gradients(). Like evaluate(), it sets the calling thread's OpenMP
+  // team to options().threads and makes it flush denormals. The result has equal bits for equal input and thread count.
+  double forward_backward(std::span<const float> images, std::span<const std::int32_t> labels, ComputeTimes* times = nullptr,
+                          const GradientReady& ready = {});
+  // Forward pass only. Samples with label -1 (padding of a short batch) are not counted. A training network would use dropout and
+  // this batch's statistics here, so evaluate a trained model in a network for evaluation.
+  Evaluation evaluate(std::span<const float> images, std::span<const std::int32_t> labels);
+
+  // Like forward_backward, but measures every operation; the result is in the order of execution.
+  std::vector<OperationTime> profile(std::span<const float> images, std::span<const std::int32_t> labels);
+  // The first layer whose output contains NaN or infinity; "images" if the images do; empty if there is none.
+  std::string first_non_finite(std::span<const float> images, std::span<const std::int32_t> labels);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+std::vector<std::string> registered_models();
+
+} // namespace dt::nn

@@ -1,0 +1,50 @@
+// Affine: common base of convolution and inner product: outputs = weights * input + bias, optionally max(., 0).
+#pragma once
+
+#include "engine/nn/layers/layer.hpp"
+
+namespace dt::nn {
+
+class Affine : public Layer {
+ public:
+  Affine(std::string name, Tensor input, Tensor output, bool bias) : Layer(std::move(name), {input}, output), bias_(bias) {}
+  std::int64_t parameters() const final;
+  double flops() const final;
+  void plan_forward(Plan& plan) override;
+  void plan_backward(Plan& plan) override;
+
+  // Ends the forward pass with a ReLU.
+  void fuse_relu() { relu_ = feeds_relu_ = true; }
+  // Marks that a ReLU follows, directly or later. This determines the range of the initial weights.
+  void set_feeds_relu() { feeds_relu_ = true; }
+
+ protected:
+  // source(): the input in the form that the primitives read. give_input_gradient(): stores the gradient that they compute for
+  // it.
+  virtual dnnl::memory source(Plan& plan, std::vector<Operation>& operations);
+  virtual void give_input_gradient(Plan& plan, const dnnl::memory& gradient);
+  // The three primitives; the library selects all layouts. Without bias, bias_desc() is empty.
+  virtual dnnl::primitive_desc_base describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) = 0;
+  virtual dnnl::primitive_desc_base describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes) = 0;
+  virtual dnnl::primitive_desc_base describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes) = 0;
+  virtual dnnl::memory::dims weight_dims() const = 0; // outputs first; with groups: groups, then the outputs of one group
+  virtual std::int64_t weight_count() const = 0;
+  dnnl::memory::desc any_weights(dnnl::memory::data_type type) const;
+  dnnl::memory::desc bias_desc() const;
+  bool has_bias() const { return bias_; }
+  bool has_relu() const { return relu_; }
+  ParameterShape weight_shape() const;
+  ParameterShape bias_shape() const;
+  const StoredParameter& weight(const Plan& plan) const { return plan.stored(parameters_[0]); }
+  const StoredParameter& bias(const Plan& plan) const { return plan.stored(parameters_[1]); }
+  void declare(Plan& plan, const dnnl::memory::desc& weights);
+  double batch_flops(const Plan& plan) const { return flops() * static_cast<double>(plan.options().batch); }
+
+ private:
+  void plan_backward_data(Plan& plan, const dnnl::memory& output_gradient);
+  void plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient);
+  bool bias_, relu_ = false, feeds_relu_ = false;
+  dnnl::memory source_;
+};
+
+} // namespace dt::nn

@@ -1,0 +1,37 @@
+// Convolution: y[o] = b[o] + sum over i, kh, kw of W[o][i][kh][kw] x[i][s h + kh - p][s w + kw - p].
+#pragma once
+
+#include "engine/nn/layers/affine.hpp"
+
+namespace dt::nn {
+
+struct ConvolutionSpec {
+  std::int64_t channels = 1; // of the output
+  std::int64_t kernel = 1;   // side length in pixels
+  std::int64_t stride = 1;
+  std::int64_t padding = 0; // zeros on each side
+  std::int64_t groups = 1;  // number of independent convolutions, each over its share of the channels
+  bool bias = true;
+};
+
+class Convolution : public Affine {
+ public:
+  Convolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec);
+  std::string kind() const override { return "convolution"; }
+  const ConvolutionSpec& spec() const { return spec_; }
+
+ protected:
+  dnnl::memory::dims weight_dims() const override;
+  std::int64_t weight_count() const override;
+
+ private:
+  dnnl::primitive_desc_base describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) override;
+  dnnl::primitive_desc_base describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes) override;
+  dnnl::primitive_desc_base describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes) override;
+  bool suits_winograd(const Plan& plan) const;
+  ConvolutionSpec spec_;
+  dnnl::memory::dims strides_, padding_;
+  dnnl::convolution_forward::primitive_desc forward_descriptor_; // the backward descriptors need it
+};
+
+} // namespace dt::nn

@@ -1,0 +1,34 @@
+// Pooling over windows: the maximum, or the mean of the pixels that are not padding.
+#pragma once
+
+#include "engine/nn/layers/layer.hpp"
+
+namespace dt::nn {
+
+struct PoolingSpec {
+  std::int64_t kernel = 2; // side length in pixels
+  std::int64_t stride = 2;
+  std::int64_t padding = 0; // less than kernel; padding is ignored by maximum and mean
+  bool ceil = false;        // true: a window that begins inside but ends outside counts; false: such rows and columns are dropped
+};
+
+class Pooling final : public Layer {
+ public:
+  enum class Rule { max, average };
+  Pooling(Rule rule, std::string name, Tensor input, Tensor output, const PoolingSpec& spec);
+  // Global pooling over the whole image.
+  Pooling(Rule rule, std::string name, Tensor input, Tensor output);
+  std::string kind() const override { return rule_ == Rule::max ? "max pooling" : "average pooling"; }
+  Rule rule() const { return rule_; }
+  void plan_forward(Plan& plan) override;
+  void plan_backward(Plan& plan) override;
+
+ private:
+  dnnl::algorithm algorithm() const;
+  Rule rule_;
+  dnnl::memory::dims strides_, kernel_, padding_, padding_behind_;
+  dnnl::pooling_forward::primitive_desc forward_descriptor_;
+  dnnl::memory workspace_; // index of the maximum in each window, from forward to backward
+};
+
+} // namespace dt::nn

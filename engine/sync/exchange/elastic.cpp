@@ -1,0 +1,99 @@
+#include "engine/sync/exchange/elastic.hpp"
+
+#include "core/error.hpp"
+#include "engine/comm/allreduce/kernels.hpp"
+
+#include <fmt/format.h>
+
+namespace dt::sync {
+namespace {
+
+void require_equal(std::size_t one, std::size_t other)
+{
+  if (one != other)
+    throw Error(ErrorKind::internal,
+                fmt::format("elastic averaging of buffers of {} and {} floats, which must be equal", one, other));
+}
+
+} // namespace
+
+float elastic_rate(const SyncSpec& sync, double learning_rate)
+{
+  return static_cast<float>(sync.rho > 0 ? learning_rate * sync.rho : sync.alpha);
+}
+
+bool is_elastic_after(const SyncSpec& sync, bool paper_after)
+{
+  return sync.elastic == "paper" ? paper_after : sync.elastic == "after";
+}
+
+bool is_exchange(const SyncSpec& sync, std::int64_t step) { return step % sync.period == 0; }
+
+void pull_worker(std::span<float> w, std::span<const float> c, float alpha)
+{
+  require_equal(w.size(), c.size());
+  float* __restrict weight = w.data();
+  const float* __restrict centre = c.data();
+  for (std::size_t i = 0; i < w.size(); ++i) weight[i] -= alpha * (weight[i] - centre[i]);
+}
+
+void pull_centre(std::span<float> c, std::span<const float> w, float alpha)
+{
+  require_equal(c.size(), w.size());
+  float* __restrict centre = c.data();
+  const float* __restrict weight = w.data();
+  for (std::size_t i = 0; i < c.size(); ++i) centre[i] += alpha * (weight[i] - centre[i]);
+}
+
+void pull_centre(std::span<float> c, std::span<const float> sum, float alpha, int workers)
+{
+  require_equal(c.size(), sum.size());
+  float* __restrict centre = c.data();
+  const float* __restrict weights = sum.data();
+  const auto p = static_cast<float>(workers);
+  for (std::size_t i = 0; i < c.size(); ++i) centre[i] += alpha * (weights[i] - p * centre[i]);
+}
+
+void take_difference(std::span<float> d, std::span<const float> w, std::span<const float> c, float alpha)
+{
+  require_equal(d.size(), w.size());
+  require_equal(d.size(), c.size());
+  float* __restrict difference = d.data();
+  const float* __restrict weight = w.data();
+  const float* __restrict centre = c.data();
+  for (std::size_t i = 0; i < d.size(); ++i) difference[i] = alpha * (weight[i] - centre[i]);
+}
+
+void split_off_difference(std::span<float> d, std::span<float> w, std::span<const float> c, float alpha)
+{
+  require_equal(d.size(), w.size());
+  require_equal(d.size(), c.size());
+  float* __restrict difference = d.data();
+  float* __restrict weight = w.data();
+  const float* __restrict centre = c.data();
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    difference[i] = alpha * (weight[i] - centre[i]);
+    weight[i] -= difference[i];
+  }
+}
+
+void add(std::span<float> y, std::span<const float> x)
+{
+  require_equal(y.size(), x.size());
+  comm::add_to(y, x);
+}
+
+void subtract(std::span<float> y, std::span<const float> x)
+{
+  require_equal(y.size(), x.size());
+  float* __restrict to = y.data();
+  const float* __restrict from = x.data();
+  for (std::size_t i = 0; i < y.size(); ++i) to[i] -= from[i];
+}
+
+void scale(std::span<float> y, float factor)
+{
+  for (auto& value : y) value *= factor;
+}
+
+} // namespace dt::sync

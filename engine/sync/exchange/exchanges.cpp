@@ -1,0 +1,146 @@
+#include "engine/sync/exchange/exchanges.hpp"
+
+#include "core/error.hpp"
+#include "engine/comm/clock.hpp"
+#include "engine/sync/exchange/communication_thread.hpp"
+
+#include <fmt/format.h>
+
+namespace dt::sync {
+namespace {
+
+// `none`: the thread that waits for an exchange makes the whole call.
+class BlockingExchanges : public Exchanges {
+ public:
+  void begin(Exchange exchange) override { calls_.push_back({std::move(exchange.at_once), {}}); }
+  void wait(std::size_t i) override
+  {
+    auto& [call, times] = calls_[i];
+    times.begin_s = comm::monotonic_s();
+    call();
+    times.end_s = comm::monotonic_s();
+  }
+  void clear() override { calls_.clear(); } // an exchange that was not waited for has not begun
+  Times times(std::size_t i) const override { return calls_[i].times; }
+
+ private:
+  struct Call {
+    std::function<void()> call;
+    Times times;
+  };
+  std::vector<Call> calls_;
+};
+
+// `poll`: the computing thread advances all exchanges whenever advance() is called.
+class PolledExchanges : public Exchanges {
+ public:
+  void begin(Exchange exchange) override
+  {
+    auto pending = exchange.in_steps ? exchange.in_steps() : comm::call_when_waited_for(std::move(exchange.at_once));
+    sums_.push_back({std::move(pending), {comm::monotonic_s(), 0}});
+  }
+  void advance() override
+  {
+    for (auto& sum : sums_)
+      if (!sum.done && sum.pending->advance()) finish(sum);
+  }
+  bool is_polled() const override { return true; }
+  void wait(std::size_t i) override
+  {
+    if (sums_[i].done) return;
+    sums_[i].pending->wait();
+    finish(sums_[i]);
+  }
+  void clear() override
+  {
+    for (std::size_t i = 0; i < sums_.size(); ++i) wait(i);
+    sums_.clear();
+  }
+  Times times(std::size_t i) const override { return sums_[i].times; }
+
+ private:
+  struct Sum {
+    std::unique_ptr<comm::PendingSum> pending;
+    Times times;
+    bool done = false;
+  };
+  static void finish(Sum& sum)
+  {
+    sum.done = true;
+    sum.times.end_s = comm::monotonic_s();
+  }
+  std::vector<Sum> sums_;
+};
+
+// `thread`: another thread makes all calls; the computing thread must not communicate until it has waited for all of them.
+class ThreadedExchanges : public Exchanges {
+ public:
+  explicit ThreadedExchanges(const std::optional<SpareCore>& spare)
+      : place_(spare ? fmt::format("core {} of its own", spare->core) : "shares cores with the compute threads"), thread_(spare)
+  {
+  }
+  void begin(Exchange exchange) override
+  {
+    times_.push_back(std::make_unique<Times>());
+    thread_.give([call = std::move(exchange.at_once), times = times_.back().get()] {
+      times->begin_s = comm::monotonic_s();
+      call();
+      times->end_s = comm::monotonic_s();
+    });
+  }
+  void wait(std::size_t i) override { thread_.wait_for(before_ + i + 1); }
+  void clear() override
+  {
+    thread_.wait_for(thread_.given());
+    before_ = thread_.given();
+    times_.clear();
+  }
+  Times times(std::size_t i) const override { return *times_[i]; }
+  std::string place() const override { return place_; }
+
+ private:
+  std::string place_;
+  std::size_t before_ = 0;                    // tasks given before the last clear()
+  std::vector<std::unique_ptr<Times>> times_; // pointers, because tasks keep their addresses
+  CommunicationThread thread_;                // last member: its tasks use the others
+};
+
+bool has_thread(const StrategyParts& parts) { return parts.sync.progress == "thread" && parts.comm.size() > 1; }
+
+std::optional<SpareCore> spare_core(const StrategyParts& parts)
+{
+  const auto places = comm::gather_places(parts.comm);
+  const auto spare = find_spare_core(places, parts.comm.rank(), parts.threads);
+  if (spare || parts.oversubscribe) return spare;
+  const auto& mine = places[static_cast<std::size_t>(parts.comm.rank())];
+  throw Error(
+      ErrorKind::run,
+      fmt::format("sync.progress: thread needs one core more than the compute threads, and rank {} on {} has none: its mask is "
+                  "{}, and resources.threads_per_rank is {}. Give the job more cores, lower resources.threads_per_rank, take "
+                  "sync.progress: poll, or set resources.oversubscribe: true (timings then mean little).",
+                  parts.comm.rank(), mine.host, comm::mask_text(mine.cores), parts.threads));
+}
+
+} // namespace
+
+Exchange sum_exchange(comm::Allreduce& allreduce, std::span<float> values)
+{
+  return {[&allreduce, values] { allreduce.sum(values); }, [&allreduce, values] { return allreduce.begin(values); }};
+}
+
+std::vector<std::pair<std::string, std::string>> facts_of(const comm::Allreduce* allreduce, const Exchanges& exchanges)
+{
+  std::vector<std::pair<std::string, std::string>> facts;
+  if (allreduce != nullptr) facts = allreduce->facts();
+  if (const auto place = exchanges.place(); !place.empty()) facts.emplace_back("communication thread", place);
+  return facts;
+}
+
+std::unique_ptr<Exchanges> make_exchanges(const StrategyParts& parts)
+{
+  if (has_thread(parts)) return std::make_unique<ThreadedExchanges>(spare_core(parts));
+  if (parts.sync.progress == "poll" && parts.comm.size() > 1) return std::make_unique<PolledExchanges>();
+  return std::make_unique<BlockingExchanges>();
+}
+
+} // namespace dt::sync

@@ -1,0 +1,54 @@
+// Exchanges: communication that is begun and waited for in the same order. sync.progress determines which thread advances it in
+// between.
+#pragma once
+
+#include "engine/comm/allreduce/allreduce.hpp"
+#include "engine/sync/strategy.hpp"
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt::sync {
+
+// A communication of all ranks: one blocking call, or, if the algorithm supports it, begun and then advanced in steps.
+struct Exchange {
+  std::function<void()> at_once;
+  std::function<std::unique_ptr<comm::PendingSum>()> in_steps{}; // empty: cannot be advanced in steps
+};
+
+// The sum over the allreduce's ranks, in place.
+Exchange sum_exchange(comm::Allreduce& allreduce, std::span<float> values);
+
+class Exchanges {
+ public:
+  virtual ~Exchanges() = default;
+  // Adds an exchange. The caller must not touch its buffers until wait() for it has returned.
+  virtual void begin(Exchange exchange) = 0;
+  // Advances all begun exchanges if the computing thread has this task (sync.progress: poll).
+  virtual void advance() {}
+  // Whether begin() and advance() use this thread's time.
+  virtual bool is_polled() const { return false; }
+  // Blocks until exchange number `i` is complete, counted from 0 since the last clear().
+  virtual void wait(std::size_t i) = 0;
+  // Waits for all exchanges that have begun, and removes them.
+  virtual void clear() = 0;
+  // Start and end of an exchange on the clock monotonic_s(). Valid after wait().
+  struct Times {
+    double begin_s = 0, end_s = 0;
+  };
+  virtual Times times(std::size_t i) const = 0;
+  // The core of the communication thread in words; empty without such a thread.
+  virtual std::string place() const { return {}; }
+};
+
+// Makes the kind that parts.sync.progress names; a single rank always gets blocking exchanges. Throws a run error for `thread`
+// without a spare core, unless oversubscription is allowed. Collective.
+std::unique_ptr<Exchanges> make_exchanges(const StrategyParts& parts);
+
+// Result of Strategy::facts(): the allreduce's selection (null: no allreduce) and the core of the communication thread.
+std::vector<std::pair<std::string, std::string>> facts_of(const comm::Allreduce* allreduce, const Exchanges& exchanges);
+
+} // namespace dt::sync

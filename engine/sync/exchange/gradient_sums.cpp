@@ -1,0 +1,139 @@
+#include "engine/sync/exchange/gradient_sums.hpp"
+
+#include "engine/sync/exchange/buckets.hpp"
+#include "engine/sync/exchange/isolated.hpp"
+
+#include <utility>
+
+namespace dt::sync {
+namespace {
+
+// Finds two floats of padding behind a tensor in the bucket.
+std::optional<std::size_t> find_padding(std::span<const Stretch> tensors, const Stretch& bucket)
+{
+  for (std::size_t t = 0; t < tensors.size() && tensors[t].offset < bucket.end(); ++t) {
+    const auto next = t + 1 < tensors.size() ? tensors[t + 1].offset : bucket.end();
+    if (tensors[t].offset >= bucket.offset && tensors[t].end() + 2 <= next) return tensors[t].end();
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+GradientSums::GradientSums(const StrategyParts& parts, comm::Allreduce& allreduce)
+    : parts_(parts), allreduce_(allreduce), exchanges_(make_exchanges(parts))
+{
+}
+
+void GradientSums::plan(Replica& replica)
+{
+  if (!buckets_.empty()) return;
+  buckets_ = plan_buckets(replica.tensors(), replica.gradients().size(), bucket_bytes(parts_.sync, allreduce_.bucket_bytes()));
+  // bfloat16 keeps only 8 significant bits, too few for the loss.
+  if (parts_.sync.wire == "float32" && !buckets_.empty()) loss_place_ = find_padding(replica.tensors(), buckets_.back());
+}
+
+BatchLoss GradientSums::compute(Replica& replica, PhaseClock& clock)
+{
+  plan(replica);
+  gradients_ = replica.gradients();
+  clock_ = &clock;
+  lowest_ = gradients_.size();
+  begun_ = 0;
+  parts_.comm.activity().enter(comm::Doing::works, "computes gradients");
+  try {
+    return replica.compute(parts_.sync.progress == "none" ? nullptr : this);
+  } catch (...) {
+    exchanges_->clear(); // other ranks take part in the begun sums, so they must complete even after an error here
+    throw;
+  }
+}
+
+// Begins sums of complete buckets, except the last one: it also carries the loss, which is known only after the pass.
+void GradientSums::gradients_ready(const Stretch& tensor)
+{
+  lowest_ = tensor.offset;
+  if (!exchanges_->is_polled()) return begin_buckets(buckets_.size() - 1);
+  clock_->begin_communication();
+  begin_buckets(buckets_.size() - 1);
+  exchanges_->advance();
+  clock_->end_communication();
+}
+
+void GradientSums::begin_buckets(std::size_t end)
+{
+  for (; begun_ < end && buckets_[begun_].offset >= lowest_; ++begun_)
+    exchanges_->begin(sum_exchange(allreduce_, gradients_.subspan(buckets_[begun_].offset, buckets_[begun_].size)));
+}
+
+// The loss is sent in the padding, which costs no extra message. Without padding it is a separate sum after the buckets.
+void GradientSums::begin_last(const BatchLoss& loss)
+{
+  const auto samples = static_cast<double>(loss.samples);
+  loss_sums_ = {loss.mean * samples, samples};
+  if (loss_place_)
+    for (std::size_t i = 0; i < 2; ++i) gradients_[*loss_place_ + i] = static_cast<float>(loss_sums_[i]);
+  lowest_ = 0;
+  begin_buckets(buckets_.size());
+  if (!loss_place_ && parts_.comm.size() > 1) exchanges_->begin({[this] { parts_.comm.sum_record(loss_sums_); }});
+}
+
+double GradientSums::update(const BatchLoss& loss, Replica& replica, PhaseClock& clock)
+{
+  begin_last(loss);
+  const bool whole = replica.updates_whole();
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    // g <- sum_i g^i
+    wait_for(b, clock);
+    if (b + 1 == buckets_.size()) take_loss();
+    // W <- opt(W, g / P)
+    if (!whole) update_stretch(buckets_[b], replica, clock);
+  }
+  if (whole) update_stretch({0, gradients_.size()}, replica, clock);
+  return mean_loss(clock);
+}
+
+void GradientSums::take_loss()
+{
+  if (!loss_place_) return;
+  for (std::size_t i = 0; i < 2; ++i) loss_sums_[i] = static_cast<double>(std::exchange(gradients_[*loss_place_ + i], 0.0F));
+}
+
+void GradientSums::update_stretch(const Stretch& stretch, Replica& replica, PhaseClock& clock)
+{
+  clock.begin_update();
+  replica.update(stretch, 1.0F / static_cast<float>(parts_.comm.size()));
+  clock.end_update();
+}
+
+void GradientSums::wait_for(std::size_t bucket, PhaseClock& clock)
+{
+  parts_.comm.activity().enter(comm::Doing::waits, "waits for a sum of gradients");
+  clock.begin_communication();
+  exchanges_->wait(bucket);
+  clock.end_communication();
+  parts_.comm.activity().enter(comm::Doing::works, "updates weights");
+}
+
+double GradientSums::mean_loss(PhaseClock& clock)
+{
+  if (!loss_place_ && parts_.comm.size() > 1) wait_for(buckets_.size(), clock);
+  if (auto* trace = parts_.comm.trace())
+    for (std::size_t b = 0; b < buckets_.size(); ++b) {
+      const auto [begin_s, end_s] = exchanges_->times(b);
+      trace->add({"bucket", "buckets", begin_s, end_s, static_cast<std::int64_t>(buckets_[b].size * sizeof(float))});
+    }
+  exchanges_->clear();
+  allreduce_.end_step();
+  return loss_sums_[0] / loss_sums_[1];
+}
+
+double GradientSums::isolated_s(Replica& replica)
+{
+  plan(replica);
+  return measure_isolated_sums_s(parts_.comm, allreduce_, buckets_, replica.gradients().size());
+}
+
+std::vector<std::pair<std::string, std::string>> GradientSums::facts() const { return facts_of(&allreduce_, *exchanges_); }
+
+} // namespace dt::sync

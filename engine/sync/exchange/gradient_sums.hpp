@@ -1,0 +1,51 @@
+// GradientSums: sums gradients over the ranks bucket by bucket, during the backward pass or after it, and updates weights as sums
+// arrive.
+#pragma once
+
+#include "engine/sync/exchange/exchanges.hpp"
+
+#include <array>
+#include <optional>
+
+namespace dt::sync {
+
+class GradientSums : private GradientListener {
+ public:
+  // Sums over all ranks of parts.comm. Communicator and allreduce must outlive this object. Collective.
+  GradientSums(const StrategyParts& parts, comm::Allreduce& allreduce);
+
+  // g^i <- gradient of the loss over this rank's batch. With poll and thread, sums begin as soon as their buckets are complete.
+  BatchLoss compute(Replica& replica, PhaseClock& clock);
+  // g <- sum_i g^i; W <- opt(W, g / P). Works bucket by bucket, unless the replica needs all gradients at once. Call it after
+  // compute(). Returns the mean loss over the samples of all ranks.
+  double update(const BatchLoss& loss, Replica& replica, PhaseClock& clock);
+  // Seconds of one step's sums alone, measured in a separate buffer. Collective.
+  double isolated_s(Replica& replica);
+  // For Strategy::facts().
+  std::vector<std::pair<std::string, std::string>> facts() const;
+
+ private:
+  void gradients_ready(const Stretch& tensor) override;
+  void plan(Replica& replica);
+  void begin_buckets(std::size_t end);
+  void begin_last(const BatchLoss& loss);
+  void wait_for(std::size_t bucket, PhaseClock& clock);
+  void take_loss();
+  void update_stretch(const Stretch& stretch, Replica& replica, PhaseClock& clock);
+  double mean_loss(PhaseClock& clock);
+
+  StrategyParts parts_;
+  comm::Allreduce& allreduce_;
+  std::unique_ptr<Exchanges> exchanges_;
+  std::vector<Stretch> buckets_;          // planned at the first step
+  std::optional<std::size_t> loss_place_; // position in the gradients: two floats of padding that are sent with the last bucket
+  std::array<double, 2> loss_sums_{};     // sums of (loss x samples) and of samples
+
+  // State of the current step.
+  std::span<float> gradients_;
+  PhaseClock* clock_ = nullptr;
+  std::size_t lowest_ = 0; // gradients from this position on are final
+  std::size_t begun_ = 0;  // number of buckets whose sums have begun
+};
+
+} // namespace dt::sync

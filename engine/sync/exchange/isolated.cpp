@@ -1,0 +1,35 @@
+#include "engine/sync/exchange/isolated.hpp"
+
+#include "engine/comm/clock.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace dt::sync {
+
+double measure_isolated_s(comm::Communicator& comm, const std::function<void()>& exchange)
+{
+  const comm::Traffic before = comm.traffic();
+  std::array<double, 5> times{};
+  exchange(); // warm-up: connections and buffers are created
+  for (auto& time : times) {
+    comm.barrier();
+    const double begin_s = comm::monotonic_s();
+    exchange();
+    time = comm::monotonic_s() - begin_s;
+  }
+  comm.traffic() = before;
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+double measure_isolated_sums_s(comm::Communicator& comm, comm::Allreduce& allreduce, std::span<const Stretch> stretches,
+                               std::size_t floats)
+{
+  std::vector<float> own(floats);
+  return measure_isolated_s(comm, [&] {
+    for (const auto& stretch : stretches) allreduce.sum(std::span(own).subspan(stretch.offset, stretch.size));
+  });
+}
+
+} // namespace dt::sync

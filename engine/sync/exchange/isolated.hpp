@@ -1,0 +1,19 @@
+// Measures the duration of an exchange with nothing else running.
+#pragma once
+
+#include "engine/comm/allreduce/allreduce.hpp"
+#include "engine/sync/replica.hpp"
+
+#include <functional>
+
+namespace dt::sync {
+
+// Median seconds of `exchange` on this rank over a few repeats, each after a barrier, after one warm-up call. The traffic is not
+// counted. Collective.
+double measure_isolated_s(comm::Communicator& comm, const std::function<void()>& exchange);
+
+// The same for sums of these stretches, one after another, in a buffer of `floats` floats. Collective.
+double measure_isolated_sums_s(comm::Communicator& comm, comm::Allreduce& allreduce, std::span<const Stretch> stretches,
+                               std::size_t floats);
+
+} // namespace dt::sync

@@ -1,0 +1,79 @@
+#include "engine/sync/strategies/decentralized_easgd.hpp"
+
+#include "engine/sync/exchange/buckets.hpp"
+#include "engine/sync/exchange/elastic.hpp"
+#include "engine/sync/exchange/isolated.hpp"
+
+#include <algorithm>
+
+namespace dt::sync {
+
+DecentralizedEasgd::DecentralizedEasgd(const StrategyParts& parts)
+    : parts_(parts), allreduce_(comm::make_allreduce(parts.allreduce(), parts.comm))
+{
+}
+
+void DecentralizedEasgd::start(Replica& replica)
+{
+  parts_.comm.broadcast(replica.weights());
+  centre_.assign(replica.weights().begin(), replica.weights().end());
+  difference_.resize(centre_.size());
+  messages_ = plan_buckets(replica.tensors(), centre_.size(), bucket_bytes(parts_.sync));
+}
+
+double DecentralizedEasgd::step(Replica& replica, PhaseClock& clock)
+{
+  constexpr bool paper_after = true; // [Li2021]: the difference uses the weights after the local step
+  const bool after = is_elastic_after(parts_.sync, paper_after);
+
+  // g <- gradient of the loss at W over this rank's batch
+  parts_.comm.activity().enter(comm::Doing::works, "computes gradients");
+  const BatchLoss loss = replica.compute();
+  // W <- opt(W, g)
+  if (after) update(replica, clock);
+  if (is_exchange(parts_.sync, replica.step())) exchange(replica, clock);
+  if (!after) update(replica, clock);
+  return loss.mean;
+}
+
+void DecentralizedEasgd::update(Replica& replica, PhaseClock& clock)
+{
+  clock.begin_update();
+  replica.update();
+  clock.end_update();
+}
+
+void DecentralizedEasgd::exchange(Replica& replica, PhaseClock& clock)
+{
+  // d <- alpha (W - Wc); W <- W - d
+  clock.begin_update();
+  split_off_difference(difference_, replica.weights(), centre_, elastic_rate(parts_.sync, replica.learning_rate()));
+  clock.end_update();
+
+  // d <- sum_i d^i
+  parts_.comm.activity().enter(comm::Doing::waits, "waits for the sum of elastic differences");
+  clock.begin_communication();
+  for (const auto& message : messages_) allreduce_->sum(std::span(difference_).subspan(message.offset, message.size));
+  allreduce_->end_step();
+  clock.end_communication();
+
+  // Wc <- Wc + d
+  clock.begin_update();
+  add(centre_, difference_);
+  clock.end_update();
+}
+
+void DecentralizedEasgd::read_centre(Replica&, std::span<float> centre)
+{
+  std::copy(centre_.begin(), centre_.end(), centre.begin());
+}
+
+double DecentralizedEasgd::isolated_communication_s(Replica& replica)
+{
+  return measure_isolated_sums_s(parts_.comm, *allreduce_, messages_, replica.weights().size()) /
+         static_cast<double>(parts_.sync.period);
+}
+
+std::vector<std::pair<std::string, std::string>> DecentralizedEasgd::facts() const { return allreduce_->facts(); }
+
+} // namespace dt::sync

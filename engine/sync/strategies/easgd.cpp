@@ -1,0 +1,81 @@
+#include "engine/sync/strategies/easgd.hpp"
+
+#include "engine/sync/exchange/elastic.hpp"
+
+namespace dt::sync {
+
+Easgd::Easgd(const StrategyParts& parts, bool needs_servers)
+    : ServedStrategy(parts, Cut::floats, needs_servers), after_(is_elastic_after(parts.sync, false))
+{
+}
+
+void Easgd::start(Replica& replica)
+{
+  ServedStrategy::start(replica);
+  if (parts().roles.is_server) return;
+  centre_.resize(replica.weights().size());
+  difference_.resize(replica.weights().size());
+}
+
+double Easgd::work(Replica& replica, PhaseClock& clock)
+{
+  const bool exchanges = is_exchange(parts().sync, replica.step());
+  const float alpha = elastic_rate(parts().sync, replica.learning_rate());
+
+  // g <- gradient of the loss at W over this worker's batch
+  comm().activity().enter(comm::Doing::works, "computes gradients");
+  const BatchLoss loss = replica.compute();
+
+  // d <- alpha (W - centre), with W from before the local step
+  if (exchanges && !after_) meet_centre(replica, clock, alpha, difference_);
+
+  // W <- opt(W, g)
+  clock.begin_update();
+  replica.update();
+  clock.end_update();
+
+  // the same with W from after the local step
+  if (exchanges && after_) meet_centre(replica, clock, alpha, difference_);
+
+  // W <- W - d
+  clock.begin_update();
+  if (exchanges) subtract(replica.weights(), difference_);
+  clock.end_update();
+  return loss.mean;
+}
+
+void Easgd::meet_centre(Replica& replica, PhaseClock& clock, float alpha, std::span<float> d)
+{
+  clock.begin_communication();
+  servers().exchange(request(replica, alpha), replica.weights(), centre_);
+  clock.end_communication();
+
+  clock.begin_update();
+  take_difference(d, replica.weights(), centre_, alpha);
+  clock.end_update();
+}
+
+void Easgd::serve(Replica& replica, PhaseClock& clock)
+{
+  if (!is_exchange(parts().sync, replica.step())) return;
+  const auto part = servers().part();
+  const auto centre = replica.weights().subspan(part.offset, part.size);
+  const auto weights = replica.gradients(); // a server has no gradients, so this buffer receives the worker's W^i
+
+  for (std::int64_t turn = 0; turn < workers(); ++turn) {
+    // receive W^i from the worker; send it the centre
+    clock.begin_communication();
+    const Request request = next(turn);
+    servers().receive(request, weights);
+    servers().answer(request, replica.weights());
+    clock.end_communication();
+
+    // centre <- centre + alpha (W^i - centre), with alpha of the worker's step
+    clock.begin_update();
+    pull_centre(centre, weights.subspan(part.offset, part.size), static_cast<float>(request.rate));
+    log().add(request);
+    clock.end_update();
+  }
+}
+
+} // namespace dt::sync

@@ -1,0 +1,51 @@
+#include "engine/sync/strategies/hogwild_easgd.hpp"
+
+#include "engine/sync/exchange/elastic.hpp"
+#include "engine/sync/exchange/without_lock.hpp"
+
+namespace dt::sync {
+
+void HogwildEasgd::start(Replica& replica)
+{
+  AsyncEasgd::start(replica);
+  if (parts().roles.is_server)
+    server_ = std::make_unique<LockFreeServer>(parts().sync.server_threads, replica.weights().size(),
+                                               [this, &replica](LockFreeServer::Task& task) { answer(replica, task); });
+}
+
+void HogwildEasgd::meet_centre(Replica& replica, PhaseClock& clock, float alpha, std::span<float> d)
+{
+  if (shared() == nullptr) return AsyncEasgd::meet_centre(replica, clock, alpha, d);
+  clock.begin_update();
+  log_shared_update(replica);
+  // d <- alpha (W - centre), with the centre as this worker reads it
+  read_without_lock(shared()->values(), centre_read());
+  take_difference(d, replica.weights(), centre_read(), alpha);
+  // centre <- centre + d; other workers may do the same concurrently
+  add_without_lock(shared()->values(), d);
+  clock.end_update();
+}
+
+void HogwildEasgd::serve(Replica& replica, PhaseClock& clock)
+{
+  if (!is_exchange(parts().sync, replica.step())) return;
+  clock.begin_communication();
+  server_->serve(workers(), servers(), log());
+  clock.end_communication();
+}
+
+// Runs in a thread of the server.
+void HogwildEasgd::answer(Replica& replica, LockFreeServer::Task& task)
+{
+  const auto in_part = [part = servers().part()](std::span<float> values) { return values.subspan(part.offset, part.size); };
+  const auto centre = in_part(replica.weights()), weights = in_part(task.received), found = in_part(task.answer),
+             d = in_part(task.scratch);
+  // the answer to the worker: the centre as this thread reads it
+  read_without_lock(centre, found);
+  // d <- alpha (W^i - centre), as the worker computes it from the answer
+  take_difference(d, weights, found, static_cast<float>(task.request.rate));
+  // centre <- centre + d; other threads may do the same concurrently
+  add_without_lock(centre, d);
+}
+
+} // namespace dt::sync

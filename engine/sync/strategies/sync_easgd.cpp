@@ -1,0 +1,166 @@
+#include "engine/sync/strategies/sync_easgd.hpp"
+
+#include "core/error.hpp"
+#include "engine/sync/exchange/buckets.hpp"
+#include "engine/sync/exchange/centre_exchange.hpp"
+#include "engine/sync/exchange/elastic.hpp"
+#include "engine/sync/exchange/isolated.hpp"
+
+#include <algorithm>
+
+namespace dt::sync {
+namespace {
+
+std::vector<Part> parts_of(const std::vector<Stretch>& messages)
+{
+  std::vector<Part> parts;
+  for (const auto& message : messages) parts.emplace_back(message.offset, message.end());
+  return parts;
+}
+
+} // namespace
+
+// Advances exchanges between two layers of the backward pass.
+class SyncEasgd::Poller : public GradientListener {
+ public:
+  Poller(Exchanges& exchanges, PhaseClock& clock) : exchanges_(exchanges), clock_(clock) {}
+  void gradients_ready(const Stretch&) override
+  {
+    clock_.begin_communication();
+    exchanges_.advance();
+    clock_.end_communication();
+  }
+
+ private:
+  Exchanges& exchanges_;
+  PhaseClock& clock_;
+};
+
+SyncEasgd::SyncEasgd(const StrategyParts& parts)
+    : parts_(parts), after_(is_elastic_after(parts.sync, false)), beside_(parts.sync.overlap == 3)
+{
+  if (beside_ && after_)
+    throw Error(ErrorKind::recipe,
+                "sync.overlap: 3 exchanges weights while the step is computed, but sync.elastic: after needs those "
+                "from after it. Take sync.elastic: before, or sync.overlap: 2.");
+  if (!beside_) parts_.sync.progress = "none"; // no overlap, so nothing has to be advanced meanwhile
+  if (parts_.sync.overlap > 1) allreduce_ = comm::make_allreduce(parts_.allreduce(), parts_.comm);
+  exchanges_ = make_exchanges(parts_);
+}
+
+SyncEasgd::~SyncEasgd() = default;
+
+void SyncEasgd::start(Replica& replica)
+{
+  parts_.comm.broadcast(replica.weights());
+  centre_.assign(replica.weights().begin(), replica.weights().end());
+  messages_ =
+      plan_buckets(replica.tensors(), centre_.size(), bucket_bytes(parts_.sync, allreduce_ ? allreduce_->bucket_bytes() : 0));
+  if (allreduce_) return sum_.resize(centre_.size());
+  tree_ = std::make_unique<CentreExchange>(centre_.size(), parts_of(messages_), parts_.comm);
+}
+
+double SyncEasgd::step(Replica& replica, PhaseClock& clock)
+{
+  const bool exchanges = is_exchange(parts_.sync, replica.step());
+  // (b) the centre to all ranks, (c) sum_i W^i: both use weights from before the step, so they may run during (a)
+  if (exchanges && beside_) begin_exchange(replica, clock);
+  // (a) g^i <- gradient of the loss at W^i over rank i's batch
+  const BatchLoss loss = compute(replica, clock);
+  if (after_) update(replica, clock);
+  if (exchanges) {
+    if (!beside_) begin_exchange(replica, clock);
+    end_exchange(clock);
+    // (d) W^i <- W^i - alpha (W^i - Wc), (e) Wc <- Wc + alpha (sum_i W^i - P Wc)
+    average(replica, clock);
+  }
+  // (d) W^i <- opt(W^i, g^i). The weight decay uses the weights after the elastic pull.
+  if (!after_) update(replica, clock);
+  return loss.mean;
+}
+
+BatchLoss SyncEasgd::compute(Replica& replica, PhaseClock& clock)
+{
+  parts_.comm.activity().enter(comm::Doing::works, "computes gradients");
+  Poller poller(*exchanges_, clock);
+  try {
+    return replica.compute(exchanges_->is_polled() ? &poller : nullptr);
+  } catch (...) {
+    exchanges_->clear(); // other ranks take part in the begun exchange, so it must complete even after an error here
+    throw;
+  }
+}
+
+void SyncEasgd::begin_exchange(Replica& replica, PhaseClock& clock)
+{
+  clock.begin_communication();
+  if (allreduce_)
+    begin_allreduce(replica.weights());
+  else
+    exchanges_->begin({[this, weights = replica.weights()] {
+      std::ranges::copy(weights, tree_->sum().begin());
+      if (parts_.comm.is_root()) std::ranges::copy(centre_, tree_->centre().begin());
+      tree_->begin()->wait();
+      if (!parts_.comm.is_root()) std::ranges::copy(tree_->centre(), centre_.begin());
+    }});
+  clock.end_communication();
+}
+
+// Sums are in place and the weights must stay unchanged, so a copy is summed. The thread that sends a message also copies it.
+void SyncEasgd::begin_allreduce(std::span<const float> weights)
+{
+  for (const auto& message : messages_) {
+    const auto from = weights.subspan(message.offset, message.size);
+    const auto to = std::span(sum_).subspan(message.offset, message.size);
+    exchanges_->begin({[this, from, to] { allreduce_->sum(from, to); },
+                       [this, from, to] {
+                         std::ranges::copy(from, to.begin());
+                         return allreduce_->begin(to);
+                       }});
+  }
+}
+
+void SyncEasgd::end_exchange(PhaseClock& clock)
+{
+  parts_.comm.activity().enter(comm::Doing::waits, "waits for the sum of weights");
+  clock.begin_communication();
+  for (std::size_t i = 0; i < (allreduce_ ? messages_.size() : 1); ++i) exchanges_->wait(i);
+  exchanges_->clear();
+  if (allreduce_) allreduce_->end_step();
+  clock.end_communication();
+}
+
+void SyncEasgd::average(Replica& replica, PhaseClock& clock)
+{
+  const float alpha = elastic_rate(parts_.sync, replica.learning_rate());
+  clock.begin_update();
+  pull_worker(replica.weights(), centre_, alpha);
+  if (allreduce_ || parts_.comm.is_root())
+    pull_centre(centre_, allreduce_ ? std::span<const float>(sum_) : tree_->sum(), alpha, parts_.comm.size());
+  clock.end_update();
+}
+
+void SyncEasgd::update(Replica& replica, PhaseClock& clock)
+{
+  clock.begin_update();
+  replica.update();
+  clock.end_update();
+}
+
+void SyncEasgd::read_centre(Replica&, std::span<float> centre)
+{
+  std::ranges::copy(centre_, centre.begin());
+  if (!allreduce_) parts_.comm.broadcast_record(centre);
+}
+
+double SyncEasgd::isolated_communication_s(Replica& replica)
+{
+  const auto period = static_cast<double>(parts_.sync.period);
+  if (allreduce_) return measure_isolated_sums_s(parts_.comm, *allreduce_, messages_, replica.weights().size()) / period;
+  CentreExchange tree(replica.weights().size(), parts_of(messages_), parts_.comm);
+  return measure_isolated_s(parts_.comm, [&] { tree.begin()->wait(); }) / period;
+}
+
+std::vector<std::pair<std::string, std::string>> SyncEasgd::facts() const { return facts_of(allreduce_.get(), *exchanges_); }
+
+} // namespace dt::sync

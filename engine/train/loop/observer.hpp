@@ -1,0 +1,23 @@
+// Observer: interface for reports on the training's progress. This base class ignores them.
+#pragma once
+
+#include "core/record/run_record.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace dt::train {
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  // Called if the weights come from the file in train.start_from, not from the seed. origin: "step 800 of run 3fa92c1b07:
+  // weights".
+  virtual void started_from(const std::string& /*origin*/) {}
+  // Called before the first step with the largest number of steps.
+  virtual void planned(std::int64_t /*steps*/) {}
+  virtual void step(const StepEvent& /*event*/) {}
+  virtual void evaluation(const EvalEvent& /*event*/) {}
+};
+
+} // namespace dt::train

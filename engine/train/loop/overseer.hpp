@@ -1,0 +1,33 @@
+// Overseer: interface to interrupt a training between two steps. This base class never does.
+#pragma once
+
+#include "engine/train/loop/snapshot.hpp"
+#include "engine/train/weights/checkpoint.hpp"
+
+#include <string>
+
+namespace dt::train {
+
+class Overseer {
+ public:
+  // The wish of one rank. All ranks carry out what any rank wishes.
+  struct Wish {
+    bool time_limit = false; // SIGUSR1 came
+    bool preemption = false; // SIGTERM came
+    bool cancel = false;     // stop without a checkpoint
+    bool checkpoint = false; // write one and continue
+    bool stops() const { return time_limit || preemption || cancel; }
+  };
+  virtual ~Overseer() = default;
+  // This rank's wish now. Local and fast.
+  virtual Wish wish() { return {}; }
+  // Whether the job was cancelled. Called after all ranks have agreed to stop, because the stop signal may be a consequence of a
+  // cancellation that came after this rank's wish. Local.
+  virtual bool is_cancelled() { return false; }
+  // Writes a checkpoint, as all ranks agreed. Collective.
+  virtual void checkpoint(const TrainingProgress& /*progress*/, const Snapshot& /*snapshot*/, const Wish& /*agreed*/) {}
+  // The run's checkpoint to recommend after a failed training; empty if there is none. May be called on any rank.
+  virtual std::string last_checkpoint() const { return {}; }
+};
+
+} // namespace dt::train

@@ -1,0 +1,143 @@
+#include "engine/train/record/watcher.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/units.hpp"
+#include "engine/comm/clock.hpp"
+#include "engine/train/job/stop_signals.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace dt::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+// All ranks of a job get a signal at the same time; one `dump` within this period is enough for all.
+constexpr auto one_question = std::chrono::seconds(10);
+
+std::optional<fs::file_time_type> time_of(const fs::path& path)
+{
+  std::error_code absent;
+  const auto time = fs::last_write_time(path, absent);
+  return absent ? std::nullopt : std::optional(time);
+}
+
+std::string name_of_signal(int signal) { return signal == SIGUSR1 ? "SIGUSR1" : signal == SIGUSR2 ? "SIGUSR2" : "SIGTERM"; }
+
+void say(const std::string& words)
+{
+  fmt::print(stderr, "dtengine: {}\n", words);
+  std::fflush(stderr);
+}
+
+} // namespace
+
+Watcher::Watcher(const Options& options, const comm::Activity& activity)
+    : options_(options), activity_(activity), asked_(time_of(options.attempt.dump()))
+{
+  if (options_.rank == 0)
+    inspector_.emplace(StallInspector::Options{.attempt = options_.attempt,
+                                               .hosts = options_.hosts,
+                                               .after_s = options_.stall_after_s,
+                                               .answer_s = 2 * options_.look_every_s + 1,
+                                               .ask = [this] { ask("no progress"); },
+                                               .say = say});
+  thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+}
+
+Watcher::~Watcher()
+{
+  thread_.request_stop();
+  ::pthread_kill(thread_.native_handle(), SIGUSR2); // ends the thread's wait for signals
+  thread_.join();
+  if (was_asked()) answer();
+}
+
+void Watcher::work(const std::stop_token& stop)
+{
+  double looked_s = comm::monotonic_s();
+  while (!stop.stop_requested()) {
+    const int signal = wait_for_signal(options_.tick_s);
+    observe();
+    if (signal != 0 && !stop.stop_requested()) take(signal);
+    if (comm::monotonic_s() - looked_s >= options_.look_every_s) {
+      if (was_asked()) answer();
+      looked_s = comm::monotonic_s();
+    }
+    if (inspector_) inspector_->look(activity_.advances(), activity_.step(), comm::monotonic_s());
+  }
+}
+
+void Watcher::take(int signal)
+{
+  // Handle the stop first: the sender may kill the rank soon, and writing the files below may take seconds on a busy disk.
+  if (signal != SIGUSR2) options_.told_to_stop(signal);
+  const auto asked = time_of(options_.attempt.dump());
+  if (!asked || *asked + one_question < fs::file_time_type::clock::now())
+    ask(name_of_signal(signal));
+  else if (was_asked() || signal == SIGUSR2)
+    answer();
+}
+
+// The computing thread records what it does but not when, because reading the clock each time would cost too much. So this thread
+// records the time.
+void Watcher::observe()
+{
+  const auto now = state();
+  const auto advances = activity_.advances();
+  const bool same = now.what == seen_.what && now.peer == seen_.peer && advances == seen_advances_;
+  const double since_unix_s = same ? seen_.since_unix_s : now.unix_s;
+  seen_ = now;
+  seen_.since_unix_s = since_unix_s;
+  seen_advances_ = advances;
+}
+
+RankState Watcher::state() const
+{
+  const auto occupation = activity_.occupation();
+  return {.rank = options_.rank,
+          .host = options_.hosts.at(static_cast<std::size_t>(options_.rank)),
+          .step = activity_.step(),
+          .what = activity_.what(),
+          .peer = occupation.peer,
+          .waiting = occupation.doing == comm::Doing::waits,
+          .since_unix_s = 0,
+          .unix_s = now_unix_s()};
+}
+
+// Whether there is a new `dump`. Marks it as answered.
+bool Watcher::was_asked()
+{
+  const auto asked = time_of(options_.attempt.dump());
+  return asked && asked != std::exchange(asked_, asked);
+}
+
+void Watcher::ask(const std::string& why)
+{
+  try {
+    replace_file(options_.attempt.dump(), fmt::format("{} rank {} {}\n", why, options_.rank, now_unix_s()));
+  } catch (const Error& error) {
+    return say(fmt::format("rank {}: the other ranks could not be asked what they are doing: {}", options_.rank, error.what()));
+  }
+  asked_ = time_of(options_.attempt.dump());
+  answer();
+}
+
+void Watcher::answer()
+{
+  observe();
+  try {
+    make_folders(options_.attempt.states());
+    replace_file(state_path(options_.attempt, options_.rank), to_json(seen_));
+  } catch (const Error& error) {
+    say(fmt::format("rank {}: what it is doing could not be written: {}", options_.rank, error.what()));
+  }
+}
+
+} // namespace dt::train

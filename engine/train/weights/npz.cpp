@@ -1,0 +1,288 @@
+#include "engine/train/weights/npz.hpp"
+
+#include "core/error.hpp"
+#include "engine/train/weights/input_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <set>
+#include <type_traits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <zlib.h>
+
+namespace dt::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+static_assert(std::endian::native == std::endian::little, "values and zip's fields are written as they lie in memory");
+
+// ---- zip records, field by field (PKWARE's APPNOTE, 4.3.7, 4.3.12, 4.3.16) ----
+
+constexpr std::uint32_t member_mark = 0x04034b50, entry_mark = 0x02014b50, end_mark = 0x06054b50;
+constexpr std::size_t member_bytes = 30, entry_bytes = 46, end_bytes = 22, longest_comment = 0xffff;
+constexpr std::uint16_t version = 20, utf8_names = 0x0800, encrypted = 0x0001, stored = 0;
+// 1980-01-01, the earliest date of the format; a fixed date gives equal bytes for equal tensors
+constexpr std::uint16_t first_day = (1 << 5) | 1;
+
+template<class Number> void put(std::string& bytes, Number number)
+{
+  bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+template<class Number> Number get(std::string_view bytes, std::size_t offset)
+{
+  Number number;
+  std::memcpy(&number, bytes.data() + offset, sizeof number);
+  return number;
+}
+
+std::uint32_t checksum(std::string_view bytes, std::uint32_t before = 0)
+{
+  return static_cast<std::uint32_t>(crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+// Writes the fields that a member's header and its directory entry share, beginning with the version.
+void put_common(std::string& bytes, const std::string& name, std::uint32_t crc, std::uint32_t size)
+{
+  for (const std::uint16_t field : {version, utf8_names, stored, std::uint16_t{0}, first_day}) put(bytes, field);
+  for (const std::uint32_t field : {crc, size, size}) put(bytes, field);
+  put(bytes, static_cast<std::uint16_t>(name.size()));
+  put(bytes, std::uint16_t{0}); // no extra field
+}
+
+// ---- npy header ----
+
+constexpr std::string_view npy_magic = "\x93NUMPY";
+constexpr std::size_t most_dims = 32; // NumPy's limit
+// prefix: magic, version, length; the whole header is a multiple of 64 bytes
+constexpr std::size_t npy_prefix = 10, npy_alignment = 64;
+
+std::string npy_header(std::span<const std::int64_t> dims)
+{
+  auto words = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}{}), }}", fmt::join(dims, ", "),
+                           dims.size() == 1 ? "," : "");
+  const std::size_t whole = (npy_prefix + words.size() + npy_alignment) / npy_alignment * npy_alignment;
+  words.resize(whole - npy_prefix - 1, ' ');
+  words += '\n';
+  std::string header(npy_magic);
+  header += {'\x01', '\x00'};
+  put(header, static_cast<std::uint16_t>(words.size()));
+  return header + words;
+}
+
+std::size_t count_of(std::span<const std::int64_t> dims)
+{
+  std::size_t count = 1;
+  for (const auto dim : dims) count *= static_cast<std::size_t>(dim);
+  return count;
+}
+
+// The text after 'key': in npy's dictionary; empty if the key is missing.
+std::string_view value_of(std::string_view words, std::string_view key)
+{
+  const auto at = words.find(fmt::format("'{}':", key));
+  if (at == words.npos) return {};
+  words.remove_prefix(at + key.size() + 3);
+  words.remove_prefix(std::min(words.find_first_not_of(' '), words.size()));
+  return words;
+}
+
+// Parses "(6, 1, 5, 5)"; false for any other text.
+bool read_shape(std::string_view words, std::vector<std::int64_t>& dims)
+{
+  if (!words.starts_with('(')) return false;
+  words.remove_prefix(1);
+  while (true) {
+    words.remove_prefix(std::min(words.find_first_not_of(", "), words.size()));
+    if (words.starts_with(')')) return true;
+    std::int64_t dim = -1;
+    const auto [end, error] = std::from_chars(words.data(), words.data() + words.size(), dim);
+    if (error != std::errc() || dim < 0 || dims.size() == most_dims) return false;
+    dims.push_back(dim);
+    words.remove_prefix(static_cast<std::size_t>(end - words.data()));
+  }
+}
+
+} // namespace
+
+// ---- writing ----
+
+void NpzWriter::add(const TensorName& tensor, std::span<const float> values)
+{
+  if (values.size() != count_of(tensor.dims))
+    throw Error(ErrorKind::internal,
+                fmt::format("Tensor {} of {} floats was given {}.", tensor.name, count_of(tensor.dims), values.size()));
+  const auto name = tensor.name + ".npy", header = npy_header(tensor.dims);
+  const std::string_view content(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+  constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+  if (archive_.size() + member_bytes + name.size() + header.size() + content.size() > most)
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("Tensor {} would make the archive larger than 4 GiB, which is as far as .npz goes here.", tensor.name));
+  if (members_.size() == std::numeric_limits<std::uint16_t>::max())
+    throw Error(ErrorKind::environment,
+                fmt::format("Tensor {} is one more than the {} that an .npz holds here.", tensor.name, members_.size()));
+  const Member member{name, checksum(content, checksum(header)), static_cast<std::uint32_t>(header.size() + content.size()),
+                      static_cast<std::uint32_t>(archive_.size())};
+  put(archive_, member_mark);
+  put_common(archive_, name, member.crc, member.bytes);
+  archive_.append(name).append(header).append(content);
+  members_.push_back(member);
+}
+
+std::string NpzWriter::finish()
+{
+  const auto begin = archive_.size();
+  for (const auto& member : members_) {
+    put(archive_, entry_mark);
+    put(archive_, version);
+    put_common(archive_, member.name, member.crc, member.bytes);
+    for (int field = 0; field < 3; ++field) put(archive_, std::uint16_t{0}); // length of the comment, disk, internal attributes
+    put(archive_, std::uint32_t{0100644U << 16}); // external attributes: a file that everybody may read
+    put(archive_, member.offset);
+    archive_ += member.name;
+  }
+  const auto size = archive_.size() - begin;
+  if (archive_.size() > std::numeric_limits<std::uint32_t>::max())
+    throw Error(ErrorKind::environment, "The archive would be larger than 4 GiB, which is as far as .npz goes here.");
+  put(archive_, end_mark);
+  put(archive_, std::uint32_t{0}); // number of this disk, and of the directory's disk
+  for (int times = 0; times < 2; ++times) put(archive_, static_cast<std::uint16_t>(members_.size()));
+  put(archive_, static_cast<std::uint32_t>(size));
+  put(archive_, static_cast<std::uint32_t>(begin));
+  put(archive_, std::uint16_t{0}); // no comment
+  return std::move(archive_);
+}
+
+// ---- reading ----
+
+struct NpzReader::Impl {
+  struct Place {
+    std::uint64_t header, values; // offsets of npy's header and of the values
+    std::size_t header_size = 0;
+    std::uint32_t crc;
+  };
+  // A member's entry in the directory.
+  struct Entry {
+    std::string name;
+    std::uint16_t flags, method;
+    std::uint32_t crc, compressed, plain, offset;
+  };
+
+  explicit Impl(const fs::path& path) : file(path) { read_directory(find_directory()); }
+
+  [[noreturn]] void refuse(const std::string& why) const { file.refuse(why); }
+
+  // Returns the directory's bytes. The record at the end of the archive gives its position.
+  std::string find_directory()
+  {
+    const auto tail_size = std::min<std::uint64_t>(file.size(), end_bytes + longest_comment);
+    const auto tail = file.bytes_at(file.size() - tail_size, tail_size);
+    std::string mark;
+    put(mark, end_mark);
+    const auto at = tail.rfind(mark);
+    if (at == tail.npos || tail.size() - at < end_bytes) refuse("this is no .npz archive.");
+    const std::uint64_t size = get<std::uint32_t>(tail, at + 12), offset = get<std::uint32_t>(tail, at + 16);
+    if (offset == std::numeric_limits<std::uint32_t>::max()) refuse("the archive is larger than 4 GiB, which is not read here.");
+    if (offset + size > file.size() - tail_size + at) refuse("the archive's directory lies beyond its end.");
+    members = get<std::uint16_t>(tail, at + 10);
+    return file.bytes_at(offset, size);
+  }
+
+  void read_directory(std::string_view directory)
+  {
+    while (!directory.empty()) {
+      if (directory.size() < entry_bytes || get<std::uint32_t>(directory, 0) != entry_mark)
+        refuse("the archive's directory is torn.");
+      const std::size_t name_size = get<std::uint16_t>(directory, 28);
+      const auto whole = entry_bytes + name_size + get<std::uint16_t>(directory, 30) + get<std::uint16_t>(directory, 32);
+      if (directory.size() < whole) refuse("the archive's directory is torn.");
+      add(read_entry(directory, name_size));
+      directory.remove_prefix(whole);
+    }
+    if (tensors.size() != members)
+      refuse(fmt::format("the archive's directory has {} members; {} are expected.", tensors.size(), members));
+  }
+
+  static Entry read_entry(std::string_view bytes, std::size_t name_size)
+  {
+    return {.name = std::string(bytes.substr(entry_bytes, name_size)),
+            .flags = get<std::uint16_t>(bytes, 8),
+            .method = get<std::uint16_t>(bytes, 10),
+            .crc = get<std::uint32_t>(bytes, 16),
+            .compressed = get<std::uint32_t>(bytes, 20),
+            .plain = get<std::uint32_t>(bytes, 24),
+            .offset = get<std::uint32_t>(bytes, 42)};
+  }
+
+  // Ignores the sizes in the member's own header: NumPy writes them only to the directory.
+  void add(const Entry& entry)
+  {
+    auto tensor = entry.name;
+    if (tensor.ends_with(".npy")) tensor.resize(tensor.size() - 4);
+    require_plain_name(file, tensor);
+    if (!names.insert(tensor).second) refuse(fmt::format("tensor {} is in the archive twice.", tensor));
+    if ((entry.flags & encrypted) != 0 || entry.method != stored || entry.compressed != entry.plain)
+      refuse(fmt::format("tensor {} is compressed or encrypted; write the archive with numpy.savez.", tensor));
+    const auto header = file.bytes_at(entry.offset, member_bytes); // its extra field may differ from the directory's
+    const std::uint64_t name_at = std::uint64_t{entry.offset} + member_bytes, name_size = get<std::uint16_t>(header, 26);
+    if (get<std::uint32_t>(header, 0) != member_mark || file.bytes_at(name_at, name_size) != entry.name)
+      refuse(fmt::format("tensor {} is not where the archive's directory says.", tensor));
+    const auto content = name_at + name_size + get<std::uint16_t>(header, 28);
+    add_array(std::move(tensor), {content, 0, 0, entry.crc}, entry.plain);
+  }
+
+  void add_array(std::string name, Place place, std::uint64_t content_size)
+  {
+    const auto prefix = file.bytes_at(place.header, std::min<std::uint64_t>(content_size, npy_prefix));
+    if (prefix.size() < npy_prefix || !prefix.starts_with(npy_magic) || prefix[npy_magic.size()] != 1)
+      refuse(fmt::format("member {} is no array in NumPy's format 1.", name));
+    place.header_size = npy_prefix + get<std::uint16_t>(prefix, npy_magic.size() + 2);
+    place.values = place.header + place.header_size;
+    if (place.header_size > content_size) refuse(fmt::format("tensor {}: its header is longer than the member.", name));
+    const auto header = file.bytes_at(place.header, place.header_size);
+    const std::string_view words = std::string_view(header).substr(npy_prefix);
+    if (!value_of(words, "descr").starts_with("'<f4'")) refuse(fmt::format("tensor {} is not of 32-bit floats ('<f4').", name));
+    if (!value_of(words, "fortran_order").starts_with("False")) refuse(fmt::format("tensor {} is in Fortran's order.", name));
+    TensorName tensor{std::move(name), {}};
+    if (!read_shape(value_of(words, "shape"), tensor.dims)) refuse(fmt::format("tensor {} has no shape.", tensor.name));
+    if (place.header_size + checked_elements(file, tensor.name, tensor.dims, file.size()) * sizeof(float) != content_size)
+      refuse(fmt::format("tensor {} holds another number of bytes than its shape says.", tensor.name));
+    if (content_size > file.size() - place.header)
+      refuse(fmt::format("the archive is torn: it ends inside of tensor {}.", tensor.name));
+    tensors.push_back(std::move(tensor));
+    places.push_back(place);
+  }
+
+  std::vector<float> values_of(std::size_t index)
+  {
+    const auto& place = places.at(index);
+    std::vector<float> values(count_of(tensors[index].dims));
+    const auto bytes = file.bytes_at(place.header, place.header_size + values.size() * sizeof(float));
+    if (checksum(bytes) != place.crc) refuse(fmt::format("tensor {} was altered: its checksum is another.", tensors[index].name));
+    std::memcpy(values.data(), bytes.data() + place.header_size, values.size() * sizeof(float));
+    return values;
+  }
+
+  InputFile file;
+  std::size_t members = 0; // the number in the archive's last record
+  std::vector<TensorName> tensors;
+  std::vector<Place> places;
+  std::set<std::string> names;
+};
+
+NpzReader::NpzReader(const fs::path& path) : impl_(std::make_unique<Impl>(path)) {}
+NpzReader::~NpzReader() = default;
+NpzReader::NpzReader(NpzReader&&) noexcept = default;
+NpzReader& NpzReader::operator=(NpzReader&&) noexcept = default;
+const std::vector<TensorName>& NpzReader::tensors() const { return impl_->tensors; }
+std::vector<float> NpzReader::read(std::size_t index) const { return impl_->values_of(index); }
+
+} // namespace dt::train
