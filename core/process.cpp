@@ -10,6 +10,7 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <thread>
@@ -170,6 +171,22 @@ void survive_file_size_limit()
   ::sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
   ::sigaction(SIGXFSZ, &action, nullptr);
+}
+
+int run_program(std::string_view name, const std::function<int()>& work)
+{
+  survive_file_size_limit();
+  const auto report = [&](const std::exception& error, ExitCode code) {
+    std::fprintf(stderr, "%s: %s\n", std::string(name).c_str(), error.what());
+    return static_cast<int>(code);
+  };
+  try {
+    return work();
+  } catch (const Error& error) {
+    return report(error, exit_code_of(error.kind()));
+  } catch (const std::exception& error) {
+    return report(error, ExitCode::internal);
+  }
 }
 
 std::optional<ProcessId> identify_process(pid_t pid)

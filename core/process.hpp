@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,10 @@ CommandResult run_command(const std::vector<std::string>& words, double timeout_
 // After this call, a write beyond the file size limit (ulimit -f, RLIMIT_FSIZE) fails with EFBIG; by default SIGXFSZ would end
 // the process. Programs started later keep the default behaviour.
 void survive_file_size_limit();
+
+// The body of main() of the engine's programs: runs `work` with the file-size limit as an ordinary error. Prints an exception as
+// "NAME: message" to stderr and returns its exit code.
+int run_program(std::string_view name, const std::function<int()>& work);
 
 // Identifies a process. Start time and boot id distinguish it from a later process with the same number.
 struct ProcessId {

@@ -146,16 +146,17 @@ void write_phases(Connection& connection, std::int64_t run_id, const RankRecord&
 // Hosts and masks come from the begin record, all other columns from the result.
 void write_ranks(Connection& connection, std::int64_t run_id, const AttemptFacts& facts)
 {
-  std::map<int, std::pair<std::optional<RankRecord>, Row>> ranks; // with what is known at the beginning
+  std::map<int, std::pair<std::optional<RankRecord>, Row>> ranks; // the record of a rank without a result is empty
   if (facts.result)
     for (const auto& rank : facts.result->ranks) ranks[rank.rank].first = rank;
   const auto at = [](const std::vector<std::string>& texts, int rank) {
     const auto i = static_cast<std::size_t>(rank);
     return i < texts.size() ? Cell(texts[i]) : Cell();
   };
-  if (facts.begin)
-    for (int rank = 0; rank < static_cast<int>(std::max(facts.begin->rank_hosts.size(), facts.begin->rank_masks.size())); ++rank)
-      ranks[rank];
+  if (facts.begin) {
+    const auto known = std::max(facts.begin->rank_hosts.size(), facts.begin->rank_masks.size());
+    for (std::size_t rank = 0; rank < known; ++rank) ranks.try_emplace(static_cast<int>(rank));
+  }
   for (auto& [number, known] : ranks) {
     auto& [record, row] = known;
     row.add("run_id", run_id).add("rank", number).add("mask", facts.begin ? at(facts.begin->rank_masks, number) : Cell());

@@ -305,7 +305,7 @@ std::string schema()
   return std::string(format_table) + studies_table() + runs_table() + std::string(study_runs_table) + attempts_table() +
          table_of_attempts("steps", std::string(step_columns), "step") +
          table_of_attempts("evals", std::string(eval_columns), "step") +
-         table_of_attempts("probes", columns_of(rank_probe_fields()) + columns_but(probe_fields(), {}), "rank") +
+         table_of_attempts("probes", columns_of(rank_probe_fields()) + columns_of(probe_fields()), "rank") +
          table_of_attempts("machine_loads", columns_of(node_load_fields()), "host") + results_table() +
          table_of_runs("ranks", columns_of(rank_fields()) + "  mask TEXT,\n", "rank") +
          table_of_runs("rank_phases", "  rank INTEGER NOT NULL,\n  phase TEXT NOT NULL,\n" + columns_of(phase_fields()),

@@ -24,7 +24,7 @@ enum class Presence {
 };
 
 template<class Record> struct Field {
-  // Where the record keeps the value; for Presence::computed, what computes it.
+  // A function that returns a reference to the member. For Presence::computed: a function that computes the value.
   using Place = std::variant<bool& (*)(Record&), int& (*)(Record&), std::int64_t& (*)(Record&), double& (*)(Record&),
                              std::string& (*)(Record&), std::vector<std::string>& (*)(Record&), TextMap& (*)(Record&),
                              std::int64_t (*)(const Record&), double (*)(const Record&)>;

@@ -37,11 +37,11 @@ std::vector<std::string> differences(const PlannedRun& before, const PlannedRun&
 // there is none.
 std::string read_build_id(const std::filesystem::path& program);
 
-// Hash over the names and bytes of the regular files in a data folder. The id of synthetic data is "synthetic". If the folder is
-// missing or empty, throws an environment error that says how to get the data.
-// What to do when there are no files of a data set in this folder.
+// Advice for a user whose data folder has no files: the command that makes the data set, or the files to copy there.
 std::string how_to_get(const DataSpec& data, const std::filesystem::path& folder);
 
+// Hash over the names and bytes of the regular files in a data folder. The id of synthetic data is "synthetic". If the folder is
+// missing or empty, throws an environment error that says how to get the data.
 std::string data_id(const DataSpec& data, const std::filesystem::path& folder);
 
 // The beginning of a checkpoint's 512-byte header. After it follow the 32 digits of a hash over everything behind the header

@@ -42,7 +42,7 @@ struct TrainSpec {
   double eval_every_epochs = 1; // 0: evaluate only at the end
   double target_accuracy = 0;   // 0: no target
   bool stop_at_target = false;
-  std::int64_t checkpoint_every_s = 0; // 0: only when the job is told to stop
+  std::int64_t checkpoint_every_s = 0; // 0: only when the scheduler stops the job
   std::int64_t stall_after_s = 60;     // after so long without a step, report which ranks are missing; 0: never
   bool trace = false;                  // record each rank's phases, buckets and messages
   std::string precision = "fp32";      // one of precision_names()

@@ -98,7 +98,7 @@ std::vector<Key> train_keys()
       {"train.stop_at_target", boolean, "", 0, 0, no, yes, none, DT_FIELD(train.stop_at_target),
        "Whether the run stops when `target_accuracy` is reached."},
       {"train.checkpoint_every", duration, "s", 0, 1e9, no, no, none, DT_FIELD(train.checkpoint_every_s),
-       "Time between two checkpoints. 0: write one only when the job is told to stop (time limit, preemption)."},
+       "Time between two checkpoints. 0: the run writes one only when the scheduler stops the job (time limit, preemption)."},
       {"train.stall_after", duration, "s", 0, 1e9, no, no, none, DT_FIELD(train.stall_after_s),
        "If no step ends for this time, the run reports which ranks the others wait for and what every rank is doing. 0: never."},
       {"train.trace", boolean, "", 0, 0, no, no, none, DT_FIELD(train.trace),
@@ -225,8 +225,8 @@ std::vector<Key> resources_keys()
       {"resources.time_limit", duration, "s", 1, 1e9, no, no, none, DT_FIELD(resources.time_limit_s),
        "Time after which the job is ended: seconds, 1h30m or HH:MM:SS."},
       {"resources.signal_ahead", duration, "s", 0, 1e6, no, no, none, DT_FIELD(resources.signal_ahead_s),
-       "Time before the time limit at which the run is told to write a checkpoint and to stop. 0: it is not told. If this is not "
-       "given, it is at most a quarter of the time limit."},
+       "How long before the time limit the scheduler signals the run to write a checkpoint and to stop. 0: no signal. If this is "
+       "not given, it is at most a quarter of the time limit."},
       {"resources.requeue", integer, "", 0, 1000, no, no, none, DT_FIELD(resources.requeue),
        "How often a job is started again from its checkpoint after a preemption, its time limit or the loss of a node (slurm)."},
       {"resources.launch_tries", integer, "", 1, 100, no, no, none, DT_FIELD(resources.launch_tries),

@@ -14,7 +14,7 @@
 namespace dt::bench {
 namespace {
 
-// Runs independent chains of multiply-adds, so many that no instruction waits for the previous one in its chain.
+// Runs many independent chains of multiply-adds, so that the processor always has an instruction whose operands are ready.
 struct Kernel {
   float (*run)(std::int64_t rounds) = nullptr; // returns the sum of all chains, so that the compiler cannot remove any
   double flops_a_round = 0;

@@ -115,8 +115,9 @@ void add_comm(CLI::App& app, CommBench& options)
   comm->add_option("--repeats", options.repeats, "Repetitions of each, instead of as many as fit into the time")
       ->check(CLI::PositiveNumber);
   comm->add_option("--fewest", options.fewest, "Repetitions of each at least")->capture_default_str()->check(CLI::PositiveNumber);
-  comm->add_option("--leave-out", options.leave_out,
-                   "Measures ours no further of which one sum takes over 0.25 s and so many times the fastest one's")
+  comm->add_option(
+          "--leave-out", options.leave_out,
+          "Stop measuring an allreduce of ours when one sum takes over 0.25 s and is this many times slower than the fastest")
       ->check(CLI::Range(1.0, 1e6));
   comm->add_option("--nodes-per-supernode", options.nodes_per_supernode, "Consecutive nodes that hang on one switch")
       ->check(CLI::PositiveNumber);
@@ -190,14 +191,5 @@ int dispatch(int argc, char** argv)
 
 int main(int argc, char** argv)
 {
-  dt::survive_file_size_limit();
-  try {
-    return dispatch(argc, argv);
-  } catch (const dt::Error& error) {
-    fmt::print(stderr, "dtbench: {}\n", error.what());
-    return static_cast<int>(dt::exit_code_of(error.kind()));
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "dtbench: {}\n", error.what());
-    return static_cast<int>(dt::ExitCode::internal);
-  }
+  return dt::run_program("dtbench", [&] { return dispatch(argc, argv); });
 }

@@ -16,7 +16,7 @@
 
 namespace dt::comm {
 
-// What this rank sent for the training itself; messages for records and evaluation are not counted.
+// Bytes and messages that this rank sent for the training. Messages for records and evaluations are not counted.
 struct Traffic {
   std::int64_t bytes = 0;
   std::int64_t messages = 0;
@@ -37,7 +37,7 @@ class Transfer {
 
  private:
   friend class Communicator;
-  // What the trace records when the message completes.
+  // The message's entry in the trace, which is recorded when the message completes.
   struct Note {
     Communicator* comm = nullptr; // null: no trace
     const char* name = nullptr;

@@ -137,14 +137,5 @@ int dispatch(int argc, char** argv)
 
 int main(int argc, char** argv)
 {
-  dt::survive_file_size_limit();
-  try {
-    return dispatch(argc, argv);
-  } catch (const dt::Error& error) {
-    fmt::print(stderr, "dtengine: {}\n", error.what());
-    return static_cast<int>(dt::exit_code_of(error.kind()));
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "dtengine: {}\n", error.what());
-    return static_cast<int>(dt::ExitCode::internal);
-  }
+  return dt::run_program("dtengine", [&] { return dispatch(argc, argv); });
 }

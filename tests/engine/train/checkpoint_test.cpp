@@ -2,6 +2,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "engine/train/weights/checkpoint.hpp"
+#include "tests/engine/train/checkpoint_samples.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/tiny_disk.hpp"
 
@@ -21,26 +22,11 @@
 
 using namespace dt;
 using namespace dt::train;
+using namespace dt::train::test;
 using Catch::Contains;
 namespace fs = std::filesystem;
 
 namespace {
-
-const CheckpointOwner owner{.run_key = "0123abcd",
-                            .engine_build = "build",
-                            .data_id = "data",
-                            .model = "lenet",
-                            .strategy = "sync-sgd",
-                            .optimizer = "sgd",
-                            .ranks = 2};
-const std::vector<std::int64_t> dims{2, 3, 1, 2};
-
-std::vector<float> numbers(float first)
-{
-  std::vector<float> values(12);
-  std::iota(values.begin(), values.end(), first);
-  return values;
-}
 
 TrainingProgress progress_at(std::int64_t step)
 {

@@ -1,6 +1,7 @@
 // Checkpoints of somebody who means harm: whatever libhdf5 lets one put into a file, and files altered byte by byte, end with an
 // error that names file, object and what was expected, or are read well.
 #include "core/error.hpp"
+#include "tests/engine/train/checkpoint_samples.hpp"
 #include "tests/engine/train/hostile_files.hpp"
 
 #include <catch2/catch.hpp>
@@ -13,27 +14,13 @@
 
 using namespace dt;
 using namespace dt::train;
+using namespace dt::train::test;
 using Catch::Contains;
 namespace fs = std::filesystem;
 
 namespace {
 
-const CheckpointOwner owner{.run_key = "0123abcd",
-                            .engine_build = "build",
-                            .data_id = "data",
-                            .model = "lenet",
-                            .strategy = "sync-sgd",
-                            .optimizer = "sgd",
-                            .ranks = 2};
-const std::vector<std::int64_t> dims{2, 3, 1, 2};
 const std::string tensor = "weights/conv1.weight";
-
-std::vector<float> numbers()
-{
-  std::vector<float> values(12);
-  std::iota(values.begin(), values.end(), 1.0F);
-  return values;
-}
 
 // A checkpoint with so many tensors among the weights.
 fs::path write_checkpoint(const fs::path& folder, int tensors = 1)
