@@ -29,7 +29,8 @@ struct Ticket {
   std::int64_t cores = 1;
   std::vector<int> allowed_cores; // the submitter's affinity mask
   std::int64_t time_limit_s = 0;
-  std::int64_t signal_ahead_s = 0; // how long before the limit the job is told to write a checkpoint and stop; 0: it is not told
+  // How long before the limit the supervisor signals the job to write a checkpoint and stop. 0: no signal.
+  std::int64_t signal_ahead_s = 0;
   std::filesystem::path working_folder;
   std::map<std::string, std::string> environment;
   std::string group;               // common to all jobs of one submission

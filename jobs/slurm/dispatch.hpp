@@ -24,7 +24,7 @@ struct DispatchInput {
   std::filesystem::path batch_folder; // absolute; its last component is the batch's id
   bool ladder = false;                // run all runs of `tasks` in order, each on the first of the job's nodes
   std::int64_t requeue = 0;           // how often the job may ask Slurm to start it again
-  std::int64_t signal_ahead_s = 0;    // how long before a ladder run's own time limit it is told to stop; 0: it is not told
+  std::int64_t signal_ahead_s = 0; // how long before its own time limit a run of a ladder gets the signal to stop; 0: no signal
 };
 
 std::string dispatch_script(const DispatchInput& input);
