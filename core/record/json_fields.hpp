@@ -90,12 +90,10 @@ std::string to_json(const Record& record, std::span<const Field<Record>> fields,
   return dump(json);
 }
 
-// The record in a file; nothing when the file is missing, torn or of another format.
-template<class Record, class Convert> std::optional<Record> read_with(const std::filesystem::path& path, Convert convert)
+// Converts the JSON of a record; nothing when the text is torn or of another format.
+template<class Record, class Convert> std::optional<Record> parse_with(std::string_view text, Convert convert)
 {
-  const auto text = read_file_if_exists(path);
-  if (!text) return std::nullopt;
-  const auto json = Json::parse(*text, nullptr, false);
+  const auto json = Json::parse(text, nullptr, false);
   if (!is_ours(json)) return std::nullopt;
   try {
     return convert(json);
@@ -104,9 +102,17 @@ template<class Record, class Convert> std::optional<Record> read_with(const std:
   }
 }
 
-template<class Record> std::optional<Record> read(const std::filesystem::path& path, std::span<const Field<Record>> fields)
+template<class Record> std::optional<Record> parse(std::string_view text, std::span<const Field<Record>> fields)
 {
-  return read_with<Record>(path, [&](const Json& json) { return record_of(json, fields); });
+  return parse_with<Record>(text, [&](const Json& json) { return record_of(json, fields); });
+}
+
+// The record in a file, as `parse` finds it; nothing when the file is missing, torn or of another format.
+template<class Parse> auto read(const std::filesystem::path& path, Parse parse) -> decltype(parse(std::string_view()))
+{
+  const auto text = read_file_if_exists(path);
+  if (!text) return std::nullopt;
+  return parse(*text);
 }
 
 } // namespace dt::record

@@ -2,6 +2,7 @@
 
 #include "core/record/fields.hpp"
 #include "core/record/json_fields.hpp"
+#include "core/record/parse.hpp"
 #include "core/text.hpp"
 
 namespace dt {
@@ -17,7 +18,7 @@ std::string to_json(const RankState& state) { return record::to_json(state, rank
 
 std::optional<RankState> read_rank_state(const AttemptFolder& attempt, int rank)
 {
-  return record::read(state_path(attempt, rank), rank_state_fields());
+  return record::read(state_path(attempt, rank), [](std::string_view text) { return record::parse(text, rank_state_fields()); });
 }
 
 std::string to_json(const StallRecord& stall)
@@ -28,9 +29,11 @@ std::string to_json(const StallRecord& stall)
   return record::to_json(stall, stall_fields(), Json{{"missing", missing}, {"ranks", ranks}});
 }
 
-std::optional<StallRecord> read_stall(const AttemptFolder& attempt)
+std::optional<StallRecord> read_stall(const AttemptFolder& attempt) { return record::read(attempt.stall(), record::parse_stall); }
+
+std::optional<StallRecord> record::parse_stall(std::string_view text)
 {
-  return record::read_with<StallRecord>(attempt.stall(), [](const Json& json) {
+  return parse_with<StallRecord>(text, [](const Json& json) {
     auto stall = record::record_of(json, stall_fields());
     for (const auto& rank : json.at("missing")) stall.missing.push_back(record::record_of(rank, missing_rank_fields()));
     for (const auto& rank : json.at("ranks")) stall.ranks.push_back(record::record_of(rank, rank_state_fields()));

@@ -4,6 +4,7 @@
 #include "core/file.hpp"
 #include "core/record/fields.hpp"
 #include "core/record/json_fields.hpp"
+#include "core/record/parse.hpp"
 #include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
 
@@ -11,18 +12,13 @@
 #include <charconv>
 #include <cmath>
 
+#include <fmt/format.h>
+
 namespace dt {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace record;
-
-int number_in_name(std::string_view name)
-{
-  int number = 0;
-  const auto error = std::from_chars(name.data(), name.data() + name.size(), number).ec;
-  return error == std::errc() && number > 0 && name == std::to_string(number) ? number : 0; // "01" is not an attempt
-}
 
 // Reads a blank and a number, and removes them from the beginning of `text`.
 template<class Number> bool take(std::string_view& text, Number& value)
@@ -86,26 +82,7 @@ RankRecord rank_of(const Json& json)
 
 } // namespace
 
-AttemptFolder::AttemptFolder(const fs::path& run_folder, int number)
-    : path_(run_folder / "attempts" / std::to_string(number)), number_(number)
-{
-}
-
-AttemptFolder::AttemptFolder(const fs::path& attempt_folder)
-    : path_(attempt_folder), number_(number_in_name(attempt_folder.filename().native()))
-{
-}
-
 fs::path spec_path(const fs::path& run_folder) { return run_folder / "spec.json"; }
-
-std::vector<int> attempt_numbers(const fs::path& run_folder)
-{
-  std::vector<int> numbers;
-  for (const auto& name : names_in(run_folder / "attempts"))
-    if (const int number = number_in_name(name); number > 0) numbers.push_back(number);
-  std::sort(numbers.begin(), numbers.end());
-  return numbers;
-}
 
 std::string to_json(const PlannedRun& run)
 {
@@ -155,29 +132,30 @@ std::string to_line(const Heartbeat& heartbeat)
   return line += '\n';
 }
 
-std::optional<Submission> read_submission(const AttemptFolder& attempt)
-{
-  return record::read(attempt.submission(), submission_fields());
-}
+std::optional<Submission> read_submission(const AttemptFolder& attempt) { return read(attempt.submission(), parse_submission); }
+
+std::optional<Submission> record::parse_submission(std::string_view text) { return parse(text, submission_fields()); }
 
 std::string to_json(const Preemption& preemption) { return record::to_json(preemption, preemption_fields()); }
 
-std::optional<Preemption> read_preemption(const AttemptFolder& attempt)
-{
-  return record::read(attempt.preempted(), preemption_fields());
-}
+std::optional<Preemption> read_preemption(const AttemptFolder& attempt) { return read(attempt.preempted(), parse_preemption); }
+
+std::optional<Preemption> record::parse_preemption(std::string_view text) { return parse(text, preemption_fields()); }
 
 std::string to_json(const Deferral& deferral) { return record::to_json(deferral, deferral_fields()); }
 
-std::optional<Deferral> read_deferral(const AttemptFolder& attempt)
-{
-  return record::read(attempt.deferred(), deferral_fields());
-}
+std::optional<Deferral> read_deferral(const AttemptFolder& attempt) { return read(attempt.deferred(), parse_deferral); }
+
+std::optional<Deferral> record::parse_deferral(std::string_view text) { return parse(text, deferral_fields()); }
 
 std::vector<Launch> read_launches(const AttemptFolder& attempt)
 {
+  return parse_launches(read_file_if_exists(attempt.launches()).value_or(""));
+}
+
+std::vector<Launch> record::parse_launches(std::string_view text)
+{
   std::vector<Launch> launches;
-  const auto text = read_file_if_exists(attempt.launches()).value_or("");
   for (const auto& line : split(text.substr(0, text.rfind('\n') + 1), '\n')) {
     std::string_view rest = line;
     if (!rest.starts_with("launch")) continue;
@@ -188,31 +166,50 @@ std::vector<Launch> read_launches(const AttemptFolder& attempt)
   return launches;
 }
 
-std::optional<RankError> read_error(const AttemptFolder& attempt) { return record::read(attempt.error(), error_fields()); }
+std::optional<RankError> read_error(const AttemptFolder& attempt) { return read(attempt.error(), parse_error); }
 
-std::optional<JobEnd> read_end(const AttemptFolder& attempt)
+std::optional<RankError> record::parse_error(std::string_view text) { return parse(text, error_fields()); }
+
+std::optional<JobEnd> read_end(const AttemptFolder& attempt) { return read(attempt.end(), parse_end); }
+
+std::optional<JobEnd> record::parse_end(std::string_view text)
 {
-  const auto text = read_file_if_exists(attempt.end());
-  if (!text || !text->starts_with("exit ")) return std::nullopt;
-  std::string_view rest = std::string_view(*text).substr(4);
+  if (!text.starts_with("exit ")) return std::nullopt;
+  text.remove_prefix(4);
   JobEnd end;
-  if (!take(rest, end.exit_code) || !take(rest, end.unix_s) || rest != "\n") return std::nullopt;
+  if (!take(text, end.exit_code) || !take(text, end.unix_s) || text != "\n") return std::nullopt;
   return end;
 }
 
-std::optional<Heartbeat> read_heartbeat(const AttemptFolder& attempt)
+std::optional<Heartbeat> read_heartbeat(const AttemptFolder& attempt) { return read(attempt.heartbeat(), parse_heartbeat); }
+
+std::optional<Heartbeat> record::parse_heartbeat(std::string_view text)
 {
-  const auto text = read_file_if_exists(attempt.heartbeat());
-  if (!text || !text->starts_with("beat ")) return std::nullopt;
-  std::string_view rest = std::string_view(*text).substr(4);
+  if (!text.starts_with("beat ")) return std::nullopt;
+  text.remove_prefix(4);
   Heartbeat beat;
-  if (!take(rest, beat.unix_s) || !take(rest, beat.step) || !take(rest, beat.steps) || rest != "\n") return std::nullopt;
+  if (!take(text, beat.unix_s) || !take(text, beat.step) || !take(text, beat.steps) || text != "\n") return std::nullopt;
   return beat;
+}
+
+std::string to_line(const Cancellation& cancellation)
+{
+  return fmt::format("{:.3f} {}\n", cancellation.unix_s, printable(cancellation.who));
+}
+
+Cancellation record::parse_cancellation(std::string_view text)
+{
+  Cancellation cancellation;
+  std::from_chars(text.data(), text.data() + text.size(), cancellation.unix_s);
+  cancellation.who = trim(text.substr(std::min(text.find(' '), text.size())));
+  return cancellation;
 }
 
 std::string to_json(const BeginRecord& begin) { return record::to_json(begin, begin_fields()); }
 
-std::optional<BeginRecord> read_begin(const AttemptFolder& attempt) { return record::read(attempt.begin(), begin_fields()); }
+std::optional<BeginRecord> read_begin(const AttemptFolder& attempt) { return read(attempt.begin(), parse_begin); }
+
+std::optional<BeginRecord> record::parse_begin(std::string_view text) { return parse(text, begin_fields()); }
 
 void append_line(std::string& text, const StepEvent& e)
 {
@@ -281,16 +278,17 @@ std::string to_json(const RunResult& result)
   return record::to_json(result, result_fields(), Json{{"ranks", ranks}});
 }
 
-Outcome read_outcome(const AttemptFolder& attempt)
+std::optional<Outcome> record::parse_outcome(std::string_view text)
 {
-  const auto outcome = read_with<Outcome>(attempt.result(), [](const Json& json) {
+  return parse_with<Outcome>(text, [](const Json& json) {
     if (json.contains("fenced_by")) return Outcome{std::nullopt, json.at("fenced_by").get<int>()};
     auto result = record_of(json, result_fields());
     for (const auto& rank : json.at("ranks")) result.ranks.push_back(rank_of(rank));
     return Outcome{std::move(result), std::nullopt};
   });
-  return outcome.value_or(Outcome{});
 }
+
+Outcome read_outcome(const AttemptFolder& attempt) { return read(attempt.result(), parse_outcome).value_or(Outcome{}); }
 
 std::optional<RunResult> read_result(const AttemptFolder& attempt) { return read_outcome(attempt).result; }
 
@@ -313,9 +311,11 @@ std::string to_json(const ProbeRecord& probe)
   return record::to_json(probe, probe_fields(), Json{{"ranks", ranks}});
 }
 
-std::optional<ProbeRecord> read_probe(const AttemptFolder& attempt)
+std::optional<ProbeRecord> read_probe(const AttemptFolder& attempt) { return read(attempt.probe(), parse_probe); }
+
+std::optional<ProbeRecord> record::parse_probe(std::string_view text)
 {
-  return read_with<ProbeRecord>(attempt.probe(), [](const Json& json) {
+  return parse_with<ProbeRecord>(text, [](const Json& json) {
     auto probe = record_of(json, probe_fields());
     for (const auto& rank : json.at("ranks")) probe.ranks.push_back(record_of(rank, rank_probe_fields()));
     return probe;

@@ -1,9 +1,11 @@
-// The files of a run folder: their records, and the functions that read and write them.
+// The records of a run folder, and the functions that write and read one of them. AttemptReader (attempt_record.hpp) reads all
+// records of an attempt.
 //
-// The engine and the job script write the files; reconcile (jobs) and ingest (store) read them. ARCHITECTURE.md contains the
+// The engine and the job write the files; reconcile (jobs) and ingest (store) read them. ARCHITECTURE.md contains the
 // grammar. Functions that read a file do not fail if it is missing or torn: they return the part that is complete, or nothing.
 #pragma once
 
+#include "core/record/attempt_files.hpp"
 #include "core/spec/run_key.hpp"
 
 #include <array>
@@ -21,55 +23,9 @@ namespace dt {
 
 inline constexpr double not_measured = std::numeric_limits<double>::quiet_NaN();
 
-// ---- files of a run ------------------------------------------------------------------------------------------------
-
-// <home>/runs/<key>/attempts/<n>: one attempt to execute a run. A later attempt never changes the files of an earlier one.
-class AttemptFolder {
- public:
-  AttemptFolder(const std::filesystem::path& run_folder, int number);
-  explicit AttemptFolder(const std::filesystem::path& attempt_folder);
-  const std::filesystem::path& path() const { return path_; }
-  int number() const { return number_; }
-  std::filesystem::path run_folder() const { return path_.parent_path().parent_path(); }
-
-  std::filesystem::path script() const { return path_ / "job.sh"; }
-  std::filesystem::path submission() const { return path_ / "submission.json"; } // dtctl: the intent, later also the job's id
-  std::filesystem::path deferred() const { return path_ / "deferred.json"; }  // dtctl: the scheduler does not accept the job yet
-  std::filesystem::path owner() const { return path_ / "owner.json"; }        // the only process that may run this attempt
-  std::filesystem::path begin() const { return path_ / "begin.json"; }        // rank 0, after MPI_Init
-  std::filesystem::path heartbeat() const { return path_ / "heartbeat"; }     // rank 0, about once a second
-  std::filesystem::path events() const { return path_ / "events.log"; }       // rank 0: one line per step
-  std::filesystem::path error() const { return path_ / "error.json"; }        // the first rank that fails
-  std::filesystem::path result() const { return path_ / "result.json"; }      // rank 0, synced: the only proof of success
-  std::filesystem::path end() const { return path_ / "end"; }                 // the job script: exit status
-  std::filesystem::path cancel() const { return path_ / "cancel"; }           // dtctl cancel: who asked, when
-  std::filesystem::path stop_reason() const { return path_ / "stop_reason"; } // the scheduler: "time_limit"
-  std::filesystem::path reserve() const { return path_ / "reserve"; } // rank 0: space for the last messages on a full disk
-  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }  // rank 0: step-<n>.h5, the last two
-  std::filesystem::path preempted() const { return path_ / "preempted.json"; } // rank 0: stopped on request; its checkpoint
-  std::filesystem::path requeue() const { return path_ / "requeue"; }   // job script: the scheduler should start the job again
-  std::filesystem::path settled() const { return path_ / "settled"; }   // dtctl: the scheduler no longer has this job
-  std::filesystem::path launches() const { return path_ / "launches"; } // job script: one line per launch of the ranks
-  std::filesystem::path probe() const { return path_ / "probe.json"; }  // rank 0: speed of each rank's node and cores
-  std::filesystem::path trace() const { return path_ / "trace"; }       // every rank: rank-<n>, its timeline
-  std::filesystem::path dump() const { return path_ / "dump"; }         // any rank: asks all ranks what they are doing
-  std::filesystem::path states() const { return path_ / "states"; }     // every rank that was asked: rank-<n>
-  std::filesystem::path stall() const { return path_ / "stall.json"; }  // rank 0: missing ranks, and what all were doing
-  std::filesystem::path out() const { return path_ / "stdout"; }
-  std::filesystem::path err() const { return path_ / "stderr"; }
-
- private:
-  std::filesystem::path path_;
-  int number_;
-};
-
-std::filesystem::path spec_path(const std::filesystem::path& run_folder);
-
-// Numbers of the attempts in a run folder, ascending.
-std::vector<int> attempt_numbers(const std::filesystem::path& run_folder);
-
 // ---- spec.json ------------------------------------------------------------------------------------------------------
 
+std::filesystem::path spec_path(const std::filesystem::path& run_folder);
 std::string to_json(const PlannedRun& run);
 // Throws an environment error that names the file if spec.json is missing or has another format.
 PlannedRun read_planned_run(const std::filesystem::path& run_folder);
@@ -133,6 +89,13 @@ struct Launch {
   int exit_code = 0;
 };
 
+// cancel: "<unix seconds> <who>\n", written by dtctl cancel.
+struct Cancellation {
+  double unix_s = 0;
+  std::string who; // the user
+};
+
+std::string to_line(const Cancellation& cancellation);
 std::string to_json(const Preemption& preemption);
 std::optional<Preemption> read_preemption(const AttemptFolder& attempt);
 std::string to_json(const Deferral& deferral);

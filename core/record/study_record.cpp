@@ -18,7 +18,7 @@ std::string to_json(const StudyRecord& study) { return record::to_json(study, st
 
 std::optional<StudyRecord> read_study(const std::filesystem::path& study_folder)
 {
-  return record::read(study_folder / "study.json", study_fields());
+  return record::read(study_folder / "study.json", [](std::string_view text) { return record::parse(text, study_fields()); });
 }
 
 } // namespace dt

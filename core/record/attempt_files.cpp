@@ -1,0 +1,124 @@
+#include "core/record/attempt_files.hpp"
+
+#include "core/file.hpp"
+#include "core/record/fields.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace dt {
+namespace {
+
+// Returns "json: unix_s, host, …".
+template<class Record> std::string json(Fields<Record> fields)
+{
+  std::string names;
+  for (const auto& field : fields)
+    if (field.presence != Presence::computed) names += (names.empty() ? "" : ", ") + std::string(field.name);
+  return "json: " + names;
+}
+
+// The same for a record with a list: "json: …; a rank: rank, host, …".
+template<class Record, class Part> std::string json(Fields<Record> fields, const std::string& part_name, Fields<Part> part_fields)
+{
+  return json(fields) + "; " + part_name + json(part_fields).substr(4);
+}
+
+using Rows = std::array<AttemptFileRow, attempt_file_count>;
+
+Rows make_rows()
+{
+  using enum AttemptFile;
+  constexpr std::string_view rank_0 = "rank 0", dtctl = "dtctl", job = "the job";
+  return {{
+      {submission, "submission.json", "", json(submission_fields()) + ". Without `job_id`, it is only the intent", dtctl},
+      {deferred, "deferred.json", "", json(deferral_fields()) + ": the scheduler has no room for the job yet",
+       "dtctl; removed when the scheduler has accepted the job"},
+      {script, "job.sh", "", "the job's script, for bash; the attempt's folder may be its first argument", dtctl},
+      {out, "stdout", "", "what the job printed; it grows", job},
+      {err, "stderr", "", "what the job printed on standard error; it grows", job},
+      {owner, "owner.json", "",
+       "json: the one process that may run the attempt: pid, host, token, unix_s; of the local scheduler also start_ticks, "
+       "boot_id; of Slurm also job_id, restart",
+       "the job, exclusively created"},
+      {hosts, "hosts", "", "{ host LF }: the nodes of a ladder's run, for mpirun", "the job under Slurm"},
+      {begin, "begin.json", "", json(begin_fields()), "rank 0, after MPI_Init, exclusively created"},
+      {heartbeat, "heartbeat", "", "\"beat\" SP unix_s SP step SP steps LF", "rank 0, about once a second, replaced whole"},
+      {events, "events.log", "", "a line per step and per evaluation (`events` above)", "rank 0, appended"},
+      {error, "error.json", "", json(error_fields()), "the first rank that fails"},
+      {result, "result.json", "",
+       "json: the figures in docs/database.md; a rank: its phases, traffic, memory. Or json: fenced_by, the attempt that takes "
+       "this one's place",
+       "rank 0, last, synced; or whoever makes the later attempt. Exclusively created"},
+      {launches, "launches", "", "{ \"launch\" SP number SP unix_s SP code LF }: a line per launch of the ranks that has ended",
+       job},
+      {earlier_begin, "begin.K.json", "", "begin.json of launch K, which died before the first step", "the job, renamed"},
+      {probe, "probe.json", "", json(probe_fields(), "a rank", rank_probe_fields()), "rank 0, before the first step"},
+      {load, "load.json", "", "json: unix_s; a machine" + json(node_load_fields()).substr(4) + ", over the measured steps",
+       "rank 0, before the result"},
+      {preempted, "preempted.json", "", json(preemption_fields()) + ": the ranks were told to stop, and stopped",
+       "rank 0; the job, if it ended before the ranks could write it"},
+      {checkpoints, "checkpoints", "step-STEP.h5",
+       "HDF5 behind a hash of all its bytes, whole or absent, the last two (engine/train/weights/checkpoint.hpp)", rank_0},
+      {trace, "trace", "rank-RANK",
+       "text: the rank's spans and its clock's offset to rank 0's (core/record/trace_record.hpp), if train.trace is on",
+       "every rank, at the end"},
+      {dump, "dump", "",
+       "anything: a new file asks all ranks what they are doing. Of a rank: why SP \"rank\" SP rank SP unix_s LF",
+       "anybody; a rank that got a signal; rank 0 in a stall"},
+      {states, "states", "rank-RANK", json(rank_state_fields()), "every rank, within two seconds of `dump`"},
+      {stall, "stall.json", "",
+       json(stall_fields(), "a rank that is missing", missing_rank_fields()) + "; the states of the ranks that answered", rank_0},
+      {requeue, "requeue", "", "unix_s LF: the scheduler is asked to start the job again", job},
+      {settled, "settled", "", "state SP unix_s LF: the scheduler holds the job no more, so `end` is final", dtctl},
+      {end, "end", "", "\"exit\" SP code SP unix_s LF", "the job, however it ended"},
+      {cancel, "cancel", "", "unix_s SP who LF", "dtctl cancel"},
+      {stop_reason, "stop_reason", "",
+       "\"time_limit\" LF, also ahead of it; \"not started: \" why LF; \"not run: \" why LF, if a run that had to come first has "
+       "no "
+       "result; or state \": \" cause LF, what Slurm said about the end",
+       "the scheduler; the job (\"not run\"); dtctl (what Slurm said)"},
+      {reserve, "reserve", "", "32 KiB of nothing: room for error.json and end on a full disk", "rank 0; removed at the end"},
+  }};
+}
+
+const Rows& rows()
+{
+  static const Rows rows = make_rows();
+  return rows;
+}
+
+int number_in_name(std::string_view name)
+{
+  int number = 0;
+  const auto error = std::from_chars(name.data(), name.data() + name.size(), number).ec;
+  return error == std::errc() && number > 0 && name == std::to_string(number) ? number : 0; // "01" is not an attempt
+}
+
+} // namespace
+
+std::span<const AttemptFileRow> attempt_files() { return rows(); }
+
+std::string_view name_of(AttemptFile file) { return rows()[static_cast<std::size_t>(file)].name; }
+
+AttemptFolder::AttemptFolder(const std::filesystem::path& run_folder, int number)
+    : path_(run_folder / "attempts" / std::to_string(number)), number_(number)
+{
+}
+
+AttemptFolder::AttemptFolder(const std::filesystem::path& attempt_folder)
+    : path_(attempt_folder), number_(number_in_name(attempt_folder.filename().native()))
+{
+}
+
+std::vector<int> attempt_numbers(const std::filesystem::path& run_folder)
+{
+  std::vector<int> numbers;
+  for (const auto& name : names_in(run_folder / "attempts"))
+    if (const int number = number_in_name(name); number > 0) numbers.push_back(number);
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+} // namespace dt

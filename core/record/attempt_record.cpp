@@ -1,0 +1,144 @@
+#include "core/record/attempt_record.hpp"
+
+#include "core/file.hpp"
+#include "core/record/parse.hpp"
+
+#include <algorithm>
+
+namespace dt {
+namespace {
+
+// Records are written atomically. A text that cannot be read is therefore damaged, not incomplete.
+void note_damage(AttemptRecord& record, const std::filesystem::path& path)
+{
+  record.problems.push_back(path.string() + " is damaged or of another format; it was left out");
+}
+
+template<class Part>
+void keep(AttemptRecord& record, std::optional<Part>& member, std::optional<Part> part, const std::filesystem::path& path)
+{
+  if (!part) note_damage(record, path);
+  member = std::move(part);
+}
+
+void keep_outcome(AttemptRecord& record, std::optional<Outcome> outcome, const std::filesystem::path& path,
+                  AttemptReader::Figures figures)
+{
+  if (!outcome) return note_damage(record, path);
+  record.has_result = outcome->result.has_value();
+  record.fenced_by = outcome->fenced_by;
+  if (figures == AttemptReader::Figures::kept) record.result = std::move(outcome->result);
+}
+
+// Markers: only their presence counts.
+bool* marker(AttemptFile file, AttemptRecord& record)
+{
+  switch (file) {
+  case AttemptFile::requeue:
+    return &record.requeue_asked;
+  case AttemptFile::settled:
+    return &record.is_settled;
+  default:
+    return nullptr;
+  }
+}
+
+// Adds the record of a file to the attempt's.
+void add(AttemptRecord& record, AttemptFile file, const std::string& text, const std::filesystem::path& path,
+         AttemptReader::Figures figures)
+{
+  using enum AttemptFile;
+  using namespace dt::record;
+  switch (file) {
+  case submission:
+    return keep(record, record.submission, parse_submission(text), path);
+  case deferred:
+    return keep(record, record.deferral, parse_deferral(text), path);
+  case begin:
+    return keep(record, record.begin, parse_begin(text), path);
+  case error:
+    return keep(record, record.error, parse_error(text), path);
+  case result:
+    return keep_outcome(record, parse_outcome(text), path, figures);
+  case probe:
+    return keep(record, record.probe, parse_probe(text), path);
+  case load:
+    return keep(record, record.load, parse_load(text), path);
+  case preempted:
+    return keep(record, record.preemption, parse_preemption(text), path);
+  case stall:
+    return keep(record, record.stall, parse_stall(text), path);
+  case owner:
+    record.has_owner = true;
+    return;
+  case heartbeat:
+    record.heartbeat = parse_heartbeat(text);
+    return;
+  case launches:
+    record.launches = parse_launches(text);
+    return;
+  case end:
+    record.end = parse_end(text);
+    return;
+  case cancel:
+    record.cancel = parse_cancellation(text);
+    return;
+  case stop_reason:
+    record.stop_reason = text.substr(0, text.find('\n'));
+    return;
+  default:
+    throw Error(ErrorKind::internal, "an attempt's record has no member for " + std::string(name_of(file)));
+  }
+}
+
+} // namespace
+
+AttemptReader::AttemptReader(AttemptFolder folder, Figures figures) : folder_(std::move(folder)), figures_(figures)
+{
+  list_again();
+}
+
+void AttemptReader::list_again()
+{
+  if (has_ended_) return; // may_have is true for every file already
+  names_ = names_in(folder_.path());
+  has_ended_ = may_have(AttemptFile::end);
+}
+
+bool AttemptReader::may_have(AttemptFile file) const
+{
+  return has_ended_ || std::find(names_.begin(), names_.end(), name_of(file)) != names_.end();
+}
+
+bool AttemptReader::has(AttemptFile file) const { return may_have(file) && is_there(folder_.path_of(file)); }
+
+void AttemptReader::read(std::span<const AttemptFile> files, AttemptRecord& record, const Observer& observer)
+{
+  record.number = folder_.number();
+  for (const auto file : files) read(file, record, observer);
+}
+
+void AttemptReader::read(AttemptFile file, AttemptRecord& record, const Observer& observer)
+{
+  const auto index = static_cast<std::size_t>(file);
+  if (opened_[index]) return;
+  if (auto* is_present = marker(file, record)) {
+    *is_present = has(file);
+    return;
+  }
+  const auto path = folder_.path_of(file);
+  const auto text = may_have(file) ? read_file_if_exists(path) : std::nullopt;
+  if (observer) observer(text ? &*text : nullptr);
+  if (!text) return;
+  opened_.set(index);
+  add(record, file, *text, path, figures_);
+}
+
+AttemptRecord read_attempt(const AttemptFolder& folder, std::span<const AttemptFile> files)
+{
+  AttemptRecord record;
+  AttemptReader(folder).read(files, record);
+  return record;
+}
+
+} // namespace dt

@@ -1,0 +1,70 @@
+// The table of an attempt's files, and ARCHITECTURE.md, which prints it.
+#include "core/record/attempt_files.hpp"
+
+#include "core/file.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
+using namespace dt;
+
+namespace {
+
+std::filesystem::path document_path() { return std::filesystem::path(DTCTL_SOURCE_DIR) / "ARCHITECTURE.md"; }
+
+// The table as ARCHITECTURE.md has it.
+std::string table()
+{
+  std::string text = "| file | what it holds | written by |\n|---|---|---|\n";
+  for (const auto& row : attempt_files()) {
+    const auto name = std::string(row.name) + (row.within.empty() ? "" : "/" + std::string(row.within));
+    text += "| `" + name + "` | " + row.holds + " | " + std::string(row.writer) + " |\n";
+  }
+  return text;
+}
+
+} // namespace
+
+TEST_CASE("ARCHITECTURE.md lists the files of an attempt as they are")
+{
+  auto text = read_file(document_path());
+  const std::string begin = "<!-- files of an attempt -->\n", end = "<!-- end of files -->";
+  const auto at = text.find(begin) + begin.size(), until = text.find(end);
+  REQUIRE(until != std::string::npos);
+  if (std::getenv("DTCTL_REGENERATE") != nullptr) {
+    text.replace(at, until - at, table());
+    std::ofstream(document_path()) << text;
+    return;
+  }
+  INFO("to write it again: DTCTL_REGENERATE=1 build/dev/tests/test_core \"ARCHITECTURE.md lists the files of an attempt as they "
+       "are\"");
+  CHECK(text.substr(at, until - at) == table());
+}
+
+TEST_CASE("each file of an attempt has one row, in the order of AttemptFile, with a name of its own")
+{
+  std::set<std::string_view> names;
+  std::size_t index = 0;
+  for (const auto& row : attempt_files()) {
+    INFO(row.name);
+    CHECK(static_cast<std::size_t>(row.file) == index++);
+    CHECK(names.insert(row.name).second);
+    CHECK_FALSE(row.holds.empty());
+    CHECK_FALSE(row.writer.empty());
+    CHECK(row.holds.find('|') == std::string::npos); // it would end the cell
+  }
+  CHECK(index == attempt_file_count);
+}
+
+TEST_CASE("a folder of an attempt finds its files by the names in the table")
+{
+  const AttemptFolder attempt("/runs/k", 2);
+  CHECK(attempt.begin() == "/runs/k/attempts/2/begin.json");
+  CHECK(attempt.path_of(AttemptFile::load) == "/runs/k/attempts/2/load.json");
+  CHECK(attempt.err() == "/runs/k/attempts/2/stderr");
+  CHECK(attempt.checkpoints() == "/runs/k/attempts/2/checkpoints");
+  CHECK(attempt.run_folder() == "/runs/k");
+}
