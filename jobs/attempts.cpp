@@ -4,54 +4,58 @@
 #include "core/file.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
+#include "jobs/in_parallel.hpp"
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 namespace dt::jobs {
 namespace {
 
-bool exists(const LatestAttempt& latest, const std::filesystem::path& file)
-{
-  return latest.files.may_have(file) && is_there(file);
-}
+using File = AttemptFile;
 
-std::optional<JobEnd> end_of(const LatestAttempt& latest)
+void read(LatestAttempt& latest, std::initializer_list<File> files)
 {
-  return latest.files.may_have(latest.folder->end()) ? read_end(*latest.folder) : std::nullopt;
+  latest.reader->read(std::span(files.begin(), files.size()), latest.record);
 }
 
 // Slurm can restart a job independent of how its ranks ended: after a preemption, `scontrol requeue`, a lost node or, at some
 // sites, because of an exit code. The end in a run's files is then final only when the scheduler no longer holds the job.
-bool is_open(const LatestAttempt& latest)
+bool is_open(LatestAttempt& latest)
 {
-  const auto& attempt = *latest.folder;
-  if (latest.files.may_have(attempt.result()) && read_result(attempt)) return false;
-  if (!end_of(latest)) return true;
-  return scheduler_row(latest.submission->scheduler).restarts_jobs && !exists(latest, attempt.settled());
+  read(latest, {File::result});
+  if (latest.record.has_result) return false;
+  read(latest, {File::end});
+  if (!latest.record.end) return true;
+  return scheduler_row(latest.record.submission->scheduler).restarts_jobs && !latest.reader->has(File::settled);
 }
 
 // Whether the scheduler's records may explain the end: a signal ended the ranks, or they were told to stop (scancel does that
 // too).
-bool is_unexplained(const LatestAttempt& latest, const JobEnd& end)
+bool is_unexplained(const LatestAttempt& latest)
 {
-  const auto& attempt = *latest.folder;
-  if (exists(latest, attempt.requeue()) || exists(latest, attempt.stop_reason()) || exists(latest, attempt.cancel()))
-    return false;
-  return exists(latest, attempt.preempted()) || (end.exit_code > 128 && !exists(latest, attempt.error()));
+  const auto& files = *latest.reader;
+  if (files.has(File::requeue) || files.has(File::stop_reason) || files.has(File::cancel)) return false;
+  return files.has(File::preempted) || (latest.record.end->exit_code > 128 && !files.has(File::error));
+}
+
+bool is_for_queue_only(const LatestAttempt& latest)
+{
+  if (latest.record.end && !is_unexplained(latest)) return true;
+  return latest.record.submission->job_id.empty() && latest.reader->has(File::deferred);
 }
 
 // An attempt that ran had a complete intent. If its intent cannot be read now, the file is damaged; it is not left from an
 // interrupted submission. Throws an environment error.
 void expect_untouched(const LatestAttempt& latest)
 {
-  const auto& attempt = *latest.folder;
-  const std::array traces{attempt.owner(), attempt.begin(), attempt.heartbeat(), attempt.end(), attempt.result()};
-  const auto trace = std::find_if(traces.begin(), traces.end(), [&](const auto& file) { return exists(latest, file); });
+  constexpr std::array traces{File::owner, File::begin, File::heartbeat, File::end, File::result};
+  const auto* trace = std::find_if(traces.begin(), traces.end(), [&](auto file) { return latest.reader->has(file); });
   if (trace != traces.end())
-    throw Error(ErrorKind::environment, attempt.submission().string() +
+    throw Error(ErrorKind::environment, latest.folder->submission().string() +
                                             " is missing or damaged, though the attempt has run: there is " +
-                                            trace->filename().string());
+                                            std::string(name_of(*trace)));
 }
 
 void read_latest(const std::filesystem::path& run_folder, LatestAttempt& latest)
@@ -60,12 +64,14 @@ void read_latest(const std::filesystem::path& run_folder, LatestAttempt& latest)
   if (numbers.empty()) return;
   latest.attempts = static_cast<int>(numbers.size());
   latest.folder = AttemptFolder(run_folder, numbers.back());
-  latest.files = AttemptFiles(*latest.folder);
-  latest.submission = read_submission(*latest.folder);
-  if (!latest.submission) return expect_untouched(latest);
+  latest.reader.emplace(*latest.folder, AttemptReader::Figures::dropped);
+  read(latest, {File::submission});
+  if (!latest.record.submission) return expect_untouched(latest);
   latest.is_open = is_open(latest);
+  if (!latest.is_open) return;
+  latest.queue_only = is_for_queue_only(latest);
   // The scheduler will read owner.json for all runs at once. Reading it here assigns an error to this run alone.
-  if (latest.is_open && latest.files.may_have(latest.folder->owner())) read_file_if_exists(latest.folder->owner());
+  read(latest, {File::owner});
 }
 
 // An error in one run's files must not affect the other runs.
@@ -95,7 +101,7 @@ std::map<std::string, std::vector<std::size_t>> open_by_scheduler(const std::vec
 {
   std::map<std::string, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < latest.size(); ++i)
-    if (latest[i].is_open) groups[latest[i].submission->scheduler].push_back(i);
+    if (latest[i].is_open) groups[latest[i].record.submission->scheduler].push_back(i);
   return groups;
 }
 
@@ -107,10 +113,8 @@ bool was_cut_off(const AttemptFolder& attempt)
 
 JobHandle handle_of(const LatestAttempt& latest)
 {
-  const auto end = end_of(latest);
-  const bool has_ended = end && !is_unexplained(latest, *end);
-  const bool is_deferred = latest.submission->job_id.empty() && exists(latest, latest.folder->deferred());
-  return {latest.submission->job_id, latest.key, latest.submission->token, *latest.folder, has_ended || is_deferred};
+  const auto& submission = *latest.record.submission;
+  return {submission.job_id, latest.key, submission.token, *latest.folder, latest.queue_only};
 }
 
 } // namespace dt::jobs

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "core/paths.hpp"
-#include "core/record/run_record.hpp"
-#include "jobs/attempt_files.hpp"
+#include "core/record/attempt_record.hpp"
 #include "jobs/scheduler.hpp"
 
 #include <cstddef>
@@ -18,11 +17,13 @@ namespace dt::jobs {
 struct LatestAttempt {
   std::string key;
   int attempts = 0;
-  std::optional<AttemptFolder> folder;  // nothing if the run has no attempt
-  AttemptFiles files;                   // as listed when this record was read
-  std::optional<Submission> submission; // nothing if no complete intent exists; then nothing was submitted either
-  bool is_open = false;                 // a scheduler may know more than the attempt's files
-  std::string unreadable; // why the files cannot be read; then only `key` and the members read so far are valid. Empty: no error
+  std::optional<AttemptFolder> folder; // nothing if the run has no attempt
+  std::optional<AttemptReader> reader; // of `folder`; has read what `record` holds
+  // The submission, without which nothing was submitted; then the outcome, and without a result the end and the owner.
+  AttemptRecord record;
+  bool is_open = false;    // a scheduler may know more than the attempt's files
+  bool queue_only = false; // of an open attempt: its past is explained or it has none, so only the queue may know more
+  std::string unreadable;  // why the files cannot be read; then only `key` and the members read so far are valid. Empty: no error
 };
 
 std::vector<LatestAttempt> latest_attempts(const Home& home, std::span<const std::string> keys);

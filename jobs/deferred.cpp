@@ -6,6 +6,7 @@
 #include "jobs/attempts.hpp"
 #include "jobs/quick_file.hpp"
 
+#include <array>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -24,19 +25,19 @@ struct Waiting {
 
 std::optional<Waiting> waiting(LatestAttempt latest)
 {
-  if (!latest.unreadable.empty() || !latest.submission || !latest.submission->job_id.empty()) return std::nullopt;
-  const auto& attempt = *latest.folder;
-  for (const auto& file : {attempt.cancel(), attempt.owner(), attempt.begin(), attempt.end()})
-    if (latest.files.may_have(file) && is_there(file)) return std::nullopt;
-  auto deferral = latest.files.may_have(attempt.deferred()) ? read_deferral(attempt) : std::nullopt;
-  if (!deferral) return std::nullopt;
-  return Waiting{std::move(latest), std::move(*deferral)};
+  if (!latest.unreadable.empty() || !latest.record.submission || !latest.record.submission->job_id.empty()) return std::nullopt;
+  for (const auto file : {AttemptFile::cancel, AttemptFile::owner, AttemptFile::begin, AttemptFile::end})
+    if (latest.reader->has(file)) return std::nullopt;
+  latest.reader->read(std::array{AttemptFile::deferred}, latest.record);
+  if (!latest.record.deferral) return std::nullopt;
+  auto deferral = *latest.record.deferral;
+  return Waiting{std::move(latest), std::move(deferral)};
 }
 
 JobRequest request_for(const Waiting& run)
 {
   const auto planned = read_planned_run(run.latest.folder->run_folder());
-  const auto& submission = *run.latest.submission;
+  const auto& submission = *run.latest.record.submission;
   JobRequest request{run.latest.key, submission.token, AttemptFolder(std::filesystem::absolute(run.latest.folder->path())),
                      planned.spec.resources};
   request.progress_threads = planned.spec.progress_threads();
@@ -60,7 +61,7 @@ SubmitReport take_outcome(const Waiting& run, const SubmitOutcome& outcome)
     report.action = Action::refused;
     remove_refused(attempt);
   } else {
-    report.submission = run.latest.submission;
+    report.submission = run.latest.record.submission;
     report.submission->job_id = outcome.job_id;
     report.submission->submitted_unix_s = now_unix_s();
     write_file_quick(attempt.submission(), to_json(*report.submission));
@@ -90,7 +91,7 @@ std::vector<SubmitReport> submit_deferred(const Home& home, std::span<const std:
   std::map<std::pair<std::string, std::int64_t>, std::vector<Waiting>> groups; // key: scheduler and max_running
   for (auto& latest : latest_attempts(home, keys))
     if (auto run = waiting(std::move(latest)))
-      groups[{run->latest.submission->scheduler, run->deferral.max_running}].push_back(std::move(*run));
+      groups[{run->latest.record.submission->scheduler, run->deferral.max_running}].push_back(std::move(*run));
   std::vector<SubmitReport> reports;
   for (const auto& [rules, runs] : groups)
     for (auto& report : hand_over(home, rules.first, rules.second, runs)) reports.push_back(std::move(report));

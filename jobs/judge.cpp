@@ -87,7 +87,13 @@ std::string failure_cause(const Evidence& e, std::optional<int> code)
   return "no end was recorded: the job's shell was killed, the machine went down, or the disk was full";
 }
 
-std::string cancel_cause(const Evidence& e) { return "cancelled by " + (e.cancelled_by.empty() ? "unknown" : e.cancelled_by); }
+std::string cancel_cause(const Evidence& e)
+{
+  return "cancelled by " + (e.cancel && !e.cancel->who.empty() ? printable(e.cancel->who) : "unknown");
+}
+
+// The last stall that the ranks reported, if it has not resolved.
+const StallRecord* open_stall(const Evidence& e) { return e.stall && std::isnan(e.stall->resolved_unix_s) ? &*e.stall : nullptr; }
 
 // The step that the run had reached, and the checkpoint that is kept.
 std::string progress_words(const Evidence& e)
@@ -140,7 +146,7 @@ Verdict over(const Evidence& e, std::string evidence, std::optional<int> code)
 {
   Verdict verdict{RunState::failed, {}, std::move(evidence), code, false};
   const auto word = scheduler_word(e);
-  if (e.cancel_requested) {
+  if (e.cancel) {
     verdict.state = RunState::cancelled;
     verdict.cause = cancel_cause(e);
   } else if (word && word->state == RunState::cancelled) { // by scancel, even if the ranks stopped in an orderly way
@@ -158,8 +164,8 @@ Verdict over(const Evidence& e, std::string evidence, std::optional<int> code)
   } else {
     verdict.cause = failure_cause(e, code);
   }
-  if (e.stall) verdict.cause += "; before that it was stalled: " + stall_words(*e.stall, e.stall->unix_s);
-  if (e.launches > 1) verdict.cause += fmt::format("; the ranks were launched {} times", e.launches);
+  if (const auto* stall = open_stall(e)) verdict.cause += "; before that it was stalled: " + stall_words(*stall, stall->unix_s);
+  if (e.launches.size() > 1) verdict.cause += fmt::format("; the ranks were launched {} times", e.launches.size());
   return verdict;
 }
 
@@ -189,19 +195,19 @@ Verdict running(const Evidence& e, double now)
   Verdict verdict{RunState::running, {}, scheduler_words(e.job), std::nullopt, false};
   if (e.job.is_suspended) {
     verdict.state = RunState::suspended;
-    verdict.cause = e.cancel_requested ? "is being stopped: " + cancel_cause(e) : "";
+    verdict.cause = e.cancel ? "is being stopped: " + cancel_cause(e) : "";
     return verdict; // its processes are stopped, so a missing heartbeat means nothing
   }
   if (e.heartbeat && !is_beating(e, now)) {
     verdict.stalled = true;
     verdict.cause = "no heartbeat for " + format_duration(std::floor(age_s(e.heartbeat->unix_s, now)));
   }
-  if (e.stall) {
+  if (const auto* stall = open_stall(e)) {
     verdict.stalled = true;
-    verdict.cause = stall_words(*e.stall, now);
+    verdict.cause = stall_words(*stall, now);
     verdict.evidence += "; stall.json";
   }
-  if (e.cancel_requested)
+  if (e.cancel)
     verdict.cause = "is being stopped: " + cancel_cause(e);
   else if (e.stop_reason == time_limit)
     verdict.cause = "is being stopped: it reached its time limit";
@@ -217,15 +223,12 @@ Verdict undecided(const Evidence& e, double now)
   return {RunState::unknown, cause, scheduler_words(e.job), std::nullopt, false};
 }
 
-bool is_deferred(const Evidence& e)
-{
-  return e.deferral && e.submission->job_id.empty() && !e.begin && !e.end && !e.cancel_requested;
-}
+bool is_deferred(const Evidence& e) { return e.deferral && e.submission->job_id.empty() && !e.begin && !e.end && !e.cancel; }
 
 // No scheduler knows the job and no end is recorded.
 Verdict missing(const Evidence& e, double now)
 {
-  if (e.cancel_requested) return over(e, "cancel; scheduler: not found", std::nullopt);
+  if (e.cancel) return over(e, "cancel; scheduler: not found", std::nullopt);
   if (is_beating(e, now)) return {RunState::running, {}, "heartbeat; scheduler: not found", std::nullopt, false};
   const bool fresh = age_s(e.submission->submitted_unix_s, now) < lost_grace_s;
   if (fresh && !e.begin) return {RunState::submitted, {}, "submission.json; scheduler: not found", std::nullopt, false};
@@ -241,13 +244,13 @@ Verdict missing(const Evidence& e, double now)
 bool is_done_in_ladder(const Evidence& e)
 {
   const bool was_cut_off = e.requeue_asked || (e.preemption && e.stop_reason != time_limit);
-  return slurm::is_of_ladder(e.submission->token) && (e.cancel_requested || !was_cut_off);
+  return slurm::is_of_ladder(e.submission->token) && (e.cancel || !was_cut_off);
 }
 
 Verdict to_come_back(const Evidence& e, std::string evidence)
 {
   const auto cause =
-      e.cancel_requested ? "is being withdrawn: " + cancel_cause(e) : "will be started again; it stopped" + progress_words(e);
+      e.cancel ? "is being withdrawn: " + cancel_cause(e) : "will be started again; it stopped" + progress_words(e);
   return {RunState::queued, cause, std::move(evidence), std::nullopt, false};
 }
 
@@ -262,7 +265,7 @@ std::optional<Verdict> held(const Evidence& e, const std::string& files)
   case JobStatus::State::queued:
     return to_come_back(e, evidence);
   case JobStatus::State::running:
-    if (!e.cancel_requested && (e.requeue_asked || e.job.restarts > e.submission->restart)) return to_come_back(e, evidence);
+    if (!e.cancel && (e.requeue_asked || e.job.restarts > e.submission->restart)) return to_come_back(e, evidence);
     return Verdict{RunState::running, ended + "; its job has not ended yet", evidence, std::nullopt, false};
   case JobStatus::State::unknown:
     if (scheduler_word(e)) return std::nullopt;
@@ -281,7 +284,7 @@ std::string file_words(const Evidence& e)
   if (e.error) text += fmt::format("; error.json: rank {}", e.error->rank);
   if (e.preemption) text += fmt::format("; preempted.json: step {}", e.preemption->step);
   if (!e.stop_reason.empty()) text += "; stop_reason: " + e.stop_reason;
-  if (e.cancel_requested) text += "; cancel";
+  if (e.cancel) text += "; cancel";
   return text + "; no result";
 }
 
@@ -298,8 +301,8 @@ Verdict judge(const Evidence& e, double now_unix_s)
   if (!e.submission) return {RunState::planned, {}, "no submission", std::nullopt, false};
   switch (e.job.state) {
   case JobStatus::State::queued:
-    return {RunState::queued, e.cancel_requested ? "is being withdrawn: " + cancel_cause(e) : "", scheduler_words(e.job),
-            std::nullopt, false};
+    return {RunState::queued, e.cancel ? "is being withdrawn: " + cancel_cause(e) : "", scheduler_words(e.job), std::nullopt,
+            false};
   case JobStatus::State::running:
     return running(e, now_unix_s);
   case JobStatus::State::ended:

@@ -6,9 +6,11 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/attempts.hpp"
+#include "jobs/in_parallel.hpp"
 #include "jobs/quick_file.hpp"
 
-#include <cmath>
+#include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -19,55 +21,22 @@ namespace {
 
 constexpr std::size_t stderr_tail_bytes = 8192;
 
-std::string first_line(const std::filesystem::path& path)
-{
-  const auto text = read_file_if_exists(path).value_or("");
-  return text.substr(0, text.find('\n'));
-}
+constexpr std::array files_of_every_verdict{AttemptFile::end,       AttemptFile::result,   AttemptFile::begin,
+                                            AttemptFile::heartbeat, AttemptFile::cancel,   AttemptFile::launches,
+                                            AttemptFile::deferred,  AttemptFile::preempted};
+constexpr std::array files_without_result{AttemptFile::requeue, AttemptFile::stall, AttemptFile::error, AttemptFile::stop_reason};
 
-// Format: "<unix seconds> <who>".
-void read_cancel(const AttemptFolder& attempt, Evidence& evidence)
+// Reads the rest of the files after the scheduler was asked: a job that ends in between is then seen with its end. If the job
+// still waits, the listing from before is good enough.
+Evidence read_evidence(LatestAttempt& latest, const JobStatus& job)
 {
-  const auto text = read_file_if_exists(attempt.cancel());
-  evidence.cancel_requested = text.has_value();
-  if (text) evidence.cancelled_by = printable(trim(std::string_view(*text).substr(std::min(text->find(' '), text->size()))));
-}
-
-std::optional<StallRecord> read_open_stall(const AttemptFolder& attempt)
-{
-  auto stall = read_stall(attempt);
-  return stall && std::isnan(stall->resolved_unix_s) ? stall : std::nullopt;
-}
-
-// Reads the files of an attempt that may exist.
-Evidence read_evidence(const AttemptFolder& attempt, const AttemptFiles& files)
-{
-  Evidence evidence;
-  if (files.may_have(attempt.end())) evidence.end = read_end(attempt);
-  if (files.may_have(attempt.result())) evidence.has_result = read_result(attempt).has_value();
-  if (files.may_have(attempt.begin())) evidence.begin = read_begin(attempt);
-  if (files.may_have(attempt.heartbeat())) evidence.heartbeat = read_heartbeat(attempt);
-  if (files.may_have(attempt.cancel())) read_cancel(attempt, evidence);
-  if (files.may_have(attempt.launches())) evidence.launches = static_cast<int>(read_launches(attempt).size());
-  if (files.may_have(attempt.deferred())) evidence.deferral = read_deferral(attempt);
-  if (files.may_have(attempt.preempted())) evidence.preemption = read_preemption(attempt);
+  auto& reader = *latest.reader;
+  if (job.state != JobStatus::State::queued) reader.list_again();
+  Evidence evidence{latest.record, {}, job};
+  reader.read(files_of_every_verdict, evidence);
   if (evidence.has_result) return evidence;
-  evidence.requeue_asked = files.may_have(attempt.requeue()) && is_there(attempt.requeue());
-  if (files.may_have(attempt.stall())) evidence.stall = read_open_stall(attempt);
-  if (files.may_have(attempt.error())) evidence.error = read_error(attempt);
-  if (files.may_have(attempt.stop_reason())) evidence.stop_reason = first_line(attempt.stop_reason());
-  if (files.may_have(attempt.err())) evidence.last_words = read_tail(attempt.err(), stderr_tail_bytes);
-  return evidence;
-}
-
-// Read the files after asking the scheduler: a job that ends in between is then seen with its end. If the job still waits, the
-// listing from before is good enough.
-Evidence read_evidence(const LatestAttempt& latest, const JobStatus& job)
-{
-  const bool waits = job.state == JobStatus::State::queued;
-  auto evidence = read_evidence(*latest.folder, waits ? latest.files : AttemptFiles(*latest.folder));
-  evidence.submission = latest.submission;
-  evidence.job = job;
+  reader.read(files_without_result, evidence);
+  if (reader.may_have(AttemptFile::err)) evidence.last_words = read_tail(reader.folder().err(), stderr_tail_bytes);
   return evidence;
 }
 
@@ -99,18 +68,26 @@ void keep_settled(const AttemptFolder& attempt, const Evidence& evidence)
   }
 }
 
+// The newest attempt with a result before attempt `last`; 0 if there is none.
+int earlier_result(const std::filesystem::path& run_folder, int last)
+{
+  const auto numbers = attempt_numbers(run_folder);
+  const auto found = std::find_if(numbers.rbegin(), numbers.rend(), [&](int number) {
+    return number < last && read_result(AttemptFolder(run_folder, number)).has_value();
+  });
+  return found == numbers.rend() ? 0 : *found;
+}
+
 // If a forced new attempt is cancelled, the result of an earlier attempt still counts.
 void keep_earlier_result(const std::filesystem::path& run_folder, RunStatus& status)
 {
   if (status.verdict.state != RunState::cancelled) return;
-  auto numbers = attempt_numbers(run_folder);
-  std::erase_if(numbers, [&](int number) { return number >= status.attempt || !read_result(AttemptFolder(run_folder, number)); });
-  if (numbers.empty()) return;
-  status.verdict = {
-      RunState::succeeded,
-      fmt::format("attempt {} has the result; attempt {} was {}", numbers.back(), status.attempt, status.verdict.cause),
-      fmt::format("result.json of attempt {}", numbers.back()), 0, false};
-  status.attempt = numbers.back();
+  const int number = earlier_result(run_folder, status.attempt);
+  if (number == 0) return;
+  status.verdict = {RunState::succeeded,
+                    fmt::format("attempt {} has the result; attempt {} was {}", number, status.attempt, status.verdict.cause),
+                    fmt::format("result.json of attempt {}", number), 0, false};
+  status.attempt = number;
 }
 
 RunStatus unreadable_status(const LatestAttempt& latest, const std::string& why)
@@ -119,18 +96,18 @@ RunStatus unreadable_status(const LatestAttempt& latest, const std::string& why)
   status.key = latest.key;
   status.attempts = latest.attempts;
   if (latest.folder) status.attempt = status.newest_attempt = latest.folder->number();
-  status.submission = latest.submission;
+  status.submission = latest.record.submission;
   status.verdict = {RunState::unknown, printable(why), "unreadable", std::nullopt, false};
   status.unreadable = true;
   return status;
 }
 
-RunStatus status_of(const LatestAttempt& latest, const JobStatus& job, double now)
+RunStatus status_of(LatestAttempt& latest, const JobStatus& job, double now)
 {
   RunStatus status;
   status.key = latest.key;
   status.attempts = latest.attempts;
-  if (!latest.submission) {
+  if (!latest.record.submission) {
     status.verdict = judge({}, now);
     return status;
   }
@@ -146,12 +123,12 @@ RunStatus status_of(const LatestAttempt& latest, const JobStatus& job, double no
   status.heartbeat = evidence.heartbeat;
   status.job = job;
   status.preemption = evidence.preemption;
-  status.launches = evidence.launches;
+  status.launches = static_cast<int>(evidence.launches.size());
   status.is_deferred = evidence.deferral && status.verdict.state == RunState::planned;
   return status;
 }
 
-RunStatus status_or_trouble(const LatestAttempt& latest, const JobStatus& job, double now)
+RunStatus status_or_trouble(LatestAttempt& latest, const JobStatus& job, double now)
 {
   if (!latest.unreadable.empty()) return unreadable_status(latest, latest.unreadable);
   try {
@@ -189,13 +166,12 @@ Jobs ask_schedulers(const Home& home, const std::vector<LatestAttempt>& latest, 
   return statuses;
 }
 
-// Keys of runs that ended by themselves while their scheduler still knows the job, except jobs that wait in its queue.
-std::set<std::string> ended_but_held(const Home& home, std::span<const std::string> keys)
+// Keys of runs that ended by themselves while their scheduler still holds the job, except jobs that wait in its queue.
+std::set<std::string> ended_but_held(const Home& home, const std::vector<LatestAttempt>& latest)
 {
   std::vector<std::string> ended;
-  for (const auto& latest : latest_attempts(home, keys))
-    if (latest.submission && scheduler_row(latest.submission->scheduler).restarts_jobs && read_end(*latest.folder))
-      ended.push_back(latest.key);
+  for (const auto& run : latest)
+    if (run.is_open && run.record.end) ended.push_back(run.key);
   std::set<std::string> held;
   if (ended.empty()) return held;
   for (const auto& status : reconcile(home, ended))
@@ -203,11 +179,23 @@ std::set<std::string> ended_but_held(const Home& home, std::span<const std::stri
   return held;
 }
 
+// Reads the runs again that were open.
+void refresh(const Home& home, std::vector<LatestAttempt>& latest)
+{
+  std::vector<std::string> keys;
+  for (const auto& run : latest)
+    if (run.is_open) keys.push_back(run.key);
+  auto now = latest_attempts(home, keys);
+  std::size_t next = 0;
+  for (auto& run : latest)
+    if (run.is_open) run = std::move(now[next++]);
+}
+
 } // namespace
 
 std::vector<RunStatus> reconcile(const Home& home, std::span<const std::string> keys, std::vector<std::string>* troubles)
 {
-  const auto latest = latest_attempts(home, keys);
+  auto latest = latest_attempts(home, keys);
   const auto jobs = ask_schedulers(home, latest, troubles);
   const double now = now_unix_s();
   std::vector<RunStatus> statuses(latest.size());
@@ -217,16 +205,16 @@ std::vector<RunStatus> reconcile(const Home& home, std::span<const std::string> 
 
 std::size_t cancel_runs(const Home& home, std::span<const std::string> keys, const std::string& who)
 {
-  const auto ended = ended_but_held(home, keys);
-  const auto latest = latest_attempts(home, keys);
+  auto latest = latest_attempts(home, keys);
+  const auto ended = ended_but_held(home, latest);
+  if (!ended.empty()) refresh(home, latest); // asking the scheduler took time
   std::size_t asked = 0;
   for (const auto& [name, members] : open_by_scheduler(latest)) {
     std::vector<JobHandle> handles;
     for (const auto i : members) {
       handles.push_back(handle_of(latest[i]));
       // A run that ended by itself keeps its state; only its job is ended.
-      if (!ended.contains(latest[i].key))
-        create_file_quick(latest[i].folder->cancel(), fmt::format("{:.3f} {}\n", now_unix_s(), printable(who)));
+      if (!ended.contains(latest[i].key)) create_file_quick(latest[i].folder->cancel(), to_line(Cancellation{now_unix_s(), who}));
     }
     make_scheduler(name, home)->cancel(handles);
     asked += handles.size();

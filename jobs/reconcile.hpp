@@ -2,8 +2,7 @@
 #pragma once
 
 #include "core/paths.hpp"
-#include "core/record/rank_state.hpp"
-#include "core/record/run_record.hpp"
+#include "core/record/attempt_record.hpp"
 #include "jobs/scheduler.hpp"
 
 #include <optional>
@@ -13,23 +12,10 @@
 
 namespace dt::jobs {
 
-// All evidence about one attempt at one moment.
-struct Evidence {
-  std::optional<Submission> submission;
-  std::optional<BeginRecord> begin;
-  std::optional<Heartbeat> heartbeat;
-  std::optional<RankError> error;
-  std::optional<JobEnd> end;
-  bool has_result = false; // result.json exists and is complete
-  bool cancel_requested = false;
-  std::string cancelled_by; // the user who cancelled the run
-  std::string stop_reason;  // "time_limit" or "not started: why", or the scheduler's outcome: "preempted: cause"
-  std::optional<Preemption> preemption;
-  std::optional<Deferral> deferral; // the scheduler did not accept the job yet
-  std::optional<StallRecord> stall; // the last stall that the ranks reported, if it has not resolved
-  bool requeue_asked = false;       // the job's script asked the scheduler to start the job again
-  int launches = 0;                 // number of launches of the ranks that have ended
-  std::string last_words;           // last lines of stderr, for the cause
+// All evidence about one attempt at one moment: the records in its folder, and these. The judge looks at `has_result` and not at
+// the figures of a result.
+struct Evidence : AttemptRecord {
+  std::string last_words; // last lines of stderr, for the cause
   JobStatus job;
 };
 

@@ -3,6 +3,7 @@
 
 #include "core/file.hpp"
 #include "tests/jobs/playground.hpp"
+#include "tests/support/opened_files.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -84,4 +85,33 @@ TEST_CASE("a ladder's run was cut off when it was preempted or lost a node, not 
   CHECK_FALSE(was_cut_off(stage.attempt));
   write_file_atomic(stage.attempt.requeue(), "1\n");
   CHECK(was_cut_off(stage.attempt));
+}
+
+TEST_CASE("a reconcile opens each record of a run once, and the other attempts only when theirs may have the result")
+{
+  const Stage stage("local");
+  const AttemptFolder later(stage.home.run("key"), 2);
+  make_folders(later.path());
+  write_file_atomic(later.submission(), to_json(Submission{2, "j0123456789abcdef.1", "local", "study", 1, "8"}));
+  write_file_atomic(later.cancel(), to_line(Cancellation{1, "alice"}));
+  write_file_atomic(later.end(), "exit 143 1\n");
+  REQUIRE(commit_result(stage.attempt, RunResult{}));
+  stage.end(0);
+  dt::test::OpenedFiles first(stage.attempt.path()), second(later.path());
+  const auto status = reconcile(stage.home, std::vector<std::string>{"key"}).at(0);
+  CHECK(status.verdict.state == RunState::succeeded);
+  CHECK(status.attempt == 1);
+  CHECK(first.counts() == std::map<std::string, int>{{"result.json", 1}});
+  CHECK(second.counts() == std::map<std::string, int>{{"", 1}, {"submission.json", 1}, {"end", 1}, {"cancel", 1}});
+}
+
+TEST_CASE("a reconcile of a run with a result opens the result once and nothing that only a failure needs")
+{
+  const Stage stage("slurm");
+  REQUIRE(commit_result(stage.attempt, RunResult{}));
+  write_file_atomic(stage.attempt.error(), to_json(RankError{}));
+  stage.end(0);
+  dt::test::OpenedFiles opened(stage.attempt.path());
+  CHECK(reconcile(stage.home, std::vector<std::string>{"key"}).at(0).verdict.state == RunState::succeeded);
+  CHECK(opened.counts() == std::map<std::string, int>{{"", 1}, {"submission.json", 1}, {"result.json", 1}, {"end", 1}});
 }

@@ -55,7 +55,7 @@ template<class Visit> void for_all_evidence(Visit visit)
         if ((bits & 4) != 0) e.heartbeat = Heartbeat{(bits & 1) != 0 ? now : now - 1e6, 3, 10};
         if ((bits & 8) != 0) e.error = RankError{1, "vm", "no memory", 3, now};
         e.has_result = (bits & 16) != 0;
-        e.cancel_requested = (bits & 32) != 0;
+        if ((bits & 32) != 0) e.cancel = Cancellation{};
         if ((bits & 64) != 0) e.stop_reason = "time_limit";
         if ((bits & 512) != 0) e.submission->scheduler = "slurm";
         if ((bits & 128) != 0) e.submission.reset();
@@ -176,8 +176,7 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.error = RankError{1, "node7", "loss is NaN", 12, now};
     add("failed by itself after the warning", e, RunState::failed, "rank 1 on node7: loss is NaN (step 12)");
     e.error.reset();
-    e.cancel_requested = true;
-    e.cancelled_by = "alice";
+    e.cancel = Cancellation{now, "alice"};
     add("cancelled", e, RunState::cancelled, "cancelled by alice");
   }
   {
@@ -278,8 +277,7 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.job.restarts = 1;
     add("started again, next attempt to come", e, RunState::queued,
         "will be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.h5");
-    e.cancel_requested = true;
-    e.cancelled_by = "alice";
+    e.cancel = Cancellation{now, "alice"};
     e.job.state = JobState::queued;
     add("cancelled while queued once more", e, RunState::queued, "is being withdrawn: cancelled by alice");
     e.job.state = JobState::ended;
@@ -303,8 +301,7 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.job.is_suspended = true;
     e.heartbeat = Heartbeat{now - 900, 3, 10};
     add("suspended, and silent for that", e, RunState::suspended, "");
-    e.cancel_requested = true;
-    e.cancelled_by = "alice";
+    e.cancel = Cancellation{now, "alice"};
     add("suspended and asked to end", e, RunState::suspended, "is being stopped: cancelled by alice");
   }
   for (const auto state : {JobState::not_found, JobState::unknown}) {
@@ -315,8 +312,7 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.job.state = JobState::queued;
     add("it was handed over since, and its id not written down", e, RunState::queued, "");
     e.job.state = JobState::not_found;
-    e.cancel_requested = true;
-    e.cancelled_by = "alice";
+    e.cancel = Cancellation{now, "alice"};
     add("cancelled before there was room", e, RunState::cancelled, "cancelled by alice");
   }
   {
@@ -324,10 +320,10 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.stop_reason = "cancelled: cancelled by user 0 (scancel)";
     add("cancelled behind our back", e, RunState::cancelled, "cancelled by user 0 (scancel)");
     e.stop_reason = "failed: node2 failed (NODE_FAIL)";
-    e.launches = 2;
+    e.launches = {{1, now, 1}, {2, now, 1}};
     add("a node failed", e, RunState::failed, "node2 failed (NODE_FAIL); the ranks were launched 2 times");
     e.error = RankError{1, "node7", "loss is NaN", 12, now};
-    e.launches = 0;
+    e.launches.clear();
     add("a rank knows better than FAILED", e, RunState::failed, "rank 1 on node7: loss is NaN (step 12)");
     e.stop_reason = "succeeded: COMPLETED";
     e.error.reset();

@@ -1,27 +1,12 @@
-#include "jobs/attempt_files.hpp"
-
-#include "core/file.hpp"
+#include "jobs/in_parallel.hpp"
 
 #include <algorithm>
 #include <exception>
 #include <mutex>
-#include <string_view>
 #include <thread>
 #include <vector>
 
 namespace dt::jobs {
-
-AttemptFiles::AttemptFiles(const AttemptFolder& attempt) : names_(names_in(attempt.path()))
-{
-  has_ended_ = may_have(attempt.end());
-}
-
-bool AttemptFiles::may_have(const std::filesystem::path& file) const
-{
-  if (has_ended_) return true;
-  const std::string_view path = file.native();
-  return std::find(names_.begin(), names_.end(), path.substr(path.rfind('/') + 1)) != names_.end();
-}
 
 void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work)
 {
