@@ -4,6 +4,7 @@
 #include "core/file.hpp"
 #include "core/hash.hpp"
 
+#include <array>
 #include <cerrno>
 #include <memory>
 
@@ -14,34 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-AttemptFacts read_attempt(const AttemptFolder& folder, std::vector<std::string>& problems)
-{
-  auto outcome = read_outcome(folder);
-  AttemptFacts facts{folder.number(),
-                     read_submission(folder),
-                     read_begin(folder),
-                     read_end(folder),
-                     read_error(folder),
-                     std::move(outcome.result),
-                     read_preemption(folder),
-                     read_probe(folder),
-                     read_load(folder),
-                     outcome.fenced_by,
-                     static_cast<std::int64_t>(read_launches(folder).size()),
-                     folder.events()};
-  // The records are written atomically. A record that exists but cannot be read is therefore damaged, not incomplete.
-  const auto expect = [&](bool is_read, const fs::path& path) {
-    if (!is_read && is_there(path)) problems.push_back(path.string() + " is damaged or of another format; it was left out");
-  };
-  expect(facts.submission.has_value(), folder.submission());
-  expect(facts.begin.has_value(), folder.begin());
-  expect(facts.error.has_value(), folder.error());
-  expect(facts.result || facts.fenced_by, folder.result());
-  expect(facts.preemption.has_value(), folder.preempted());
-  expect(facts.probe.has_value(), folder.probe());
-  expect(facts.load.has_value(), load_path(folder));
-  return facts;
-}
+// The files whose records the database has. The fingerprint depends on the order.
+constexpr std::array stored_files{AttemptFile::submission, AttemptFile::begin, AttemptFile::error,
+                                  AttemptFile::result,     AttemptFile::end,   AttemptFile::preempted,
+                                  AttemptFile::probe,      AttemptFile::load,  AttemptFile::launches};
 
 // Checks the values from which many others are derived.
 void expect_sound(const PlannedRun& planned, const std::string& key, const fs::path& path)
@@ -86,37 +63,38 @@ class OpenFile {
   Descriptor descriptor_;
 };
 
-void add_fingerprint(Hasher& hasher, const AttemptFolder& folder)
+// Reads the records of an attempt and adds the texts of their files to the fingerprint.
+AttemptRecord read_attempt(const AttemptFolder& folder, Hasher& fingerprint)
 {
-  hasher.update("attempt " + std::to_string(folder.number()));
-  for (const auto& path : {folder.submission(), folder.begin(), folder.error(), folder.result(), folder.end(), folder.preempted(),
-                           folder.probe(), load_path(folder), folder.launches()}) {
-    const auto bytes = read_file_if_exists(path);
-    hasher.update(bytes ? "\n" + std::to_string(bytes->size()) + ":" + *bytes : "\n-");
-  }
-  hasher.update("\n" + std::to_string(size_of(folder.events())));
+  AttemptRecord record;
+  fingerprint.update("attempt " + std::to_string(folder.number()));
+  AttemptReader(folder).read(stored_files, record, [&](const std::string* text) {
+    fingerprint.update(text != nullptr ? "\n" + std::to_string(text->size()) + ":" + *text : "\n-");
+  });
+  fingerprint.update("\n" + std::to_string(size_of(folder.events())));
+  return record;
 }
 
 } // namespace
 
-RunFacts read_run_folder(const fs::path& run_folder, const std::string& key, int last_attempt)
+RunRecords read_attempts(const fs::path& run_folder, int last_attempt)
 {
   return as_folder_error([&] {
-    RunFacts facts{read_planned_run(run_folder), {}, {}};
-    expect_sound(facts.planned, key, spec_path(run_folder));
+    RunRecords records;
+    Hasher fingerprint;
     for (const int number : attempt_numbers(run_folder))
-      if (number <= last_attempt) facts.attempts.push_back(read_attempt(AttemptFolder(run_folder, number), facts.problems));
-    return facts;
+      if (number <= last_attempt) records.attempts.push_back(read_attempt(AttemptFolder(run_folder, number), fingerprint));
+    records.fingerprint = fingerprint.hex();
+    return records;
   });
 }
 
-std::string fingerprint_of(const fs::path& run_folder, int last_attempt)
+PlannedRun read_spec(const fs::path& run_folder, const std::string& key)
 {
   return as_folder_error([&] {
-    Hasher hasher;
-    for (const int number : attempt_numbers(run_folder))
-      if (number <= last_attempt) add_fingerprint(hasher, AttemptFolder(run_folder, number));
-    return hasher.hex();
+    auto planned = read_planned_run(run_folder);
+    expect_sound(planned, key, spec_path(run_folder));
+    return planned;
   });
 }
 

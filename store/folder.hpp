@@ -2,12 +2,10 @@
 #pragma once
 
 #include "core/error.hpp"
-#include "core/record/load_record.hpp"
-#include "core/record/run_record.hpp"
+#include "core/record/attempt_record.hpp"
 
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,32 +27,17 @@ class FolderError : public Error {
   bool may_be_whole_;
 };
 
-struct AttemptFacts {
-  int number = 0;
-  std::optional<Submission> submission;
-  std::optional<BeginRecord> begin;
-  std::optional<JobEnd> end;
-  std::optional<RankError> error;
-  std::optional<RunResult> result;
-  std::optional<Preemption> preemption;
-  std::optional<ProbeRecord> probe;
-  std::optional<LoadRecord> load;
-  std::optional<int> fenced_by; // the attempt that replaced it
-  std::int64_t launches = 0;    // number of launches of the ranks that have ended
-  std::filesystem::path events; // path only; the file is read separately in pieces, because it can be large
+// The records of a run's attempts, from one reading of its files.
+struct RunRecords {
+  std::vector<AttemptRecord> attempts; // ascending by number
+  std::string fingerprint;             // hash of the texts of the files that were read, and of the sizes of the event logs
 };
 
-struct RunFacts {
-  PlannedRun planned;
-  std::vector<AttemptFacts> attempts; // ascending by number
-  std::vector<std::string> problems;  // one sentence for each record that exists but cannot be read
-};
+// Reads the attempts with numbers up to `last_attempt`.
+RunRecords read_attempts(const std::filesystem::path& run_folder, int last_attempt);
 
-// Reads the spec and the attempts with numbers up to `last_attempt`. The spec must exist and have this key.
-RunFacts read_run_folder(const std::filesystem::path& run_folder, const std::string& key, int last_attempt);
-
-// Hash of the records of these attempts and of the sizes of their event logs.
-std::string fingerprint_of(const std::filesystem::path& run_folder, int last_attempt);
+// Reads the spec, which must exist and have this key.
+PlannedRun read_spec(const std::filesystem::path& run_folder, const std::string& key);
 
 // Size of a file in bytes; -1 if it does not exist.
 std::int64_t size_of(const std::filesystem::path& file);

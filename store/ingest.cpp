@@ -6,8 +6,6 @@
 #include "store/rows.hpp"
 #include "store/sqlite.hpp"
 
-#include <algorithm>
-
 namespace dt::store {
 namespace {
 
@@ -47,33 +45,35 @@ std::int64_t bytes_taken(Connection& connection, std::int64_t run_id, int attemp
 }
 
 // Stores the part of an event log that is not stored yet. Starts again if the file is shorter than the part that was read.
-std::size_t take_in_events(Connection& connection, std::int64_t run_id, const AttemptFacts& attempt)
+std::size_t take_in_events(Connection& connection, std::int64_t run_id, const AttemptFolder& attempt)
 {
-  std::int64_t offset = bytes_taken(connection, run_id, attempt.number);
-  if (size_of(attempt.events) < offset) {
+  const auto number = attempt.number();
+  std::int64_t offset = bytes_taken(connection, run_id, number);
+  if (size_of(attempt.events()) < offset) {
     for (const auto* table : {"steps", "evals"})
-      connection.statement(std::string("DELETE FROM ") + table + " WHERE run_id = ? AND attempt = ?").run(run_id, attempt.number);
+      connection.statement(std::string("DELETE FROM ") + table + " WHERE run_id = ? AND attempt = ?").run(run_id, number);
     offset = 0;
   }
   std::size_t steps = 0;
-  const auto end = read_lines_from(
-      attempt.events, offset, [&](std::string_view lines) { steps += write_events(connection, run_id, attempt.number, lines); });
-  connection.statement("UPDATE attempts SET events_bytes = ? WHERE run_id = ? AND attempt = ?").run(end, run_id, attempt.number);
+  const auto end = read_lines_from(attempt.events(), offset,
+                                   [&](std::string_view lines) { steps += write_events(connection, run_id, number, lines); });
+  connection.statement("UPDATE attempts SET events_bytes = ? WHERE run_id = ? AND attempt = ?").run(end, run_id, number);
   return steps;
 }
 
-std::size_t write_facts(Connection& connection, const RunFacts& facts, const RunVerdict& verdict, const std::string& fingerprint)
+std::size_t write_records(Connection& connection, const fs::path& folder, const PlannedRun& planned, const RunRecords& records,
+                          const RunVerdict& verdict)
 {
-  const auto run_id = write_run(connection, facts.planned, verdict, fingerprint);
-  keep_attempts(connection, run_id, facts.attempts);
+  const auto run_id = write_run(connection, planned, verdict, records.fingerprint);
+  keep_attempts(connection, run_id, records.attempts);
   std::size_t steps = 0;
-  for (const auto& attempt : facts.attempts) {
+  const AttemptRecord* current = nullptr;
+  for (const auto& attempt : records.attempts) {
     write_attempt(connection, run_id, attempt);
-    steps += take_in_events(connection, run_id, attempt);
+    steps += take_in_events(connection, run_id, AttemptFolder(folder, attempt.number));
+    if (attempt.number == verdict.attempt) current = &attempt;
   }
-  const auto current =
-      std::find_if(facts.attempts.begin(), facts.attempts.end(), [&](const auto& a) { return a.number == verdict.attempt; });
-  write_current(connection, run_id, current == facts.attempts.end() ? nullptr : &*current);
+  write_current(connection, run_id, current);
   return steps;
 }
 
@@ -101,23 +101,22 @@ class Ingest {
     if (same_verdict && is_final(verdict.state)) return unchanged();
     if (verdict.attempt == 0 && !is_there(spec_path(folder))) return unchanged(); // planned, and no file was written yet
     if (stored && is_outdated(verdict, *stored, folder)) return unchanged();
-    // Computed before the records are read: if a record changes in between, the fingerprint is out of date and the next ingest
-    // stores the run again.
-    const auto fingerprint = fingerprint_of(folder, verdict.attempt);
-    if (same_verdict && stored->fingerprint == fingerprint) return unchanged();
-    write(verdict, folder, fingerprint);
+    const auto records = read_attempts(folder, verdict.attempt);
+    if (same_verdict && stored->fingerprint == records.fingerprint) return unchanged();
+    write(verdict, folder, records);
     ++(known ? report_.runs_updated : report_.runs_added);
   }
 
   void unchanged() { ++report_.runs_unchanged; }
 
-  void write(const RunVerdict& verdict, const fs::path& folder, const std::string& fingerprint)
+  void write(const RunVerdict& verdict, const fs::path& folder, const RunRecords& records)
   {
-    const auto facts = read_run_folder(folder, verdict.key, verdict.attempt);
+    const auto planned = read_spec(folder, verdict.key);
     std::size_t steps = 0;
-    database_.write([&](Connection& connection) { steps = write_facts(connection, facts, verdict, fingerprint); });
+    database_.write([&](Connection& connection) { steps = write_records(connection, folder, planned, records, verdict); });
     report_.step_rows += steps;
-    report_.problems.insert(report_.problems.end(), facts.problems.begin(), facts.problems.end());
+    for (const auto& attempt : records.attempts)
+      report_.problems.insert(report_.problems.end(), attempt.problems.begin(), attempt.problems.end());
   }
 
   Database::Impl& database_;
@@ -139,7 +138,7 @@ constexpr const char* nothing_read_yet = "submitted";
 void write_submitted(Connection& connection, const SubmittedRun& run)
 {
   const RunVerdict verdict{run.planned->key, RunState::queued, "", "submission.json", run.submission.attempt};
-  AttemptFacts attempt;
+  AttemptRecord attempt;
   attempt.number = run.submission.attempt;
   attempt.submission = run.submission;
   const auto run_id = write_run(connection, *run.planned, verdict, nothing_read_yet);

@@ -144,23 +144,23 @@ void write_phases(Connection& connection, std::int64_t run_id, const RankRecord&
 }
 
 // Hosts and masks come from the begin record, all other columns from the result.
-void write_ranks(Connection& connection, std::int64_t run_id, const AttemptFacts& facts)
+void write_ranks(Connection& connection, std::int64_t run_id, const AttemptRecord& attempt)
 {
   std::map<int, std::pair<std::optional<RankRecord>, Row>> ranks; // the record of a rank without a result is empty
-  if (facts.result)
-    for (const auto& rank : facts.result->ranks) ranks[rank.rank].first = rank;
+  if (attempt.result)
+    for (const auto& rank : attempt.result->ranks) ranks[rank.rank].first = rank;
   const auto at = [](const std::vector<std::string>& texts, int rank) {
     const auto i = static_cast<std::size_t>(rank);
     return i < texts.size() ? Cell(texts[i]) : Cell();
   };
-  if (facts.begin) {
-    const auto known = std::max(facts.begin->rank_hosts.size(), facts.begin->rank_masks.size());
+  if (attempt.begin) {
+    const auto known = std::max(attempt.begin->rank_hosts.size(), attempt.begin->rank_masks.size());
     for (std::size_t rank = 0; rank < known; ++rank) ranks.try_emplace(static_cast<int>(rank));
   }
   for (auto& [number, known] : ranks) {
     auto& [record, row] = known;
-    row.add("run_id", run_id).add("rank", number).add("mask", facts.begin ? at(facts.begin->rank_masks, number) : Cell());
-    row.add("host", record ? Cell(record->host) : at(facts.begin->rank_hosts, number));
+    row.add("run_id", run_id).add("rank", number).add("mask", attempt.begin ? at(attempt.begin->rank_masks, number) : Cell());
+    row.add("host", record ? Cell(record->host) : at(attempt.begin->rank_hosts, number));
     row.add(rank_fields(), record, {"rank", "host"}).write(connection, "ranks");
   }
 }
@@ -187,27 +187,27 @@ void write_evals(Connection& connection, std::int64_t run_id, int attempt, const
     statement.run(run_id, attempt, e.step, e.epoch, e.elapsed_s, e.loss, e.accuracy, e.samples, e.eval_s);
 }
 
-void write_probe(Connection& connection, std::int64_t run_id, const AttemptFacts& facts)
+void write_probe(Connection& connection, std::int64_t run_id, const AttemptRecord& attempt)
 {
-  connection.statement("DELETE FROM probes WHERE run_id = ? AND attempt = ?").run(run_id, facts.number);
-  if (!facts.probe) return;
-  for (const auto& rank : facts.probe->ranks)
+  connection.statement("DELETE FROM probes WHERE run_id = ? AND attempt = ?").run(run_id, attempt.number);
+  if (!attempt.probe) return;
+  for (const auto& rank : attempt.probe->ranks)
     Row()
         .add("run_id", run_id)
-        .add("attempt", facts.number)
+        .add("attempt", attempt.number)
         .add(rank_probe_fields(), std::optional(rank))
-        .add(probe_fields(), facts.probe)
+        .add(probe_fields(), attempt.probe)
         .write(connection, "probes", "run_id, attempt, rank");
 }
 
-void write_load(Connection& connection, std::int64_t run_id, const AttemptFacts& facts)
+void write_load(Connection& connection, std::int64_t run_id, const AttemptRecord& attempt)
 {
-  connection.statement("DELETE FROM machine_loads WHERE run_id = ? AND attempt = ?").run(run_id, facts.number);
-  if (!facts.load) return;
-  for (const auto& node : facts.load->nodes)
+  connection.statement("DELETE FROM machine_loads WHERE run_id = ? AND attempt = ?").run(run_id, attempt.number);
+  if (!attempt.load) return;
+  for (const auto& node : attempt.load->nodes)
     Row()
         .add("run_id", run_id)
-        .add("attempt", facts.number)
+        .add("attempt", attempt.number)
         .add(node_load_fields(), std::optional(node))
         .write(connection, "machine_loads", "run_id, attempt, host");
 }
@@ -285,26 +285,26 @@ std::int64_t write_run(Connection& connection, const PlannedRun& planned, const 
   return id;
 }
 
-void write_attempt(Connection& connection, std::int64_t run_id, const AttemptFacts& facts)
+void write_attempt(Connection& connection, std::int64_t run_id, const AttemptRecord& attempt)
 {
-  const auto token = facts.submission ? std::optional(facts.submission->token) : std::nullopt;
+  const auto token = attempt.submission ? std::optional(attempt.submission->token) : std::nullopt;
   connection.statement("DELETE FROM attempts WHERE run_id = ? AND attempt = ? AND token IS NOT ?")
-      .run(run_id, facts.number, token);
+      .run(run_id, attempt.number, token);
   Row row;
-  row.add("run_id", run_id).add("attempt", facts.number).add(submission_fields(), facts.submission, {"attempt"});
-  row.add(begin_fields(), facts.begin, {"environment"});
-  row.add("end_unix_s", facts.end ? Cell(facts.end->unix_s) : Cell());
-  row.add("exit_code", facts.end ? Cell(std::int64_t{facts.end->exit_code}) : Cell());
-  row.add(error_fields(), facts.error).add("launches", facts.launches);
-  row.add("preempted_unix_s", facts.preemption ? Cell(facts.preemption->unix_s) : Cell());
-  row.add(preemption_fields(), facts.preemption, {"unix_s", "steps"});
-  row.add("fenced_by", facts.fenced_by ? Cell(std::int64_t{*facts.fenced_by}) : Cell());
+  row.add("run_id", run_id).add("attempt", attempt.number).add(submission_fields(), attempt.submission, {"attempt"});
+  row.add(begin_fields(), attempt.begin, {"environment"});
+  row.add("end_unix_s", attempt.end ? Cell(attempt.end->unix_s) : Cell());
+  row.add("exit_code", attempt.end ? Cell(std::int64_t{attempt.end->exit_code}) : Cell());
+  row.add(error_fields(), attempt.error).add("launches", static_cast<std::int64_t>(attempt.launches.size()));
+  row.add("preempted_unix_s", attempt.preemption ? Cell(attempt.preemption->unix_s) : Cell());
+  row.add(preemption_fields(), attempt.preemption, {"unix_s", "steps"});
+  row.add("fenced_by", attempt.fenced_by ? Cell(std::int64_t{*attempt.fenced_by}) : Cell());
   row.write(connection, "attempts", "run_id, attempt");
-  write_probe(connection, run_id, facts);
-  write_load(connection, run_id, facts);
+  write_probe(connection, run_id, attempt);
+  write_load(connection, run_id, attempt);
 }
 
-void keep_attempts(Connection& connection, std::int64_t run_id, const std::vector<AttemptFacts>& attempts)
+void keep_attempts(Connection& connection, std::int64_t run_id, const std::vector<AttemptRecord>& attempts)
 {
   Json numbers = Json::array();
   for (const auto& attempt : attempts) numbers.push_back(attempt.number);
@@ -312,7 +312,7 @@ void keep_attempts(Connection& connection, std::int64_t run_id, const std::vecto
       .run(run_id, json_text(numbers));
 }
 
-void write_current(Connection& connection, std::int64_t run_id, const AttemptFacts* current)
+void write_current(Connection& connection, std::int64_t run_id, const AttemptRecord* current)
 {
   for (const auto* table : {"results", "ranks", "rank_phases", "environment"})
     connection.statement(std::string("DELETE FROM ") + table + " WHERE run_id = ?").run(run_id);

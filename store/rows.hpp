@@ -33,13 +33,13 @@ std::int64_t write_run(Connection& connection, const PlannedRun& planned, const 
 
 // Adds or updates an attempt. If the stored attempt has a different token (the folder was removed in between), its rows are
 // deleted.
-void write_attempt(Connection& connection, std::int64_t run_id, const AttemptFacts& facts);
+void write_attempt(Connection& connection, std::int64_t run_id, const AttemptRecord& attempt);
 
 // Deletes the attempts of a run that are not in `attempts`, with their steps and evaluations.
-void keep_attempts(Connection& connection, std::int64_t run_id, const std::vector<AttemptFacts>& attempts);
+void keep_attempts(Connection& connection, std::int64_t run_id, const std::vector<AttemptRecord>& attempts);
 
 // Replaces result, ranks, phases and environment of a run by those of its current attempt; deletes them if `current` is null.
-void write_current(Connection& connection, std::int64_t run_id, const AttemptFacts* current);
+void write_current(Connection& connection, std::int64_t run_id, const AttemptRecord* current);
 
 // Adds step and evaluation lines. Returns the number of steps.
 std::size_t write_events(Connection& connection, std::int64_t run_id, int attempt, std::string_view lines);

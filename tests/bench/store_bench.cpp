@@ -102,7 +102,7 @@ void write_study_whole(Connection& connection, std::int64_t number)
   write_study(connection, study);
   for (const auto& run : runs) {
     const auto id = write_run(connection, run, {run.key, RunState::succeeded, "", "result.json", 1}, "made by bench_store");
-    AttemptFacts attempt;
+    AttemptRecord attempt;
     attempt.number = 1;
     attempt.submission = Submission{1, "token", "local", study.id, study.submitted_unix_s, "1"};
     attempt.end = JobEnd{};

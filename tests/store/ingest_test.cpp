@@ -1,6 +1,7 @@
 #include "tests/store/fixture.hpp"
 
 #include "store/sqlite.hpp"
+#include "tests/support/opened_files.hpp"
 
 #include <fstream>
 
@@ -37,6 +38,21 @@ TEST_CASE("a finished run is taken in whole")
   CHECK(ask_text(database, "SELECT printf('%.4f', share) FROM phases_flat WHERE rank = 0 AND phase = 'communication'") ==
         "0.1667");
   CHECK(database.check().empty());
+}
+
+TEST_CASE("an ingest opens each record of an attempt once, for its rows and for the fingerprint")
+{
+  const Site site;
+  auto database = site.open();
+  const auto run = site.run_well(sample_spec(2), 190);
+  const auto verdicts = site.judge(std::vector{run.key});
+  dt::test::OpenedFiles opened(AttemptFolder(site.home.run(run.key), 1).path());
+  CHECK(ingest_runs(database, site.home, verdicts).runs_added == 1);
+  auto counts = opened.counts();
+  for (const auto* name : {"", "submission.json", "begin.json", "result.json", "end"}) {
+    INFO(name);
+    CHECK(counts[name] == 1);
+  }
 }
 
 TEST_CASE("a run taken in again changes nothing")
