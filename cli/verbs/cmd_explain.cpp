@@ -151,7 +151,23 @@ std::string advice_for(const Home& home, const RunView& run, const std::optional
   }
 }
 
-std::string why(const Home& home, const RunView& run, const std::optional<StudyRecord>& study)
+std::vector<AttemptRecord> attempts_of(const Home& home, const RunView& run)
+{
+  std::vector<AttemptRecord> attempts;
+  const auto folder = home.run(run.row.key);
+  for (const int number : attempt_numbers(folder)) attempts.push_back(read_attempt(AttemptFolder(folder, number), story_files));
+  return attempts;
+}
+
+// The submission of the attempt that the run's state is about.
+std::optional<Submission> submission_of(const RunView& run, const std::vector<AttemptRecord>& attempts)
+{
+  const auto found =
+      std::find_if(attempts.begin(), attempts.end(), [&](const auto& attempt) { return attempt.number == run.row.attempt; });
+  return found == attempts.end() ? std::nullopt : found->submission;
+}
+
+std::string why(const RunView& run, const std::vector<AttemptRecord>& attempts, const std::optional<StudyRecord>& study)
 {
   const auto cause = run.row.cause.empty() ? "" : ": " + run.row.cause;
   switch (run.row.state) {
@@ -171,7 +187,7 @@ std::string why(const Home& home, const RunView& run, const std::optional<StudyR
   case RunState::suspended:
     return "it is " + (waiting_reason(run).empty() ? "suspended" : waiting_reason(run)) + cause;
   case RunState::succeeded: {
-    const auto submission = read_submission(AttemptFolder(home.run(run.row.key), run.row.attempt));
+    const auto submission = submission_of(run, attempts);
     const bool is_reused = study && submission && submission->study != study->id;
     if (is_reused)
       return "it was skipped: an earlier study ran the same recipe, build, data and repeat on " +
@@ -186,15 +202,13 @@ std::string why(const Home& home, const RunView& run, const std::optional<StudyR
 }
 
 // "attempt 1: …" for every attempt with something to report. A single attempt without interruptions is left out.
-std::vector<std::string> stories_of(const Home& home, const RunView& run)
+std::vector<std::string> stories_of(const std::vector<AttemptRecord>& attempts)
 {
   std::vector<std::string> stories;
-  const auto numbers = attempt_numbers(home.run(run.row.key));
-  for (const int number : numbers) {
-    const AttemptFolder attempt(home.run(run.row.key), number);
-    const bool is_plain = numbers.size() == 1 && !read_preemption(attempt) && read_launches(attempt).size() < 2;
+  for (const auto& attempt : attempts) {
+    const bool is_plain = attempts.size() == 1 && !attempt.preemption && attempt.launches.size() < 2;
     if (const auto story = is_plain ? "" : story_of(attempt); !story.empty())
-      stories.push_back(fmt::format("attempt {}: {}", number, story));
+      stories.push_back(fmt::format("attempt {}: {}", attempt.number, story));
   }
   return stories;
 }
@@ -202,12 +216,13 @@ std::vector<std::string> stories_of(const Home& home, const RunView& run)
 Explanation explain_run(ResultsStore& results, const RunView& run, const std::optional<StudyRecord>& study)
 {
   const auto& home = results.home();
+  const auto attempts = attempts_of(home, run);
   Explanation explanation{.key = run.row.key,
                           .name = run.row.name,
-                          .why = why(home, run, study),
+                          .why = why(run, attempts, study),
                           .state = run.row.state,
                           .evidence = {},
-                          .attempts = stories_of(home, run),
+                          .attempts = stories_of(attempts),
                           .differences = {},
                           .nearest = {},
                           .advice = advice_for(home, run, study)};

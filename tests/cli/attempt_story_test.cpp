@@ -21,9 +21,11 @@ struct Run {
   test::TemporaryFolder folder;
 };
 
+std::string story_in(const AttemptFolder& attempt) { return story_of(read_attempt(attempt, story_files)); }
+
 } // namespace
 
-TEST_CASE("an attempt without a trace has no story") { CHECK(story_of(Run().attempt(1)).empty()); }
+TEST_CASE("an attempt without a trace has no story") { CHECK(story_in(Run().attempt(1)).empty()); }
 
 TEST_CASE("the story of a preempted attempt names signal, step, checkpoint and successor")
 {
@@ -32,10 +34,10 @@ TEST_CASE("the story of a preempted attempt names signal, step, checkpoint and s
   write_file_atomic(attempt.preempted(), to_json(Preemption{5, 120, 400, "step-120.h5", "SIGUSR1"}));
   write_file_atomic(attempt.end(), "exit 75 6\n");
   write_file_atomic(attempt.requeue(), "");
-  CHECK(story_of(attempt) ==
+  CHECK(story_in(attempt) ==
         "stopped on SIGUSR1 at step 120 of 400, checkpoint step-120.h5; dtctl asked the scheduler to start it again");
   REQUIRE(fence(attempt, 2));
-  CHECK(story_of(attempt).ends_with("; attempt 2 replaced it"));
+  CHECK(story_in(attempt).ends_with("; attempt 2 replaced it"));
 }
 
 TEST_CASE("the story of an attempt tells its restart, its launches and how it ended")
@@ -47,13 +49,13 @@ TEST_CASE("the story of an attempt tells its restart, its launches and how it en
   write_file_atomic(attempt.submission(), to_json(submission));
   write_file_atomic(attempt.launches(), "launch 1 5 139\nlaunch 2 6 1\n");
   write_file_atomic(attempt.end(), "exit 1 7\n");
-  CHECK(story_of(attempt) == "restart 1 of its job; launched 2 times (exit codes 139, 1); ended with exit code 1");
+  CHECK(story_in(attempt) == "restart 1 of its job; launched 2 times (exit codes 139, 1); ended with exit code 1");
   write_file_atomic(attempt.error(), to_json(RankError{3, "node2", "out of memory", 9, 6}));
-  CHECK(story_of(attempt).ends_with("; rank 3 on node2: out of memory"));
+  CHECK(story_in(attempt).ends_with("; rank 3 on node2: out of memory"));
   RunResult result;
   result.resumed_step = 120;
   REQUIRE(commit_result(attempt, result));
-  CHECK(story_of(attempt) == "restart 1 of its job; continued from step 120; launched 2 times (exit codes 139, 1); succeeded");
+  CHECK(story_in(attempt) == "restart 1 of its job; continued from step 120; launched 2 times (exit codes 139, 1); succeeded");
 }
 
 TEST_CASE("the last checkpoint is that of most steps, of any attempt up to the one asked for")
