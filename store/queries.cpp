@@ -1,7 +1,9 @@
 #include "store/queries.hpp"
 
 #include "core/error.hpp"
+#include "core/record/fields.hpp"
 #include "core/statistics.hpp"
+#include "core/text.hpp"
 #include "store/conditions.hpp"
 #include "store/natural_key.hpp"
 #include "store/scaling.hpp"
@@ -12,49 +14,108 @@
 #include <limits>
 #include <map>
 #include <tuple>
+#include <type_traits>
 
 namespace dt::store {
 namespace {
 
-// The columns in the order in which run_row reads them.
-constexpr const char* run_columns =
-    "SELECT key, study_key, name, label, repeat, position, state, cause, model, data, strategy, allreduce, nodes, ranks, "
-    "workers, threads, "
-    "global_batch, attempt, throughput, communication_share, accuracy, best_accuracy, train_target_accuracy, time_to_accuracy_s, "
-    "wall_s, "
-    "final_loss, step_p50_s, end_unix_s IS NOT NULL FROM runs_flat ";
-
-// The same columns for one study, directly from the tables: the view would first compute and sort all of its columns.
-constexpr const char* study_run_rows =
-    "SELECT runs.key, studies.key, study_runs.name, study_runs.label, runs.repeat, position, state, cause, model_name, "
-    "data_name, "
-    "sync_strategy, sync_allreduce, resources_nodes, ranks, workers, resources_threads_per_rank, global_batch, runs.attempt, "
-    "throughput, "
-    "communication_share, accuracy, best_accuracy, train_target_accuracy, time_to_accuracy_s, wall_s, final_loss, step_p50_s, "
-    "EXISTS (SELECT 1 FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt AND end_unix_s IS NOT "
-    "NULL) "
-    "FROM studies "
-    "JOIN study_runs ON study_runs.study_id = studies.id JOIN runs ON runs.id = study_runs.run_id "
-    "LEFT JOIN results ON results.run_id = runs.id "
-    "WHERE studies.key = ? ORDER BY position";
-
 RunState state_of(const std::string& name) { return run_state_of(name).value_or(RunState::unknown); }
+
+using ReadColumn = void (*)(RunRow& row, const Statement& statement, int at);
+
+template<auto member> void text(RunRow& row, const Statement& s, int at) { row.*member = s.text(at); }
+template<auto member> void real(RunRow& row, const Statement& s, int at) { row.*member = s.real(at); }
+template<auto member> void integer(RunRow& row, const Statement& s, int at)
+{
+  row.*member = static_cast<std::remove_reference_t<decltype(row.*member)>>(s.integer(at));
+}
+void state(RunRow& row, const Statement& s, int at) { row.state = state_of(s.text(at)); }
+
+// A column of RunRow: in the view runs_flat; in the tables, for one study, because the view would first compute and sort all of
+// its columns; and how it is read.
+struct RunColumn {
+  const char* in_view;
+  const char* in_tables;
+  ReadColumn read;
+};
+
+constexpr RunColumn run_columns[]{
+    {"key", "runs.key", text<&RunRow::key>},
+    {"study_key", "studies.key", text<&RunRow::study>},
+    {"name", "study_runs.name", text<&RunRow::name>},
+    {"label", "study_runs.label", text<&RunRow::label>},
+    {"series", "study_runs.series", text<&RunRow::series>},
+    {"control", "study_runs.control", integer<&RunRow::is_control>},
+    {"repeat", "runs.repeat", integer<&RunRow::repeat>},
+    {"position", "position", integer<&RunRow::position>},
+    {"state", "state", state},
+    {"cause", "cause", text<&RunRow::cause>},
+    {"model", "model_name", text<&RunRow::model>},
+    {"data", "data_name", text<&RunRow::data>},
+    {"strategy", "sync_strategy", text<&RunRow::strategy>},
+    {"allreduce", "sync_allreduce", text<&RunRow::allreduce>},
+    {"nodes", "resources_nodes", integer<&RunRow::nodes>},
+    {"ranks", "ranks", integer<&RunRow::ranks>},
+    {"workers", "workers", integer<&RunRow::workers>},
+    {"threads", "resources_threads_per_rank", integer<&RunRow::threads>},
+    {"global_batch", "global_batch", integer<&RunRow::global_batch>},
+    {"attempt", "runs.attempt", integer<&RunRow::attempt>},
+    {"train_target_accuracy", "train_target_accuracy", real<&RunRow::target_accuracy>},
+    {"end_unix_s IS NOT NULL",
+     "EXISTS (SELECT 1 FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt AND end_unix_s IS NOT "
+     "NULL)",
+     integer<&RunRow::has_end>},
+};
+
+bool is_number(const Field<RunResult>& field)
+{
+  const auto value = value_of(field, RunResult{});
+  return std::holds_alternative<double>(value) || std::holds_alternative<std::int64_t>(value);
+}
+
+// The figures of a result that are numbers.
+const std::vector<Field<RunResult>>& numeric_figures()
+{
+  static const auto figures = [] {
+    std::vector<Field<RunResult>> numbers;
+    for (const auto& field : result_fields())
+      if (is_number(field)) numbers.push_back(field);
+    return numbers;
+  }();
+  return figures;
+}
+
+// Returns "SELECT key, study_key, …, throughput, … ".
+std::string select_runs(const char* RunColumn::*source, const std::string& results)
+{
+  std::vector<std::string> columns;
+  for (const auto& column : run_columns) columns.emplace_back(column.*source);
+  for (const auto& figure : numeric_figures()) columns.push_back(results + figure.column());
+  return "SELECT " + join(columns, ", ") + " ";
+}
+
+const std::string& runs_of_view()
+{
+  static const auto sql = select_runs(&RunColumn::in_view, "") + "FROM runs_flat ";
+  return sql;
+}
+
+const std::string& runs_of_tables()
+{
+  static const auto sql = select_runs(&RunColumn::in_tables, "results.") +
+                          "FROM studies JOIN study_runs ON study_runs.study_id = studies.id "
+                          "JOIN runs ON runs.id = study_runs.run_id LEFT JOIN results ON results.run_id = runs.id "
+                          "WHERE studies.key = ? ORDER BY position";
+  return sql;
+}
 
 RunRow run_row(const Statement& s)
 {
   RunRow row;
   int at = 0;
-  for (auto* text : {&row.key, &row.study, &row.name, &row.label}) *text = s.text(at++);
-  row.repeat = s.integer(at++);
-  row.position = s.integer(at++);
-  row.state = state_of(s.text(at++));
-  for (auto* text : {&row.cause, &row.model, &row.data, &row.strategy, &row.allreduce}) *text = s.text(at++);
-  for (auto* number : {&row.nodes, &row.ranks, &row.workers, &row.threads, &row.global_batch}) *number = s.integer(at++);
-  row.attempt = static_cast<int>(s.integer(at++));
-  for (auto* number : {&row.throughput, &row.communication_share, &row.accuracy, &row.best_accuracy, &row.target_accuracy,
-                       &row.time_to_accuracy_s, &row.wall_s, &row.final_loss, &row.step_p50_s})
-    *number = s.real(at++);
-  row.has_end = s.integer(at++) != 0;
+  for (const auto& column : run_columns) column.read(row, s, at++);
+  row.figures.resize(numeric_figures().size());
+  for (auto& figure : row.figures) figure = s.real(at++);
   return row;
 }
 
@@ -106,7 +167,7 @@ std::string after_prefix(const std::string& prefix) { return prefix + "~"; }
 // Queries one range of keys. Only plain comparisons can use the index through the view; an IN (SELECT …) cannot.
 std::vector<RunRow> runs_with_keys(Connection& connection, const std::string& from, const std::string& before)
 {
-  auto statement = connection.statement(std::string(run_columns) + "WHERE key >= ? AND key < ? AND newest");
+  auto statement = connection.statement(runs_of_view() + "WHERE key >= ? AND key < ? AND newest");
   statement.bind(from, before);
   return run_rows(statement);
 }
@@ -155,26 +216,24 @@ void add_time(Point& point, double target_accuracy, double time_s)
   if (reached) ++point.row.reached;
 }
 
-std::map<PointKey, Point> points_of_study(Connection& connection, const std::string& study_id)
+std::map<PointKey, Point> points_of_study(Database& database, const std::string& study_id)
 {
   std::map<PointKey, Point> points;
-  auto s = connection.statement(
-      "SELECT series, nodes, ranks, workers, state, throughput, communication_share, accuracy, "
-      "train_target_accuracy, time_to_accuracy_s FROM runs_flat WHERE study_key = ? AND ranks IS NOT NULL AND NOT control");
-  s.bind(study_id);
-  while (s.next()) {
-    auto& point = points[{natural_key(s.text(0)), s.text(0), s.integer(3), s.integer(2), s.integer(1)}];
-    point.row.label = s.text(0);
-    point.row.nodes = s.integer(1);
-    point.row.ranks = s.integer(2);
-    point.row.workers = s.integer(3);
+  for (const auto& run : runs_of_study(database, study_id)) {
+    const bool is_stored = run.ranks > 0; // otherwise only its key is known
+    if (run.is_control || !is_stored) continue;
+    auto& point = points[{natural_key(run.series), run.series, run.workers, run.ranks, run.nodes}];
+    point.row.label = run.series;
+    point.row.nodes = run.nodes;
+    point.row.ranks = run.ranks;
+    point.row.workers = run.workers;
     ++point.row.runs;
-    if (state_of(s.text(4)) != RunState::succeeded) continue;
+    if (run.state != RunState::succeeded) continue;
     ++point.row.succeeded;
-    add_measured(point.throughputs, s.real(5));
-    add_measured(point.shares, s.real(6));
-    add_measured(point.accuracies, s.real(7));
-    add_time(point, s.real(8), s.real(9));
+    add_measured(point.throughputs, run.figure("throughput"));
+    add_measured(point.shares, run.figure("communication_share"));
+    add_measured(point.accuracies, run.figure("accuracy"));
+    add_time(point, run.target_accuracy, run.figure("time_to_accuracy_s"));
   }
   return points;
 }
@@ -243,6 +302,15 @@ void relate(const std::vector<Point*>& series, const SmallestSizes& smallest)
 
 } // namespace
 
+double RunRow::figure(std::string_view figure_name) const
+{
+  const auto& fields = numeric_figures();
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& field) { return field.name == figure_name; });
+  if (found == fields.end()) throw Error(ErrorKind::internal, "a result has no figure " + std::string(figure_name));
+  const auto index = static_cast<std::size_t>(found - fields.begin());
+  return index < figures.size() ? figures[index] : not_measured;
+}
+
 std::vector<StudyRow> list_studies(Database& database, std::int64_t limit)
 {
   auto statement = database.impl().connection.statement(study_sql("ORDER BY submitted_unix_s DESC, key LIMIT ?"));
@@ -261,7 +329,7 @@ std::vector<StudyRow> find_studies(Database& database, const std::string& name_o
 
 std::vector<RunRow> runs_of_study(Database& database, const std::string& study_id)
 {
-  auto statement = database.impl().connection.statement(study_run_rows);
+  auto statement = database.impl().connection.statement(runs_of_tables());
   statement.bind(study_id);
   return run_rows(statement);
 }
@@ -281,7 +349,7 @@ std::vector<RunRow> runs_where(Database& database, const std::string& condition,
 {
   auto& connection = database.impl().connection;
   const auto clause = clause_of(parse_conditions(condition), flat_columns(connection));
-  auto statement = connection.statement(std::string(run_columns) + "WHERE " + clause.sql +
+  auto statement = connection.statement(runs_of_view() + "WHERE " + clause.sql +
                                         " AND newest ORDER BY study_submitted_unix_s DESC, study_key, position, key LIMIT ?");
   int parameter = 0;
   for (const auto& value : clause.values) statement.bind_at(++parameter, value);
@@ -292,7 +360,7 @@ std::vector<RunRow> runs_where(Database& database, const std::string& condition,
 std::vector<ScalingRow> scaling_of_study(Database& database, const std::string& study_id)
 {
   auto& connection = database.impl().connection;
-  auto points = points_of_study(connection, study_id);
+  auto points = points_of_study(database, study_id);
   auto kind = connection.statement("SELECT kind IN ('strong', 'weak') FROM studies WHERE key = ?");
   kind.bind(study_id);
   const bool is_study = kind.next() && kind.integer(0) != 0;
@@ -318,7 +386,7 @@ std::vector<ScalingRow> scaling_of_study(Database& database, const std::string& 
 std::vector<std::vector<double>> throughputs_by_point(Database& database, const std::string& study_id)
 {
   std::vector<std::vector<double>> points;
-  for (const auto& [key, point] : points_of_study(database.impl().connection, study_id)) points.push_back(point.throughputs);
+  for (const auto& [key, point] : points_of_study(database, study_id)) points.push_back(point.throughputs);
   return points;
 }
 

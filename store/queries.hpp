@@ -6,6 +6,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dt::store {
@@ -20,6 +21,8 @@ struct StudyRow {
 // A run in a study, with the columns that tables show and selectors test.
 struct RunRow {
   std::string key, study, name, label; // study: its id; empty if the run belongs to no study
+  std::string series;                  // the label without the size
+  bool is_control = false;             // an A/A control of the study
   std::int64_t repeat = 0;
   std::int64_t position = 0; // position in the study's order
   RunState state = RunState::planned;
@@ -27,10 +30,12 @@ struct RunRow {
   std::string model, data, strategy, allreduce;
   std::int64_t nodes = 0, ranks = 0, workers = 0, threads = 0, global_batch = 0; // workers: ranks that train
   int attempt = 0;
-  double throughput = not_measured, communication_share = not_measured, accuracy = not_measured, best_accuracy = not_measured;
-  double target_accuracy = 0; // 0: no target
-  double time_to_accuracy_s = not_measured, wall_s = not_measured, final_loss = not_measured, step_p50_s = not_measured;
-  bool has_end = false; // the job's end is recorded too; the result is written a moment earlier
+  double target_accuracy = 0;  // 0: no target
+  bool has_end = false;        // the job's end is recorded too; the result is written a moment earlier
+  std::vector<double> figures; // those of result_fields() that are numbers, in its order
+
+  // The figure with this name in result_fields(): figure("throughput"). NaN if it was not measured or there is no result.
+  double figure(std::string_view figure_name) const;
 };
 
 // Most recently submitted first.

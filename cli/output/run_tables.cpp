@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -128,7 +129,7 @@ namespace {
 // Shows "missed" for a finished run that did not reach its target.
 Cell target_cell(const store::RunRow& row)
 {
-  auto cell = seconds_cell(row.time_to_accuracy_s);
+  auto cell = seconds_cell(row.figure("time_to_accuracy_s"));
   const bool missed = row.state == RunState::succeeded && row.target_accuracy > 0 && cell.value.is_null();
   return missed ? Cell{nullptr, "missed", Style::warning} : cell;
 }
@@ -138,33 +139,52 @@ bool has_servers(const std::vector<RunView>& runs)
   return std::any_of(runs.begin(), runs.end(), [](const RunView& run) { return run.row.workers != run.row.ranks; });
 }
 
+// A column of a table of runs, and the cell of a run in it.
+struct RunColumn {
+  Column column;
+  std::function<Cell(const store::RunRow&)> cell;
+};
+
+// A figure of the run's result (core/record/fields.cpp). The column has the figure's name.
+RunColumn figure_column(std::string name, std::string title, std::function<Cell(double)> cell, int drop = 0)
+{
+  const auto figure = [name, cell](const store::RunRow& row) { return cell(row.figure(name)); };
+  return {{std::move(name), std::move(title), Align::right, drop}, figure};
+}
+
+Cell real(double value) { return real_cell(value); }
+
+std::vector<RunColumn> measurement_columns(bool has_servers)
+{
+  using Row = store::RunRow;
+  return {
+      {{"key", "key"}, [](const Row& row) { return key_cell(row.key); }},
+      {{"name", "run"}, [](const Row& row) { return text_cell(row.name); }},
+      {{"state", "state"}, [](const Row& row) { return state_cell(row.state); }},
+      {{"nodes", "nodes", Align::right, 4}, [](const Row& row) { return count_cell(row.nodes); }},
+      {{"ranks", "ranks", Align::right}, [](const Row& row) { return count_cell(row.ranks); }},
+      {{"workers", has_servers ? "workers" : "", Align::right}, [](const Row& row) { return count_cell(row.workers); }},
+      figure_column("throughput", "samples/s", real),
+      figure_column("communication_share", "comm.", percent_cell, 1),
+      figure_column("accuracy", "accuracy", percent_cell),
+      {{"time_to_accuracy_s", "to target", Align::right, 2}, target_cell},
+      {{"target_accuracy", ""},
+       [](const Row& row) { return percent_cell(row.target_accuracy > 0 ? row.target_accuracy : not_measured); }},
+      figure_column("final_loss", "loss", real, 3),
+      figure_column("wall_s", "wall", seconds_cell, 3),
+  };
+}
+
 } // namespace
 
 Table measurement_table(const std::vector<RunView>& runs)
 {
-  Table table{"runs",
-              {{"key", "key"},
-               {"name", "run"},
-               {"state", "state"},
-               {"nodes", "nodes", Align::right, 4},
-               {"ranks", "ranks", Align::right},
-               {"workers", has_servers(runs) ? "workers" : "", Align::right},
-               {"throughput", "samples/s", Align::right},
-               {"communication_share", "comm.", Align::right, 1},
-               {"accuracy", "accuracy", Align::right},
-               {"time_to_accuracy_s", "to target", Align::right, 2},
-               {"target_accuracy", ""},
-               {"final_loss", "loss", Align::right, 3},
-               {"wall_s", "wall", Align::right, 3}},
-              {},
-              "no runs"};
+  Table table{"runs", {}, {}, "no runs"};
+  const auto columns = measurement_columns(has_servers(runs));
+  for (const auto& column : columns) table.columns.push_back(column.column);
   for (const auto& run : runs) {
-    const auto& row = run.row;
-    table.rows.push_back({key_cell(row.key), text_cell(row.name), state_cell(row.state), count_cell(row.nodes),
-                          count_cell(row.ranks), count_cell(row.workers), real_cell(row.throughput),
-                          percent_cell(row.communication_share), percent_cell(row.accuracy), target_cell(row),
-                          percent_cell(row.target_accuracy > 0 ? row.target_accuracy : not_measured), real_cell(row.final_loss),
-                          seconds_cell(row.wall_s)});
+    auto& cells = table.rows.emplace_back();
+    for (const auto& column : columns) cells.push_back(column.cell(run.row));
   }
   return table;
 }

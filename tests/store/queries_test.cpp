@@ -1,6 +1,8 @@
 #include "store/sqlite.hpp"
 #include "tests/store/fixture.hpp"
 
+#include "core/record/fields.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -94,14 +96,33 @@ TEST_CASE("a study's runs come in its order with names, states and measurements"
   CHECK(rows[3].threads == 1);
   CHECK(rows[3].global_batch == 64);
   CHECK(rows[3].attempt == 1);
-  CHECK(rows[4].throughput == Approx(190));
-  CHECK(rows[3].communication_share == Approx(0.1));
-  CHECK(rows[3].accuracy == Approx(0.9));
-  CHECK(rows[3].best_accuracy == Approx(0.95));
-  CHECK(rows[3].wall_s == Approx(2));
-  CHECK(rows[3].final_loss == Approx(0.25));
-  CHECK(rows[3].step_p50_s == Approx(0.11)); // of the slower of two ranks
-  CHECK(std::isnan(rows[3].time_to_accuracy_s));
+  CHECK(rows[4].figure("throughput") == Approx(190));
+  CHECK(rows[3].figure("communication_share") == Approx(0.1));
+  CHECK(rows[3].figure("accuracy") == Approx(0.9));
+  CHECK(rows[3].figure("best_accuracy") == Approx(0.95));
+  CHECK(rows[3].figure("wall_s") == Approx(2));
+  CHECK(rows[3].figure("final_loss") == Approx(0.25));
+  CHECK(rows[3].figure("step_p50_s") == Approx(0.11)); // of the slower of two ranks
+  CHECK(std::isnan(rows[3].figure("time_to_accuracy_s")));
+}
+
+TEST_CASE("a run's row has every figure of its result that is a number, by the name in the table of figures")
+{
+  StrongStudy s;
+  const auto by_study = runs_of_study(s.database, s.record.id).at(3);
+  const auto by_key = find_runs(s.database, by_study.key).at(0);
+  for (const auto& field : result_fields()) {
+    const auto value = value_of(field, RunResult{});
+    if (!std::holds_alternative<double>(value) && !std::holds_alternative<std::int64_t>(value)) continue;
+    INFO(field.name);
+    const auto column = "SELECT coalesce(" + field.column() + ", 'NULL') FROM runs_flat WHERE key = '" + by_study.key + "'";
+    for (const auto figure : {by_study.figure(field.name), by_key.figure(field.name)})
+      if (std::isnan(figure))
+        CHECK(ask_text(s.database, column) == "NULL");
+      else
+        CHECK(std::stod(ask_text(s.database, column)) == Approx(figure));
+  }
+  CHECK_THROWS_WITH(by_study.figure("throughputs"), "a result has no figure throughputs");
 }
 
 TEST_CASE("efficiency is relative to the smallest size, with an interval from the repeats")
