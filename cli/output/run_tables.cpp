@@ -1,5 +1,6 @@
 #include "cli/output/run_tables.hpp"
 
+#include "cli/output/table_column.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -139,11 +140,7 @@ bool has_servers(const std::vector<RunView>& runs)
   return std::any_of(runs.begin(), runs.end(), [](const RunView& run) { return run.row.workers != run.row.ranks; });
 }
 
-// A column of a table of runs, and the cell of a run in it.
-struct RunColumn {
-  Column column;
-  std::function<Cell(const store::RunRow&)> cell;
-};
+using RunColumn = TableColumn<store::RunRow>;
 
 // A figure of the run's result (core/record/fields.cpp). The column has the figure's name.
 RunColumn figure_column(std::string name, std::string title, std::function<Cell(double)> cell, int drop = 0)
@@ -179,14 +176,8 @@ std::vector<RunColumn> measurement_columns(bool has_servers)
 
 Table measurement_table(const std::vector<RunView>& runs)
 {
-  Table table{"runs", {}, {}, "no runs"};
-  const auto columns = measurement_columns(has_servers(runs));
-  for (const auto& column : columns) table.columns.push_back(column.column);
-  for (const auto& run : runs) {
-    auto& cells = table.rows.emplace_back();
-    for (const auto& column : columns) cells.push_back(column.cell(run.row));
-  }
-  return table;
+  return table_of(
+      "runs", measurement_columns(has_servers(runs)), runs, [](const RunView& run) -> const auto& { return run.row; }, "no runs");
 }
 
 Json state_counts(const std::vector<RunView>& runs)

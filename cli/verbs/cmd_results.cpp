@@ -1,5 +1,6 @@
 // dtctl results: throughput, scaling, communication and accuracy of a study.
 #include "cli/output/run_tables.hpp"
+#include "cli/output/table_column.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/text.hpp"
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 
 #include <fmt/format.h>
@@ -69,56 +71,53 @@ Cell baseline_cell(const store::ScalingRow& row)
   return row.baseline_size == 0 ? Cell{nullptr, "-", Style::dim} : count_cell(row.baseline_size);
 }
 
+using ScalingColumn = TableColumn<store::ScalingRow>;
+
+// A column with a count, and one with another number.
+template<auto member> ScalingColumn count_column(std::string name, std::string title = "", int drop = 0)
+{
+  return {{std::move(name), std::move(title), Align::right, drop}, [](const auto& row) { return count_cell(row.*member); }};
+}
+template<auto member> ScalingColumn real_column(std::string name, std::string title, Cell (*cell)(double), int drop = 0)
+{
+  return {{std::move(name), std::move(title), Align::right, drop}, [cell](const auto& row) { return cell(row.*member); }};
+}
+
+Cell plain(double value) { return real_cell(value); }
+
+std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals)
+{
+  using Row = store::ScalingRow;
+  return {
+      {{"label", "point"}, [](const Row& row) { return text_cell(row.label); }},
+      count_column<&Row::nodes>("nodes", "nodes", 4),
+      count_column<&Row::ranks>("ranks", "ranks"),
+      count_column<&Row::workers>("workers", has_servers ? "workers" : ""),
+      count_column<&Row::size>("size"),
+      {{"runs_succeeded", "runs", Align::right, 3}, runs_cell},
+      count_column<&Row::runs>("runs"),
+      real_column<&Row::throughput>("throughput", "samples/s", plain),
+      real_column<&Row::throughput_min>("throughput_min", "", plain),
+      real_column<&Row::throughput_max>("throughput_max", "", plain),
+      real_column<&Row::throughput_geometric_mean>("throughput_geometric_mean", "", plain),
+      real_column<&Row::speedup>("speedup", "speed-up", factor_cell),
+      {{"efficiency", "efficiency [95%]", Align::right},
+       [has_intervals](const Row& row) { return efficiency_cell(row, has_intervals); }},
+      real_column<&Row::efficiency_low>("efficiency_low", "", percent_cell),
+      real_column<&Row::efficiency_high>("efficiency_high", "", percent_cell),
+      {{"baseline_size", ""}, baseline_cell},
+      real_column<&Row::communication_share>("communication_share", "comm.", percent_cell, 1),
+      real_column<&Row::accuracy>("accuracy", "accuracy", percent_cell),
+      {{"time_to_accuracy_s", "to target", Align::right, 2}, target_cell},
+      count_column<&Row::reached>("reached"),
+      count_column<&Row::target_runs>("target_runs"),
+  };
+}
+
 Table scaling_table(const std::vector<store::ScalingRow>& rows)
 {
-  Table table{"scaling",
-              {{"label", "point"},
-               {"nodes", "nodes", Align::right, 4},
-               {"ranks", "ranks", Align::right},
-               {"workers", has_servers(rows) ? "workers" : "", Align::right},
-               {"size", ""},
-               {"runs_succeeded", "runs", Align::right, 3},
-               {"runs", ""},
-               {"throughput", "samples/s", Align::right},
-               {"throughput_min", ""},
-               {"throughput_max", ""},
-               {"throughput_geometric_mean", ""},
-               {"speedup", "speed-up", Align::right},
-               {"efficiency", "efficiency [95%]", Align::right},
-               {"efficiency_low", ""},
-               {"efficiency_high", ""},
-               {"baseline_size", ""},
-               {"communication_share", "comm.", Align::right, 1},
-               {"accuracy", "accuracy", Align::right},
-               {"time_to_accuracy_s", "to target", Align::right, 2},
-               {"reached", ""},
-               {"target_runs", ""}},
-              {},
-              "no results yet"};
-  const bool intervals = std::any_of(rows.begin(), rows.end(), has_interval);
-  for (const auto& row : rows)
-    table.rows.push_back({text_cell(row.label),
-                          count_cell(row.nodes),
-                          count_cell(row.ranks),
-                          count_cell(row.workers),
-                          count_cell(row.size),
-                          runs_cell(row),
-                          count_cell(row.runs),
-                          real_cell(row.throughput),
-                          real_cell(row.throughput_min),
-                          real_cell(row.throughput_max),
-                          real_cell(row.throughput_geometric_mean),
-                          factor_cell(row.speedup),
-                          efficiency_cell(row, intervals),
-                          percent_cell(row.efficiency_low),
-                          percent_cell(row.efficiency_high),
-                          baseline_cell(row),
-                          percent_cell(row.communication_share),
-                          percent_cell(row.accuracy),
-                          target_cell(row),
-                          count_cell(row.reached),
-                          count_cell(row.target_runs)});
-  return table;
+  const bool has_intervals = std::any_of(rows.begin(), rows.end(), has_interval);
+  return table_of("scaling", scaling_columns(has_servers(rows), has_intervals), rows, std::identity(), "no results yet");
 }
 
 // Returns "-2.7 % from the first to the last of 3 controls (812 to 790 samples/s, spread 3.1 %); more than the noise of repeats,
