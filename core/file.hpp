@@ -55,6 +55,9 @@ bool create_file_exclusive(const std::filesystem::path& path, std::string_view b
 // Writes all bytes to an open descriptor; repeats after signals and short writes. The environment error names `path`.
 void write_all(int descriptor, std::string_view bytes, const std::filesystem::path& path);
 
+// Syncs a folder: files that were created, renamed or removed in it stay so after a power cut.
+void sync_folder(const std::filesystem::path& folder);
+
 // Names in a folder, unordered, without "." and "..". Returns an empty list if the folder does not exist. Throws a SystemError if
 // the folder cannot be read.
 std::vector<std::string> names_in(const std::filesystem::path& folder);

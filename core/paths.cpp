@@ -150,15 +150,24 @@ ProjectConfig find_project_config(const fs::path& start)
 
 fs::path own_program() { return fs::read_symlink("/proc/self/exe"); }
 
-fs::path engine_program()
+namespace {
+
+// A program that comes with the running one: named by an environment variable, else in the same folder.
+fs::path program_beside(const char* variable, const char* name, const std::string& what)
 {
-  const char* named = std::getenv("DTCTL_ENGINE");
-  const auto program = named != nullptr && named[0] != '\0' ? fs::absolute(named) : own_program().parent_path() / "dtengine";
+  const char* named = std::getenv(variable);
+  const auto program = named != nullptr && named[0] != '\0' ? fs::absolute(named) : own_program().parent_path() / name;
   if (!is_visible(program))
     throw Error(ErrorKind::environment,
-                "the training engine is not at " + program.string() + "; build or install dtengine, or name it in DTCTL_ENGINE");
+                what + " is not at " + program.string() + "; build or install " + name + ", or name it in " + variable);
   return program;
 }
+
+} // namespace
+
+fs::path engine_program() { return program_beside("DTCTL_ENGINE", "dtengine", "the training engine"); }
+
+fs::path agent_program() { return program_beside("DTCTL_JOB_AGENT", "dtjob", "the program that runs jobs"); }
 
 fs::path recipe_library()
 {

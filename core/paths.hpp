@@ -53,6 +53,10 @@ std::filesystem::path own_program();
 // exist.
 std::filesystem::path engine_program();
 
+// Path of dtjob, which runs a job on its node: $DTCTL_JOB_AGENT, else the folder of the running program. Throws an environment
+// error if the file does not exist.
+std::filesystem::path agent_program();
+
 // Folder of the recipes shipped with dtctl: <prefix>/share/dtctl/recipes if installed, else recipes/library of the source tree.
 // Empty if neither exists.
 std::filesystem::path recipe_library();

@@ -10,11 +10,24 @@
 #include <string>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace dt {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+bool is_same_file(const fs::path& a, const fs::path& b)
+{
+  struct stat first {
+  }, second{};
+  return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
+} // namespace
 
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
@@ -55,7 +68,8 @@ void TemporaryFile::rename_to_target()
 bool TemporaryFile::link_to_target() const
 {
   if (::link(path_.c_str(), target_.c_str()) == 0) return true;
-  if (errno == EEXIST) return false;
+  // A network file system may repeat a request whose answer was lost, and then reports EEXIST for the link that it has made.
+  if (errno == EEXIST) return is_same_file(path_, target_);
   throw system_error("link to " + target_.string(), errno);
 }
 

@@ -34,8 +34,8 @@ std::vector<LatestAttempt> latest_attempts(const Home& home, std::span<const std
 std::map<std::string, std::vector<std::size_t>> open_by_scheduler(const std::vector<LatestAttempt>& latest);
 
 // Whether a run of a ladder was stopped from outside, so that it runs again when its job is restarted. That is so if the marker
-// `requeue` exists, or if preempted.json exists and the run did not reach its own time limit. The job's script applies the same
-// rule (jobs/slurm/dispatch.cpp).
+// `requeue` exists, or if preempted.json exists and the run did not reach its own time limit. dtjob applies the same rule
+// (jobs/agent/takeover.cpp).
 bool was_cut_off(const AttemptFolder& attempt);
 
 // Content of stop_reason when the job reaches its time limit, and when it is warned ahead of the limit.

@@ -84,7 +84,7 @@ std::string failure_cause(const Evidence& e, std::optional<int> code)
   if (const auto rank = rank_signal(e.last_words)) return *rank;
   if (const auto node = lost_node(e.last_words)) return *node;
   if (code) return exit_cause(*code, e.last_words);
-  return "no end was recorded: the job's shell was killed, the machine went down, or the disk was full";
+  return "no end was recorded: dtjob was killed, the machine went down, or the disk was full";
 }
 
 std::string cancel_cause(const Evidence& e)

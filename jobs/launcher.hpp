@@ -1,4 +1,5 @@
-// Launcher: builds the command and the environment that start a job's ranks. The job's script executes them.
+// Launcher: builds the command and the environment that start a job's ranks. The job's script
+// executes them.
 #pragma once
 
 #include "core/spec/run_spec.hpp"
@@ -6,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dt::jobs {
@@ -14,16 +16,21 @@ class Launcher {
  public:
   virtual ~Launcher() = default;
   virtual std::string name() const = 0;
-  // The command that starts `program` on every rank of the spec. Binding and rank counts are stated explicitly.
-  virtual std::vector<std::string> command(const RunSpec& spec, const std::vector<std::string>& program) const = 0;
-  // Words that a job puts before `command`. They block SIGTERM for the launcher, because the scheduler sends it to every process
-  // of the job: the ranks can then write a checkpoint. SIGHUP still ends the launcher.
-  virtual std::vector<std::string> shield(const RunSpec&) const { return {}; }
+  // The command that starts `program` on every rank of the spec. Binding and rank counts are stated explicitly. `agent` is the
+  // path of dtjob, which binds each rank (rank_start.hpp).
+  virtual std::vector<std::string> command(const RunSpec& spec, const std::string& agent,
+                                           const std::vector<std::string>& program) const = 0;
+  // Whether `dtjob launch` blocks SIGTERM for the launcher, because the scheduler sends it to every process of the job: the ranks
+  // can then write a checkpoint. SIGHUP still ends the launcher.
+  virtual bool blocks_sigterm(const RunSpec&) const { return false; }
   // Variables that the launcher and the ranks need, for example thread counts.
   virtual std::map<std::string, std::string> environment(const RunSpec& spec) const = 0;
 };
 
 // Returns the launcher with this name (one of launcher_names()). Throws a recipe error for other names.
 std::unique_ptr<Launcher> make_launcher(const std::string& name);
+
+// Whether `words`, from a job's standard error, are mpirun's or srun's report that a node of the job is gone.
+bool reports_lost_node(std::string_view words);
 
 } // namespace dt::jobs

@@ -4,17 +4,8 @@
 #include "core/text.hpp"
 #include "jobs/rank_start.hpp"
 
-#include <string_view>
-
 namespace dt::jobs {
 namespace {
-
-// Arguments: mpirun and its arguments. Without coreutils 8.31 or later, the job runs with SIGTERM unblocked.
-constexpr std::string_view block_sigterm = R"(if env --block-signal=TERM true 2> /dev/null; then
-  export OMPI_MCA_orte_launch_agent="${OMPI_MCA_orte_launch_agent:-env --block-signal=TERM orted}"
-  exec env --block-signal=TERM "$@"
-fi
-exec "$@")";
 
 void append(std::vector<std::string>& words, const std::vector<std::string>& more)
 {
@@ -32,7 +23,8 @@ std::string places(const ResourcesSpec& resources)
 
 } // namespace
 
-std::vector<std::string> MpirunLauncher::command(const RunSpec& spec, const std::vector<std::string>& program) const
+std::vector<std::string> MpirunLauncher::command(const RunSpec& spec, const std::string& agent,
+                                                 const std::vector<std::string>& program) const
 {
   const auto& resources = spec.resources;
   std::vector<std::string> words{
@@ -42,14 +34,13 @@ std::vector<std::string> MpirunLauncher::command(const RunSpec& spec, const std:
     append(words, {"--host", places(resources)});
   if (resources.oversubscribe) append(words, {"--oversubscribe", "--mca", "mpi_yield_when_idle", "1"});
   append(words, resources.launcher_args);
-  append(words, bound(spec, program));
+  append(words, bound(spec, agent, program));
   return words;
 }
 
-std::vector<std::string> MpirunLauncher::shield(const RunSpec& spec) const
+bool MpirunLauncher::blocks_sigterm(const RunSpec& spec) const
 {
-  if (!scheduler_row(spec.resources.scheduler).signals_launcher) return {};
-  return {"bash", "-c", std::string(block_sigterm), "dtctl-shield"};
+  return scheduler_row(spec.resources.scheduler).signals_launcher;
 }
 
 std::map<std::string, std::string> MpirunLauncher::environment(const RunSpec& spec) const

@@ -14,7 +14,8 @@ std::string option(std::string_view name, std::int64_t value) { return "--" + st
 // States the rules for exits explicitly: a rank that fails ends all others at once; one minute after the first rank has ended
 // well, ranks that hang are ended. Uses the first nodes of the allocation, because in a ladder a run can have fewer nodes than
 // the allocation.
-std::vector<std::string> SrunLauncher::command(const RunSpec& spec, const std::vector<std::string>& program) const
+std::vector<std::string> SrunLauncher::command(const RunSpec& spec, const std::string& agent,
+                                               const std::vector<std::string>& program) const
 {
   const auto& resources = spec.resources;
   std::vector<std::string> words{"srun",
@@ -32,7 +33,7 @@ std::vector<std::string> SrunLauncher::command(const RunSpec& spec, const std::v
                                  "--export=ALL"};
   if (resources.oversubscribe) words.push_back("--overcommit");
   words.insert(words.end(), resources.launcher_args.begin(), resources.launcher_args.end());
-  const auto start = bound(spec, program);
+  const auto start = bound(spec, agent, program);
   words.insert(words.end(), start.begin(), start.end());
   return words;
 }

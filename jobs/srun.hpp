@@ -8,7 +8,8 @@ namespace dt::jobs {
 class SrunLauncher final : public Launcher {
  public:
   std::string name() const override { return "srun"; }
-  std::vector<std::string> command(const RunSpec& spec, const std::vector<std::string>& program) const override;
+  std::vector<std::string> command(const RunSpec& spec, const std::string& agent,
+                                   const std::vector<std::string>& program) const override;
   std::map<std::string, std::string> environment(const RunSpec& spec) const override;
 };
 

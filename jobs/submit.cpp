@@ -207,6 +207,8 @@ class Submitter {
     if (run.spec.study.layout == "ladder") request.ladder = options_.study;
     request.after = predecessors_.job_ids[scheduler];
     Submission submission{decision.number, decision.token, scheduler, options_.study, now_unix_s(), {}};
+    submission.launch_tries = run.spec.resources.launch_tries;
+    for (const auto& folder : predecessors_.run_folders) submission.after.push_back(folder.string());
     prepared_.push_back({.index = reports_.size() - 1,
                          .run = &run,
                          .request = std::move(request),
@@ -271,9 +273,9 @@ class Submitter {
   {
     const auto& run = *job.run;
     const auto& attempt = job.request.attempt;
-    const auto script = batch_script(
-        {run, attempt, options_.engine, fs::absolute(home_.data_folder(run.spec.data)).string(), predecessors_.run_folders},
-        *make_launcher(run.spec.resources.launcher));
+    const auto script =
+        batch_script({run, attempt, options_.engine, fs::absolute(home_.data_folder(run.spec.data)).string(), agent_},
+                     *make_launcher(run.spec.resources.launcher));
     if (attempt.number() == 1) make_folders(attempt.run_folder());
     take_folder(job);
     write_spec(run, attempt);
@@ -341,6 +343,7 @@ class Submitter {
 
   const Home& home_;
   const SubmitOptions& options_;
+  std::string agent_ = agent_program().string();
   Predecessors predecessors_;
   Scripts scripts_;
   std::vector<SubmitReport> reports_;

@@ -291,7 +291,9 @@ void write_attempt(Connection& connection, std::int64_t run_id, const AttemptRec
   connection.statement("DELETE FROM attempts WHERE run_id = ? AND attempt = ? AND token IS NOT ?")
       .run(run_id, attempt.number, token);
   Row row;
-  row.add("run_id", run_id).add("attempt", attempt.number).add(submission_fields(), attempt.submission, {"attempt"});
+  row.add("run_id", run_id)
+      .add("attempt", attempt.number)
+      .add(submission_fields(), attempt.submission, {"attempt", "launch_tries", "after"});
   row.add(begin_fields(), attempt.begin, {"environment"});
   row.add("end_unix_s", attempt.end ? Cell(attempt.end->unix_s) : Cell());
   row.add("exit_code", attempt.end ? Cell(std::int64_t{attempt.end->exit_code}) : Cell());

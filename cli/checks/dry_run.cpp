@@ -120,7 +120,8 @@ class Scripts {
     // The script may be shown or logged, so secrets are masked.
     auto shown = run;
     shown.spec = without_secrets(run.spec);
-    return jobs::batch_script({shown, attempt, engine_, fs::absolute(home_.data_folder(run.spec.data)).string()}, *launcher);
+    return jobs::batch_script(
+        {shown, attempt, engine_, fs::absolute(home_.data_folder(run.spec.data)).string(), agent_program().string()}, *launcher);
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/paths.hpp"
 #include "core/statistics.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -55,7 +56,7 @@ std::string way_function(const RunSpec& spec, const LaunchWay& way, std::size_t 
   std::string text = fmt::format("\nway_{}() (\n", number);
   for (const auto& [name, value] : launcher->environment(own)) text += "  export " + name + "=" + shell_quote(value) + "\n";
   text += fmt::format("  try {} \"$1\"", number);
-  for (const auto& word : launcher->command(own, {engine, "hello"})) text += " " + shell_quote(word);
+  for (const auto& word : launcher->command(own, agent_program().string(), {engine, "hello"})) text += " " + shell_quote(word);
   return text + "\n)\n";
 }
 

@@ -87,6 +87,15 @@ Finding check_engine()
   }
 }
 
+Finding check_agent()
+{
+  try {
+    return {"dtjob", Level::ok, agent_program().string(), ""};
+  } catch (const Error& error) {
+    return {"dtjob", Level::fail, error.what(), ""};
+  }
+}
+
 Finding check_recipes()
 {
   const auto folder = recipe_library();
@@ -225,8 +234,9 @@ Finding check_database(const Home& home)
 
 std::vector<Finding> check_machine(const Home& home)
 {
-  std::vector<Finding> findings{check_engine(),       check_recipes(), check_mpi(),  check_ranks(),  check_cores(),
-                                check_hyperthreads(), check_clock(),   check_load(), check_memory(), check_shared_memory()};
+  std::vector<Finding> findings{check_engine(), check_agent(),  check_recipes(),      check_mpi(),
+                                check_ranks(),  check_cores(),  check_hyperthreads(), check_clock(),
+                                check_load(),   check_memory(), check_shared_memory()};
   for (auto& finding : check_slurm()) findings.push_back(std::move(finding));
   for (auto& finding : {check_home(home), check_project(), check_file_system(home), check_database(home)})
     findings.push_back(finding);

@@ -11,7 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array variables{"DTCTL_HOME", "DTCTL_ENGINE", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "NO_COLOR", "COLUMNS"};
+constexpr std::array variables{"DTCTL_HOME",      "DTCTL_ENGINE", "DTCTL_JOB_AGENT", "XDG_DATA_HOME",
+                               "XDG_CONFIG_HOME", "NO_COLOR",     "COLUMNS"};
 
 Table environment_table()
 {
@@ -48,10 +49,10 @@ Cell path_cell(const fs::path& path)
           path.empty() ? "none" : path.string() + (exists ? "" : "  (not there)"), exists ? Style::plain : Style::dim};
 }
 
-fs::path engine_or_nothing()
+fs::path program_or_nothing(fs::path (*find)())
 {
   try {
-    return engine_program();
+    return find();
   } catch (const Error&) { // doctor explains what to do
     return {};
   }
@@ -70,7 +71,8 @@ ExitCode paths(Context& context)
   context.out.field("project_config", "project configuration", path_cell(project.file));
   context.out.field("recipes", "shipped recipes", path_cell(recipe_library()));
   context.out.field("program", "dtctl", path_cell(own_program()));
-  context.out.field("engine", "dtengine", path_cell(engine_or_nothing()));
+  context.out.field("engine", "dtengine", path_cell(program_or_nothing(&engine_program)));
+  context.out.field("agent", "dtjob", path_cell(program_or_nothing(&agent_program)));
   return ExitCode::ok;
 }
 

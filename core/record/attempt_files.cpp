@@ -30,19 +30,18 @@ using Rows = std::array<AttemptFileRow, attempt_file_count>;
 Rows make_rows()
 {
   using enum AttemptFile;
-  constexpr std::string_view rank_0 = "rank 0", dtctl = "dtctl", job = "the job";
+  constexpr std::string_view rank_0 = "rank 0", dtctl = "dtctl", job = "the job", dtjob = "dtjob";
   return {{
       {submission, "submission.json", "", json(submission_fields()) + ". Without `job_id`, it is only the intent", dtctl},
       {deferred, "deferred.json", "", json(deferral_fields()) + ": the scheduler has no room for the job yet",
        "dtctl; removed when the scheduler has accepted the job"},
-      {script, "job.sh", "", "the job's script, for bash; the attempt's folder may be its first argument", dtctl},
+      {script, "job.sh", "", "modules, variables and set-up lines, then the launch; its argument is the attempt's folder", dtctl},
       {out, "stdout", "", "what the job printed; it grows", job},
       {err, "stderr", "", "what the job printed on standard error; it grows", job},
       {owner, "owner.json", "",
-       "json: the one process that may run the attempt: pid, host, token, unix_s; of the local scheduler also start_ticks, "
-       "boot_id; of Slurm also job_id, restart",
-       "the job, exclusively created"},
-      {hosts, "hosts", "", "{ host LF }: the nodes of a ladder's run, for mpirun", "the job under Slurm"},
+       "json: the one process that may run the attempt: pid, start_ticks, boot_id, host, token, job_id, restart, unix_s",
+       "dtjob, exclusively created"},
+      {hosts, "hosts", "", "{ host LF }: the nodes of a ladder's run, for mpirun", "dtjob under Slurm"},
       {begin, "begin.json", "", json(begin_fields()), "rank 0, after MPI_Init, exclusively created"},
       {heartbeat, "heartbeat", "", "\"beat\" SP unix_s SP step SP steps LF", "rank 0, about once a second, replaced whole"},
       {events, "events.log", "", "a line per step and per evaluation (`events` above)", "rank 0, appended"},
@@ -52,13 +51,13 @@ Rows make_rows()
        "this one's place",
        "rank 0, last, synced; or whoever makes the later attempt. Exclusively created"},
       {launches, "launches", "", "{ \"launch\" SP number SP unix_s SP code LF }: a line per launch of the ranks that has ended",
-       job},
-      {earlier_begin, "begin.K.json", "", "begin.json of launch K, which died before the first step", "the job, renamed"},
+       dtjob},
+      {earlier_begin, "begin.K.json", "", "begin.json of launch K, which died before the first step", "dtjob, renamed"},
       {probe, "probe.json", "", json(probe_fields(), "a rank", rank_probe_fields()), "rank 0, before the first step"},
       {load, "load.json", "", "json: unix_s; a machine" + json(node_load_fields()).substr(4) + ", over the measured steps",
        "rank 0, before the result"},
       {preempted, "preempted.json", "", json(preemption_fields()) + ": the ranks were told to stop, and stopped",
-       "rank 0; the job, if it ended before the ranks could write it"},
+       "rank 0; dtjob, if the ranks ended before they could write it"},
       {checkpoints, "checkpoints", "step-STEP.h5",
        "HDF5 behind a hash of all its bytes, whole or absent, the last two (engine/train/weights/checkpoint.hpp)", rank_0},
       {trace, "trace", "rank-RANK",
@@ -70,15 +69,15 @@ Rows make_rows()
       {states, "states", "rank-RANK", json(rank_state_fields()), "every rank, within two seconds of `dump`"},
       {stall, "stall.json", "",
        json(stall_fields(), "a rank that is missing", missing_rank_fields()) + "; the states of the ranks that answered", rank_0},
-      {requeue, "requeue", "", "unix_s LF: the scheduler is asked to start the job again", job},
+      {requeue, "requeue", "", "unix_s LF: the scheduler is asked to start the job again", dtjob},
       {settled, "settled", "", "state SP unix_s LF: the scheduler holds the job no more, so `end` is final", dtctl},
-      {end, "end", "", "\"exit\" SP code SP unix_s LF", "the job, however it ended"},
+      {end, "end", "", "\"exit\" SP code SP unix_s LF", "dtjob, however the job ended"},
       {cancel, "cancel", "", "unix_s SP who LF", "dtctl cancel"},
       {stop_reason, "stop_reason", "",
        "\"time_limit\" LF, also ahead of it; \"not started: \" why LF; \"not run: \" why LF, if a run that had to come first has "
        "no "
        "result; or state \": \" cause LF, what Slurm said about the end",
-       "the scheduler; the job (\"not run\"); dtctl (what Slurm said)"},
+       "dtjob; the scheduler of this machine (\"not started\"); dtctl (what Slurm said)"},
       {reserve, "reserve", "", "32 KiB of nothing: room for error.json and end on a full disk", "rank 0; removed at the end"},
   }};
 }

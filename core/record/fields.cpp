@@ -43,6 +43,8 @@ Fields<Submission> submission_fields()
       {"scheduler", DT_AT(R, scheduler), "", "\"local\" or \"slurm\""},
       {"study", DT_AT(R, study), "", "id of the study that asked for the run", required, "study_key"},
       {"submitted_unix_s", DT_AT(R, submitted_unix_s), "s", "when dtctl handed the job over"},
+      {"launch_tries", DT_AT(R, launch_tries), "", "launches of the ranks in all, if they die before the first step", later},
+      {"after", DT_AT(R, after), "", "folders of runs that must have succeeded before this one may run", later},
       {"job_id", DT_AT(R, job_id), "", "the scheduler's id of the job; empty: the scheduler's answer is not known"},
       {"restart", DT_AT(R, restart), "", "how often the scheduler had started the job again when the attempt began", later},
   };

@@ -1,7 +1,7 @@
 // The records of a run folder, and the functions that write and read one of them. AttemptReader (attempt_record.hpp) reads all
 // records of an attempt.
 //
-// The engine and the job write the files; reconcile (jobs) and ingest (store) read them. ARCHITECTURE.md contains the
+// The engine and dtjob write the files; reconcile (jobs) and ingest (store) read them. ARCHITECTURE.md contains the
 // grammar. Functions that read a file do not fail if it is missing or torn: they return the part that is complete, or nothing.
 #pragma once
 
@@ -40,8 +40,10 @@ struct Submission {
   std::string scheduler; // one of scheduler_names()
   std::string study;     // id of the study that requested the run
   double submitted_unix_s = 0;
-  std::string job_id; // empty: only the intent is recorded, the scheduler's answer is unknown
-  int restart = 0;    // how often the scheduler had already restarted the job when this attempt began
+  std::string job_id;               // empty: only the intent is recorded, the scheduler's answer is unknown
+  int restart = 0;                  // how often the scheduler had already restarted the job when this attempt began
+  std::int64_t launch_tries = 1;    // a launch of the ranks that dies before the first step is repeated, up to this many launches
+  std::vector<std::string> after{}; // folders of runs that must have succeeded, or this attempt does not run
 };
 
 struct JobEnd {

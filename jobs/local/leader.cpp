@@ -1,6 +1,8 @@
 #include "jobs/local/leader.hpp"
 
 #include "core/error.hpp"
+#include "core/paths.hpp"
+#include "jobs/agent/inbox.hpp"
 
 #include <array>
 #include <cerrno>
@@ -32,14 +34,6 @@ void open_as(int descriptor, const std::filesystem::path& path, int flags)
   if (opened != descriptor) ::close(opened);
 }
 
-void restore_signals()
-{
-  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGCHLD}) ::signal(signal, SIG_DFL);
-  sigset_t none;
-  sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-}
-
 std::vector<std::string> environment_of(const Ticket& ticket, const std::string& job_id)
 {
   std::vector<std::string> words;
@@ -57,10 +51,22 @@ std::vector<char*> pointers(std::vector<std::string>& words)
   return list;
 }
 
+std::vector<std::string> command_of(const Ticket& ticket, const std::string& agent)
+{
+  return {agent,
+          "run",
+          "--time-limit",
+          std::to_string(ticket.time_limit_s),
+          "--signal-ahead",
+          std::to_string(ticket.signal_ahead_s),
+          ticket.attempt.string()};
+}
+
 // Does everything that can fail before the claim, because a claim cannot be undone.
 void prepare(const Ticket& ticket, const AttemptFolder& attempt, const TakenCores& cores)
 {
-  restore_signals();
+  agent::block_job_signals(); // dtjob reads them; until it runs they wait
+  ::signal(SIGPIPE, SIG_DFL);
   open_as(0, "/dev/null", O_RDONLY);
   open_as(1, attempt.out(), O_WRONLY | O_CREAT | O_APPEND);
   open_as(2, attempt.err(), O_WRONLY | O_CREAT | O_APPEND);
@@ -74,8 +80,11 @@ void prepare(const Ticket& ticket, const AttemptFolder& attempt, const TakenCore
 void run_leader(const Ticket& ticket, const TakenCores& cores, const std::string& job_id, int pipe)
 {
   const AttemptFolder attempt(ticket.attempt);
+  std::string agent;
   ::setsid();
   try {
+    agent = agent_program().string();
+    if (::access(agent.c_str(), X_OK) != 0) throw system_error("execute " + agent, errno);
     if (::access(attempt.script().c_str(), R_OK) != 0) throw system_error("read " + attempt.script().string(), errno);
     prepare(ticket, attempt, cores);
     if (!claim(attempt, own_identity(ticket.token))) return say(pipe, word_taken, "");
@@ -83,7 +92,7 @@ void run_leader(const Ticket& ticket, const TakenCores& cores, const std::string
     return say(pipe, word_failed, error.what());
   }
   auto environment = environment_of(ticket, job_id);
-  std::vector<std::string> words{"/bin/bash", attempt.script().string()};
+  auto words = command_of(ticket, agent);
   ::execve(words[0].c_str(), pointers(words).data(), pointers(environment).data());
   const auto message = "dtctl: cannot start " + words[0] + ": " + system_error("exec", errno).what() + "\n";
   [[maybe_unused]] const auto written = ::write(2, message.data(), message.size());

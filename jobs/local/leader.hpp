@@ -1,8 +1,8 @@
-// Starts one job. Its leader is a child in its own session, bound to the job's cores, which then executes the job's script.
+// Starts one job. Its leader is a child in its own session, bound to the job's cores, which then executes dtjob (jobs/agent/).
 #pragma once
 
+#include "core/record/claim.hpp"
 #include "jobs/local/cores.hpp"
-#include "jobs/local/owner.hpp"
 #include "jobs/local/queue.hpp"
 
 #include <string>
@@ -19,8 +19,8 @@ struct StartOutcome {
   std::string error;
 };
 
-// Forks the leader. The leader claims the attempt (owner.json) and executes job.sh in the ticket's environment, with output to
-// the attempt's stdout and stderr. Returns when the script runs or the start has failed.
+// Forks the leader. The leader claims the attempt (owner.json) and executes `dtjob run` in the ticket's environment, with output
+// to the attempt's stdout and stderr. Returns when dtjob runs or the start has failed.
 StartOutcome start_leader(const Ticket& ticket, const TakenCores& cores, const std::string& job_id);
 
 } // namespace dt::jobs::local

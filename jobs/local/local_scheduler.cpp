@@ -3,11 +3,11 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/process.hpp"
+#include "core/record/claim.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/job_environment.hpp"
 #include "jobs/local/cores.hpp"
-#include "jobs/local/owner.hpp"
 #include "jobs/local/supervisor.hpp"
 #include "jobs/quick_file.hpp"
 

@@ -6,7 +6,7 @@
 //   <home>/local/<host>/supervisor.lock, supervisor.log, trouble
 //
 // A job is in the queue from its submission until its end was handled. Whether it runs is recorded only in the attempt's
-// owner.json (owner.hpp), so that no two files can contradict each other after a process was killed.
+// owner.json (core/record/claim.hpp), so that no two files can contradict each other after a process was killed.
 #pragma once
 
 #include "core/file.hpp"
@@ -29,7 +29,7 @@ struct Ticket {
   std::int64_t cores = 1;
   std::vector<int> allowed_cores; // the submitter's affinity mask
   std::int64_t time_limit_s = 0;
-  // How long before the limit the supervisor signals the job to write a checkpoint and stop. 0: no signal.
+  // How long before the limit dtjob asks the run to write a checkpoint and stop. 0: no signal.
   std::int64_t signal_ahead_s = 0;
   std::filesystem::path working_folder;
   std::map<std::string, std::string> environment;

@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/units.hpp"
+#include "jobs/attempts.hpp"
 #include "jobs/local/leader.hpp"
 #include "jobs/quick_file.hpp"
 
@@ -47,24 +48,12 @@ struct Running {
   std::optional<TakenCores> cores; // of jobs that this process started; adopted jobs hold their locks themselves
   std::optional<Clock::time_point> asked_to_end{};
   int stage = 0; // number of signals sent so far
-  bool is_warned = false;
 };
 
 void signal_all(const std::vector<pid_t>& processes, int signal, pid_t except = 0)
 {
   for (const pid_t process : processes)
     if (process != except) ::kill(process, signal);
-}
-
-// Whether the process has a handler for the signal. Without one, SIGUSR1 would end a script that has not set its traps yet.
-bool handles(pid_t process, int signal)
-{
-  constexpr std::string_view field = "SigCgt:";
-  const auto status = read_file_if_exists(fmt::format("/proc/{}/status", process)).value_or("");
-  const auto at = status.find(field);
-  if (at == std::string::npos) return false;
-  const auto mask = std::strtoull(status.c_str() + at + field.size(), nullptr, 16);
-  return (mask >> (signal - 1) & 1U) != 0;
 }
 
 // Returns a descriptor that becomes readable when the process ends; -1 if there is none. Uses a raw system call, because the
@@ -181,31 +170,22 @@ class Supervisor {
   {
     const AttemptFolder attempt(job.ticket.attempt);
     if (!job.asked_to_end && must_end(job, attempt)) job.asked_to_end = Clock::now();
-    if (!job.asked_to_end && !job.is_warned) job.is_warned = warn(job, attempt);
     if (job.asked_to_end) press(job);
   }
 
+  // dtjob keeps the time limit; this is for a dtjob that does not act any more.
   bool must_end(const Running& job, const AttemptFolder& attempt) const
   {
+    constexpr std::int64_t patience_s = 60;
     if (is_there(attempt.cancel())) return true;
-    if (job.ticket.time_limit_s <= 0 || age_s(job.owner) < static_cast<double>(job.ticket.time_limit_s)) return false;
-    log(job.entry.job_id() + " has reached its time limit");
-    write_file_quick(attempt.stop_reason(), "time_limit\n");
+    const auto limit_s = job.ticket.time_limit_s;
+    if (limit_s <= 0 || age_s(job.owner) < static_cast<double>(limit_s + patience_s)) return false;
+    log(job.entry.job_id() + " has outlived its time limit");
+    write_file_quick(attempt.stop_reason(), std::string(time_limit_reason) + "\n");
     return true;
   }
 
-  // Tells a job ahead of its time limit to write a checkpoint and stop. Returns true if the job was told.
-  bool warn(const Running& job, const AttemptFolder& attempt) const
-  {
-    const auto limit = job.ticket.time_limit_s, ahead = job.ticket.signal_ahead_s;
-    if (ahead <= 0 || limit <= ahead || age_s(job.owner) < static_cast<double>(limit - ahead)) return false;
-    if (!is_alive(job.owner.process) || !handles(job.owner.process.pid, SIGUSR1)) return false;
-    log(job.entry.job_id() + " is near its time limit");
-    write_file_quick(attempt.stop_reason(), "time_limit\n");
-    return ::kill(job.owner.process.pid, SIGUSR1) == 0;
-  }
-
-  // Sends a stronger signal in each stage. The first SIGKILL spares the script, so that it can still record the end.
+  // Sends a stronger signal in each stage. The first SIGKILL spares dtjob, so that it can still record the end.
   void press(Running& job)
   {
     const double waited = seconds_since(*job.asked_to_end);

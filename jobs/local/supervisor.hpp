@@ -5,9 +5,9 @@
 // (queue.hpp, owner.hpp): it adopts running jobs, cleans up after jobs whose processes are gone, and cannot start a job twice.
 //
 // Rules: jobs start strictly in order, even if a later job would fit. A job has its cores to itself. A job that requests more
-// cores than exist (resources.oversubscribe) gets all cores and therefore runs alone. Before its time limit a job's script gets
-// SIGUSR1, so that the run can write a checkpoint. A job that must end (cancelled, or at its time limit) gets SIGTERM at its
-// script, which passes it on; then all its processes get SIGTERM; then SIGKILL.
+// cores than exist (resources.oversubscribe) gets all cores and therefore runs alone. The job's leader is dtjob, which keeps the
+// job's time limit. When a job is cancelled, or has outlived its time limit by a minute, dtjob gets SIGTERM and ends the run;
+// then all processes of the job get SIGTERM; then SIGKILL.
 #pragma once
 
 #include "core/paths.hpp"

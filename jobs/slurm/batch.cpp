@@ -151,4 +151,11 @@ std::vector<BatchTask> parse_tasks(std::string_view text)
   return tasks;
 }
 
+std::string start_script(const StartInput& input)
+{
+  return fmt::format("#!/bin/bash\n# Starts the run{} of a batch of dtctl.\nexec {} batch{} --requeue {} --signal-ahead {} {}\n",
+                     input.ladder ? "s" : "", shell_quote(input.agent), input.ladder ? " --ladder" : "", input.requeue,
+                     input.signal_ahead_s, shell_quote(input.batch_folder.string()));
+}
+
 } // namespace dt::jobs::slurm

@@ -71,4 +71,14 @@ std::string format_tasks(std::span<const BatchTask> tasks);
 // Ignores incomplete lines.
 std::vector<BatchTask> parse_tasks(std::string_view text);
 
+// Makes the text of <batch>/script, which Slurm runs: it becomes `dtjob batch` (jobs/agent/batch_job.hpp).
+struct StartInput {
+  std::string agent;                  // path of dtjob
+  std::filesystem::path batch_folder; // absolute
+  bool ladder = false;                // run all runs of `tasks` in order
+  std::int64_t requeue = 0;           // how often the job may ask Slurm to start it again
+  std::int64_t signal_ahead_s = 0;    // how long before its own time limit a run of a ladder is asked to stop; 0: it is not
+};
+std::string start_script(const StartInput& input);
+
 } // namespace dt::jobs::slurm

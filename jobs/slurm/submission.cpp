@@ -4,7 +4,6 @@
 #include "core/units.hpp"
 #include "jobs/job_environment.hpp"
 #include "jobs/quick_file.hpp"
-#include "jobs/slurm/dispatch.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -153,8 +152,8 @@ void Submission::write_folder(const Batch& batch) const
   const auto folder = batch_folder(home_, batch.id);
   make_folders(folder);
   const auto& resources = requests_[batch.members.front()].resources;
-  write_file_quick(folder / "script",
-                   dispatch_script({folder, batch.kind == BatchKind::ladder, resources.requeue, resources.signal_ahead_s}));
+  write_file_quick(folder / "script", start_script({agent_program().string(), folder, batch.kind == BatchKind::ladder,
+                                                    resources.requeue, resources.signal_ahead_s}));
   write_file_quick(folder / "tasks", merged_tasks(folder / "tasks", tasks_for(batch, requests_)));
 }
 

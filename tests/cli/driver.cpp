@@ -54,6 +54,8 @@ Words Dtctl::command(const Words& words, const Words& environment) const
              "-u",
              "DTCTL_ENGINE",
              "-u",
+             "DTCTL_JOB_AGENT",
+             "-u",
              "XDG_DATA_HOME",
              "DTCTL_HOME=" + home().string(),
              "XDG_CONFIG_HOME=" + at + "/config",

@@ -1,4 +1,4 @@
-// The job script: golden texts, and the same scripts really run by bash under a real mpirun.
+// The job script and dtjob, which runs it: golden texts, and the same scripts really run under a real mpirun.
 //
 // Regenerate the golden texts with: DTCTL_UPDATE_GOLDEN=1 build/dev/tests/test_jobs '[golden]'
 #include "jobs/batch_script.hpp"
@@ -44,7 +44,8 @@ PlannedRun lenet(std::int64_t ranks = 2, std::int64_t threads = 1)
 std::string script_of(const PlannedRun& run)
 {
   const AttemptFolder attempt("/home/user/.local/share/dtctl/runs/" + run.key, 1);
-  return batch_script({run, attempt, "/usr/bin/dtengine", "/home/user/.local/share/dtctl/data/digits"}, *make_launcher("mpirun"));
+  return batch_script({run, attempt, "/usr/bin/dtengine", "/home/user/.local/share/dtctl/data/digits", "/usr/bin/dtjob"},
+                      *make_launcher("mpirun"));
 }
 
 void check_golden(const std::string& name, const std::string& text)
@@ -60,30 +61,68 @@ struct Stage {
   AttemptFolder attempt{folder.path() / "it's a \"run\" $HOME", 1};
   PlannedRun run = lenet(1);
   std::vector<fs::path> after;
+  bool may_requeue = false;
 
-  Stage() { run.spec.resources.launch_tries = 1; }
+  Stage()
+  {
+    run.spec.resources.launch_tries = 1;
+    write_file_atomic(folder.path() / "result.json", to_json(RunResult{}));
+  }
 
   // An engine that comes to the end of its body leaves a result.
   fs::path engine(const std::string& body) const
   {
     const auto path = folder.path() / "engine";
-    write_file_atomic(path, "#!/bin/bash\nattempt=$3\n" + body + "\necho '{\"throughput\": 1}' > \"$attempt/result.json\"\n");
+    write_file_atomic(path,
+                      "#!/bin/bash\nattempt=$3\n" + body + "\n((OMPI_COMM_WORLD_RANK)) || cp \"$(dirname \"$0\")/result.json\" \"$attempt/result.json\"\n");
     ::chmod(path.c_str(), 0755);
     return path;
   }
 
-  fs::path write(const std::string& engine_body) const
+  // The attempt as a submission leaves it: its script and its intent.
+  void write(const std::string& engine_body) const
   {
     make_folders(attempt.path());
-    write_file_atomic(attempt.script(),
-                      batch_script({run, attempt, engine(engine_body).string(), evil, after}, *make_launcher("mpirun")));
-    return attempt.script();
+    write_file_atomic(attempt.script(), batch_script({run, attempt, engine(engine_body).string(), evil, agent_program().string()},
+                                                     *make_launcher("mpirun")));
+    Submission intent{attempt.number(), "token", "local", "study", 1, "7"};
+    intent.launch_tries = run.spec.resources.launch_tries;
+    for (const auto& path : after) intent.after.push_back(path.string());
+    write_file_atomic(attempt.submission(), to_json(intent));
   }
 
+  std::vector<std::string> command() const
+  {
+    std::vector<std::string> words{agent_program().string(), "run", attempt.path().string()};
+    if (may_requeue) words.emplace_back("--may-requeue");
+    return words;
+  }
+
+  // Runs the attempt to its end; what the job printed is in its files.
   CommandResult go(const std::string& engine_body, std::vector<std::string> before = {}) const
   {
-    before.insert(before.end(), {"bash", write(engine_body).string()});
-    return run_command(before, 60);
+    write(engine_body);
+    for (const auto& word : command()) before.push_back(word);
+    auto result = run_command(before, 60);
+    result.out += read_file_if_exists(attempt.out()).value_or("");
+    result.err += read_file_if_exists(attempt.err()).value_or("");
+    return result;
+  }
+
+  // The attempt as a process of its own.
+  pid_t start(const std::string& engine_body) const
+  {
+    write(engine_body);
+    auto words = command();
+    std::vector<char*> argv;
+    for (auto& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::execv(argv[0], argv.data());
+      ::_exit(127);
+    }
+    return child;
   }
 
   int recorded_exit() const
@@ -92,6 +131,13 @@ struct Stage {
     return end ? end->exit_code : -1;
   }
 };
+
+int exit_code_of(pid_t child)
+{
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
 
 std::string mask_of(const Stage& stage, int rank) { return read_file(stage.attempt.path() / ("mask." + std::to_string(rank))); }
 
@@ -102,11 +148,11 @@ const std::string write_mask = "sed -n 's/^Cpus_allowed_list:.//p' /proc/self/st
 TEST_CASE("a rank is bound to a core for each compute thread and one for the thread that moves messages")
 {
   auto run = lenet(2, 3);
-  CHECK_THAT(script_of(run), Catch::Contains(" dtctl-bind 3 own "));
+  CHECK_THAT(script_of(run), Catch::Contains(" /usr/bin/dtjob bind --cores 3 /usr/bin/dtengine "));
   run.spec.sync.progress = "thread";
   const auto script = script_of(run);
-  CHECK_THAT(script, Catch::Contains(" dtctl-bind 4 own "));
-  CHECK_THAT(script, Catch::Contains("dtctl_set OMP_NUM_THREADS 3\n"));
+  CHECK_THAT(script, Catch::Contains(" bind --cores 4 "));
+  CHECK_THAT(script, Catch::Contains(" OMP_NUM_THREADS=3 "));
 }
 
 TEST_CASE("mpirun is told the first of the hosts, each with its ranks, unless a cluster's scheduler tells it")
@@ -114,7 +160,8 @@ TEST_CASE("mpirun is told the first of the hosts, each with its ranks, unless a 
   auto run = lenet(2);
   run.spec.resources.nodes = 2;
   run.spec.resources.hosts = {"host0", "host1", "host2"};
-  CHECK_THAT(script_of(run), Catch::Contains(" mpirun -np 4 --map-by ppr:2:node --bind-to none --host host0:2,host1:2 bash "));
+  CHECK_THAT(script_of(run),
+             Catch::Contains(" mpirun -np 4 --map-by ppr:2:node --bind-to none --host host0:2,host1:2 /usr/bin/dtjob bind "));
   run.spec.resources.scheduler = "slurm";
   CHECK_THAT(script_of(run), !Catch::Contains("--host"));
 }
@@ -212,28 +259,20 @@ TEST_CASE("a module that is not there ends the job with a sentence")
 TEST_CASE("a job told to stop tells its ranks, waits for them and records its end")
 {
   Stage stage;
-  const auto script = stage.write("trap 'echo told > \"$attempt/told\"; exit 0' USR1; touch \"$attempt/up\"; sleep 100 & wait");
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::execlp("bash", "bash", script.c_str(), nullptr);
-    ::_exit(127);
-  }
+  const pid_t child = stage.start("trap 'echo told > \"$attempt/told\"; exit 0' USR1; touch \"$attempt/up\"; sleep 100 & wait");
   REQUIRE(eventually([&] { return fs::exists(stage.attempt.path() / "up"); }));
   ::kill(child, SIGTERM);
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(exit_code_of(child) == 75);
   CHECK(fs::exists(stage.attempt.path() / "told"));
-  CHECK(stage.recorded_exit() == WEXITSTATUS(status));
-  CHECK(stage.recorded_exit() != 0);
+  CHECK(stage.recorded_exit() == 75);
 }
 
 TEST_CASE("an end that cannot be recorded is said on stderr")
 {
   Stage stage;
   const auto result = stage.go("rm -rf \"$attempt\"");
-  CHECK(result.exit_code == 1);
-  CHECK(result.err.find("dtctl: the end of the job (exit code 1) could not be recorded in " + stage.attempt.path().string()) !=
-        std::string::npos);
+  CHECK(result.exit_code != 0);
+  CHECK_THAT(result.err, Catch::Contains("could not be recorded in " + stage.attempt.path().string()));
 }
 
 TEST_CASE("every rank has cores of its own, within the mask the job was given")
@@ -276,7 +315,7 @@ TEST_CASE("ranks that do not fit into the mask are refused, unless the recipe ov
   } else {
     CHECK(result.exit_code == 126);
     CHECK(result.err.find(
-              "dtctl: rank 1 needs 1 cores of its own, but the 1 cores of the mask on this node are not enough for all ranks") !=
+              "dtctl: rank 1 needs 1 core of its own, but the mask on this node has 1 core, which is not enough for all ranks") !=
           std::string::npos);
   }
 }
@@ -293,9 +332,10 @@ TEST_CASE("two jobs of one rank side by side run on different cores")
   for (const auto* stage : {&left, &right}) {
     // Each waits for the other, so both must run at once.
     const auto other = (stage == &left ? right : left).attempt.path() / "mask.0";
-    const auto script = stage->write(write_mask + "\nuntil [[ -s " + shell_quote(other.string()) + " ]]; do sleep 0.05; done");
-    auto job = place.job(stage == &left ? "left" : "right", "exec bash " + shell_quote(script.string()));
-    jobs.push_back(job);
+    stage->write(write_mask + "\nuntil [[ -s " + shell_quote(other.string()) + " ]]; do sleep 0.05; done");
+    std::string command = "exec";
+    for (const auto& word : stage->command()) command += " " + shell_quote(word);
+    jobs.push_back(place.job(stage == &left ? "left" : "right", command));
   }
   place.submit(jobs);
   REQUIRE(eventually([&] { return read_end(left.attempt) && read_end(right.attempt); }));
@@ -308,8 +348,7 @@ TEST_CASE("a rank killed by SIGKILL ends the job, and the verdict names the rank
   Stage stage;
   stage.run = lenet(2);
   stage.run.spec.resources.oversubscribe = true;
-  const auto script = stage.write("if ((OMPI_COMM_WORLD_RANK == 1)); then kill -9 $$; fi; sleep 100");
-  const auto result = run_command({"bash", script.string()}, 60);
+  const auto result = stage.go("if ((OMPI_COMM_WORLD_RANK == 1)); then kill -9 $$; fi; sleep 100");
   CHECK(stage.recorded_exit() == 137);
   Evidence evidence;
   evidence.end = read_end(stage.attempt);
@@ -329,13 +368,16 @@ TEST_CASE("ranks that end well without a result do not look ended well")
   CHECK(fenced.exit_code == 1);
 }
 
-TEST_CASE("a copy of the script runs the attempt it is given")
+TEST_CASE("a copy of the script runs the attempt that it is given")
 {
   Stage stage;
+  stage.write("echo \"$attempt\"");
   const AttemptFolder next(stage.attempt.run_folder(), 2);
   make_folders(next.path());
-  const auto result = run_command({"bash", stage.write("echo \"$attempt\"").string(), next.path().string()}, 60);
-  CHECK(result.out == next.path().string() + "\n");
+  fs::copy_file(stage.attempt.script(), next.script());
+  fs::copy_file(stage.attempt.submission(), next.submission());
+  CHECK(run_command({agent_program().string(), "run", next.path().string()}, 60).exit_code == 0);
+  CHECK(read_file(next.out()) == next.path().string() + "\n");
   CHECK(read_end(next));
   CHECK(stage.recorded_exit() == -1);
 }
@@ -362,7 +404,7 @@ TEST_CASE("a launch is not tried again when that would do no good or harm")
   const auto body = GENERATE(as<std::string>(), "echo 'beat 1 3 10' > \"$attempt/heartbeat\"; exit 1",
                              "echo 'step 1 0' > \"$attempt/events.log\"; exit 1", "echo '{}' > \"$attempt/error.json\"; exit 1",
                              "touch \"$attempt/cancel\"; exit 1", "exit 126", "exit 127",
-                             "echo '{\"fenced_by\": 2}' > \"$attempt/result.json\"; exit 1");
+                             "echo '{\"schema\": 1, \"fenced_by\": 2}' > \"$attempt/result.json\"; exit 1");
   Stage stage;
   stage.run.spec.resources.launch_tries = 3;
   CHECK(stage.go(body).exit_code != 0);
@@ -372,11 +414,11 @@ TEST_CASE("a launch is not tried again when that would do no good or harm")
 TEST_CASE("a run that stopped in order ends as to be tried again, and asks for it where that may be")
 {
   Stage stage;
-  const std::string requeue = GENERATE("0", "1");
-  const auto result = stage.go("echo '{}' > \"$attempt/preempted.json\"; exit 0", {"env", "DTCTL_REQUEUE=" + requeue});
+  stage.may_requeue = GENERATE(false, true);
+  const auto result = stage.go("echo '{}' > \"$attempt/preempted.json\"; exit 0");
   CHECK(result.exit_code == 75);
   CHECK(stage.recorded_exit() == 75);
-  CHECK(fs::exists(stage.attempt.requeue()) == (requeue == "1"));
+  CHECK(fs::exists(stage.attempt.requeue()) == stage.may_requeue);
 }
 
 TEST_CASE("a warning during set-up or before the first step ends the job as preempted, with nothing done")
@@ -386,17 +428,10 @@ TEST_CASE("a warning during set-up or before the first step ends the job as pree
   stage.run.spec.resources.launch_tries = 3;
   const auto up = stage.attempt.path() / "up";
   if (set_up) stage.run.spec.resources.setup = {"touch " + shell_quote(up.string()) + "; sleep 0.5"};
-  const auto script = stage.write("touch \"$attempt/up\"; sleep 100");
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::execlp("bash", "bash", script.c_str(), nullptr);
-    ::_exit(127);
-  }
+  const pid_t child = stage.start("touch \"$attempt/up\"; sleep 100");
   REQUIRE(eventually([&] { return fs::exists(up); }));
   ::kill(child, SIGUSR1);
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  CHECK(WEXITSTATUS(status) == 75);
+  CHECK(exit_code_of(child) == 75);
   const auto preemption = read_preemption(stage.attempt);
   REQUIRE(preemption);
   CHECK(preemption->signal == "SIGUSR1");
@@ -406,24 +441,12 @@ TEST_CASE("a warning during set-up or before the first step ends the job as pree
 
 namespace {
 
-// The script as a process of its own, once its engine is up.
+// The attempt as a process of its own, once its engine is up.
 pid_t start_and_see_up(const Stage& stage, const std::string& engine_body)
 {
-  const auto script = stage.write(engine_body);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::execlp("bash", "bash", script.c_str(), nullptr);
-    ::_exit(127);
-  }
+  const pid_t child = stage.start(engine_body);
   REQUIRE(eventually([&] { return fs::exists(stage.attempt.path() / "up"); }));
   return child;
-}
-
-int exit_code_of(pid_t child)
-{
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 // Slurm signals every process of a job.
@@ -481,33 +504,26 @@ TEST_CASE("a run that loses a node asks to be started again, where that may be")
 {
   const auto said =
       GENERATE(as<std::string>(), "ORTE has lost communication with a remote daemon.", "srun: error: Node failure on node1");
-  const bool may_be = GENERATE(true, false);
   Stage stage;
+  stage.may_requeue = GENERATE(true, false);
   stage.write("");
   write_file_atomic(stage.attempt.err(), said + "\n");
-  const auto result = stage.go("exit 205", {"env", std::string("DTCTL_REQUEUE=") + (may_be ? "1" : "0")});
+  const auto result = stage.go("exit 205");
   CHECK(result.exit_code == 205);
-  CHECK(fs::exists(stage.attempt.requeue()) == may_be);
+  CHECK(fs::exists(stage.attempt.requeue()) == stage.may_requeue);
 }
 
 TEST_CASE("a run that is cancelled or out of time is ended, not asked for a checkpoint")
 {
   Stage stage;
-  const auto script =
-      stage.write("trap 'echo USR1 > \"$attempt/told\"; exit 0' USR1; trap 'echo TERM > \"$attempt/told\"; exit 0' TERM; "
-                  "touch \"$attempt/up\"; sleep 100 & wait");
-  write_file_atomic(GENERATE(true, false) ? stage.attempt.cancel() : stage.attempt.stop_reason(), "time_limit\n");
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::execlp("bash", "bash", script.c_str(), nullptr);
-    ::_exit(127);
-  }
-  REQUIRE(eventually([&] { return fs::exists(stage.attempt.path() / "up"); }));
-  ::kill(child, SIGTERM);
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
+  const bool is_cancelled = GENERATE(true, false);
+  const pid_t job = start_and_see_up(
+      stage, "trap 'echo USR1 > \"$attempt/told\"; exit 0' USR1; trap 'echo TERM > \"$attempt/told\"; exit 0' TERM; "
+             "touch \"$attempt/up\"; sleep 100 & wait");
+  write_file_atomic(is_cancelled ? stage.attempt.cancel() : stage.attempt.stop_reason(), "time_limit\n");
+  ::kill(job, SIGTERM);
+  CHECK(exit_code_of(job) != 0);
   CHECK(read_file(stage.attempt.path() / "told") == "TERM\n");
-  CHECK(WEXITSTATUS(status) != 0);
   CHECK_FALSE(fs::exists(stage.attempt.preempted()));
 }
 

@@ -187,7 +187,7 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     add("success", e, RunState::succeeded, "");
   }
   add("shell killed", with_job(JobState::ended, "ended"), RunState::failed,
-      "no end was recorded: the job's shell was killed, the machine went down, or the disk was full");
+      "no end was recorded: dtjob was killed, the machine went down, or the disk was full");
   {
     auto e = with_job(JobState::ended, "withdrawn");
     e.stop_reason = "not started: it needs 8 cores and this machine now offers 2";

@@ -2,11 +2,11 @@
 #include "tests/jobs/playground.hpp"
 
 #include "core/process.hpp"
+#include "core/record/claim.hpp"
 #include "core/text.hpp"
 #include "jobs/job_environment.hpp"
 #include "jobs/local/cores.hpp"
 #include "jobs/local/local_scheduler.hpp"
-#include "jobs/local/owner.hpp"
 #include "jobs/local/supervisor.hpp"
 
 #include <catch2/catch.hpp>
@@ -195,7 +195,8 @@ TEST_CASE("the supervisor killed at ten moments: every job runs exactly once and
   for (int moment = 1; moment <= 10; ++moment) {
     REQUIRE(eventually([&] { return !place.status().empty() && starts(place) >= moment; })); // a look starts the next supervisor
     if (moment % 2 == 0) tell(place, std::to_string(moment - 1));
-    CHECK(eventually([&] { return place.kill_supervisor(); }));
+    // A supervisor that was killed holds its lock until the kernel has ended it, and a look in between starts no other one.
+    CHECK(eventually([&] { return !place.status().empty() && place.kill_supervisor(); }));
     if (moment % 2 == 1) tell(place, std::to_string(moment - 1));
   }
   for (int i = 10; i < 12; ++i) tell(place, std::to_string(i));
@@ -227,14 +228,14 @@ TEST_CASE("a job whose shell is killed has failed, and what it left running is e
   place.submit({place.job("one", "sleep 1000 & echo $! > \"$trace\"; wait")});
   REQUIRE(eventually([&] { return place.traces().ends_with('\n'); }));
   const auto sleeper = identify_process(std::stoi(place.traces()));
-  const auto owner = local::read_owner(place.attempt("one"));
+  const auto owner = read_owner(place.attempt("one"));
   REQUIRE(sleeper);
   REQUIRE(::kill(owner->process.pid, SIGKILL) == 0);
   REQUIRE(eventually([&] { return all_final(place.status()); }));
   CHECK_FALSE(is_alive(*sleeper));
   const auto verdict = place.status_of("one").verdict;
   CHECK(verdict.state == RunState::failed);
-  CHECK(verdict.cause == "no end was recorded: the job's shell was killed, the machine went down, or the disk was full");
+  CHECK(verdict.cause == "no end was recorded: dtjob was killed, the machine went down, or the disk was full");
   CHECK(verdict.exit_code == std::nullopt);
 }
 
@@ -245,7 +246,7 @@ TEST_CASE("shell and supervisor killed at once: the next look finds out and clea
   REQUIRE(eventually([&] { return place.traces().ends_with('\n'); }));
   const auto sleeper = identify_process(std::stoi(place.traces()));
   place.kill_supervisor();
-  REQUIRE(::kill(local::read_owner(place.attempt("one"))->process.pid, SIGKILL) == 0);
+  REQUIRE(::kill(read_owner(place.attempt("one"))->process.pid, SIGKILL) == 0);
   REQUIRE(eventually([&] { return all_final(place.status()); }));
   CHECK_FALSE(is_alive(*sleeper));
   CHECK(place.status_of("one").verdict.state == RunState::failed);
@@ -300,7 +301,7 @@ TEST_CASE("a running job that is cancelled is asked with SIGTERM and ends, also 
 TEST_CASE("a job that ignores SIGTERM is killed after a grace")
 {
   Playground place;
-  place.submit({place.job("deaf", "trap '' TERM; echo up > \"$trace\"; while :; do sleep 1; done")});
+  place.submit({place.job("deaf", "trap '' TERM HUP; echo up > \"$trace\"; while :; do sleep 1; done")});
   REQUIRE(eventually([&] { return place.traces() == "up\n"; }));
   cancel_runs(place.home(), place.keys(), "alice");
   REQUIRE(eventually([&] { return all_final(place.status()); }));
@@ -339,16 +340,21 @@ TEST_CASE("ahead of its time limit a job is told, once, and a run that stops in 
   CHECK(place.traces() == "told\n");
 }
 
-TEST_CASE("a script that would not hear the warning is not ended by it")
+TEST_CASE("a job without dtjob is not claimed, and starts when dtjob is there again")
 {
   Playground place;
-  auto deaf = place.job(
-      "deaf", "exec bash -c " + shell_quote("sleep 3; echo 'exit 5 1' > " + shell_quote(place.attempt("deaf").end().string())));
-  deaf.resources.time_limit_s = 600;
-  deaf.resources.signal_ahead_s = 599;
-  place.submit({deaf});
+  const Variable nowhere("DTCTL_JOB_AGENT", (place.trace().parent_path() / "dtjob").string());
+  JobRequest job = [&] {
+    const Variable usual("DTCTL_JOB_AGENT", DTCTL_BINARY_DIR "/bin/dtjob");
+    return place.job("one", "exit 6");
+  }();
+  place.submit({job});
+  const auto trouble = local::Queue(place.home()).trouble();
+  REQUIRE(eventually([&] { return read_file_if_exists(trouble).value_or("").find("dtjob") != std::string::npos; }));
+  CHECK_FALSE(std::filesystem::exists(job.attempt.owner()));
+  std::filesystem::copy_file(DTCTL_BINARY_DIR "/bin/dtjob", place.trace().parent_path() / "dtjob");
   REQUIRE(eventually([&] { return all_final(place.status()); }));
-  CHECK(place.status_of("deaf").verdict.exit_code == 5);
+  CHECK(place.status_of("one").verdict.exit_code == 6);
 }
 
 TEST_CASE("no more jobs of one submission run at the same time than it allows")
@@ -391,10 +397,10 @@ TEST_CASE("an attempt that has an owner is not run again, and a stranger with th
     ::_exit(0);
   }
   auto job = place.job("one", traced("one", "true"));
-  auto forged = local::own_identity(job.token);
+  auto forged = own_identity(job.token);
   forged.process.pid = stranger; // as if the number had been given out again, after a process that started earlier
   forged.process.start_ticks -= 1;
-  REQUIRE(local::claim(job.attempt, forged));
+  REQUIRE(claim(job.attempt, forged));
   place.submit({job});
   REQUIRE(eventually([&] { return all_final(place.status()) && local::Queue(place.home()).list().empty(); }));
   CHECK(place.status_of("one").verdict.state == RunState::failed);
@@ -408,20 +414,20 @@ TEST_CASE("an attempt that has an owner is not run again, and a stranger with th
 TEST_CASE("an owner of an earlier boot is dead, whatever runs under its number now")
 {
   Playground place;
-  auto owner = local::own_identity("token");
-  CHECK(local::state_of(owner) == local::OwnerState::alive);
+  auto owner = own_identity("token");
+  CHECK(state_of(owner) == OwnerState::alive);
   owner.process.boot_id = "00000000-0000-0000-0000-000000000000";
-  CHECK(local::state_of(owner) == local::OwnerState::dead);
-  CHECK(local::processes_of_job(owner).empty());
+  CHECK(state_of(owner) == OwnerState::dead);
+  CHECK(processes_of_job(owner).empty());
 }
 
 TEST_CASE("an attempt owned on another host is unknown, not dead")
 {
   Playground place;
   auto job = place.job("one", "true");
-  auto owner = local::own_identity(job.token);
+  auto owner = own_identity(job.token);
   owner.host = "elsewhere.example";
-  REQUIRE(local::claim(job.attempt, owner));
+  REQUIRE(claim(job.attempt, owner));
   const auto status = reconcile(place.home(), std::vector<std::string>{"one"}).front();
   CHECK(status.verdict.state == RunState::unknown);
   CHECK(status.verdict.evidence ==
@@ -489,7 +495,7 @@ TEST_CASE("jobs of a home that was removed are ended: nobody could find them any
   Playground place;
   place.submit({place.job("one", "sleep 1000")});
   REQUIRE(eventually([&] { return runs(place, "one"); }));
-  const auto owner = local::read_owner(place.attempt("one"));
+  const auto owner = read_owner(place.attempt("one"));
   REQUIRE(owner);
   std::filesystem::remove_all(place.home().root());
   CHECK(eventually([&] { return !is_alive(owner->process); }));

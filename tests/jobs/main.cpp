@@ -4,10 +4,12 @@
 
 #include <catch2/catch.hpp>
 
+#include <cstdlib>
 #include <string_view>
 
 int main(int argc, char* argv[])
 {
+  ::setenv("DTCTL_JOB_AGENT", DTCTL_BINARY_DIR "/bin/dtjob", 0); // it is not in the folder of this program
   if (argc == 4 && std::string_view(argv[1]) == "supervise" && std::string_view(argv[2]) == "--home") {
     dt::jobs::local::SupervisorOptions quick;
     quick.grace_s = 2;

@@ -78,18 +78,17 @@ Playground::~Playground()
 {
   kill_supervisor();
   for (const auto& key : keys_)
-    if (const auto owner = local::read_owner(attempt(key)))
-      for (const pid_t process : local::processes_of_job(*owner)) ::kill(process, SIGKILL);
+    if (const auto owner = read_owner(attempt(key)))
+      for (const pid_t process : processes_of_job(*owner)) ::kill(process, SIGKILL);
 }
 
 JobRequest Playground::job(const std::string& key, const std::string& body, std::int64_t cores)
 {
   const AttemptFolder folder(home_.run(key), 1);
   make_folders(folder.path());
-  const auto end = shell_quote(folder.end().string());
-  write_file_atomic(folder.script(),
-                    "#!/bin/bash\ntrap 'c=$?; printf \"exit %d %(%s)T\\n\" $c -1 > " + end + ".t && mv " + end + ".t " + end +
-                        "; exit $c' EXIT\ntrap 'exit 143' TERM\ntrace=" + shell_quote(trace().string()) + "\n" + body + "\n");
+  write_file_atomic(folder.path() / "body.sh",
+                    "trap 'exit 143' TERM HUP\ntrace=" + shell_quote(trace().string()) + "\n" + body + "\n");
+  write_file_atomic(folder.script(), "exec " + shell_quote(agent_program().string()) + " launch bash \"$1/body.sh\"\n");
   Submission intent{1, hash_hex(folder.path().string()), "local", "", now_unix_s(), ""};
   write_file_atomic(folder.submission(), to_json(intent));
   JobRequest request{key, intent.token, folder, {}};

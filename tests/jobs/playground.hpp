@@ -3,8 +3,8 @@
 
 #include "core/file.hpp"
 #include "core/paths.hpp"
+#include "core/record/claim.hpp"
 #include "core/record/run_record.hpp"
-#include "jobs/local/owner.hpp"
 #include "jobs/local/queue.hpp"
 #include "jobs/reconcile.hpp"
 #include "jobs/scheduler.hpp"
@@ -55,7 +55,7 @@ class Playground {
   std::filesystem::path trace() const { return folder_.path() / "trace"; }
   std::string traces() const { return read_file_if_exists(trace()).value_or(""); }
 
-  // An attempt whose script runs `body` and then records its end as a real one does.
+  // An attempt whose launcher is a shell that runs `body`.
   JobRequest job(const std::string& key, const std::string& body, std::int64_t cores = 1);
   // Submits through the scheduler and writes the ids down, as submit_runs does.
   void submit(const std::vector<JobRequest>& jobs, const SubmitRules& rules = {});

@@ -23,13 +23,13 @@ else
   prefix=$work/moved/usr
 fi
 
-for file in bin/dtctl bin/dtengine bin/dtbench share/dtctl/recipes/quickstart.yaml share/man/man1/dtctl.1 \
+for file in bin/dtctl bin/dtengine bin/dtjob bin/dtbench share/dtctl/recipes/quickstart.yaml share/man/man1/dtctl.1 \
             share/bash-completion/completions/dtctl share/zsh/vendor-completions/_dtctl share/fish/vendor_completions.d/dtctl.fish; do
   [ -e "$prefix/$file" ] || [ -e "$prefix/$file.gz" ] || fail "$file is not installed"
 done
 
 export DTCTL_HOME=$work/home XDG_CONFIG_HOME=$work/config DTCTL_CORE_LOCKS=$work/cores
-unset DTCTL_ENGINE
+unset DTCTL_ENGINE DTCTL_JOB_AGENT
 cd /
 "$prefix/bin/dtctl" validate quickstart >/dev/null || fail "the shipped recipe does not validate"
 cat >"$work/tiny.yaml" <<'RECIPE'

@@ -1,7 +1,9 @@
-// attempt/owner.json: names the process that may run the attempt. The file is created once and never changed.
+// The claim on an attempt: owner.json names the one process that may run it. The file is created once and never changed.
 //
-// owner = { "schema": 1, "pid", "start_ticks", "boot_id", "host", "token", "unix_s" }
+// owner.json = { "schema": 1, "pid", "start_ticks", "boot_id", "host", "token", "job_id", "restart", "unix_s" }
 // pid 0: a cancellation claimed the attempt before anything ran; nobody will run it.
+// The other half of the rule that an attempt has one owner is the fence (run_record.hpp): an attempt that is replaced gets a
+// result.json that names its successor.
 #pragma once
 
 #include "core/process.hpp"
@@ -11,12 +13,14 @@
 #include <string>
 #include <vector>
 
-namespace dt::jobs::local {
+namespace dt {
 
 struct Owner {
   ProcessId process; // leader of the job's session
   std::string host;
   std::string token;
+  std::string job_id; // the scheduler's id of the job; empty on this machine, where the token identifies it
+  int restart = 0;    // how often the scheduler had started this job before
   double unix_s = 0;
 };
 
@@ -27,8 +31,10 @@ enum class OwnerState {
   elsewhere, // claimed on another host; only that host can check the process
 };
 
+std::string to_json(const Owner& owner);
+
 // Makes an owner record of the calling process.
-Owner own_identity(const std::string& token);
+Owner own_identity(const std::string& token, const std::string& job_id = {}, int restart = 0);
 
 // Exactly one caller ever gets true for an attempt. The file is synced: also after a power cut it is known that the job ran.
 bool claim(const AttemptFolder& attempt, const Owner& owner);
@@ -44,6 +50,9 @@ OwnerState state_of(const std::optional<Owner>& owner);
 // Environment variable of every process of a job, used to find processes that the job left behind.
 inline constexpr const char* token_variable = "DTCTL_JOB_TOKEN";
 
+// Living processes on this host with this token in their environment.
+std::vector<pid_t> processes_with_token(const std::string& token);
+
 // Living processes of the owner's job on this host, with its leader: those in its session and those with its token in their
 // environment. Excludes a later process or session that reuses the leader's number.
 std::vector<pid_t> processes_of_job(const Owner& owner);
@@ -51,4 +60,4 @@ std::vector<pid_t> processes_of_job(const Owner& owner);
 // Seconds since the leader started, independent of changes of the clock. 0 if the leader is from an earlier boot.
 double age_s(const Owner& owner);
 
-} // namespace dt::jobs::local
+} // namespace dt

@@ -1,10 +1,12 @@
-// The script that Slurm runs: golden texts, and the same script really run by bash in a job that the test pretends.
-#include "jobs/slurm/dispatch.hpp"
-
+// `dtjob batch` in a job that the test pretends to be Slurm's; the scripts that start it: golden texts.
+#include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/paths.hpp"
 #include "core/process.hpp"
+#include "core/record/claim.hpp"
 #include "core/record/run_record.hpp"
 #include "core/text.hpp"
+#include "jobs/slurm/batch.hpp"
 #include "tests/jobs/playground.hpp"
 
 #include <catch2/catch.hpp>
@@ -62,15 +64,20 @@ class Batch {
     ::chmod((bin() / name).c_str(), 0755);
   }
 
-  // A run with an attempt that traps what job.sh traps, leaves a trace and does what the test says.
+  // A run whose launcher is a shell that says what it is told and does what the test says; `succeed` leaves a result.
   void add(int run, const std::string& body, std::int64_t limit_s = 3600, int nodes = 1)
   {
     const auto folder = attempt(run);
     make_folders(folder.path());
-    write_file_atomic(folder.script(),
-                      "trap 'echo told USR1 >> " + trace_word() + "; exit 75' USR1\ntrap 'echo told TERM >> " + trace_word() +
-                          "; exit 143' TERM\ntrap 'c=$?; echo \"exit $c 1\" > \"$1/end\"; exit $c' EXIT\necho \"ran ${1#" +
-                          shell_quote(home().string()) + "/runs/}\" >> " + trace_word() + "\n" + body + "\n");
+    const auto trace = shell_quote(this->trace().string());
+    write_file_atomic(place_.path() / "result.json", to_json(RunResult{}));
+    write_file_atomic(folder.path() / "body.sh", "trap 'echo told USR1 >> " + trace + "; exit 75' USR1\ntrap 'echo told HUP >> " +
+                                                     trace + "; exit 129' HUP\nsucceed() { cp " +
+                                                     shell_quote((place_.path() / "result.json").string()) +
+                                                     " \"$attempt/result.json\"; }\nattempt=$1\necho \"ran ${1#" +
+                                                     shell_quote(home().string()) + "/runs/}\" >> " + trace + "\n" + body + "\n");
+    write_file_atomic(folder.script(), "exec " + shell_quote(agent_program().string()) + " launch bash " +
+                                           shell_quote((folder.path() / "body.sh").string()) + " \"$1\"\n");
     write_file_atomic(folder.submission(), to_json(Submission{1, token(run), "slurm", "study", 1, "7"}));
     tasks_ += fmt::format("{} {} {} {} {}\n", run, token(run), nodes, limit_s, folder.path().string());
     write_file_atomic(this->folder() / "tasks", tasks_);
@@ -79,7 +86,7 @@ class Batch {
   fs::path script(std::int64_t requeue = 0, std::int64_t ahead_s = 0) const
   {
     const auto path = folder() / "script";
-    write_file_atomic(path, slurm::dispatch_script({folder(), kind_ == 'l', requeue, ahead_s}));
+    write_file_atomic(path, slurm::start_script({agent_program().string(), folder(), kind_ == 'l', requeue, ahead_s}));
     return path;
   }
 
@@ -118,8 +125,6 @@ class Batch {
   std::string log() const { return read_file_if_exists(place_.path() / "log").value_or(""); }
 
  private:
-  std::string trace_word() const { return shell_quote(trace().string()); }
-
   Folder place_;
   char kind_;
   std::string tasks_;
@@ -141,35 +146,39 @@ bool says(const CommandResult& result, const std::string& words)
 
 TEST_CASE("the script of a job is as it was", "[golden]")
 {
-  check_golden("dispatch", slurm::dispatch_script({"/home/user/it's/slurm/" + batch_id, false, 2, 60}));
+  check_golden("batch", slurm::start_script({"/usr/bin/dtjob", "/home/user/it's/slurm/" + batch_id, false, 2, 60}));
 }
 
 TEST_CASE("the script of a ladder is as it was", "[golden]")
 {
-  check_golden("dispatch_ladder", slurm::dispatch_script({"/home/user/slurm/" + batch_id, true, 0, 60}));
+  check_golden("batch_ladder", slurm::start_script({"/opt/my tools/dtjob", "/home/user/slurm/" + batch_id, true, 0, 60}));
 }
 
 TEST_CASE("a job claims its attempt, runs its script and ends with its exit code")
 {
-  const Batch batch(1, "echo out; echo err >&2; echo \"$DTCTL_JOB_ID $DTCTL_JOB_TOKEN $DTCTL_REQUEUE\"; exit 5");
+  const Batch batch(1, "echo out; echo err >&2; echo \"$DTCTL_JOB_ID $DTCTL_JOB_TOKEN\"; exit 5");
   batch.script();
   const auto result = batch.go();
   INFO(result.out << result.err);
   CHECK(result.exit_code == 5);
   CHECK(batch.traces() == "ran run0/attempts/1\n");
-  CHECK(read_file(batch.attempt().out()) == "out\n7 " + batch.token() + " 0\n");
+  CHECK(read_file(batch.attempt().out()) == "out\n7 " + batch.token() + "\n");
   CHECK(read_file(batch.attempt().err()) == "err\n");
-  const auto owner = read_file(batch.attempt().owner());
-  CHECK(owner.find("\"token\": \"" + batch.token() + "\", \"job_id\": \"7\", \"restart\": 0") != std::string::npos);
+  const auto owner = read_owner(batch.attempt());
+  REQUIRE(owner);
+  CHECK(owner->token == batch.token());
+  CHECK(owner->job_id == "7");
+  CHECK(owner->restart == 0);
+  CHECK(read_end(batch.attempt())->exit_code == 5);
 }
 
 TEST_CASE("a task of an array runs its own line")
 {
   const Batch batch(3, "", 'a');
   batch.script();
-  CHECK(batch.go("7_1").exit_code == 0);
+  CHECK(batch.go("7_1").exit_code == 1); // no result
   CHECK(batch.traces() == "ran run1/attempts/1\n");
-  CHECK(read_file(batch.attempt(1).owner()).find("\"job_id\": \"7_1\"") != std::string::npos);
+  CHECK(read_owner(batch.attempt(1))->job_id == "7_1");
 }
 
 TEST_CASE("a second job for the same attempt does nothing, whether the first still runs or has ended")
@@ -194,18 +203,20 @@ TEST_CASE("of copies that start at once exactly one runs")
   if (restart > 0) batch.go("7", 0);
   std::vector<pid_t> copies;
   for (int i = 0; i < 6; ++i) copies.push_back(batch.start("7", restart));
-  for (const pid_t copy : copies) CHECK(wait_for(copy) == 0);
+  int ran = 0; // its exit code is 1, because it leaves no result
+  for (const pid_t copy : copies) ran += wait_for(copy);
+  CHECK(ran == 1);
   CHECK(batch.traces() == (restart > 0 ? "ran run0/attempts/1\nran run0/attempts/2\n" : "ran run0/attempts/1\n"));
   CHECK(attempt_numbers(batch.attempt().run_folder()).size() == static_cast<std::size_t>(restart) + 1);
 }
 
 TEST_CASE("a job that Slurm starts again makes the next attempt and fences the earlier one off")
 {
-  const Batch batch(1, "echo \"requeue $DTCTL_REQUEUE\"");
+  const Batch batch(1, "echo '{}' > \"$attempt/preempted.json\"");
   batch.script(2);
   batch.go("7", 0);
-  CHECK(batch.go("7", 1).exit_code == 0);
-  CHECK(batch.go("7", 2).exit_code == 0);
+  CHECK(batch.go("7", 1).exit_code == 75);
+  CHECK(batch.go("7", 2).exit_code == 75);
   CHECK(batch.traces() == "ran run0/attempts/1\nran run0/attempts/2\nran run0/attempts/3\n");
   CHECK(fenced_by(batch.attempt()) == 2);
   CHECK(fenced_by(batch.attempt(0, 2)) == 3);
@@ -216,8 +227,8 @@ TEST_CASE("a job that Slurm starts again makes the next attempt and fences the e
   CHECK(submission->restart == 2);
   CHECK(submission->token == batch.token());
   CHECK(submission->job_id == "7");
-  CHECK(read_file(batch.attempt().out()) == "requeue 1\n");
-  CHECK(read_file(batch.attempt(0, 3).out()) == "requeue 0\n");
+  CHECK(fs::exists(batch.attempt(0, 2).requeue()));
+  CHECK_FALSE(fs::exists(batch.attempt(0, 3).requeue())); // it may be started again twice
 }
 
 TEST_CASE("a result that is already there leaves nothing to do")
@@ -269,7 +280,7 @@ TEST_CASE("a restart that died between fence and next attempt is made good by th
   batch.go("7", 0);
   fence(batch.attempt(), 2);
   make_folders(batch.attempt().path().parent_path() / ".next.node.1");
-  CHECK(batch.go("7", 2).exit_code == 0);
+  CHECK(batch.go("7", 2).exit_code == 1); // no result
   CHECK(batch.traces() == "ran run0/attempts/1\nran run0/attempts/2\n");
   CHECK(read_submission(batch.attempt(0, 2))->restart == 2);
 }
@@ -292,12 +303,12 @@ TEST_CASE("tasks that are missing or damaged are told, and nothing is run")
   const auto result = batch.go();
   INFO(result.out << result.err);
   CHECK(says(result, row.message));
-  CHECK(result.exit_code == (row.text.find("/nowhere") == std::string::npos ? 1 : 0));
+  CHECK(result.exit_code == (row.text.find("/nowhere") == std::string::npos ? static_cast<int>(ExitCode::environment) : 0));
   CHECK(batch.traces().empty());
   fs::remove(tasks);
   const auto missing = batch.go();
-  CHECK(missing.exit_code == 1);
-  CHECK(says(missing, "tasks cannot be read; the runs of this batch were not started"));
+  CHECK(missing.exit_code == static_cast<int>(ExitCode::environment));
+  CHECK(says(missing, "tasks: No such file or directory; the runs of this batch were not started"));
 }
 
 TEST_CASE("outside of Slurm the script refuses to run")
@@ -305,11 +316,11 @@ TEST_CASE("outside of Slurm the script refuses to run")
   const Batch batch;
   const auto script = batch.script();
   const auto result = run_command({"env", "-u", "SLURM_JOB_ID", "bash", script.string()}, 60);
-  CHECK(result.exit_code == 1);
-  CHECK(says(result, "this script is for Slurm to run: SLURM_JOB_ID is not set"));
+  CHECK(result.exit_code == static_cast<int>(ExitCode::environment));
+  CHECK(says(result, "this program is for Slurm to run: SLURM_JOB_ID is not set"));
 }
 
-TEST_CASE("a signal reaches the job's script, also one that comes before the script can hear it")
+TEST_CASE("a signal reaches the launcher, and one that comes before the launch ends the run as stopped, too")
 {
   const Batch batch(1, "while :; do sleep 0.05; done");
   batch.script(1);
@@ -318,8 +329,11 @@ TEST_CASE("a signal reaches the job's script, also one that comes before the scr
   const pid_t job = batch.start();
   REQUIRE(eventually([&] { return at_once ? fs::exists(batch.attempt().owner()) : !batch.traces().empty(); }));
   ::kill(job, signal);
-  CHECK(wait_for(job) == (signal == SIGUSR1 ? 75 : 143));
-  CHECK(batch.traces() == std::string("ran run0/attempts/1\ntold ") + (signal == SIGUSR1 ? "USR1\n" : "TERM\n"));
+  CHECK(wait_for(job) == 75);
+  const auto preemption = read_preemption(batch.attempt());
+  REQUIRE(preemption);
+  CHECK(preemption->signal == signal_name(signal));
+  if (!at_once) CHECK(batch.traces() == "ran run0/attempts/1\ntold USR1\n");
 }
 
 TEST_CASE("a warning is put down to the time limit only when that is near")
@@ -337,7 +351,7 @@ TEST_CASE("a warning is put down to the time limit only when that is near")
 
 TEST_CASE("Slurm is asked to start a job again when its script says so, unless the job was ended from outside")
 {
-  const Batch batch(1, "touch \"$1/requeue\"; exit 75");
+  const Batch batch(1, "touch \"$attempt/requeue\"; exit 75");
   batch.script(1);
   const bool cancelled = GENERATE(false, true);
   if (cancelled) batch.command("squeue", "echo COMPLETING");
@@ -358,8 +372,7 @@ TEST_CASE("a job script that was killed has its end recorded for it")
 TEST_CASE("a ladder runs its runs in order, each on the first of its nodes")
 {
   Batch batch(0, "", 'l');
-  for (int run = 0; run < 3; ++run)
-    batch.add(run, "cat \"$OMPI_MCA_orte_default_hostfile\"; exit $((3 * (run == 1)))", 3600, run + 1);
+  for (int run = 0; run < 3; ++run) batch.add(run, "cat \"$OMPI_MCA_orte_default_hostfile\"; succeed", 3600, run + 1);
   batch.script();
   CHECK(batch.go().exit_code == 0);
   CHECK(batch.traces() == "ran run0/attempts/1\nran run1/attempts/1\nran run2/attempts/1\n");
@@ -370,7 +383,7 @@ TEST_CASE("a ladder runs its runs in order, each on the first of its nodes")
 TEST_CASE("a ladder leaves out what is cancelled or has a result, and goes on after a run that fails")
 {
   Batch batch(0, "", 'l');
-  for (int run = 0; run < 4; ++run) batch.add(run, run == 0 ? "exit 9" : "");
+  for (int run = 0; run < 4; ++run) batch.add(run, run == 0 ? "exit 9" : "succeed");
   batch.script();
   write_file_atomic(batch.attempt(1).cancel(), "1 alice\n");
   commit_result(batch.attempt(2), RunResult{});
@@ -382,27 +395,25 @@ TEST_CASE("a ladder started again goes on with what was cut off and leaves what 
 {
   Batch batch(0, "", 'l');
   for (int run = 0; run < 4; ++run)
-    batch.add(run, run == 0 ? "exit 9" : run == 1 ? "echo '{}' > \"$1/preempted.json\"; kill -TERM $PPID; sleep 5" : "");
+    batch.add(run, run == 0 ? "exit 9" : run == 1 ? "echo '{}' > \"$1/preempted.json\"; kill -TERM $PPID; sleep 5" : "succeed");
   batch.script(1);
   batch.go("7", 0);
-  CHECK(batch.traces() == "ran run0/attempts/1\nran run1/attempts/1\ntold TERM\n");
+  CHECK(batch.traces() == "ran run0/attempts/1\nran run1/attempts/1\ntold USR1\n");
   CHECK(batch.commands().find("scontrol requeue 7\n") != std::string::npos);
   batch.go("7", 1);
-  CHECK(batch.traces().substr(batch.traces().find("told TERM\n") + 10) == "ran run1/attempts/2\ntold TERM\n");
+  CHECK(batch.traces().substr(batch.traces().find("told USR1\n") + 10) == "ran run1/attempts/2\ntold USR1\n");
 }
 
 TEST_CASE("a ladder started again by Slurm runs what was cut off without a word, and not what reached its own time limit")
 {
   Batch batch(0, "", 'l');
-  batch.add(
-      0, "echo '{}' > \"$1/preempted.json\"; echo time_limit > \"$1/stop_reason\"; exit 75"); // may not be started again for it
-  batch.add(1, "touch \"$1/requeue\"; exit 205");                                             // lost a node
-  batch.add(2, "[[ $1 == */2 ]] || { trap '' TERM; kill -TERM $PPID; kill -9 $$; }");         // killed with its job
-  batch.add(3, "");
+  batch.add(0, "echo '{}' > \"$1/preempted.json\"; echo time_limit > \"$1/stop_reason\"; exit 75");
+  batch.add(1, "touch \"$1/requeue\"; exit 205");                       // lost a node
+  batch.add(2, "[[ $1 == */2 ]] || { kill -TERM $PPID; kill -9 $$; }"); // killed with its job
+  batch.add(3, "succeed");
   batch.command("squeue", "echo COMPLETING");
-  batch.script(1);
+  batch.script();
   batch.go("7", 0);
-  CHECK_FALSE(fs::exists(batch.attempt(2).end()));
   const auto before = batch.traces();
   batch.command("squeue", "echo RUNNING");
   batch.go("7", 1);
@@ -414,7 +425,7 @@ TEST_CASE("runs of a ladder whose turn never came are told so")
 {
   Batch batch(0, "", 'l');
   batch.add(0, "kill -USR1 $PPID; sleep 5");
-  batch.add(1, "");
+  batch.add(1, "succeed");
   batch.script();
   CHECK(batch.go().exit_code == 75);
   CHECK(batch.traces() == "ran run0/attempts/1\ntold USR1\n");
@@ -426,10 +437,10 @@ TEST_CASE("a ladder's run is told ahead of its own time limit, and ended at it, 
   Batch batch(0, "", 'l');
   batch.add(0, "while :; do sleep 0.05; done", 2);
   batch.add(1, "trap 'echo ignored >> " + shell_quote(batch.trace().string()) + "' USR1; while :; do sleep 0.05; done", 2);
-  batch.add(2, "");
+  batch.add(2, "succeed");
   batch.script(0, 1);
   CHECK(batch.go().exit_code == 75);
-  CHECK(batch.traces() == "ran run0/attempts/1\ntold USR1\nran run1/attempts/1\nignored\ntold TERM\nran run2/attempts/1\n");
+  CHECK(batch.traces() == "ran run0/attempts/1\ntold USR1\nran run1/attempts/1\nignored\ntold HUP\nran run2/attempts/1\n");
   CHECK(read_file(batch.attempt(0).stop_reason()) == "time_limit\n");
   CHECK_FALSE(fs::exists(batch.attempt(2).stop_reason()));
 }

@@ -1,9 +1,9 @@
-#include "jobs/local/owner.hpp"
+#include "core/record/claim.hpp"
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/temporary_file.hpp"
 #include "core/units.hpp"
-#include "jobs/quick_file.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -13,23 +13,10 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-namespace dt::jobs::local {
+namespace dt {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string to_json(const Owner& owner)
-{
-  return Json{{"schema", 1},
-              {"pid", owner.process.pid},
-              {"start_ticks", owner.process.start_ticks},
-              {"boot_id", owner.process.boot_id},
-              {"host", owner.host},
-              {"token", owner.token},
-              {"unix_s", owner.unix_s}}
-             .dump(-1, ' ', false, Json::error_handler_t::replace) +
-         "\n";
-}
 
 bool carries_token(const std::filesystem::path& process, const std::string& token)
 {
@@ -44,18 +31,6 @@ bool carries_token(const std::filesystem::path& process, const std::string& toke
   return at != std::string::npos && (at == 0 || (*environment)[at - 1] == '\0');
 }
 
-std::vector<pid_t> processes_with_token(const std::string& token)
-{
-  std::vector<pid_t> found;
-  for (const auto& name : names_in("/proc")) {
-    pid_t pid = 0;
-    const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (bad == std::errc() && end == name.data() + name.size() && carries_token("/proc/" + name, token) && identify_process(pid))
-      found.push_back(pid);
-  }
-  return found;
-}
-
 // Whether session `leader.pid` can only be the job's. The kernel reserves the number of a session as long as it has a process.
 // After that, another process can get the number; it then has a different start time.
 bool session_is_ours(const ProcessId& leader)
@@ -68,16 +43,33 @@ std::string this_boot() { return identify_process(::getpid()).value_or(ProcessId
 
 } // namespace
 
-Owner own_identity(const std::string& token)
+std::string to_json(const Owner& owner)
 {
-  return {identify_process(::getpid()).value_or(ProcessId{}), host_name(), token, now_unix_s()};
+  return Json{{"schema", 1},
+              {"pid", owner.process.pid},
+              {"start_ticks", owner.process.start_ticks},
+              {"boot_id", owner.process.boot_id},
+              {"host", owner.host},
+              {"token", owner.token},
+              {"job_id", owner.job_id},
+              {"restart", owner.restart},
+              {"unix_s", owner.unix_s}}
+             .dump(-1, ' ', false, Json::error_handler_t::replace) +
+         "\n";
+}
+
+Owner own_identity(const std::string& token, const std::string& job_id, int restart)
+{
+  return {identify_process(::getpid()).value_or(ProcessId{}), host_name(), token, job_id, restart, now_unix_s()};
 }
 
 bool claim(const AttemptFolder& attempt, const Owner& owner) { return create_file_exclusive(attempt.owner(), to_json(owner)); }
 
 bool claim_for_cancel(const AttemptFolder& attempt, const std::string& token)
 {
-  return create_file_quick(attempt.owner(), to_json(Owner{{}, host_name(), token, now_unix_s()}));
+  const auto text = to_json(Owner{{}, host_name(), token, {}, 0, now_unix_s()});
+  return TemporaryFile(attempt.owner(), text, TemporaryFile::Synced::no, 0600)
+      .link_to_target(); // thousands may be cancelled at once
 }
 
 std::optional<Owner> read_owner(const AttemptFolder& attempt)
@@ -86,12 +78,16 @@ std::optional<Owner> read_owner(const AttemptFolder& attempt)
     const auto text = read_file_if_exists(attempt.owner());
     if (!text) return std::nullopt;
     const auto json = Json::parse(*text);
-    return Owner{
-        {json.at("pid"), json.at("start_ticks"), json.at("boot_id")}, json.at("host"), json.at("token"), json.at("unix_s")};
+    return Owner{{json.at("pid"), json.at("start_ticks"), json.at("boot_id")},
+                 json.at("host"),
+                 json.at("token"),
+                 json.value("job_id", ""),
+                 json.value("restart", 0),
+                 json.at("unix_s")};
   } catch (const Json::exception&) {
-    return Owner{{}, host_name(), "", 0};
+    return Owner{{}, host_name(), {}, {}, 0, 0};
   } catch (const IrregularFile&) { // an irregular file there prevents every claim
-    return Owner{{}, host_name(), "", 0};
+    return Owner{{}, host_name(), {}, {}, 0, 0};
   }
 }
 
@@ -101,6 +97,18 @@ OwnerState state_of(const std::optional<Owner>& owner)
   if (owner->process.pid <= 0) return OwnerState::dead;
   if (owner->host != host_name()) return OwnerState::elsewhere;
   return is_alive(owner->process) ? OwnerState::alive : OwnerState::dead;
+}
+
+std::vector<pid_t> processes_with_token(const std::string& token)
+{
+  std::vector<pid_t> found;
+  for (const auto& name : names_in("/proc")) {
+    pid_t pid = 0;
+    const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (bad == std::errc() && end == name.data() + name.size() && carries_token("/proc/" + name, token) && identify_process(pid))
+      found.push_back(pid);
+  }
+  return found;
 }
 
 std::vector<pid_t> processes_of_job(const Owner& owner)
@@ -126,4 +134,4 @@ double age_s(const Owner& owner)
          static_cast<double>(owner.process.start_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-} // namespace dt::jobs::local
+} // namespace dt

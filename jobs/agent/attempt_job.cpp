@@ -1,0 +1,388 @@
+#include "jobs/agent/attempt_job.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/process.hpp"
+#include "core/record/claim.hpp"
+#include "core/spec/run_key.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "jobs/agent/script_process.hpp"
+#include "jobs/attempts.hpp"
+#include "jobs/launcher.hpp"
+#include "jobs/quick_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <optional>
+#include <thread>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace dt::jobs::agent {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::seconds;
+
+constexpr int to_be_tried_again = 75;     // EX_TEMPFAIL: stopped on request
+constexpr Seconds kill_after{30};         // from the end of a time limit to SIGKILL
+constexpr std::size_t stderr_tail = 8192; // enough for the launcher's report of a lost node
+
+// The exit code of a job that was asked to stop and has nothing to tell but that.
+int exit_code_after(int signal) { return signal == SIGUSR1 ? to_be_tried_again : 128 + signal; }
+
+// A crash of the ranks' own; not the effect of a signal that asked them to stop.
+bool is_crash(int code)
+{
+  constexpr std::array crashes{SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV};
+  return std::any_of(crashes.begin(), crashes.end(), [&](int signal) { return code == 128 + signal; });
+}
+
+// File name of the checkpoint of the highest step, "step-100.h5"; empty if there is none.
+std::string latest_checkpoint(const AttemptFolder& attempt)
+{
+  constexpr std::string_view before = "step-", after = ".h5";
+  std::string latest;
+  std::int64_t highest = -1;
+  for (const auto& name : names_in(attempt.checkpoints())) {
+    if (!name.starts_with(before) || !name.ends_with(after) || name.size() <= before.size() + after.size()) continue;
+    const auto end = name.data() + name.size() - after.size();
+    std::int64_t step = -1;
+    const auto parsed = std::from_chars(name.data() + before.size(), end, step);
+    if (parsed.ptr != end || parsed.ec != std::errc() || step <= highest) continue;
+    highest = step;
+    latest = name;
+  }
+  return latest;
+}
+
+class AttemptJob {
+ public:
+  AttemptJob(const AttemptFolder& attempt, const JobTerms& terms, Inbox& inbox)
+      : attempt_(attempt), terms_(terms), inbox_(inbox), begin_(Clock::now())
+  {
+    const auto limit = Seconds(terms.time_limit_s), ahead = Seconds(terms.signal_ahead_s);
+    if (limit.count() > 0) limit_at_ = begin_ + limit;
+    if (limit.count() > 0 && ahead.count() > 0 && ahead < limit) warn_at_ = begin_ + limit - ahead;
+  }
+
+  int run()
+  {
+    int code = static_cast<int>(ExitCode::internal);
+    try {
+      code = work();
+    } catch (const std::exception& error) {
+      code = static_cast<int>(ExitCode::environment);
+      say(error.what(), code);
+    }
+    record_end(code);
+    return code;
+  }
+
+ private:
+  int work()
+  {
+    const auto submission = read_intent();
+    if (const auto missing = missing_predecessor(submission)) return refuse(*missing);
+    take_signals();
+    while (!asked_) {
+      const auto ended = run_script();
+      if (!ended.has_launched) return asked_ ? stopped_before_launch() : end_of_preparation(ended.code);
+      note_launch(ended.code);
+      if (asked_ || !may_launch_again(ended.code, submission.launch_tries)) return conclude(ended.code);
+      prepare_next_launch(ended.code);
+    }
+    return stopped_before_launch();
+  }
+
+  // dtctl may add the job id to the file at this moment (submit.cpp), so a torn file is read again.
+  Submission read_intent() const
+  {
+    for (int look = 0; look < 50; ++look) {
+      if (auto submission = read_submission(attempt_)) return *submission;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    throw Error(ErrorKind::environment, attempt_.submission().string() + " is missing or damaged; nothing was run");
+  }
+
+  // A scheduler starts a job when those before it have ended; only their results say whether they ended well.
+  static std::optional<std::filesystem::path> missing_predecessor(const Submission& submission)
+  {
+    for (const auto& folder : submission.after) {
+      const auto numbers = attempt_numbers(folder);
+      if (numbers.empty() || !read_outcome(AttemptFolder(folder, numbers.back())).result) return folder;
+    }
+    return std::nullopt;
+  }
+
+  int refuse(const std::filesystem::path& predecessor) const
+  {
+    const auto why = fmt::format("not run: run {} did not succeed", short_key(predecessor.filename().string()));
+    put(attempt_.stop_reason(), why + "\n");
+    say(why, 1);
+    return 1;
+  }
+
+  // ---- one execution of the script ---------------------------------------------------------------------------------
+
+  struct Ended {
+    int code;
+    bool has_launched;
+  };
+
+  Ended run_script()
+  {
+    ScriptProcess script(attempt_, terms_.environment);
+    for (;;) {
+      wait_for_event(script.launch_descriptor());
+      script.has_launched();
+      while (const auto signal = inbox_.next()) pass_on(*signal, script);
+      keep_limits(script);
+      if (const auto code = script.exit_code()) return {*code, script.has_launched()};
+    }
+  }
+
+  void wait_for_event(int launch_descriptor) const
+  {
+    std::array<pollfd, 2> sources{pollfd{inbox_.descriptor(), POLLIN, 0}, pollfd{launch_descriptor, POLLIN, 0}};
+    ::poll(sources.data(), sources.size(), milliseconds_to(next_deadline()));
+  }
+
+  void take_signals()
+  {
+    while (const auto signal = inbox_.next()) note(*signal);
+  }
+
+  void note(int signal)
+  {
+    asked_ = signal;
+    if (terms_.on_signal) terms_.on_signal(signal);
+  }
+
+  void pass_on(int signal, ScriptProcess& script)
+  {
+    note(signal);
+    tell(signal, script);
+  }
+
+  void tell(int signal, ScriptProcess& script) const
+  {
+    if (!script.has_launched()) return script.signal_group(SIGTERM);
+    script.signal(signal != SIGUSR1 && must_end() ? SIGHUP : SIGUSR1);
+  }
+
+  // Cancelled or out of time: the ranks are ended instead of asked for a checkpoint.
+  bool must_end() const { return is_there(attempt_.cancel()) || is_there(attempt_.stop_reason()); }
+
+  // ---- the attempt's own time limit ----------------------------------------------------------------------------------
+
+  std::optional<Clock::time_point> next_deadline() const
+  {
+    std::optional<Clock::time_point> next;
+    for (const auto& time : {warn_at_, limit_at_, kill_at_})
+      if (time && (!next || *time < *next)) next = time;
+    return next;
+  }
+
+  static int milliseconds_to(const std::optional<Clock::time_point>& time)
+  {
+    if (!time) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*time - Clock::now()).count();
+    return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000));
+  }
+
+  static bool take_if_due(std::optional<Clock::time_point>& time)
+  {
+    if (!time || Clock::now() < *time) return false;
+    time.reset();
+    return true;
+  }
+
+  void keep_limits(ScriptProcess& script)
+  {
+    if (take_if_due(warn_at_)) {
+      put(attempt_.stop_reason(), std::string(time_limit_reason) + "\n");
+      asked_ = SIGUSR1;
+      tell(SIGUSR1, script);
+    }
+    if (take_if_due(limit_at_)) {
+      put(attempt_.stop_reason(), std::string(time_limit_reason) + "\n");
+      asked_ = SIGTERM;
+      tell(SIGTERM, script);
+      kill_at_ = Clock::now() + kill_after;
+    }
+    if (take_if_due(kill_at_)) kill_all(script);
+  }
+
+  void kill_all(const ScriptProcess& script) const
+  {
+    if (const auto owner = read_owner(attempt_))
+      for (const pid_t process : processes_of_job(*owner))
+        if (process != ::getpid()) ::kill(process, SIGKILL);
+    script.signal_group(SIGKILL);
+  }
+
+  // ---- between two launches ------------------------------------------------------------------------------------------
+
+  void note_launch(int code)
+  {
+    ++launches_;
+    const Descriptor file(::open(attempt_.launches().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    const auto line = fmt::format("launch {} {:.0f} {}\n", launches_, now_unix_s(), code);
+    if (file.is_open()) write_all(file.get(), line, attempt_.launches());
+  }
+
+  // It died before its first step without a word of its own: in MPI's start-up, or on a node that was not ready. Exit codes 126
+  // and 127 would be the same again (rank_start.hpp).
+  bool may_launch_again(int code, std::int64_t tries) const
+  {
+    if (code == 0 || code == 126 || code == 127 || launches_ >= tries) return false;
+    for (const auto& word :
+         {attempt_.cancel(), attempt_.stop_reason(), attempt_.error(), attempt_.result(), attempt_.preempted()})
+      if (is_there(word)) return false;
+    return !has_stepped();
+  }
+
+  bool has_stepped() const
+  {
+    const auto beat = read_heartbeat(attempt_);
+    if (beat && beat->step > 0) return true;
+    const auto events = read_tail(attempt_.events(), 4096);
+    return events.starts_with("step ") || events.find("\nstep ") != std::string::npos;
+  }
+
+  // Removes what the launch has left, and waits a second longer each time.
+  void prepare_next_launch(int code)
+  {
+    say(fmt::format("launch {} ended with exit code {} before the first step and is tried again", launches_, code), {});
+    if (is_there(attempt_.begin()))
+      std::filesystem::rename(attempt_.begin(), attempt_.path() / fmt::format("begin.{}.json", launches_));
+    for (const auto& left : {attempt_.events(), attempt_.heartbeat(), attempt_.probe(), attempt_.reserve()})
+      std::filesystem::remove(left);
+    const auto until = Clock::now() + Seconds(launches_);
+    pollfd source{inbox_.descriptor(), POLLIN, 0};
+    while (!asked_ && Clock::now() < until) {
+      ::poll(&source, 1, milliseconds_to(until));
+      take_signals();
+    }
+  }
+
+  // ---- the end -------------------------------------------------------------------------------------------------------
+
+  int end_of_preparation(int code) const
+  {
+    if (code != 0) return code; // the script has said which line failed
+    say("job.sh ended before it launched the ranks", 1);
+    return 1;
+  }
+
+  int conclude(int code) const
+  {
+    if (read_outcome(attempt_).result) return code;
+    if (is_there(attempt_.preempted())) return stopped();
+    if (was_cut_short(code)) return stopped_short();
+    if (code != 0 && terms_.may_requeue && has_lost_a_node()) ask_for_requeue();
+    if (code != 0) return code;
+    say("the ranks ended with exit code 0 but left no result", 1);
+    return 1;
+  }
+
+  // Whether the ranks ended because they were asked to, and not by an error or a crash of their own. A run that is ended at its
+  // time limit has timed out instead.
+  bool was_cut_short(int code) const
+  {
+    if (!asked_ || is_there(attempt_.cancel()) || is_there(attempt_.error()) || is_crash(code)) return false;
+    return asked_ == SIGUSR1 || !is_there(attempt_.stop_reason());
+  }
+
+  int stopped_before_launch() const
+  {
+    const bool is_ended = is_there(attempt_.cancel()) || (asked_ != SIGUSR1 && is_there(attempt_.stop_reason()));
+    return is_ended ? exit_code_after(*asked_) : stopped_short();
+  }
+
+  // Asked to stop, and the ranks wrote no record of it: they ended before the first step, or before the checkpoint was written.
+  int stopped_short() const
+  {
+    const auto beat = read_heartbeat(attempt_).value_or(Heartbeat{});
+    put(attempt_.preempted(),
+        to_json(Preemption{now_unix_s(), beat.step, beat.steps, latest_checkpoint(attempt_), signal_name(*asked_)}));
+    return stopped();
+  }
+
+  int stopped() const
+  {
+    if (terms_.may_requeue && !is_there(attempt_.cancel())) ask_for_requeue();
+    return to_be_tried_again;
+  }
+
+  // Slurm does not restart a job whose script has ended by itself, so the agent asks for it.
+  bool has_lost_a_node() const
+  {
+    for (const auto& word : {attempt_.cancel(), attempt_.stop_reason(), attempt_.error()})
+      if (is_there(word)) return false;
+    return reports_lost_node(read_tail(attempt_.err(), stderr_tail));
+  }
+
+  void ask_for_requeue() const { put(attempt_.requeue(), fmt::format("{:.0f}\n", now_unix_s())); }
+
+  // ---- files and messages ----------------------------------------------------------------------------------------------
+
+  // A record that cannot be written must not keep the job from ending.
+  void put(const std::filesystem::path& path, const std::string& text) const
+  {
+    try {
+      write_file_quick(path, text);
+    } catch (const Error& error) {
+      say(error.what(), {});
+    }
+  }
+
+  void record_end(int code) const
+  {
+    const auto line = fmt::format("exit {} {:.0f}\n", code, now_unix_s());
+    try {
+      std::error_code none;
+      std::filesystem::remove(attempt_.reserve(), none); // of ranks that were killed: its space may be all that is left
+      write_file_quick(attempt_.end(), line);
+    } catch (const std::exception& error) {
+      say(fmt::format("the end of the job (exit code {}) could not be recorded in {}: {}", code, attempt_.path().string(),
+                      error.what()),
+          {});
+    }
+  }
+
+  // Writes to the attempt's stderr, or to this process's own if that is not possible.
+  void say(const std::string& what, std::optional<int> code) const
+  {
+    const auto line = fmt::format("dtctl: {}{}\n", printable(what), code ? fmt::format(" (exit code {})", *code) : "");
+    const Descriptor file(::open(attempt_.err().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    const int out = file.is_open() ? file.get() : STDERR_FILENO;
+    [[maybe_unused]] const auto written = ::write(out, line.data(), line.size());
+  }
+
+  const AttemptFolder& attempt_;
+  const JobTerms& terms_;
+  Inbox& inbox_;
+  Clock::time_point begin_;
+  std::optional<Clock::time_point> warn_at_, limit_at_, kill_at_;
+  std::optional<int> asked_; // the last signal that asked the run to stop
+  int launches_ = 0;
+};
+
+} // namespace
+
+int run_attempt(const AttemptFolder& attempt, const JobTerms& terms, Inbox& inbox)
+{
+  return AttemptJob(attempt, terms, inbox).run();
+}
+
+} // namespace dt::jobs::agent
