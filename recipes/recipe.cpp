@@ -1,9 +1,9 @@
 #include "recipes/recipe.hpp"
 
 #include "core/text.hpp"
-#include "recipes/expand.hpp"
-#include "recipes/profiles.hpp"
-#include "recipes/recipe_file.hpp"
+#include "recipes/expansion/expand.hpp"
+#include "recipes/reading/profiles.hpp"
+#include "recipes/reading/recipe_file.hpp"
 
 #include <utility>
 

@@ -5,7 +5,7 @@
 #include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "recipes/values.hpp"
+#include "recipes/reading/values.hpp"
 
 namespace dt::recipes {
 namespace {

@@ -5,7 +5,7 @@
 #include "core/spec/layer_schema.hpp"
 #include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
-#include "recipes/values.hpp"
+#include "recipes/reading/values.hpp"
 
 #include <algorithm>
 

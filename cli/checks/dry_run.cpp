@@ -7,10 +7,10 @@
 #include "core/file.hpp"
 #include "core/record/run_record.hpp"
 #include "core/spec/secrets.hpp"
-#include "jobs/batch_script.hpp"
-#include "jobs/launcher.hpp"
+#include "jobs/launch/batch_script.hpp"
+#include "jobs/launch/launcher.hpp"
 #include "jobs/submit.hpp"
-#include "store/queries.hpp"
+#include "store/query/queries.hpp"
 
 #include <algorithm>
 #include <filesystem>

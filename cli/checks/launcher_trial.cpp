@@ -6,7 +6,7 @@
 #include "core/statistics.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/launcher.hpp"
+#include "jobs/launch/launcher.hpp"
 
 #include <algorithm>
 #include <sstream>

@@ -8,8 +8,8 @@
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "store/database.hpp"
-#include "store/file_system.hpp"
+#include "store/database/database.hpp"
+#include "store/database/file_system.hpp"
 
 #include <algorithm>
 #include <cstdlib>

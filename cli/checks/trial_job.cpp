@@ -7,7 +7,7 @@
 #include "core/file.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/job_environment.hpp"
+#include "jobs/launch/job_environment.hpp"
 #include "jobs/slurm/load.hpp"
 #include "jobs/slurm/scheduler_args.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/output/cell.hpp"
-#include "store/database.hpp"
+#include "store/database/database.hpp"
 
 #include <string>
 

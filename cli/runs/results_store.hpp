@@ -3,8 +3,8 @@
 
 #include "cli/context.hpp"
 #include "jobs/reconcile.hpp"
-#include "store/ingest.hpp"
-#include "store/queries.hpp"
+#include "store/ingest/ingest.hpp"
+#include "store/query/queries.hpp"
 
 #include <functional>
 #include <optional>

@@ -4,7 +4,7 @@
 #include "cli/verbs/verbs.hpp"
 #include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
-#include "store/queries.hpp"
+#include "store/query/queries.hpp"
 
 #include <filesystem>
 #include <memory>

@@ -4,7 +4,7 @@
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/text.hpp"
-#include "store/doubts.hpp"
+#include "store/query/doubts.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // The names that a recipe may use for models, data sets, optimizers, schedules, strategies, allreduces and so on.
 //
 // dtctl lists and checks them without linking the engine; the engine's registries must offer exactly these
-// (tests/engine/nn/model_builder_test.cpp, tests/engine/sync/strategy_test.cpp and others compare the two).
+// (tests/engine/nn/graph/model_builder_test.cpp, tests/engine/sync/strategies/strategy_test.cpp and others compare the two).
 #pragma once
 
 #include <span>

@@ -9,7 +9,7 @@
 #include "core/units.hpp"
 #include "jobs/agent/script_process.hpp"
 #include "jobs/attempts.hpp"
-#include "jobs/launcher.hpp"
+#include "jobs/launch/launcher.hpp"
 #include "jobs/quick_file.hpp"
 
 #include <algorithm>
@@ -241,7 +241,7 @@ class AttemptJob {
   }
 
   // It died before its first step without a word of its own: in MPI's start-up, or on a node that was not ready. Exit codes 126
-  // and 127 would be the same again (rank_start.hpp).
+  // and 127 would be the same again (launch/rank_start.hpp).
   bool may_launch_again(int code, std::int64_t tries) const
   {
     if (code == 0 || code == 126 || code == 127 || launches_ >= tries) return false;

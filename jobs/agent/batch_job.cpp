@@ -180,7 +180,7 @@ class BatchJob {
     if (!answer.ok()) throw failure("scontrol does not tell the job's nodes: " + answer.err);
     if (std::cmp_less(hosts.size(), nodes))
       throw failure(fmt::format("{} needs {} nodes, and the job has fewer: {}", attempt.path().string(), nodes, answer.out));
-    const auto path = attempt.hosts();
+    const auto path = attempt.path() / name_of(AttemptFile::hosts);
     write_file_quick(path, join({hosts.begin(), hosts.begin() + nodes}, "\n") + "\n");
     return path;
   }

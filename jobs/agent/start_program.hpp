@@ -9,14 +9,14 @@
 namespace dt::jobs::agent {
 
 // `dtjob launch`, the last line of job.sh: reports the launch to the dtjob that runs the job and becomes the launcher, `words`.
-// With block_sigterm, mpirun and its daemons on other nodes do not get SIGTERM (jobs/mpirun.hpp).
+// With block_sigterm, mpirun and its daemons on other nodes do not get SIGTERM (jobs/launch/mpirun.hpp).
 int launch(std::vector<std::string> words, bool block_sigterm);
 
 // `dtjob block-sigterm`: becomes `words` with SIGTERM blocked; what mpirun starts its daemons with.
 int become_without_sigterm(std::vector<std::string> words);
 
 // `dtjob bind`, once a rank: restricts the process to `cores` cores of its mask, those of the rank's position on the node, and
-// becomes `words` (jobs/rank_start.hpp). If the mask has too few cores: exit code 126, or with may_share the whole mask.
+// becomes `words` (jobs/launch/rank_start.hpp). If the mask has too few cores: exit code 126, or with may_share the whole mask.
 int bind_rank(std::vector<std::string> words, int cores, bool may_share);
 
 } // namespace dt::jobs::agent

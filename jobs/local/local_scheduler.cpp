@@ -6,7 +6,7 @@
 #include "core/record/claim.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/job_environment.hpp"
+#include "jobs/launch/job_environment.hpp"
 #include "jobs/local/cores.hpp"
 #include "jobs/local/supervisor.hpp"
 #include "jobs/quick_file.hpp"
@@ -173,7 +173,7 @@ JobStatus status_of(const JobHandle& job, const Place* place, const std::string&
 
 } // namespace
 
-// The cores of named hosts are unknown here. A rank that finds too few cores on its host reports it (rank_start.hpp).
+// The cores of named hosts are unknown here. A rank that finds too few cores on its host reports it (launch/rank_start.hpp).
 std::string objection(const ResourcesSpec& resources, std::int64_t progress_threads, std::size_t cores)
 {
   if (auto nodes = objection_to_nodes(resources); !nodes.empty()) return nodes;

@@ -2,7 +2,7 @@
 
 #include "core/file.hpp"
 #include "core/units.hpp"
-#include "jobs/job_environment.hpp"
+#include "jobs/launch/job_environment.hpp"
 #include "jobs/quick_file.hpp"
 
 #include <algorithm>

@@ -6,11 +6,11 @@
 #include "core/file.hpp"
 #include "core/record/study_record.hpp"
 #include "core/statistics.hpp"
-#include "store/ingest.hpp"
-#include "store/queries.hpp"
-#include "store/rows.hpp"
-#include "store/scaling.hpp"
-#include "store/sqlite.hpp"
+#include "store/analysis/scaling.hpp"
+#include "store/database/sqlite.hpp"
+#include "store/ingest/ingest.hpp"
+#include "store/ingest/rows.hpp"
+#include "store/query/queries.hpp"
 
 #include <chrono>
 #include <cstdio>

@@ -3,8 +3,8 @@
 #include "recipes/recipe.hpp"
 
 #include "core/file.hpp"
-#include "recipes/order.hpp"
-#include "support.hpp"
+#include "recipes/expansion/expand.hpp"
+#include "tests/recipes/support.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
-#include "json_check.hpp"
+#include "tests/recipes/json_check.hpp"
 
-#include "recipes/document.hpp"
+#include "recipes/reading/document.hpp"
 
 #include <algorithm>
 #include <regex>

@@ -1,6 +1,6 @@
 #include "recipes/recipe.hpp"
 
-#include "support.hpp"
+#include "tests/recipes/support.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -2,7 +2,7 @@
 
 #include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
-#include "support.hpp"
+#include "tests/recipes/support.hpp"
 
 #include <catch2/catch.hpp>
 

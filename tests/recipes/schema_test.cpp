@@ -3,8 +3,8 @@
 #include "core/file.hpp"
 #include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
-#include "json_check.hpp"
-#include "support.hpp"
+#include "tests/recipes/json_check.hpp"
+#include "tests/recipes/support.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "support.hpp"
+#include "tests/recipes/support.hpp"
 
 #include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"

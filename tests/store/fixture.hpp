@@ -6,9 +6,9 @@
 #include "core/paths.hpp"
 #include "core/record/run_record.hpp"
 #include "core/record/study_record.hpp"
-#include "store/database.hpp"
-#include "store/ingest.hpp"
-#include "store/queries.hpp"
+#include "store/database/database.hpp"
+#include "store/ingest/ingest.hpp"
+#include "store/query/queries.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <filesystem>

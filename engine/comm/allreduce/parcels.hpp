@@ -2,7 +2,7 @@
 // is a count.
 #pragma once
 
-#include "engine/comm/allreduce/schedule.hpp"
+#include "engine/comm/allreduce/schedules/schedule.hpp"
 
 #include <vector>
 

@@ -1,9 +1,9 @@
 #include "engine/comm/allreduce/scheduled_allreduce.hpp"
 
-#include "engine/comm/allreduce/halving_doubling.hpp"
-#include "engine/comm/allreduce/ring.hpp"
-#include "engine/comm/allreduce/topology_aware.hpp"
-#include "engine/comm/allreduce/tree.hpp"
+#include "engine/comm/allreduce/schedules/halving_doubling.hpp"
+#include "engine/comm/allreduce/schedules/ring.hpp"
+#include "engine/comm/allreduce/schedules/topology_aware.hpp"
+#include "engine/comm/allreduce/schedules/tree.hpp"
 
 namespace dt::comm {
 namespace {

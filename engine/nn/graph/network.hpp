@@ -1,7 +1,7 @@
 // Network: a model built for one batch size, ready to compute. Does not use MPI. Only one thread may use it at a time.
 #pragma once
 
-#include "engine/nn/graph/shape.hpp"
+#include "engine/nn/graph/tensor.hpp"
 
 #include <cstdint>
 #include <functional>

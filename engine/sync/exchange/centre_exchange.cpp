@@ -1,6 +1,6 @@
 #include "engine/sync/exchange/centre_exchange.hpp"
 
-#include "engine/comm/allreduce/tree.hpp"
+#include "engine/comm/allreduce/schedules/tree.hpp"
 
 namespace dt::sync {
 namespace {

@@ -1,7 +1,7 @@
 // dtengine: the program that trains (under mpirun), describes models and makes data sets.
 #include "core/error.hpp"
 #include "core/process.hpp"
-#include "engine/data/make.hpp"
+#include "engine/data/makers/make.hpp"
 #include "engine/train/job/hello.hpp"
 #include "engine/train/job/input_report.hpp"
 #include "engine/train/job/job.hpp"

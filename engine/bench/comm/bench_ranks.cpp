@@ -1,0 +1,43 @@
+#include "engine/bench/comm/bench_ranks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+namespace dt::bench {
+namespace {
+
+bool has_launcher()
+{
+  constexpr std::array names{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"};
+  return std::any_of(names.begin(), names.end(), [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+} // namespace
+
+BenchRanks::BenchRanks(const std::string& allreduce)
+{
+  if (!has_launcher()) return;
+  world_.emplace();
+  comm_.emplace(MPI_COMM_WORLD);
+  if (comm_->size() > 1) allreduce_ = comm::make_allreduce({.algorithm = allreduce}, *comm_);
+}
+
+void BenchRanks::sum(std::span<float> values)
+{
+  if (allreduce_) allreduce_->sum(values);
+}
+
+double BenchRanks::of_root(double value)
+{
+  std::array shared{is_root() ? value : 0.0};
+  if (comm_) comm_->sum_record(shared);
+  return shared[0];
+}
+
+void BenchRanks::barrier()
+{
+  if (comm_) comm_->barrier();
+}
+
+} // namespace dt::bench

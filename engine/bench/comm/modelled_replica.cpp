@@ -1,0 +1,114 @@
+#include "engine/bench/comm/modelled_replica.hpp"
+
+#include "engine/comm/clock.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <thread>
+
+namespace dt::bench {
+namespace {
+
+std::size_t scaled(std::int64_t parameters, double scale)
+{
+  return static_cast<std::size_t>(std::max(1.0, std::round(static_cast<double>(parameters) * scale)));
+}
+
+// Rounds up to whole cache lines.
+std::size_t padded(std::size_t floats)
+{
+  constexpr auto line = static_cast<std::size_t>(nn::floats_per_line);
+  return (floats + line - 1) / line * line;
+}
+
+// Places the tensors one after another, each padded to whole cache lines.
+std::vector<sync::Stretch> lay_out(const std::vector<ModelledLayer>& layers, double scale)
+{
+  std::vector<sync::Stretch> tensors;
+  std::size_t end = 0;
+  for (const auto& layer : layers)
+    for (const auto parameters : {layer.weights, layer.biases}) {
+      tensors.push_back({end, scaled(parameters, scale)});
+      end = padded(tensors.back().end());
+    }
+  return tensors;
+}
+
+std::int64_t bytes_of(const std::vector<sync::Stretch>& tensors)
+{
+  return tensors.empty() ? 0 : static_cast<std::int64_t>(padded(tensors.back().end()) * sizeof(float));
+}
+
+std::vector<double> shares_of(const std::vector<ModelledLayer>& layers)
+{
+  std::vector<double> shares;
+  for (const auto& layer : layers) shares.push_back(layer.work);
+  const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
+  for (auto& share : shares) share /= all;
+  return shares;
+}
+
+} // namespace
+
+std::vector<ModelledLayer> alexnet_layers()
+{
+  return {{34'848, 96, 105.4e6},   {614'400, 256, 447.9e6},    {884'736, 384, 149.5e6},    {1'327'104, 384, 224.3e6},
+          {884'736, 256, 149.5e6}, {37'748'736, 4096, 37.7e6}, {16'777'216, 4096, 16.8e6}, {4'096'000, 1000, 4.1e6}};
+}
+
+ModelledReplica::ModelledReplica(const Options& options)
+    : options_(options), tensors_(lay_out(options.layers, options.scale)), shares_(shares_of(options.layers)),
+      weights_(bytes_of(tensors_)), gradients_(bytes_of(tensors_))
+{
+  for (const auto& tensor : tensors_) {
+    std::fill_n(weights().begin() + static_cast<std::ptrdiff_t>(tensor.offset), tensor.size, options_.start);
+    std::fill_n(gradients().begin() + static_cast<std::ptrdiff_t>(tensor.offset), tensor.size, options_.slope);
+  }
+}
+
+sync::BatchLoss ModelledReplica::compute(sync::GradientListener* listener)
+{
+  spend(comm::monotonic_s() + options_.forward_s);
+  // The listener's time delays the following layers, as in a real pass: each layer's time starts when the layer starts.
+  for (auto layer = shares_.size(); layer-- > 0;) {
+    spend(comm::monotonic_s() + options_.backward_s * shares_[layer]);
+    if (listener == nullptr) continue;
+    listener->gradients_ready(tensors_[2 * layer + 1]);
+    listener->gradients_ready(tensors_[2 * layer]);
+  }
+  return {0, 1};
+}
+
+void ModelledReplica::update(const sync::Stretch& stretch, float gradient_factor)
+{
+  apply(stretch, weights(), gradients(), learning_rate() * gradient_factor);
+}
+
+void ModelledReplica::apply(const sync::Stretch& stretch, std::span<float> weights, std::span<const float> gradients,
+                            double learning_rate)
+{
+  const auto rate = static_cast<float>(learning_rate);
+  for (std::size_t i = stretch.offset; i < stretch.end(); ++i) weights[i] -= rate * gradients[i];
+}
+
+std::vector<double> ModelledReplica::lead_s() const
+{
+  std::vector<double> lead(tensors_.size());
+  double left_s = 0; // backward time of the layers below
+  for (std::size_t layer = 0; layer < shares_.size(); ++layer) {
+    lead[2 * layer] = lead[2 * layer + 1] = left_s;
+    left_s += options_.backward_s * shares_[layer];
+  }
+  return lead;
+}
+
+void ModelledReplica::spend(double until_s) const
+{
+  while (comm::monotonic_s() < until_s) {
+    if (options_.sleeps) std::this_thread::sleep_for(std::chrono::duration<double>(std::max(0.0, until_s - comm::monotonic_s())));
+  }
+}
+
+} // namespace dt::bench

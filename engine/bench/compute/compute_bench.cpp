@@ -1,0 +1,162 @@
+#include "core/statistics.hpp"
+#include "engine/bench/bench.hpp"
+#include "engine/bench/comm/bench_ranks.hpp"
+#include "engine/bench/compute/fixed_step.hpp"
+#include "engine/bench/compute/fma_peak.hpp"
+#include "engine/bench/compute/profile.hpp"
+#include "engine/train/record/rank_report.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace dt::bench {
+namespace {
+
+constexpr double fewest_steps = 10;
+
+struct Measured {
+  std::vector<double> step_s, update_s;
+  double loss = 0; // of the last step
+};
+
+void keep(Measured& measured, const FixedStep::Took& took)
+{
+  measured.step_s.push_back(took.step_s);
+  measured.update_s.push_back(took.update_s);
+  measured.loss = took.loss;
+}
+
+// The requested number of steps, or as many as fit into the time according to the fastest warm-up step. The same on all ranks.
+std::size_t steps_to_measure(const ComputeBench& options, double quickest_s, BenchRanks& ranks)
+{
+  const double fitting = std::clamp(options.seconds / quickest_s, fewest_steps, 1e7);
+  return static_cast<std::size_t>(options.steps > 0 ? static_cast<double>(options.steps) : ranks.of_root(fitting));
+}
+
+Measured measure(FixedStep& step, const ComputeBench& options, BenchRanks& ranks)
+{
+  Measured warmup, measured;
+  for (int i = 0; i < step.warmup_steps(); ++i) keep(warmup, step.run());
+  const auto steps = steps_to_measure(options, summarize(warmup.step_s).least, ranks);
+  for (std::size_t i = 0; i < steps; ++i) keep(measured, step.run());
+  return measured;
+}
+
+nn::NetworkOptions network_options(const ComputeBench& options)
+{
+  return natural_options({.model = options.model,
+                          .image = {1, 28, 28},
+                          .batch = options.batch,
+                          .threads = options.threads,
+                          .precision = options.precision == "bf16" ? nn::Precision::bf16 : nn::Precision::fp32,
+                          .winograd = !options.direct,
+                          .reference = options.reference,
+                          .dropout = false});
+}
+
+double peak_gflops(const ComputeBench& options, BenchRanks& ranks)
+{
+  ranks.barrier(); // all ranks measure at the same time, as they compute
+  return fma_peak_gflops(options.precision == "bf16" ? MultiplyAdd::bf16_dot : MultiplyAdd::fp32, options.threads);
+}
+
+struct Report {
+  ComputeBench options;
+  int ranks = 1;
+  bool is_told = true; // whether this rank prints the report
+  Measured measured;
+  std::vector<StepProfile> profiles;
+  double peak_gflops = 0, step_flops = 0, build_s = 0;
+  int reorders = 0;
+  nn::MemoryNeed memory;
+
+  double step_s() const { return summarize(measured.step_s).median; }
+  double gflops() const { return 1e-9 * step_flops / step_s(); }
+  double peak_share() const { return peak_gflops > 0 ? gflops() / peak_gflops : 0; }
+};
+
+nlohmann::ordered_json json_of(const Report& report)
+{
+  const auto& options = report.options;
+  const auto [median, least] = summarize(report.measured.step_s);
+  nlohmann::ordered_json json{{"model", options.model},
+                              {"batch", options.batch},
+                              {"threads", options.threads},
+                              {"precision", options.precision},
+                              {"samples_per_s", report.ranks * static_cast<double>(options.batch) / median},
+                              {"step_ms_median", 1e3 * median},
+                              {"step_ms_min", 1e3 * least},
+                              {"gflops", report.gflops()},
+                              {"peak_gflops", report.peak_gflops},
+                              {"peak_share", report.peak_share()},
+                              {"primitive_share", share_of(report.profiles, is_compute)},
+                              {"reorders_per_step", report.reorders},
+                              {"peak_memory_bytes", train::memory_peak_bytes()},
+                              {"loss", report.measured.loss},
+                              {"steps", report.measured.step_s.size()},
+                              {"ranks", report.ranks},
+                              {"build_s", report.build_s},
+                              {"onednn_share", share_of(report.profiles, is_onednn)},
+                              {"optimizer_ms", 1e3 * summarize(report.measured.update_s).median},
+                              {"planned_bytes", report.memory.parameters + report.memory.activations},
+                              {"unshared_bytes", report.memory.parameters + report.memory.unshared},
+                              {"winograd", !options.direct}};
+  if (options.profile) json["profile"] = profile_json(median_of(report.profiles).operations);
+  return json;
+}
+
+std::string text_of(const Report& report)
+{
+  const auto& options = report.options;
+  const auto [median, least] = summarize(report.measured.step_s);
+  auto text = fmt::format(
+      "{}, batch {}, threads {}, {}: {:.6g} samples/s; a step {:.3f} ms (median of {}), {:.3f} ms (least)\n"
+      "{:.1f} GFLOP/s, {:.1f}% of the {:.1f} that these threads' multiply-adds can reach; {:.1f}% of the step computes, {:.1f}% "
+      "in "
+      "oneDNN's primitives\n"
+      "{} reorders a step; {:.3f} ms to update the weights; peak memory {:.3f} GB, {:.3f} GB of it planned; built in {:.2f} s\n",
+      options.model, options.batch, options.threads, options.precision,
+      report.ranks * static_cast<double>(options.batch) / median, 1e3 * median, report.measured.step_s.size(), 1e3 * least,
+      report.gflops(), 100 * report.peak_share(), report.peak_gflops, 100 * share_of(report.profiles, is_compute),
+      100 * share_of(report.profiles, is_onednn), report.reorders, 1e3 * summarize(report.measured.update_s).median,
+      1e-9 * static_cast<double>(train::memory_peak_bytes()),
+      1e-9 * static_cast<double>(report.memory.parameters + report.memory.activations), report.build_s);
+  if (options.profile) text += "\n" + profile_table(median_of(report.profiles));
+  return text;
+}
+
+Report make_report(const ComputeBench& options)
+{
+  BenchRanks ranks(options.allreduce);
+  Report report{.options = options, .ranks = ranks.size(), .measured = {}, .profiles = {}, .memory = {}};
+  report.peak_gflops = peak_gflops(options, ranks);
+  FixedStep step(network_options(options), &ranks);
+  report.measured = measure(step, options, ranks);
+  for (int pass = 0; pass <= step.warmup_steps(); ++pass) report.profiles.push_back(step.profile());
+  // the larger value counts: a lower one only shows other load on the machine
+  report.peak_gflops = std::max(report.peak_gflops, peak_gflops(options, ranks));
+  report.step_flops = step.network().flops();
+  report.build_s = step.build_s();
+  report.reorders = step.network().reorders();
+  report.memory = step.network().memory();
+  report.is_told = ranks.is_root();
+  return report;
+}
+
+} // namespace
+
+Times summarize(std::vector<double> seconds)
+{
+  const double least = *std::min_element(seconds.begin(), seconds.end());
+  return {median(std::move(seconds)), least};
+}
+
+int bench_compute(const ComputeBench& options)
+{
+  const auto report = make_report(options);
+  if (report.is_told) fmt::print("{}", options.json ? json_of(report).dump() + "\n" : text_of(report));
+  return 0;
+}
+
+} // namespace dt::bench

@@ -1,0 +1,44 @@
+// FixedStep: one training step of a model on a fixed batch (forward, loss, backward, momentum update), to be timed.
+#pragma once
+
+#include "engine/bench/comm/bench_ranks.hpp"
+#include "engine/bench/compute/profile.hpp"
+#include "engine/nn/graph/network.hpp"
+#include "engine/optim/optimizer.hpp"
+
+namespace dt::bench {
+
+// Sets the model's natural images and classes, and a memory limit of what this machine has available besides the images.
+nn::NetworkOptions natural_options(nn::NetworkOptions options);
+
+class FixedStep {
+ public:
+  // Images are normally distributed; sample i has class i modulo the number of classes. `ranks`, if given, must outlive the
+  // object; each step then sums the gradients over the ranks in one allreduce of the packed buffer.
+  explicit FixedStep(const nn::NetworkOptions& options, BenchRanks* ranks = nullptr);
+
+  // Seconds of a step, and of its update alone.
+  struct Took {
+    double step_s = 0, update_s = 0, loss = 0;
+  };
+  Took run();
+  // One step with every operation timed, without communication.
+  StepProfile profile();
+  // Warm-up steps before the measurement: enough to settle clock and caches for a small network, two for a large one.
+  int warmup_steps() const;
+  nn::Network& network() { return network_; }
+  double build_s() const { return build_s_; }
+
+ private:
+  void update(float gradient_factor);
+  double build_begin_s_;
+  nn::Network network_;
+  double build_s_;
+  std::vector<float> images_;
+  std::vector<std::int32_t> labels_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+  BenchRanks* ranks_;
+  double learning_rate_;
+};
+
+} // namespace dt::bench

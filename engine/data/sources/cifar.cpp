@@ -1,0 +1,112 @@
+// CIFAR-10, CIFAR-100 and shapes: data sets in CIFAR's binary files. These hold records of one or two label bytes and 3x32x32
+// bytes, red plane first, without header.
+#include "core/file.hpp"
+#include "engine/data/sources/byte_source.hpp"
+#include "engine/data/sources/data_sets.hpp"
+#include "engine/data/sources/file_bytes.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A label byte of each record: its name in error messages, and its number of values.
+struct CifarLabel {
+  std::string_view name;
+  std::int64_t classes;
+};
+
+// How a CIFAR set is stored on disk. The last label of a record is the one to learn.
+struct CifarLayout {
+  std::string subfolder; // searched if the files are not in the folder itself; the archive unpacks into it
+  std::vector<std::string> train_files, test_files;
+  std::vector<CifarLabel> labels;
+};
+
+constexpr std::int64_t side = 32, image_bytes = 3 * side * side;
+
+std::int64_t record_bytes(const CifarLayout& layout) { return static_cast<std::int64_t>(layout.labels.size()) + image_bytes; }
+
+void check_labels(const fs::path& path, const CifarLayout& layout, const std::uint8_t* record, std::int64_t index)
+{
+  for (std::size_t i = 0; i < layout.labels.size(); ++i)
+    if (record[i] >= layout.labels[i].classes)
+      throw file_error(path, fmt::format("{} {} of record {}, expected 0 to {}.", layout.labels[i].name, record[i], index,
+                                         layout.labels[i].classes - 1));
+}
+
+void append_records(ImageSet& set, const fs::path& path, const CifarLayout& layout)
+{
+  const auto bytes = read_file(path);
+  const auto record = record_bytes(layout), size = static_cast<std::int64_t>(bytes.size());
+  if (size == 0 || size % record != 0)
+    throw file_error(
+        path, fmt::format("{} bytes, not a whole number of records of {} bytes ({} left over): truncated, or of another kind.",
+                          size, record, size % record));
+  const auto* at = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  const auto labels = static_cast<std::int64_t>(layout.labels.size());
+  for (std::int64_t i = 0; i < size / record; ++i, at += record) {
+    check_labels(path, layout, at, i);
+    set.labels.push_back(at[labels - 1]);
+    set.pixels.insert(set.pixels.end(), at + labels, at + record);
+  }
+  set.count += size / record;
+}
+
+ImageSet read_files(std::string_view data_set, const fs::path& folder, const std::vector<std::string>& names,
+                    const CifarLayout& layout)
+{
+  ImageSet set{0, 3, side, side, layout.labels.back().classes, {}, {}};
+  for (const auto& name : names)
+    append_records(set, require_file(data_set, folder, std::array{name, layout.subfolder + "/" + name}), layout);
+  return set;
+}
+
+// Throws a recipe error with file, content and expectation if a file is missing, is empty, is not a whole number of records, or
+// has a label out of range.
+ImageSets read_cifar_sets(std::string_view data_set, const fs::path& folder, const CifarLayout& layout)
+{
+  return {read_files(data_set, folder, layout.train_files, layout), read_files(data_set, folder, layout.test_files, layout)};
+}
+
+// CIFAR-10: data_batch_1.bin … data_batch_5.bin and test_batch.bin, with one label; searched in cifar-10-batches-bin/ too.
+CifarLayout cifar10_layout()
+{
+  CifarLayout layout{"cifar-10-batches-bin", {}, {"test_batch.bin"}, {{"label", 10}}};
+  for (int i = 1; i <= 5; ++i) layout.train_files.push_back(fmt::format("data_batch_{}.bin", i));
+  return layout;
+}
+
+} // namespace
+
+Sources open_cifar10(const DataSpec& spec, const std::filesystem::path& folder)
+{
+  // The usual constants of CIFAR-10's 50,000 training images.
+  return make_byte_sources(read_cifar_sets(spec.name, folder, cifar10_layout()),
+                           {{0.4914f, 0.2470f}, {0.4822f, 0.2435f}, {0.4465f, 0.2616f}}, spec, folder);
+}
+
+Sources open_cifar100(const DataSpec& spec, const std::filesystem::path& folder)
+{
+  const CifarLayout layout{"cifar-100-binary", {"train.bin"}, {"test.bin"}, {{"coarse label", 20}, {"fine label", 100}}};
+  // The usual constants of CIFAR-100's 50,000 training images.
+  return make_byte_sources(read_cifar_sets(spec.name, folder, layout),
+                           {{0.5071f, 0.2673f}, {0.4865f, 0.2564f}, {0.4409f, 0.2762f}}, spec, folder);
+}
+
+Sources open_shapes(const DataSpec& spec, const std::filesystem::path& folder)
+{
+  // Constants of the 20,000 training images of seed 1; other seeds and the three colours change only the third digit.
+  return make_byte_sources(read_cifar_sets(spec.name, folder, cifar10_layout()), {{0.5f, 0.267f}, {0.5f, 0.267f}, {0.5f, 0.267f}},
+                           spec, folder);
+}
+
+} // namespace dt::data

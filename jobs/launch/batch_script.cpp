@@ -1,0 +1,108 @@
+#include "jobs/launch/batch_script.hpp"
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace dt::jobs {
+namespace {
+
+bool is_identifier(std::string_view name)
+{
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !name.empty() && letter(name.front()) &&
+         std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+// Quotes a value as one shell word. Refuses NUL bytes, because no program argument can contain them.
+std::string quoted(std::string_view value, std::string_view key)
+{
+  if (value.find('\0') != std::string_view::npos)
+    throw Error(ErrorKind::recipe, std::string(key) + " contains a NUL byte, which cannot be passed to a program; remove it.");
+  return shell_quote(value);
+}
+
+std::string assignment(const std::string& name, const std::string& value, const std::string& key)
+{
+  if (!is_identifier(name))
+    throw Error(
+        ErrorKind::recipe,
+        key + ": `" + printable(name) +
+            "` is not a valid name of an environment variable; use letters, digits and `_`, and do not begin with a digit.");
+  return " " + name + "=" + quoted(value, key + "." + name);
+}
+
+// A command of the script. If it fails or ends the script (`exit`, `set -e`), the trap prints `failure` with the exit code.
+std::string step(const std::string& failure, const std::string& command)
+{
+  return "step=" + shell_quote(failure) + "\n" + command + " || exit\n";
+}
+
+template<class Variables> std::string exports(const Variables& variables, const std::string& key)
+{
+  if (variables.empty()) return {};
+  std::string command = "export";
+  for (const auto& [name, value] : variables) command += assignment(name, value, key);
+  return step("cannot set the variables of " + key, command);
+}
+
+// Contains no text that depends on the run, so that all runs of a sweep can share one file.
+constexpr std::string_view head = R"sh(#!/bin/bash
+# One attempt at a run; `dtjob run` or `dtjob batch` starts this script. Its argument: the attempt's folder. What it trains: ../../spec.json
+trap 'printf "dtctl: %s (exit code %d)\n" "$step" "$?" >&2' EXIT
+)sh";
+
+constexpr std::string_view find_modules = R"sh(if ! command -v module > /dev/null; then
+  for file in /etc/profile.d/lmod.sh /etc/profile.d/modules.sh "$MODULESHOME/init/bash"; do
+    if [[ -r $file ]]; then . "$file"; break; fi
+  done
+fi
+)sh";
+
+std::string modules(const std::vector<std::string>& names)
+{
+  if (names.empty()) return {};
+  std::string text(find_modules);
+  for (const auto& name : names)
+    text += step("module load " + printable(name) + " failed", "module load " + quoted(name, "resources.modules"));
+  return text;
+}
+
+// `eval` confines a syntax error to its line: an open quote cannot swallow the rest of the script.
+std::string setup(const std::vector<std::string>& lines)
+{
+  std::string text;
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    text +=
+        step(fmt::format("set-up line {} failed: {}", i + 1, printable(lines[i])), "eval " + quoted(lines[i], "resources.setup"));
+  return text;
+}
+
+std::string launch(const ScriptInput& input, const Launcher& launcher)
+{
+  const auto& spec = input.run.spec;
+  const auto attempt = input.attempt.path().string();
+  std::vector<std::string> words{input.agent, "launch"};
+  if (launcher.blocks_sigterm(spec)) words.emplace_back("--block-sigterm");
+  const auto command =
+      launcher.command(spec, input.agent, {input.engine, "run", "--attempt", attempt, "--data", input.data_folder});
+  words.insert(words.end(), command.begin(), command.end());
+  std::string text = "step='cannot start dtjob'\nexec";
+  for (const auto& word : words) text += " " + (word == attempt ? "\"$1\"" : quoted(word, "the launch command"));
+  return text + "\n";
+}
+
+} // namespace
+
+std::string batch_script(const ScriptInput& input, const Launcher& launcher)
+{
+  const auto& resources = input.run.spec.resources;
+  return std::string(head) + exports(launcher.environment(input.run.spec), "the launcher") +
+         exports(resources.env, "resources.env") + modules(resources.modules) + setup(resources.setup) + launch(input, launcher);
+}
+
+} // namespace dt::jobs

@@ -1,0 +1,29 @@
+// Generates the script of a job. A pure function: equal input gives equal text (tests/golden/scripts).
+#pragma once
+
+#include "core/record/run_record.hpp"
+#include "jobs/launch/launcher.hpp"
+
+#include <string>
+
+namespace dt::jobs {
+
+struct ScriptInput {
+  PlannedRun run;
+  AttemptFolder attempt;
+  std::string engine;      // path of dtengine
+  std::string data_folder; // folder of the data set on the machine that runs the job
+  std::string agent;       // path of dtjob
+};
+
+// Returns a bash script that sets the environment, loads modules, runs the set-up lines and then becomes the launcher of the
+// ranks
+// (`exec dtjob launch mpirun …`). It takes the attempt's folder as its argument, which replaces `attempt`. If a line fails, the
+// script says which and ends with that line's exit code. All else, from claims and signals to the record of the end, is done by
+// the dtjob that starts the script (jobs/agent/).
+//
+// All values are quoted for the shell; only the lines of resources.setup are meant to be interpreted by it. Throws a recipe error
+// if a name in resources.env is not an identifier or a value contains a NUL byte.
+std::string batch_script(const ScriptInput& input, const Launcher& launcher);
+
+} // namespace dt::jobs

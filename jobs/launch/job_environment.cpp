@@ -1,0 +1,33 @@
+#include "jobs/launch/job_environment.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <unistd.h>
+
+namespace dt::jobs {
+
+std::map<std::string, std::string> environment_to_keep()
+{
+  constexpr std::array<std::string_view, 18> kept{"PATH",         "HOME",
+                                                  "USER",         "LOGNAME",
+                                                  "SHELL",        "LANG",
+                                                  "LANGUAGE",     "TZ",
+                                                  "TMPDIR",       "LD_LIBRARY_PATH",
+                                                  "MODULEPATH",   "MODULESHOME",
+                                                  "MODULES_CMD",  "XDG_RUNTIME_DIR",
+                                                  "ASAN_OPTIONS", "UBSAN_OPTIONS",
+                                                  "TSAN_OPTIONS", "DTCTL_GIT_STATE"};
+  std::map<std::string, std::string> environment{{"PATH", "/usr/local/bin:/usr/bin:/bin"}};
+  for (char** word = environ; *word != nullptr; ++word) {
+    const std::string_view text(*word);
+    const auto name = text.substr(0, text.find('='));
+    if (name.size() == text.size()) continue;
+    if (name.starts_with("LC_") || name.starts_with("LMOD_") || std::find(kept.begin(), kept.end(), name) != kept.end())
+      environment[std::string(name)] = text.substr(name.size() + 1);
+  }
+  return environment;
+}
+
+} // namespace dt::jobs

@@ -1,0 +1,25 @@
+#include "jobs/launch/launcher.hpp"
+
+#include "core/error.hpp"
+#include "core/spec/names.hpp"
+#include "core/text.hpp"
+#include "jobs/launch/mpirun.hpp"
+#include "jobs/launch/srun.hpp"
+
+namespace dt::jobs {
+
+std::unique_ptr<Launcher> make_launcher(const std::string& name)
+{
+  if (name == "mpirun") return std::make_unique<MpirunLauncher>();
+  if (name == "srun") return std::make_unique<SrunLauncher>();
+  throw Error(ErrorKind::recipe, "There is no launcher `" + printable(name) +
+                                     "`; resources.launcher may be one of: " + join(strings_of(launcher_names()), ", ") + ".");
+}
+
+bool reports_lost_node(std::string_view words)
+{
+  return words.find("has lost communication with a remote daemon") != std::string_view::npos ||
+         words.find("Node failure on ") != std::string_view::npos;
+}
+
+} // namespace dt::jobs

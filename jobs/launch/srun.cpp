@@ -1,0 +1,49 @@
+#include "jobs/launch/srun.hpp"
+
+#include "jobs/launch/rank_start.hpp"
+
+#include <string_view>
+
+namespace dt::jobs {
+namespace {
+
+std::string option(std::string_view name, std::int64_t value) { return "--" + std::string(name) + "=" + std::to_string(value); }
+
+} // namespace
+
+// States the rules for exits explicitly: a rank that fails ends all others at once; one minute after the first rank has ended
+// well, ranks that hang are ended. Uses the first nodes of the allocation, because in a ladder a run can have fewer nodes than
+// the allocation.
+std::vector<std::string> SrunLauncher::command(const RunSpec& spec, const std::string& agent,
+                                               const std::vector<std::string>& program) const
+{
+  const auto& resources = spec.resources;
+  std::vector<std::string> words{"srun",
+                                 "--mpi=pmix",
+                                 option("nodes", resources.nodes),
+                                 "--relative=0",
+                                 option("ntasks", spec.ranks()),
+                                 option("ntasks-per-node", resources.ranks_per_node),
+                                 option("cpus-per-task", spec.cores_per_rank()),
+                                 "--distribution=block",
+                                 "--cpu-bind=none",
+                                 "--kill-on-bad-exit=1",
+                                 "--wait=60",
+                                 "--input=none",
+                                 "--export=ALL"};
+  if (resources.oversubscribe) words.push_back("--overcommit");
+  words.insert(words.end(), resources.launcher_args.begin(), resources.launcher_args.end());
+  const auto start = bound(spec, agent, program);
+  words.insert(words.end(), start.begin(), start.end());
+  return words;
+}
+
+std::map<std::string, std::string> SrunLauncher::environment(const RunSpec& spec) const
+{
+  auto environment = rank_environment(spec);
+  // There is no mpirun to pass this option to.
+  if (spec.resources.oversubscribe) environment["OMPI_MCA_mpi_yield_when_idle"] = "1";
+  return environment;
+}
+
+} // namespace dt::jobs

@@ -1,0 +1,267 @@
+#include "recipes/checks/checks.hpp"
+
+#include "core/spec/scheduler_table.hpp"
+#include "core/spec/spec_schema.hpp"
+#include "core/units.hpp"
+#include "recipes/reading/diagnostics.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+namespace dt::recipes {
+namespace {
+
+using Problems = std::vector<Problem>;
+
+std::string text(std::int64_t value) { return std::to_string(value); }
+
+void check_required(const RunSpec& spec, Problems& problems)
+{
+  if (spec.name.empty()) problems.push_back({{"name"}, "`name` must not be empty"});
+  if (spec.model.name.empty())
+    problems.push_back({{"model.name", "model.layers"}, "`model.name` is missing: say which network to train"});
+  if (spec.model.name == "custom" && spec.model.layers.empty())
+    problems.push_back({{"model.name", "model.layers"}, "`model.name` custom needs `model.layers`: the layers of the network"});
+  if (!spec.model.layers.empty() && spec.model.name != "custom")
+    problems.push_back(
+        {{"model.name", "model.layers"},
+         "`model.layers` describes a custom network, so `model.name` must be custom or absent, not " + ticked(spec.model.name)});
+  if (spec.data.name.empty()) problems.push_back({{"data.name"}, "`data.name` is missing: say which data set to train on"});
+}
+
+// Whether the global batch is so large that the product of batch and ranks may overflow.
+bool is_batch_too_large(const RunSpec& spec)
+{
+  constexpr double largest = 1e15;
+  return static_cast<double>(spec.train.batch_per_rank) * static_cast<double>(spec.workers()) > largest;
+}
+
+// The two nearest multiples for a message: "98 and 105 are".
+std::string near_multiples(std::int64_t batch, std::int64_t ranks)
+{
+  const auto below = batch / ranks * ranks;
+  return below == 0 ? text(ranks) + " is" : text(below) + " and " + text(below + ranks) + " are";
+}
+
+void check_batch(const RunSpec& spec, Problems& problems)
+{
+  const auto& train = spec.train;
+  if (train.batch_per_rank == 0 && train.global_batch == 0)
+    problems.push_back(
+        {{"train.batch_per_rank", "train.global_batch"}, "give either `train.batch_per_rank` or `train.global_batch`"});
+  const std::string trainers = spec.servers() > 0 ? " workers" : " ranks";
+  if (train.global_batch % spec.workers() != 0)
+    problems.push_back({{"train.global_batch", "study.ranks", "study.nodes", "resources.ranks_per_node", "resources.nodes"},
+                        "`train.global_batch` " + text(train.global_batch) + " is not a multiple of " + text(spec.workers()) +
+                            trainers + "; " + near_multiples(train.global_batch, spec.workers())});
+  if (is_batch_too_large(spec))
+    problems.push_back({{"train.batch_per_rank", "resources.ranks_per_node", "resources.nodes"},
+                        "`train.batch_per_rank` " + text(train.batch_per_rank) + " on " + text(spec.workers()) + trainers +
+                            " is more than 1e15 samples a step"});
+}
+
+void check_accumulation(const RunSpec& spec, Problems& problems)
+{
+  const auto parts = spec.train.accumulation, batch = spec.effective_batch_per_rank();
+  if (batch % parts != 0)
+    problems.push_back(
+        {{"train.accumulation", "train.batch_per_rank", "train.global_batch", "study.ranks", "study.nodes"},
+         "`train.accumulation` " + text(parts) + " does not divide the " + text(batch) + " samples of a rank's batch"});
+}
+
+void check_precision(const RunSpec& spec, Problems& problems)
+{
+  if (spec.engine == "reference" && spec.train.precision != "fp32")
+    problems.push_back(
+        {{"train.precision", "engine"}, "`engine: reference` computes in fp32 only, not in " + spec.train.precision});
+}
+
+// Number of training samples if the recipe alone determines it.
+std::optional<std::int64_t> known_samples(const DataSpec& data)
+{
+  constexpr std::int64_t synthetic_default = 8192;
+  if (data.train_samples > 0) return data.train_samples;
+  if (data.name == "synthetic") return synthetic_default;
+  return std::nullopt;
+}
+
+// Number of steps if the recipe alone determines it. An incomplete last batch is left out.
+std::optional<std::int64_t> known_steps(const RunSpec& spec)
+{
+  if (spec.train.steps > 0) return spec.train.steps;
+  const auto samples = known_samples(spec.data);
+  const auto batch = spec.effective_global_batch();
+  if (!samples || batch == 0 || spec.train.epochs == 0) return std::nullopt;
+  constexpr double most = 1e15;
+  return static_cast<std::int64_t>(std::min(most, std::ceil(spec.train.epochs * static_cast<double>(*samples / batch))));
+}
+
+void check_length(const RunSpec& spec, Problems& problems)
+{
+  const auto& train = spec.train;
+  if (train.epochs == 0 && train.steps == 0)
+    problems.push_back({{"train.epochs", "train.steps"}, "give either `train.epochs` or `train.steps`"});
+  if (is_batch_too_large(spec)) return;
+  const auto samples = known_samples(spec.data);
+  if (samples && spec.effective_global_batch() > *samples) {
+    problems.push_back({{"train.global_batch", "train.batch_per_rank", "data.train_samples"},
+                        "one step of " + text(spec.effective_global_batch()) + " samples needs more than the " + text(*samples) +
+                            " there are to train on"});
+    return;
+  }
+  const auto steps = known_steps(spec);
+  if (steps && train.warmup_steps >= *steps)
+    problems.push_back(
+        {{"train.warmup_steps", "train.steps", "train.epochs"},
+         "`train.warmup_steps` " + text(train.warmup_steps) + " leaves none of the run's " + text(*steps) + " steps to measure"});
+}
+
+void check_target(const RunSpec& spec, Problems& problems)
+{
+  if (spec.train.stop_at_target && spec.train.target_accuracy == 0)
+    problems.push_back({{"train.stop_at_target"}, "`train.stop_at_target` needs a `train.target_accuracy` above 0"});
+}
+
+void check_image(const RunSpec& spec, Problems& problems)
+{
+  constexpr std::int64_t most_values = 100'000'000;
+  const auto values = spec.data.channels * spec.data.height * spec.data.width; // cannot overflow: each factor is at most 65536
+  if (values > most_values)
+    problems.push_back({{"data.width", "data.height", "data.channels"},
+                        "an image of " + text(spec.data.channels) + " x " + text(spec.data.height) + " x " +
+                            text(spec.data.width) + " has more than " + text(most_values) + " values"});
+}
+
+bool is_variable_name(std::string_view name)
+{
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto is_inner = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  return !name.empty() && is_letter(name.front()) && std::all_of(name.begin(), name.end(), is_inner);
+}
+
+void check_environment(const RunSpec& spec, Problems& problems)
+{
+  for (const auto& [name, value] : spec.resources.env)
+    if (!is_variable_name(name))
+      problems.push_back({{"resources.env"},
+                          "`resources.env` names the variable " + ticked(name) +
+                              "; allowed: letters, digits and _, not beginning with a digit"});
+}
+
+void check_mode(const RunSpec& spec, Problems& problems)
+{
+  if (spec.study.mode == "strong" && spec.train.batch_per_rank > 0)
+    problems.push_back({{"train.batch_per_rank", "study.mode"},
+                        "in a strong-scaling study the global batch stays constant; give `train.global_batch` instead of "
+                        "`train.batch_per_rank`"});
+  if (spec.study.mode == "weak" && spec.train.global_batch > 0)
+    problems.push_back({{"train.global_batch", "study.mode"},
+                        "in a weak-scaling study the batch per rank stays constant; give `train.batch_per_rank` instead of "
+                        "`train.global_batch`"});
+}
+
+void check_sizes(std::string_view key, const std::vector<std::int64_t>& sizes, Problems& problems)
+{
+  auto sorted = sizes;
+  std::sort(sorted.begin(), sorted.end());
+  if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
+    problems.push_back(
+        {{key}, "`" + std::string(key) + "` lists " + text(*twice) + " twice; for several runs of a size use `study.repeats`"});
+}
+
+void check_signal(const RunSpec& spec, Problems& problems)
+{
+  const auto& resources = spec.resources;
+  if (resources.signal_ahead_s > 0 && resources.signal_ahead_s >= resources.time_limit_s)
+    problems.push_back({{"resources.signal_ahead", "resources.time_limit"},
+                        "`resources.signal_ahead` " + format_duration(static_cast<double>(resources.signal_ahead_s)) +
+                            " must be below `resources.time_limit` " +
+                            format_duration(static_cast<double>(resources.time_limit_s))});
+}
+
+void check_scheduler(const RunSpec& spec, Problems& problems)
+{
+  if (spec.study.layout == "ladder" && !scheduler_row(spec.resources.scheduler).shares_allocations)
+    problems.push_back(
+        {{"study.layout", "resources.scheduler"},
+         "`study.layout` ladder needs `resources.scheduler` slurm, because one machine needs no allocation; leave the "
+         "layout out"});
+}
+
+void check_layout(const StudySpec& study, bool has_sizes, Problems& problems)
+{
+  if (study.layout != "ladder") return;
+  if (study.mode.empty() && !has_sizes)
+    problems.push_back(
+        {{"study.layout"},
+         "a ladder is a scaling study in one allocation: give `study.mode` and either `study.ranks` or `study.nodes`"});
+  if (study.controls == 1)
+    problems.push_back({{"study.controls"}, "`study.controls` 1 shows no drift: give 2 or more, or 0 for none"});
+}
+
+// Keys that a sweep may vary, but that all runs in one allocation share.
+constexpr std::array<std::string_view, 3> of_allocation{"resources.scheduler", "resources.partition", "resources.constraint"};
+
+} // namespace
+
+std::vector<Problem> find_problems_between(const std::vector<RunSpec>& runs)
+{
+  Problems problems;
+  for (const auto path : of_allocation) {
+    const auto& key = *find_key(path);
+    const auto differs = [&](const RunSpec& run) {
+      return run.study.layout == "ladder" && value_of(run, key) != value_of(runs.front(), key);
+    };
+    if (std::any_of(runs.begin(), runs.end(), differs))
+      problems.push_back(
+          {{path},
+           "the runs of a ladder share one allocation, so " + ticked(std::string(path)) + " must be the same in all of them"});
+  }
+  return problems;
+}
+
+std::vector<Problem> find_problems(const RunSpec& spec)
+{
+  Problems problems;
+  check_required(spec, problems);
+  find_sync_problems(spec, problems);
+  if (spec.workers() <= 0) return problems; // the following checks divide by the number of workers
+  check_batch(spec, problems);
+  check_accumulation(spec, problems);
+  check_precision(spec, problems);
+  check_length(spec, problems);
+  check_target(spec, problems);
+  check_image(spec, problems);
+  check_environment(spec, problems);
+  check_mode(spec, problems);
+  check_signal(spec, problems);
+  check_scheduler(spec, problems);
+  return problems;
+}
+
+std::vector<Problem> find_length_problems(const RunSpec& spec)
+{
+  Problems problems;
+  if (spec.workers() > 0) check_length(spec, problems);
+  return problems;
+}
+
+std::vector<Problem> find_study_problems(const StudySpec& study)
+{
+  Problems problems;
+  const bool has_sizes = !study.ranks.empty() || !study.nodes.empty();
+  if (!study.mode.empty() && !has_sizes)
+    problems.push_back({{"study.ranks", "study.nodes", "study.mode"},
+                        "a " + study.mode + "-scaling study needs sizes: give either `study.ranks` or `study.nodes`"});
+  if (study.mode.empty() && has_sizes)
+    problems.push_back({{study.ranks.empty() ? "study.nodes" : "study.ranks", "study.mode"},
+                        "sizes need a `study.mode`; allowed: strong, weak"});
+  check_layout(study, has_sizes, problems);
+  check_sizes("study.ranks", study.ranks, problems);
+  check_sizes("study.nodes", study.nodes, problems);
+  return problems;
+}
+
+} // namespace dt::recipes

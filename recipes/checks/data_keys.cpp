@@ -1,0 +1,25 @@
+#include "recipes/checks/data_keys.hpp"
+
+#include <array>
+
+namespace dt::recipes {
+namespace {
+
+bool is_made_in_memory(std::string_view data_set) { return data_set == "synthetic"; }
+bool is_read_from_files(std::string_view data_set) { return !is_made_in_memory(data_set); }
+
+constexpr std::array keys{
+    DataKey{"data.path", is_read_from_files, "is made in memory"},
+    DataKey{"data.channels", is_made_in_memory, "has images of the shape that its files contain"},
+    DataKey{"data.height", is_made_in_memory, "has images of the shape that its files contain"},
+    DataKey{"data.width", is_made_in_memory, "has images of the shape that its files contain"},
+    DataKey{"data.classes", is_made_in_memory, "has as many classes as its files contain"},
+};
+
+} // namespace
+
+std::span<const DataKey> data_keys() { return keys; }
+
+bool uses(std::string_view data_set, const DataKey& key) { return data_set.empty() || key.is_used_by(data_set); }
+
+} // namespace dt::recipes

@@ -1,0 +1,173 @@
+// Checks of the keys of `sync` against the rest of a run. Pure functions.
+#include "recipes/checks/checks.hpp"
+
+#include "core/spec/spec_schema.hpp"
+#include "core/spec/strategy_table.hpp"
+
+namespace dt::recipes {
+namespace {
+
+using Problems = std::vector<Problem>;
+
+std::string text(std::int64_t value) { return std::to_string(value); }
+
+// Why other strategies do not read a key, if that is worth saying.
+std::string_view reason_of(std::string_view key)
+{
+  return key == "sync.wire" ? "; others send weights, which would lose precision permanently" : "";
+}
+
+// A key without effect is probably a misunderstanding, so it is refused.
+void check_scopes(const RunSpec& spec, Problems& problems)
+{
+  for (const auto& key : spec_keys()) {
+    if (!key.path.starts_with("sync.") || reads(spec.sync.strategy, key.path)) continue;
+    const auto value = value_of(spec, key);
+    if (value == default_of(key)) continue;
+    problems.push_back({{key.path, "sync.strategy"},
+                        "`" + std::string(key.path) + "` is " + to_text(value) + ", but `" + spec.sync.strategy +
+                            "` does not use it; it is for " + readers_of(key.path) + std::string(reason_of(key.path))});
+  }
+}
+
+void check_optimizer(const RunSpec& spec, Problems& problems)
+{
+  if (auto misfit = optimizer_misfit(spec.sync.strategy, spec.optimizer.name))
+    problems.push_back({{"optimizer.name", "sync.strategy"},
+                        std::move(*misfit),
+                        "a sweep gives each strategy its own optimizer with `zip: { sync.strategy: [sync-sgd, async-msgd], "
+                        "optimizer.name: [sgd, momentum] }`"});
+}
+
+// With server-side updates, each server sees only its part of the gradient, and hogwild's threads do not wait for each other. So
+// nobody knows the norm of the whole gradient.
+void check_clipping(const RunSpec& spec, Problems& problems)
+{
+  if (spec.optimizer.clip_norm == 0 || !strategy_row(spec.sync.strategy).updates_on_servers()) return;
+  problems.push_back({{"optimizer.clip_norm", "sync.strategy"},
+                      "`optimizer.clip_norm` needs the whole gradient in one update, but with `" + spec.sync.strategy +
+                          "` every parameter server applies the part of it that it holds; leave it out, or take a strategy whose "
+                          "workers apply their gradients themselves"});
+}
+
+// Synchronized batch norm sums over ranks during a pass. All ranks must be in the same pass with the same weights, and their
+// compute threads must be allowed to communicate.
+void check_batch_norm(const RunSpec& spec, Problems& problems)
+{
+  if (spec.model.batch_norm != "synchronized") return;
+  const auto& sync = spec.sync;
+  const bool is_spaced = reads(sync.strategy, "sync.node_period") && sync.node_period > 1;
+  if (!strategy_row(sync.strategy).keeps_equal || is_spaced)
+    problems.push_back({{"model.batch_norm", "sync.node_period", "sync.strategy"},
+                        "`model.batch_norm: synchronized` needs ranks with the same weights at every step, and `" +
+                            sync.strategy + "`" + (is_spaced ? " with `sync.node_period` above 1" : "") +
+                            " lets them differ; take `sync-sgd`, or `hsgd` with `sync.node_period: 1`"});
+  else if (sync.progress == "thread")
+    problems.push_back({{"model.batch_norm", "sync.progress"},
+                        "`model.batch_norm: synchronized` communicates during a pass, but with `sync.progress: thread` only "
+                        "the communication thread may communicate; take `sync.progress: none` or `poll`"});
+}
+
+void check_servers(const RunSpec& spec, Problems& problems)
+{
+  const auto& sync = spec.sync;
+  const auto& row = strategy_row(sync.strategy);
+  if (!row.has_servers) return;
+  if (sync.servers == 0 && !row.is_lock_free)
+    problems.push_back(
+        {{"sync.servers", "sync.strategy"}, "`" + sync.strategy + "` needs a parameter server: `sync.servers` of at least 1"});
+  if (sync.servers == 0 && row.is_lock_free && spec.resources.nodes > 1)
+    problems.push_back({{"sync.servers", "resources.nodes"},
+                        "`sync.servers` 0 keeps the weights in the memory that the ranks of one node share, but there are " +
+                            text(spec.resources.nodes) + " nodes; give `sync.servers` of at least 1"});
+  if (spec.workers() <= 0)
+    problems.push_back({{"sync.servers", "study.ranks", "study.nodes", "resources.ranks_per_node", "resources.nodes"},
+                        "`" + sync.strategy + "` with " + text(sync.servers) +
+                            " parameter servers (`sync.servers`) needs at least " + text(sync.servers + 1) +
+                            " ranks, and there are " + text(spec.ranks())});
+}
+
+// The largest elastic rate of the run.
+double elastic_rate(const RunSpec& spec)
+{
+  const auto& optimizer = spec.optimizer;
+  const double scale = optimizer.linear_scaling ? static_cast<double>(spec.workers()) : 1;
+  return spec.sync.rho > 0 ? optimizer.learning_rate * scale * spec.sync.rho : spec.sync.alpha;
+}
+
+void check_elastic_rate(const RunSpec& spec, Problems& problems)
+{
+  if (!is_elastic(spec.sync.strategy)) return;
+  if (spec.sync.alpha > 0 && spec.sync.rho > 0)
+    problems.push_back({{"sync.alpha", "sync.rho"}, "give either `sync.alpha` or `sync.rho`: alpha = learning rate x rho"});
+  constexpr double slack = 1e-9;
+  const double together = elastic_rate(spec) * static_cast<double>(spec.workers());
+  if (together > 1 + slack)
+    problems.push_back({{spec.sync.rho > 0 ? "sync.rho" : "sync.alpha", "study.ranks", "study.nodes", "resources.ranks_per_node"},
+                        "the elastic rates of " + text(spec.workers()) + " workers sum to " + to_text(FieldValue(together)) +
+                            "; above 1 the training diverges. Lower `sync.alpha` or `sync.rho`"});
+}
+
+void check_overlap(const RunSpec& spec, Problems& problems)
+{
+  const auto& sync = spec.sync;
+  if (exchanges_beside_computation(sync) && sync.elastic == "after")
+    problems.push_back({{"sync.elastic", "sync.overlap"},
+                        "`sync.elastic: after` needs the weights after the step, which `sync.overlap: 3` has sent before; take "
+                        "`sync.overlap: 2`, or `sync.elastic: before`"});
+}
+
+void check_messages(const RunSpec& spec, Problems& problems)
+{
+  const auto& sync = spec.sync;
+  if (!reads(sync.strategy, "sync.allreduce") || sync.allreduce != "mpi") return;
+  if (sync.wire != "float32")
+    problems.push_back({{"sync.wire", "sync.allreduce"},
+                        "`sync.allreduce: mpi` sends float32 only; take another algorithm for `sync.wire: " + sync.wire + "`"});
+  if (sync.progress == "poll")
+    problems.push_back({{"sync.progress", "sync.allreduce"},
+                        "`sync.allreduce: mpi` is one call that cannot be moved on between layers; take another algorithm for "
+                        "`sync.progress: poll`, or `sync.progress: thread`"});
+}
+
+void check_evaluated(const RunSpec& spec, Problems& problems)
+{
+  if (spec.sync.evaluate == "centre" && !strategy_row(spec.sync.strategy).has_centre())
+    problems.push_back({{"sync.evaluate", "sync.strategy"},
+                        "`sync.evaluate: centre` needs a strategy with a centre, and `" + spec.sync.strategy + "` has none"});
+}
+
+} // namespace
+
+void find_sync_problems(const RunSpec& spec, std::vector<Problem>& problems)
+{
+  check_scopes(spec, problems);
+  check_servers(spec, problems);
+  if (spec.workers() <= 0) return;
+  check_optimizer(spec, problems);
+  check_clipping(spec, problems);
+  check_batch_norm(spec, problems);
+  check_elastic_rate(spec, problems);
+  check_overlap(spec, problems);
+  check_messages(spec, problems);
+  check_evaluated(spec, problems);
+}
+
+std::vector<Problem> find_sync_doubts(const RunSpec& spec)
+{
+  const auto& sync = spec.sync;
+  if (!exchanges_beside_computation(sync) || spec.ranks() == 1) return {};
+  if (sync.progress == "none")
+    return {{{"sync.progress", "sync.overlap", "sync.strategy"},
+             "`sync.progress: none` lets nothing overlap: `sync.overlap: 3` exchanges after the computation, as `sync.overlap: "
+             "2` does; "
+             "leave `sync.progress` out, or take `poll` or `thread`"}};
+  if (sync.progress == "auto" && sync.allreduce == "mpi")
+    return {
+        {{"sync.progress", "sync.allreduce", "sync.overlap", "sync.strategy"},
+         "`sync.overlap: 3` overlaps with `sync.allreduce: mpi` only where every rank has a core to spare, because mpi cannot be "
+         "polled; take another allreduce, such as hierarchical, or `sync.progress: thread`, which asks for that core"}};
+  return {};
+}
+
+} // namespace dt::recipes

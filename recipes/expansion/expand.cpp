@@ -1,0 +1,280 @@
+#include "recipes/expansion/expand.hpp"
+
+#include "core/spec/run_key.hpp"
+#include "recipes/checks/checks.hpp"
+#include "recipes/checks/data_keys.hpp"
+#include "recipes/reading/diagnostics.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+
+namespace dt::recipes {
+namespace {
+
+using Point = std::vector<const Level*>;
+
+class Expander {
+ public:
+  Expander(const Resolved& resolved, Diagnostics& diagnostics, Diagnostics& warnings)
+      : resolved_(resolved), diagnostics_(diagnostics), warnings_(warnings), read_well_(diagnostics.empty())
+  {
+  }
+
+  std::vector<RunSpec> run()
+  {
+    const auto& sweep = resolved_.sweep;
+    report(find_study_problems(resolved_.base.study), {});
+    if (is_too_much()) return {};
+    if (!sweep.factors.empty() || sweep.include.empty()) add_combinations();
+    for (const auto& level : sweep.include) add_point({&level}, {});
+    if (cells_.empty() && read_well_ && diagnostics_.empty())
+      diagnostics_.add(sweep.exclude_mark, "`sweep.exclude` excludes all runs");
+    if (diagnostics_.empty()) report(find_problems_between(cells_), {});
+    return with_controls(repeat_cells());
+  }
+
+ private:
+  bool is_too_much()
+  {
+    const auto& study = resolved_.base.study;
+    const auto sizes = std::max<std::size_t>(1, study.ranks.size() + study.nodes.size());
+    const auto runs_of_a_point = sizes * static_cast<std::size_t>(study.repeats); // no overflow: at most 500,000 values x 10,000
+    if (resolved_.sweep.count_points(most_runs) <= most_runs / runs_of_a_point) return false;
+    diagnostics_.add(resolved_.file,
+                     "asks for more than " + std::to_string(most_runs) + " runs (points of the sweep x sizes x repeats)");
+    return true;
+  }
+
+  // Adds all combinations. Counts like an odometer; the last factor changes fastest.
+  void add_combinations()
+  {
+    const auto& factors = resolved_.sweep.factors;
+    std::vector<std::size_t> digits(factors.size(), 0);
+    for (bool more = true; more;) {
+      Point point;
+      for (std::size_t i = 0; i < factors.size(); ++i) point.push_back(&factors[i].levels[digits[i]]);
+      add_point(point, resolved_.sweep.exclude);
+      more = false;
+      for (std::size_t i = factors.size(); i-- > 0 && !more;) {
+        digits[i] = (digits[i] + 1) % factors[i].levels.size();
+        more = digits[i] != 0;
+      }
+    }
+  }
+
+  void add_point(const Point& point, const std::vector<Condition>& exclude)
+  {
+    auto spec = resolved_.base;
+    for (const auto* level : point) {
+      for (const auto& assignment : level->assignments) assign(spec, assignment);
+      spec.label += (spec.label.empty() ? "" : " ") + level->label;
+    }
+    if (resolved_.settings.find("resources.signal_ahead") == nullptr) fit_signal(spec.resources);
+    if (!spec.model.layers.empty() && spec.model.name.empty()) spec.model.name = "custom";
+    refuse_unused_data_keys(spec, point);
+    if (read_well_) refuse_duplicate(spec, point);
+    const auto excluded = [&](const RunSpec& cell) {
+      return std::any_of(exclude.begin(), exclude.end(), [&](const Condition& condition) { return holds(condition, cell); });
+    };
+    const bool has_rate = is_given("sync.alpha", point) || is_given("sync.rho", point);
+    const bool has_progress = is_given("sync.progress", point);
+    for (auto& cell : sizes_of(std::move(spec), point)) {
+      if (excluded(cell)) continue;
+      if (!has_rate && is_elastic(cell.sync.strategy) && cell.workers() > 0) fit_alpha(cell);
+      if (!has_progress && exchanges_beside_computation(cell.sync)) cell.sync.progress = "auto";
+      report(find_problems(cell), point);
+      for (const auto& doubt : find_sync_doubts(cell)) warnings_.add(mark_of(doubt.keys, point), doubt.message);
+      cells_.push_back(std::move(cell));
+    }
+  }
+
+  // Whether the sweep sets the key at that point.
+  static bool varies(std::string_view path, const Point& point)
+  {
+    const auto assigns = [&](const auto* level) {
+      return std::any_of(level->assignments.begin(), level->assignments.end(),
+                         [&](const Assignment& assignment) { return assignment.path == path; });
+    };
+    return std::any_of(point.begin(), point.end(), assigns);
+  }
+
+  bool is_given(std::string_view path, const Point& point) const
+  {
+    return resolved_.settings.find(path) != nullptr || varies(path, point);
+  }
+
+  static const Assignment* assigned_in(const Point& point, std::string_view path)
+  {
+    for (const auto* level : point)
+      for (const auto& assignment : level->assignments)
+        if (assignment.key->path == path) return &assignment;
+    return nullptr;
+  }
+
+  // A data key without effect is probably a misunderstanding, so it is refused. It is allowed if the recipe gives the key and the
+  // point names another data set.
+  void refuse_unused_data_keys(const RunSpec& spec, const Point& point)
+  {
+    for (const auto& key : data_keys()) {
+      const bool of_recipe = assigned_in(point, "data.name") == nullptr && resolved_.settings.find(key.path) != nullptr;
+      if (uses(spec.data.name, key) || (!of_recipe && assigned_in(point, key.path) == nullptr)) continue;
+      report({{{key.path, "data.name"},
+               ticked(key.path) + " has no effect, because " + ticked(spec.data.name) + " " + std::string(key.instead) +
+                   "; remove it"}},
+             point);
+    }
+  }
+
+  // The elastic rate of all workers together is 0.9, as in the first paper on EASGD (beta; Zhang, Choromanska, LeCun 2015).
+  static void fit_alpha(RunSpec& spec) { spec.sync.alpha = 0.9 / static_cast<double>(spec.workers()); }
+
+  // Limits the default warning to a quarter of the time limit. A warning that the recipe gives is checked instead.
+  static void fit_signal(ResourcesSpec& resources)
+  {
+    resources.signal_ahead_s = std::min(resources.signal_ahead_s, resources.time_limit_s / 4);
+  }
+
+  // The matrix alone cannot produce a point twice, but a zip or an included point can.
+  void refuse_duplicate(const RunSpec& spec, const Point& point)
+  {
+    const auto& sweep = resolved_.sweep;
+    const auto is_zip = [](const Factor& factor) { return factor.paths.size() > 1; };
+    if (sweep.include.empty() && std::none_of(sweep.factors.begin(), sweep.factors.end(), is_zip)) return;
+    if (points_.insert(canonical_text(spec) + spec.data.path + '\n' + spec.train.start_from).second) return;
+    const auto& mark = point.back()->assignments.front().mark;
+    diagnostics_.add(mark, "the point " + ticked(spec.label) + " is the same run as an earlier point of the sweep");
+  }
+
+  std::vector<RunSpec> sizes_of(RunSpec spec, const Point& point)
+  {
+    std::vector<RunSpec> cells;
+    for (const auto nodes : spec.study.nodes) {
+      cells.push_back(spec);
+      cells.back().resources.nodes = nodes;
+    }
+    for (const auto ranks : spec.study.ranks) {
+      cells.push_back(spec);
+      cells.back().resources.ranks_per_node = std::max<std::int64_t>(1, ranks / spec.resources.nodes);
+      if (ranks % spec.resources.nodes != 0)
+        report({{{"study.ranks", "resources.nodes"},
+                 "`study.ranks` lists " + std::to_string(ranks) + ", which cannot be spread evenly over " +
+                     std::to_string(spec.resources.nodes) + " nodes (`resources.nodes`)"}},
+               point);
+    }
+    if (cells.empty()) cells.push_back(std::move(spec));
+    return cells;
+  }
+
+  // In random order, the runs are shuffled in rounds, each with every cell once. A study that is interrupted then has all sizes,
+  // and a machine that becomes slower affects all sizes.
+  std::vector<RunSpec> repeat_cells()
+  {
+    const auto& study = resolved_.base.study;
+    const bool random = study.order == "random" && (is_study() || resolved_.settings.find("study.order") != nullptr);
+    std::vector<RunSpec> runs;
+    runs.reserve(cells_.size() * static_cast<std::size_t>(study.repeats));
+    if (random) {
+      Random generator(static_cast<std::uint64_t>(study.seed));
+      for (std::int64_t round = 0; round < study.repeats; ++round)
+        for (const auto i : shuffled(cells_.size(), generator)) runs.push_back(take_repeat(cells_[i], round));
+      return runs;
+    }
+    for (auto& cell : cells_)
+      for (std::int64_t round = 0; round < study.repeats; ++round) runs.push_back(take_repeat(cell, round));
+    return runs;
+  }
+
+  // Adds the controls: repetitions of a run of the smallest size, spread evenly from the first place of the ladder to the last.
+  std::vector<RunSpec> with_controls(std::vector<RunSpec> runs) const
+  {
+    const auto& study = resolved_.base.study;
+    if (study.layout != "ladder" || study.controls < 2 || runs.empty()) return runs;
+    const auto& smallest = *std::min_element(runs.begin(), runs.end(), [](const RunSpec& a, const RunSpec& b) {
+      return std::tuple(a.ranks(), a.label, a.repeat) < std::tuple(b.ranks(), b.label, b.repeat);
+    });
+    const auto controls = static_cast<std::size_t>(study.controls);
+    const auto places = runs.size() + controls;
+    std::vector<RunSpec> all;
+    all.reserve(places);
+    auto next = runs.begin();
+    for (std::size_t control = 0; all.size() < places;) {
+      if (all.size() == control * (places - 1) / (controls - 1))
+        all.push_back(control_of(smallest, static_cast<std::int64_t>(control++)));
+      else
+        all.push_back(*next++);
+    }
+    return all;
+  }
+
+  // A control does the same work as the measured runs. Its repeat number follows theirs, which gives it a different key.
+  RunSpec control_of(RunSpec run, std::int64_t number) const
+  {
+    if (run.study.vary_seed) run.train.seed -= run.repeat;
+    run.control = true;
+    run.repeat = run.study.repeats + number;
+    return run;
+  }
+
+  bool is_study() const { return !resolved_.base.study.mode.empty() || resolved_.base.study.repeats > 1; }
+
+  // Copies the cell. The last repeat moves it instead, which halves the memory for large sweeps.
+  RunSpec take_repeat(RunSpec& cell, std::int64_t round) const
+  {
+    auto run = round + 1 < resolved_.base.study.repeats ? cell : std::move(cell);
+    run.repeat = round;
+    if (run.study.vary_seed) run.train.seed += round;
+    return run;
+  }
+
+  void report(const std::vector<Problem>& problems, const Point& point)
+  {
+    for (const auto& problem : problems) {
+      const auto is_unreadable = [&](std::string_view path) { return resolved_.settings.is_unreadable(*find_key(path)); };
+      if (std::any_of(problem.keys.begin(), problem.keys.end(), is_unreadable)) continue;
+      const bool is_swept = std::any_of(problem.keys.begin(), problem.keys.end(), [&](auto key) { return varies(key, point); });
+      const auto addition = is_swept && !problem.in_sweep.empty() ? "; " + problem.in_sweep : "";
+      diagnostics_.add(mark_of(problem.keys, point), problem.message + addition);
+    }
+  }
+
+  // The place of the first of these keys that is given, else its block, else the file.
+  Mark mark_of(const std::vector<std::string_view>& keys, const Point& point) const
+  {
+    for (const auto key : keys) {
+      for (const auto* level : point)
+        for (const auto& assignment : level->assignments)
+          if (assignment.key->path == key) return assignment.mark;
+      if (const auto* given = resolved_.settings.find(key)) return given->mark;
+    }
+    const auto* block = resolved_.settings.block_of(keys.front());
+    return block != nullptr ? *block : resolved_.file;
+  }
+
+  const Resolved& resolved_;
+  Diagnostics& diagnostics_;
+  Diagnostics& warnings_;
+  const bool read_well_;
+  std::vector<RunSpec> cells_; // all runs of the first repeat
+  std::unordered_set<std::string> points_;
+};
+
+} // namespace
+
+std::vector<RunSpec> expand(const Resolved& resolved, Diagnostics& diagnostics, Diagnostics& warnings)
+{
+  return Expander(resolved, diagnostics, warnings).run();
+}
+
+std::vector<std::size_t> shuffled(std::size_t count, Random& random)
+{
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (std::size_t i = count; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  return order;
+}
+
+} // namespace dt::recipes

@@ -1,0 +1,30 @@
+// Expands a resolved recipe to its runs (points x sizes x repeats), in order of submission.
+#pragma once
+
+#include "core/random.hpp"
+#include "recipes/expansion/sweep.hpp"
+#include "recipes/reading/settings.hpp"
+
+#include <cstddef>
+#include <vector>
+
+namespace dt::recipes {
+
+inline constexpr std::size_t most_runs = 1'000'000;
+
+struct Resolved {
+  RunSpec base;
+  Settings settings; // the settings that made `base`, with their places for diagnostics
+  Sweep sweep;
+  Mark file; // the recipe file
+};
+
+// Returns every run with its label, size, repeat and seed. Contradictions are diagnostics. A recipe with more than most_runs runs
+// is refused before the expansion. Values that are allowed but probably unintended are warnings.
+std::vector<RunSpec> expand(const Resolved& resolved, Diagnostics& diagnostics, Diagnostics& warnings);
+
+// 0 … count-1 in a random order (Fisher-Yates) that is equal on every machine and with every standard library, because studies
+// are repeated years later.
+std::vector<std::size_t> shuffled(std::size_t count, Random& random);
+
+} // namespace dt::recipes

@@ -1,0 +1,45 @@
+// Machine profiles: settings for a machine in the user's or the project's configuration, so that recipes need not contain them.
+//
+//   profiles:
+//     default: { resources: { threads_per_rank: 4 } }
+//     cluster: { extends: default, resources: { partition: batch, modules: [openmpi/4.1] } }
+#pragma once
+
+#include "recipes/reading/recipe_file.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace dt::recipes {
+
+class ProfileBook {
+ public:
+  // Reads both files; a missing file counts as empty. If both files define a profile, it has the keys of both, and the project's
+  // values win.
+  ProfileBook(const LoadOptions& options, Diagnostics& diagnostics);
+
+  bool contains(const std::string& name) const { return profiles_.contains(name); }
+  // Returns all keys of a profile and of the profiles it extends. If there is no profile with this name, adds a diagnostic at
+  // `mark` and returns no keys.
+  Settings find(const std::string& name, const Mark& mark, Diagnostics& diagnostics) const;
+  std::vector<Profile> list() const;
+
+ private:
+  struct Definition {
+    Mark mark; // place of the name in the file that wins
+    Settings settings;
+    std::optional<MarkedText> extends;
+  };
+
+  void read_file(const std::filesystem::path& path, Diagnostics& diagnostics);
+  void read_profile(const Entry& entry, const std::filesystem::path& folder, Diagnostics& diagnostics);
+  void check_extends(Diagnostics& diagnostics) const;
+  std::vector<std::string> names() const;
+  Settings resolve(const Definition& definition) const;
+
+  std::map<std::string, Definition> profiles_;
+  std::string files_; // the files that were searched, for messages
+};
+
+} // namespace dt::recipes

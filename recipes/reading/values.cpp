@@ -1,0 +1,235 @@
+#include "recipes/reading/values.hpp"
+
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "recipes/reading/layers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace dt::recipes {
+namespace {
+
+// Reads values of one key. Every refusal is one diagnostic that begins with the key's path.
+class ValueReader {
+ public:
+  ValueReader(const Key& key, Diagnostics& diagnostics) : key_(key), diagnostics_(diagnostics) {}
+
+  std::optional<FieldValue> read(const Node& node) const
+  {
+    if (node.kind == Node::Kind::null) return refuse(node, " has no value; give one or remove the key");
+    if (key_.path == "model.layers") return as_field(read_layers(node, diagnostics_));
+    switch (key_.type) {
+    case KeyType::integer:
+      return as_field(integer(node));
+    case KeyType::real:
+      return as_field(real(node));
+    case KeyType::boolean:
+      return as_field(boolean(node));
+    case KeyType::text:
+      return as_field(text(node));
+    case KeyType::choice:
+      return as_field(choice(node));
+    case KeyType::duration:
+      return as_field(duration(node));
+    case KeyType::integer_list:
+      return as_field(list<std::int64_t>(node, &ValueReader::integer));
+    case KeyType::text_list:
+      return as_field(list<std::string>(node, &ValueReader::text));
+    case KeyType::text_map:
+      return as_field(text_map(node));
+    case KeyType::structure:
+      break;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  template<class T> static std::optional<FieldValue> as_field(std::optional<T> value)
+  {
+    if (!value) return std::nullopt;
+    return std::optional<FieldValue>(std::in_place, std::in_place_type<T>, std::move(*value));
+  }
+
+  std::nullopt_t refuse(const Node& node, const std::string& what) const
+  {
+    diagnostics_.add(node.mark, "`" + std::string(key_.path) + "`" + what);
+    return std::nullopt;
+  }
+
+  std::nullopt_t refuse_type(const Node& node, const std::string& wanted) const
+  {
+    return refuse(node, " must be " + wanted + ", not " + describe(node));
+  }
+
+  // The characters of a number without a leading plus. Refuses nodes that are not unquoted scalars.
+  std::optional<std::string_view> number_characters(const Node& node, const std::string& wanted) const
+  {
+    if (node.kind != Node::Kind::scalar) return refuse_type(node, wanted);
+    if (node.quoted) return refuse(node, " must be " + wanted + ", not " + describe(node) + "; remove the quotes");
+    std::string_view text = node.text;
+    if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+    return text;
+  }
+
+  bool in_range(const Node& node, double value) const
+  {
+    if (value >= key_.min && value <= key_.max) return true;
+    refuse(node, " is " + printable(node.text) + "; allowed: " + range_text(key_));
+    return false;
+  }
+
+  std::optional<std::int64_t> integer(const Node& node) const
+  {
+    const auto text = number_characters(node, "a whole number");
+    if (!text) return std::nullopt;
+    const bool leading_zero = text->size() > 1 && text->front() == '0' && text->find_first_not_of("0123456789") == text->npos;
+    if (leading_zero)
+      return refuse(node, " is " + ticked(*text) + ", which some YAML readers interpret as octal; remove the leading zeros");
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+    const bool whole = end == text->data() + text->size() && !text->empty();
+    if (error == std::errc::result_out_of_range && whole)
+      return refuse(node, " is " + ticked(node.text) + "; allowed: " + range_text(key_));
+    if (error != std::errc() || !whole) return refuse_type(node, "a whole number");
+    if (!in_range(node, static_cast<double>(value))) return std::nullopt;
+    return value;
+  }
+
+  std::optional<double> real(const Node& node) const
+  {
+    const auto text = number_characters(node, "a number");
+    if (!text) return std::nullopt;
+    if (is_not_finite(*text)) return refuse(node, " must be a finite number, not " + describe(node));
+    double value = 0;
+    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+    if (end != text->data() + text->size() || text->empty() || error == std::errc::invalid_argument)
+      return refuse_type(node, "a number");
+    if (error != std::errc())
+      return refuse(node, " is " + ticked(node.text) + ", which does not fit a double; allowed: " + range_text(key_));
+    if (!in_range(node, value)) return std::nullopt;
+    return value;
+  }
+
+  // Whether the text is YAML's .nan or .inf, or nan, inf or infinity, with or without a minus sign.
+  static bool is_not_finite(std::string_view text)
+  {
+    if (text.starts_with('-')) text.remove_prefix(1);
+    if (text.starts_with('.')) text.remove_prefix(1);
+    std::string lower(text.substr(0, 16));
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return lower == "nan" || lower == "inf" || lower == "infinity";
+  }
+
+  std::optional<bool> boolean(const Node& node) const
+  {
+    if (node.kind != Node::Kind::scalar) return refuse_type(node, "true or false");
+    if (node.quoted) return refuse(node, " must be true or false, not " + describe(node) + "; remove the quotes");
+    if (node.text == "true" || node.text == "True" || node.text == "TRUE") return true;
+    if (node.text == "false" || node.text == "False" || node.text == "FALSE") return false;
+    static constexpr std::array yes{"yes", "Yes", "YES", "on", "On", "ON", "y", "Y", "1"};
+    static constexpr std::array no{"no", "No", "NO", "off", "Off", "OFF", "n", "N", "0"};
+    const auto is = [&](const char* word) { return node.text == word; };
+    if (std::any_of(yes.begin(), yes.end(), is))
+      return refuse(node, " must be true or false, not " + describe(node) + "; write true");
+    if (std::any_of(no.begin(), no.end(), is))
+      return refuse(node, " must be true or false, not " + describe(node) + "; write false");
+    return refuse_type(node, "true or false");
+  }
+
+  std::optional<std::string> text(const Node& node) const
+  {
+    if (node.kind == Node::Kind::null) return refuse(node, " has a text without value; write \"\" for an empty one");
+    if (node.kind != Node::Kind::scalar) return refuse_type(node, "a text");
+    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
+    if (node.text.find('\0') != std::string::npos)
+      return refuse(node, " contains a NUL character, which cannot be passed to a program");
+    if (is_one_line(key_) && std::any_of(node.text.begin(), node.text.end(), is_control))
+      return refuse(node, " must be one line without control characters, not " + describe(node));
+    return node.text;
+  }
+
+  std::optional<std::string> choice(const Node& node) const
+  {
+    const auto names = strings_of(key_.choices);
+    if (node.kind != Node::Kind::scalar) return refuse_type(node, "one of " + join(names, ", "));
+    if (!contains(key_.choices, node.text)) return refuse(node, " is " + ticked(node.text) + advice(node.text, names));
+    return node.text;
+  }
+
+  std::optional<std::int64_t> duration(const Node& node) const
+  {
+    const std::string wanted = "a duration such as 90, 1h30m or 01:30:00";
+    if (node.kind != Node::Kind::scalar) return refuse_type(node, wanted);
+    const auto seconds = parse_duration_s(node.text);
+    if (!seconds) return refuse_type(node, wanted);
+    if (!in_range(node, static_cast<double>(*seconds))) return std::nullopt;
+    return seconds;
+  }
+
+  template<class T>
+  std::optional<std::vector<T>> list(const Node& node, std::optional<T> (ValueReader::*element)(const Node&) const) const
+  {
+    if (node.kind == Node::Kind::scalar)
+      return refuse(node, " must be a list; write [" + printable(node.text.substr(0, 80)) + "]");
+    if (node.kind != Node::Kind::list) return refuse_type(node, "a list");
+    std::vector<T> values;
+    bool good = true;
+    for (const auto& item : node.items) {
+      auto value = (this->*element)(item);
+      if (value)
+        values.push_back(std::move(*value));
+      else
+        good = false;
+    }
+    if (!good) return std::nullopt;
+    return values;
+  }
+
+  std::optional<std::map<std::string, std::string>> text_map(const Node& node) const
+  {
+    if (node.kind != Node::Kind::map) return refuse_type(node, "a map of names to texts");
+    std::map<std::string, std::string> values;
+    bool good = true;
+    for (const auto& entry : node.entries) {
+      auto value = text(entry.value);
+      if (value)
+        values.emplace(entry.key, std::move(*value));
+      else
+        good = false;
+    }
+    if (!good) return std::nullopt;
+    return values;
+  }
+
+  const Key& key_;
+  Diagnostics& diagnostics_;
+};
+
+} // namespace
+
+std::string number_text(double value)
+{
+  constexpr double exact = 1e15;
+  if (value == std::floor(value) && std::abs(value) <= exact) return std::to_string(static_cast<std::int64_t>(value));
+  return format_shortest(value);
+}
+
+std::string range_text(const Key& key)
+{
+  return number_text(key.min) + " to " + number_text(key.max) + (key.unit.empty() ? "" : " " + std::string(key.unit));
+}
+
+bool is_one_line(const Key& key)
+{
+  return key.path != "description" && key.path != "resources.setup" && key.path != "resources.env";
+}
+
+std::optional<FieldValue> read_value(const Key& key, const Node& node, Diagnostics& diagnostics)
+{
+  return ValueReader(key, diagnostics).read(node);
+}
+
+} // namespace dt::recipes

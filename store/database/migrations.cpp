@@ -1,0 +1,146 @@
+#include "store/database/migrations.hpp"
+
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "store/database/schema.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dt::store {
+namespace {
+
+constexpr std::int64_t application_id = 0x64746374; // "dtct": distinguishes dtctl's files from other SQLite files
+
+const std::string& schema_text()
+{
+  static const std::string text = schema();
+  return text;
+}
+
+std::string schema_hash()
+{
+  static const std::string hash = [] {
+    Hasher hasher;
+    hasher.update(schema_text());
+    return hasher.hex();
+  }();
+  return hash;
+}
+
+using Columns = std::vector<std::pair<std::string, std::string>>; // name and type
+
+Columns columns_of(Connection& connection, const std::string& table)
+{
+  Columns columns;
+  auto statement = connection.statement("SELECT name, type FROM pragma_table_info(?)");
+  statement.bind(table);
+  while (statement.next()) columns.emplace_back(statement.text(0), statement.text(1));
+  return columns;
+}
+
+// Name and SQL of every entry of that type.
+Columns entries_of(Connection& connection, const std::string& type)
+{
+  Columns entries;
+  auto statement = connection.statement("SELECT name, sql FROM sqlite_schema WHERE type = ? AND sql IS NOT NULL");
+  statement.bind(type);
+  while (statement.next()) entries.emplace_back(statement.text(0), statement.text(1));
+  return entries;
+}
+
+bool holds(const Columns& columns, const std::string& name)
+{
+  return std::any_of(columns.begin(), columns.end(), [&](const auto& column) { return column.first == name; });
+}
+
+void add_missing_tables(Connection& connection, Connection& wanted)
+{
+  const auto present = entries_of(connection, "table");
+  for (const auto& [table, sql] : entries_of(wanted, "table")) {
+    if (!holds(present, table)) {
+      connection.execute(sql);
+      continue;
+    }
+    const auto columns = columns_of(connection, table);
+    for (const auto& [column, type] : columns_of(wanted, table))
+      if (!holds(columns, column)) connection.execute("ALTER TABLE " + table + " ADD COLUMN " + column + " " + type);
+  }
+}
+
+// A table keeps what it has, and gets the columns that newer rows of core/record and core/spec describe. Views and indexes are
+// made again. All runs are taken in again, so that the new columns are filled from the run folders.
+void update(Connection& connection)
+{
+  Connection wanted("schema", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY, 0);
+  wanted.execute(schema_text());
+  for (const auto& [view, sql] : entries_of(connection, "view")) connection.execute("DROP VIEW " + view);
+  for (const auto& [index, sql] : entries_of(connection, "index")) connection.execute("DROP INDEX " + index);
+  add_missing_tables(connection, wanted);
+  for (const auto* type : {"index", "view"})
+    for (const auto& [name, sql] : entries_of(wanted, type)) connection.execute(sql);
+  connection.execute("UPDATE runs SET fingerprint = ''");
+}
+
+} // namespace
+
+int latest_version() { return first_version; }
+
+int schema_version(Connection& connection)
+{
+  const auto name = connection.file().string();
+  // One statement reads one snapshot: another process may be creating the file now.
+  auto marks = connection.statement("SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema) "
+                                    "FROM pragma_user_version, pragma_application_id");
+  marks.next();
+  const auto version = marks.integer(0), owner = marks.integer(1), entries = marks.integer(2);
+  marks.finish();
+  const bool empty = version == 0 && owner == 0 && entries == 0;
+  if (!empty && owner != application_id)
+    throw Error(ErrorKind::environment,
+                name + " is another program's database. Move it away, or set DTCTL_HOME to another folder");
+  if (version > latest_version())
+    throw Error(ErrorKind::environment,
+                name + " has format " + std::to_string(version) + ", but this dtctl supports formats up to " +
+                    std::to_string(latest_version()) +
+                    ": a newer dtctl wrote it. Use that version, or move the file away and run: dtctl db rebuild");
+  return static_cast<int>(version);
+}
+
+bool is_of_a_development_version(Connection& connection)
+{
+  const int version = schema_version(connection);
+  return version > 0 && version < first_version;
+}
+
+void refuse_development_version(Connection& connection)
+{
+  if (is_of_a_development_version(connection))
+    throw Error(ErrorKind::environment, connection.file().string() + " has format " + std::to_string(schema_version(connection)) +
+                                            ", which a development version before dtctl 0.1.0 wrote. Rebuild it from the run "
+                                            "folders, which are still supported, with: dtctl db rebuild");
+}
+
+bool is_current(Connection& connection)
+{
+  return schema_version(connection) == latest_version() && connection.text_of("SELECT schema_hash FROM format") == schema_hash();
+}
+
+void migrate(Connection& connection)
+{
+  refuse_development_version(connection);
+  Transaction transaction(connection);
+  const bool is_new = schema_version(connection) == 0;
+  // Another process may have done it before this one got the lock.
+  if (!is_new && is_current(connection)) return;
+  is_new ? connection.execute(schema_text()) : update(connection);
+  connection.execute("DELETE FROM format");
+  connection.statement("INSERT INTO format (schema_hash) VALUES (?)").run(schema_hash());
+  connection.execute("PRAGMA application_id = " + std::to_string(application_id));
+  connection.execute("PRAGMA user_version = " + std::to_string(latest_version()));
+  transaction.commit();
+}
+
+} // namespace dt::store

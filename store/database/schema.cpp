@@ -1,0 +1,317 @@
+#include "store/database/schema.hpp"
+
+#include "core/record/fields.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+
+namespace dt::store {
+namespace {
+
+// A line of CREATE TABLE for each field: "  throughput REAL,\n". Fields that are lists have tables of their own.
+template<class Record> std::string columns_of(Fields<Record> fields, std::string_view constraint = "")
+{
+  std::string text;
+  for (const auto& field : fields) {
+    if (std::holds_alternative<std::vector<std::string>>(value_of(field, Record{}))) continue;
+    text += "  " + field.column() + " " + std::string(sql_type_of(field)) + std::string(constraint) + ",\n";
+  }
+  return text;
+}
+
+// The same without the fields of these names.
+template<class Record>
+std::string columns_but(Fields<Record> fields, const std::vector<std::string_view>& left_out, std::string_view constraint = "")
+{
+  std::vector<Field<Record>> kept;
+  for (const auto& field : fields)
+    if (std::find(left_out.begin(), left_out.end(), field.name) == left_out.end()) kept.push_back(field);
+  return columns_of(Fields<Record>(kept), constraint);
+}
+
+// One row: the hash of the schema that the file has.
+constexpr std::string_view format_table = "CREATE TABLE format (schema_hash TEXT NOT NULL) STRICT;\n";
+
+// Integer ids hold the tables together; keys (hashes) are what dtctl prints. Steps, phases and the like are clustered by run
+// (WITHOUT ROWID), so that reading one run touches neighbouring pages and a step costs no id of its own.
+std::string studies_table()
+{
+  auto columns = columns_but(study_fields(), {"id", "refusals"}, " NOT NULL");
+  return "CREATE TABLE studies (\n  id INTEGER PRIMARY KEY,\n  key TEXT NOT NULL UNIQUE,\n" +
+         columns.substr(0, columns.size() - 2) + "\n) STRICT;\n";
+}
+
+// A study may be known before the folders of its runs were read: then a run has its key and nothing else.
+std::string runs_table()
+{
+  std::string text = R"sql(
+CREATE TABLE runs (
+  id INTEGER PRIMARY KEY,
+  key TEXT NOT NULL UNIQUE,
+  state TEXT NOT NULL DEFAULT 'planned',
+  cause TEXT NOT NULL DEFAULT '',
+  evidence TEXT NOT NULL DEFAULT '',
+  attempt INTEGER NOT NULL DEFAULT 0,
+  fingerprint TEXT,
+  engine_build TEXT,
+  data_id TEXT,
+  label TEXT,
+  repeat INTEGER,
+  ranks INTEGER,
+  workers INTEGER,
+  cores INTEGER,
+  global_batch INTEGER,
+  batch_per_rank INTEGER)sql";
+  for (const auto* key : column_keys()) text += ",\n  " + column_of(*key) + " " + std::string(sql_type_of(default_of(*key)));
+  return text + "\n) STRICT;\n";
+}
+
+// control: 1 for an A/A control, which measures the machine's drift and is no part of the study's points.
+constexpr std::string_view study_runs_table = R"sql(
+CREATE TABLE study_runs (
+  study_id INTEGER NOT NULL REFERENCES studies (id) ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  run_id INTEGER NOT NULL REFERENCES runs (id),
+  name TEXT NOT NULL,
+  label TEXT NOT NULL,
+  series TEXT NOT NULL,
+  series_key TEXT NOT NULL,
+  control INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (study_id, position)
+) STRICT, WITHOUT ROWID;
+)sql";
+
+// The figures of a run's attempts, from several files. launches: how often its ranks were started; fenced_by: the attempt that
+// took this one's place; events_bytes: how much of events.log was read.
+std::string attempts_table()
+{
+  return "\nCREATE TABLE attempts (\n  run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,\n  attempt INTEGER NOT "
+         "NULL,\n" +
+         columns_but(submission_fields(), {"attempt", "launch_tries", "after"}) +
+         columns_but(begin_fields(), {"rank_hosts", "rank_masks", "environment"}) + "  end_unix_s REAL,\n  exit_code INTEGER,\n" +
+         columns_of(error_fields()) + "  launches INTEGER,\n" + "  preempted_unix_s REAL,\n" +
+         columns_but(preemption_fields(), {"unix_s", "steps"}) + "  fenced_by INTEGER,\n" +
+         "  events_bytes INTEGER NOT NULL DEFAULT 0,\n  PRIMARY KEY (run_id, attempt)\n) STRICT, WITHOUT ROWID;\n";
+}
+
+constexpr std::string_view of_an_attempt =
+    "  FOREIGN KEY (run_id, attempt) REFERENCES attempts (run_id, attempt) ON DELETE CASCADE\n) STRICT, WITHOUT ROWID;\n";
+
+std::string table_of_attempts(std::string_view name, const std::string& columns, std::string_view key)
+{
+  return "\nCREATE TABLE " + std::string(name) + " (\n  run_id INTEGER NOT NULL,\n  attempt INTEGER NOT NULL,\n" + columns +
+         "  PRIMARY KEY (run_id, attempt, " + std::string(key) + "),\n" + std::string(of_an_attempt);
+}
+
+std::string table_of_runs(std::string_view name, const std::string& columns, std::string_view key)
+{
+  return "\nCREATE TABLE " + std::string(name) + " (\n  run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,\n" +
+         columns + "  PRIMARY KEY (run_id, " + std::string(key) + ")\n) STRICT, WITHOUT ROWID;\n";
+}
+
+std::string results_table()
+{
+  auto columns = columns_of(result_fields());
+  return "\nCREATE TABLE results (\n  run_id INTEGER PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,\n"
+         "  attempt INTEGER NOT NULL,\n" +
+         columns.substr(0, columns.size() - 2) + "\n) STRICT;\n";
+}
+
+constexpr std::string_view step_columns = R"sql(  step INTEGER NOT NULL,
+  epoch REAL,
+  elapsed_s REAL,
+  loss REAL,
+  learning_rate REAL,
+  step_s REAL,
+  input_s REAL,
+  forward_s REAL,
+  backward_s REAL,
+  communication_s REAL,
+  optimizer_s REAL,
+)sql";
+
+constexpr std::string_view eval_columns = R"sql(  step INTEGER NOT NULL,
+  epoch REAL,
+  elapsed_s REAL,
+  loss REAL,
+  accuracy REAL,
+  samples INTEGER,
+  eval_s REAL,
+)sql";
+
+constexpr std::string_view indexes = R"sql(
+CREATE INDEX studies_by_name ON studies (name, submitted_unix_s);
+CREATE INDEX studies_by_time ON studies (submitted_unix_s);
+CREATE INDEX study_runs_by_run ON study_runs (run_id);
+CREATE INDEX study_runs_by_name ON study_runs (name);
+CREATE INDEX runs_by_state ON runs (state);
+)sql";
+
+// What a run is, under short names.
+constexpr std::string_view run_columns = R"sql(
+-- One row a run.
+CREATE VIEW runs_results AS
+SELECT
+  runs.id AS run_id,
+  runs.key AS key,
+  runs.repeat AS repeat,
+  runs.state AS state,
+  runs.cause AS cause,
+  runs.attempt AS attempt,
+  runs.model_name AS model,
+  runs.data_name AS data,
+  runs.sync_strategy AS strategy,
+  runs.sync_allreduce AS allreduce,
+  runs.optimizer_name AS optimizer,
+  runs.optimizer_learning_rate AS learning_rate,
+  runs.train_seed AS seed,
+  runs.resources_nodes AS nodes,
+  runs.ranks AS ranks,
+  runs.workers AS workers,
+  runs.resources_ranks_per_node AS ranks_per_node,
+  runs.resources_threads_per_rank AS threads,
+  runs.cores AS cores,
+  runs.global_batch AS global_batch,
+  runs.batch_per_rank AS batch_per_rank)sql";
+
+constexpr std::string_view attempt_columns = R"sql(,
+  attempts.submitted_unix_s AS submitted_unix_s,
+  attempts.begin_unix_s AS begin_unix_s,
+  attempts.end_unix_s AS end_unix_s,
+  attempts.exit_code AS exit_code,
+  attempts.job_id AS job_id,
+  attempts.restart AS restarts,
+  attempts.launches AS launches,
+  attempts.preempted_step AS preempted_step,
+  attempts.host AS host,
+  runs.evidence AS evidence,
+  runs.engine_build AS engine_build,
+  runs.data_id AS data_id,
+  runs.name AS recipe,
+  runs.label AS recipe_label,
+  runs.description AS description)sql";
+
+constexpr std::string_view run_views_end = R"sql(
+FROM runs
+LEFT JOIN results ON results.run_id = runs.id
+LEFT JOIN attempts ON attempts.run_id = runs.id AND attempts.attempt = runs.attempt;
+
+-- One row for every run of every study, and one for a run that no study has. control: 1 for an A/A control of that study.
+-- newest: 1 in the newest study that has the run.
+-- (Two arms, because a LEFT JOIN from runs would read all runs to find those of one study.)
+CREATE VIEW runs_flat AS
+SELECT
+  studies.name AS study,
+  studies.key AS study_key,
+  studies.submitted_unix_s AS study_submitted_unix_s,
+  NOT EXISTS (
+    SELECT 1 FROM study_runs AS other JOIN studies AS later ON later.id = other.study_id
+    WHERE other.run_id = study_runs.run_id
+      AND (later.submitted_unix_s, later.key, other.position) > (studies.submitted_unix_s, studies.key, study_runs.position)
+  ) AS newest,
+  study_runs.name AS name,
+  study_runs.label AS label,
+  study_runs.series AS series,
+  study_runs.position AS position,
+  study_runs.control AS control,
+  runs_results.*
+FROM study_runs JOIN studies ON studies.id = study_runs.study_id JOIN runs_results ON runs_results.run_id = study_runs.run_id
+UNION ALL
+SELECT
+  NULL, NULL, NULL, 1,
+  recipe || iif(recipe_label = '', '', '/' || recipe_label) || '/#' || (repeat + 1), recipe_label, NULL, NULL, 0,
+  runs_results.*
+FROM runs_results WHERE NOT EXISTS (SELECT 1 FROM study_runs WHERE study_runs.run_id = runs_results.run_id);
+)sql";
+
+constexpr std::string_view phases_view = R"sql(
+CREATE VIEW phases_flat AS
+SELECT
+  runs.key AS key,
+  runs.state AS state,
+  runs.model_name AS model,
+  runs.data_name AS data,
+  runs.sync_strategy AS strategy,
+  runs.sync_allreduce AS allreduce,
+  runs.resources_nodes AS nodes,
+  runs.ranks AS ranks,
+  runs.resources_threads_per_rank AS threads,
+  runs.global_batch AS global_batch,
+  runs.repeat AS repeat,
+  rank_phases.rank AS rank,
+  ranks.host AS host,
+  rank_phases.phase AS phase,
+  rank_phases.total_s AS total_s,
+  rank_phases.mean_s AS mean_s,
+  rank_phases.p50_s AS p50_s,
+  rank_phases.p95_s AS p95_s,
+  rank_phases.p99_s AS p99_s,
+  rank_phases.max_s AS max_s,
+  rank_phases.total_s / nullif(whole.total_s, 0) AS share
+FROM rank_phases
+JOIN runs ON runs.id = rank_phases.run_id
+LEFT JOIN ranks ON ranks.run_id = rank_phases.run_id AND ranks.rank = rank_phases.rank
+LEFT JOIN rank_phases AS whole ON whole.run_id = rank_phases.run_id AND whole.rank = rank_phases.rank AND whole.phase = 'step';
+)sql";
+
+bool has_short_name(const Key& key) { return key.path == "name" || key.path == "description"; }
+
+std::string run_views()
+{
+  std::string sql(run_columns);
+  for (const auto& field : result_fields()) sql += ",\n  results." + field.column() + " AS " + field.column();
+  sql += attempt_columns;
+  for (const auto* key : column_keys())
+    if (!has_short_name(*key)) sql += ",\n  runs." + column_of(*key) + " AS " + column_of(*key);
+  return sql.append(run_views_end);
+}
+
+} // namespace
+
+std::string_view sql_type_of(const FieldValue& value)
+{
+  struct Types {
+    std::string_view operator()(std::int64_t) const { return "INTEGER"; }
+    std::string_view operator()(double) const { return "REAL"; }
+    std::string_view operator()(bool) const { return "INTEGER"; }
+    std::string_view operator()(const std::string&) const { return "TEXT"; }
+    std::string_view operator()(const std::vector<std::int64_t>&) const { return "TEXT"; } // lists and maps as JSON
+    std::string_view operator()(const std::vector<std::string>&) const { return "TEXT"; }
+    std::string_view operator()(const std::map<std::string, std::string>&) const { return "TEXT"; }
+  };
+  return std::visit(Types{}, value);
+}
+
+std::string column_of(const Key& key)
+{
+  std::string name(key.path);
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
+
+const std::vector<const Key*>& column_keys()
+{
+  static const auto keys = [] {
+    std::vector<const Key*> found;
+    for (const auto& key : spec_keys())
+      if (key.field != nullptr && !key.path.starts_with("study.")) found.push_back(&key);
+    return found;
+  }();
+  return keys;
+}
+
+std::string schema()
+{
+  return std::string(format_table) + studies_table() + runs_table() + std::string(study_runs_table) + attempts_table() +
+         table_of_attempts("steps", std::string(step_columns), "step") +
+         table_of_attempts("evals", std::string(eval_columns), "step") +
+         table_of_attempts("probes", columns_of(rank_probe_fields()) + columns_of(probe_fields()), "rank") +
+         table_of_attempts("machine_loads", columns_of(node_load_fields()), "host") + results_table() +
+         table_of_runs("ranks", columns_of(rank_fields()) + "  mask TEXT,\n", "rank") +
+         table_of_runs("rank_phases", "  rank INTEGER NOT NULL,\n  phase TEXT NOT NULL,\n" + columns_of(phase_fields()),
+                       "rank, phase") +
+         table_of_runs("environment", "  name TEXT NOT NULL,\n  value TEXT NOT NULL,\n", "name") + std::string(indexes) +
+         run_views() + std::string(phases_view) + scaling_view();
+}
+
+} // namespace dt::store

@@ -1,0 +1,252 @@
+#include "store/database/sqlite.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "core/text.hpp"
+#include "store/database/natural_key.hpp"
+
+namespace dt::store {
+namespace {
+
+// Converts a file name to a URI. Escapes `?`, `#` and `%`, which SQLite would interpret.
+std::string uri_of(const std::filesystem::path& file, std::string_view parameters)
+{
+  std::string uri = "file:";
+  for (const char c : std::filesystem::absolute(file).string()) {
+    if (c == '?' || c == '#' || c == '%') {
+      constexpr std::string_view digits = "0123456789ABCDEF";
+      const auto byte = static_cast<unsigned char>(c);
+      uri += {'%', digits[byte >> 4], digits[byte & 15]};
+    } else {
+      uri += c;
+    }
+  }
+  return uri.append(parameters);
+}
+
+// The SQL function natural_key(TEXT), for ORDER BY natural_key(label).
+void natural_key_function(sqlite3_context* context, int, sqlite3_value** values)
+{
+  const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(values[0]));
+  if (text == nullptr) return sqlite3_result_null(context);
+  try {
+    const auto key = natural_key({text, static_cast<std::size_t>(sqlite3_value_bytes(values[0]))});
+    sqlite3_result_text64(context, key.data(), key.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  } catch (const std::bad_alloc&) {
+    sqlite3_result_error_nomem(context);
+  }
+}
+
+} // namespace
+
+// ---- Statement --------------------------------------------------------------------------------------------------------
+
+Statement::Statement(Connection& connection, std::string sql, sqlite3_stmt* handle)
+    : connection_(&connection), sql_(std::move(sql)), handle_(handle)
+{
+}
+
+Statement::Statement(Statement&& other) noexcept
+    : connection_(other.connection_), sql_(std::move(other.sql_)), handle_(std::exchange(other.handle_, nullptr))
+{
+}
+
+Statement::~Statement()
+{
+  if (handle_ != nullptr) connection_->give_back(std::move(sql_), handle_);
+}
+
+void Statement::bind_at(int index, std::int64_t value) { connection_->expect_ok(sqlite3_bind_int64(handle_, index, value)); }
+void Statement::bind_at(int index, double value) { connection_->expect_ok(sqlite3_bind_double(handle_, index, value)); }
+void Statement::bind_at(int index, std::nullptr_t) { connection_->expect_ok(sqlite3_bind_null(handle_, index)); }
+
+void Statement::bind_at(int index, std::string_view value)
+{
+  const char* bytes = value.data() == nullptr ? "" : value.data(); // a null pointer would bind NULL
+  connection_->expect_ok(sqlite3_bind_text64(handle_, index, bytes, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+}
+
+void Statement::bind_at(int index, const Cell& value)
+{
+  if (std::holds_alternative<std::monostate>(value)) return bind_at(index, nullptr);
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return bind_at(index, *number);
+  if (const auto* number = std::get_if<double>(&value)) return bind_at(index, *number);
+  bind_at(index, std::get<std::string>(value));
+}
+
+bool Statement::next()
+{
+  const int code = sqlite3_step(handle_);
+  if (code == SQLITE_ROW) return true;
+  const auto result = sqlite3_reset(handle_);
+  if (code != SQLITE_DONE) connection_->expect_ok(result == SQLITE_OK ? code : result);
+  return false;
+}
+
+void Statement::finish()
+{
+  while (next()) {
+  }
+}
+
+double Statement::real(int column) const { return is_null(column) ? std::nan("") : sqlite3_column_double(handle_, column); }
+
+std::string Statement::text(int column) const
+{
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(handle_, column));
+  return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(handle_, column)));
+}
+
+Cell Statement::cell(int column) const { return cell_of(handle_, column); }
+
+Cell cell_of(sqlite3_stmt* statement, int column)
+{
+  switch (sqlite3_column_type(statement, column)) {
+  case SQLITE_INTEGER:
+    return std::int64_t{sqlite3_column_int64(statement, column)};
+  case SQLITE_FLOAT:
+    return sqlite3_column_double(statement, column);
+  case SQLITE_NULL:
+    return std::monostate{};
+  default:
+    break;
+  }
+  const bool blob = sqlite3_column_type(statement, column) == SQLITE_BLOB;
+  const auto* bytes = static_cast<const char*>(blob ? sqlite3_column_blob(statement, column)
+                                                    : static_cast<const void*>(sqlite3_column_text(statement, column)));
+  const std::string_view content(bytes == nullptr ? "" : bytes,
+                                 static_cast<std::size_t>(sqlite3_column_bytes(statement, column)));
+  if (!blob) return std::string(content);
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string hex;
+  for (const char c : content) hex += {digits[static_cast<unsigned char>(c) >> 4], digits[static_cast<unsigned char>(c) & 15]};
+  return hex;
+}
+
+// ---- Connection -------------------------------------------------------------------------------------------------------
+
+Connection::Connection(const std::filesystem::path& file, int flags, double lock_timeout_s, bool immutable)
+    : file_(file), lock_timeout_s_(lock_timeout_s)
+{
+  const auto uri = uri_of(file, immutable ? "?immutable=1" : "");
+  const int code = sqlite3_open_v2(uri.c_str(), &handle_, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+  if (code != SQLITE_OK) {
+    const auto error = error_of(code);
+    sqlite3_close_v2(handle_);
+    throw error;
+  }
+  sqlite3_extended_result_codes(handle_, 1);
+  sqlite3_busy_timeout(handle_, static_cast<int>(lock_timeout_s * 1000));
+  sqlite3_create_function_v2(handle_, "natural_key", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr, natural_key_function,
+                             nullptr, nullptr, nullptr);
+}
+
+Connection::~Connection()
+{
+  for (const auto& [sql, statement] : idle_) sqlite3_finalize(statement);
+  sqlite3_close_v2(handle_);
+}
+
+void Connection::execute(const std::string& sql) { expect_ok(sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr)); }
+
+Statement Connection::statement(const std::string& sql)
+{
+  if (auto node = idle_.extract(sql); !node.empty()) return {*this, std::move(node.key()), node.mapped()};
+  sqlite3_stmt* statement = nullptr;
+  expect_ok(
+      sqlite3_prepare_v3(handle_, sql.c_str(), static_cast<int>(sql.size()) + 1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr));
+  return {*this, sql, statement};
+}
+
+void Connection::give_back(std::string sql, sqlite3_stmt* handle)
+{
+  sqlite3_reset(handle);
+  sqlite3_clear_bindings(handle);
+  // If the same statement was borrowed twice at once, only one of the two is kept.
+  if (!idle_.emplace(std::move(sql), handle).second) sqlite3_finalize(handle);
+}
+
+std::int64_t Connection::integer_of(const std::string& sql)
+{
+  auto found = statement(sql);
+  return found.next() ? found.integer(0) : 0;
+}
+
+std::string Connection::text_of(const std::string& sql)
+{
+  auto found = statement(sql);
+  return found.next() ? found.text(0) : std::string();
+}
+
+void Connection::expect_ok(int code) const
+{
+  if (code != SQLITE_OK && code != SQLITE_DONE && code != SQLITE_ROW) throw error_of(code);
+}
+
+Error Connection::error_of(int code) const
+{
+  const auto name = file_.string();
+  std::string why = handle_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle_);
+  const int system = handle_ == nullptr ? 0 : sqlite3_system_errno(handle_);
+  const auto environment = [](const std::string& text) { return Error(ErrorKind::environment, text); };
+  if (((code & 0xFF) == SQLITE_CANTOPEN || (code & 0xFF) == SQLITE_IOERR) && system != 0)
+    why += std::string(": ") + std::strerror(system);
+  switch (code & 0xFF) {
+  case SQLITE_BUSY:
+  case SQLITE_LOCKED:
+    return environment(name + " stayed locked by another process for " + format_shortest(lock_timeout_s_) +
+                       " s. Nothing was changed. Try again when the other dtctl has ended");
+  case SQLITE_FULL:
+    return environment(name + ": no space left on the disk (" + why +
+                       "). Free some space and try again; earlier results are kept");
+  case SQLITE_READONLY:
+    return environment(name + " cannot be written (" + why + "). Make the file and its folder writable");
+  case SQLITE_CANTOPEN:
+    return environment(name + " cannot be opened (" + why + "). Check that its folder exists and that you may use it");
+  case SQLITE_CORRUPT:
+  case SQLITE_NOTADB:
+    return environment(name + " is damaged (" + why + "). Rebuild it from the run folders with: dtctl db rebuild");
+  case SQLITE_IOERR:
+    return environment(name + ": the disk failed or is full (" + why + "). Check the disk and try again");
+  default:
+    return Error(ErrorKind::internal, name + ": " + why + " (SQLite code " + std::to_string(code) + ")");
+  }
+}
+
+// ---- Transaction ------------------------------------------------------------------------------------------------------
+
+Transaction::Transaction(Connection& connection) : connection_(connection) { connection_.execute("BEGIN IMMEDIATE"); }
+
+Transaction::~Transaction()
+{
+  // ROLLBACK fails if SQLite has rolled back already, for example after a full disk. That is harmless.
+  if (open_) sqlite3_exec(connection_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void Transaction::commit()
+{
+  connection_.execute("COMMIT");
+  open_ = false;
+}
+
+FileLock acquire_writer_lock(const std::filesystem::path& database, double timeout_s)
+{
+  auto path = database;
+  path += ".lock";
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
+  for (;;) {
+    if (auto lock = FileLock::try_acquire(path)) return std::move(*lock);
+    if (std::chrono::steady_clock::now() >= deadline)
+      throw Error(ErrorKind::environment, database.string() + " stayed locked by another process for " +
+                                              format_shortest(timeout_s) +
+                                              " s. Nothing was changed. Try again when the other dtctl has ended");
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+} // namespace dt::store

@@ -1,0 +1,150 @@
+// A safe interface to SQLite's C API, private to this folder. Statements are cached, values are always bound, transactions roll
+// back unless committed, and every failure becomes a dt::Error that says what to do.
+#pragma once
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "store/database/database.hpp"
+#include "store/database/file_system.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include <sqlite3.h>
+
+namespace dt::store {
+
+class Connection;
+
+// A prepared statement, borrowed from its connection's cache. The destructor resets and returns it. It must not outlive the
+// connection.
+class Statement {
+ public:
+  Statement(Connection& connection, std::string sql, sqlite3_stmt* handle);
+  Statement(Statement&& other) noexcept;
+  Statement& operator=(Statement&&) = delete;
+  ~Statement();
+
+  // Binds the values to the parameters 1, 2, …; text is copied. NaN is bound as NULL (not measured).
+  template<class... Values> Statement& bind(const Values&... values)
+  {
+    int index = 0;
+    (bind_at(++index, values), ...);
+    return *this;
+  }
+  void bind_at(int index, std::int64_t value);
+  void bind_at(int index, int value) { bind_at(index, std::int64_t{value}); }
+  void bind_at(int index, bool value) { bind_at(index, std::int64_t{value}); }
+  void bind_at(int index, double value);
+  void bind_at(int index, std::string_view value);
+  void bind_at(int index, const std::string& value) { bind_at(index, std::string_view(value)); }
+  void bind_at(int index, const char* value) { bind_at(index, std::string_view(value)); }
+  void bind_at(int index, std::nullptr_t);
+  void bind_at(int index, const Cell& value);
+  template<class Value> void bind_at(int index, const std::optional<Value>& value)
+  {
+    value ? bind_at(index, *value) : bind_at(index, nullptr);
+  }
+
+  // Moves to the next row. Returns false after the last row.
+  bool next();
+  // Binds the values, executes the statement to its end and resets it.
+  template<class... Values> void run(const Values&... values)
+  {
+    bind(values...);
+    finish();
+  }
+  // Executes the statement to its end with the values that are bound.
+  void finish();
+
+  int columns() const { return sqlite3_column_count(handle_); }
+  std::string column_name(int column) const { return sqlite3_column_name(handle_, column); }
+  bool is_null(int column) const { return sqlite3_column_type(handle_, column) == SQLITE_NULL; }
+  std::int64_t integer(int column) const { return sqlite3_column_int64(handle_, column); } // 0 for NULL
+  double real(int column) const;                                                           // NaN for NULL
+  std::string text(int column) const;                                                      // empty for NULL
+  Cell cell(int column) const;
+
+ private:
+  void reset();
+
+  Connection* connection_;
+  std::string sql_;
+  sqlite3_stmt* handle_;
+};
+
+// A cell of the current row of a raw statement. A blob becomes hexadecimal text.
+Cell cell_of(sqlite3_stmt* statement, int column);
+
+// One open database file.
+class Connection {
+ public:
+  // `flags` as in sqlite3_open_v2. `immutable`: nobody can write to the file's folder, not even SQLite's helper files.
+  Connection(const std::filesystem::path& file, int flags, double lock_timeout_s, bool immutable = false);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection();
+
+  sqlite3* handle() const { return handle_; }
+  const std::filesystem::path& file() const { return file_; }
+  double lock_timeout_s() const { return lock_timeout_s_; }
+
+  // Executes statements without parameters, one after the other.
+  void execute(const std::string& sql);
+  // Takes the statement from the cache, or prepares it.
+  Statement statement(const std::string& sql);
+  std::int64_t integer_of(const std::string& sql);
+  std::string text_of(const std::string& sql);
+  // Throws error_of(code) unless the code means success.
+  void expect_ok(int code) const;
+  // Translates a failure into an error that says who must act, and how.
+  Error error_of(int code) const;
+
+ private:
+  friend class Statement;
+  void give_back(std::string sql, sqlite3_stmt* handle);
+
+  std::filesystem::path file_;
+  double lock_timeout_s_;
+  sqlite3* handle_ = nullptr;
+  std::unordered_map<std::string, sqlite3_stmt*> idle_; // prepared statements that are not borrowed
+};
+
+// A transaction: rolls back unless commit() was called. The constructor takes the write lock.
+class Transaction {
+ public:
+  explicit Transaction(Connection& connection);
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction();
+  void commit();
+
+ private:
+  Connection& connection_;
+  bool open_ = true;
+};
+
+// Takes the lock that allows one writer per machine: a lock file next to the database. Waits at most `timeout_s`.
+FileLock acquire_writer_lock(const std::filesystem::path& database, double timeout_s);
+
+// Sets journal mode and durability according to the file system, and migrates. WAL needs memory shared by all users of the file,
+// which only a local file system provides.
+void prepare_for_writing(Connection& connection, bool local);
+
+struct Database::Impl {
+  Impl(const std::filesystem::path& file, Access access, double lock_timeout_s);
+
+  Connection connection;
+  FileSystem file_system;
+  std::string journal_mode;
+
+  // Runs `work` in one transaction, as the only writer.
+  void write(const std::function<void(Connection&)>& work);
+};
+
+} // namespace dt::store

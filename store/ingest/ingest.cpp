@@ -1,0 +1,180 @@
+#include "store/ingest/ingest.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "store/database/sqlite.hpp"
+#include "store/ingest/folder.hpp"
+#include "store/ingest/rows.hpp"
+
+namespace dt::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The data that the database has about a run.
+struct Stored {
+  RunVerdict verdict;
+  std::string fingerprint; // empty: only the key is known, from a study
+};
+
+std::optional<Stored> look_up(Connection& connection, const std::string& key)
+{
+  auto s = connection.statement("SELECT state, cause, evidence, attempt, fingerprint FROM runs WHERE key = ?");
+  s.bind(key);
+  if (!s.next()) return std::nullopt;
+  return Stored{{key, run_state_of(s.text(0)).value_or(RunState::unknown), s.text(1), s.text(2), static_cast<int>(s.integer(3))},
+                s.text(4)};
+}
+
+bool same(const RunVerdict& a, const RunVerdict& b)
+{
+  return a.state == b.state && a.attempt == b.attempt && a.cause == b.cause && a.evidence == b.evidence;
+}
+
+// Whether another process has stored a later attempt since our verdict was made.
+bool is_outdated(const RunVerdict& verdict, const Stored& stored, const fs::path& run_folder)
+{
+  return stored.verdict.attempt > verdict.attempt && is_there(AttemptFolder(run_folder, stored.verdict.attempt).path());
+}
+
+std::int64_t bytes_taken(Connection& connection, std::int64_t run_id, int attempt)
+{
+  auto taken = connection.statement("SELECT events_bytes FROM attempts WHERE run_id = ? AND attempt = ?");
+  taken.bind(run_id, attempt);
+  return taken.next() ? taken.integer(0) : 0;
+}
+
+// Stores the part of an event log that is not stored yet. Starts again if the file is shorter than the part that was read.
+std::size_t take_in_events(Connection& connection, std::int64_t run_id, const AttemptFolder& attempt)
+{
+  const auto number = attempt.number();
+  std::int64_t offset = bytes_taken(connection, run_id, number);
+  if (size_of(attempt.events()) < offset) {
+    for (const auto* table : {"steps", "evals"})
+      connection.statement(std::string("DELETE FROM ") + table + " WHERE run_id = ? AND attempt = ?").run(run_id, number);
+    offset = 0;
+  }
+  std::size_t steps = 0;
+  const auto end = read_lines_from(attempt.events(), offset,
+                                   [&](std::string_view lines) { steps += write_events(connection, run_id, number, lines); });
+  connection.statement("UPDATE attempts SET events_bytes = ? WHERE run_id = ? AND attempt = ?").run(end, run_id, number);
+  return steps;
+}
+
+std::size_t write_records(Connection& connection, const fs::path& folder, const PlannedRun& planned, const RunRecords& records,
+                          const RunVerdict& verdict)
+{
+  const auto run_id = write_run(connection, planned, verdict, records.fingerprint);
+  keep_attempts(connection, run_id, records.attempts);
+  std::size_t steps = 0;
+  const AttemptRecord* current = nullptr;
+  for (const auto& attempt : records.attempts) {
+    write_attempt(connection, run_id, attempt);
+    steps += take_in_events(connection, run_id, AttemptFolder(folder, attempt.number));
+    if (attempt.number == verdict.attempt) current = &attempt;
+  }
+  write_current(connection, run_id, current);
+  return steps;
+}
+
+class Ingest {
+ public:
+  Ingest(Database::Impl& database, const Home& home) : database_(database), home_(home) {}
+
+  void take_in(const RunVerdict& verdict)
+  {
+    try {
+      take_in_folder(verdict, home_.run(verdict.key));
+    } catch (const FolderError& error) {
+      (error.may_be_whole() ? report_.unreadable : report_.problems).emplace_back(error.what());
+    }
+  }
+
+  IngestReport report() && { return std::move(report_); }
+
+ private:
+  void take_in_folder(const RunVerdict& verdict, const fs::path& folder)
+  {
+    const auto stored = look_up(database_.connection, verdict.key);
+    const bool known = stored && !stored->fingerprint.empty();
+    const bool same_verdict = known && same(stored->verdict, verdict);
+    if (same_verdict && is_final(verdict.state)) return unchanged();
+    if (verdict.attempt == 0 && !is_there(spec_path(folder))) return unchanged(); // planned, and no file was written yet
+    if (stored && is_outdated(verdict, *stored, folder)) return unchanged();
+    const auto records = read_attempts(folder, verdict.attempt);
+    if (same_verdict && stored->fingerprint == records.fingerprint) return unchanged();
+    write(verdict, folder, records);
+    ++(known ? report_.runs_updated : report_.runs_added);
+  }
+
+  void unchanged() { ++report_.runs_unchanged; }
+
+  void write(const RunVerdict& verdict, const fs::path& folder, const RunRecords& records)
+  {
+    const auto planned = read_spec(folder, verdict.key);
+    std::size_t steps = 0;
+    database_.write([&](Connection& connection) { steps = write_records(connection, folder, planned, records, verdict); });
+    report_.step_rows += steps;
+    for (const auto& attempt : records.attempts)
+      report_.problems.insert(report_.problems.end(), attempt.problems.begin(), attempt.problems.end());
+  }
+
+  Database::Impl& database_;
+  const Home& home_;
+  IngestReport report_;
+};
+
+// Whether this submission of the study is stored. The id stands for the run list, and each submission has its own time.
+bool is_known(Connection& connection, const StudyRecord& study)
+{
+  auto known = connection.statement("SELECT 1 FROM studies WHERE key = ? AND submitted_unix_s = ?");
+  known.bind(study.id, study.submitted_unix_s);
+  return known.next();
+}
+
+// A fingerprint that no folder has, so that the next ingest reads the run's files.
+constexpr const char* nothing_read_yet = "submitted";
+
+void write_submitted(Connection& connection, const SubmittedRun& run)
+{
+  const RunVerdict verdict{run.planned->key, RunState::queued, "", "submission.json", run.submission.attempt};
+  AttemptRecord attempt;
+  attempt.number = run.submission.attempt;
+  attempt.submission = run.submission;
+  const auto run_id = write_run(connection, *run.planned, verdict, nothing_read_yet);
+  write_attempt(connection, run_id, attempt);
+  write_current(connection, run_id, &attempt);
+}
+
+} // namespace
+
+std::size_t ingest_submitted(Database& database, std::span<const SubmittedRun> runs)
+{
+  std::size_t taken = 0;
+  database.impl().write([&](Connection& connection) {
+    taken = 0;
+    for (const auto& run : runs) {
+      const auto stored = look_up(connection, run.planned->key);
+      if (stored && !stored->fingerprint.empty()) continue;
+      write_submitted(connection, run);
+      ++taken;
+    }
+  });
+  return taken;
+}
+
+void ingest_study(Database& database, const StudyRecord& study)
+{
+  auto& impl = database.impl();
+  if (is_known(impl.connection, study)) return;
+  impl.write([&](Connection& connection) { write_study(connection, study); });
+}
+
+IngestReport ingest_runs(Database& database, const Home& home, std::span<const RunVerdict> verdicts)
+{
+  Ingest ingest(database.impl(), home);
+  for (const auto& verdict : verdicts) ingest.take_in(verdict);
+  return std::move(ingest).report();
+}
+
+} // namespace dt::store

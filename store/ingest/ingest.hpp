@@ -1,0 +1,57 @@
+// Ingest: copies run folders into the database. It is idempotent, has one writer at a time, uses one transaction per run, and can
+// be interrupted at any point.
+#pragma once
+
+#include "core/paths.hpp"
+#include "core/record/run_record.hpp"
+#include "core/record/study_record.hpp"
+#include "store/database/database.hpp"
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt::store {
+
+// A run's state as judged by jobs::reconcile. It is stored with the run's records.
+struct RunVerdict {
+  std::string key;
+  RunState state = RunState::unknown;
+  std::string cause, evidence;
+  int attempt = 0;
+};
+
+struct IngestReport {
+  std::size_t runs_added = 0, runs_updated = 0, runs_unchanged = 0;
+  std::size_t step_rows = 0;
+  std::vector<std::string> problems; // one sentence for each damaged record or folder that was left out
+  // Runs that were left out because the file system refused or failed; their files may be intact.
+  std::vector<std::string> unreadable;
+};
+
+// Stores a study and its run list. The rows of the runs may be stored later.
+void ingest_study(Database& database, const StudyRecord& study);
+
+// Stores these runs from their folders: spec, attempts, begin, events and result. For a run that is already stored in the same
+// final state, this costs only one look-up.
+IngestReport ingest_runs(Database& database, const Home& home, std::span<const RunVerdict> verdicts);
+
+// A run that was just submitted, with the content of its folder.
+struct SubmittedRun {
+  const PlannedRun* planned = nullptr;
+  Submission submission;
+};
+
+// Stores runs right after their submission, in state `queued`, in one transaction and without reading their folders. Leaves runs
+// that the database knows already to ingest_runs. Returns the number of runs stored.
+std::size_t ingest_submitted(Database& database, std::span<const SubmittedRun> runs);
+
+// Removes a study, the given runs of it, and runs that are known only from its list. Keeps runs that belong to another study too.
+void remove_study(Database& database, const std::string& study_id, std::span<const std::string> run_keys);
+
+// Builds the database anew from the folders, in a second file, and then copies it over the old one in one transaction. `judge`
+// returns the verdicts for a batch of keys (cli passes jobs::reconcile).
+IngestReport rebuild(const Home& home, const std::function<std::vector<RunVerdict>(std::span<const std::string>)>& judge);
+
+} // namespace dt::store

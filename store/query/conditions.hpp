@@ -1,0 +1,43 @@
+// The selector language, "strategy=sync-sgd nodes>=2", and its translation to SQL with bound values.
+#pragma once
+
+#include "store/database/database.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt::store {
+
+// One comparison.
+//   conditions = { comparison } ;
+//   comparison = key, operator, value ;            (blanks are allowed around the operator)
+//   key        = letter, { letter | digit | "_" | "." } ;
+//   operator   = "=" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "~" ;
+//   value      = { any but blank } | "'", { any but ' }, "'" | '"', { any but " }, '"' ;
+struct Comparison {
+  std::string key;
+  std::string op;
+  std::string value;
+  std::string text; // the comparison as written, for messages
+};
+
+// Throws a usage error that shows the first comparison that cannot be read.
+std::vector<Comparison> parse_conditions(std::string_view text);
+
+struct Column {
+  std::string name;
+  bool number = false;
+};
+
+// A WHERE condition and the values of its parameters.
+struct Clause {
+  std::string sql;
+  std::vector<Cell> values;
+};
+
+// Translates comparisons. Throws a usage error for a key that is not a column (with the nearest column) and for a value that does
+// not have the column's type. A dot in a key means "_": sync.strategy is the column sync_strategy.
+Clause clause_of(const std::vector<Comparison>& comparisons, const std::vector<Column>& columns);
+
+} // namespace dt::store

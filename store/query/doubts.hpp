@@ -1,0 +1,26 @@
+// Collects everything that may have disturbed the measurements of runs: drift, slow nodes, busy machines.
+#pragma once
+
+#include "store/analysis/busy_machine.hpp"
+#include "store/analysis/contamination.hpp"
+#include "store/database/database.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dt::store {
+
+struct Doubts {
+  // Drift of the machine during a study. Nothing if fewer than two of the asked controls succeeded in the same allocation.
+  std::optional<Drift> drift;
+  std::vector<Outlier> outliers; // hosts and runs that were slower than comparable ones in the probe before the first step
+  std::vector<BusyRun> busy;
+  std::size_t measured_runs = 0; // asked runs that have a result
+};
+
+// Reports on the runs with these keys. They must belong to the given study and are compared with all of its runs. With an empty
+// id, they are compared with each other.
+Doubts doubts_of(Database& database, const std::string& study_id, const std::vector<std::string>& keys);
+
+} // namespace dt::store

@@ -1,0 +1,393 @@
+#include "store/query/queries.hpp"
+
+#include "core/error.hpp"
+#include "core/record/fields.hpp"
+#include "core/statistics.hpp"
+#include "core/text.hpp"
+#include "store/analysis/scaling.hpp"
+#include "store/database/natural_key.hpp"
+#include "store/database/sqlite.hpp"
+#include "store/query/conditions.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <type_traits>
+
+namespace dt::store {
+namespace {
+
+RunState state_of(const std::string& name) { return run_state_of(name).value_or(RunState::unknown); }
+
+using ReadColumn = void (*)(RunRow& row, const Statement& statement, int at);
+
+template<auto member> void text(RunRow& row, const Statement& s, int at) { row.*member = s.text(at); }
+template<auto member> void real(RunRow& row, const Statement& s, int at) { row.*member = s.real(at); }
+template<auto member> void integer(RunRow& row, const Statement& s, int at)
+{
+  row.*member = static_cast<std::remove_reference_t<decltype(row.*member)>>(s.integer(at));
+}
+void state(RunRow& row, const Statement& s, int at) { row.state = state_of(s.text(at)); }
+
+// A column of RunRow: in the view runs_flat; in the tables, for one study, because the view would first compute and sort all of
+// its columns; and how it is read.
+struct RunColumn {
+  const char* in_view;
+  const char* in_tables;
+  ReadColumn read;
+};
+
+constexpr RunColumn run_columns[]{
+    {"key", "runs.key", text<&RunRow::key>},
+    {"study_key", "studies.key", text<&RunRow::study>},
+    {"name", "study_runs.name", text<&RunRow::name>},
+    {"label", "study_runs.label", text<&RunRow::label>},
+    {"series", "study_runs.series", text<&RunRow::series>},
+    {"control", "study_runs.control", integer<&RunRow::is_control>},
+    {"repeat", "runs.repeat", integer<&RunRow::repeat>},
+    {"position", "position", integer<&RunRow::position>},
+    {"state", "state", state},
+    {"cause", "cause", text<&RunRow::cause>},
+    {"model", "model_name", text<&RunRow::model>},
+    {"data", "data_name", text<&RunRow::data>},
+    {"strategy", "sync_strategy", text<&RunRow::strategy>},
+    {"allreduce", "sync_allreduce", text<&RunRow::allreduce>},
+    {"nodes", "resources_nodes", integer<&RunRow::nodes>},
+    {"ranks", "ranks", integer<&RunRow::ranks>},
+    {"workers", "workers", integer<&RunRow::workers>},
+    {"threads", "resources_threads_per_rank", integer<&RunRow::threads>},
+    {"global_batch", "global_batch", integer<&RunRow::global_batch>},
+    {"attempt", "runs.attempt", integer<&RunRow::attempt>},
+    {"train_target_accuracy", "train_target_accuracy", real<&RunRow::target_accuracy>},
+    {"end_unix_s IS NOT NULL",
+     "EXISTS (SELECT 1 FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt AND end_unix_s IS NOT "
+     "NULL)",
+     integer<&RunRow::has_end>},
+};
+
+bool is_number(const Field<RunResult>& field)
+{
+  const auto value = value_of(field, RunResult{});
+  return std::holds_alternative<double>(value) || std::holds_alternative<std::int64_t>(value);
+}
+
+// The figures of a result that are numbers.
+const std::vector<Field<RunResult>>& numeric_figures()
+{
+  static const auto figures = [] {
+    std::vector<Field<RunResult>> numbers;
+    for (const auto& field : result_fields())
+      if (is_number(field)) numbers.push_back(field);
+    return numbers;
+  }();
+  return figures;
+}
+
+// Returns "SELECT key, study_key, …, throughput, … ".
+std::string select_runs(const char* RunColumn::*source, const std::string& results)
+{
+  std::vector<std::string> columns;
+  for (const auto& column : run_columns) columns.emplace_back(column.*source);
+  for (const auto& figure : numeric_figures()) columns.push_back(results + figure.column());
+  return "SELECT " + join(columns, ", ") + " ";
+}
+
+const std::string& runs_of_view()
+{
+  static const auto sql = select_runs(&RunColumn::in_view, "") + "FROM runs_flat ";
+  return sql;
+}
+
+const std::string& runs_of_tables()
+{
+  static const auto sql = select_runs(&RunColumn::in_tables, "results.") +
+                          "FROM studies JOIN study_runs ON study_runs.study_id = studies.id "
+                          "JOIN runs ON runs.id = study_runs.run_id LEFT JOIN results ON results.run_id = runs.id "
+                          "WHERE studies.key = ? ORDER BY position";
+  return sql;
+}
+
+RunRow run_row(const Statement& s)
+{
+  RunRow row;
+  int at = 0;
+  for (const auto& column : run_columns) column.read(row, s, at++);
+  row.figures.resize(numeric_figures().size());
+  for (auto& figure : row.figures) figure = s.real(at++);
+  return row;
+}
+
+std::vector<RunRow> run_rows(Statement& statement)
+{
+  std::vector<RunRow> rows;
+  while (statement.next()) rows.push_back(run_row(statement));
+  return rows;
+}
+
+// The final states except succeeded, in the order in which study_sql counts them.
+std::vector<RunState> bad_states()
+{
+  std::vector<RunState> states;
+  for (int i = 0; i <= static_cast<int>(RunState::unknown); ++i)
+    if (const auto state = static_cast<RunState>(i); is_final(state) && state != RunState::succeeded) states.push_back(state);
+  return states;
+}
+
+std::string count_of_state(RunState state) { return ", coalesce(sum(runs.state = '" + std::string(name_of(state)) + "'), 0)"; }
+
+// Query for the studies selected by `which` (the end of a SELECT on studies), with counts of their runs.
+std::string study_sql(const std::string& which)
+{
+  std::string counts = count_of_state(RunState::succeeded);
+  for (const auto state : bad_states()) counts += count_of_state(state);
+  return "SELECT chosen.key, chosen.name, chosen.description, chosen.kind, created_unix_s, submitted_unix_s, count(runs.id)" +
+         counts + " FROM (SELECT * FROM studies " + which +
+         ") AS chosen LEFT JOIN study_runs ON study_runs.study_id = chosen.id LEFT JOIN runs ON runs.id = study_runs.run_id "
+         "GROUP BY chosen.id ORDER BY submitted_unix_s DESC, chosen.key";
+}
+
+std::vector<StudyRow> study_rows(Statement& s)
+{
+  std::vector<StudyRow> rows;
+  while (s.next()) {
+    auto& row = rows.emplace_back(
+        StudyRow{s.text(0), s.text(1), s.text(2), s.text(3), s.real(4), s.real(5), s.integer(6), s.integer(7), 0, {}});
+    int at = 8;
+    for (const auto state : bad_states())
+      if (const auto count = s.integer(at++); count > 0) row.failed += row.ends[state] = count;
+  }
+  return rows;
+}
+
+// A text that sorts after every key with this prefix. Keys are hexadecimal, so "~" sorts after them.
+std::string after_prefix(const std::string& prefix) { return prefix + "~"; }
+
+// Queries one range of keys. Only plain comparisons can use the index through the view; an IN (SELECT …) cannot.
+std::vector<RunRow> runs_with_keys(Connection& connection, const std::string& from, const std::string& before)
+{
+  auto statement = connection.statement(runs_of_view() + "WHERE key >= ? AND key < ? AND newest");
+  statement.bind(from, before);
+  return run_rows(statement);
+}
+
+std::vector<std::string> keys_of_name(Connection& connection, const std::string& name)
+{
+  std::vector<std::string> keys;
+  auto statement = connection.statement(
+      "SELECT DISTINCT runs.key FROM study_runs JOIN runs ON runs.id = study_runs.run_id WHERE study_runs.name = ?");
+  statement.bind(name);
+  while (statement.next()) keys.push_back(statement.text(0));
+  return keys;
+}
+
+std::vector<Column> flat_columns(Connection& connection)
+{
+  std::vector<Column> columns;
+  auto statement =
+      connection.statement("SELECT name, type IN ('INTEGER', 'REAL') OR name = 'newest' FROM pragma_table_info('runs_flat')");
+  while (statement.next()) columns.push_back({statement.text(0), statement.integer(1) != 0});
+  return columns;
+}
+
+// The measurements of the runs of one point. Only succeeded runs count.
+struct Point {
+  ScalingRow row;
+  std::vector<double> throughputs, shares, accuracies;
+  std::vector<double> times; // time to the target; infinite if the run missed it
+  LogSample logs;            // logarithms of the throughputs
+};
+
+void add_measured(std::vector<double>& values, double value)
+{
+  if (!std::isnan(value)) values.push_back(value);
+}
+
+// Natural key of the label, label, workers, ranks, nodes.
+using PointKey = std::tuple<std::string, std::string, std::int64_t, std::int64_t, std::int64_t>;
+
+void add_time(Point& point, double target_accuracy, double time_s)
+{
+  const bool reached = !std::isnan(time_s);
+  if (!reached && !(target_accuracy > 0)) return;
+  point.times.push_back(reached ? time_s : std::numeric_limits<double>::infinity());
+  ++point.row.target_runs;
+  if (reached) ++point.row.reached;
+}
+
+std::map<PointKey, Point> points_of_study(Database& database, const std::string& study_id)
+{
+  std::map<PointKey, Point> points;
+  for (const auto& run : runs_of_study(database, study_id)) {
+    const bool is_stored = run.ranks > 0; // otherwise only its key is known
+    if (run.is_control || !is_stored) continue;
+    auto& point = points[{natural_key(run.series), run.series, run.workers, run.ranks, run.nodes}];
+    point.row.label = run.series;
+    point.row.nodes = run.nodes;
+    point.row.ranks = run.ranks;
+    point.row.workers = run.workers;
+    ++point.row.runs;
+    if (run.state != RunState::succeeded) continue;
+    ++point.row.succeeded;
+    add_measured(point.throughputs, run.figure("throughput"));
+    add_measured(point.shares, run.figure("communication_share"));
+    add_measured(point.accuracies, run.figure("accuracy"));
+    add_time(point, run.target_accuracy, run.figure("time_to_accuracy_s"));
+  }
+  return points;
+}
+
+// Returns NaN if the median is infinite.
+double finite_median(const std::vector<double>& values)
+{
+  const auto misses = std::count_if(values.begin(), values.end(), [](double value) { return std::isinf(value); });
+  // With two middle values, both are finite.
+  const bool middle_is_finite = static_cast<std::size_t>(misses) < (values.size() + 1) / 2;
+  return middle_is_finite ? median(values) : not_measured;
+}
+
+void summarise(Point& point)
+{
+  auto& row = point.row;
+  row.throughput = median(point.throughputs);
+  row.throughput_min = quantile(point.throughputs, 0);
+  row.throughput_max = quantile(point.throughputs, 1);
+  point.logs = log_sample(point.throughputs);
+  row.throughput_geometric_mean = std::exp(point.logs.mean);
+  row.communication_share = median(point.shares);
+  row.accuracy = median(point.accuracies);
+  row.time_to_accuracy_s = finite_median(point.times);
+}
+
+// Whether the size is counted in nodes: the number of nodes varies at a fixed number of workers per node. Otherwise it is
+// workers.
+bool counts_nodes(const std::vector<Point*>& series)
+{
+  const auto& first = series.front()->row;
+  const auto same_density = [&](const Point* p) { return p->row.workers * first.nodes == first.workers * p->row.nodes; };
+  const auto same_nodes = [&](const Point* p) { return p->row.nodes == first.nodes; };
+  return std::all_of(series.begin(), series.end(), same_density) && !std::all_of(series.begin(), series.end(), same_nodes);
+}
+
+// Smallest sizes of the whole study, measured or not.
+struct SmallestSizes {
+  std::int64_t nodes = std::numeric_limits<std::int64_t>::max(), workers = nodes;
+};
+
+// Computes speed-up and efficiency of the points of one label, relative to the smallest measured point. `series` is sorted by
+// size. A baseline larger than the study's smallest size gets no values itself.
+void relate(const std::vector<Point*>& series, const SmallestSizes& smallest)
+{
+  const bool nodes = counts_nodes(series);
+  for (auto* point : series) point->row.size = nodes ? point->row.nodes : point->row.workers;
+  const auto found = std::find_if(series.begin(), series.end(), [](const Point* p) { return !std::isnan(p->row.throughput); });
+  if (found == series.end()) return;
+  const Point& base = **found;
+  const auto base_size = static_cast<double>(base.row.size);
+  for (auto* point : series) {
+    auto& row = point->row;
+    if (std::isnan(row.throughput)) continue;
+    if (point == &base && row.size > (nodes ? smallest.nodes : smallest.workers)) continue;
+    const auto size = static_cast<double>(row.size);
+    row.baseline_size = base.row.size;
+    row.efficiency = efficiency(point->logs, size, base.logs, base_size);
+    row.speedup = row.efficiency * size;
+    if (point == &base) continue; // the baseline is its own reference
+    const auto interval = efficiency_interval(point->logs, size, base.logs, base_size);
+    row.efficiency_low = interval.low;
+    row.efficiency_high = interval.high;
+  }
+}
+
+} // namespace
+
+double RunRow::figure(std::string_view figure_name) const
+{
+  const auto& fields = numeric_figures();
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& field) { return field.name == figure_name; });
+  if (found == fields.end()) throw Error(ErrorKind::internal, "a result has no figure " + std::string(figure_name));
+  const auto index = static_cast<std::size_t>(found - fields.begin());
+  return index < figures.size() ? figures[index] : not_measured;
+}
+
+std::vector<StudyRow> list_studies(Database& database, std::int64_t limit)
+{
+  auto statement = database.impl().connection.statement(study_sql("ORDER BY submitted_unix_s DESC, key LIMIT ?"));
+  statement.bind(limit);
+  return study_rows(statement);
+}
+
+std::vector<StudyRow> find_studies(Database& database, const std::string& name_or_prefix)
+{
+  if (name_or_prefix == "last") return list_studies(database, 1);
+  if (name_or_prefix.empty()) return {};
+  auto statement = database.impl().connection.statement(study_sql("WHERE name = ?1 OR (key >= ?1 AND key < ?2)"));
+  statement.bind(name_or_prefix, after_prefix(name_or_prefix));
+  return study_rows(statement);
+}
+
+std::vector<RunRow> runs_of_study(Database& database, const std::string& study_id)
+{
+  auto statement = database.impl().connection.statement(runs_of_tables());
+  statement.bind(study_id);
+  return run_rows(statement);
+}
+
+std::vector<RunRow> find_runs(Database& database, const std::string& key_prefix_or_name)
+{
+  if (key_prefix_or_name.empty()) return {};
+  auto& connection = database.impl().connection;
+  auto rows = runs_with_keys(connection, key_prefix_or_name, after_prefix(key_prefix_or_name));
+  for (const auto& key : keys_of_name(connection, key_prefix_or_name))
+    for (auto& row : runs_with_keys(connection, key, after_prefix(key))) rows.push_back(std::move(row));
+  std::sort(rows.begin(), rows.end(), [](const RunRow& a, const RunRow& b) { return a.key < b.key; });
+  return rows;
+}
+
+std::vector<RunRow> runs_where(Database& database, const std::string& condition, std::int64_t limit)
+{
+  auto& connection = database.impl().connection;
+  const auto clause = clause_of(parse_conditions(condition), flat_columns(connection));
+  auto statement = connection.statement(runs_of_view() + "WHERE " + clause.sql +
+                                        " AND newest ORDER BY study_submitted_unix_s DESC, study_key, position, key LIMIT ?");
+  int parameter = 0;
+  for (const auto& value : clause.values) statement.bind_at(++parameter, value);
+  statement.bind_at(++parameter, limit);
+  return run_rows(statement);
+}
+
+std::vector<ScalingRow> scaling_of_study(Database& database, const std::string& study_id)
+{
+  auto& connection = database.impl().connection;
+  auto points = points_of_study(database, study_id);
+  auto kind = connection.statement("SELECT kind IN ('strong', 'weak') FROM studies WHERE key = ?");
+  kind.bind(study_id);
+  const bool is_study = kind.next() && kind.integer(0) != 0;
+
+  std::map<std::string, std::vector<Point*>> series; // points by label, smallest first
+  SmallestSizes smallest;
+  for (auto& [key, point] : points) {
+    summarise(point);
+    point.row.size = point.row.workers;
+    smallest.nodes = std::min(smallest.nodes, point.row.nodes);
+    smallest.workers = std::min(smallest.workers, point.row.workers);
+    series[point.row.label].push_back(&point);
+  }
+  // A single size outside a scaling study has no baseline.
+  for (const auto& [label, members] : series)
+    if (is_study || members.size() > 1) relate(members, smallest);
+
+  std::vector<ScalingRow> rows;
+  for (const auto& [key, point] : points) rows.push_back(point.row);
+  return rows;
+}
+
+std::vector<std::vector<double>> throughputs_by_point(Database& database, const std::string& study_id)
+{
+  std::vector<std::vector<double>> points;
+  for (const auto& [key, point] : points_of_study(database, study_id)) points.push_back(point.throughputs);
+  return points;
+}
+
+} // namespace dt::store

@@ -1,0 +1,278 @@
+// Convolutions, inner products, poolings, ReLU and loss against the reference, within the bound of floating-point sums.
+#include "engine/nn/layers/softmax_cross_entropy.hpp"
+#include "tests/engine/nn/layers/layer_bench.hpp"
+#include "tests/engine/nn/numbers.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::nn;
+using reference::Values;
+using reference::Windows;
+
+namespace {
+
+struct Affine {
+  Windows shape;
+  Values x, w, b, c;
+};
+
+Affine affine_input(const Windows& s)
+{
+  return {s, numbers(s.inputs(), 1), numbers(s.weights(), 2), numbers(s.out_channels, 3), numbers(s.outputs(), 4)};
+}
+
+// The layer's numbers, with a ReLU behind it or not, against a convolution of the reference. growth: how many times more
+// products' rounding may show.
+void check_affine(const Affine& in, const LayerOutput& out, bool relu, bool bias = true, std::int64_t growth = 1)
+{
+  const auto& s = in.shape;
+  const auto outputs = s.outputs() / s.out_channels;
+  auto expected = reference::convolution(s, in.x, in.w, in.b);
+  if (relu) expected = reference::relu(expected);
+  const auto output_sums = reference::convolution(s, absolute(in.x), absolute(in.w), absolute(in.b));
+  CHECK(count_outside_sums(out.output, expected, output_sums, growth * s.products()) == 0);
+  const auto c = relu ? reference::relu_gradient(out.output, in.c) : in.c;
+  const auto gradients = reference::convolution_gradients(s, in.x, in.w, c);
+  const auto sums = reference::convolution_gradients(s, absolute(in.x), absolute(in.w), absolute(c));
+  CHECK(count_outside_sums(out.input_gradient, gradients.input, sums.input, growth * s.out_channels * s.kernel * s.kernel) == 0);
+  const auto of_parameters = [&](const reference::Gradients& g) { return bias ? joined({g.weights, g.bias}) : g.weights; };
+  CHECK(count_outside_sums(out.weight_gradients, of_parameters(gradients), of_parameters(sums), growth * outputs) == 0);
+}
+
+ConvolutionSpec spec_of(const Windows& s, bool bias = true)
+{
+  return {
+      .channels = s.out_channels, .kernel = s.kernel, .stride = s.stride, .padding = s.padding, .groups = s.groups, .bias = bias};
+}
+
+void check_convolution(const Windows& s, bool relu, bool plain, std::int64_t growth = 1)
+{
+  INFO("channels " << s.in_channels << " -> " << s.out_channels << ", groups " << s.groups << ", batch " << s.batch << ", relu "
+                   << relu << ", plain loops " << plain);
+  const auto in = affine_input(s);
+  const auto describe = [&](ModelBuilder& b) {
+    const auto y = b.convolution("c", b.input(), spec_of(s));
+    return relu ? b.relu(y) : y;
+  };
+  const auto model = described({s.in_channels, s.height, s.width}, describe, plain);
+  check_affine(in, run_layers(model, {s.batch, in.x, joined({in.w, in.b}), in.c}), relu, true, growth);
+}
+
+void check_average(const Windows& s, const Model& model)
+{
+  const auto x = numbers(s.inputs(), 1), c = numbers(s.outputs(), 4);
+  const auto out = run_layers(model, {s.batch, x, {}, c});
+  const auto terms = s.kernel * s.kernel;
+  CHECK(count_outside_sums(out.output, reference::average_pooling(s, x), reference::average_pooling(s, absolute(x)), terms) == 0);
+  CHECK(count_outside_sums(out.input_gradient, reference::average_pooling_gradient(s, c),
+                           reference::average_pooling_gradient(s, absolute(c)), terms) == 0);
+}
+
+const std::vector<Windows> convolutions{
+    {1, 1, 5, 5, 1, 3, 1, 0},    {3, 1, 28, 28, 6, 5, 1, 2},   {1, 6, 14, 14, 16, 5, 1, 0},   {3, 7, 13, 11, 5, 3, 2, 1},
+    {2, 3, 17, 19, 13, 5, 3, 2}, {1, 17, 7, 7, 19, 1, 1, 0},   {3, 16, 9, 9, 32, 3, 1, 1},    {64, 6, 14, 14, 16, 5, 1, 0},
+    {2, 6, 7, 5, 4, 3, 1, 1, 2}, {1, 2, 5, 5, 2, 5, 1, 2, 2},  {2, 34, 9, 9, 38, 3, 2, 1, 2}, {3, 32, 7, 7, 64, 3, 1, 1, 2},
+    {1, 5, 7, 7, 5, 3, 1, 1, 5}, {1, 3, 23, 23, 16, 11, 4, 0},
+};
+
+} // namespace
+
+TEST_CASE("convolution agrees with the reference over odd shapes, with groups and without")
+{
+  for (const auto& s : convolutions)
+    for (const bool relu : {false, true}) check_convolution(s, relu, false);
+}
+
+TEST_CASE(
+    "a convolution by Winograd's algorithm agrees with the reference, its rounding grown by what its transforms multiply with")
+{
+  constexpr std::int64_t growth = 4;
+  for (const auto& s :
+       {Windows{2, 32, 13, 11, 48, 3, 1, 1}, Windows{1, 37, 7, 6, 33, 3, 1, 0}, Windows{3, 64, 4, 4, 32, 3, 1, 1}})
+    for (const bool relu : {false, true}) check_convolution(s, relu, false, growth);
+}
+
+TEST_CASE("a convolution in plain loops agrees with the reference over the same shapes")
+{
+  for (const auto& s : convolutions)
+    for (const bool relu : {false, true}) check_convolution(s, relu, true);
+}
+
+TEST_CASE("a convolution without bias has weights only")
+{
+  for (const bool plain : {false, true}) {
+    const Windows s{3, 7, 13, 11, 5, 3, 2, 1};
+    auto in = affine_input(s);
+    std::fill(in.b.begin(), in.b.end(), 0.0);
+    const auto describe = [&](ModelBuilder& b) { return b.convolution("c", b.input(), spec_of(s, false)); };
+    check_affine(in, run_layers(described({7, 13, 11}, describe, plain), {s.batch, in.x, in.w, in.c}), false, false);
+  }
+}
+
+TEST_CASE("inner product agrees with the reference, from images and from features")
+{
+  struct Case {
+    std::int64_t batch, outputs;
+    Shape image;
+  };
+  for (const auto& [batch, outputs, image] : {Case{1, 1, {1, 1, 1}}, Case{3, 7, {5, 3, 1}}, Case{2, 13, {16, 5, 5}},
+                                              Case{64, 120, {16, 5, 5}}, Case{3, 10, {84, 1, 1}}}) {
+    for (const bool relu : {false, true}) {
+      INFO("inputs " << image.size() << ", outputs " << outputs << ", batch " << batch << ", relu " << relu);
+      const auto in = affine_input(reference::inner_product(batch, image.size(), outputs));
+      const auto model = described(image, [&](ModelBuilder& b) {
+        const auto y = b.inner_product("f", b.input(), outputs);
+        return relu ? b.relu(y) : y;
+      });
+      check_affine(in, run_layers(model, {batch, in.x, joined({in.w, in.b}), in.c}), relu);
+    }
+  }
+}
+
+TEST_CASE("max pooling moves values and gradients exactly, over odd shapes")
+{
+  for (const auto& s :
+       {Windows{1, 1, 4, 4, 1, 2, 2, 0}, Windows{3, 6, 28, 28, 6, 2, 2, 0}, Windows{2, 17, 13, 11, 17, 3, 2, 1},
+        Windows{3, 5, 7, 5, 5, 2, 2, 0}, Windows{1, 16, 9, 9, 16, 3, 3, 1}, Windows{2, 3, 8, 7, 3, 3, 2, 0, 1, true},
+        Windows{1, 16, 8, 13, 16, 3, 2, 1, 1, true}, Windows{1, 1, 5, 5, 1, 2, 3, 1, 1, true}}) {
+    INFO("channels " << s.in_channels << ", " << s.height << "x" << s.width << ", kernel " << s.kernel << ", rounded up "
+                     << s.ceil);
+    const auto x = to_double(to_float(distinct_numbers(s.inputs())));
+    auto c = numbers(s.outputs(), 4);
+    for (auto& value : c) value = std::round(value * 64); // sums of these are exact
+    const auto model = described({s.in_channels, s.height, s.width}, [&](ModelBuilder& b) {
+      return b.max_pooling(b.input(), {.kernel = s.kernel, .stride = s.stride, .padding = s.padding, .ceil = s.ceil});
+    });
+    const auto out = run_layers(model, {s.batch, x, {}, c});
+    CHECK(out.output == reference::max_pooling(s, x));
+    CHECK(out.input_gradient == reference::max_pooling_gradient(s, x, c));
+  }
+}
+
+TEST_CASE("average pooling agrees with the reference over odd shapes, and leaves padding out of the mean")
+{
+  for (const auto& s : {Windows{1, 1, 4, 4, 1, 2, 2, 0}, Windows{2, 17, 13, 11, 17, 3, 2, 1}, Windows{3, 5, 7, 5, 5, 5, 3, 2},
+                        Windows{1, 16, 8, 13, 16, 3, 2, 1, 1, true}}) {
+    INFO("channels " << s.in_channels << ", " << s.height << "x" << s.width << ", kernel " << s.kernel);
+    check_average(s, described({s.in_channels, s.height, s.width}, [&](ModelBuilder& b) {
+                    return b.average_pooling(b.input(),
+                                             {.kernel = s.kernel, .stride = s.stride, .padding = s.padding, .ceil = s.ceil});
+                  }));
+  }
+}
+
+TEST_CASE("global average pooling is the mean of each channel")
+{
+  for (const auto& image : {Shape{1, 1, 1}, Shape{3, 7, 7}, Shape{17, 5, 3}, Shape{16, 2, 11}}) {
+    const auto side = std::max(image.height, image.width);
+    INFO(image.channels << "x" << image.height << "x" << image.width);
+    check_average({2, image.channels, image.height, image.width, image.channels, side, side, 0},
+                  described(image, [](ModelBuilder& b) { return b.global_average_pooling(b.input()); }));
+  }
+}
+
+TEST_CASE("a ReLU that no layer can take in is exact, and equally so behind the pooling it was described before")
+{
+  const Windows s{2, 3, 6, 6, 3, 2, 2, 0};
+  const auto x = to_double(to_float(distinct_numbers(s.inputs()))), all = numbers(s.inputs(), 4),
+             pooled = numbers(s.outputs(), 4);
+  const auto alone = run_layers(described({3, 6, 6}, [](ModelBuilder& b) { return b.relu(b.input()); }), {2, x, {}, all});
+  CHECK(alone.output == reference::relu(x));
+  CHECK(alone.input_gradient == reference::relu_gradient(reference::relu(x), all));
+
+  const auto model =
+      described({3, 6, 6}, [](ModelBuilder& b) { return b.max_pooling(b.relu(b.input()), {.kernel = 2, .stride = 2}); });
+  const auto out = run_layers(model, {2, x, {}, pooled});
+  const auto active = reference::relu(x);
+  CHECK(out.output == reference::max_pooling(s, active));
+  CHECK(out.input_gradient == reference::relu_gradient(active, reference::max_pooling_gradient(s, active, pooled)));
+}
+
+namespace {
+
+// The loss over given logits, on its own.
+struct LossBench {
+  LossBench(std::vector<float> values, std::int64_t batch, double smoothing = 0, double weight = 1)
+      : logits(std::move(values)), store(std::make_shared<ParameterStore>(dnnl::engine(dnnl::engine::kind::cpu, 0))),
+        tensor{0, {static_cast<std::int64_t>(logits.size()) / batch, 1, 1}},
+        plan({.batch = batch, .tensors = 1, .input = {1, {}}, .uses = {1}, .label_smoothing = smoothing}, store),
+        stream(plan.engine())
+  {
+    plan.set_data(tensor,
+                  dnnl::memory({{batch, tensor.shape.channels}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::nc},
+                               plan.engine(), logits.data()));
+    loss.emplace(plan, tensor, weight);
+    operations = {&loss->loss()[0]};
+    plan.finish(operations);
+    plan.allocate_all();
+  }
+  double mean_loss(const std::vector<std::int32_t>& labels)
+  {
+    loss->set_labels(labels, false);
+    operations[0]->run(stream);
+    return loss->weighted_loss();
+  }
+  Values gradient() { return read_plain(plan, stream, plan.gradient_parts(tensor)[0]); }
+  Evaluation evaluate(const std::vector<std::int32_t>& labels)
+  {
+    loss->set_labels(labels, true);
+    return loss->evaluate();
+  }
+  std::vector<float> logits;
+  std::shared_ptr<ParameterStore> store;
+  Tensor tensor;
+  Plan plan;
+  dnnl::stream stream;
+  std::optional<SoftmaxCrossEntropy> loss;
+  std::vector<Operation*> operations;
+};
+
+} // namespace
+
+TEST_CASE("softmax cross-entropy and its gradient agree with the reference")
+{
+  for (const std::int64_t classes : {2, 7, 100}) {
+    const std::vector<std::int32_t> labels{0, 1, static_cast<std::int32_t>(classes - 1)};
+    const auto logits = numbers(3 * classes, 9);
+    LossBench bench(to_float(logits), 3);
+    const auto expected = reference::softmax_cross_entropy(logits, labels);
+    CHECK(bench.mean_loss(labels) == Approx(expected.mean).epsilon(1e-6));
+    const auto gradient = bench.gradient();
+    for (std::size_t i = 0; i < gradient.size(); ++i) CHECK(gradient[i] == Approx(expected.gradient[i]).margin(1e-7));
+  }
+}
+
+TEST_CASE("label smoothing spreads its share of the target over all classes, and an auxiliary loss counts with its weight")
+{
+  const std::vector<std::int32_t> labels{6, 0, 3};
+  const auto logits = numbers(3 * 7, 9);
+  for (const double smoothing : {0.1, 1.0}) {
+    LossBench bench(to_float(logits), 3, smoothing, 0.3);
+    const auto expected = reference::softmax_cross_entropy(logits, labels, smoothing);
+    CHECK(bench.mean_loss(labels) == Approx(0.3 * expected.mean).epsilon(1e-6));
+    const auto gradient = bench.gradient();
+    for (std::size_t i = 0; i < gradient.size(); ++i) CHECK(gradient[i] == Approx(0.3 * expected.gradient[i]).margin(1e-7));
+  }
+}
+
+TEST_CASE("softmax cross-entropy survives logits whose exponentials do not")
+{
+  LossBench bench({1000, 0, -1000, 0, 1000, -1000}, 2);
+  CHECK(bench.mean_loss({0, 0}) == Approx(500));
+  CHECK(bench.gradient() == Values{0, 0, 0, -0.5, 0.5, 0});
+}
+
+TEST_CASE("evaluation leaves samples of label -1 out, and logits that are no numbers are wrong")
+{
+  LossBench bench({1, 0, 0, 1, 0, 1, NAN, NAN}, 4);
+  const auto evaluation = bench.evaluate({0, 0, -1, -1});
+  CHECK(evaluation.samples == 2);
+  CHECK(evaluation.correct == 1);
+  CHECK(evaluation.loss_sum == Approx(2 * std::log(1 + std::exp(1.0)) - 1));
+  CHECK(bench.evaluate({-1, -1, -1, 0}).correct == 0);
+}

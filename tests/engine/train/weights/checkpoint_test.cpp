@@ -1,0 +1,302 @@
+// Checkpoint files: layout, wholeness, refusal of what was altered, and which of several is taken up.
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "engine/train/weights/checkpoint.hpp"
+#include "tests/engine/train/weights/checkpoint_samples.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/tiny_disk.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <fstream>
+#include <numeric>
+#include <thread>
+
+#include <hdf5.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace dt;
+using namespace dt::train;
+using namespace dt::train::test;
+using Catch::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+TrainingProgress progress_at(std::int64_t step)
+{
+  TrainingProgress progress;
+  progress.step = step;
+  progress.seed = 7;
+  progress.epoch = 0.1;
+  progress.learning_rate = 1.0 / 3;
+  progress.wall_s = 12.5;
+  progress.evaluation_s = 1.25;
+  progress.checkpoint_s = 0.125;
+  progress.measured_samples = 1920;
+  progress.measured_s = 10.5;
+  progress.communication_s = 2.5;
+  progress.loss = 0.7;
+  progress.best_accuracy = 0.9;
+  return progress;
+}
+
+fs::path write_checkpoint(const fs::path& folder, std::int64_t step, const CheckpointOwner& whose = owner)
+{
+  CheckpointWriter writer(folder, whose, progress_at(step));
+  writer.write("weights/conv1.weight", dims, numbers(static_cast<float>(step)));
+  return writer.commit().path;
+}
+
+std::vector<std::string> file_names_in(const fs::path& folder)
+{
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Attempts of one run, each with its folder.
+struct Run {
+  dt::AttemptFolder attempt(int number) const
+  {
+    const dt::AttemptFolder attempt(folder.path(), number);
+    dt::make_folders(attempt.path());
+    return attempt;
+  }
+  dt::test::TemporaryFolder folder;
+};
+
+} // namespace
+
+TEST_CASE("a checkpoint gives back owner, progress and tensors bit for bit")
+{
+  const dt::test::TemporaryFolder folder;
+  const auto path = write_checkpoint(folder.path() / "checkpoints", 120);
+  CHECK(path.filename() == "step-120.h5");
+  const CheckpointReader reader(path);
+  CHECK(reader.owner() == owner);
+  const auto& progress = reader.progress();
+  CHECK(progress.step == 120);
+  CHECK(progress.seed == 7);
+  CHECK(progress.epoch == 0.1);
+  CHECK(progress.learning_rate == 1.0 / 3);
+  CHECK(progress.wall_s == 12.5);
+  CHECK(progress.evaluation_s == 1.25);
+  CHECK(progress.checkpoint_s == 0.125);
+  CHECK(progress.measured_samples == 1920);
+  CHECK(progress.measured_s == 10.5);
+  CHECK(progress.communication_s == 2.5);
+  CHECK(progress.loss == 0.7);
+  CHECK(progress.best_accuracy == 0.9);
+  CHECK(std::isnan(progress.accuracy));
+  CHECK(std::isnan(progress.time_to_accuracy_s));
+  std::vector<float> values(12);
+  reader.read("weights/conv1.weight", dims, values);
+  CHECK(values == numbers(120));
+}
+
+TEST_CASE("any HDF5 program finds tensors by name with their plain dimensions, and counters as attributes")
+{
+  const dt::test::TemporaryFolder folder;
+  const auto path = write_checkpoint(folder.path(), 3);
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  REQUIRE(file >= 0);
+  const hid_t tensor = H5Dopen2(file, "/weights/conv1.weight", H5P_DEFAULT);
+  REQUIRE(tensor >= 0);
+  const hid_t space = H5Dget_space(tensor), type = H5Dget_type(tensor);
+  std::vector<hsize_t> extents(4);
+  REQUIRE(H5Sget_simple_extent_dims(space, extents.data(), nullptr) == 4);
+  CHECK(extents == std::vector<hsize_t>{2, 3, 1, 2});
+  CHECK(H5Tequal(type, H5T_IEEE_F32LE) > 0);
+  std::int64_t step = 0;
+  const hid_t attribute = H5Aopen_by_name(file, "progress", "step", H5P_DEFAULT, H5P_DEFAULT);
+  REQUIRE(H5Aread(attribute, H5T_NATIVE_INT64, &step) >= 0);
+  CHECK(step == 3);
+  H5Aclose(attribute);
+  H5Tclose(type);
+  H5Sclose(space);
+  H5Dclose(tensor);
+  H5Fclose(file);
+}
+
+TEST_CASE("a checkpoint in which any one byte was altered is refused")
+{
+  const dt::test::TemporaryFolder folder;
+  const auto path = write_checkpoint(folder.path(), 3);
+  const auto whole = dt::read_file(path);
+  for (std::size_t i = 0; i < whole.size(); i += i < 600 ? 1 : 37) {
+    auto altered = whole;
+    altered[i] = static_cast<char>(altered[i] ^ 4);
+    std::ofstream(path, std::ios::binary) << altered;
+    CAPTURE(i);
+    REQUIRE_THROWS_WITH(CheckpointReader(path), "read " + path.string() +
+                                                    ": the file is torn or was altered: its content does not have the hash in "
+                                                    "its header.");
+  }
+}
+
+TEST_CASE("a torn, an empty and a missing checkpoint are refused with the file's name")
+{
+  const dt::test::TemporaryFolder folder;
+  const auto path = write_checkpoint(folder.path(), 3);
+  const auto whole = dt::read_file(path);
+  for (const auto size : {std::size_t{0}, std::size_t{100}, std::size_t{512}, whole.size() - 1}) {
+    fs::resize_file(path, size);
+    CHECK_THROWS_WITH(CheckpointReader(path), Contains(path.string() + ": the file is torn or was altered"));
+    dt::write_file_atomic(path, whole);
+  }
+  CHECK_NOTHROW(CheckpointReader(path));
+  fs::remove(path);
+  CHECK_THROWS_WITH(CheckpointReader(path), "open " + path.string() + ": No such file or directory");
+}
+
+TEST_CASE("the tensors of a group are told with their dimensions in the order in which they were written")
+{
+  const dt::test::TemporaryFolder folder;
+  const std::vector<std::int64_t> flat{12};
+  CheckpointWriter writer(folder.path(), owner, progress_at(3));
+  writer.write("weights/z", dims, numbers(1));
+  writer.write("weights/a", flat, numbers(2));
+  writer.write("optimizer/velocity/z", dims, numbers(3));
+  const CheckpointReader reader(writer.commit().path);
+  CHECK(reader.tensors("weights") == std::vector<TensorName>{{"z", dims}, {"a", flat}});
+  CHECK(reader.tensors("optimizer") == std::vector<TensorName>{{"velocity/z", dims}});
+  CHECK(reader.tensors("ranks/0/weights").empty());
+}
+
+TEST_CASE("the one model is the weights, else the centre, else the group for it, and without any it is refused")
+{
+  const dt::test::TemporaryFolder folder;
+  const auto holding = [&](std::vector<std::string> groups) {
+    CheckpointWriter writer(folder.path(), owner, progress_at(3));
+    for (const auto& group : groups) writer.write(group + "/w", dims, numbers(1));
+    return model_group(CheckpointReader(writer.commit().path));
+  };
+  CHECK(holding({"weights", "optimizer/velocity"}) == "weights");
+  CHECK(holding({"ranks/0/weights", "strategy/centre"}) == "strategy/centre");
+  CHECK(holding({"ranks/0/weights", "model"}) == "model");
+  CHECK_THROWS_WITH(holding({"ranks/0/weights"}), Contains("it holds each rank's own weights and no model of them all."));
+}
+
+TEST_CASE("a tensor of another name or of other dimensions is refused")
+{
+  const dt::test::TemporaryFolder folder;
+  const CheckpointReader reader(write_checkpoint(folder.path(), 3));
+  std::vector<float> values(12);
+  CHECK_THROWS_WITH(reader.read("weights/conv9.weight", dims, values),
+                    "read " + reader.path().string() + ": tensor weights/conv9.weight is expected, but is not there.");
+  const std::vector<std::int64_t> others{3, 2, 1, 2};
+  CHECK_THROWS_WITH(reader.read("weights/conv1.weight", others, values),
+                    "read " + reader.path().string() +
+                        ": tensor weights/conv1.weight is 2x3x1x2 in the file; 3x2x1x2 is expected.");
+}
+
+TEST_CASE("a checkpoint that is not committed leaves nothing behind")
+{
+  const dt::test::TemporaryFolder folder;
+  {
+    CheckpointWriter writer(folder.path(), owner, progress_at(3));
+    writer.write("weights/conv1.weight", dims, numbers(1));
+  }
+  CHECK(file_names_in(folder.path()).empty());
+}
+
+TEST_CASE("pruning keeps the latest and removes what a killed writer left")
+{
+  const dt::test::TemporaryFolder folder;
+  for (const int step : {9, 10, 100}) write_checkpoint(folder.path(), step);
+  dt::write_file_atomic(folder.path() / ".step-101.h5", "half");
+  dt::write_file_atomic(folder.path() / "notes.txt", "somebody's");
+  prune_checkpoints(folder.path(), 2);
+  CHECK(file_names_in(folder.path()) == std::vector<std::string>{"notes.txt", "step-10.h5", "step-100.h5"});
+}
+
+TEST_CASE("the checkpoint of most steps among earlier attempts is taken up")
+{
+  const Run run;
+  write_checkpoint(run.attempt(1).checkpoints(), 9);
+  write_checkpoint(run.attempt(1).checkpoints(), 10);
+  write_checkpoint(run.attempt(3).checkpoints(), 2);
+  write_checkpoint(run.attempt(5).checkpoints(), 99);
+  std::vector<std::string> refused;
+  CHECK(find_checkpoint(run.attempt(4), owner, refused)->path() == run.attempt(1).checkpoints() / "step-10.h5");
+  CHECK(find_checkpoint(run.attempt(1), owner, refused) == std::nullopt);
+  CHECK(find_checkpoint(run.attempt(6), owner, refused)->progress().step == 99);
+  CHECK(refused.empty());
+}
+
+TEST_CASE("an altered checkpoint is passed over for the older one, and told")
+{
+  const Run run;
+  const auto older = write_checkpoint(run.attempt(1).checkpoints(), 9);
+  const auto newer = write_checkpoint(run.attempt(1).checkpoints(), 10);
+  auto bytes = dt::read_file(newer);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  dt::write_file_atomic(newer, bytes);
+  std::vector<std::string> refused;
+  CHECK(find_checkpoint(run.attempt(2), owner, refused)->path() == older);
+  REQUIRE(refused.size() == 1);
+  CHECK_THAT(refused[0], Contains(newer.string() + ": the file is torn or was altered"));
+}
+
+TEST_CASE("a checkpoint of another run, build or number of ranks is passed over")
+{
+  const Run run;
+  auto other = owner;
+  other.run_key = "other";
+  const auto path = write_checkpoint(run.attempt(1).checkpoints(), 9, other);
+  std::vector<std::string> refused;
+  CHECK(find_checkpoint(run.attempt(2), owner, refused) == std::nullopt);
+  CHECK(refused == std::vector<std::string>{path.string() + " belongs to another run (other)."});
+}
+
+TEST_CASE("a disk that fills up refuses the checkpoint, keeps the older ones whole and takes later ones again")
+{
+  const dt::test::TemporaryFolder folder;
+  const dt::test::TinyDisk disk(folder.path(), 512 * 1024);
+  if (!disk.is_mounted()) {
+    WARN("SKIPPED: mounting a small file system needs root");
+    return;
+  }
+  write_checkpoint(folder.path(), 1);
+  const std::vector<float> large(200'000);
+  const std::vector<std::int64_t> large_dims{200'000};
+  for (int i = 0; i < 3; ++i) {
+    const auto write = [&] {
+      CheckpointWriter writer(folder.path(), owner, progress_at(2));
+      writer.write("weights/large", large_dims, large);
+      writer.commit();
+    };
+    CHECK_THROWS_WITH(write(), "write " + (folder.path() / ".step-2.h5").string() + ": No space left on device");
+    CHECK(file_names_in(folder.path()) == std::vector<std::string>{"step-1.h5"});
+    CHECK_NOTHROW(CheckpointReader(write_checkpoint(folder.path(), 1)));
+  }
+}
+
+TEST_CASE("killed at any moment while it writes, a writer leaves the last two checkpoints readable")
+{
+  using namespace std::chrono_literals;
+  for (int moment = 0; moment < 12; ++moment) {
+    const dt::test::TemporaryFolder folder;
+    const pid_t child = ::fork();
+    if (child == 0) {
+      for (std::int64_t step = 1;; ++step) {
+        write_checkpoint(folder.path(), step);
+        prune_checkpoints(folder.path(), 2);
+      }
+    }
+    while (list_checkpoints(folder.path()).size() < 2) std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(std::chrono::microseconds(731 * moment));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    const auto left = list_checkpoints(folder.path());
+    REQUIRE(left.size() >= 2);
+    for (const auto& path : left) CHECK_NOTHROW(CheckpointReader(path));
+  }
+}

@@ -1,0 +1,274 @@
+// .npz archives: what goes in comes out, NumPy reads ours and we read NumPy's, and all else is refused in a sentence.
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/process.hpp"
+#include "engine/train/weights/npz.hpp"
+#include "tests/engine/train/weights/mutation.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
+
+using namespace dt;
+using namespace dt::train;
+using Catch::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+const TensorName convolution{"conv1.weight", {2, 3, 1, 2}}, bias{"conv1.bias", {2}}, scalar{"scale", {}};
+const std::vector<float> convolution_values{0.1F, -2, 3e-40F, 4, 5, 6, 7, 8, 9, 1e30F, 11, -0.0F}, bias_values{1, 2},
+    scalar_value{7};
+
+std::string sample()
+{
+  NpzWriter writer;
+  writer.add(convolution, convolution_values);
+  writer.add(bias, bias_values);
+  writer.add(scalar, scalar_value);
+  return writer.finish();
+}
+
+// The sample with other words in the header of one tensor; directory and lengths stay.
+std::string with_header(const std::string& tensor, const std::string& from, const std::string& to)
+{
+  auto bytes = sample();
+  const auto begin = bytes.find(tensor + ".npy"), at = bytes.find(from, begin), end = bytes.find('\n', at);
+  REQUIRE(end != bytes.npos);
+  const auto rest = bytes.substr(at + from.size(), end - at - from.size());
+  bytes.replace(at, end - at, (to + rest + std::string(100, ' ')).substr(0, end - at));
+  return bytes;
+}
+
+struct Archive {
+  explicit Archive(const std::string& bytes) : path(folder.path() / "weights.npz") { dt::replace_file(path, bytes); }
+  dt::test::TemporaryFolder folder;
+  fs::path path;
+};
+
+// False, with a warning, where /usr/bin/python3 has no NumPy.
+bool has_numpy()
+{
+  std::error_code ignored;
+  if (fs::exists("/usr/bin/python3", ignored) && dt::run_command({"/usr/bin/python3", "-c", "import numpy"}).ok()) return true;
+  WARN("SKIPPED: /usr/bin/python3 has no NumPy");
+  return false;
+}
+
+void run_python(const std::string& script, const fs::path& argument)
+{
+  const auto result = dt::run_command({"/usr/bin/python3", "-c", "import sys, numpy\n" + script, argument.string()});
+  INFO(result.err);
+  REQUIRE(result.ok());
+}
+
+} // namespace
+
+TEST_CASE("tensors come back from an archive with their names, shapes and bits, in their order")
+{
+  const Archive archive(sample());
+  const NpzReader reader(archive.path);
+  REQUIRE(reader.tensors() == std::vector{convolution, bias, scalar});
+  CHECK(reader.read(0) == convolution_values);
+  CHECK(std::signbit(reader.read(0)[11]));
+  CHECK(reader.read(1) == bias_values);
+  CHECK(reader.read(2) == scalar_value);
+}
+
+TEST_CASE("equal tensors give equal bytes") { CHECK(sample() == sample()); }
+
+TEST_CASE("an archive without tensors is one")
+{
+  const Archive archive(NpzWriter().finish());
+  CHECK(NpzReader(archive.path).tensors().empty());
+}
+
+TEST_CASE("values begin at a multiple of 64 bytes from npy's header")
+{
+  const auto bytes = sample();
+  for (auto at = bytes.find("\x93NUMPY"); at != bytes.npos; at = bytes.find("\x93NUMPY", at + 1)) {
+    const auto length = static_cast<unsigned char>(bytes[at + 8]) + 256 * static_cast<unsigned char>(bytes[at + 9]);
+    CHECK((10 + length) % 64 == 0);
+  }
+}
+
+TEST_CASE("numpy.load reads an archive of ours")
+{
+  if (!has_numpy()) return;
+  const Archive archive(sample());
+  run_python("z = numpy.load(sys.argv[1])\n"
+             "assert list(z.keys()) == ['conv1.weight', 'conv1.bias', 'scale'], list(z.keys())\n"
+             "w = z['conv1.weight']\n"
+             "assert w.dtype == numpy.dtype('<f4') and w.shape == (2, 3, 1, 2) and w.flags.c_contiguous\n"
+             "assert w[0, 0, 0, 1] == -2 and w[1, 2, 0, 0] == 11\n"
+             "assert z['conv1.bias'].tolist() == [1, 2] and z['scale'].shape == ()\n",
+             archive.path);
+}
+
+TEST_CASE("an archive of numpy.savez is read, one of savez_compressed and one of doubles are refused")
+{
+  if (!has_numpy()) return;
+  const dt::test::TemporaryFolder folder;
+  run_python("w = numpy.arange(24, dtype='<f4').reshape(2, 3, 4)\n"
+             "f = sys.argv[1]\n"
+             "numpy.savez(f + '/plain.npz', **{'a.weight': w, 'b': w[0]})\n"
+             "numpy.savez_compressed(f + '/small.npz', w=w)\n"
+             "numpy.savez(f + '/double.npz', w=w.astype('f8'))\n"
+             "numpy.savez(f + '/fortran.npz', w=numpy.asfortranarray(w))\n",
+             folder.path());
+  const NpzReader reader(folder.path() / "plain.npz");
+  REQUIRE(reader.tensors() == std::vector{TensorName{"a.weight", {2, 3, 4}}, TensorName{"b", {3, 4}}});
+  std::vector<float> numbers(24);
+  std::iota(numbers.begin(), numbers.end(), 0.0F);
+  CHECK(reader.read(0) == numbers);
+  const auto in = [&](const char* name) { return "read " + (folder.path() / name).string() + ": "; };
+  CHECK_THROWS_WITH(NpzReader(folder.path() / "small.npz"),
+                    in("small.npz") + "tensor w is compressed or encrypted; write the archive with numpy.savez.");
+  CHECK_THROWS_WITH(NpzReader(folder.path() / "double.npz"), in("double.npz") + "tensor w is not of 32-bit floats ('<f4').");
+  CHECK_THROWS_WITH(NpzReader(folder.path() / "fortran.npz"), in("fortran.npz") + "tensor w is in Fortran's order.");
+}
+
+TEST_CASE("a missing file, one that is no archive and a torn one are refused with the file's name")
+{
+  CHECK_THROWS_WITH(NpzReader("/nowhere/w.npz"), "open /nowhere/w.npz: No such file or directory");
+  CHECK_THROWS_WITH(NpzReader("/dev/zero"), "read /dev/zero: it is a folder, a pipe or a device; a regular file is expected.");
+  for (const std::string bytes : {"", "PK", "a text that is longer than the record at an archive's end"}) {
+    const Archive archive(bytes);
+    CHECK_THROWS_WITH(NpzReader(archive.path), "read " + archive.path.string() + ": this is no .npz archive.");
+  }
+  const auto whole = sample();
+  for (std::size_t size = 0; size < whole.size(); size += 7) {
+    const Archive archive(whole.substr(0, size));
+    CHECK_THROWS_AS(NpzReader(archive.path), dt::Error);
+  }
+}
+
+TEST_CASE("a value that was altered is found by the archive's checksum")
+{
+  auto bytes = sample();
+  bytes[bytes.find("scale.npy") + 9 + 128] ^= 1; // behind the name and npy's header: the only value
+  const Archive archive(bytes);
+  const NpzReader reader(archive.path);
+  CHECK_THROWS_WITH(reader.read(2), Contains("tensor scale was altered: its checksum is another."));
+}
+
+TEST_CASE("no single altered byte makes a reader crash or read beyond the file")
+{
+  const auto whole = sample();
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    auto bytes = whole;
+    bytes[i] = static_cast<char>(bytes[i] ^ 0x41);
+    const Archive archive(bytes);
+    try {
+      const NpzReader reader(archive.path);
+      for (std::size_t t = 0; t < reader.tensors().size(); ++t) reader.read(t);
+    } catch (const dt::Error& error) {
+      REQUIRE_THAT(error.what(), Contains(archive.path.string()));
+    }
+  }
+}
+
+TEST_CASE("shapes whose size does not fit into 64 bits, or not into the file, are refused before any memory is taken")
+{
+  for (const std::string shape : {"(4611686018427387904,)", "(4294967296, 4294967296)", "(3, 6148914691236517206)",
+                                  "(9223372036854775807,)", "(1000000000000,)"}) {
+    CAPTURE(shape);
+    const Archive archive(with_header("scale", "'shape': ()", "'shape': " + shape));
+    CHECK_THROWS_WITH(NpzReader(archive.path), Contains("read " + archive.path.string() +
+                                                        ": tensor scale: its dimensions need more bytes than the file has ("));
+  }
+  const Archive other(with_header("scale", "'shape': ()", "'shape': (2,)"));
+  CHECK_THROWS_WITH(NpzReader(other.path), Contains("tensor scale holds another number of bytes than its shape says."));
+}
+
+TEST_CASE("a header that is no dictionary of an array of floats is refused")
+{
+  const auto refused = [](const std::string& from, const std::string& to, const std::string& why) {
+    CAPTURE(to);
+    const Archive archive(with_header("scale", from, to));
+    CHECK_THROWS_WITH(NpzReader(archive.path), "read " + archive.path.string() + ": " + why);
+  };
+  refused("'shape': ()", "'shape': (-1,)", "tensor scale has no shape.");
+  refused("'shape': ()", "'shape': (2", "tensor scale has no shape.");
+  refused("'shape': ()", "'shapx': ()", "tensor scale has no shape.");
+  refused("'shape': ()", "'shape': (99999999999999999999,)", "tensor scale has no shape.");
+  refused("'<f4'", "'>f4'", "tensor scale is not of 32-bit floats ('<f4').");
+  refused("'<f4'", "'|O8'", "tensor scale is not of 32-bit floats ('<f4').");
+  refused("False", "True ", "tensor scale is in Fortran's order.");
+}
+
+TEST_CASE("a length of npy's header beyond its member is refused")
+{
+  auto bytes = sample();
+  const auto at = bytes.rfind("\x93NUMPY") + 8;
+  for (const std::string length : {"\xff\xff", "\x80\x01"}) {
+    bytes.replace(at, 2, length);
+    const Archive archive(bytes);
+    CHECK_THROWS_WITH(NpzReader(archive.path), Contains("tensor scale: its header is longer than the member."));
+  }
+}
+
+TEST_CASE("a directory that does not fit its archive is refused")
+{
+  const auto whole = sample();
+  const auto entry = whole.find("PK\x01\x02"), end = whole.rfind("PK\x05\x06");
+  const auto refused = [&](std::size_t at, const std::string& field, const std::string& why) {
+    CAPTURE(at - entry, why);
+    const Archive archive(std::string(whole).replace(at, field.size(), field));
+    CHECK_THROWS_WITH(NpzReader(archive.path), Contains("read " + archive.path.string() + ": ") && Contains(why));
+  };
+  const std::string most(4, '\xff'), large("\xff\xff\xff\x7f", 4);
+  refused(end + 16, large, "the archive's directory lies beyond its end.");
+  refused(end + 12, large, "the archive's directory lies beyond its end.");
+  refused(end + 16, most, "the archive is larger than 4 GiB");
+  refused(end + 10, "\x09", "the archive's directory has 3 members; 9 are expected.");
+  refused(entry + 20, "\x01", "tensor conv1.weight is compressed or encrypted");
+  refused(entry + 10, "\x08", "tensor conv1.weight is compressed or encrypted");
+  refused(entry + 42, large, "bytes are expected from byte 2147483647 on, but the file has only");
+  refused(entry + 42, "\x01", "tensor conv1.weight is not where the archive's directory says.");
+  refused(entry + 28, "\xff\xff", "the archive's directory is torn.");
+}
+
+TEST_CASE("a tensor that is there twice, and a name that leads out of a folder, are refused")
+{
+  for (const auto& [name, why] : {std::pair{"conv1.weight", "tensor conv1.weight is in the archive twice."},
+                                  {"../../etc/x", "\"../../etc/x\" is no name of a tensor: "},
+                                  {"/etc/x", "\"/etc/x\" is no name of a tensor: "},
+                                  {"a\nb", "\"a\\x0ab\" is no name of a tensor: "}}) {
+    NpzWriter writer;
+    writer.add(convolution, convolution_values);
+    writer.add({name, {2}}, bias_values);
+    const Archive archive(writer.finish());
+    CHECK_THROWS_WITH(NpzReader(archive.path), Contains("read " + archive.path.string() + ": " + why));
+  }
+}
+
+TEST_CASE("altered and torn archives end with an error that names the file, or are read")
+{
+  std::mt19937 random(20261122);
+  const auto whole = sample();
+  int refused = 0;
+  const dt::test::TemporaryFolder folder;
+  const auto path = folder.path() / "weights.npz";
+  for (int i = 0; i < 800; ++i) {
+    dt::replace_file(path, dt::test::mutated(whole, 0, random));
+    try {
+      const NpzReader reader(path);
+      for (std::size_t t = 0; t < reader.tensors().size(); ++t) reader.read(t);
+    } catch (const dt::Error& error) {
+      REQUIRE_THAT(error.what(), Contains("read " + path.string() + ": "));
+      ++refused;
+    }
+  }
+  CHECK(refused > 400);
+}
+
+TEST_CASE("as many values as the shape says must go into an archive")
+{
+  NpzWriter writer;
+  CHECK_THROWS_WITH(writer.add(bias, scalar_value), "Tensor conv1.bias of 2 floats was given 1.");
+}

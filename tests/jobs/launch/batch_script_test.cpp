@@ -1,0 +1,553 @@
+// The job script and dtjob, which runs it: golden texts, and the same scripts really run under a real mpirun.
+//
+// Regenerate the golden texts with: DTCTL_UPDATE_GOLDEN=1 build/dev/tests/test_jobs '[golden]'
+#include "jobs/launch/batch_script.hpp"
+
+#include "core/error.hpp"
+#include "core/process.hpp"
+#include "core/text.hpp"
+#include "jobs/local/cores.hpp"
+#include "tests/jobs/playground.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace dt;
+using namespace dt::jobs;
+using namespace dt::jobs::testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string evil = "$(touch /tmp/dtctl-test-evil); '\n\"`touch /tmp/dtctl-test-evil`\" \\";
+
+PlannedRun lenet(std::int64_t ranks = 2, std::int64_t threads = 1)
+{
+  PlannedRun run;
+  run.key = "0123456789abcdef0123456789abcdef";
+  run.spec.name = "quickstart";
+  run.spec.label = "ranks=" + std::to_string(ranks);
+  run.spec.resources.ranks_per_node = ranks;
+  run.spec.resources.threads_per_rank = threads;
+  return run;
+}
+
+std::string script_of(const PlannedRun& run)
+{
+  const AttemptFolder attempt("/home/user/.local/share/dtctl/runs/" + run.key, 1);
+  return batch_script({run, attempt, "/usr/bin/dtengine", "/home/user/.local/share/dtctl/data/digits", "/usr/bin/dtjob"},
+                      *make_launcher("mpirun"));
+}
+
+void check_golden(const std::string& name, const std::string& text)
+{
+  const auto path = fs::path(DTCTL_SOURCE_DIR) / "tests" / "golden" / "scripts" / (name + ".sh");
+  if (std::getenv("DTCTL_UPDATE_GOLDEN") != nullptr) write_file_atomic(path, text);
+  CHECK(text == read_file_if_exists(path).value_or("(missing)"));
+}
+
+// An attempt in a folder with a hostile name, and an engine that is a shell script.
+struct Stage {
+  Folder folder;
+  AttemptFolder attempt{folder.path() / "it's a \"run\" $HOME", 1};
+  PlannedRun run = lenet(1);
+  std::vector<fs::path> after;
+  bool may_requeue = false;
+
+  Stage()
+  {
+    run.spec.resources.launch_tries = 1;
+    write_file_atomic(folder.path() / "result.json", to_json(RunResult{}));
+  }
+
+  // An engine that comes to the end of its body leaves a result.
+  fs::path engine(const std::string& body) const
+  {
+    const auto path = folder.path() / "engine";
+    write_file_atomic(path, "#!/bin/bash\nattempt=$3\n" + body +
+                                "\n((OMPI_COMM_WORLD_RANK)) || cp \"$(dirname \"$0\")/result.json\" \"$attempt/result.json\"\n");
+    ::chmod(path.c_str(), 0755);
+    return path;
+  }
+
+  // The attempt as a submission leaves it: its script and its intent.
+  void write(const std::string& engine_body) const
+  {
+    make_folders(attempt.path());
+    write_file_atomic(attempt.script(), batch_script({run, attempt, engine(engine_body).string(), evil, agent_program().string()},
+                                                     *make_launcher("mpirun")));
+    Submission intent{attempt.number(), "token", "local", "study", 1, "7"};
+    intent.launch_tries = run.spec.resources.launch_tries;
+    for (const auto& path : after) intent.after.push_back(path.string());
+    write_file_atomic(attempt.submission(), to_json(intent));
+  }
+
+  std::vector<std::string> command() const
+  {
+    std::vector<std::string> words{agent_program().string(), "run", attempt.path().string()};
+    if (may_requeue) words.emplace_back("--may-requeue");
+    return words;
+  }
+
+  // Runs the attempt to its end; what the job printed is in its files.
+  CommandResult go(const std::string& engine_body, std::vector<std::string> before = {}) const
+  {
+    write(engine_body);
+    for (const auto& word : command()) before.push_back(word);
+    auto result = run_command(before, 60);
+    result.out += read_file_if_exists(attempt.out()).value_or("");
+    result.err += read_file_if_exists(attempt.err()).value_or("");
+    return result;
+  }
+
+  // The attempt as a process of its own.
+  pid_t start(const std::string& engine_body) const
+  {
+    write(engine_body);
+    auto words = command();
+    std::vector<char*> argv;
+    for (auto& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::execv(argv[0], argv.data());
+      ::_exit(127);
+    }
+    return child;
+  }
+
+  int recorded_exit() const
+  {
+    const auto end = read_end(attempt);
+    return end ? end->exit_code : -1;
+  }
+};
+
+int exit_code_of(pid_t child)
+{
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::string mask_of(const Stage& stage, int rank) { return read_file(stage.attempt.path() / ("mask." + std::to_string(rank))); }
+
+const std::string write_mask = "sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status > \"$attempt/mask.$OMPI_COMM_WORLD_RANK\"";
+
+} // namespace
+
+TEST_CASE("a rank is bound to a core for each compute thread and one for the thread that moves messages")
+{
+  auto run = lenet(2, 3);
+  CHECK_THAT(script_of(run), Catch::Contains(" /usr/bin/dtjob bind --cores 3 /usr/bin/dtengine "));
+  run.spec.sync.progress = "thread";
+  const auto script = script_of(run);
+  CHECK_THAT(script, Catch::Contains(" bind --cores 4 "));
+  CHECK_THAT(script, Catch::Contains(" OMP_NUM_THREADS=3 "));
+}
+
+TEST_CASE("mpirun is told the first of the hosts, each with its ranks, unless a cluster's scheduler tells it")
+{
+  auto run = lenet(2);
+  run.spec.resources.nodes = 2;
+  run.spec.resources.hosts = {"host0", "host1", "host2"};
+  CHECK_THAT(script_of(run),
+             Catch::Contains(" mpirun -np 4 --map-by ppr:2:node --bind-to none --host host0:2,host1:2 /usr/bin/dtjob bind "));
+  run.spec.resources.scheduler = "slurm";
+  CHECK_THAT(script_of(run), !Catch::Contains("--host"));
+}
+
+TEST_CASE("the script of a plain run is as it was", "[golden]") { check_golden("plain", script_of(lenet())); }
+
+TEST_CASE("the script of a run with every key is as it was", "[golden]")
+{
+  auto run = lenet(4, 2);
+  run.spec.name = "$(touch /tmp/x); '";
+  run.spec.label = "two\nlines";
+  run.spec.resources.oversubscribe = true;
+  run.spec.resources.launcher_args = {"--mca", "btl", "self,vader"};
+  run.spec.resources.modules = {"gcc/12", "it's; touch /tmp/x"};
+  run.spec.resources.env = {{"PLAIN", "1"}, {"QUOTED", "it's \"$HOME\""}, {"LINES", "one\ntwo"}};
+  run.spec.resources.setup = {"source venv/bin/activate", "ulimit -n 4096\necho \"ready\""};
+  check_golden("every_key", script_of(run));
+}
+
+TEST_CASE("the same input gives the same script") { CHECK(script_of(lenet()) == script_of(lenet())); }
+
+TEST_CASE("a name of an environment variable that is none is refused")
+{
+  auto run = lenet();
+  run.spec.resources.env = {{"A-B; touch /tmp/x", "1"}};
+  CHECK_THROWS_WITH(script_of(run),
+                    "resources.env: `A-B; touch /tmp/x` is not a valid name of an environment variable; use letters, digits and "
+                    "`_`, and do not begin with a digit.");
+  run.spec.resources.env = {{"A", std::string("1\0002", 3)}};
+  CHECK_THROWS_WITH(script_of(run), "resources.env.A contains a NUL byte, which cannot be passed to a program; remove it.");
+}
+
+TEST_CASE("names, values, modules and paths reach their place as they are, and the shell runs none of them")
+{
+  fs::remove("/tmp/dtctl-test-evil");
+  Stage stage;
+  stage.run.spec.name = evil;
+  stage.run.spec.label = evil;
+  stage.run.spec.resources.env = {{"EVIL", evil}, {"PATH", stage.folder.path().string() + ":" + std::getenv("PATH")}};
+  stage.run.spec.resources.modules = {evil};
+  write_file_atomic(stage.folder.path() / "module",
+                    "#!/bin/bash\nprintf %s \"$2\" > '" + stage.folder.path().string() + "/loaded'\n");
+  ::chmod((stage.folder.path() / "module").c_str(), 0755);
+  const auto result =
+      stage.go("printf %s \"$EVIL\" > \"$attempt/env\"; printf %s \"$5\" > \"$attempt/data\"; echo \"$1 $2 $4\"; exit 5");
+  CHECK(result.exit_code == 5);
+  CHECK(result.out == "run --attempt --data\n");
+  CHECK(stage.recorded_exit() == 5);
+  CHECK(read_file(stage.attempt.path() / "env") == evil);
+  CHECK(read_file(stage.attempt.path() / "data") == evil);
+  CHECK(read_file(stage.folder.path() / "loaded") == evil);
+  CHECK_FALSE(fs::exists("/tmp/dtctl-test-evil"));
+}
+
+TEST_CASE("set-up lines act on the job: folders and variables last")
+{
+  Stage stage;
+  stage.run.spec.resources.setup = {"cd /usr", "export FROM_SETUP='a b'", "for i in 1 2; do\n  echo line $i\ndone"};
+  const auto result = stage.go("echo \"$PWD $FROM_SETUP\"");
+  CHECK(result.out == "line 1\nline 2\n/usr a b\n");
+  CHECK(stage.recorded_exit() == 0);
+}
+
+TEST_CASE("a set-up line that fails ends the job before the launch, with a recorded code and a sentence")
+{
+  struct Row {
+    std::string line;
+    int code;
+    std::string message;
+  };
+  const auto row = GENERATE(Row{"(exit 3)", 3, "dtctl: set-up line 2 failed: (exit 3) (exit code 3)\n"},
+                            Row{"exit 4", 4, "dtctl: set-up line 2 failed: exit 4 (exit code 4)\n"},
+                            Row{"echo 'open", 2, "dtctl: set-up line 2 failed: echo 'open (exit code 2)\n"},
+                            Row{"set -e; false", 1, "dtctl: set-up line 2 failed: set -e; false (exit code 1)\n"});
+  Stage stage;
+  stage.run.spec.resources.setup = {"true", row.line};
+  const auto result = stage.go("touch \"$attempt/launched\"");
+  INFO(result.err);
+  CHECK(result.exit_code == row.code);
+  CHECK(stage.recorded_exit() == row.code);
+  CHECK(result.err.ends_with(row.message));
+  CHECK_FALSE(fs::exists(stage.attempt.path() / "launched"));
+}
+
+TEST_CASE("a module that is not there ends the job with a sentence")
+{
+  Stage stage;
+  stage.run.spec.resources.modules = {"gcc/99"};
+  const auto result = stage.go("true");
+  CHECK(result.exit_code != 0);
+  CHECK(stage.recorded_exit() == result.exit_code);
+  CHECK(result.err.find("dtctl: module load gcc/99 failed (exit code ") != std::string::npos);
+}
+
+TEST_CASE("a job told to stop tells its ranks, waits for them and records its end")
+{
+  Stage stage;
+  const pid_t child = stage.start("trap 'echo told > \"$attempt/told\"; exit 0' USR1; touch \"$attempt/up\"; sleep 100 & wait");
+  REQUIRE(eventually([&] { return fs::exists(stage.attempt.path() / "up"); }));
+  ::kill(child, SIGTERM);
+  CHECK(exit_code_of(child) == 75);
+  CHECK(fs::exists(stage.attempt.path() / "told"));
+  CHECK(stage.recorded_exit() == 75);
+}
+
+TEST_CASE("an end that cannot be recorded is said on stderr")
+{
+  Stage stage;
+  const auto result = stage.go("rm -rf \"$attempt\"");
+  CHECK(result.exit_code != 0);
+  CHECK_THAT(result.err, Catch::Contains("could not be recorded in " + stage.attempt.path().string()));
+}
+
+TEST_CASE("every rank has cores of its own, within the mask the job was given")
+{
+  const auto cores = local::usable_cores();
+  if (cores.size() < 2) {
+    WARN("needs 2 cores");
+    return;
+  }
+  const auto a = std::to_string(cores[0]), b = std::to_string(cores[1]);
+  struct Row {
+    int ranks, threads;
+    std::string mask;
+    std::vector<std::string> expected; // a rank
+  };
+  const auto both = cores[1] == cores[0] + 1 ? a + "-" + b : a + "," + b;
+  const auto row = GENERATE_COPY(Row{1, 1, a + "," + b, {a}}, Row{2, 1, a + "," + b, {a, b}}, Row{1, 2, a + "," + b, {both}},
+                                 Row{1, 1, b, {b}}, Row{1, 1, a, {a}});
+  Stage stage;
+  stage.run = lenet(row.ranks, row.threads);
+  const auto result = stage.go(write_mask + "; echo $OMP_NUM_THREADS", {"taskset", "-c", row.mask});
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  CHECK(result.out.starts_with(std::to_string(row.threads) + "\n"));
+  for (std::size_t rank = 0; rank < row.expected.size(); ++rank)
+    CHECK(mask_of(stage, static_cast<int>(rank)) == row.expected[rank] + "\n");
+}
+
+TEST_CASE("ranks that do not fit into the mask are refused, unless the recipe oversubscribes")
+{
+  const auto core = std::to_string(local::usable_cores().front());
+  Stage stage;
+  stage.run = lenet(2, 1);
+  stage.run.spec.resources.oversubscribe = GENERATE(false, true);
+  const auto result = stage.go(write_mask, {"taskset", "-c", core});
+  INFO(result.err);
+  if (stage.run.spec.resources.oversubscribe) {
+    CHECK(result.exit_code == 0);
+    CHECK(mask_of(stage, 1) == core + "\n");
+  } else {
+    CHECK(result.exit_code == 126);
+    CHECK(result.err.find(
+              "dtctl: rank 1 needs 1 core of its own, but the mask on this node has 1 core, which is not enough for all ranks") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("two jobs of one rank side by side run on different cores")
+{
+  if (local::usable_cores().size() < 2) {
+    WARN("needs 2 cores");
+    return;
+  }
+  Playground place;
+  Stage left, right;
+  std::vector<JobRequest> jobs;
+  for (const auto* stage : {&left, &right}) {
+    // Each waits for the other, so both must run at once.
+    const auto other = (stage == &left ? right : left).attempt.path() / "mask.0";
+    stage->write(write_mask + "\nuntil [[ -s " + shell_quote(other.string()) + " ]]; do sleep 0.05; done");
+    std::string command = "exec";
+    for (const auto& word : stage->command()) command += " " + shell_quote(word);
+    jobs.push_back(place.job(stage == &left ? "left" : "right", command));
+  }
+  place.submit(jobs);
+  REQUIRE(eventually([&] { return read_end(left.attempt) && read_end(right.attempt); }));
+  CHECK(mask_of(left, 0) != mask_of(right, 0));
+}
+
+TEST_CASE("a rank killed by SIGKILL ends the job, and the verdict names the rank")
+{
+  Playground place;
+  Stage stage;
+  stage.run = lenet(2);
+  stage.run.spec.resources.oversubscribe = true;
+  const auto result = stage.go("if ((OMPI_COMM_WORLD_RANK == 1)); then kill -9 $$; fi; sleep 100");
+  CHECK(stage.recorded_exit() == 137);
+  Evidence evidence;
+  evidence.end = read_end(stage.attempt);
+  evidence.last_words = result.err;
+  CHECK(judge(evidence, 0).cause ==
+        "rank 1 on " + host_name() + " was killed by SIGKILL (by hand, or by the kernel when memory ran out)");
+}
+
+TEST_CASE("ranks that end well without a result do not look ended well")
+{
+  Stage stage;
+  const auto result = stage.go("exit 0");
+  CHECK(result.exit_code == 1);
+  CHECK(stage.recorded_exit() == 1);
+  CHECK(result.err.find("dtctl: the ranks ended with exit code 0 but left no result (exit code 1)") != std::string::npos);
+  const auto fenced = stage.go("echo '{\"schema\": 1, \"fenced_by\": 2}' > \"$attempt/result.json\"; exit 0");
+  CHECK(fenced.exit_code == 1);
+}
+
+TEST_CASE("a copy of the script runs the attempt that it is given")
+{
+  Stage stage;
+  stage.write("echo \"$attempt\"");
+  const AttemptFolder next(stage.attempt.run_folder(), 2);
+  make_folders(next.path());
+  fs::copy_file(stage.attempt.script(), next.script());
+  fs::copy_file(stage.attempt.submission(), next.submission());
+  CHECK(run_command({agent_program().string(), "run", next.path().string()}, 60).exit_code == 0);
+  CHECK(read_file(next.out()) == next.path().string() + "\n");
+  CHECK(read_end(next));
+  CHECK(stage.recorded_exit() == -1);
+}
+
+TEST_CASE("a launch that dies before its first step is tried again and counted, and its traces are out of the way")
+{
+  Stage stage;
+  stage.run.spec.resources.launch_tries = 3;
+  const std::string body = "[[ ! -e $attempt/events.log && ! -e $attempt/begin.json ]] || exit 99\n"
+                           "touch \"$attempt/events.log\" \"$attempt/begin.json\"; echo 'beat 1 0 10' > \"$attempt/heartbeat\"\n";
+  const auto result = stage.go(body + "[[ -e $attempt/begin.2.json ]] || exit 134");
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  const auto launches = read_launches(stage.attempt);
+  REQUIRE(launches.size() == 3);
+  CHECK(launches[0].exit_code == 134);
+  CHECK(launches[2].number == 3);
+  CHECK(launches[2].exit_code == 0);
+  CHECK(fs::exists(stage.attempt.path() / "begin.1.json"));
+}
+
+TEST_CASE("a launch is not tried again when that would do no good or harm")
+{
+  const auto body = GENERATE(as<std::string>(), "echo 'beat 1 3 10' > \"$attempt/heartbeat\"; exit 1",
+                             "echo 'step 1 0' > \"$attempt/events.log\"; exit 1", "echo '{}' > \"$attempt/error.json\"; exit 1",
+                             "touch \"$attempt/cancel\"; exit 1", "exit 126", "exit 127",
+                             "echo '{\"schema\": 1, \"fenced_by\": 2}' > \"$attempt/result.json\"; exit 1");
+  Stage stage;
+  stage.run.spec.resources.launch_tries = 3;
+  CHECK(stage.go(body).exit_code != 0);
+  CHECK(read_launches(stage.attempt).size() == 1);
+}
+
+TEST_CASE("a run that stopped in order ends as to be tried again, and asks for it where that may be")
+{
+  Stage stage;
+  stage.may_requeue = GENERATE(false, true);
+  const auto result = stage.go("echo '{}' > \"$attempt/preempted.json\"; exit 0");
+  CHECK(result.exit_code == 75);
+  CHECK(stage.recorded_exit() == 75);
+  CHECK(fs::exists(stage.attempt.requeue()) == stage.may_requeue);
+}
+
+TEST_CASE("a warning during set-up or before the first step ends the job as preempted, with nothing done")
+{
+  Stage stage;
+  const bool set_up = GENERATE(true, false);
+  stage.run.spec.resources.launch_tries = 3;
+  const auto up = stage.attempt.path() / "up";
+  if (set_up) stage.run.spec.resources.setup = {"touch " + shell_quote(up.string()) + "; sleep 0.5"};
+  const pid_t child = stage.start("touch \"$attempt/up\"; sleep 100");
+  REQUIRE(eventually([&] { return fs::exists(up); }));
+  ::kill(child, SIGUSR1);
+  CHECK(exit_code_of(child) == 75);
+  const auto preemption = read_preemption(stage.attempt);
+  REQUIRE(preemption);
+  CHECK(preemption->signal == "SIGUSR1");
+  CHECK(preemption->step == 0);
+  CHECK(read_launches(stage.attempt).size() == (set_up ? 0 : 1));
+}
+
+namespace {
+
+// The attempt as a process of its own, once its engine is up.
+pid_t start_and_see_up(const Stage& stage, const std::string& engine_body)
+{
+  const pid_t child = stage.start(engine_body);
+  REQUIRE(eventually([&] { return fs::exists(stage.attempt.path() / "up"); }));
+  return child;
+}
+
+// Slurm signals every process of a job.
+void signal_all(pid_t job, int signal)
+{
+  const auto children = run_command({"pgrep", "-P", std::to_string(job)}).out;
+  ::kill(job, signal);
+  for (const auto& child : lines(children)) signal_all(static_cast<pid_t>(std::stoi(child)), signal);
+}
+
+} // namespace
+
+TEST_CASE("SIGTERM to every process of a job leaves the ranks the time of a long step to write their checkpoint")
+{
+  Stage stage;
+  stage.run.spec.resources.scheduler = "slurm";
+  const pid_t job =
+      start_and_see_up(stage, "told=''; trap 'told=1' TERM USR1; touch \"$attempt/up\"\n"
+                              "until [[ -n $told ]]; do sleep 0.05; done\n"
+                              "for ((i = 0; i < 60; ++i)); do sleep 0.05; done\n" // mpirun allows two seconds
+                              "echo '{\"schema\": 1, \"unix_s\": 1, \"step\": 7, \"steps\": 9, \"checkpoint\": \"step-7.h5\", "
+                              "\"signal\": \"SIGTERM\"}' > \"$attempt/preempted.json\"; exit 0");
+  signal_all(job, SIGTERM);
+  signal_all(job, SIGTERM); // as Slurm does at the end of a grace time
+  CHECK(exit_code_of(job) == 75);
+  REQUIRE(read_preemption(stage.attempt));
+  CHECK(read_preemption(stage.attempt)->step == 7);
+}
+
+TEST_CASE("a run that is told to stop and ends before its checkpoint is preempted at the step it had reached, unless it failed "
+          "by itself")
+{
+  const auto [code, error, preempted] = GENERATE(
+      table<int, bool, bool>({{1, false, true}, {143, false, true}, {205, false, true}, {139, false, false}, {1, true, false}}));
+  Stage stage;
+  make_folders(stage.attempt.checkpoints());
+  for (const auto* name : {"step-90.h5", "step-100.h5", ".step-110.h5.1"})
+    write_file_atomic(stage.attempt.checkpoints() / name, "");
+  write_file_atomic(stage.attempt.heartbeat(), "beat 12.5 104 400\n");
+  const pid_t job =
+      start_and_see_up(stage, std::string("trap '") + (error ? "echo {} > \"$attempt/error.json\"; " : "") + "exit " +
+                                  std::to_string(code) + "' USR1; touch \"$attempt/up\"; sleep 100 & wait");
+  ::kill(job, SIGTERM);
+  CHECK(exit_code_of(job) == (preempted ? 75 : code));
+  const auto record = read_preemption(stage.attempt);
+  REQUIRE(record.has_value() == preempted);
+  if (!record) return;
+  CHECK(record->step == 104);
+  CHECK(record->steps == 400);
+  CHECK(record->checkpoint == "step-100.h5");
+  CHECK(record->signal == "SIGTERM");
+}
+
+TEST_CASE("a run that loses a node asks to be started again, where that may be")
+{
+  const auto said =
+      GENERATE(as<std::string>(), "ORTE has lost communication with a remote daemon.", "srun: error: Node failure on node1");
+  Stage stage;
+  stage.may_requeue = GENERATE(true, false);
+  stage.write("");
+  write_file_atomic(stage.attempt.err(), said + "\n");
+  const auto result = stage.go("exit 205");
+  CHECK(result.exit_code == 205);
+  CHECK(fs::exists(stage.attempt.requeue()) == stage.may_requeue);
+}
+
+TEST_CASE("a run that is cancelled or out of time is ended, not asked for a checkpoint")
+{
+  Stage stage;
+  const bool is_cancelled = GENERATE(true, false);
+  const pid_t job = start_and_see_up(
+      stage, "trap 'echo USR1 > \"$attempt/told\"; exit 0' USR1; trap 'echo TERM > \"$attempt/told\"; exit 0' TERM; "
+             "touch \"$attempt/up\"; sleep 100 & wait");
+  write_file_atomic(is_cancelled ? stage.attempt.cancel() : stage.attempt.stop_reason(), "time_limit\n");
+  ::kill(job, SIGTERM);
+  CHECK(exit_code_of(job) != 0);
+  CHECK(read_file(stage.attempt.path() / "told") == "TERM\n");
+  CHECK_FALSE(fs::exists(stage.attempt.preempted()));
+}
+
+TEST_CASE("a job whose predecessors did not all succeed in their latest attempt is not run")
+{
+  Stage stage;
+  const AttemptFolder first(stage.folder.path() / "aabbccddeeff", 1), second(stage.folder.path() / "aabbccddeeff", 10);
+  stage.after = {first.run_folder()};
+  make_folders(first.path());
+  const auto is_run = [&] { return stage.go("touch \"$attempt/launched\"").exit_code == 0; };
+  CHECK_FALSE(is_run());
+  CHECK(read_file(stage.attempt.stop_reason()) == "not run: run aabbccddee did not succeed\n");
+  CHECK_FALSE(fs::exists(stage.attempt.path() / "launched"));
+  fence(first, 10);
+  CHECK_FALSE(is_run());
+  make_folders(AttemptFolder(first.run_folder(), 9).path());
+  make_folders(second.path());
+  commit_result(second, RunResult{});
+  CHECK(is_run());
+}
+
+TEST_CASE("a launcher nobody knows is refused with the known ones")
+{
+  CHECK_THROWS_WITH(make_launcher("prun"), "There is no launcher `prun`; resources.launcher may be one of: mpirun, srun.");
+  CHECK_THROWS_WITH(make_scheduler("pbs", Home("/nowhere")),
+                    "There is no scheduler `pbs`; resources.scheduler may be one of: local, slurm.");
+}

@@ -1,0 +1,502 @@
+// The local queue with real processes: order, cores, kills, cancellation, limits.
+#include "tests/jobs/playground.hpp"
+
+#include "core/process.hpp"
+#include "core/record/claim.hpp"
+#include "core/text.hpp"
+#include "jobs/launch/job_environment.hpp"
+#include "jobs/local/cores.hpp"
+#include "jobs/local/local_scheduler.hpp"
+#include "jobs/local/supervisor.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <map>
+#include <thread>
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace dt;
+using namespace dt::jobs;
+using namespace dt::jobs::testing;
+
+namespace {
+
+// A job that says its name when it starts and when it ends, in one shared file.
+std::string traced(const std::string& name, const std::string& middle)
+{
+  return "echo 'start " + name + "' >> \"$trace\"\n" + middle + "\necho 'end " + name + "' >> \"$trace\"";
+}
+
+// A job's middle that ends when the test makes the file of that name with `tell`.
+std::string until_told(const std::string& name) { return "until [[ -e \"$trace." + name + "\" ]]; do sleep 0.02; done"; }
+void tell(const Playground& place, const std::string& name) { write_file_atomic(place.trace().string() + "." + name, ""); }
+
+int starts(const Playground& place)
+{
+  const auto all = lines(place.traces());
+  return static_cast<int>(std::count_if(all.begin(), all.end(), [](const auto& line) { return line.starts_with("start"); }));
+}
+
+bool runs(const Playground& place, const std::string& key) { return place.status_of(key).verdict.state == RunState::running; }
+
+} // namespace
+
+TEST_CASE("a job runs with its cores, its output in its folder and its end recorded")
+{
+  Playground place;
+  place.submit({place.job("one", "grep Cpus_allowed_list /proc/self/status; echo words >&2; exit 7")});
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  const auto status = place.status_of("one");
+  CHECK(status.verdict.state == RunState::failed);
+  CHECK(status.verdict.cause == "exit code 7: words");
+  CHECK(read_file(place.attempt("one").err()) == "words\n");
+  CHECK(read_file(place.attempt("one").out()) == fmt::format("Cpus_allowed_list:\t{}\n", local::usable_cores().front()));
+}
+
+TEST_CASE("an empty queue has no supervisor")
+{
+  Playground place;
+  place.submit({place.job("one", "true")});
+  REQUIRE(eventually([&] { return all_final(place.status()) && place.supervisor() == 0; }));
+  CHECK(local::Queue(place.home()).list().empty());
+}
+
+TEST_CASE("jobs are started in the order of their submission, also when a later one would fit")
+{
+  Playground place;
+  const auto cores = static_cast<std::int64_t>(local::usable_cores().size());
+  std::vector<JobRequest> jobs{place.job("first", traced("first", "sleep 0.3"))};
+  jobs.push_back(place.job("wide", traced("wide", "sleep 0.1"), cores));
+  jobs.push_back(place.job("narrow", traced("narrow", "sleep 0.1")));
+  place.submit(jobs);
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  std::vector<std::string> starts;
+  for (const auto& line : lines(place.traces()))
+    if (line.starts_with("start")) starts.push_back(line);
+  CHECK(starts == std::vector<std::string>{"start first", "start wide", "start narrow"});
+}
+
+TEST_CASE("a waiting job says what it waits for")
+{
+  Playground place;
+  const auto cores = static_cast<std::int64_t>(local::usable_cores().size());
+  place.submit({place.job("first", "sleep 1000", cores), place.job("second", "true", 1)});
+  REQUIRE(eventually([&] { return runs(place, "first"); }));
+  const auto second = place.status_of("second").verdict;
+  CHECK(second.state == RunState::queued);
+  CHECK(second.evidence == "scheduler: queued (waits for 1 core; 1 job is before it)");
+  CHECK(cancel_runs(place.home(), place.keys(), "test") == 2);
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+}
+
+TEST_CASE("two homes side by side never take more cores than there are, and never one core twice")
+{
+  Playground left;
+  Playground right(left);
+  const auto list = (left.home().root().parent_path() / "busy").string();
+  // Each job takes the name of its core for itself; a second taker of the same core would fail.
+  const auto body = "core=$(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status); mkdir '" + list +
+                    "-'$core || exit 9; sleep 0.15; rmdir '" + list + "-'$core; exit 5";
+  for (auto* place : {&left, &right}) {
+    std::vector<JobRequest> jobs;
+    for (int i = 0; i < 6; ++i) jobs.push_back(place->job(fmt::format("job{}", i), body));
+    place->submit(jobs);
+  }
+  for (const auto* place : {&left, &right}) {
+    REQUIRE(eventually([&] { return all_final(place->status()); }));
+    for (const auto& status : place->status()) CHECK(status.verdict.exit_code == 5);
+  }
+}
+
+TEST_CASE("a job that can never run here is refused with a sentence")
+{
+  Playground place;
+  const auto cores = local::usable_cores().size();
+  auto wide = place.job("wide", "true", static_cast<std::int64_t>(cores) + 1);
+  auto far = place.job("far", "true");
+  far.resources.nodes = 2;
+  const auto outcomes = make_scheduler("local", place.home())->submit(std::vector{wide, far}, {});
+  CHECK(outcomes[0].job_id.empty());
+  CHECK(outcomes[0].error ==
+        fmt::format("It needs {} cores ({} ranks x 1 threads), but this machine has {}; lower resources.ranks_per_node or "
+                    "resources.threads_per_rank, or set resources.oversubscribe.",
+                    cores + 1, cores + 1, cores));
+  CHECK(outcomes[1].error ==
+        "It asks for 2 nodes, but the local scheduler has only this machine; set resources.nodes to 1 and use "
+        "resources.ranks_per_node, or name the hosts to run on in resources.hosts.");
+}
+
+TEST_CASE("a thread that moves messages needs a core too")
+{
+  Playground place;
+  const auto cores = local::usable_cores().size();
+  auto busy = place.job("busy", "true", static_cast<std::int64_t>(cores));
+  busy.progress_threads = 1;
+  const auto outcomes = make_scheduler("local", place.home())->submit(std::vector{busy}, {});
+  CHECK(outcomes[0].error ==
+        fmt::format("It needs {} cores ({} ranks x 2 threads, one of them for communication), but this machine has {}; lower "
+                    "resources.ranks_per_node or resources.threads_per_rank, or set resources.oversubscribe.",
+                    2 * cores, cores, cores));
+}
+
+TEST_CASE("a job gets as many nodes as resources.hosts names, and mpirun only can reach them")
+{
+  Playground place;
+  auto fits = place.job("fits", "true"), far = place.job("far", "true"), srun = place.job("srun", "true");
+  for (auto* job : {&fits, &far, &srun}) job->resources.hosts = {"host0", "host1"};
+  fits.resources.nodes = 2;
+  fits.resources.ranks_per_node = 1000; // what a host has is known there
+  far.resources.nodes = 3;
+  srun.resources.launcher = "srun";
+  const auto outcomes = make_scheduler("local", place.home())->submit(std::vector{fits, far, srun}, {});
+  CHECK(outcomes[0].error == "");
+  CHECK(outcomes[1].error == "It asks for 3 nodes, but resources.hosts names only 2; lower resources.nodes, or name more hosts.");
+  CHECK(outcomes[2].error ==
+        "resources.hosts names hosts, and srun cannot start ranks on them; set resources.launcher to mpirun.");
+}
+
+TEST_CASE("a job on hosts takes all cores of this machine and so runs alone")
+{
+  Playground place;
+  auto far = place.job("far", traced("far", "sleep 0.3"));
+  far.resources.hosts = {"host0"};
+  place.submit({far, place.job("next", traced("next", "true"))});
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK(lines(place.traces()) == std::vector<std::string>{"start far", "end far", "start next", "end next"});
+}
+
+TEST_CASE("an oversubscribed job takes all cores and so runs alone")
+{
+  Playground place;
+  auto wide = place.job("wide", traced("wide", "sleep 0.3"), 64);
+  wide.resources.oversubscribe = true;
+  place.submit({wide, place.job("next", traced("next", "true"))});
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK(lines(place.traces()) == std::vector<std::string>{"start wide", "end wide", "start next", "end next"});
+}
+
+TEST_CASE("the supervisor killed at ten moments: every job runs exactly once and ends as it should")
+{
+  Playground place;
+  std::vector<JobRequest> jobs;
+  for (int i = 0; i < 12; ++i)
+    jobs.push_back(place.job(fmt::format("job{:02}", i),
+                             traced(std::to_string(i), until_told(std::to_string(i)) + "; exit " + std::to_string(i + 1))));
+  place.submit(jobs);
+  // Jobs start in order and end only when told, so before the n-th moment n jobs have started and others wait. In turn the
+  // supervisor is killed while nothing happens, and just after a job was told to end.
+  for (int moment = 1; moment <= 10; ++moment) {
+    REQUIRE(eventually([&] { return !place.status().empty() && starts(place) >= moment; })); // a look starts the next supervisor
+    if (moment % 2 == 0) tell(place, std::to_string(moment - 1));
+    // A supervisor that was killed holds its lock until the kernel has ended it, and a look in between starts no other one.
+    CHECK(eventually([&] { return !place.status().empty() && place.kill_supervisor(); }));
+    if (moment % 2 == 1) tell(place, std::to_string(moment - 1));
+  }
+  for (int i = 10; i < 12; ++i) tell(place, std::to_string(i));
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  std::map<std::string, int> started;
+  for (const auto& line : lines(place.traces()))
+    if (line.starts_with("start")) ++started[line];
+  CHECK(started.size() == 12);
+  for (const auto& [name, count] : started) CHECK(count == 1);
+  const auto statuses = place.status();
+  for (std::size_t i = 0; i < statuses.size(); ++i) CHECK(statuses[i].verdict.exit_code.value_or(-1) == static_cast<int>(i) + 1);
+}
+
+TEST_CASE("jobs outlive their supervisor and keep their cores")
+{
+  Playground place;
+  const auto cores = static_cast<std::int64_t>(local::usable_cores().size());
+  place.submit({place.job("long", traced("long", until_told("go")), cores), place.job("next", traced("next", "true"))});
+  REQUIRE(eventually([&] { return runs(place, "long"); }));
+  REQUIRE(place.kill_supervisor());
+  tell(place, "go");
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK(lines(place.traces()) == std::vector<std::string>{"start long", "end long", "start next", "end next"});
+}
+
+TEST_CASE("a job whose shell is killed has failed, and what it left running is ended before its cores are given away")
+{
+  Playground place;
+  place.submit({place.job("one", "sleep 1000 & echo $! > \"$trace\"; wait")});
+  REQUIRE(eventually([&] { return place.traces().ends_with('\n'); }));
+  const auto sleeper = identify_process(std::stoi(place.traces()));
+  const auto owner = read_owner(place.attempt("one"));
+  REQUIRE(sleeper);
+  REQUIRE(::kill(owner->process.pid, SIGKILL) == 0);
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK_FALSE(is_alive(*sleeper));
+  const auto verdict = place.status_of("one").verdict;
+  CHECK(verdict.state == RunState::failed);
+  CHECK(verdict.cause == "no end was recorded: dtjob was killed, the machine went down, or the disk was full");
+  CHECK(verdict.exit_code == std::nullopt);
+}
+
+TEST_CASE("shell and supervisor killed at once: the next look finds out and cleans up")
+{
+  Playground place;
+  place.submit({place.job("one", "sleep 1000 & echo $! > \"$trace\"; wait"), place.job("two", "exit 3")});
+  REQUIRE(eventually([&] { return place.traces().ends_with('\n'); }));
+  const auto sleeper = identify_process(std::stoi(place.traces()));
+  place.kill_supervisor();
+  REQUIRE(::kill(read_owner(place.attempt("one"))->process.pid, SIGKILL) == 0);
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK_FALSE(is_alive(*sleeper));
+  CHECK(place.status_of("one").verdict.state == RunState::failed);
+  CHECK(place.status_of("two").verdict.exit_code == 3);
+}
+
+TEST_CASE("jobs go on when the process that submitted them is killed")
+{
+  Playground place;
+  const auto job = place.job("one", traced("one", "sleep 0.5; exit 4"));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setsid();
+    make_scheduler("local", place.home())->submit(std::vector{job}, {});
+    ::kill(0, SIGKILL); // its whole process group, as a closed terminal would
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  REQUIRE(eventually([&] { return is_final(place.status_of("one").verdict.state); }));
+  CHECK(place.status_of("one").verdict.exit_code == 4);
+}
+
+TEST_CASE("a queued job that is cancelled never runs")
+{
+  Playground place;
+  const auto cores = static_cast<std::int64_t>(local::usable_cores().size());
+  place.submit({place.job("first", until_told("go"), cores), place.job("second", traced("second", "true"))});
+  CHECK(cancel_runs(place.home(), std::vector<std::string>{"second"}, "alice") == 1);
+  tell(place, "go");
+  const auto verdict = place.status_of("second").verdict;
+  CHECK(verdict.state == RunState::cancelled);
+  CHECK(verdict.cause == "cancelled by alice");
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK(place.traces().empty());
+}
+
+TEST_CASE("a running job that is cancelled is asked with SIGTERM and ends, also when its supervisor is dead")
+{
+  Playground place;
+  place.submit({place.job("one", traced("one", "sleep 1000 & wait"))});
+  REQUIRE(eventually([&] { return place.traces() == "start one\n"; }));
+  if (GENERATE(false, true)) place.kill_supervisor();
+  CHECK(cancel_runs(place.home(), place.keys(), "alice") == 1);
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  const auto verdict = place.status_of("one").verdict;
+  CHECK(verdict.state == RunState::cancelled);
+  CHECK(verdict.exit_code == 143);
+  CHECK(place.traces() == "start one\n");
+  CHECK(cancel_runs(place.home(), place.keys(), "bob") == 0);
+}
+
+TEST_CASE("a job that ignores SIGTERM is killed after a grace")
+{
+  Playground place;
+  place.submit({place.job("deaf", "trap '' TERM HUP; echo up > \"$trace\"; while :; do sleep 1; done")});
+  REQUIRE(eventually([&] { return place.traces() == "up\n"; }));
+  cancel_runs(place.home(), place.keys(), "alice");
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK(place.status_of("deaf").verdict.state == RunState::cancelled);
+  CHECK(eventually([&] { return local::Queue(place.home()).list().empty(); }));
+}
+
+TEST_CASE("a job over its time limit is ended and says so, also after its supervisor was killed")
+{
+  Playground place;
+  auto slow = place.job("slow", traced("slow", "sleep 1000 & wait"));
+  slow.resources.time_limit_s = 1;
+  place.submit({slow});
+  REQUIRE(eventually([&] { return !place.traces().empty(); }));
+  if (GENERATE(false, true)) place.kill_supervisor();
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  const auto verdict = place.status_of("slow").verdict;
+  CHECK(verdict.state == RunState::timed_out);
+  CHECK(verdict.cause == "it reached its time limit");
+}
+
+TEST_CASE("ahead of its time limit a job is told, once, and a run that stops in order is preempted and not timed out")
+{
+  Playground place;
+  const auto attempt = place.attempt("slow");
+  auto slow = place.job("slow", "trap 'echo told >> \"$trace\"; sleep 0.5; mv \"$trace.preempted\" " +
+                                    attempt.preempted().string() + "; exit 75' USR1\nsleep 1000 & while :; do wait; done");
+  write_file_atomic(place.trace().string() + ".preempted", to_json(Preemption{1, 7, 10, "step-7.h5", "SIGUSR1"}));
+  slow.resources.time_limit_s = 600;
+  slow.resources.signal_ahead_s = 599;
+  place.submit({slow});
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  const auto verdict = place.status_of("slow").verdict;
+  CHECK(verdict.state == RunState::preempted);
+  CHECK(verdict.cause == "it reached its time limit at step 7 of 10; a checkpoint is kept: step-7.h5");
+  CHECK(place.traces() == "told\n");
+}
+
+TEST_CASE("a job without dtjob is not claimed, and starts when dtjob is there again")
+{
+  Playground place;
+  const Variable nowhere("DTCTL_JOB_AGENT", (place.trace().parent_path() / "dtjob").string());
+  JobRequest job = [&] {
+    const Variable usual("DTCTL_JOB_AGENT", DTCTL_BINARY_DIR "/bin/dtjob");
+    return place.job("one", "exit 6");
+  }();
+  place.submit({job});
+  const auto trouble = local::Queue(place.home()).trouble();
+  REQUIRE(eventually([&] { return read_file_if_exists(trouble).value_or("").find("dtjob") != std::string::npos; }));
+  CHECK_FALSE(std::filesystem::exists(job.attempt.owner()));
+  std::filesystem::copy_file(DTCTL_BINARY_DIR "/bin/dtjob", place.trace().parent_path() / "dtjob");
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK(place.status_of("one").verdict.exit_code == 6);
+}
+
+TEST_CASE("no more jobs of one submission run at the same time than it allows")
+{
+  if (local::usable_cores().size() < 2) {
+    WARN("needs 2 cores");
+    return;
+  }
+  Playground place;
+  const std::vector jobs{place.job("one", traced("one", "sleep 0.3")), place.job("two", traced("two", "sleep 0.3")),
+                         place.job("three", traced("three", "true"))};
+  place.submit(jobs, {.max_running = 1});
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK(lines(place.traces()) ==
+        std::vector<std::string>{"start one", "end one", "start two", "end two", "start three", "end three"});
+}
+
+TEST_CASE("a job starts when the jobs it comes after have left the queue")
+{
+  if (local::usable_cores().size() < 2) {
+    WARN("needs 2 cores");
+    return;
+  }
+  Playground place;
+  place.submit({place.job("first", traced("first", "sleep 0.5"))});
+  auto second = place.job("second", traced("second", "true"));
+  second.after = {place.status_of("first").submission->job_id};
+  place.submit({second});
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK(lines(place.traces()) == std::vector<std::string>{"start first", "end first", "start second", "end second"});
+}
+
+TEST_CASE("an attempt that has an owner is not run again, and a stranger with the owner's number is left in peace")
+{
+  Playground place;
+  const pid_t stranger = ::fork();
+  if (stranger == 0) {
+    ::setsid();
+    ::pause();
+    ::_exit(0);
+  }
+  auto job = place.job("one", traced("one", "true"));
+  auto forged = own_identity(job.token);
+  forged.process.pid = stranger; // as if the number had been given out again, after a process that started earlier
+  forged.process.start_ticks -= 1;
+  REQUIRE(claim(job.attempt, forged));
+  place.submit({job});
+  REQUIRE(eventually([&] { return all_final(place.status()) && local::Queue(place.home()).list().empty(); }));
+  CHECK(place.status_of("one").verdict.state == RunState::failed);
+  CHECK(place.traces().empty());
+  CHECK(::kill(stranger, 0) == 0);
+  CHECK(::waitpid(stranger, nullptr, WNOHANG) == 0);
+  ::kill(stranger, SIGKILL);
+  ::waitpid(stranger, nullptr, 0);
+}
+
+TEST_CASE("an owner of an earlier boot is dead, whatever runs under its number now")
+{
+  Playground place;
+  auto owner = own_identity("token");
+  CHECK(state_of(owner) == OwnerState::alive);
+  owner.process.boot_id = "00000000-0000-0000-0000-000000000000";
+  CHECK(state_of(owner) == OwnerState::dead);
+  CHECK(processes_of_job(owner).empty());
+}
+
+TEST_CASE("an attempt owned on another host is unknown, not dead")
+{
+  Playground place;
+  auto job = place.job("one", "true");
+  auto owner = own_identity(job.token);
+  owner.host = "elsewhere.example";
+  REQUIRE(claim(job.attempt, owner));
+  const auto status = reconcile(place.home(), std::vector<std::string>{"one"}).front();
+  CHECK(status.verdict.state == RunState::unknown);
+  CHECK(status.verdict.evidence ==
+        "scheduler: elsewhere (it was started on host elsewhere.example, and only dtctl on that host can see it)");
+}
+
+TEST_CASE("a damaged file in the queue does not hold up the others")
+{
+  Playground place;
+  local::Queue queue(place.home());
+  queue.make();
+  std::ofstream(queue.folder() / "queue" / "0000000001-1-0123.json") << "{\"schema\": 1, \"na";
+  place.submit({place.job("next", "exit 6")});
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK(place.status_of("next").verdict.exit_code == 6);
+}
+
+TEST_CASE("a job whose script is gone fails with that cause and does not hold up the others")
+{
+  Playground place;
+  auto job = place.job("one", "true");
+  std::filesystem::remove(job.attempt.script());
+  place.submit({job, place.job("next", "exit 6")});
+  REQUIRE(eventually([&] { return all_final(place.status()); }));
+  CHECK(place.status_of("one").verdict.cause == "the job could not be started: its job.sh is gone");
+  CHECK(place.status_of("next").verdict.exit_code == 6);
+}
+
+TEST_CASE("numbers are not given out twice, also when the counter is lost")
+{
+  Playground place;
+  local::Queue queue(place.home());
+  queue.make();
+  const auto lock = queue.lock();
+  CHECK(queue.reserve_numbers(10) == 1);
+  CHECK(queue.reserve_numbers(1) == 11);
+  local::Ticket ticket;
+  ticket.name = "name";
+  ticket.token = "token";
+  ticket.environment = {{"A", "\xff"}};
+  ticket.after = {3, 5};
+  queue.add(11, ticket);
+  std::filesystem::remove(place.home().local_queue() / "last_id");
+  CHECK(queue.reserve_numbers(1) == 12);
+  const auto entries = queue.list();
+  REQUIRE(entries.size() == 1);
+  CHECK(entries[0].job_id() == "local-11");
+  CHECK(queue.read(entries[0])->environment == std::map<std::string, std::string>{{"A", "\xff"}});
+  CHECK(queue.read(entries[0])->after == std::vector<std::int64_t>{3, 5});
+  queue.remove(entries[0]);
+}
+
+TEST_CASE("a job keeps paths and language of its submitter, and nothing of a job around it")
+{
+  const Variable size("OMPI_COMM_WORLD_SIZE", "4"), token("DTCTL_JOB_TOKEN", "outer"), slurm("SLURM_JOB_ID", "7"),
+      libraries("LD_LIBRARY_PATH", "/opt/x");
+  const auto kept = environment_to_keep();
+  CHECK(kept.at("LD_LIBRARY_PATH") == "/opt/x");
+  CHECK(kept.contains("PATH"));
+  for (const auto* name : {"OMPI_COMM_WORLD_SIZE", "DTCTL_JOB_TOKEN", "SLURM_JOB_ID"}) CHECK_FALSE(kept.contains(name));
+}
+
+TEST_CASE("jobs of a home that was removed are ended: nobody could find them any more")
+{
+  Playground place;
+  place.submit({place.job("one", "sleep 1000")});
+  REQUIRE(eventually([&] { return runs(place, "one"); }));
+  const auto owner = read_owner(place.attempt("one"));
+  REQUIRE(owner);
+  std::filesystem::remove_all(place.home().root());
+  CHECK(eventually([&] { return !is_alive(owner->process); }));
+}

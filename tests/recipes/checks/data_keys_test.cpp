@@ -1,0 +1,72 @@
+#include "recipes/checks/data_keys.hpp"
+
+#include "core/spec/names.hpp"
+#include "core/spec/run_key.hpp"
+#include "core/spec/spec_schema.hpp"
+#include "tests/recipes/support.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::recipes;
+using namespace dt::recipes::test;
+
+namespace {
+
+std::string recipe(const std::string& data, const std::string& more = "")
+{
+  return "version: 1\nmodel: { name: lenet }\ndata: " + data + "\ntrain: { global_batch: 64, epochs: 2 }\n" + more;
+}
+
+LoadOptions with_set(const std::vector<std::string>& set)
+{
+  LoadOptions options;
+  options.set = set;
+  return options;
+}
+
+} // namespace
+
+TEST_CASE("the table of data keys names keys that exist, each used by a data set and not by another")
+{
+  for (const auto& key : data_keys()) {
+    INFO(key.path);
+    CHECK(find_key(key.path) != nullptr);
+    int users = 0;
+    for (const auto& name : data_names()) users += uses(name.name, key) ? 1 : 0;
+    CHECK(users > 0);
+    CHECK(users < static_cast<int>(data_names().size()));
+    CHECK(uses("", key));
+  }
+}
+
+TEST_CASE("a key that the data set does not look at is refused, also with its default")
+{
+  CHECK(errors_of(recipe("{ name: mnist, classes: 26 }")) ==
+        "r.yaml:3:31: `data.classes` has no effect, because `mnist` has as many classes as its files contain; remove it");
+  CHECK(errors_of(recipe("{ classes: 10, name: mnist }")) ==
+        "r.yaml:3:18: `data.classes` has no effect, because `mnist` has as many classes as its files contain; remove it");
+  CHECK(errors_of(recipe("{ name: cifar10, height: 224 }")) ==
+        "r.yaml:3:32: `data.height` has no effect, because `cifar10` has images of the shape that its files contain; remove it");
+  CHECK(errors_of(recipe("{ name: synthetic, path: images }")) ==
+        "r.yaml:3:32: `data.path` has no effect, because `synthetic` is made in memory; remove it");
+  CHECK(errors_of(recipe("{ name: digits }"), with_set({"data.width=3"})) ==
+        "--set: `data.width` has no effect, because `digits` has images of the shape that its files contain; remove it");
+  CHECK(errors_of(recipe("{ name: digits }", "sweep: { matrix: { data.classes: [3, 4] } }\n")) ==
+        "r.yaml:5:35: `data.classes` has no effect, because `digits` has as many classes as its files contain; remove it\n"
+        "r.yaml:5:38: `data.classes` has no effect, because `digits` has as many classes as its files contain; remove it");
+  CHECK(errors_of(recipe("{ name: synthetic, classes: 26, height: 8, width: 9, channels: 2 }")) == "");
+  CHECK(errors_of(recipe(
+            "{ name: mnist, path: images, train_samples: 5000, test_samples: 5, shuffle: false, prefetch_batches: 1 }")) == "");
+}
+
+TEST_CASE("a stronger layer that names another data set takes away what it does not look at")
+{
+  const auto synthetic = recipe("{ name: synthetic, classes: 26, train_samples: 512 }");
+  const auto plain = plan_of(recipe("{ name: digits, train_samples: 512 }"));
+  const auto by_set = plan_of(synthetic, with_set({"data.name=digits"}));
+  CHECK(canonical_text(by_set.runs.at(0)) == canonical_text(plain.runs.at(0)));
+  const auto swept = plan_of(synthetic + "sweep: { matrix: { data.name: [synthetic, digits] } }\n");
+  CHECK(swept.runs.at(0).data.classes == 26);
+  CHECK(canonical_text(swept.runs.at(1)) == canonical_text(plain.runs.at(0)));
+}

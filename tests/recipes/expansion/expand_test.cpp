@@ -1,0 +1,191 @@
+#include "recipes/expansion/expand.hpp"
+
+#include "tests/recipes/support.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <set>
+
+using namespace dt;
+using namespace dt::recipes;
+using namespace dt::recipes::test;
+using Names = std::vector<std::string>;
+
+namespace {
+
+Names listed(const std::string& text) { return names_of(plan_of(minimal(text))); }
+std::string errors(const std::string& text) { return errors_of(minimal(text)); }
+
+} // namespace
+
+TEST_CASE("a study in listed order goes by point, size and repeat")
+{
+  CHECK(
+      listed("study: { mode: strong, ranks: [1, 2], repeats: 2, order: listed }\nsweep: { matrix: { train.seed: [1, 2] } }\n") ==
+      Names{"seed=1 ranks=1/#1", "seed=1 ranks=1/#2", "seed=1 ranks=2/#1", "seed=1 ranks=2/#2", "seed=2 ranks=1/#1",
+            "seed=2 ranks=1/#2", "seed=2 ranks=2/#1", "seed=2 ranks=2/#2"});
+}
+
+TEST_CASE("in random order each round of repeats has every run once")
+{
+  const auto plan = plan_of(minimal("study: { mode: strong, ranks: [1, 2, 4, 8], repeats: 5 }\n"));
+  REQUIRE(plan.runs.size() == 20);
+  std::set<std::vector<std::int64_t>> orders;
+  for (std::size_t round = 0; round < 5; ++round) {
+    std::vector<std::int64_t> ranks;
+    for (std::size_t i = 0; i < 4; ++i) {
+      CHECK(plan.runs[round * 4 + i].repeat == std::int64_t(round));
+      ranks.push_back(plan.runs[round * 4 + i].ranks());
+    }
+    orders.insert(ranks);
+    std::sort(ranks.begin(), ranks.end());
+    CHECK(ranks == std::vector<std::int64_t>{1, 2, 4, 8});
+  }
+  CHECK(orders.size() > 1);
+}
+
+TEST_CASE("the random order comes from study.seed alone")
+{
+  const std::string study = "mode: strong, ranks: [1, 2, 4, 8, 16, 32, 64], ";
+  const auto one = listed("study: { " + study + "seed: 1 }\n");
+  CHECK(one == listed("study: { " + study + "seed: 1 }\n"));
+  CHECK(one != listed("study: { " + study + "seed: 2 }\n"));
+  CHECK(one == Names{"ranks=32", "ranks=64", "ranks=16", "ranks=8", "ranks=1", "ranks=2", "ranks=4"});
+}
+
+TEST_CASE("a sweep without study stays as listed unless an order is given")
+{
+  const std::string sweep = "sweep: { matrix: { train.seed: [1, 2, 3, 4, 5, 6, 7, 8] } }\n";
+  const Names as_listed{"seed=1", "seed=2", "seed=3", "seed=4", "seed=5", "seed=6", "seed=7", "seed=8"};
+  CHECK(listed(sweep) == as_listed);
+  CHECK(listed(sweep + "study: { order: random }\n") != as_listed);
+}
+
+TEST_CASE("sizes by ranks fill the nodes there are, sizes by nodes keep the ranks a node")
+{
+  const auto ranks = plan_of(minimal("resources: { nodes: 2 }\nstudy: { mode: strong, ranks: [2, 4], order: listed }\n"));
+  CHECK(ranks.runs[0].resources.ranks_per_node == 1);
+  CHECK(ranks.runs[1].resources.ranks_per_node == 2);
+  CHECK(ranks.runs[1].resources.nodes == 2);
+  const auto nodes =
+      plan_of(minimal("resources: { ranks_per_node: 4 }\nstudy: { mode: strong, nodes: [1, 2], order: listed }\n"));
+  CHECK(nodes.runs[1].resources.nodes == 2);
+  CHECK(nodes.runs[1].ranks() == 8);
+  CHECK(names_of(nodes) == Names{"nodes=1", "nodes=2"});
+}
+
+TEST_CASE("ranks that the nodes cannot share evenly are refused")
+{
+  CHECK(errors("resources: { nodes: 2 }\nstudy: { mode: strong, ranks: [1, 2, 3] }\n") ==
+        "r.yaml:6:31: `study.ranks` lists 1, which cannot be spread evenly over 2 nodes (`resources.nodes`)\n"
+        "r.yaml:6:31: `study.ranks` lists 3, which cannot be spread evenly over 2 nodes (`resources.nodes`)");
+}
+
+TEST_CASE("every size of a strong study must divide the global batch")
+{
+  CHECK(errors("study: { mode: strong, ranks: [1, 2, 3, 5], repeats: 3 }\n") ==
+        "r.yaml:4:24: `train.global_batch` 64 is not a multiple of 3 ranks; 63 and 66 are\n"
+        "r.yaml:4:24: `train.global_batch` 64 is not a multiple of 5 ranks; 60 and 65 are");
+}
+
+TEST_CASE("a value that only a point gets wrong is shown at the point")
+{
+  CHECK(errors("resources: { ranks_per_node: 2 }\nsweep: { matrix: { train.global_batch: [64, 65] } }\n") ==
+        "r.yaml:6:45: `train.global_batch` 65 is not a multiple of 2 ranks; 64 and 66 are");
+}
+
+TEST_CASE("conditions see the size, and can leave a size out of some points")
+{
+  CHECK(listed("study: { mode: strong, ranks: [1, 2, 4], order: listed }\nsweep: { matrix: { train.seed: [1, 2] }, exclude: "
+               "[train.seed=2 ranks>=2] }\n") == Names{"seed=1 ranks=1", "seed=1 ranks=2", "seed=1 ranks=4", "seed=2 ranks=1"});
+}
+
+TEST_CASE("repeats train alike unless their seed is to vary")
+{
+  const auto same = plan_of(minimal("study: { repeats: 3 }\n"));
+  CHECK(same.runs[2].train.seed == 1);
+  CHECK(same.runs[2].repeat == 2);
+  const auto varied = plan_of(minimal("study: { repeats: 3, vary_seed: true }\n"));
+  CHECK(varied.runs[0].train.seed == 1);
+  CHECK(varied.runs[2].train.seed == 3);
+}
+
+TEST_CASE("more than a million runs are refused before they are made")
+{
+  const std::string message = "r.yaml:1:1: asks for more than 1000000 runs (points of the sweep x sizes x repeats)";
+  CHECK(errors("study: { repeats: 10000, mode: strong, ranks: [1, 2, 4, 8, 16, 32, 64] }\nsweep: { matrix: { train.seed: [1, 2, "
+               "3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] } }\n") == message);
+  std::string matrix;
+  for (const auto* key :
+       {"train.seed", "train.warmup_steps", "optimizer.learning_rate", "optimizer.warmup_epochs", "data.prefetch_batches"}) {
+    matrix += std::string(matrix.empty() ? "" : ", ") + key + ": [1";
+    for (int i = 2; i <= 100; ++i) matrix += ", " + std::to_string(i);
+    matrix += "]";
+  }
+  CHECK(errors("sweep: { matrix: { " + matrix + " } }\n") == message);
+}
+
+TEST_CASE("a wrong base and a wrong sweep are both told")
+{
+  CHECK(errors("optimizer: { momentum: 2 }\nsweep: { matrix: { train.seed: [x] } }\n") ==
+        "r.yaml:5:24: `optimizer.momentum` is 2; allowed: 0 to 0.999999\nr.yaml:6:33: `train.seed` must be a whole number, not "
+        "`x`");
+}
+
+TEST_CASE("a sweep over strategies names each one that the optimizer does not go with, where it stands and what to write instead")
+{
+  const std::string zip = "; a sweep gives each strategy its own optimizer with `zip: { sync.strategy: [sync-sgd, async-msgd], "
+                          "optimizer.name: [sgd, momentum] }`";
+  const std::string size = "resources: { ranks_per_node: 2 }\n";
+  CHECK(
+      errors(size + "sweep: { matrix: { sync.strategy: [sync-sgd, easgd, async-msgd] } }\n") ==
+      "r.yaml:6:46: `easgd` does not go with `optimizer.name: momentum` (the default), because its workers apply plain SGD; give "
+      "`optimizer.name: sgd`, or take the strategy async-measgd, the EASGD form whose workers have momentum" +
+          zip);
+  CHECK(errors(size + "optimizer: { name: sgd }\nsweep: { matrix: { sync.strategy: [sync-sgd, easgd, async-msgd] } }\n") ==
+        "r.yaml:6:20: `async-msgd` does not go with `optimizer.name: sgd`, because its servers apply SGD with momentum; give "
+        "`optimizer.name: momentum`, or take the strategy async-sgd" +
+            zip);
+  CHECK(
+      listed(size + "sweep: { zip: { sync.strategy: [sync-sgd, easgd, async-msgd], optimizer.name: [sgd, sgd, momentum] } }\n") ==
+      Names{"strategy=sync-sgd optimizer=sgd", "strategy=easgd optimizer=sgd", "strategy=async-msgd optimizer=momentum"});
+}
+
+TEST_CASE("sync-easgd that exchanges beside the computation has progress auto unless the recipe says otherwise")
+{
+  const auto progress = [](const std::string& sync) {
+    return plan_of(minimal("resources: { ranks_per_node: 2 }\noptimizer: { name: sgd }\nsync: { " + sync + " }\n"))
+        .runs[0]
+        .sync.progress;
+  };
+  CHECK(progress("strategy: sync-easgd") == "auto");
+  CHECK(progress("strategy: sync-easgd, overlap: 2") == "none");
+  CHECK(progress("strategy: sync-easgd, progress: none") == "none");
+  CHECK(progress("strategy: sync-easgd, progress: thread") == "thread");
+  CHECK(progress("strategy: sync-sgd") == "none");
+}
+
+TEST_CASE("an exchange that was to overlap and will not, or may not, is warned of where that stands")
+{
+  const auto warnings = [](const std::string& sync) {
+    std::string lines;
+    for (auto warning :
+         plan_of(minimal("resources: { ranks_per_node: 2 }\noptimizer: { name: sgd }\nsync: { " + sync + " }\n")).warnings) {
+      warning.file = "r.yaml";
+      lines += to_text(warning) + "\n";
+    }
+    return lines;
+  };
+  CHECK(warnings("strategy: sync-easgd, progress: none") ==
+        "r.yaml:7:41: `sync.progress: none` lets nothing overlap: `sync.overlap: 3` exchanges after the computation, as "
+        "`sync.overlap: 2` does; leave `sync.progress` out, or take `poll` or `thread`\n");
+  CHECK(
+      warnings("strategy: sync-easgd") ==
+      "r.yaml:7:19: `sync.overlap: 3` overlaps with `sync.allreduce: mpi` only where every rank has a core to spare, because mpi "
+      "cannot be polled; take another allreduce, such as hierarchical, or `sync.progress: thread`, which asks for that core\n");
+  CHECK(warnings("strategy: sync-easgd, allreduce: ring").empty());
+  CHECK(warnings("strategy: sync-easgd, progress: thread").empty());
+  CHECK(warnings("strategy: sync-easgd, overlap: 2, progress: none").empty());
+  CHECK(warnings("strategy: sync-sgd").empty());
+}

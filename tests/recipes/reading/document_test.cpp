@@ -1,0 +1,193 @@
+#include "recipes/reading/document.hpp"
+
+#include "tests/recipes/support.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace dt::recipes;
+using namespace dt::recipes::test;
+
+namespace {
+
+struct Parsed {
+  std::optional<Node> root;
+  std::string errors;
+};
+
+Parsed parse(const std::string& text)
+{
+  Diagnostics diagnostics;
+  Parsed parsed{parse_document({std::make_shared<const std::string>("f"), text}, diagnostics), ""};
+  try {
+    diagnostics.throw_if_any();
+  } catch (const RecipeError& error) {
+    parsed.errors = error.what();
+  }
+  return parsed;
+}
+
+std::string errors(const std::string& text) { return parse(text).errors; }
+
+// The tree on one line: maps in {}, lists in [], quoted texts in "".
+std::string show(const Node& node)
+{
+  std::string text;
+  switch (node.kind) {
+  case Node::Kind::null:
+    return "~";
+  case Node::Kind::scalar:
+    return node.quoted ? '"' + node.text + '"' : node.text;
+  case Node::Kind::list:
+    for (const auto& item : node.items) text += (text.empty() ? "" : " ") + show(item);
+    return "[" + text + "]";
+  case Node::Kind::map:
+    for (const auto& entry : node.entries) text += (text.empty() ? "" : " ") + entry.key + ":" + show(entry.value);
+    return "{" + text + "}";
+  }
+  return text;
+}
+
+std::string tree(const std::string& text)
+{
+  const auto parsed = parse(text);
+  CHECK(parsed.errors.empty());
+  REQUIRE(parsed.root);
+  return show(*parsed.root);
+}
+
+} // namespace
+
+TEST_CASE("a document keeps order, quotes and nothing")
+{
+  CHECK(tree("b: 1\na: [x, \"2\", ~]\nc:\n  d: |\n    line\n") == "{b:1 a:[x \"2\" ~] c:{d:\"line\n\"}}");
+}
+
+TEST_CASE("an empty document is nothing")
+{
+  CHECK(tree("") == "~");
+  CHECK(tree("# only a comment\n") == "~");
+  CHECK(tree("---\n...\n") == "~");
+}
+
+TEST_CASE("keys and values know their line and column, counted in characters")
+{
+  const auto parsed = parse("é: [1,\n  ü, {x: y}]\n");
+  REQUIRE(parsed.root);
+  const auto& list = parsed.root->entries.front().value;
+  CHECK(parsed.root->entries.front().mark.column == 1);
+  CHECK(list.mark.column == 4);
+  CHECK(list.items[1].mark.line == 2);
+  CHECK(list.items[1].mark.column == 3);
+  CHECK(list.items[2].entries[0].mark.column == 7);
+  CHECK(list.items[2].entries[0].value.mark.column == 10);
+}
+
+TEST_CASE("an alias stands for its anchor's value")
+{
+  CHECK(tree("a: &x [1, 2]\nb: *x\n") == "{a:[1 2] b:[1 2]}");
+  CHECK(errors("a: *x\n") == "f:1:4: not valid YAML: this alias has no anchor before it");
+  CHECK(errors("a: &x [*x]\n") == "f:1:8: an alias inside the value that it refers to");
+}
+
+TEST_CASE("a merge key adds what is not there, from the earlier map first")
+{
+  CHECK(tree("a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3, z: 4}\n") == "{a:{x:1 y:2} b:{y:3 z:4 x:1}}");
+  CHECK(tree("- &a {x: 1}\n- &b {x: 2, y: 2}\n- <<: [*a, *b]\n") == "[{x:1} {x:2 y:2} {x:1 y:2}]");
+  CHECK(tree("{\"<<\": 1}") == "{<<:1}");
+  CHECK(errors("a: {<<: 3}\n") == "f:1:9: `<<` merges a map or a list of maps, not `3`");
+  CHECK(errors("a: {<<: [{x: 1}, y]}\n") == "f:1:18: `<<` merges a map or a list of maps, not `y`");
+}
+
+TEST_CASE("a key given twice is a mistake, also across quotes")
+{
+  CHECK(errors("a: 1\nb: 2\na: 3\n") == "f:3:1: the key `a` is given twice, first in line 1");
+  CHECK(errors("{a: 1, \"a\": 2}") == "f:1:8: the key `a` is given twice, first in line 1");
+  CHECK(show(*parse("a: 1\na: 2\n").root) == "{a:1}");
+}
+
+TEST_CASE("a key must be a word")
+{
+  const auto parsed = parse("? [a]\n: b\n? {c: d}\n: e\n~: f\ng: h\n");
+  CHECK(parsed.errors == "f:1:3: a key must be a word, not a list\nf:3:3: a key must be a word, not a map\nf:5:1: a key must be "
+                         "a word, not nothing");
+  CHECK(show(*parsed.root) == "{g:h}");
+}
+
+TEST_CASE("a tag has no meaning")
+{
+  CHECK(errors("a: !!str 1\n") ==
+        "f:1:4: the tag `tag:yaml.org,2002:str` has no meaning here; remove it, and put texts that look like numbers in quotes");
+  CHECK(errors("a: !mine {b: 1}\n") ==
+        "f:1:4: the tag `!mine` has no meaning here; remove it, and put texts that look like numbers in quotes");
+}
+
+TEST_CASE("nesting is refused beyond 64 levels, however it is made")
+{
+  const std::string message = "nested deeper than 64 levels";
+  CHECK(tree(std::string(64, '[') + std::string(64, ']')).size() == 128);
+  CHECK(errors(std::string(65, '[') + std::string(65, ']')) == "f:1:65: " + message);
+  CHECK_THAT(errors(std::string(100'000, '[')), Catch::EndsWith(message));
+  CHECK_THAT(errors(std::string(100'000, '{')), Catch::EndsWith(message));
+  std::string dashes, questions;
+  for (int i = 0; i < 50'000; ++i) dashes += "- ", questions += "? ";
+  CHECK(errors(dashes) == "f:1:129: " + message);
+  CHECK(errors(questions) == "f:1:129: " + message);
+  CHECK(errors("a: &a " + std::string(40, '[') + std::string(40, ']') + "\nb: " + std::string(40, '[') + "*a" +
+               std::string(40, ']')) == "f:2:44: " + message);
+}
+
+TEST_CASE("aliases that multiply are refused before they fill the memory")
+{
+  std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 30; ++i) {
+    const auto inner = "*a" + std::to_string(i - 1);
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + inner;
+    for (int j = 1; j < 10; ++j) bomb += ", " + inner;
+    bomb += "]\n";
+  }
+  CHECK_THAT(errors(bomb), Catch::EndsWith("more than 500000 values, counting each anchor and alias in full"));
+}
+
+TEST_CASE("anchors around anchors around a large value are refused too")
+{
+  std::string values;
+  for (int i = 0; i < 100'000; ++i) values += "x,";
+  std::string text;
+  for (int i = 0; i < 10; ++i) text += "&a" + std::to_string(i) + " [";
+  CHECK_THAT(errors(text + values + std::string(10, ']')),
+             Catch::EndsWith("more than 500000 values, counting each anchor and alias in full"));
+}
+
+TEST_CASE("a file holds one document")
+{
+  CHECK(errors("a: 1\n---\nb: 2\n") == "f:2:1: a second document starts here; a file may contain only one");
+  CHECK(tree("---\na: 1\n...\n") == "{a:1}");
+}
+
+TEST_CASE("text that belongs to nothing is no further document")
+{
+  CHECK(errors(", b: ? \n") == "f:1:1: not valid YAML: `, b: ?` does not fit the text before it");
+  CHECK(errors("a: 1\n}\n") == "f:2:1: not valid YAML: a closing bracket without its opening one");
+}
+
+TEST_CASE("syntax errors say what to look for")
+{
+  CHECK(errors("a: b: c\n") ==
+        "f:1:5: not valid YAML: a `:` where no key is allowed; check the indentation, and put texts that contain `: ` in quotes");
+  CHECK(errors("a:\n\tb: 1\n") == "f:2:3: not valid YAML: a tab in the indentation; YAML requires spaces");
+  CHECK(errors("a:\n  b: 1\n\tc: 2\n") == "f:3:1: not valid YAML: a tab in the indentation; YAML requires spaces");
+  CHECK(errors("a: 'b\n") == "f:2:2: not valid YAML: the file ends inside a quoted text; a quote is missing");
+  CHECK(errors("a: %b\n") == "f:1:4: not valid YAML: no value can start with this character; put it in quotes");
+}
+
+TEST_CASE("a quote that is never closed does not swallow the rest of the file")
+{
+  const std::string message = "not valid YAML: the file ends inside a quoted text; a quote is missing";
+  CHECK(errors("a: 'b\nc: 1\n") == "f:3:2: " + message);
+  CHECK(errors("a: \"b\nc: 1\n\n") == "f:4:2: " + message);
+  CHECK(errors("a: 'b") == "f:1:6: " + message);
+  CHECK(tree("a: |\n  x\n") == "{a:\"x\n\"}");
+  CHECK(tree("a: 'it''s'\n") == "{a:\"it's\"}");
+}
+
+TEST_CASE("tabs between words are no indentation") { CHECK(tree("a:\t1\t# comment\nb: [1,\t2]\n") == "{a:1 b:[1 2]}"); }

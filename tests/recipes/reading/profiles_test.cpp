@@ -1,0 +1,132 @@
+#include "recipes/reading/profiles.hpp"
+
+#include "tests/recipes/support.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace dt::recipes;
+using namespace dt::recipes::test;
+
+namespace {
+
+// A user's and a project's configuration.
+struct Machine {
+  TemporaryFolder folder;
+  LoadOptions options;
+  Machine(const std::string& user, const std::string& project)
+  {
+    if (!user.empty()) options.user_config = folder.write("user.yaml", user);
+    if (!project.empty()) options.project_config = folder.write("project.yaml", project);
+    folder.write("r.yaml", minimal());
+  }
+  dt::RunSpec run(const std::string& profile = "", const std::string& more = "")
+  {
+    options.profile = profile;
+    return load_plan(folder.write("r.yaml", minimal(more)), options).runs.at(0);
+  }
+  std::string errors(const std::string& profile = "")
+  {
+    options.profile = profile;
+    return errors_in(folder, "r.yaml", options);
+  }
+};
+
+} // namespace
+
+TEST_CASE("a missing configuration is an empty one")
+{
+  Machine machine("", "");
+  machine.options.user_config = machine.folder.path() / "nowhere.yaml";
+  CHECK(machine.errors().empty());
+  CHECK(Machine("# nothing\n", "profiles:\n").errors().empty());
+}
+
+TEST_CASE("the profile `default` counts unless another is named, by the recipe or, stronger, by the caller")
+{
+  Machine machine("profiles:\n  default: { resources: { partition: d } }\n  a: { resources: { partition: pa } }\n  b: { "
+                  "resources: { partition: pb } }\n",
+                  "");
+  CHECK(machine.run().resources.partition == "d");
+  CHECK(machine.run("", "profile: a\n").resources.partition == "pa");
+  CHECK(machine.run("b", "profile: a\n").resources.partition == "pb");
+}
+
+TEST_CASE("the recipe is stronger than the profile")
+{
+  Machine machine("profiles: { default: { resources: { partition: d, threads_per_rank: 4, env: { A: 1, B: 1 } } } }\n", "");
+  const auto run = machine.run("", "resources: { partition: mine, env: { B: 2 } }\n");
+  CHECK(run.resources.partition == "mine");
+  CHECK(run.resources.threads_per_rank == 4);
+  CHECK(run.resources.env == std::map<std::string, std::string>{{"A", "1"}, {"B", "2"}});
+}
+
+TEST_CASE("a profile has the keys of those it extends, and the project's are stronger than the user's")
+{
+  Machine machine(
+      "profiles:\n  base: { resources: { account: u, qos: u, partition: u } }\n  c: { extends: base, resources: { qos: c } }\n",
+      "profiles:\n  base: { resources: { account: p } }\n");
+  const auto run = machine.run("c");
+  CHECK(run.resources.account == "p");
+  CHECK(run.resources.qos == "c");
+  CHECK(run.resources.partition == "u");
+}
+
+TEST_CASE("profiles are listed with all their keys and the strongest file that has them")
+{
+  Machine machine(
+      "profiles:\n  base: { resources: { account: u, modules: [x, y] } }\n  c: { extends: base, resources: { qos: c } }\n",
+      "profiles:\n  base: { resources: { account: p } }\n");
+  const auto profiles = list_profiles(machine.options);
+  REQUIRE(profiles.size() == 2);
+  CHECK(profiles[0].name == "base");
+  CHECK(profiles[0].file == machine.options.project_config.string());
+  CHECK(profiles[1].name == "c");
+  CHECK(profiles[1].file == machine.options.user_config.string());
+  using Values = std::vector<std::pair<std::string, std::string>>;
+  CHECK(profiles[1].values == Values{{"resources.account", "p"}, {"resources.qos", "c"}, {"resources.modules", "x, y"}});
+}
+
+TEST_CASE("an unknown profile names the nearest and the known ones")
+{
+  Machine machine("profiles: { cluster: {}, laptop: {} }\n", "");
+  CHECK(machine.errors("clster") == "--profile: unknown profile `clster`; did you mean `cluster`? Allowed: cluster, laptop");
+  machine.folder.write("r.yaml", minimal("profile: zzzzzzz\n"));
+  CHECK(machine.errors() == "r.yaml:5:10: unknown profile `zzzzzzz`; allowed: cluster, laptop");
+}
+
+TEST_CASE("without any profile it is said where they stand")
+{
+  Machine machine("x: 1\n", "");
+  machine.options.user_config = "/nowhere/config.yaml";
+  machine.options.project_config = "/elsewhere/dtctl.yaml";
+  CHECK(machine.errors("p") ==
+        "--profile: unknown profile `p`; no profiles are configured; profiles are read from `profiles:` in "
+        "/nowhere/config.yaml or /elsewhere/dtctl.yaml");
+}
+
+TEST_CASE("mistakes in configurations have their places too")
+{
+  CHECK(Machine("profile: {}\n", "").errors() ==
+        "user.yaml:1:1: unknown key `profile`; did you mean `profiles`? Allowed: profiles");
+  CHECK(Machine("[]\n", "").errors() == "user.yaml:1:1: a configuration must be a map of keys, not a list");
+  CHECK(Machine("profiles: []\n", "").errors() == "user.yaml:1:11: `profiles` must be a map of profiles, not a list");
+  CHECK(Machine("profiles: { a: 3 }\n", "").errors() == "user.yaml:1:16: the profile `a` must be a map, not `3`");
+  CHECK(Machine("profiles: { a: { resources: 3 } }\n", "").errors() ==
+        "user.yaml:1:29: `resources` must be a map of keys, not `3`");
+  CHECK(Machine("profiles: { a: { extends: [b] } }\n", "").errors() ==
+        "user.yaml:1:27: `extends` must be a profile's name, not a list");
+  CHECK(Machine("profiles: { a: { train: {} } }\n", "").errors() ==
+        "user.yaml:1:18: unknown key `train` in the profile `a`; allowed: extends, resources");
+  CHECK(Machine("", "profiles: { a: { resources: { nodes: 0 } } }\n").errors() ==
+        "project.yaml:1:38: `resources.nodes` is 0; allowed: 1 to 1000000 nodes");
+}
+
+TEST_CASE("profiles that extend nothing known or themselves are mistakes")
+{
+  CHECK(Machine("profiles: { a: { extends: bb }, b: {} }\n", "").errors() ==
+        "user.yaml:1:27: unknown profile `bb`; did you mean `b`? Allowed: a, b");
+  CHECK(Machine("profiles: { a: { extends: a } }\n", "").errors() ==
+        "user.yaml:1:27: `extends` leads back to `a`: a profile cannot extend itself");
+  CHECK_THAT(Machine("profiles: { a: { extends: b }, b: { extends: a } }\n", "").errors("a"),
+             Catch::Contains("user.yaml:1:46: `extends` leads back to `a`: a profile cannot extend itself"));
+}

@@ -1,0 +1,143 @@
+#include "core/statistics.hpp"
+#include "store/analysis/scaling.hpp"
+
+#include <cmath>
+#include <random>
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::store;
+
+TEST_CASE("the median is the middle value, or the mean of the two middle ones")
+{
+  CHECK(median({3, 1, 2}) == 2);
+  CHECK(median({4, 1, 2, 3}) == 2.5);
+  CHECK(median({7}) == 7);
+  CHECK(std::isnan(median({})));
+}
+
+TEST_CASE("a quantile is interpolated between order statistics")
+{
+  CHECK(quantile({10, 20, 30, 40, 50}, 0.25) == 20);
+  CHECK(quantile({0, 10}, 0.3) == Approx(3));
+  CHECK(quantile({5, 1, 3}, 0) == 1);
+  CHECK(quantile({5, 1, 3}, 1) == 5);
+}
+
+namespace {
+
+LogSample logs_of(const std::vector<double>& values) { return log_sample(values); }
+
+double efficiency_of(double throughput, double size, double base, double base_size)
+{
+  return efficiency(logs_of({throughput}), size, logs_of({base}), base_size);
+}
+
+Interval interval_of(const std::vector<double>& sample, double size, const std::vector<double>& base, double base_size)
+{
+  return efficiency_interval(logs_of(sample), size, logs_of(base), base_size);
+}
+
+// Standard normal numbers that are the same with every standard library: the sum of twelve even ones less six.
+class Normal {
+ public:
+  explicit Normal(std::uint64_t seed) : bits_(seed) {}
+  double operator()()
+  {
+    double sum = -6;
+    for (int i = 0; i < 12; ++i) sum += static_cast<double>(bits_() >> 11) * 0x1p-53;
+    return sum;
+  }
+
+ private:
+  std::mt19937_64 bits_;
+};
+
+// Of many studies with so many repeats, whose throughputs are log-normal with these scatters: how often the interval holds the
+// true efficiency, 0.9.
+double coverage(std::size_t repeats, double base_scatter, double scatter)
+{
+  constexpr int studies = 4000;
+  Normal normal(11);
+  int covered = 0;
+  for (int study = 0; study < studies; ++study) {
+    std::vector<double> base, sample;
+    for (std::size_t i = 0; i < repeats; ++i) {
+      base.push_back(100 * std::exp(base_scatter * normal()));
+      sample.push_back(360 * std::exp(scatter * normal()));
+    }
+    const auto interval = interval_of(sample, 4, base, 1);
+    if (interval.low <= 0.9 && 0.9 <= interval.high) ++covered;
+  }
+  return covered / static_cast<double>(studies);
+}
+
+// The share of Student's distribution with f degrees of freedom below t, by Simpson's rule over its density.
+double student_share_below(double t, double f)
+{
+  const double scale = std::exp(std::lgamma((f + 1) / 2) - std::lgamma(f / 2)) / std::sqrt(f * M_PI);
+  const auto density = [&](double x) { return scale * std::pow(1 + x * x / f, -(f + 1) / 2); };
+  constexpr int halves = 2000;
+  const double width = t / halves;
+  double sum = density(0) + density(t);
+  for (int i = 1; i < halves; ++i) sum += (i % 2 == 1 ? 4 : 2) * density(i * width);
+  return 0.5 + sum * width / 3;
+}
+
+} // namespace
+
+TEST_CASE("efficiency follows its definition, with geometric means")
+{
+  CHECK(efficiency_of(300, 4, 100, 1) == Approx(0.75));
+  CHECK(efficiency_of(300, 8, 100, 2) == Approx(0.75));
+  CHECK(efficiency_of(100, 2, 100, 2) == 1);
+  CHECK(efficiency(logs_of({100, 400}), 2, logs_of({100}), 1) == Approx(1));
+}
+
+TEST_CASE("Student's t is that of the distribution, for whole and other degrees of freedom")
+{
+  CHECK(student_t_975(2) == Approx(4.302652730).epsilon(1e-7)); // tables
+  CHECK(student_t_975(4) == Approx(2.776445105).epsilon(1e-7));
+  CHECK(student_t_975(30) == Approx(2.042272456).epsilon(1e-7));
+  CHECK(student_t_975(1e12) == Approx(1.959963985).epsilon(1e-7)); // normal
+  for (const double f : {2.0, 2.3, 2.9, 3.5, 5.1, 8.0, 17.5, 60.0, 400.0}) {
+    CAPTURE(f);
+    CHECK(student_share_below(student_t_975(f), f) == Approx(0.975).epsilon(1e-8));
+  }
+}
+
+TEST_CASE("the interval is Welch's on logarithms")
+{
+  // Logarithms 0, 0.1, 0.2 and 1, 1.3, 1.6: variances 0.01 and 0.09, f = (0.1/3)² / ((0.01/3)²/2 + (0.03)²/2) = 2.439.
+  const std::vector<double> base{1, std::exp(0.1), std::exp(0.2)}, sample{std::exp(1.0), std::exp(1.3), std::exp(1.6)};
+  const auto interval = interval_of(sample, 2, base, 1);
+  const double f = 0.01 / 9 / (0.0001 / 18 + 0.0081 / 18), reach = student_t_975(f) * std::sqrt(0.1 / 3);
+  CHECK(f == Approx(2.439).epsilon(1e-3));
+  CHECK(interval.low == Approx(std::exp(1.2 - reach) / 2));
+  CHECK(interval.high == Approx(std::exp(1.2 + reach) / 2));
+}
+
+TEST_CASE("the interval holds the true efficiency in 95 of 100 studies, with 3, 5 and 10 repeats")
+{
+  for (const std::size_t repeats : {3, 5, 10})
+    for (const double scatter : {0.01, 0.05, 0.3}) {
+      CAPTURE(repeats, scatter);
+      CHECK(coverage(repeats, 0.05, scatter) > 0.93);
+      CHECK(coverage(repeats, 0.05, scatter) < 0.98); // with few repeats Welch's degrees of freedom err on the safe side
+    }
+}
+
+TEST_CASE("without any scatter the interval is the efficiency itself")
+{
+  const auto interval = interval_of({200, 200, 200}, 4, {100, 100, 100}, 1);
+  CHECK(interval.low == Approx(0.5));
+  CHECK(interval.high == Approx(0.5));
+}
+
+TEST_CASE("fewer than three runs of either size have no interval")
+{
+  const std::vector<double> two{1, 2}, three{1, 2, 3};
+  CHECK(std::isnan(interval_of(three, 2, two, 1).low));
+  CHECK(std::isnan(interval_of(two, 2, three, 1).high));
+}

@@ -1,0 +1,100 @@
+#include "core/record/fields.hpp"
+#include "store/database/migrations.hpp"
+#include "tests/store/fixture.hpp"
+
+using namespace dt;
+using namespace dt::store;
+using namespace dt::store::test;
+
+namespace {
+
+constexpr int new_file = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+
+} // namespace
+
+TEST_CASE("a file that lacks a column, a table and a view gets them, and its runs are taken in again")
+{
+  const Site site;
+  const auto run = site.run_well(sample_spec(1), 100);
+  {
+    auto database = site.open();
+    site.ingest(database, {run});
+    auto& connection = database.impl().connection;
+    connection.execute("DROP VIEW runs_flat; DROP VIEW runs_results; DROP VIEW scaling; DROP TABLE probes");
+    connection.execute("ALTER TABLE results DROP COLUMN wall_s");
+    connection.execute("UPDATE format SET schema_hash = 'older'");
+  }
+  CHECK(error_of([&] { site.open(Access::read_only); }) ==
+        "environment: " + site.home.database().string() +
+            " lacks columns or views of this dtctl. Add them with: dtctl db migrate");
+  auto database = site.open();
+  CHECK(ask_text(database, "SELECT wall_s IS NULL FROM runs_flat") == "1");
+  site.ingest(database, {run});
+  CHECK(ask_text(database, "SELECT wall_s IS NOT NULL AND throughput = 100 FROM runs_flat") == "1");
+  CHECK(ask_text(database, "SELECT count(*) FROM probes") == "0");
+  CHECK(database.check().empty());
+}
+
+TEST_CASE("a database of a development version is refused with what to do, and a rebuild replaces it")
+{
+  const Site site;
+  const auto run = site.run_well(sample_spec(1), 100);
+  {
+    Connection connection(site.home.database(), new_file, 1);
+    connection.execute("CREATE TABLE runs (id INTEGER PRIMARY KEY, key TEXT)");
+    connection.execute("INSERT INTO runs (key) VALUES ('abc')");
+    connection.execute("PRAGMA application_id = " + std::to_string(0x64746374));
+    connection.execute("PRAGMA user_version = 8");
+  }
+  const auto expected = "environment: " + site.home.database().string() +
+                        " has format 8, which a development version before dtctl 0.1.0 wrote. Rebuild it from the run "
+                        "folders, which are still supported, with: dtctl db rebuild";
+  CHECK(error_of([&] { site.open(); }) == expected);
+  CHECK(error_of([&] { site.open(Access::read_only); }) == expected);
+  site.rebuild();
+  auto database = site.open();
+  CHECK(database.version() == latest_version());
+  CHECK(ask_text(database, "SELECT key FROM runs") == run.key);
+  CHECK(database.check().empty());
+}
+
+TEST_CASE("every field of a result has a column in its table and in both views")
+{
+  const Site site;
+  auto database = site.open();
+  for (const auto& field : result_fields())
+    for (const auto* table : {"results", "runs_results", "runs_flat"}) {
+      INFO(table << "." << field.column());
+      CHECK(database.impl().connection.integer_of("SELECT count(*) FROM pragma_table_info('" + std::string(table) +
+                                                  "') WHERE name = '" + field.column() + "'") == 1);
+    }
+}
+
+TEST_CASE("a database of a newer dtctl is refused and left alone")
+{
+  const Site site;
+  {
+    auto database = site.open();
+    database.impl().connection.execute("PRAGMA user_version = 99");
+  }
+  const auto expected = "environment: " + site.home.database().string() +
+                        " has format 99, but this dtctl supports formats up to " + std::to_string(latest_version()) +
+                        ": a newer dtctl wrote it. Use that version, or move the file away and run: dtctl db rebuild";
+  CHECK(error_of([&] { site.open(); }) == expected);
+  CHECK(error_of([&] { site.open(Access::read_only); }) == expected);
+  CHECK(error_of([&] { site.rebuild(); }) == expected);
+  Connection connection(site.home.database(), SQLITE_OPEN_READONLY, 1);
+  CHECK(connection.integer_of("PRAGMA user_version") == 99);
+}
+
+TEST_CASE("another program's database is refused")
+{
+  const Site site;
+  {
+    Connection connection(site.home.database(), new_file, 1);
+    connection.execute("CREATE TABLE bookmarks (url TEXT)");
+  }
+  CHECK(error_of([&] { site.open(); }) ==
+        "environment: " + site.home.database().string() +
+            " is another program's database. Move it away, or set DTCTL_HOME to another folder");
+}
