@@ -41,7 +41,7 @@ JobRequest request_for(const Waiting& run)
   JobRequest request{run.latest.key, submission.token, AttemptFolder(std::filesystem::absolute(run.latest.folder->path())),
                      planned.spec.resources};
   request.progress_threads = planned.spec.progress_threads();
-  if (planned.spec.study.layout == "ladder") request.ladder = submission.study;
+  if (planned.spec.study.layout == StudyLayout::ladder) request.ladder = submission.study;
   request.after = run.deferral.after;
   return request;
 }

@@ -204,7 +204,7 @@ class Submitter {
     const auto& scheduler = run.spec.resources.scheduler;
     JobRequest request{run.key, decision.token, attempt, run.spec.resources};
     request.progress_threads = run.spec.progress_threads();
-    if (run.spec.study.layout == "ladder") request.ladder = options_.study;
+    if (run.spec.study.layout == StudyLayout::ladder) request.ladder = options_.study;
     request.after = predecessors_.job_ids[scheduler];
     Submission submission{decision.number, decision.token, scheduler, options_.study, now_unix_s(), {}};
     submission.launch_tries = run.spec.resources.launch_tries;

@@ -39,8 +39,8 @@ std::shared_ptr<const Resolved> resolve(const RecipeFile& recipe, const fs::path
 PlanKind kind_of(const Resolved& resolved)
 {
   const auto& study = resolved.base.study;
-  if (study.mode == "strong") return PlanKind::strong;
-  if (study.mode == "weak") return PlanKind::weak;
+  if (study.mode == StudyMode::strong) return PlanKind::strong;
+  if (study.mode == StudyMode::weak) return PlanKind::weak;
   return resolved.sweep.is_given || study.repeats > 1 ? PlanKind::sweep : PlanKind::single;
 }
 

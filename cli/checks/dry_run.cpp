@@ -171,7 +171,7 @@ std::vector<const RunSpec*> ladder_runs(const Resolved& resolved, const Standing
   for (const auto& run : resolved.runs) {
     const auto found = standings.find(run.key);
     const bool is_missing = found == standings.end() || found->second.would_be_submitted();
-    if (run.spec.study.layout == "ladder" && (is_missing || !missing_only)) runs.push_back(&run.spec);
+    if (run.spec.study.layout == StudyLayout::ladder && (is_missing || !missing_only)) runs.push_back(&run.spec);
   }
   return runs;
 }

@@ -55,11 +55,7 @@ Json json_of(const FieldValue& value)
 
 FieldValue field_of(const Json& json, const Key& key)
 {
-  return std::visit([&](auto* field) -> FieldValue { return json.get<std::remove_pointer_t<decltype(field)>>(); },
-                    [&] {
-                      static RunSpec spec;
-                      return key.field(spec);
-                    }());
+  return std::visit([&](const auto& value) -> FieldValue { return json.get<std::decay_t<decltype(value)>>(); }, default_of(key));
 }
 
 Json json_of(const RankRecord& rank)
@@ -116,6 +112,8 @@ PlannedRun parse_planned_run(std::string_view text, const std::string& origin)
     return run;
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::environment, origin + " is damaged: " + error.what());
+  } catch (const Error& error) {
+    throw error.within(origin);
   }
 }
 

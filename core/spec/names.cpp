@@ -10,10 +10,6 @@
 namespace dt {
 namespace {
 
-constexpr std::array engines{
-    Name{"onednn", "oneDNN's kernels, in the layouts they like best"},
-    Name{"reference", "plain loops, the layer's formula as it stands: slow, to measure the others against"},
-};
 constexpr std::array models{
     Name{"lenet", "LeNet-5 (LeCun 1998) with ReLU and max pooling: two convolutions, three inner products; other shapes too"},
     Name{"alexnet", "AlexNet (Krizhevsky 2012) as one tower without response normalisation: five convolutions, three inner "
@@ -35,14 +31,6 @@ constexpr std::array models{
     Name{"googlenet", "GoogLeNet (Szegedy 2015): nine inceptions, response normalisation, two auxiliary classifiers in training"},
     Name{"googlenet-cifar", "GoogLeNet's inceptions for 32x32, with batch norm and without auxiliary classifiers"},
     Name{"custom", "the network that `model.layers` describes"},
-};
-constexpr std::array batch_norms{
-    Name{"local", "over each rank's own samples (with train.accumulation, each micro-batch's)"},
-    Name{"synchronized", "over the samples of all ranks, with a small sum over them in every layer"},
-};
-constexpr std::array precisions{
-    Name{"fp32", "float32 throughout"},
-    Name{"bf16", "activations and the kernels' copies of weights in bfloat16, where the processor computes in it"},
 };
 constexpr std::array data_sets{
     Name{"digits", "rendered digits, 1x28x28, 10 classes; made by `dtctl data make digits`, in MNIST's IDX files"},
@@ -71,48 +59,6 @@ constexpr std::array allreduces{
     Name{"dynamic", "at each size the one that is fastest by timings at the start (kept in <home>/cache) and a cost model; mpi "
                     "unless another surely is faster; reconsidered when sums take longer than predicted"},
 };
-constexpr std::array elastic{
-    Name{"paper", "as the strategy's paper has it: before, but after for decentralized-easgd"},
-    Name{"before", "the elastic term is of the weights before the local step"},
-    Name{"after", "the elastic term is of the weights after the local step"},
-};
-constexpr std::array progress{
-    Name{"auto", "thread where every rank has a core to spare, else poll where the allreduce can be polled (not mpi), else none; "
-                 "the record says which"},
-    Name{"none", "messages move only while a rank waits for them: nothing overlaps"},
-    Name{"poll", "the computing thread moves messages on between two layers"},
-    Name{"thread", "a thread with a core of its own sends and receives while the others compute"},
-};
-constexpr std::array wires{
-    Name{"float32", "as computed"},
-    Name{"bfloat16", "half the bytes, 8 bits of mantissa; sums are kept in float32"},
-};
-constexpr std::array placements{
-    Name{"last", "the last ranks"},
-    Name{"spread", "the last rank of each of the last nodes, one a node"},
-};
-constexpr std::array topologies{
-    Name{"hosts", "ranks of one host are near; supernodes are resources.nodes_per_supernode nodes each, if told"},
-    Name{"probe", "nodes are grouped by the bandwidths between them, measured at the start"},
-};
-constexpr std::array evaluated{
-    Name{"auto", "the centre where the strategy has one, else the average where workers differ, else the workers' model"},
-    Name{"centre", "the centre of an EASGD strategy, or the parameter servers' weights"},
-    Name{"worker", "rank 0's weights"},
-    Name{"average", "the mean of the workers' weights"},
-};
-constexpr std::array modes{
-    Name{"strong", "the global batch stays, so the work a rank shrinks as ranks grow"},
-    Name{"weak", "the batch a rank stays, so the global batch grows with the ranks"},
-};
-constexpr std::array orders{
-    Name{"random", "each round of repeats shuffled by `study.seed`, so that a drift of the machine does not look like scaling"},
-    Name{"listed", "as expanded: points of the sweep, sizes, repeats"},
-};
-constexpr std::array layouts{
-    Name{"separate", "a job for each run"},
-    Name{"ladder", "one allocation of the largest size; all sizes run in it in turn, each on the first of its nodes"},
-};
 constexpr std::array launchers{
     Name{"mpirun", "Open MPI's mpirun"},
     Name{"srun", "Slurm's srun with PMIx; another plugin: launcher_args: [--mpi=pmi2]"},
@@ -127,10 +73,7 @@ template<class Row> std::vector<Name> names_of(std::span<const Row> rows)
 
 } // namespace
 
-std::span<const Name> engine_names() { return engines; }
 std::span<const Name> model_names() { return models; }
-std::span<const Name> batch_norm_names() { return batch_norms; }
-std::span<const Name> precision_names() { return precisions; }
 std::span<const Name> data_names() { return data_sets; }
 std::span<const Name> optimizer_names()
 {
@@ -144,15 +87,6 @@ std::span<const Name> strategy_names()
   return names;
 }
 std::span<const Name> allreduce_names() { return allreduces; }
-std::span<const Name> elastic_forms() { return elastic; }
-std::span<const Name> progress_names() { return progress; }
-std::span<const Name> wire_names() { return wires; }
-std::span<const Name> server_placements() { return placements; }
-std::span<const Name> topology_names() { return topologies; }
-std::span<const Name> evaluated_models() { return evaluated; }
-std::span<const Name> study_modes() { return modes; }
-std::span<const Name> study_orders() { return orders; }
-std::span<const Name> study_layouts() { return layouts; }
 std::span<const Name> scheduler_names()
 {
   static const auto names = names_of(scheduler_rows());

@@ -1,4 +1,5 @@
-// The names that a recipe may use for models, data sets, optimizers, schedules, strategies, allreduces and so on.
+// The names that a recipe may use for models, data sets, optimizers, schedules, strategies, allreduces and so on. Words that are
+// values of an enumeration stand in core/spec/choices.hpp.
 //
 // dtctl lists and checks them without linking the engine; the engine's registries must offer exactly these
 // (tests/engine/nn/graph/model_builder_test.cpp, tests/engine/sync/strategies/strategy_test.cpp and others compare the two).
@@ -17,24 +18,12 @@ struct Name {
   std::string_view help;
 };
 
-std::span<const Name> engine_names();
 std::span<const Name> model_names();
-std::span<const Name> batch_norm_names();
-std::span<const Name> precision_names();
 std::span<const Name> data_names();
 std::span<const Name> optimizer_names();
 std::span<const Name> schedule_names();
 std::span<const Name> strategy_names();
 std::span<const Name> allreduce_names();
-std::span<const Name> elastic_forms();
-std::span<const Name> progress_names();
-std::span<const Name> wire_names();
-std::span<const Name> server_placements();
-std::span<const Name> topology_names();
-std::span<const Name> evaluated_models();
-std::span<const Name> study_modes();
-std::span<const Name> study_orders();
-std::span<const Name> study_layouts();
 std::span<const Name> scheduler_names();
 std::span<const Name> launcher_names();
 

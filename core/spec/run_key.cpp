@@ -59,11 +59,17 @@ const std::vector<IdentityKey>& identity_keys()
   return keys;
 }
 
+// Whether a field has this value.
+struct EqualTo {
+  const FieldValue& value;
+  bool operator()(const ChoiceField& field) const { return field.word() == std::get<std::string>(value); }
+  template<class Type> bool operator()(const Type* field) const { return *field == std::get<Type>(value); }
+};
+
 // Whether the field equals its default. Compares without copying the value.
 bool is_default(const RunSpec& spec, const IdentityKey& identity)
 {
-  return std::visit([&](const auto* field) { return *field == std::get<std::decay_t<decltype(*field)>>(identity.default_value); },
-                    identity.key->field(const_cast<RunSpec&>(spec)));
+  return std::visit(EqualTo{identity.default_value}, identity.key->field(const_cast<RunSpec&>(spec)));
 }
 
 // Returns a copy, because offsets in the file need not be aligned.

@@ -5,18 +5,21 @@
 // range.
 #pragma once
 
+#include "core/spec/choices.hpp"
+
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace dt {
 
 struct ModelSpec {
-  std::string name;                 // one of model_names()
-  std::vector<std::string> layers;  // of model "custom": one canonical line per layer
-  bool dropout = true;              // false: dropout layers pass all values
-  std::string batch_norm = "local"; // one of batch_norm_names()
+  std::string name;                // one of model_names()
+  std::vector<std::string> layers; // of model "custom": one canonical line per layer
+  bool dropout = true;             // false: dropout layers pass all values
+  BatchNormSamples batch_norm = BatchNormSamples::local;
 };
 
 struct DataSpec {
@@ -45,9 +48,9 @@ struct TrainSpec {
   std::int64_t checkpoint_every_s = 0; // 0: only when the scheduler stops the job
   std::int64_t stall_after_s = 60;     // after so long without a step, report which ranks are missing; 0: never
   bool trace = false;                  // record each rank's phases, buckets and messages
-  std::string precision = "fp32";      // one of precision_names()
-  bool winograd = true;                // compute 3x3 convolutions in fp32 by Winograd's algorithm where it is faster
-  std::int64_t accumulation = 1;       // number of micro-batches of a rank's batch, computed one after another
+  Precision precision = Precision::fp32;
+  bool winograd = true;          // compute 3x3 convolutions in fp32 by Winograd's algorithm where it is faster
+  std::int64_t accumulation = 1; // number of micro-batches of a rank's batch, computed one after another
   double loss_scale = 1; // the loss is multiplied by this factor for the backward pass; the update divides the gradients by it
   double label_smoothing = 0;    // share of the target probability that is spread over all classes
   std::string start_from;        // checkpoint with the initial weights; empty: weights drawn from the seed
@@ -82,20 +85,20 @@ struct SyncSpec {
   std::int64_t period = 1;           // tau: steps between two exchanges of weights
   double alpha = 0;                  // elastic rate of every exchange; if the recipe gives neither alpha nor rho: 0.9 / workers
   double rho = 0;                    // elastic strength: alpha = learning rate x rho at every step; 0: alpha is constant
-  std::string elastic = "paper";     // one of elastic_forms()
-  bool pack = true;                  // send all parameters as one message; false: one message per tensor
+  ElasticForm elastic = ElasticForm::paper;
+  bool pack = true; // send all parameters as one message; false: one message per tensor
   // With overlap: size of a bucket; a bucket of gradients is sent as soon as it is full. 0: the allreduce's choice, or 4 MiB.
   std::int64_t bucket_bytes = 0;
-  std::string progress = "none";         // one of progress_names(); if not given: auto for sync-easgd with overlap 3
-  std::string wire = "float32";          // one of wire_names()
-  std::int64_t overlap = 3;              // sync-easgd: form 1, 2 or 3 of the paper
-  std::int64_t servers = 1;              // dedicated ranks of the strategies with a parameter server
-  std::string server_placement = "last"; // one of server_placements()
-  std::int64_t server_threads = 2;       // hogwild: threads of one server that update without a lock
-  std::int64_t node_period = 1;          // hsgd: steps between two exchanges between nodes
-  double local_start = 0;                // local-sgd: epochs of sync-sgd at the start
-  std::string topology = "hosts";        // one of topology_names()
-  std::string evaluate = "auto";         // one of evaluated_models()
+  ProgressMode progress = ProgressMode::none; // if not given: auto for sync-easgd with overlap 3
+  Wire wire = Wire::float32;
+  std::int64_t overlap = 3; // sync-easgd: form 1, 2 or 3 of the paper
+  std::int64_t servers = 1; // dedicated ranks of the strategies with a parameter server
+  ServerPlacement server_placement = ServerPlacement::last;
+  std::int64_t server_threads = 2; // hogwild: threads of one server that update without a lock
+  std::int64_t node_period = 1;    // hsgd: steps between two exchanges between nodes
+  double local_start = 0;          // local-sgd: epochs of sync-sgd at the start
+  TopologySource topology = TopologySource::hosts;
+  EvaluatedModel evaluate = EvaluatedModel::automatic;
 };
 
 // Whether the strategy uses dedicated server ranks.
@@ -129,24 +132,24 @@ struct ResourcesSpec {
 };
 
 struct StudySpec {
-  std::string mode;                // one of study_modes(); empty: no study
+  std::optional<StudyMode> mode;   // empty: no scaling study
   std::vector<std::int64_t> ranks; // sizes of the study: exactly one of ranks and nodes is given
   std::vector<std::int64_t> nodes;
   std::int64_t repeats = 1;
-  std::string order = "random"; // one of study_orders()
+  StudyOrder order = StudyOrder::random;
   std::int64_t seed = 1;
-  bool vary_seed = false;          // repeat k trains with train.seed + k
-  std::string layout = "separate"; // one of study_layouts()
+  bool vary_seed = false; // repeat k trains with train.seed + k
+  StudyLayout layout = StudyLayout::separate;
   std::int64_t controls = 2; // ladder: runs of the smallest size, spread from its first to its last run, to measure drift (A/A)
 };
 
 struct RunSpec {
   std::string name; // the recipe's name
   std::string description;
-  std::string label;             // the values of its sweep: "learning_rate=0.1 momentum=0.9"; empty without a sweep
-  std::int64_t repeat = 0;       // 0, 1, …: number of this repetition
-  bool control = false;          // an A/A control of its study; stored in the study (study.json), not in the run (spec.json)
-  std::string engine = "onednn"; // one of engine_names()
+  std::string label;       // the values of its sweep: "learning_rate=0.1 momentum=0.9"; empty without a sweep
+  std::int64_t repeat = 0; // 0, 1, …: number of this repetition
+  bool control = false;    // an A/A control of its study; stored in the study (study.json), not in the run (spec.json)
+  Engine engine = Engine::onednn;
   ModelSpec model;
   DataSpec data;
   TrainSpec train;
@@ -160,7 +163,7 @@ struct RunSpec {
   std::int64_t servers() const { return has_servers(sync.strategy) ? sync.servers : 0; }
   std::int64_t workers() const { return ranks() - servers(); }
   // Threads per rank that only progress messages while the other threads compute. Each needs a core.
-  std::int64_t progress_threads() const { return sync.progress == "thread" ? 1 : 0; }
+  std::int64_t progress_threads() const { return sync.progress == ProgressMode::thread ? 1 : 0; }
   std::int64_t cores_per_rank() const { return resources.threads_per_rank + progress_threads(); }
   std::int64_t cores() const { return ranks() * cores_per_rank(); }
   std::int64_t cores_per_node() const { return resources.ranks_per_node * cores_per_rank(); }

@@ -15,7 +15,14 @@ constexpr double big = 1e15;      // exact in a double, and larger than any sens
 constexpr double int_max = 2.1e9; // limit of the integers that MPI and oneDNN use for counts
 constexpr std::span<const Name> none{};
 
-#define DT_FIELD(member) [](RunSpec& s) -> FieldRef { return &s.member; }
+template<class Field> FieldRef ref_to(Field& field)
+{
+  if constexpr (std::is_constructible_v<ChoiceField, Field&>)
+    return ChoiceField(field);
+  else
+    return &field;
+}
+#define DT_FIELD(member) [](RunSpec& s) -> FieldRef { return ref_to(s.member); }
 constexpr bool yes = true, no = false;
 
 using enum KeyType;
@@ -33,7 +40,8 @@ std::vector<Key> document_keys()
        "Path of another recipe, relative to this one. This recipe overrides its keys."},
       {"profile", structure, "", 0, 0, no, no, none, nullptr,
        "Machine profile that supplies the resources. Default: the profile `default`, if there is one."},
-      {"engine", choice, "", 0, 0, no, yes, engine_names(), DT_FIELD(engine), "What computes convolutions and inner products."},
+      {"engine", choice, "", 0, 0, no, yes, choice_names<Engine>(), DT_FIELD(engine),
+       "What computes convolutions and inner products."},
   };
 }
 
@@ -46,7 +54,7 @@ std::vector<Key> model_keys()
        "Layers of a custom network, from the images to one output per class."},
       {"model.dropout", boolean, "", 0, 0, no, yes, none, DT_FIELD(model.dropout),
        "Whether dropout layers drop values in training. false: they pass all values."},
-      {"model.batch_norm", choice, "", 0, 0, no, yes, batch_norm_names(), DT_FIELD(model.batch_norm),
+      {"model.batch_norm", choice, "", 0, 0, no, yes, choice_names<BatchNormSamples>(), DT_FIELD(model.batch_norm),
        "Samples over which batch normalisation computes mean and variance in training."},
   };
 }
@@ -103,7 +111,7 @@ std::vector<Key> train_keys()
        "If no step ends for this time, the run reports which ranks the others wait for and what every rank is doing. 0: never."},
       {"train.trace", boolean, "", 0, 0, no, no, none, DT_FIELD(train.trace),
        "Whether each rank records its phases, buckets and messages. `dtctl trace` exports them."},
-      {"train.precision", choice, "", 0, 0, no, yes, precision_names(), DT_FIELD(train.precision),
+      {"train.precision", choice, "", 0, 0, no, yes, choice_names<Precision>(), DT_FIELD(train.precision),
        "Number format in which the layers compute. Weights and their updates are always fp32."},
       {"train.winograd", boolean, "", 0, 0, no, yes, none, DT_FIELD(train.winograd),
        "Whether 3x3 convolutions in fp32 use Winograd's algorithm where it is faster. Its rounding errors are a few times "
@@ -182,16 +190,16 @@ std::vector<Key> sync_keys()
        "Elastic rate of an exchange (EASGD family). Give this or `rho`. Default: 0.9 / number of workers."},
       {"sync.rho", real, "", 0, 1e6, no, yes, none, DT_FIELD(sync.rho),
        "Elastic strength (EASGD family). The elastic rate is learning rate x rho at every step."},
-      {"sync.elastic", choice, "", 0, 0, no, yes, elastic_forms(), DT_FIELD(sync.elastic),
+      {"sync.elastic", choice, "", 0, 0, no, yes, choice_names<ElasticForm>(), DT_FIELD(sync.elastic),
        "Whether the elastic term is evaluated before or after the local step (EASGD family)."},
       {"sync.pack", boolean, "", 0, 0, no, yes, none, DT_FIELD(sync.pack),
        "Whether all parameters are sent as one message. false: one message per tensor."},
       {"sync.bucket_bytes", integer, "bytes", 0, 1e12, no, yes, none, DT_FIELD(sync.bucket_bytes),
        "Approximate size of the buckets in which gradients are sent during the backward pass (progress poll and thread). 0: with "
        "the allreduce `dynamic` the size that it found best, with the others 4194304."},
-      {"sync.progress", choice, "", 0, 0, no, yes, progress_names(), DT_FIELD(sync.progress),
+      {"sync.progress", choice, "", 0, 0, no, yes, choice_names<ProgressMode>(), DT_FIELD(sync.progress),
        "Who advances messages while the ranks compute. If it is not given, sync-easgd with overlap 3 uses auto."},
-      {"sync.wire", choice, "", 0, 0, no, yes, wire_names(), DT_FIELD(sync.wire),
+      {"sync.wire", choice, "", 0, 0, no, yes, choice_names<Wire>(), DT_FIELD(sync.wire),
        "Number format of the messages of an allreduce. The allreduce `mpi` supports float32 only."},
       {"sync.overlap", integer, "", 1, 3, no, yes, none, DT_FIELD(sync.overlap),
        "Form of sync-easgd. 1: exchange along a tree. 2: the weights stay with the compute device. 3: the exchange overlaps with "
@@ -199,7 +207,7 @@ std::vector<Key> sync_keys()
       {"sync.servers", integer, "ranks", 0, 1e6, no, yes, none, DT_FIELD(sync.servers),
        "Number of parameter servers. Each is a rank that does not train and holds a part of the parameters. 0 (hogwild only): "
        "the workers of a node share one window in shared memory."},
-      {"sync.server_placement", choice, "", 0, 0, no, yes, server_placements(), DT_FIELD(sync.server_placement),
+      {"sync.server_placement", choice, "", 0, 0, no, yes, choice_names<ServerPlacement>(), DT_FIELD(sync.server_placement),
        "Which ranks are the parameter servers."},
       {"sync.server_threads", integer, "threads", 1, 1024, no, yes, none, DT_FIELD(sync.server_threads),
        "Threads per server that update its parameters without a lock, on the cores of its rank (hogwild)."},
@@ -207,9 +215,9 @@ std::vector<Key> sync_keys()
        "Steps between two exchanges among nodes (hsgd). 1: the same result as sync-sgd."},
       {"sync.local_start", real, "epochs", 0, 1e9, no, yes, none, DT_FIELD(sync.local_start),
        "Epochs of sync-sgd before local steps begin (local-sgd). Above 0 this is post-local SGD."},
-      {"sync.topology", choice, "", 0, 0, no, yes, topology_names(), DT_FIELD(sync.topology),
+      {"sync.topology", choice, "", 0, 0, no, yes, choice_names<TopologySource>(), DT_FIELD(sync.topology),
        "How the supernodes of the network are determined."},
-      {"sync.evaluate", choice, "", 0, 0, no, yes, evaluated_models(), DT_FIELD(sync.evaluate),
+      {"sync.evaluate", choice, "", 0, 0, no, yes, choice_names<EvaluatedModel>(), DT_FIELD(sync.evaluate),
        "Which model is evaluated and compared with the target accuracy."},
   };
 }
@@ -264,19 +272,19 @@ std::vector<Key> resources_keys()
 std::vector<Key> study_keys()
 {
   return {
-      {"study.mode", choice, "", 0, 0, no, no, study_modes(), DT_FIELD(study.mode),
+      {"study.mode", choice, "", 0, 0, no, no, choice_names<StudyMode>(), DT_FIELD(study.mode),
        "Kind of scaling study: what stays constant while the size grows."},
       {"study.ranks", integer_list, "ranks", 1, 1e6, no, no, none, DT_FIELD(study.ranks),
        "Sizes as numbers of ranks on resources.nodes nodes. Give this or `nodes`."},
       {"study.nodes", integer_list, "nodes", 1, 1e6, no, no, none, DT_FIELD(study.nodes),
        "Sizes as numbers of nodes with resources.ranks_per_node ranks each. Give this or `ranks`."},
       {"study.repeats", integer, "", 1, 10000, no, no, none, DT_FIELD(study.repeats), "Number of runs per point."},
-      {"study.order", choice, "", 0, 0, no, no, study_orders(), DT_FIELD(study.order),
+      {"study.order", choice, "", 0, 0, no, no, choice_names<StudyOrder>(), DT_FIELD(study.order),
        "Order of submission. If it is not given, a sweep without a study is submitted as listed."},
       {"study.seed", integer, "", 0, big, no, no, none, DT_FIELD(study.seed), "Seed of the random order."},
       {"study.vary_seed", boolean, "", 0, 0, no, no, none, DT_FIELD(study.vary_seed),
        "Whether repeat k trains with train.seed + k, to measure the spread of the accuracy."},
-      {"study.layout", choice, "", 0, 0, no, no, study_layouts(), DT_FIELD(study.layout),
+      {"study.layout", choice, "", 0, 0, no, no, choice_names<StudyLayout>(), DT_FIELD(study.layout),
        "separate: one job per run. ladder (slurm): all sizes run one after the other in one allocation of the largest size."},
       {"study.controls", integer, "", 0, 1000, no, no, none, DT_FIELD(study.controls),
        "Number of additional runs of the smallest size in a ladder, from its first place to its last. Their spread is the drift "
@@ -318,6 +326,33 @@ const std::vector<Key>& keys()
   return table;
 }
 
+template<class Type> const Type& typed(const FieldValue& value, const Key& key)
+{
+  const auto* found = std::get_if<Type>(&value);
+  if (found == nullptr) throw Error(ErrorKind::internal, "value of another type for key " + std::string(key.path));
+  return *found;
+}
+
+struct FieldReader {
+  FieldValue operator()(const ChoiceField& field) const { return std::string(field.word()); }
+  template<class Type> FieldValue operator()(const Type* field) const { return *field; }
+};
+
+struct FieldWriter {
+  const Key& key;
+  const FieldValue& value;
+
+  void operator()(const ChoiceField& field) const
+  {
+    const auto& word = typed<std::string>(value, key);
+    if (!field.set_word(word))
+      throw Error(ErrorKind::environment, "`" + std::string(key.path) + "` is `" + printable(word) +
+                                              "`, which this dtctl does not know; it knows " +
+                                              join(strings_of(key.choices), ", "));
+  }
+  template<class Type> void operator()(Type* field) const { *field = typed<Type>(value, key); }
+};
+
 } // namespace
 
 std::span<const Key> spec_keys() { return keys(); }
@@ -338,20 +373,10 @@ bool names_content(const Key& key) { return key.path == "data.path" || key.path 
 FieldValue value_of(const RunSpec& spec, const Key& key)
 {
   // The accessors return mutable pointers because writers use them too; this function only reads.
-  return std::visit([](auto* field) -> FieldValue { return *field; }, key.field(const_cast<RunSpec&>(spec)));
+  return std::visit(FieldReader{}, key.field(const_cast<RunSpec&>(spec)));
 }
 
-void set_value(RunSpec& spec, const Key& key, const FieldValue& value)
-{
-  std::visit(
-      [&](auto* field) {
-        using Type = std::remove_pointer_t<decltype(field)>;
-        const auto* typed = std::get_if<Type>(&value);
-        if (typed == nullptr) throw Error(ErrorKind::internal, "value of another type for key " + std::string(key.path));
-        *field = *typed;
-      },
-      key.field(spec));
-}
+void set_value(RunSpec& spec, const Key& key, const FieldValue& value) { std::visit(FieldWriter{key, value}, key.field(spec)); }
 
 FieldValue default_of(const Key& key)
 {

@@ -29,8 +29,45 @@ enum class KeyType {
   structure, // handled by the recipe reader itself (version, sweep.matrix, …); has no field in RunSpec
 };
 
+// A field whose type is an enumeration, read and written as the word of its value. The field may be optional: nothing is "".
+class ChoiceField {
+ public:
+  template<HasChoices Value>
+  explicit ChoiceField(Value& field)
+      : field_(&field), word_([](const void* at) { return name_of(*static_cast<const Value*>(at)); }),
+        set_word_([](void* at, std::string_view word) {
+          const auto found = find_choice<Value>(word);
+          if (found) *static_cast<Value*>(at) = *found;
+          return found.has_value();
+        })
+  {
+  }
+  template<HasChoices Value>
+  explicit ChoiceField(std::optional<Value>& field)
+      : field_(&field), word_([](const void* at) {
+          const auto& value = *static_cast<const std::optional<Value>*>(at);
+          return value ? name_of(*value) : std::string_view();
+        }),
+        set_word_([](void* at, std::string_view word) {
+          const auto found = find_choice<Value>(word);
+          if (found || word.empty()) *static_cast<std::optional<Value>*>(at) = found;
+          return found || word.empty();
+        })
+  {
+  }
+  std::string_view word() const { return word_(field_); }
+  // False if the enumeration does not have this word; the field is then unchanged.
+  bool set_word(std::string_view word) const { return set_word_(field_, word); }
+  const void* address() const { return field_; }
+
+ private:
+  void* field_;
+  std::string_view (*word_)(const void*);
+  bool (*set_word_)(void*, std::string_view);
+};
+
 using FieldRef = std::variant<std::int64_t*, double*, bool*, std::string*, std::vector<std::int64_t>*, std::vector<std::string>*,
-                              std::map<std::string, std::string>*>;
+                              std::map<std::string, std::string>*, ChoiceField>;
 using FieldValue = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>, std::vector<std::string>,
                                 std::map<std::string, std::string>>;
 
@@ -55,7 +92,8 @@ const Key* find_key(std::string_view path);
 // Whether the value is a path whose content is part of the run key, while the path itself is not.
 bool names_content(const Key& key);
 
-// The value of a key in a spec. The key must have a field, also for set_value.
+// The value of a key in a spec; of a choice its word. The key must have a field, also for set_value, which throws an environment
+// error for a word that is not one of the key's choices: only a file that another dtctl wrote can have it.
 FieldValue value_of(const RunSpec& spec, const Key& key);
 void set_value(RunSpec& spec, const Key& key, const FieldValue& value);
 

@@ -1,6 +1,8 @@
 // Benchmarks of the parts of a training step. Each function prints one result and returns the exit status.
 #pragma once
 
+#include "core/spec/choices.hpp"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,13 +13,13 @@ struct ComputeBench {
   std::string model = "lenet";
   std::int64_t batch = 64;
   int threads = 1;
-  double seconds = 3;             // time for the measured steps, at least 10 steps
-  std::int64_t steps = 0;         // number of measured steps instead of a time; 0: use `seconds`
-  std::string allreduce = "mpi";  // for the gradients, if there are several ranks
-  std::string precision = "fp32"; // or "bf16"
-  bool reference = false;         // plain loops instead of oneDNN's convolutions
-  bool direct = false;            // no Winograd
-  bool profile = false;           // also report each operation's time
+  double seconds = 3;            // time for the measured steps, at least 10 steps
+  std::int64_t steps = 0;        // number of measured steps instead of a time; 0: use `seconds`
+  std::string allreduce = "mpi"; // for the gradients, if there are several ranks
+  Precision precision = Precision::fp32;
+  bool reference = false; // plain loops instead of oneDNN's convolutions
+  bool direct = false;    // no Winograd
+  bool profile = false;   // also report each operation's time
   bool json = false;
 };
 
@@ -92,7 +94,8 @@ struct StrategiesBench {
   bool sleeps = false;     // the modelled computation sleeps instead of using its core
   std::int64_t steps = 5, period = 1, servers = 1;
   bool pack = true;
-  std::string allreduce = "mpi", progress = "none";
+  std::string allreduce = "mpi";
+  ProgressMode progress = ProgressMode::none;
   bool json = false;
 };
 
@@ -101,7 +104,7 @@ struct StrategiesBench {
 int bench_strategies(const StrategiesBench& options);
 
 struct OverlapBench {
-  std::vector<std::string> progress{"none", "poll", "thread"};
+  std::vector<ProgressMode> progress{ProgressMode::none, ProgressMode::poll, ProgressMode::thread};
   double scale = 1;                           // factor on AlexNet's parameters
   double forward_s = 0.02, backward_s = 0.04; // modelled times
   bool sleeps = false;                        // the modelled computation sleeps instead of using its core

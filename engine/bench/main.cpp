@@ -10,6 +10,31 @@ namespace {
 
 using namespace dt::bench;
 
+// An option whose words are the choices of an enumeration.
+template<HasChoices Value> CLI::Option* add_choice(CLI::App& app, const char* name, Value& value, const char* help)
+{
+  return app
+      .add_option_function<std::string>(
+          name, [&value](const std::string& word) { value = choice_of<Value>(word); }, help)
+      ->default_str(std::string(name_of(value)))
+      ->check(CLI::IsMember(strings_of(choice_names<Value>())));
+}
+
+// Likewise, of several values with commas between them.
+template<HasChoices Value> CLI::Option* add_choices(CLI::App& app, const char* name, std::vector<Value>& values, const char* help)
+{
+  std::vector<std::string> given;
+  for (const auto value : values) given.emplace_back(name_of(value));
+  const auto take = [&values](const std::vector<std::string>& words) {
+    values.clear();
+    for (const auto& word : words) values.push_back(choice_of<Value>(word));
+  };
+  return app.add_option_function<std::vector<std::string>>(name, take, help)
+      ->delimiter(',')
+      ->default_str("[" + join(given, ",") + "]")
+      ->check(CLI::IsMember(strings_of(choice_names<Value>())));
+}
+
 void add_compute(CLI::App& app, ComputeBench& options)
 {
   auto* compute = app.add_subcommand(
@@ -19,9 +44,7 @@ void add_compute(CLI::App& app, ComputeBench& options)
   compute->add_option("--threads", options.threads, "Compute threads")->capture_default_str()->check(CLI::PositiveNumber);
   compute->add_option("--seconds", options.seconds, "Time to measure for")->capture_default_str()->check(CLI::PositiveNumber);
   compute->add_option("--steps", options.steps, "Steps to measure, instead of a time")->check(CLI::PositiveNumber);
-  compute->add_option("--precision", options.precision, "What kernels compute in")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"fp32", "bf16"}));
+  add_choice(*compute, "--precision", options.precision, "What kernels compute in");
   compute->add_flag("--reference", options.reference, "Plain loops in place of oneDNN's convolutions");
   compute->add_flag("--direct", options.direct, "No convolution by Winograd's algorithm");
   compute->add_flag("--profile", options.profile, "Every operation's time");
@@ -89,7 +112,7 @@ void add_strategies(CLI::App& app, StrategiesBench& options)
       ->check(CLI::NonNegativeNumber);
   strategies->add_flag("!--no-pack", options.pack, "A message a tensor");
   strategies->add_option("--allreduce", options.allreduce, "sync.allreduce")->capture_default_str();
-  strategies->add_option("--progress", options.progress, "sync.progress")->capture_default_str();
+  add_choice(*strategies, "--progress", options.progress, "sync.progress");
   strategies->add_flag("--json", options.json, "One JSON array");
 }
 
@@ -134,7 +157,7 @@ void add_overlap(CLI::App& app, OverlapBench& options)
 {
   auto* overlap = app.add_subcommand(
       "overlap", "What of sync-sgd's communication hides behind a modelled backward pass, and what can; start it with mpirun");
-  overlap->add_option("--progress", options.progress, "sync.progress, in turn")->delimiter(',')->capture_default_str();
+  add_choices(*overlap, "--progress", options.progress, "sync.progress, in turn");
   overlap->add_option("--scale", options.scale, "Factor on AlexNet's parameters")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);

@@ -13,23 +13,23 @@ bool all_have_spare_core(const std::vector<comm::RankPlace>& places, std::int64_
   return true;
 }
 
-Progress with_reason(const std::string& name, const std::string& reason) { return {name, name + ": " + reason}; }
+Progress with_reason(ProgressMode mode, const std::string& reason) { return {mode, std::string(name_of(mode)) + ": " + reason}; }
 
 } // namespace
 
 Progress choose_progress(const RunSpec& spec, const std::vector<comm::RankPlace>& places)
 {
   const auto& sync = spec.sync;
-  if (sync.progress != "auto") return {sync.progress, {}};
-  if (places.size() == 1) return with_reason("none", "there is one rank");
+  if (sync.progress != ProgressMode::automatic) return {sync.progress, {}};
+  if (places.size() == 1) return with_reason(ProgressMode::none, "there is one rank");
   // With synchronized batch norm, the computing thread makes sums during the pass, so no other thread may communicate.
-  const bool may_thread = spec.model.batch_norm != "synchronized";
+  const bool may_thread = spec.model.batch_norm != BatchNormSamples::synchronized;
   if (may_thread && all_have_spare_core(places, spec.resources.threads_per_rank))
-    return with_reason("thread", "every rank has a core to spare");
+    return with_reason(ProgressMode::thread, "every rank has a core to spare");
   const std::string why = may_thread ? "not every rank has a core to spare" : "batch norm is synchronized";
   if (sync.allreduce == "mpi" && reads(sync.strategy, "sync.allreduce"))
-    return with_reason("none", why + ", and the allreduce mpi cannot be polled: nothing overlaps");
-  return with_reason("poll", why);
+    return with_reason(ProgressMode::none, why + ", and the allreduce mpi cannot be polled: nothing overlaps");
+  return with_reason(ProgressMode::poll, why);
 }
 
 } // namespace dt::sync

@@ -10,7 +10,7 @@
 namespace dt::sync {
 
 struct Progress {
-  std::string name;  // one of progress_names(), never auto
+  ProgressMode mode; // never automatic
   std::string words; // for the run record: "poll: not every rank has a core to spare"; empty if the recipe names the progress
 };
 

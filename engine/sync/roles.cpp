@@ -45,7 +45,8 @@ Roles make_roles(const SyncSpec& sync, const comm::Topology& topology, int rank)
     throw Error(
         ErrorKind::recipe,
         fmt::format("{} parameter servers (sync.servers) on {} ranks leave no worker; start more ranks.", servers, ranks));
-  roles.servers = sync.server_placement == "spread" ? spread_servers(topology, servers) : last_servers(ranks, servers);
+  roles.servers =
+      sync.server_placement == ServerPlacement::spread ? spread_servers(topology, servers) : last_servers(ranks, servers);
   if (contains(roles.servers, 0))
     throw Error(ErrorKind::recipe,
                 "sync.server_placement: spread would make rank 0 a server, and rank 0 must train. Start more ranks "

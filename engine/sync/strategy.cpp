@@ -12,12 +12,13 @@ double Strategy::isolated_communication_s(Replica&) { return not_measured; }
 
 StrategyParts make_parts(const RunSpec& spec, comm::Communicator& comm, const std::filesystem::path& cache)
 {
-  const auto topology = spec.sync.topology == "probe" ? comm::probe_topology(comm)
-                                                      : comm::topology_of_hosts(comm, spec.resources.nodes_per_supernode);
+  const auto topology = spec.sync.topology == TopologySource::probe
+                            ? comm::probe_topology(comm)
+                            : comm::topology_of_hosts(comm, spec.resources.nodes_per_supernode);
   auto sync = spec.sync;
-  const auto progress =
-      choose_progress(spec, sync.progress == "auto" ? comm::gather_places(comm) : std::vector<comm::RankPlace>());
-  sync.progress = progress.name;
+  const auto progress = choose_progress(spec, sync.progress == ProgressMode::automatic ? comm::gather_places(comm)
+                                                                                       : std::vector<comm::RankPlace>());
+  sync.progress = progress.mode;
   return {.sync = sync,
           .comm = comm,
           .topology = topology,

@@ -73,9 +73,9 @@ void check_accumulation(const RunSpec& spec, Problems& problems)
 
 void check_precision(const RunSpec& spec, Problems& problems)
 {
-  if (spec.engine == "reference" && spec.train.precision != "fp32")
-    problems.push_back(
-        {{"train.precision", "engine"}, "`engine: reference` computes in fp32 only, not in " + spec.train.precision});
+  if (spec.engine == Engine::reference && spec.train.precision != Precision::fp32)
+    problems.push_back({{"train.precision", "engine"},
+                        "`engine: reference` computes in fp32 only, not in " + std::string(name_of(spec.train.precision))});
 }
 
 // Number of training samples if the recipe alone determines it.
@@ -152,11 +152,11 @@ void check_environment(const RunSpec& spec, Problems& problems)
 
 void check_mode(const RunSpec& spec, Problems& problems)
 {
-  if (spec.study.mode == "strong" && spec.train.batch_per_rank > 0)
+  if (spec.study.mode == StudyMode::strong && spec.train.batch_per_rank > 0)
     problems.push_back({{"train.batch_per_rank", "study.mode"},
                         "in a strong-scaling study the global batch stays constant; give `train.global_batch` instead of "
                         "`train.batch_per_rank`"});
-  if (spec.study.mode == "weak" && spec.train.global_batch > 0)
+  if (spec.study.mode == StudyMode::weak && spec.train.global_batch > 0)
     problems.push_back({{"train.global_batch", "study.mode"},
                         "in a weak-scaling study the batch per rank stays constant; give `train.batch_per_rank` instead of "
                         "`train.global_batch`"});
@@ -183,7 +183,7 @@ void check_signal(const RunSpec& spec, Problems& problems)
 
 void check_scheduler(const RunSpec& spec, Problems& problems)
 {
-  if (spec.study.layout == "ladder" && !scheduler_row(spec.resources.scheduler).shares_allocations)
+  if (spec.study.layout == StudyLayout::ladder && !scheduler_row(spec.resources.scheduler).shares_allocations)
     problems.push_back(
         {{"study.layout", "resources.scheduler"},
          "`study.layout` ladder needs `resources.scheduler` slurm, because one machine needs no allocation; leave the "
@@ -192,8 +192,8 @@ void check_scheduler(const RunSpec& spec, Problems& problems)
 
 void check_layout(const StudySpec& study, bool has_sizes, Problems& problems)
 {
-  if (study.layout != "ladder") return;
-  if (study.mode.empty() && !has_sizes)
+  if (study.layout != StudyLayout::ladder) return;
+  if (!study.mode && !has_sizes)
     problems.push_back(
         {{"study.layout"},
          "a ladder is a scaling study in one allocation: give `study.mode` and either `study.ranks` or `study.nodes`"});
@@ -212,7 +212,7 @@ std::vector<Problem> find_problems_between(const std::vector<RunSpec>& runs)
   for (const auto path : of_allocation) {
     const auto& key = *find_key(path);
     const auto differs = [&](const RunSpec& run) {
-      return run.study.layout == "ladder" && value_of(run, key) != value_of(runs.front(), key);
+      return run.study.layout == StudyLayout::ladder && value_of(run, key) != value_of(runs.front(), key);
     };
     if (std::any_of(runs.begin(), runs.end(), differs))
       problems.push_back(
@@ -252,10 +252,11 @@ std::vector<Problem> find_study_problems(const StudySpec& study)
 {
   Problems problems;
   const bool has_sizes = !study.ranks.empty() || !study.nodes.empty();
-  if (!study.mode.empty() && !has_sizes)
-    problems.push_back({{"study.ranks", "study.nodes", "study.mode"},
-                        "a " + study.mode + "-scaling study needs sizes: give either `study.ranks` or `study.nodes`"});
-  if (study.mode.empty() && has_sizes)
+  if (study.mode && !has_sizes)
+    problems.push_back(
+        {{"study.ranks", "study.nodes", "study.mode"},
+         "a " + std::string(name_of(*study.mode)) + "-scaling study needs sizes: give either `study.ranks` or `study.nodes`"});
+  if (!study.mode && has_sizes)
     problems.push_back({{study.ranks.empty() ? "study.nodes" : "study.ranks", "study.mode"},
                         "sizes need a `study.mode`; allowed: strong, weak"});
   check_layout(study, has_sizes, problems);

@@ -54,7 +54,7 @@ void check_clipping(const RunSpec& spec, Problems& problems)
 // compute threads must be allowed to communicate.
 void check_batch_norm(const RunSpec& spec, Problems& problems)
 {
-  if (spec.model.batch_norm != "synchronized") return;
+  if (spec.model.batch_norm != BatchNormSamples::synchronized) return;
   const auto& sync = spec.sync;
   const bool is_spaced = reads(sync.strategy, "sync.node_period") && sync.node_period > 1;
   if (!strategy_row(sync.strategy).keeps_equal || is_spaced)
@@ -62,7 +62,7 @@ void check_batch_norm(const RunSpec& spec, Problems& problems)
                         "`model.batch_norm: synchronized` needs ranks with the same weights at every step, and `" +
                             sync.strategy + "`" + (is_spaced ? " with `sync.node_period` above 1" : "") +
                             " lets them differ; take `sync-sgd`, or `hsgd` with `sync.node_period: 1`"});
-  else if (sync.progress == "thread")
+  else if (sync.progress == ProgressMode::thread)
     problems.push_back({{"model.batch_norm", "sync.progress"},
                         "`model.batch_norm: synchronized` communicates during a pass, but with `sync.progress: thread` only "
                         "the communication thread may communicate; take `sync.progress: none` or `poll`"});
@@ -111,7 +111,7 @@ void check_elastic_rate(const RunSpec& spec, Problems& problems)
 void check_overlap(const RunSpec& spec, Problems& problems)
 {
   const auto& sync = spec.sync;
-  if (exchanges_beside_computation(sync) && sync.elastic == "after")
+  if (exchanges_beside_computation(sync) && sync.elastic == ElasticForm::after)
     problems.push_back({{"sync.elastic", "sync.overlap"},
                         "`sync.elastic: after` needs the weights after the step, which `sync.overlap: 3` has sent before; take "
                         "`sync.overlap: 2`, or `sync.elastic: before`"});
@@ -121,10 +121,11 @@ void check_messages(const RunSpec& spec, Problems& problems)
 {
   const auto& sync = spec.sync;
   if (!reads(sync.strategy, "sync.allreduce") || sync.allreduce != "mpi") return;
-  if (sync.wire != "float32")
+  if (sync.wire != Wire::float32)
     problems.push_back({{"sync.wire", "sync.allreduce"},
-                        "`sync.allreduce: mpi` sends float32 only; take another algorithm for `sync.wire: " + sync.wire + "`"});
-  if (sync.progress == "poll")
+                        "`sync.allreduce: mpi` sends float32 only; take another algorithm for `sync.wire: " +
+                            std::string(name_of(sync.wire)) + "`"});
+  if (sync.progress == ProgressMode::poll)
     problems.push_back({{"sync.progress", "sync.allreduce"},
                         "`sync.allreduce: mpi` is one call that cannot be moved on between layers; take another algorithm for "
                         "`sync.progress: poll`, or `sync.progress: thread`"});
@@ -132,7 +133,7 @@ void check_messages(const RunSpec& spec, Problems& problems)
 
 void check_evaluated(const RunSpec& spec, Problems& problems)
 {
-  if (spec.sync.evaluate == "centre" && !strategy_row(spec.sync.strategy).has_centre())
+  if (spec.sync.evaluate == EvaluatedModel::centre && !strategy_row(spec.sync.strategy).has_centre())
     problems.push_back({{"sync.evaluate", "sync.strategy"},
                         "`sync.evaluate: centre` needs a strategy with a centre, and `" + spec.sync.strategy + "` has none"});
 }
@@ -157,12 +158,12 @@ std::vector<Problem> find_sync_doubts(const RunSpec& spec)
 {
   const auto& sync = spec.sync;
   if (!exchanges_beside_computation(sync) || spec.ranks() == 1) return {};
-  if (sync.progress == "none")
+  if (sync.progress == ProgressMode::none)
     return {{{"sync.progress", "sync.overlap", "sync.strategy"},
              "`sync.progress: none` lets nothing overlap: `sync.overlap: 3` exchanges after the computation, as `sync.overlap: "
              "2` does; "
              "leave `sync.progress` out, or take `poll` or `thread`"}};
-  if (sync.progress == "auto" && sync.allreduce == "mpi")
+  if (sync.progress == ProgressMode::automatic && sync.allreduce == "mpi")
     return {
         {{"sync.progress", "sync.allreduce", "sync.overlap", "sync.strategy"},
          "`sync.overlap: 3` overlaps with `sync.allreduce: mpi` only where every rank has a core to spare, because mpi cannot be "

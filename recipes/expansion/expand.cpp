@@ -85,7 +85,7 @@ class Expander {
     for (auto& cell : sizes_of(std::move(spec), point)) {
       if (excluded(cell)) continue;
       if (!has_rate && is_elastic(cell.sync.strategy) && cell.workers() > 0) fit_alpha(cell);
-      if (!has_progress && exchanges_beside_computation(cell.sync)) cell.sync.progress = "auto";
+      if (!has_progress && exchanges_beside_computation(cell.sync)) cell.sync.progress = ProgressMode::automatic;
       report(find_problems(cell), point);
       for (const auto& doubt : find_sync_doubts(cell)) warnings_.add(mark_of(doubt.keys, point), doubt.message);
       cells_.push_back(std::move(cell));
@@ -174,7 +174,7 @@ class Expander {
   std::vector<RunSpec> repeat_cells()
   {
     const auto& study = resolved_.base.study;
-    const bool random = study.order == "random" && (is_study() || resolved_.settings.find("study.order") != nullptr);
+    const bool random = study.order == StudyOrder::random && (is_study() || resolved_.settings.find("study.order") != nullptr);
     std::vector<RunSpec> runs;
     runs.reserve(cells_.size() * static_cast<std::size_t>(study.repeats));
     if (random) {
@@ -192,7 +192,7 @@ class Expander {
   std::vector<RunSpec> with_controls(std::vector<RunSpec> runs) const
   {
     const auto& study = resolved_.base.study;
-    if (study.layout != "ladder" || study.controls < 2 || runs.empty()) return runs;
+    if (study.layout != StudyLayout::ladder || study.controls < 2 || runs.empty()) return runs;
     const auto& smallest = *std::min_element(runs.begin(), runs.end(), [](const RunSpec& a, const RunSpec& b) {
       return std::tuple(a.ranks(), a.label, a.repeat) < std::tuple(b.ranks(), b.label, b.repeat);
     });
@@ -219,7 +219,7 @@ class Expander {
     return run;
   }
 
-  bool is_study() const { return !resolved_.base.study.mode.empty() || resolved_.base.study.repeats > 1; }
+  bool is_study() const { return resolved_.base.study.mode || resolved_.base.study.repeats > 1; }
 
   // Copies the cell. The last repeat moves it instead, which halves the memory for large sweeps.
   RunSpec take_repeat(RunSpec& cell, std::int64_t round) const

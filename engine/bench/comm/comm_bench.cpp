@@ -76,7 +76,7 @@ std::unique_ptr<comm::Allreduce> make_contender(const std::string& name, const C
   if (name.starts_with("gloo-")) return make_gloo_allreduce(name, comm);
   const auto words = split(name, ':');
   return comm::make_allreduce({.algorithm = words[0],
-                               .wire = words.size() > 1 ? words[1] : "float32",
+                               .wire = words.size() > 1 ? choice_of<Wire>(words[1]) : Wire::float32,
                                .topology = topology,
                                .cache = options.cache,
                                .largest_bytes = std::ranges::max(sizes_of(options))},

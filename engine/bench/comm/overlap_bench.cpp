@@ -26,7 +26,7 @@ struct Overlap {
   double share() const { return bound_s > 0 ? hidden_s() / bound_s : 0; }
 };
 
-RunSpec spec_of(const OverlapBench& options, const std::string& progress)
+RunSpec spec_of(const OverlapBench& options, ProgressMode progress)
 {
   RunSpec spec;
   spec.sync.allreduce = options.allreduce;
@@ -79,7 +79,7 @@ double lead_of(const sync::Stretch& bucket, ModelledReplica& replica)
   return least;
 }
 
-Overlap measure(const OverlapBench& options, const std::string& progress, comm::Communicator& comm)
+Overlap measure(const OverlapBench& options, ProgressMode progress, comm::Communicator& comm)
 {
   const auto spec = spec_of(options, progress);
   const auto parts = sync::make_parts(spec, comm, {});
@@ -111,16 +111,16 @@ Overlap measure(const OverlapBench& options, const std::string& progress, comm::
   return overlap;
 }
 
-nlohmann::ordered_json json_of(const std::string& progress, const Overlap& overlap)
+nlohmann::ordered_json json_of(ProgressMode progress, const Overlap& overlap)
 {
-  return {{"progress", progress},           {"step_s", overlap.step_s},       {"isolated_s", overlap.isolated_s},
+  return {{"progress", name_of(progress)},  {"step_s", overlap.step_s},       {"isolated_s", overlap.isolated_s},
           {"exposed_s", overlap.exposed_s}, {"hidden_s", overlap.hidden_s()}, {"bound_s", overlap.bound_s},
           {"hidden_share", overlap.share()}};
 }
 
-void print_row(const std::string& progress, const Overlap& overlap)
+void print_row(ProgressMode progress, const Overlap& overlap)
 {
-  fmt::print("{:<10} {:>10.1f} {:>12.1f} {:>11.1f} {:>10.1f} {:>10.1f} {:>9.1f}%\n", progress, 1e3 * overlap.step_s,
+  fmt::print("{:<10} {:>10.1f} {:>12.1f} {:>11.1f} {:>10.1f} {:>10.1f} {:>9.1f}%\n", name_of(progress), 1e3 * overlap.step_s,
              1e3 * overlap.isolated_s, 1e3 * overlap.exposed_s, 1e3 * overlap.hidden_s(), 1e3 * overlap.bound_s,
              100 * overlap.share());
   std::fflush(stdout);
@@ -145,7 +145,7 @@ int bench_overlap(const OverlapBench& options)
   comm::Communicator comm(MPI_COMM_WORLD);
   auto rows = nlohmann::ordered_json::array();
   if (comm.is_root() && !options.json) print_head(options, comm.size());
-  for (const auto& progress : options.progress) {
+  for (const auto progress : options.progress) {
     const auto overlap = measure(options, progress, comm);
     if (comm.is_root() && options.json) rows.push_back(json_of(progress, overlap));
     if (comm.is_root() && !options.json) print_row(progress, overlap);

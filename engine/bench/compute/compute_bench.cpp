@@ -49,7 +49,7 @@ nn::NetworkOptions network_options(const ComputeBench& options)
                           .image = {1, 28, 28},
                           .batch = options.batch,
                           .threads = options.threads,
-                          .precision = options.precision == "bf16" ? nn::Precision::bf16 : nn::Precision::fp32,
+                          .precision = options.precision,
                           .winograd = !options.direct,
                           .reference = options.reference,
                           .dropout = false});
@@ -58,7 +58,7 @@ nn::NetworkOptions network_options(const ComputeBench& options)
 double peak_gflops(const ComputeBench& options, BenchRanks& ranks)
 {
   ranks.barrier(); // all ranks measure at the same time, as they compute
-  return fma_peak_gflops(options.precision == "bf16" ? MultiplyAdd::bf16_dot : MultiplyAdd::fp32, options.threads);
+  return fma_peak_gflops(options.precision == Precision::bf16 ? MultiplyAdd::bf16_dot : MultiplyAdd::fp32, options.threads);
 }
 
 struct Report {
@@ -83,7 +83,7 @@ nlohmann::ordered_json json_of(const Report& report)
   nlohmann::ordered_json json{{"model", options.model},
                               {"batch", options.batch},
                               {"threads", options.threads},
-                              {"precision", options.precision},
+                              {"precision", name_of(options.precision)},
                               {"samples_per_s", report.ranks * static_cast<double>(options.batch) / median},
                               {"step_ms_median", 1e3 * median},
                               {"step_ms_min", 1e3 * least},
@@ -116,7 +116,7 @@ std::string text_of(const Report& report)
       "in "
       "oneDNN's primitives\n"
       "{} reorders a step; {:.3f} ms to update the weights; peak memory {:.3f} GB, {:.3f} GB of it planned; built in {:.2f} s\n",
-      options.model, options.batch, options.threads, options.precision,
+      options.model, options.batch, options.threads, name_of(options.precision),
       report.ranks * static_cast<double>(options.batch) / median, 1e3 * median, report.measured.step_s.size(), 1e3 * least,
       report.gflops(), 100 * report.peak_share(), report.peak_gflops, 100 * share_of(report.profiles, is_compute),
       100 * share_of(report.profiles, is_onednn), report.reorders, 1e3 * summarize(report.measured.update_s).median,

@@ -1,6 +1,7 @@
 // Interface of the allreduce algorithms. Each algorithm has one file and one line in make_allreduce (registry.cpp).
 #pragma once
 
+#include "core/spec/choices.hpp"
 #include "engine/comm/communicator.hpp"
 #include "engine/comm/topology.hpp"
 
@@ -62,7 +63,7 @@ class Allreduce {
 
 struct AllreduceOptions {
   std::string algorithm = "mpi"; // one of allreduce_names()
-  std::string wire = "float32";  // one of wire_names()
+  Wire wire = Wire::float32;
   Topology topology{};           // topology of the communicator's ranks; empty: nodes are found by host name
   std::filesystem::path cache{}; // folder with the timings of this machine; empty: timings are not kept
   double timing_s = 5; // approximate time for timing all algorithms; up to three times as long when the largest sums are slow

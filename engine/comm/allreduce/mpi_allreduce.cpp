@@ -17,9 +17,9 @@ std::int64_t optimal_bytes(std::size_t bytes, int ranks) { return 2 * static_cas
 
 MpiAllreduce::MpiAllreduce(const AllreduceOptions& options, Communicator& comm) : comm_(comm)
 {
-  if (options.wire != "float32")
-    throw Error(ErrorKind::recipe,
-                "The allreduce `mpi` sends float32 only; take another one for sync.wire: " + options.wire + ".");
+  if (options.wire != Wire::float32)
+    throw Error(ErrorKind::recipe, "The allreduce `mpi` sends float32 only; take another one for sync.wire: " +
+                                       std::string(name_of(options.wire)) + ".");
 }
 
 void MpiAllreduce::sum(std::span<float> values)

@@ -8,8 +8,6 @@
 namespace dt::comm {
 namespace {
 
-Wire wire_of(const std::string& name) { return name == "bfloat16" ? Wire::bfloat16 : Wire::float32; }
-
 Schedule ring(const Seat& seat, const Topology&) { return ring_schedule(seat); }
 Schedule halving_doubling(const Seat& seat, const Topology&) { return halving_doubling_schedule(seat); }
 Schedule tree(const Seat& seat, const Topology&) { return tree_schedule(seat); }
@@ -18,8 +16,7 @@ Schedule tree(const Seat& seat, const Topology&) { return tree_schedule(seat); }
 
 ScheduledAllreduce::ScheduledAllreduce(MakeSchedule make_schedule, const AllreduceOptions& options, Communicator& comm,
                                        std::size_t chunk_length)
-    : make_schedule_(make_schedule), topology_(options.topology), wire_(wire_of(options.wire)), comm_(comm),
-      chunk_length_(chunk_length)
+    : make_schedule_(make_schedule), topology_(options.topology), wire_(options.wire), comm_(comm), chunk_length_(chunk_length)
 {
 }
 

@@ -7,8 +7,6 @@
 
 namespace dt::comm {
 
-enum class Wire { float32, bfloat16 };
-
 // The buffers of one sum besides its values; reused by later sums.
 struct SumBuffers {
   std::vector<float> arrivals;           // one chunk per posted receive

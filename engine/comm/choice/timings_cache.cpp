@@ -26,7 +26,7 @@ std::string key_of(const AllreduceOptions& options, Communicator& comm)
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> library{};
   int length = 0;
   check_mpi(MPI_Get_library_version(library.data(), &length), "MPI_Get_library_version");
-  std::string text = fmt::format("{}\n{}\n{}\n", library.data(), options.wire, join(registered_allreduces(), " "));
+  std::string text = fmt::format("{}\n{}\n{}\n", library.data(), name_of(options.wire), join(registered_allreduces(), " "));
   const auto places = gather_places(comm);
   for (std::size_t r = 0; r < places.size(); ++r)
     text += fmt::format("{} {} {} {}\n", places[r].host, mask_text(places[r].cores), options.topology.node[r],

@@ -1,6 +1,7 @@
 // Network: a model built for one batch size, ready to compute. Does not use MPI. Only one thread may use it at a time.
 #pragma once
 
+#include "core/spec/choices.hpp"
 #include "engine/nn/graph/tensor.hpp"
 
 #include <cstdint>
@@ -12,10 +13,8 @@
 
 namespace dt::nn {
 
-// Number format of the kernels. bf16: activations and the kernels' copies of the weights are bfloat16; weights, gradients and
-// sums stay fp32.
-enum class Precision { fp32, bf16 };
-// Whether this processor supports the format without emulation.
+// Whether this processor supports the number format of the kernels without emulation. bf16: activations and the kernels' copies
+// of the weights are bfloat16; weights, gradients and sums stay fp32.
 bool is_supported(Precision precision);
 
 // Replaces the values by their mean over all ranks, in place. Collective: every rank calls it at the same places of a pass.

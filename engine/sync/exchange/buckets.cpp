@@ -21,7 +21,7 @@ std::vector<Stretch> plan_buckets(std::span<const Stretch> tensors, std::size_t 
 std::size_t bucket_bytes(const SyncSpec& sync, std::int64_t recommended)
 {
   if (!sync.pack) return 1;
-  if (sync.progress == "none") return std::numeric_limits<std::size_t>::max();
+  if (sync.progress == ProgressMode::none) return std::numeric_limits<std::size_t>::max();
   constexpr std::int64_t usual = 4 << 20;
   if (sync.bucket_bytes > 0) return static_cast<std::size_t>(sync.bucket_bytes);
   return static_cast<std::size_t>(recommended > 0 ? recommended : usual);

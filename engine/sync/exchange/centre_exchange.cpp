@@ -44,7 +44,7 @@ CentreExchange::CentreExchange(std::size_t n, const std::vector<Part>& parts, co
 
 std::unique_ptr<comm::PendingSum> CentreExchange::begin()
 {
-  return std::make_unique<comm::ScheduledSum>(comm_, parcels_, chunk_length, comm::Wire::float32, buffers_, values_);
+  return std::make_unique<comm::ScheduledSum>(comm_, parcels_, chunk_length, Wire::float32, buffers_, values_);
 }
 
 } // namespace dt::sync

@@ -24,7 +24,7 @@ float elastic_rate(const SyncSpec& sync, double learning_rate)
 
 bool is_elastic_after(const SyncSpec& sync, bool paper_after)
 {
-  return sync.elastic == "paper" ? paper_after : sync.elastic == "after";
+  return sync.elastic == ElasticForm::paper ? paper_after : sync.elastic == ElasticForm::after;
 }
 
 bool is_exchange(const SyncSpec& sync, std::int64_t step) { return step % sync.period == 0; }

@@ -105,7 +105,7 @@ class ThreadedExchanges : public Exchanges {
   CommunicationThread thread_;                // last member: its tasks use the others
 };
 
-bool has_thread(const StrategyParts& parts) { return parts.sync.progress == "thread" && parts.comm.size() > 1; }
+bool has_thread(const StrategyParts& parts) { return parts.sync.progress == ProgressMode::thread && parts.comm.size() > 1; }
 
 std::optional<SpareCore> spare_core(const StrategyParts& parts)
 {
@@ -139,7 +139,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const comm::Allreduce*
 std::unique_ptr<Exchanges> make_exchanges(const StrategyParts& parts)
 {
   if (has_thread(parts)) return std::make_unique<ThreadedExchanges>(spare_core(parts));
-  if (parts.sync.progress == "poll" && parts.comm.size() > 1) return std::make_unique<PolledExchanges>();
+  if (parts.sync.progress == ProgressMode::poll && parts.comm.size() > 1) return std::make_unique<PolledExchanges>();
   return std::make_unique<BlockingExchanges>();
 }
 

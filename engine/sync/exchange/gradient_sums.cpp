@@ -30,7 +30,7 @@ void GradientSums::plan(Replica& replica)
   if (!buckets_.empty()) return;
   buckets_ = plan_buckets(replica.tensors(), replica.gradients().size(), bucket_bytes(parts_.sync, allreduce_.bucket_bytes()));
   // bfloat16 keeps only 8 significant bits, too few for the loss.
-  if (parts_.sync.wire == "float32" && !buckets_.empty()) loss_place_ = find_padding(replica.tensors(), buckets_.back());
+  if (parts_.sync.wire == Wire::float32 && !buckets_.empty()) loss_place_ = find_padding(replica.tensors(), buckets_.back());
 }
 
 BatchLoss GradientSums::compute(Replica& replica, PhaseClock& clock)
@@ -42,7 +42,7 @@ BatchLoss GradientSums::compute(Replica& replica, PhaseClock& clock)
   begun_ = 0;
   parts_.comm.activity().enter(comm::Doing::works, "computes gradients");
   try {
-    return replica.compute(parts_.sync.progress == "none" ? nullptr : this);
+    return replica.compute(parts_.sync.progress == ProgressMode::none ? nullptr : this);
   } catch (...) {
     exchanges_->clear(); // other ranks take part in the begun sums, so they must complete even after an error here
     throw;

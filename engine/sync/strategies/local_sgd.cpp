@@ -10,8 +10,9 @@ namespace {
 
 const StrategyParts& checked(const StrategyParts& parts)
 {
-  if (parts.sync.wire == "float32") return parts;
-  throw Error(ErrorKind::recipe, "sync.wire: " + parts.sync.wire + " would round the weights that local-sgd averages, not only " +
+  if (parts.sync.wire == Wire::float32) return parts;
+  throw Error(ErrorKind::recipe, "sync.wire: " + std::string(name_of(parts.sync.wire)) +
+                                     " would round the weights that local-sgd averages, not only " +
                                      "gradients. Take sync.wire: float32.");
 }
 

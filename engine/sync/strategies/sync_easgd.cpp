@@ -43,7 +43,7 @@ SyncEasgd::SyncEasgd(const StrategyParts& parts)
     throw Error(ErrorKind::recipe,
                 "sync.overlap: 3 exchanges weights while the step is computed, but sync.elastic: after needs those "
                 "from after it. Take sync.elastic: before, or sync.overlap: 2.");
-  if (!beside_) parts_.sync.progress = "none"; // no overlap, so nothing has to be advanced meanwhile
+  if (!beside_) parts_.sync.progress = ProgressMode::none; // no overlap, so nothing has to be advanced meanwhile
   if (parts_.sync.overlap > 1) allreduce_ = comm::make_allreduce(parts_.allreduce(), parts_.comm);
   exchanges_ = make_exchanges(parts_);
 }

@@ -101,7 +101,7 @@ void print_facts(const Trainer& trainer)
 // ", communication on core 3" for a rank with a communication thread; the rank's compute threads stay off that core.
 std::string communication_core(const RunSpec& spec, const std::vector<comm::RankPlace>& places, std::size_t rank)
 {
-  if (spec.sync.progress != "thread" || spec.ranks() == 1) return {};
+  if (spec.sync.progress != ProgressMode::thread || spec.ranks() == 1) return {};
   const auto spare = sync::find_spare_core(places, static_cast<int>(rank), spec.resources.threads_per_rank);
   return spare ? fmt::format(", communication on core {}", spare->core) : ", communication on no core of its own";
 }
@@ -296,7 +296,8 @@ void Job::require_startable(const std::vector<comm::RankPlace>& places) const
                             "it becomes a new run.",
                             printable(planned_.engine_build), engine_build()));
   if (!spec.resources.oversubscribe)
-    comm::require_cores(places, spec.resources.threads_per_rank, spec.sync.progress == "thread" && spec.ranks() > 1 ? 1 : 0);
+    comm::require_cores(places, spec.resources.threads_per_rank,
+                        spec.sync.progress == ProgressMode::thread && spec.ranks() > 1 ? 1 : 0);
 }
 
 std::filesystem::path Job::data_folder() const

@@ -8,14 +8,14 @@
 namespace dt::train {
 namespace {
 
-Model choose(const sync::Strategy& strategy, const std::string& wanted)
+Model choose(const sync::Strategy& strategy, EvaluatedModel wanted)
 {
-  if (wanted == "centre" && !strategy.has_centre())
+  if (wanted == EvaluatedModel::centre && !strategy.has_centre())
     throw Error(ErrorKind::recipe,
                 "sync.evaluate: centre asks for a model that this strategy does not have. Take sync.evaluate: auto.");
-  if (strategy.has_centre() && (wanted == "centre" || wanted == "auto")) return Model::centre;
+  if (strategy.has_centre() && (wanted == EvaluatedModel::centre || wanted == EvaluatedModel::automatic)) return Model::centre;
   if (strategy.replicated()) return Model::common;
-  return wanted == "worker" ? Model::worker : Model::average;
+  return wanted == EvaluatedModel::worker ? Model::worker : Model::average;
 }
 
 } // namespace
@@ -26,7 +26,7 @@ std::string_view name_of(Model model)
   return names[static_cast<std::size_t>(model)];
 }
 
-Consensus::Consensus(const Parts& parts, const std::string& wanted) : parts_(parts), chosen_(choose(parts.strategy, wanted)) {}
+Consensus::Consensus(const Parts& parts, EvaluatedModel wanted) : parts_(parts), chosen_(choose(parts.strategy, wanted)) {}
 
 std::vector<Model> Consensus::models() const
 {

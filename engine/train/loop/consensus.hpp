@@ -26,8 +26,8 @@ class Consensus {
     const sync::Roles& roles;
     comm::Communicator& comm;
   };
-  // wanted: one of evaluated_models(). Throws a recipe error if it is "centre" and the strategy has no centre.
-  Consensus(const Parts& parts, const std::string& wanted);
+  // wanted: throws a recipe error if it is the centre and the strategy has no centre.
+  Consensus(const Parts& parts, EvaluatedModel wanted);
 
   // The model that evaluations use.
   Model chosen() const { return chosen_; }

@@ -35,9 +35,9 @@ nn::NetworkOptions network_options(const RunSpec& spec, const data::Source& sour
           .batch = micro_batch,
           .threads = static_cast<int>(spec.resources.threads_per_rank),
           .seed = seed,
-          .precision = spec.train.precision == "bf16" ? nn::Precision::bf16 : nn::Precision::fp32,
+          .precision = spec.train.precision,
           .winograd = spec.train.winograd,
-          .reference = spec.engine == "reference",
+          .reference = spec.engine == Engine::reference,
           .dropout = spec.model.dropout,
           .dropout_seed = (seed << rank_bits) + static_cast<std::uint64_t>(rank),
           .label_smoothing = spec.train.label_smoothing};

@@ -86,7 +86,7 @@ nn::NetworkOptions Trainer::own_network_options()
 {
   auto options = network_options(spec_, *sources_.train, plan_.micro_batch, comm_.rank());
   options.memory_limit_bytes = memory_share(comm_, parts_.topology);
-  if (spec_.model.batch_norm == "synchronized" && comm_.size() > 1) {
+  if (spec_.model.batch_norm == BatchNormSamples::synchronized && comm_.size() > 1) {
     statistics_sum_ = comm::make_allreduce({.topology = parts_.topology}, comm_);
     options.synchronize = [this](std::span<float> values) { take_mean(values); };
   }

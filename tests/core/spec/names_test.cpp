@@ -1,5 +1,6 @@
 #include "core/spec/names.hpp"
 
+#include "core/spec/choices.hpp"
 #include "core/text.hpp"
 
 #include <catch2/catch.hpp>
@@ -12,9 +13,26 @@ namespace {
 
 std::vector<std::span<const Name>> all_lists()
 {
-  return {model_names(),     data_names(),      optimizer_names(), schedule_names(),  strategy_names(),
-          allreduce_names(), study_modes(),     study_orders(),    scheduler_names(), launcher_names(),
-          engine_names(),    precision_names(), batch_norm_names()};
+  return {model_names(),
+          data_names(),
+          optimizer_names(),
+          schedule_names(),
+          strategy_names(),
+          allreduce_names(),
+          scheduler_names(),
+          launcher_names(),
+          choice_names<Engine>(),
+          choice_names<BatchNormSamples>(),
+          choice_names<Precision>(),
+          choice_names<ElasticForm>(),
+          choice_names<ProgressMode>(),
+          choice_names<Wire>(),
+          choice_names<ServerPlacement>(),
+          choice_names<TopologySource>(),
+          choice_names<EvaluatedModel>(),
+          choice_names<StudyMode>(),
+          choice_names<StudyOrder>(),
+          choice_names<StudyLayout>()};
 }
 
 } // namespace
@@ -48,8 +66,8 @@ TEST_CASE("the names that shipped recipes use are there")
   CHECK(contains(optimizer_names(), "momentum"));
   CHECK(contains(strategy_names(), "sync-sgd"));
   CHECK(contains(allreduce_names(), "mpi"));
-  CHECK(contains(study_modes(), "strong"));
-  CHECK(contains(study_modes(), "weak"));
+  CHECK(contains(choice_names<StudyMode>(), "strong"));
+  CHECK(contains(choice_names<StudyMode>(), "weak"));
   CHECK(contains(scheduler_names(), "local"));
   CHECK(contains(launcher_names(), "mpirun"));
 }

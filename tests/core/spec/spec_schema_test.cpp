@@ -11,10 +11,12 @@ using namespace dt;
 
 namespace {
 
-const void* address_of(RunSpec& spec, const Key& key)
-{
-  return std::visit([](auto* field) -> const void* { return field; }, key.field(spec));
-}
+struct Address {
+  const void* operator()(const ChoiceField& field) const { return field.address(); }
+  template<class Type> const void* operator()(const Type* field) const { return field; }
+};
+
+const void* address_of(RunSpec& spec, const Key& key) { return std::visit(Address{}, key.field(spec)); }
 
 // The type of field a key of this type must have.
 bool fits(KeyType type, const FieldValue& value)

@@ -8,7 +8,7 @@ using namespace dt::sync;
 
 namespace {
 
-dt::RunSpec spec_of(const std::string& progress, const std::string& allreduce)
+dt::RunSpec spec_of(ProgressMode progress, const std::string& allreduce)
 {
   dt::RunSpec spec;
   spec.sync.strategy = "sync-easgd";
@@ -27,32 +27,32 @@ TEST_CASE("progress auto is a thread where every rank has a core to spare, else 
   const auto chosen = [](const dt::RunSpec& spec, const std::vector<comm::RankPlace>& places) {
     return choose_progress(spec, places).words;
   };
-  CHECK(chosen(spec_of("auto", "ring"), apart) == "thread: every rank has a core to spare");
-  CHECK(chosen(spec_of("auto", "mpi"), apart) == "thread: every rank has a core to spare");
-  CHECK(chosen(spec_of("auto", "ring"), crowded) == "poll: not every rank has a core to spare");
-  CHECK(chosen(spec_of("auto", "mpi"), crowded) ==
+  CHECK(chosen(spec_of(ProgressMode::automatic, "ring"), apart) == "thread: every rank has a core to spare");
+  CHECK(chosen(spec_of(ProgressMode::automatic, "mpi"), apart) == "thread: every rank has a core to spare");
+  CHECK(chosen(spec_of(ProgressMode::automatic, "ring"), crowded) == "poll: not every rank has a core to spare");
+  CHECK(chosen(spec_of(ProgressMode::automatic, "mpi"), crowded) ==
         "none: not every rank has a core to spare, and the allreduce mpi cannot be polled: nothing overlaps");
-  CHECK(chosen(spec_of("auto", "ring"), alone) == "none: there is one rank");
-  CHECK(choose_progress(spec_of("auto", "ring"), apart).name == "thread");
-  CHECK(choose_progress(spec_of("auto", "ring"), crowded).name == "poll");
-  CHECK(choose_progress(spec_of("auto", "mpi"), crowded).name == "none");
+  CHECK(chosen(spec_of(ProgressMode::automatic, "ring"), alone) == "none: there is one rank");
+  CHECK(choose_progress(spec_of(ProgressMode::automatic, "ring"), apart).mode == ProgressMode::thread);
+  CHECK(choose_progress(spec_of(ProgressMode::automatic, "ring"), crowded).mode == ProgressMode::poll);
+  CHECK(choose_progress(spec_of(ProgressMode::automatic, "mpi"), crowded).mode == ProgressMode::none);
 }
 
 TEST_CASE("threads that compute leave no core to spare, and neither does a sum in the midst of a pass")
 {
-  auto spec = spec_of("auto", "ring");
+  auto spec = spec_of(ProgressMode::automatic, "ring");
   spec.resources.threads_per_rank = 2;
-  CHECK(choose_progress(spec, apart).name == "poll");
-  spec = spec_of("auto", "ring");
-  spec.model.batch_norm = "synchronized";
+  CHECK(choose_progress(spec, apart).mode == ProgressMode::poll);
+  spec = spec_of(ProgressMode::automatic, "ring");
+  spec.model.batch_norm = BatchNormSamples::synchronized;
   CHECK(choose_progress(spec, apart).words == "poll: batch norm is synchronized");
 }
 
 TEST_CASE("what the recipe names is taken, without a word for the record")
 {
-  for (const std::string name : {"none", "poll", "thread"}) {
-    const auto progress = choose_progress(spec_of(name, "ring"), crowded);
-    CHECK(progress.name == name);
+  for (const auto mode : {ProgressMode::none, ProgressMode::poll, ProgressMode::thread}) {
+    const auto progress = choose_progress(spec_of(mode, "ring"), crowded);
+    CHECK(progress.mode == mode);
     CHECK(progress.words.empty());
   }
 }

@@ -149,7 +149,7 @@ TEST_CASE("a rank is bound to a core for each compute thread and one for the thr
 {
   auto run = lenet(2, 3);
   CHECK_THAT(script_of(run), Catch::Contains(" /usr/bin/dtjob bind --cores 3 /usr/bin/dtengine "));
-  run.spec.sync.progress = "thread";
+  run.spec.sync.progress = dt::ProgressMode::thread;
   const auto script = script_of(run);
   CHECK_THAT(script, Catch::Contains(" bind --cores 4 "));
   CHECK_THAT(script, Catch::Contains(" OMP_NUM_THREADS=3 "));

@@ -121,7 +121,7 @@ TEST_CASE("micro-batches divide a rank's batch")
 
 TEST_CASE("the reference engine computes in fp32 only")
 {
-  CHECK(problems_after([](RunSpec& s) { s.engine = "reference", s.train.precision = "bf16"; }) ==
+  CHECK(problems_after([](RunSpec& s) { s.engine = Engine::reference, s.train.precision = Precision::bf16; }) ==
         "`engine: reference` computes in fp32 only, not in bf16");
 }
 
@@ -146,11 +146,11 @@ TEST_CASE("environment variables have names a shell can export")
 TEST_CASE("strong scaling keeps the global batch, weak scaling that of a rank")
 {
   const auto per_rank = [](RunSpec& s) { s.train.global_batch = 0, s.train.batch_per_rank = 8; };
-  CHECK(problems_after([](RunSpec& s) { s.study.mode = "strong"; }).empty());
-  CHECK(problems_after([&](RunSpec& s) { per_rank(s), s.study.mode = "weak"; }).empty());
-  CHECK(problems_after([&](RunSpec& s) { per_rank(s), s.study.mode = "strong"; }) ==
+  CHECK(problems_after([](RunSpec& s) { s.study.mode = StudyMode::strong; }).empty());
+  CHECK(problems_after([&](RunSpec& s) { per_rank(s), s.study.mode = StudyMode::weak; }).empty());
+  CHECK(problems_after([&](RunSpec& s) { per_rank(s), s.study.mode = StudyMode::strong; }) ==
         "in a strong-scaling study the global batch stays constant; give `train.global_batch` instead of `train.batch_per_rank`");
-  CHECK(problems_after([](RunSpec& s) { s.study.mode = "weak"; }) ==
+  CHECK(problems_after([](RunSpec& s) { s.study.mode = StudyMode::weak; }) ==
         "in a weak-scaling study the batch per rank stays constant; give `train.batch_per_rank` instead of `train.global_batch`");
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("a study has a mode and sizes, each once")
 {
   StudySpec study;
   CHECK(find_study_problems(study).empty());
-  study.mode = "strong";
+  study.mode = StudyMode::strong;
   REQUIRE(find_study_problems(study).size() == 1);
   CHECK(find_study_problems(study)[0].message ==
         "a strong-scaling study needs sizes: give either `study.ranks` or `study.nodes`");

@@ -111,21 +111,21 @@ TEST_CASE("servers that hold parts of the parameters cannot clip, whoever update
 TEST_CASE("statistics are synchronized only among ranks that hold the same weights, and by their computing threads")
 {
   auto spec = spec_of("sync-sgd");
-  spec.model.batch_norm = "synchronized";
+  spec.model.batch_norm = BatchNormSamples::synchronized;
   CHECK(problems_of(spec).empty());
-  spec.sync.progress = "thread";
+  spec.sync.progress = ProgressMode::thread;
   CHECK(problems_of(spec) ==
         "`model.batch_norm: synchronized` communicates during a pass, but with `sync.progress: thread` only the "
         "communication thread may communicate; take `sync.progress: none` or `poll`");
   spec = spec_of("hsgd");
-  spec.model.batch_norm = "synchronized";
+  spec.model.batch_norm = BatchNormSamples::synchronized;
   CHECK(problems_of(spec).empty());
   spec.sync.node_period = 4;
   CHECK(problems_of(spec) == "`model.batch_norm: synchronized` needs ranks with the same weights at every step, and `hsgd` with "
                              "`sync.node_period` above 1 "
                              "lets them differ; take `sync-sgd`, or `hsgd` with `sync.node_period: 1`");
   spec = fitting_spec_of("easgd");
-  spec.model.batch_norm = "synchronized";
+  spec.model.batch_norm = BatchNormSamples::synchronized;
   CHECK(problems_of(spec) ==
         "`model.batch_norm: synchronized` needs ranks with the same weights at every step, and `easgd` lets them differ; take "
         "`sync-sgd`, or `hsgd` with `sync.node_period: 1`");
@@ -165,10 +165,10 @@ TEST_CASE("elastic rates together stay at 1 or below")
 TEST_CASE("the MPI library's allreduce has one wire format and cannot be polled")
 {
   auto spec = spec_of("sync-sgd");
-  spec.sync.wire = "bfloat16";
+  spec.sync.wire = Wire::bfloat16;
   CHECK(problems_of(spec) == "`sync.allreduce: mpi` sends float32 only; take another algorithm for `sync.wire: bfloat16`");
-  spec.sync.wire = "float32";
-  spec.sync.progress = "poll";
+  spec.sync.wire = Wire::float32;
+  spec.sync.progress = ProgressMode::poll;
   CHECK(problems_of(spec) == "`sync.allreduce: mpi` is one call that cannot be moved on between layers; take another algorithm "
                              "for `sync.progress: poll`, or `sync.progress: thread`");
   spec.sync.allreduce = "ring";
@@ -179,11 +179,11 @@ TEST_CASE("weights are not rounded on the wire, and what is sent before the step
 {
   auto spec = spec_of("local-sgd");
   spec.sync.allreduce = "ring";
-  spec.sync.wire = "bfloat16";
+  spec.sync.wire = Wire::bfloat16;
   CHECK(problems_of(spec) == "`sync.wire` is bfloat16, but `local-sgd` does not use it; it is for sync-sgd and "
                              "decentralized-easgd; others send weights, which would lose precision permanently");
   spec = fitting_spec_of("sync-easgd");
-  spec.sync.elastic = "after";
+  spec.sync.elastic = ElasticForm::after;
   CHECK(problems_of(spec) == "`sync.elastic: after` needs the weights after the step, which `sync.overlap: 3` has sent before; "
                              "take `sync.overlap: 2`, or `sync.elastic: before`");
   spec.sync.overlap = 2;
@@ -193,9 +193,9 @@ TEST_CASE("weights are not rounded on the wire, and what is sent before the step
 TEST_CASE("a centre is evaluated only where there is one")
 {
   auto spec = spec_of("local-sgd");
-  spec.sync.evaluate = "centre";
+  spec.sync.evaluate = EvaluatedModel::centre;
   CHECK(problems_of(spec) == "`sync.evaluate: centre` needs a strategy with a centre, and `local-sgd` has none");
   auto elastic = fitting_spec_of("sync-easgd");
-  elastic.sync.evaluate = "centre";
+  elastic.sync.evaluate = EvaluatedModel::centre;
   CHECK(problems_of(elastic).empty());
 }

@@ -159,11 +159,11 @@ TEST_CASE("sync-easgd that exchanges beside the computation has progress auto un
         .runs[0]
         .sync.progress;
   };
-  CHECK(progress("strategy: sync-easgd") == "auto");
-  CHECK(progress("strategy: sync-easgd, overlap: 2") == "none");
-  CHECK(progress("strategy: sync-easgd, progress: none") == "none");
-  CHECK(progress("strategy: sync-easgd, progress: thread") == "thread");
-  CHECK(progress("strategy: sync-sgd") == "none");
+  CHECK(progress("strategy: sync-easgd") == ProgressMode::automatic);
+  CHECK(progress("strategy: sync-easgd, overlap: 2") == ProgressMode::none);
+  CHECK(progress("strategy: sync-easgd, progress: none") == ProgressMode::none);
+  CHECK(progress("strategy: sync-easgd, progress: thread") == ProgressMode::thread);
+  CHECK(progress("strategy: sync-sgd") == ProgressMode::none);
 }
 
 TEST_CASE("an exchange that was to overlap and will not, or may not, is warned of where that stands")

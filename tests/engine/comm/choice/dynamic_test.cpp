@@ -252,7 +252,7 @@ TEST_CASE("dynamic with rounded numbers on the wire chooses among those that can
 {
   Communicator comm(MPI_COMM_WORLD);
   auto options = options_with({}, comm);
-  options.wire = "bfloat16";
+  options.wire = dt::Wire::bfloat16;
   CHECK(DynamicAllreduce(options, comm).choice().find("mpi") == std::string::npos);
 }
 

@@ -52,7 +52,7 @@ class LateReplica : public ManyTensors {
 };
 
 // One step of what hsgd is made of; a sum for each tensor.
-std::vector<float> step(ManyTensors& replica, const std::string& progress, std::function<void(std::int64_t)> found_incomplete,
+std::vector<float> step(ManyTensors& replica, dt::ProgressMode progress, std::function<void(std::int64_t)> found_incomplete,
                         comm::Communicator& comm)
 {
   dt::RunSpec spec;
@@ -73,9 +73,9 @@ TEST_CASE("gradients of two levels are summed in order when a later bucket is fo
   comm::Communicator comm(MPI_COMM_WORLD);
   if (comm.size() != 4) return;
   ManyTensors in_order(comm.rank());
-  const auto expected = step(in_order, "none", {}, comm);
+  const auto expected = step(in_order, dt::ProgressMode::none, {}, comm);
   LateNeighbour late(comm);
   LateReplica replica(comm, late);
-  CHECK(step(replica, "poll", late.found_incomplete(), comm) == expected);
+  CHECK(step(replica, dt::ProgressMode::poll, late.found_incomplete(), comm) == expected);
   CHECK(late.has_paused() == (comm.rank() == 0));
 }

@@ -60,11 +60,11 @@ TEST_CASE("what can hide is what can be sent before the backward pass ends, one 
 
 TEST_CASE("a bucket is a tensor without pack, everything where nothing overlaps, else as the recipe says")
 {
-  CHECK(bucket_bytes({.pack = false, .bucket_bytes = 4096, .progress = "thread"}) == 1);
-  CHECK(bucket_bytes({.bucket_bytes = 4096, .progress = "none"}) > 1'000'000'000'000);
-  CHECK(bucket_bytes({.bucket_bytes = 4096, .progress = "poll"}, 65536) == 4096);
-  CHECK(bucket_bytes({.bucket_bytes = 0, .progress = "poll"}, 65536) == 65536);
-  CHECK(bucket_bytes({.bucket_bytes = 0, .progress = "poll"}) == 4 << 20);
+  CHECK(bucket_bytes({.pack = false, .bucket_bytes = 4096, .progress = dt::ProgressMode::thread}) == 1);
+  CHECK(bucket_bytes({.bucket_bytes = 4096, .progress = dt::ProgressMode::none}) > 1'000'000'000'000);
+  CHECK(bucket_bytes({.bucket_bytes = 4096, .progress = dt::ProgressMode::poll}, 65536) == 4096);
+  CHECK(bucket_bytes({.bucket_bytes = 0, .progress = dt::ProgressMode::poll}, 65536) == 65536);
+  CHECK(bucket_bytes({.bucket_bytes = 0, .progress = dt::ProgressMode::poll}) == 4 << 20);
 }
 
 TEST_CASE("a communication thread gets a core that no compute thread needs, and no two ranks of a host the same")

@@ -17,10 +17,10 @@ TEST_CASE("elastic rate: learning rate times rho where rho is given, else alpha"
 
 TEST_CASE("the paper's elastic form holds unless another one is asked for")
 {
-  CHECK(is_elastic_after({.elastic = "paper"}, true));
-  CHECK_FALSE(is_elastic_after({.elastic = "paper"}, false));
-  CHECK(is_elastic_after({.elastic = "after"}, false));
-  CHECK_FALSE(is_elastic_after({.elastic = "before"}, true));
+  CHECK(is_elastic_after({.elastic = dt::ElasticForm::paper}, true));
+  CHECK_FALSE(is_elastic_after({.elastic = dt::ElasticForm::paper}, false));
+  CHECK(is_elastic_after({.elastic = dt::ElasticForm::after}, false));
+  CHECK_FALSE(is_elastic_after({.elastic = dt::ElasticForm::before}, true));
 }
 
 TEST_CASE("weights are exchanged at the end of every period")

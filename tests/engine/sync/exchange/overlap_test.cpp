@@ -44,7 +44,7 @@ Outcome train(const dt::SyncSpec& sync, bool padding = true)
   return outcome;
 }
 
-dt::SyncSpec sync_sgd(const std::string& progress, const std::string& allreduce, bool pack, std::int64_t bucket_bytes = 1 << 20)
+dt::SyncSpec sync_sgd(dt::ProgressMode progress, const std::string& allreduce, bool pack, std::int64_t bucket_bytes = 1 << 20)
 {
   return {.strategy = "sync-sgd", .allreduce = allreduce, .pack = pack, .bucket_bytes = bucket_bytes, .progress = progress};
 }
@@ -56,9 +56,9 @@ TEST_CASE("none, poll and thread give the same bits for the same buckets")
   for (const std::string allreduce : {"mpi", "ring", "halving-doubling", "tree"}) {
     CAPTURE(allreduce);
     for (const bool pack : {false, true}) { // a tensor each; one bucket for all in every mode
-      const auto none = train(sync_sgd("none", allreduce, pack));
-      for (const std::string progress : {"poll", "thread"}) {
-        CAPTURE(progress, pack);
+      const auto none = train(sync_sgd(ProgressMode::none, allreduce, pack));
+      for (const auto progress : {ProgressMode::poll, ProgressMode::thread}) {
+        CAPTURE(name_of(progress), pack);
         const auto overlapped = train(sync_sgd(progress, allreduce, pack));
         CHECK(overlapped.weights == none.weights);
         CHECK(overlapped.losses == none.losses);
@@ -66,14 +66,15 @@ TEST_CASE("none, poll and thread give the same bits for the same buckets")
         CHECK(overlapped.traffic.messages == none.traffic.messages);
       }
     }
-    CHECK(train(sync_sgd("thread", allreduce, true, 2048)).weights == train(sync_sgd("poll", allreduce, true, 2048)).weights);
+    CHECK(train(sync_sgd(ProgressMode::thread, allreduce, true, 2048)).weights ==
+          train(sync_sgd(ProgressMode::poll, allreduce, true, 2048)).weights);
   }
 }
 
 TEST_CASE("all ranks have the same bits and the same loss, whoever moves messages on")
 {
   comm::Communicator comm(MPI_COMM_WORLD);
-  for (const std::string progress : {"none", "poll", "thread"}) {
+  for (const auto progress : {ProgressMode::none, ProgressMode::poll, ProgressMode::thread}) {
     const auto outcome = train(sync_sgd(progress, "ring", true, 2048));
     std::string bits(reinterpret_cast<const char*>(outcome.weights.data()), outcome.weights.size() * sizeof(float));
     CHECK(comm.all_equal(bits));
@@ -91,8 +92,8 @@ TEST_CASE("dynamic changes its choice in the midst of training, on all ranks ali
   const auto seen = [](const std::string& algorithm, std::size_t, double) {
     return algorithm == "mpi" ? 2.0 : algorithm == "tree" ? 4.0 : 9.0;
   };
-  for (const std::string progress : {"none", "poll", "thread"}) {
-    CAPTURE(progress);
+  for (const auto progress : {ProgressMode::none, ProgressMode::poll, ProgressMode::thread}) {
+    CAPTURE(name_of(progress));
     dt::RunSpec spec;
     spec.sync = sync_sgd(progress, "dynamic", true, 2048);
     spec.resources.oversubscribe = true;
@@ -109,7 +110,7 @@ TEST_CASE("dynamic changes its choice in the midst of training, on all ranks ali
     CHECK(allreduce.choice().starts_with("ring;"));
     // With poll a sum that is complete before anybody waits for it takes no time.
     train_to(comm::ChoiceWatch::steps_a_look + 3 * comm::ChoiceWatch::rounds);
-    if (progress != "poll") CHECK(allreduce.choice().starts_with("mpi;"));
+    if (progress != ProgressMode::poll) CHECK(allreduce.choice().starts_with("mpi;"));
     CHECK(comm.all_equal(allreduce.choice()));
     train_to(100);
     const auto weights = replica.weights();
@@ -123,7 +124,7 @@ TEST_CASE("the mean loss over all samples is right with padding to carry it and 
 {
   const int ranks = comm::Communicator(MPI_COMM_WORLD).size();
   for (const bool padding : {true, false})
-    for (const std::string progress : {"none", "poll", "thread"}) {
+    for (const auto progress : {ProgressMode::none, ProgressMode::poll, ProgressMode::thread}) {
       const auto losses = train(sync_sgd(progress, "mpi", true, 2048), padding).losses;
       for (int step = 1; step <= steps; ++step) {
         double sum = 0, samples = 0;
@@ -131,7 +132,7 @@ TEST_CASE("the mean loss over all samples is right with padding to carry it and 
           sum += (r + step / 8.0) * (r + 1);
           samples += r + 1;
         }
-        CAPTURE(padding, progress);
+        CAPTURE(padding, name_of(progress));
         CHECK(losses[static_cast<std::size_t>(step - 1)] == Approx(sum / samples).epsilon(1e-6));
       }
     }
@@ -141,7 +142,7 @@ TEST_CASE("padding stays zero although the loss travels in it")
 {
   comm::Communicator comm(MPI_COMM_WORLD);
   ManyTensors replica(comm.rank());
-  const auto strategy = make_oversubscribed(sync_sgd("none", "ring", true), comm);
+  const auto strategy = make_oversubscribed(sync_sgd(ProgressMode::none, "ring", true), comm);
   Diary diary;
   strategy->start(replica);
   strategy->step(replica, diary);
@@ -171,7 +172,7 @@ TEST_CASE("ranks of one step equal one rank that has all their gradients")
       worker.update({0, sum.size()}, 1.0F / static_cast<float>(comm.size()));
     }
   }
-  for (const std::string progress : {"none", "poll", "thread"}) {
+  for (const auto progress : {ProgressMode::none, ProgressMode::poll, ProgressMode::thread}) {
     const auto weights = train(sync_sgd(progress, "ring", true, 2048)).weights;
     double worst = 0;
     for (std::size_t i = 0; i < weights.size(); ++i)
@@ -185,7 +186,7 @@ TEST_CASE("isolated communication is measured and not counted")
   comm::Communicator comm(MPI_COMM_WORLD);
   ManyTensors replica(comm.rank());
   const std::vector<float> before(replica.weights().begin(), replica.weights().end());
-  const auto strategy = make_oversubscribed(sync_sgd("thread", "ring", true, 2048), comm);
+  const auto strategy = make_oversubscribed(sync_sgd(ProgressMode::thread, "ring", true, 2048), comm);
   CHECK(strategy->isolated_communication_s(replica) >= 0);
   CHECK(comm.traffic().bytes == 0);
   CHECK(std::equal(before.begin(), before.end(), replica.weights().begin()));
@@ -195,7 +196,7 @@ TEST_CASE("a communication thread without a core to spare is refused, unless ove
 {
   comm::Communicator comm(MPI_COMM_WORLD);
   dt::RunSpec spec;
-  spec.sync = sync_sgd("thread", "ring", true);
+  spec.sync = sync_sgd(ProgressMode::thread, "ring", true);
   spec.resources.threads_per_rank = 10000;
   if (comm.size() == 1) return; // nothing to send, no thread
   CHECK_THROWS_WITH(make_strategy(make_parts(spec, comm, {})), Catch::StartsWith("sync.progress: thread needs one core more"));

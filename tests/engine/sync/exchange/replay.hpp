@@ -53,7 +53,7 @@ class Replay {
     std::vector<bool> served; // by each server; empty: nothing is on its way
   };
   bool elastic() const { return is_elastic(sync_.strategy); }
-  bool after() const { return sync_.elastic == "after"; }
+  bool after() const { return sync_.elastic == ElasticForm::after; }
   const std::vector<ServedUpdate>& log(std::size_t server) const
   {
     return real_.updates[static_cast<std::size_t>(real_.roles.servers[server])];

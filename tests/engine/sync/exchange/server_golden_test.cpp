@@ -145,7 +145,8 @@ TEST_CASE("original EASGD of two workers, served in turn: the second meets the c
 TEST_CASE("elastic averaging after the local step, served in turn: locals 0.5 and 0.75, centre 0.75")
 {
   comm::Communicator comm(MPI_COMM_WORLD);
-  const auto outcome = run({.strategy = "easgd", .alpha = 0.5, .elastic = "after"}, {0, {0, 0}, {-1, -1}, 1, 1}, comm);
+  const auto outcome =
+      run({.strategy = "easgd", .alpha = 0.5, .elastic = dt::ElasticForm::after}, {0, {0, 0}, {-1, -1}, 1, 1}, comm);
   if (!outcome.takes_part) return;
   CHECK(outcome.weight == expected(outcome, {0.5F, 0.75F}, 0.75F, comm));
 }
@@ -154,7 +155,8 @@ TEST_CASE("elastic averaging of one worker with tau 2 and alpha 1: after step 2 
 {
   comm::Communicator comm(MPI_COMM_WORLD);
   const std::string strategy = GENERATE("easgd", "async-easgd", "async-measgd");
-  const auto outcome = run({.strategy = strategy, .period = 2, .alpha = 1, .elastic = "after"}, {0, {0}, {-1}, 1, 2}, comm);
+  const auto outcome =
+      run({.strategy = strategy, .period = 2, .alpha = 1, .elastic = dt::ElasticForm::after}, {0, {0}, {-1}, 1, 2}, comm);
   if (!outcome.takes_part) return;
   CHECK(outcome.weight == expected(outcome, {0}, 2, comm));
 }

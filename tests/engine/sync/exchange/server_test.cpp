@@ -26,7 +26,7 @@ std::vector<std::int64_t> server_counts(const comm::Communicator& comm)
 
 void check_replay(const dt::SyncSpec& sync, float momentum, comm::Communicator& comm)
 {
-  CAPTURE(sync.strategy, sync.servers, sync.period, sync.elastic, sync.pack, sync.rho);
+  CAPTURE(sync.strategy, sync.servers, sync.period, name_of(sync.elastic), sync.pack, sync.rho);
   const auto real = run(sync, steps, momentum, comm);
   if (!comm.is_root()) return;
   Replay replay(sync, steps, momentum, real);
@@ -59,7 +59,7 @@ TEST_CASE("elastic averaging over servers is, to the last bit, what one thread d
   comm::Communicator comm(MPI_COMM_WORLD);
   for (const std::string strategy : {"easgd", "async-easgd", "async-measgd", "hogwild-easgd"})
     for (const auto servers : server_counts(comm))
-      for (const std::string elastic : {"before", "after"})
+      for (const auto elastic : {dt::ElasticForm::before, dt::ElasticForm::after})
         for (const std::int64_t period : {1, 3}) {
           const float momentum = strategy == "async-measgd" ? 0.9F : 0;
           const bool pack = period == 1;

@@ -157,12 +157,12 @@ struct Simulated {
 
 constexpr double rounding = 2e-5; // of weights up to about 10, over a few steps
 
-dt::SyncSpec elastic(const std::string& strategy, std::int64_t period = 1, const std::string& form = "paper")
+dt::SyncSpec elastic(const std::string& strategy, std::int64_t period = 1, dt::ElasticForm form = dt::ElasticForm::paper)
 {
   return {.strategy = strategy, .allreduce = "ring", .period = period, .alpha = 0.2, .elastic = form, .overlap = 2};
 }
 
-dt::SyncSpec form(std::int64_t overlap, const std::string& progress, bool pack = true)
+dt::SyncSpec form(std::int64_t overlap, dt::ProgressMode progress, bool pack = true)
 {
   auto sync = elastic("sync-easgd", 2);
   sync.overlap = overlap;
@@ -179,7 +179,7 @@ TEST_CASE("EASGD's golden step: W = (1, 3), centre 0, g = (1, -1), eta 0.1, rho 
   if (comm.size() != 2) return;
   for (const std::string strategy : {"sync-easgd", "decentralized-easgd"})
     for (const std::int64_t overlap : {1, 2, 3}) {
-      auto sync = elastic(strategy, 1, "before");
+      auto sync = elastic(strategy, 1, dt::ElasticForm::before);
       sync.alpha = 0;
       sync.rho = 1;
       sync.overlap = overlap;
@@ -203,7 +203,7 @@ TEST_CASE("elastic averaging's golden step: lr 1, g = -1, tau 2, alpha 1 leave a
 {
   comm::Communicator comm(MPI_COMM_SELF);
   for (const std::string strategy : {"sync-easgd", "decentralized-easgd"}) {
-    auto sync = elastic(strategy, 2, "after");
+    auto sync = elastic(strategy, 2, dt::ElasticForm::after);
     sync.alpha = 1;
     Chosen replica(0, -1, 1);
     const auto own = make_with(sync, comm);
@@ -222,9 +222,10 @@ TEST_CASE("elastic strategies follow their equations, simulated for all workers 
   comm::Communicator comm(MPI_COMM_WORLD);
   for (const std::string strategy : {"sync-easgd", "decentralized-easgd"})
     for (const std::int64_t period : {1, 3})
-      for (const std::string elastic_form : {"paper", "before", "after"}) {
-        CAPTURE(strategy, period, elastic_form);
-        const bool after = elastic_form == "after" || (elastic_form == "paper" && strategy == "decentralized-easgd");
+      for (const auto elastic_form : {dt::ElasticForm::paper, dt::ElasticForm::before, dt::ElasticForm::after}) {
+        CAPTURE(strategy, period, name_of(elastic_form));
+        const bool after = elastic_form == dt::ElasticForm::after ||
+                           (elastic_form == dt::ElasticForm::paper && strategy == "decentralized-easgd");
         Simulated simulated(comm.size());
         for (int step = 1; step <= 7; ++step) simulated.elastic_step(step, 0.2F, period, after);
         const auto outcome = train(elastic(strategy, period, elastic_form));
@@ -274,7 +275,7 @@ TEST_CASE("hsgd is sync-sgd, to the bit with the same allreduce")
   CHECK(hsgd.losses == same.losses);
   const auto ring = train({.strategy = "sync-sgd", .allreduce = "ring"});
   CHECK(distance(hsgd.weights, ring.weights) < rounding);
-  for (const std::string progress : {"poll", "thread"})
+  for (const auto progress : {dt::ProgressMode::poll, dt::ProgressMode::thread})
     CHECK(distance(train({.strategy = "hsgd", .allreduce = "mpi", .bucket_bytes = 2048, .progress = progress}).weights,
                    ring.weights) < rounding);
 }
@@ -301,7 +302,7 @@ TEST_CASE("one rank alone trains by plain SGD under every strategy")
 {
   comm::Communicator comm(MPI_COMM_SELF);
   for (const std::string strategy : {"sync-sgd", "hsgd", "local-sgd", "sync-easgd", "decentralized-easgd"}) {
-    auto sync = elastic(strategy, 1, dt::is_elastic(strategy) ? "before" : "paper");
+    auto sync = elastic(strategy, 1, dt::is_elastic(strategy) ? dt::ElasticForm::before : dt::ElasticForm::paper);
     ManyTensors alone(0), replica(0);
     alone.compute();
     alone.update();
@@ -336,13 +337,13 @@ TEST_CASE("the three forms of sync-easgd give the same trajectory, packed or not
     sync.allreduce = "tree";
     return sync;
   };
-  const auto tree = train(by_tree(form(2, "none"))), ring = train(form(2, "none"));
+  const auto tree = train(by_tree(form(2, dt::ProgressMode::none))), ring = train(form(2, dt::ProgressMode::none));
   CHECK(distance(ring.weights, tree.weights) < rounding);
   CHECK(distance(ring.centre, tree.centre) < rounding);
-  for (const std::string progress : {"none", "poll", "thread"})
+  for (const auto progress : {dt::ProgressMode::none, dt::ProgressMode::poll, dt::ProgressMode::thread})
     for (const std::int64_t overlap : {1, 2, 3})
       for (const bool pack : {true, false}) {
-        CAPTURE(progress, overlap, pack);
+        CAPTURE(name_of(progress), overlap, pack);
         const auto outcome = train(by_tree(form(overlap, progress, pack)));
         CHECK(outcome.weights == tree.weights);
         CHECK(outcome.centre == tree.centre);
@@ -356,7 +357,7 @@ TEST_CASE("the three forms of sync-easgd give the same trajectory, packed or not
 TEST_CASE("sync-easgd twice gives equal bits")
 {
   for (const std::int64_t overlap : {1, 3}) {
-    const auto once = train(form(overlap, "thread")), again = train(form(overlap, "thread"));
+    const auto once = train(form(overlap, dt::ProgressMode::thread)), again = train(form(overlap, dt::ProgressMode::thread));
     CHECK(once.weights == again.weights);
     CHECK(once.centre == again.centre);
   }
@@ -380,7 +381,7 @@ TEST_CASE("an exchange of sync-easgd sends every other rank's weights once and t
   const int steps = 7, exchanges = 3; // every second step
   for (const bool pack : {true, false}) {
     for (const std::int64_t overlap : {1, 2, 3}) { // the other forms' allreduce has as many bytes, in other messages
-      const auto outcome = train(form(overlap, "none", pack), steps);
+      const auto outcome = train(form(overlap, dt::ProgressMode::none, pack), steps);
       std::array sums{static_cast<double>(outcome.traffic.bytes), static_cast<double>(outcome.traffic.messages)};
       comm.sum_record(sums);
       CAPTURE(overlap, pack);
@@ -462,10 +463,10 @@ TEST_CASE("only strategies whose workers differ say so")
 TEST_CASE("what a strategy cannot do is refused with what to take instead")
 {
   comm::Communicator comm(MPI_COMM_WORLD);
-  auto beside = elastic("sync-easgd", 1, "after");
+  auto beside = elastic("sync-easgd", 1, dt::ElasticForm::after);
   beside.overlap = 3;
   CHECK_THROWS_WITH(make_with(beside, comm), Catch::EndsWith("Take sync.elastic: before, or sync.overlap: 2."));
-  CHECK_THROWS_WITH(make_with({.strategy = "local-sgd", .allreduce = "ring", .wire = "bfloat16"}, comm),
+  CHECK_THROWS_WITH(make_with({.strategy = "local-sgd", .allreduce = "ring", .wire = dt::Wire::bfloat16}, comm),
                     Catch::EndsWith("Take sync.wire: float32."));
 }
 

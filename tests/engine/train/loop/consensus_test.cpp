@@ -47,7 +47,7 @@ bool holds(sync::Replica& replica, float value)
   return std::all_of(weights.begin(), weights.end(), [&](float weight) { return weight == value; });
 }
 
-Model choice(Shape shape, const std::string& wanted)
+Model choice(Shape shape, EvaluatedModel wanted)
 {
   comm::Communicator comm(MPI_COMM_WORLD);
   auto replica = replica_of(comm);
@@ -60,19 +60,19 @@ Model choice(Shape shape, const std::string& wanted)
 
 TEST_CASE("by itself the centre is evaluated, else the workers' average, else the model that they share")
 {
-  CHECK(choice({.centre = true, .replicated = false}, "auto") == Model::centre);
-  CHECK(choice({.centre = false, .replicated = false}, "auto") == Model::average);
-  CHECK(choice({.centre = false, .replicated = true}, "auto") == Model::common);
+  CHECK(choice({.centre = true, .replicated = false}, EvaluatedModel::automatic) == Model::centre);
+  CHECK(choice({.centre = false, .replicated = false}, EvaluatedModel::automatic) == Model::average);
+  CHECK(choice({.centre = false, .replicated = true}, EvaluatedModel::automatic) == Model::common);
 }
 
 TEST_CASE("a recipe may choose another model, and one that all workers share serves as worker and as average")
 {
-  CHECK(choice({.centre = true, .replicated = false}, "worker") == Model::worker);
-  CHECK(choice({.centre = true, .replicated = false}, "average") == Model::average);
-  CHECK(choice({.centre = false, .replicated = true}, "worker") == Model::common);
-  CHECK(choice({.centre = false, .replicated = true}, "average") == Model::common);
+  CHECK(choice({.centre = true, .replicated = false}, EvaluatedModel::worker) == Model::worker);
+  CHECK(choice({.centre = true, .replicated = false}, EvaluatedModel::average) == Model::average);
+  CHECK(choice({.centre = false, .replicated = true}, EvaluatedModel::worker) == Model::common);
+  CHECK(choice({.centre = false, .replicated = true}, EvaluatedModel::average) == Model::common);
   try {
-    choice({.centre = false, .replicated = true}, "centre");
+    choice({.centre = false, .replicated = true}, EvaluatedModel::centre);
     FAIL("no error");
   } catch (const dt::Error& error) {
     CHECK(error.kind() == dt::ErrorKind::recipe);
@@ -88,7 +88,7 @@ TEST_CASE("a lent model is on every rank, and afterwards every rank has its own 
   auto replica = replica_of(comm);
   FakeStrategy strategy({.centre = true, .replicated = false});
   const auto roles = roles_of(comm, serves);
-  Consensus consensus({replica, strategy, roles, comm}, "auto");
+  Consensus consensus({replica, strategy, roles, comm}, EvaluatedModel::automatic);
   CHECK(consensus.models() == std::vector{Model::centre, Model::worker, Model::average});
   const auto workers = static_cast<float>(roles.workers.size());
   for (const auto& [model, value] :
@@ -108,7 +108,7 @@ TEST_CASE("a model that all ranks share is not copied, but brought to a server")
   auto replica = replica_of(comm);
   FakeStrategy strategy({.centre = false, .replicated = true});
   const auto roles = roles_of(comm, comm.size() > 1);
-  Consensus consensus({replica, strategy, roles, comm}, "auto");
+  Consensus consensus({replica, strategy, roles, comm}, EvaluatedModel::automatic);
   CHECK(consensus.models() == std::vector{Model::common});
   const Consensus::Loan loan(consensus, Model::common);
   CHECK(holds(replica, 1));

@@ -87,7 +87,7 @@ TEST_CASE("several ranks give the loss curve of one rank with the whole batch")
 
 TEST_CASE("with synchronized statistics several ranks give the loss curve of one rank with the whole batch, without them another")
 {
-  const auto normalised = [](std::int64_t ranks, const std::string& over) {
+  const auto normalised = [](std::int64_t ranks, BatchNormSamples over) {
     auto spec = small_run(ranks);
     spec.model.name = "custom";
     spec.model.layers = {"convolution channels=6 kernel=3 padding=1", "batch_norm", "relu", "max_pooling kernel=2 stride=2",
@@ -95,9 +95,9 @@ TEST_CASE("with synchronized statistics several ranks give the loss curve of one
     spec.model.batch_norm = over;
     return spec;
   };
-  const auto many = trained(normalised(world_size(), "synchronized"), MPI_COMM_WORLD);
-  const auto local = trained(normalised(world_size(), "local"), MPI_COMM_WORLD);
-  const auto one = trained(normalised(1, "local"), MPI_COMM_SELF);
+  const auto many = trained(normalised(world_size(), BatchNormSamples::synchronized), MPI_COMM_WORLD);
+  const auto local = trained(normalised(world_size(), BatchNormSamples::local), MPI_COMM_WORLD);
+  const auto one = trained(normalised(1, BatchNormSamples::local), MPI_COMM_SELF);
   for (std::size_t i = 0; i < 30; ++i) CHECK(many.seen.steps[i].loss == Approx(one.seen.steps[i].loss).epsilon(1e-3));
   CHECK(many.result.eval_loss ==
         Approx(one.result.eval_loss).epsilon(1e-3)); // so the running statistics are those of one rank too
@@ -150,7 +150,7 @@ TEST_CASE("gradients sent while others are computed train to the same bits as th
   spec.sync.allreduce = "ring";
   spec.sync.pack = false; // equal buckets: a tensor each
   const auto behind = trained(spec, MPI_COMM_WORLD);
-  for (const std::string progress : {"poll", "thread"}) {
+  for (const auto progress : {ProgressMode::poll, ProgressMode::thread}) {
     spec.sync.progress = progress;
     const auto beside = trained(spec, MPI_COMM_WORLD);
     CHECK(beside.result.weights_hash == behind.result.weights_hash);
@@ -406,8 +406,8 @@ TEST_CASE("the record says which progress was taken where the recipe leaves it t
   spec.train.steps = 5;
   const auto named = trained(spec, MPI_COMM_WORLD).result;
   CHECK(named.facts.count("progress") == 0);
-  spec.sync.progress = "auto";
-  spec.model.batch_norm = "synchronized"; // LeNet has none; and no thread, whatever cores there are
+  spec.sync.progress = ProgressMode::automatic;
+  spec.model.batch_norm = BatchNormSamples::synchronized; // LeNet has none; and no thread, whatever cores there are
   const auto chosen = trained(spec, MPI_COMM_WORLD).result;
   CHECK(chosen.facts.at("progress") == (world_size() == 1 ? "none: there is one rank" : "poll: batch norm is synchronized"));
   CHECK(chosen.weights_hash == named.weights_hash);
@@ -420,13 +420,13 @@ TEST_CASE("what is evaluated changes nothing in what is trained")
   spec.sync.strategy = "sync-easgd"; // deterministic, and its workers differ
   spec.optimizer.name = "sgd";
   spec.train.eval_every_epochs = 0.2;
-  std::map<std::string, std::string> hashes;
-  for (const auto* model : {"centre", "worker", "average"}) {
+  std::map<EvaluatedModel, std::string> hashes;
+  for (const auto model : {EvaluatedModel::centre, EvaluatedModel::worker, EvaluatedModel::average}) {
     spec.sync.evaluate = model;
     hashes[model] = trained(spec, MPI_COMM_WORLD).result.weights_hash;
   }
   spec.train.eval_every_epochs = 0;
-  spec.sync.evaluate = "auto";
+  spec.sync.evaluate = EvaluatedModel::automatic;
   const auto rarely = trained(spec, MPI_COMM_WORLD).result.weights_hash;
   for (const auto& [model, hash] : hashes) CHECK(hash == rarely);
 }

@@ -1,0 +1,97 @@
+#include "core/spec/choices.hpp"
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+#include <array>
+#include <string>
+
+namespace dt {
+namespace {
+
+constexpr std::array engines{
+    Choice{Engine::onednn, Name{"onednn", "oneDNN's kernels, in the layouts they like best"}},
+    Choice{Engine::reference,
+           Name{"reference", "plain loops, the layer's formula as it stands: slow, to measure the others against"}},
+};
+constexpr std::array batch_norms{
+    Choice{BatchNormSamples::local, Name{"local", "over each rank's own samples (with train.accumulation, each micro-batch's)"}},
+    Choice{BatchNormSamples::synchronized,
+           Name{"synchronized", "over the samples of all ranks, with a small sum over them in every layer"}},
+};
+constexpr std::array precisions{
+    Choice{Precision::fp32, Name{"fp32", "float32 throughout"}},
+    Choice{Precision::bf16,
+           Name{"bf16", "activations and the kernels' copies of weights in bfloat16, where the processor computes in it"}},
+};
+constexpr std::array elastic{
+    Choice{ElasticForm::paper, Name{"paper", "as the strategy's paper has it: before, but after for decentralized-easgd"}},
+    Choice{ElasticForm::before, Name{"before", "the elastic term is of the weights before the local step"}},
+    Choice{ElasticForm::after, Name{"after", "the elastic term is of the weights after the local step"}},
+};
+constexpr std::array progress{
+    Choice{ProgressMode::automatic,
+           Name{"auto",
+                "thread where every rank has a core to spare, else poll where the allreduce can be polled (not mpi), else none; "
+                "the record says which"}},
+    Choice{ProgressMode::none, Name{"none", "messages move only while a rank waits for them: nothing overlaps"}},
+    Choice{ProgressMode::poll, Name{"poll", "the computing thread moves messages on between two layers"}},
+    Choice{ProgressMode::thread, Name{"thread", "a thread with a core of its own sends and receives while the others compute"}},
+};
+constexpr std::array wires{
+    Choice{Wire::float32, Name{"float32", "as computed"}},
+    Choice{Wire::bfloat16, Name{"bfloat16", "half the bytes, 8 bits of mantissa; sums are kept in float32"}},
+};
+constexpr std::array placements{
+    Choice{ServerPlacement::last, Name{"last", "the last ranks"}},
+    Choice{ServerPlacement::spread, Name{"spread", "the last rank of each of the last nodes, one a node"}},
+};
+constexpr std::array topologies{
+    Choice{TopologySource::hosts,
+           Name{"hosts", "ranks of one host are near; supernodes are resources.nodes_per_supernode nodes each, if told"}},
+    Choice{TopologySource::probe, Name{"probe", "nodes are grouped by the bandwidths between them, measured at the start"}},
+};
+constexpr std::array evaluated{
+    Choice{EvaluatedModel::automatic,
+           Name{"auto", "the centre where the strategy has one, else the average where workers differ, else the workers' model"}},
+    Choice{EvaluatedModel::centre, Name{"centre", "the centre of an EASGD strategy, or the parameter servers' weights"}},
+    Choice{EvaluatedModel::worker, Name{"worker", "rank 0's weights"}},
+    Choice{EvaluatedModel::average, Name{"average", "the mean of the workers' weights"}},
+};
+constexpr std::array modes{
+    Choice{StudyMode::strong, Name{"strong", "the global batch stays, so the work a rank shrinks as ranks grow"}},
+    Choice{StudyMode::weak, Name{"weak", "the batch a rank stays, so the global batch grows with the ranks"}},
+};
+constexpr std::array orders{
+    Choice{StudyOrder::random,
+           Name{"random",
+                "each round of repeats shuffled by `study.seed`, so that a drift of the machine does not look like scaling"}},
+    Choice{StudyOrder::listed, Name{"listed", "as expanded: points of the sweep, sizes, repeats"}},
+};
+constexpr std::array layouts{
+    Choice{StudyLayout::separate, Name{"separate", "a job for each run"}},
+    Choice{StudyLayout::ladder,
+           Name{"ladder", "one allocation of the largest size; all sizes run in it in turn, each on the first of its nodes"}},
+};
+
+} // namespace
+
+template<> std::span<const Choice<Engine>> choices<Engine>() { return engines; }
+template<> std::span<const Choice<BatchNormSamples>> choices<BatchNormSamples>() { return batch_norms; }
+template<> std::span<const Choice<Precision>> choices<Precision>() { return precisions; }
+template<> std::span<const Choice<ElasticForm>> choices<ElasticForm>() { return elastic; }
+template<> std::span<const Choice<ProgressMode>> choices<ProgressMode>() { return progress; }
+template<> std::span<const Choice<Wire>> choices<Wire>() { return wires; }
+template<> std::span<const Choice<ServerPlacement>> choices<ServerPlacement>() { return placements; }
+template<> std::span<const Choice<TopologySource>> choices<TopologySource>() { return topologies; }
+template<> std::span<const Choice<EvaluatedModel>> choices<EvaluatedModel>() { return evaluated; }
+template<> std::span<const Choice<StudyMode>> choices<StudyMode>() { return modes; }
+template<> std::span<const Choice<StudyOrder>> choices<StudyOrder>() { return orders; }
+template<> std::span<const Choice<StudyLayout>> choices<StudyLayout>() { return layouts; }
+
+void refuse_choice(std::string_view word, std::span<const Name> allowed)
+{
+  throw Error(ErrorKind::usage, "`" + printable(word) + "` must be one of " + join(strings_of(allowed), ", ") + ".");
+}
+
+} // namespace dt

@@ -1,0 +1,116 @@
+// The closed lists of words that keys of a recipe choose from, as enumerations. An enumeration has one table of words
+// (choices.cpp). The reader of recipes and its errors, the JSON Schema, run keys, spec.json and the columns of the database all
+// print these words.
+//
+// Names that a registry of the engine or of jobs knows (models, strategies, allreduces, …) are texts: core/spec/names.hpp.
+#pragma once
+
+#include "core/spec/names.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace dt {
+
+// What computes convolutions and inner products.
+enum class Engine { onednn, reference };
+
+// Samples over which batch normalisation computes mean and variance.
+enum class BatchNormSamples { local, synchronized };
+
+// Number format in which the layers compute.
+enum class Precision { fp32, bf16 };
+
+// Whether the elastic term is evaluated before or after the local step.
+enum class ElasticForm { paper, before, after };
+
+// Who advances messages while the ranks compute.
+enum class ProgressMode { automatic, none, poll, thread };
+
+// Number format of the messages of an allreduce.
+enum class Wire { float32, bfloat16 };
+
+// Which ranks are the parameter servers.
+enum class ServerPlacement { last, spread };
+
+// How the supernodes of the network are determined.
+enum class TopologySource { hosts, probe };
+
+// Which model is evaluated.
+enum class EvaluatedModel { automatic, centre, worker, average };
+
+// What stays constant while a scaling study grows.
+enum class StudyMode { strong, weak };
+
+// Order of submission.
+enum class StudyOrder { random, listed };
+
+// How the runs of a study share jobs.
+enum class StudyLayout { separate, ladder };
+
+// A value of an enumeration, its word and one line of help.
+template<class Value> struct Choice {
+  Value value;
+  Name name;
+};
+
+// The table of an enumeration: every value once, in the order of the reference.
+template<class Value> std::span<const Choice<Value>> choices() = delete;
+template<> std::span<const Choice<Engine>> choices<Engine>();
+template<> std::span<const Choice<BatchNormSamples>> choices<BatchNormSamples>();
+template<> std::span<const Choice<Precision>> choices<Precision>();
+template<> std::span<const Choice<ElasticForm>> choices<ElasticForm>();
+template<> std::span<const Choice<ProgressMode>> choices<ProgressMode>();
+template<> std::span<const Choice<Wire>> choices<Wire>();
+template<> std::span<const Choice<ServerPlacement>> choices<ServerPlacement>();
+template<> std::span<const Choice<TopologySource>> choices<TopologySource>();
+template<> std::span<const Choice<EvaluatedModel>> choices<EvaluatedModel>();
+template<> std::span<const Choice<StudyMode>> choices<StudyMode>();
+template<> std::span<const Choice<StudyOrder>> choices<StudyOrder>();
+template<> std::span<const Choice<StudyLayout>> choices<StudyLayout>();
+
+template<class Value>
+concept HasChoices = requires
+{
+  choices<Value>();
+};
+
+// The words of an enumeration with their help.
+template<HasChoices Value> std::span<const Name> choice_names()
+{
+  static const auto names = [] {
+    std::vector<Name> all;
+    for (const auto& choice : choices<Value>()) all.push_back(choice.name);
+    return all;
+  }();
+  return names;
+}
+
+// The word of a value.
+template<HasChoices Value> std::string_view name_of(Value value)
+{
+  return std::ranges::find(choices<Value>(), value, &Choice<Value>::value)->name.name;
+}
+
+// The value with this word, if there is one.
+template<HasChoices Value> std::optional<Value> find_choice(std::string_view word)
+{
+  for (const auto& choice : choices<Value>())
+    if (choice.name.name == word) return choice.value;
+  return {};
+}
+
+[[noreturn]] void refuse_choice(std::string_view word, std::span<const Name> allowed);
+
+// The value with this word. Throws a usage error that lists the words if there is none.
+template<HasChoices Value> Value choice_of(std::string_view word)
+{
+  const auto found = find_choice<Value>(word);
+  if (!found) refuse_choice(word, choice_names<Value>());
+  return *found;
+}
+
+} // namespace dt

@@ -1,0 +1,64 @@
+// Enumerations of RunSpec and their words.
+#include "core/spec/choices.hpp"
+
+#include "core/spec/spec_schema.hpp"
+#include "tests/core/error_of.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <set>
+
+using namespace dt;
+
+TEMPLATE_TEST_CASE("every word of an enumeration stands for one value, and back", "", Engine, BatchNormSamples, Precision,
+                   ElasticForm, ProgressMode, Wire, ServerPlacement, TopologySource, EvaluatedModel, StudyMode, StudyOrder,
+                   StudyLayout)
+{
+  std::set<TestType> values;
+  for (const auto& [value, name] : choices<TestType>()) {
+    CHECK(values.insert(value).second);
+    CHECK(name_of(value) == name.name);
+    CHECK(find_choice<TestType>(name.name) == value);
+    CHECK_FALSE(name.help.empty());
+  }
+  CHECK(choice_names<TestType>().size() == values.size());
+  CHECK_FALSE(find_choice<TestType>(""));
+}
+
+TEST_CASE("another word is refused with those that there are")
+{
+  CHECK(choice_of<Wire>("bfloat16") == Wire::bfloat16);
+  const auto error = test::error_of([] { choice_of<Wire>("float16"); });
+  CHECK(error.kind() == ErrorKind::usage);
+  CHECK(error.what() == std::string("`float16` must be one of float32, bfloat16."));
+}
+
+TEST_CASE("a key of an enumeration is read and written as its word")
+{
+  RunSpec spec;
+  const Key& progress = *find_key("sync.progress");
+  CHECK(value_of(spec, progress) == FieldValue(std::string("none")));
+  set_value(spec, progress, std::string("auto"));
+  CHECK(spec.sync.progress == ProgressMode::automatic);
+  CHECK(value_of(spec, progress) == FieldValue(std::string("auto")));
+}
+
+TEST_CASE("a run without a scaling study has the empty word for its mode")
+{
+  RunSpec spec;
+  const Key& mode = *find_key("study.mode");
+  CHECK(value_of(spec, mode) == FieldValue(std::string()));
+  set_value(spec, mode, std::string("weak"));
+  CHECK(spec.study.mode == StudyMode::weak);
+  set_value(spec, mode, std::string());
+  CHECK_FALSE(spec.study.mode);
+}
+
+TEST_CASE("a word that only another dtctl knows is refused and changes nothing")
+{
+  RunSpec spec;
+  const auto error = test::error_of([&] { set_value(spec, *find_key("train.precision"), std::string("fp8")); });
+  CHECK(error.kind() == ErrorKind::environment);
+  CHECK(error.what() == std::string("`train.precision` is `fp8`, which this dtctl does not know; it knows fp32, bf16"));
+  CHECK(spec.train.precision == Precision::fp32);
+}
