@@ -274,7 +274,7 @@ class Submitter {
     const auto& run = *job.run;
     const auto& attempt = job.request.attempt;
     const auto script =
-        batch_script({run, attempt, options_.engine, fs::absolute(home_.data_folder(run.spec.data)).string(), agent_},
+        batch_script({run, attempt, options_.engine, fs::absolute(home_.data_folder(run.spec.data)).string(), options_.agent},
                      *make_launcher(run.spec.resources.launcher));
     if (attempt.number() == 1) make_folders(attempt.run_folder());
     take_folder(job);
@@ -343,7 +343,6 @@ class Submitter {
 
   const Home& home_;
   const SubmitOptions& options_;
-  std::string agent_ = agent_program().string();
   Predecessors predecessors_;
   Scripts scripts_;
   std::vector<SubmitReport> reports_;

@@ -19,6 +19,7 @@ struct SubmitOptions {
   bool force = false;       // a succeeded run gets a new attempt too
   SubmitRules rules{};
   std::vector<std::string> after{}; // keys of runs that must succeed before any of these runs starts
+  std::string agent{};              // path of dtjob
 };
 
 struct SubmitReport {

@@ -2,7 +2,6 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
-#include "core/paths.hpp"
 #include "core/statistics.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -49,14 +48,15 @@ RunSpec spec_of(RunSpec spec, const LaunchWay& way)
 }
 
 // A shell function for one way, with the environment variables that its launcher needs.
-std::string way_function(const RunSpec& spec, const LaunchWay& way, std::size_t number, const std::string& engine)
+std::string way_function(const RunSpec& spec, const LaunchWay& way, std::size_t number, const std::string& engine,
+                         const std::string& agent)
 {
   const auto launcher = jobs::make_launcher(way.launcher);
   const auto own = spec_of(spec, way);
   std::string text = fmt::format("\nway_{}() (\n", number);
   for (const auto& [name, value] : launcher->environment(own)) text += "  export " + name + "=" + shell_quote(value) + "\n";
   text += fmt::format("  try {} \"$1\"", number);
-  for (const auto& word : launcher->command(own, agent_program().string(), {engine, "hello"})) text += " " + shell_quote(word);
+  for (const auto& word : launcher->command(own, agent, {engine, "hello"})) text += " " + shell_quote(word);
   return text + "\n)\n";
 }
 
@@ -127,7 +127,8 @@ std::vector<LaunchWay> launch_ways(const std::vector<std::string>& mpi_plugins)
   return ways;
 }
 
-std::string trial_script(const RunSpec& spec, std::span<const LaunchWay> ways, const std::string& engine, const fs::path& folder)
+std::string trial_script(const RunSpec& spec, std::span<const LaunchWay> ways, const std::string& engine,
+                         const std::string& agent, const fs::path& folder)
 {
   const auto& resources = spec.resources;
   std::string text = fmt::format("#!/bin/bash\n# Which launchers start ranks here: dtctl doctor --launchers\ncd {} || exit 1\n"
@@ -138,7 +139,7 @@ std::string trial_script(const RunSpec& spec, std::span<const LaunchWay> ways, c
   for (const auto& name : resources.modules) text += "module load " + shell_quote(name) + " || exit 1\n";
   for (const auto& line : resources.setup) text += "eval " + shell_quote(line) + " || exit 1\n";
   text += one_try;
-  for (std::size_t i = 0; i < ways.size(); ++i) text += way_function(spec, ways[i], i, engine);
+  for (std::size_t i = 0; i < ways.size(); ++i) text += way_function(spec, ways[i], i, engine, agent);
   text += fmt::format("\nfor try in {{1..{}}}; do\n", tries_a_way);
   for (std::size_t i = 0; i < ways.size(); ++i) text += fmt::format("  way_{} \"$try\"\n", i);
   return text + "done\necho done > done\n";

@@ -29,7 +29,7 @@ inline constexpr int try_limit_s = 30; // a launcher can hang after a rank has c
 // `folder` it writes a line "<way> <try> <exit code> <milliseconds>" per launch to `results`, the output of a launch to
 // <way>.<try>.out and .err, and `done` at the end.
 std::string trial_script(const RunSpec& spec, std::span<const LaunchWay> ways, const std::string& engine,
-                         const std::filesystem::path& folder);
+                         const std::string& agent, const std::filesystem::path& folder);
 
 // The result of one way.
 struct TrialOutcome {

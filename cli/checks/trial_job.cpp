@@ -123,7 +123,7 @@ std::vector<Finding> try_launchers(Context& context, const LauncherTrial& trial)
   const auto api = slurm::open_slurm();
   try {
     const auto ways = launch_ways(api->site().mpi_plugins);
-    write_file_atomic(folder / "script", trial_script(spec, ways, engine_program().string(), folder));
+    write_file_atomic(folder / "script", trial_script(spec, ways, engine_program().string(), agent_program().string(), folder));
     const auto id = api->submit(job_of(spec, folder, ways.size()));
     context.messages.info("job {} starts {} ranks on {} nodes in {} ways, {} times each; Ctrl-C cancels it", id, spec.ranks(),
                           spec.resources.nodes, ways.size(), tries_a_way);

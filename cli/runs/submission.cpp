@@ -302,7 +302,8 @@ ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& op
                                 .study = resolved.study.id,
                                 .force = options.force,
                                 .rules = {.max_running = options.max_jobs},
-                                .after = predecessors(context, resolved, options.after)};
+                                .after = predecessors(context, resolved, options.after),
+                                .agent = agent_program().string()};
   note_git_state();
   warn_of_open_home(context, home, resolved);
   keep_record(home, resolved.study);

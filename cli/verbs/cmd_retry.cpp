@@ -69,6 +69,7 @@ std::vector<jobs::SubmitReport> submit_again(ResultsStore& results, const Select
 {
   const auto& home = results.home();
   Identities identities(home);
+  const auto agent = agent_program().string();
   const auto planned = planned_runs(home, selection.runs, identities);
   std::vector<jobs::SubmitReport> reports(planned.size());
   for (const auto& [study, places] : by_study(selection)) {
@@ -76,8 +77,8 @@ std::vector<jobs::SubmitReport> submit_again(ResultsStore& results, const Select
     if (record) mark_pending(home, study);
     std::vector<PlannedRun> runs;
     for (const auto place : places) runs.push_back(planned[place]);
-    auto some =
-        jobs::submit_runs(home, runs, {.engine = identities.engine(), .study = study, .rules = {.max_running = max_jobs}});
+    auto some = jobs::submit_runs(
+        home, runs, {.engine = identities.engine(), .study = study, .rules = {.max_running = max_jobs}, .agent = agent});
     for (std::size_t i = 0; i < places.size(); ++i) reports[places[i]] = std::move(some[i]);
     if (record) results.take_in(*record);
   }

@@ -238,7 +238,8 @@ std::vector<Key> resources_keys()
       {"resources.requeue", integer, "", 0, 1000, no, no, none, DT_FIELD(resources.requeue),
        "How often a job is started again from its checkpoint after a preemption, its time limit or the loss of a node (slurm)."},
       {"resources.launch_tries", integer, "", 1, 100, no, no, none, DT_FIELD(resources.launch_tries),
-       "Maximum number of launches of the ranks. A launch that ends before the first step is repeated."},
+       "Maximum number of launches of the ranks. A launch that ends before the first step is repeated, with its "
+       "set-up lines."},
       {"resources.max_rpc_per_s", real, "1/s", 0, 1e6, no, no, none, DT_FIELD(resources.max_rpc_per_s),
        "Maximum rate of requests to the controller during a submission (slurm). 0: no limit."},
       {"resources.oversubscribe", boolean, "", 0, 0, no, yes, none, DT_FIELD(resources.oversubscribe),

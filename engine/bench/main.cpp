@@ -1,6 +1,7 @@
 // dtbench: benchmarks the parts of a training step.
 #include "core/error.hpp"
 #include "core/process.hpp"
+#include "core/text.hpp"
 #include "engine/bench/bench.hpp"
 
 #include <CLI/CLI.hpp>
@@ -8,6 +9,7 @@
 
 namespace {
 
+using namespace dt;
 using namespace dt::bench;
 
 // An option whose words are the choices of an enumeration.

@@ -91,6 +91,7 @@ class AttemptJob {
   int work()
   {
     const auto submission = read_intent();
+    token_ = submission.token;
     if (const auto missing = missing_predecessor(submission)) return refuse(*missing);
     take_signals();
     while (!asked_) {
@@ -146,14 +147,17 @@ class AttemptJob {
       script.has_launched();
       while (const auto signal = inbox_.next()) pass_on(*signal, script);
       keep_limits(script);
+      if (!is_there(attempt_.path())) end_homeless(script);
       if (const auto code = script.exit_code()) return {*code, script.has_launched()};
     }
   }
 
   void wait_for_event(int launch_descriptor) const
   {
+    constexpr int look_ms = 2000; // how often the attempt's folder is looked for
     std::array<pollfd, 2> sources{pollfd{inbox_.descriptor(), POLLIN, 0}, pollfd{launch_descriptor, POLLIN, 0}};
-    ::poll(sources.data(), sources.size(), milliseconds_to(next_deadline()));
+    const int left_ms = milliseconds_to(next_deadline());
+    ::poll(sources.data(), sources.size(), left_ms < 0 ? look_ms : std::min(left_ms, look_ms));
   }
 
   void take_signals()
@@ -224,10 +228,16 @@ class AttemptJob {
 
   void kill_all(const ScriptProcess& script) const
   {
-    if (const auto owner = read_owner(attempt_))
-      for (const pid_t process : processes_of_job(*owner))
-        if (process != ::getpid()) ::kill(process, SIGKILL);
+    for (const pid_t process : processes_with_token(token_))
+      if (process != ::getpid()) ::kill(process, SIGKILL);
     script.signal_group(SIGKILL);
+  }
+
+  // The run was removed: it can record nothing any more, and nobody could find it.
+  void end_homeless(const ScriptProcess& script) const
+  {
+    say(attempt_.path().string() + " was removed; its run is ended", {});
+    kill_all(script);
   }
 
   // ---- between two launches ------------------------------------------------------------------------------------------
@@ -375,6 +385,7 @@ class AttemptJob {
   Clock::time_point begin_;
   std::optional<Clock::time_point> warn_at_, limit_at_, kill_at_;
   std::optional<int> asked_; // the last signal that asked the run to stop
+  std::string token_;        // of the submission; every process of the job has it in its environment
   int launches_ = 0;
 };
 

@@ -67,7 +67,7 @@ TEST_CASE("exit code 74: the machine refused")
   CHECK_THAT(alone.err,
              Catch::Contains("the program that runs jobs is not at /nowhere/dtjob; build or install dtjob, or name it in "
                              "DTCTL_JOB_AGENT\n"));
-  CHECK(dtctl.run({"list"}).out.find("tiny") == std::string::npos);
   CHECK(dtctl.run({"db", "check"}).exit_code == 74);
+  CHECK(dtctl.run({"list"}).out.find("tiny") == std::string::npos);
   CHECK(dtctl.run({"list"}, {"DTCTL_HOME=/proc/dtctl"}).exit_code == 74);
 }

@@ -3,6 +3,7 @@
 
 #include "core/spec/spec_schema.hpp"
 
+#include <algorithm>
 #include <string>
 #include <variant>
 
@@ -33,6 +34,17 @@ inline FieldValue another_value(const FieldValue& value, int number = 1)
     }
   };
   return std::visit(Change{number}, value);
+}
+
+// Like another_value, for this key: of a choice another of its words, or the same one where it has too few.
+inline FieldValue another_value(const Key& key, const FieldValue& value, int number = 1)
+{
+  RunSpec spec;
+  if (!std::holds_alternative<ChoiceField>(key.field(spec))) return another_value(value, number);
+  const auto at = std::find_if(key.choices.begin(), key.choices.end(),
+                               [&](const Name& choice) { return choice.name == std::get<std::string>(value); });
+  const auto now = static_cast<std::size_t>(at - key.choices.begin()); // of no value, all of them
+  return std::string(key.choices[(now + static_cast<std::size_t>(number)) % key.choices.size()].name);
 }
 
 } // namespace dt::test

@@ -350,6 +350,7 @@ std::vector<Fault> all_faults()
        .strike = [](const Scene& s) { return s.cluster().try_verb({"kill-slurmstepd"}).ok(); }},
       {.name = "rank -9", .strikes = 4, .strike = [](const Scene& s) { return s.kill_any("dtengine", s.home()); }},
       {.name = "mpirun -9", .strikes = 4, .strike = [](const Scene& s) { return s.kill_any("mpirun", s.home()); }},
+      {.name = "dtjob -9", .strikes = 4, .strike = [](const Scene& s) { return s.kill_any("dtjob", s.home()); }},
       {.name = "dtctl cancel", .strikes = 4, .strike = cancel_any},
       {.name = "scancel by someone else", .strikes = 4, .strike = on_job({"scancel"})},
       {.name = "scontrol requeue", .strikes = 4, .strike = on_job({"scontrol", "requeue"})},

@@ -1,7 +1,7 @@
-// inject_faults DTCTL VICTIM MOMENTS: kills VICTIM (dtctl, supervisor or rank) with SIGKILL at MOMENTS moments of a sweep, each
-// in a fresh home, lets dtctl go on, and compares what happened with the run folders:
+// inject_faults DTCTL VICTIM MOMENTS: kills VICTIM (dtctl, supervisor, dtjob or rank) with SIGKILL at MOMENTS moments of a sweep,
+// each in a fresh home, lets dtctl go on, and compares what happened with the run folders:
 //
-//   nothing lost       every run of the sweep has ended, and succeeded, except the run whose rank was killed
+//   nothing lost       every run of the sweep has ended, and succeeded, except the run whose rank or dtjob was killed
 //   nothing run twice  no run was begun twice, unless its first attempt had failed
 //   true states        dtctl reports what the folders hold; a success has a result, and only a success has one
 //
@@ -40,9 +40,12 @@ using faults::find_processes;
 using test::TracedProgram;
 
 constexpr int runs_of_the_sweep = 4;
-constexpr int long_run = 1; // of the sweep's runs, counted from 0, where a rank is to be killed
+constexpr int long_run = 1; // of the sweep's runs, counted from 0, where a rank or dtjob is to be killed
 
-// With a run among them that is so long that it cannot end before its rank is killed.
+// Whether the victim is a part of a run, which then fails.
+bool hits_a_run(const std::string& victim) { return victim == "rank" || victim == "dtjob"; }
+
+// With a run among them that is so long that it cannot end before it is hit.
 std::string recipe_text(bool with_long_run)
 {
   std::vector<std::string> steps(runs_of_the_sweep, with_long_run ? "40" : "150");
@@ -131,13 +134,13 @@ class Scene {
     ::setenv("DTCTL_HOME", home().c_str(), 1);
     ::setenv("XDG_CONFIG_HOME", (root_ / "config").c_str(), 1);
     ::setenv("DTCTL_CORE_LOCKS", (root_ / "cores").c_str(), 1);
-    write_file_atomic(recipe(), recipe_text(victim == "rank"));
+    write_file_atomic(recipe(), recipe_text(hits_a_run(victim)));
   }
   Scene(const Scene&) = delete;
   Scene& operator=(const Scene&) = delete;
   ~Scene()
   {
-    for (const auto* program : {"dtctl", "mpirun", "dtengine"})
+    for (const auto* program : {"dtctl", "dtjob", "mpirun", "dtengine"})
       for (const pid_t pid : processes(program, "")) ::kill(pid, SIGKILL);
     std::error_code ignored;
     if (std::getenv("KEEP_FAULTS") == nullptr) fs::remove_all(root_, ignored);
@@ -227,8 +230,9 @@ std::vector<Moment> moments_of_supervisor(int count)
   return moments;
 }
 
-// A rank of the long run is killed when so many steps are done: first before a step is recorded, then later and later.
-std::vector<Moment> moments_of_rank(int count)
+// A rank of the long run, or the dtjob that runs it, is killed when so many steps are done: first before a step is recorded, then
+// later and later.
+std::vector<Moment> moments_of_run(const std::string& program, int count)
 {
   std::vector<Moment> moments;
   for (int i = 0; i < count; ++i) {
@@ -240,7 +244,7 @@ std::vector<Moment> moments_of_rank(int count)
                            const auto attempt = long_attempt(scene.home());
                            return attempt && (steps == 0 || steps_done(*attempt) >= steps);
                          };
-                         return scene.kill_at(event, "dtengine", "run", i % 2 == 0);
+                         return scene.kill_at(event, program, "run", i % 2 == 0);
                        }});
   }
   return moments;
@@ -250,8 +254,8 @@ std::vector<Moment> moments_of(const std::string& dtctl, const std::string& vict
 {
   if (victim == "dtctl") return moments_of_dtctl(dtctl, count);
   if (victim == "supervisor") return moments_of_supervisor(count);
-  if (victim == "rank") return moments_of_rank(count);
-  throw Error(ErrorKind::recipe, "there is no victim `" + victim + "`; there are: dtctl, supervisor, rank");
+  if (hits_a_run(victim)) return moments_of_run(victim == "rank" ? "dtengine" : victim, count);
+  throw Error(ErrorKind::recipe, "there is no victim `" + victim + "`; there are: dtctl, supervisor, dtjob, rank");
 }
 
 // ---- a moment played ----------------------------------------------------------------------------------------------
@@ -261,18 +265,19 @@ Verdict play(const std::string& dtctl, const std::string& victim, const Moment& 
   const Scene scene(dtctl, victim);
   struck = moment.strike(scene);
   if (victim == "dtctl") scene.sweep(); // as its user would
-  if (victim == "rank" && !struck) throw Error(ErrorKind::run, "no rank of the long run was there at " + moment.name);
+  if (hits_a_run(victim) && !struck) throw Error(ErrorKind::run, "no " + victim + " of the long run was there at " + moment.name);
   const auto wait = scene.dtctl({"wait", "last", "--timeout", "3m"}, 200);
   auto verdict = examine(scene.home());
-  const int expected_failures = victim == "rank" ? 1 : 0;
+  const int expected_failures = hits_a_run(victim) ? 1 : 0;
   if (verdict.failed != expected_failures) verdict.broken.push_back(std::to_string(verdict.failed) + " runs without a result");
   const int expected_exit = verdict.failed > 0 ? 1 : 0;
   if (wait.exit_code != expected_exit)
     verdict.broken.push_back("dtctl wait said " + std::to_string(wait.exit_code) + ", not " + std::to_string(expected_exit) +
                              ": " + wait.err);
   const auto explain = scene.dtctl({"explain", "--failed"}, 60);
-  if (verdict.failed > 0 && explain.out.find("SIGKILL") == std::string::npos)
-    verdict.broken.push_back("the cause does not name SIGKILL: " + explain.out);
+  const std::string cause = victim == "dtjob" ? "dtjob was killed" : "SIGKILL";
+  if (verdict.failed > 0 && explain.out.find(cause) == std::string::npos)
+    verdict.broken.push_back("the cause does not say `" + cause + "`: " + explain.out);
   const auto counted = scene.dtctl({"query", "--json", "select count(*) from runs_flat where state = 'succeeded'"}, 60);
   if (counted.out.find("\"count(*)\": " + std::to_string(verdict.succeeded) + "\n") == std::string::npos)
     verdict.broken.push_back("the database disagrees: " + counted.out + counted.err);
@@ -307,7 +312,7 @@ int run(const std::string& dtctl, const std::string& victim, int count)
 int main(int argc, char* argv[])
 {
   if (argc != 4) {
-    std::fprintf(stderr, "usage: inject_faults DTCTL dtctl|supervisor|rank MOMENTS\n");
+    std::fprintf(stderr, "usage: inject_faults DTCTL dtctl|supervisor|dtjob|rank MOMENTS\n");
     return 2;
   }
   try {

@@ -63,7 +63,8 @@ constexpr const char* until_told = "until [[ -e \"$trace.go\" ]]; do sleep 0.02;
 struct Lab {
   Playground place;
   std::vector<PlannedRun> runs;
-  SubmitOptions options{(place.trace().parent_path() / "engine").string(), "study", true, false};
+  SubmitOptions options{
+      (place.trace().parent_path() / "engine").string(), "study", true, false, {}, {}, agent_program().string()};
 
   explicit Lab(std::int64_t count, const std::string& body = "") : runs(planned_many(count)) { engine(body); }
 

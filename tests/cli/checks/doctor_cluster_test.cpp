@@ -156,7 +156,7 @@ TEST_CASE("the trial's script records every try of a launcher, also of one that 
   RunSpec spec;
   spec.resources.env = {{"PATH", "/usr/bin:/bin"}, {"A", "it's"}};
   spec.resources.setup = {"mpirun() { false; }", "export -f mpirun"}; // `timeout` finds programs only, so this one is not it
-  const auto script = trial_script(spec, std::vector{two_ways[0]}, "/no/such/dtengine", folder.path());
+  const auto script = trial_script(spec, std::vector{two_ways[0]}, "/no/such/dtengine", "/no/such/dtjob", folder.path());
   write_file_atomic(folder.path() / "script", script);
   CHECK(run_command({"bash", (folder.path() / "script").string()}, 60).ok());
   const auto outcomes = read_outcomes(std::vector{two_ways[0]}, folder.path(), 2, 2);

@@ -23,7 +23,7 @@ PlannedRun sample_run(int number)
 {
   RunSpec spec;
   for (const auto& key : spec_keys())
-    if (key.field != nullptr) set_value(spec, key, test::another_value(default_of(key), number));
+    if (key.field != nullptr) set_value(spec, key, test::another_value(key, default_of(key), number));
   spec.label = "sync.strategy=sync-sgd " + test::nasty;
   spec.repeat = number;
   return plan_run(spec, "build", "data");

@@ -166,7 +166,7 @@ TEST_CASE("a set value is read back, and touches no other key")
   for (const auto& key : spec_keys()) {
     if (key.field == nullptr) continue;
     RunSpec spec;
-    const auto value = test::another_value(default_of(key));
+    const auto value = test::another_value(key, default_of(key));
     set_value(spec, key, value);
     for (const auto& other : spec_keys()) {
       if (other.field == nullptr) continue;

@@ -241,7 +241,7 @@ TEST_CASE("all of a sum's buffers serve the next one: sums of other lengths in b
 {
   Communicator comm(MPI_COMM_WORLD);
   for (const auto& name : own_algorithms)
-    for (const std::string wire : {"float32", "bfloat16"}) {
+    for (const auto wire : {dt::Wire::float32, dt::Wire::bfloat16}) {
       const auto allreduce = make(name, comm, wire);
       for (const std::size_t length : {40'000U, 3U, 100'000U, 3U, 40'000U}) {
         std::vector<float> values(length, 1.0F);
