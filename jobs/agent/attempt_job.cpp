@@ -148,8 +148,21 @@ class AttemptJob {
       while (const auto signal = inbox_.next()) pass_on(*signal, script);
       keep_limits(script);
       if (!is_there(attempt_.path())) end_homeless(script);
-      if (const auto code = script.exit_code()) return {*code, script.has_launched()};
+      if (const auto code = script.exit_code()) {
+        await_cause(*code);
+        return {*code, script.has_launched()};
+      }
     }
+  }
+
+  // Slurm sends SIGTERM to every process of a job, and the script may die of it before this process has been told.
+  void await_cause(int code)
+  {
+    constexpr int patience_ms = 200;
+    if (asked_ || code <= 128) return;
+    pollfd source{inbox_.descriptor(), POLLIN, 0};
+    ::poll(&source, 1, patience_ms);
+    take_signals();
   }
 
   void wait_for_event(int launch_descriptor) const

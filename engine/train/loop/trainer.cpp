@@ -1,14 +1,12 @@
 #include "engine/train/loop/trainer.hpp"
 
 #include "core/hash.hpp"
-#include "core/process.hpp"
 #include "core/spec/strategy_table.hpp"
 #include "core/units.hpp"
 #include "engine/train/loop/network_options.hpp"
 #include "engine/train/record/rank_report.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -70,8 +68,9 @@ TrainingError::TrainingError(const Error& cause, std::int64_t step)
 Trainer::Trainer(const Options& options, comm::Communicator& comm)
     : spec_(options.spec), checkpoint_(options.checkpoint), comm_(comm), parts_(sync::make_parts(spec_, comm, options.cache)),
       sources_(data::open_sources(spec_.data, options.data_folder, spec_.train.seed)),
-      plan_(make_plan(spec_, sources_.train->size())), network_(own_network_options()),
-      resumed_(options.resumed.value_or(TrainingProgress{.seed = spec_.train.seed})),
+      plan_(make_plan(spec_, sources_.train->size())),
+      measurement_({.warmup_steps = plan_.warmup_steps, .cores_per_rank = spec_.cores_per_rank()}, parts_.roles, comm),
+      network_(own_network_options()), resumed_(options.resumed.value_or(TrainingProgress{.seed = spec_.train.seed})),
       loader_(*sources_.train, loader_options(spec_, plan_, parts_.roles, resumed_.step)), optimizer_(make_own_optimizer()),
       learning_rate_(spec_.optimizer, plan_.epochs, spec_.workers()), timer_(&comm),
       replica_({network_, loader_, *optimizer_, timer_, spec_.train.accumulation, spec_.train.loss_scale}),
@@ -156,9 +155,8 @@ void Trainer::start(Observer& observer)
   observer.planned(plan_.steps);
   comm_.barrier();
   begin_s_ = comm::monotonic_s();
-  if (plan_.warmup_steps == 0) load_begin_ = look_at_load();
-  looked_s_ = measured_from_s_ = measured_until_s_ = training_s();
-  warmup_traffic_ = comm_.traffic();
+  looked_s_ = training_s();
+  measurement_.begin(looked_s_);
 }
 
 // Called before the strategy starts, so that its centre starts from the file too. The update rule's buffers are used only if they
@@ -269,12 +267,7 @@ void Trainer::step(Observer& observer)
   const double step_s = timer_.end_step();
 
   const double elapsed_s = training_s();
-  if (is_measured()) {
-    statistics_.add_step(timer_.phases(), step_s);
-    measured_until_s_ = elapsed_s;
-  } else {
-    begin_measuring();
-  }
+  measurement_.add_step(timer_.phases(), step_s, elapsed_s);
   observer.step({.step = step_,
                  .epoch = plan_.epoch_after(step_),
                  .elapsed_s = elapsed_s,
@@ -282,21 +275,6 @@ void Trainer::step(Observer& observer)
                  .learning_rate = rate,
                  .step_s = step_s,
                  .phase_s = timer_.phases()});
-}
-
-// Called after each warm-up step; the values of the last one count.
-void Trainer::begin_measuring()
-{
-  warmup_traffic_ = comm_.traffic();
-  if (own_steps() == plan_.warmup_steps) load_begin_ = look_at_load();
-  measured_from_s_ = training_s();
-}
-
-// Called after the last step. Does nothing if a resumed attempt ended before its warm-up did.
-void Trainer::measure_load()
-{
-  if (own_steps() == own_warmup_steps()) return;
-  load_ = gather_load(load_between(*load_begin_, look_at_load(), mask_, spec_.cores_per_rank()), comm_);
 }
 
 void Trainer::evaluate(Observer& observer)
@@ -307,7 +285,7 @@ void Trainer::evaluate(Observer& observer)
   const double end_s = comm::monotonic_s(), eval_s = end_s - begin_s;
   timer_.draw("evaluation", begin_s, end_s);
   evaluation_s_ += eval_s;
-  if (is_measured()) statistics_.add_evaluation(eval_s);
+  measurement_.add_evaluation(eval_s);
 
   result_.eval_loss = found.samples == 0 ? not_measured : found.loss_sum / static_cast<double>(found.samples);
   result_.accuracy = share_of(found.correct, found.samples);
@@ -352,44 +330,28 @@ bool Trainer::is_done() const { return step_ >= plan_.steps || reached_target();
 // The accuracy is summed over the ranks, so all ranks stop at the same step.
 bool Trainer::reached_target() const { return spec_.train.stop_at_target && !std::isnan(result_.time_to_accuracy_s); }
 
-RankRecord Trainer::own_record()
-{
-  RankRecord mine;
-  mine.rank = comm_.rank();
-  mine.host = host_name();
-  mine.role = role();
-  statistics_.fill(mine);
-  mine.bytes_sent = comm_.traffic().bytes - warmup_traffic_.bytes;
-  mine.messages_sent = comm_.traffic().messages - warmup_traffic_.messages;
-  mine.memory_peak_bytes = memory_peak_bytes();
-  return mine;
-}
-
 // Adds the measured steps of this attempt to those of the attempts before it. Correct on rank 0 only. Collective.
-TrainingProgress Trainer::with_measured(TrainingProgress progress)
+TrainingProgress Trainer::with_measured(TrainingProgress progress) const
 {
-  const double own_s = std::max(0.0, measured_until_s_ - measured_from_s_);
-  const auto all_s = comm_.gather_numbers(std::array{own_s});
-  const double share = mean_of_workers(statistics_.share(Phase::communication), parts_.roles, comm_);
-  const double slowest_s = all_s.empty() ? own_s : *std::max_element(all_s.begin(), all_s.end());
-  progress.measured_samples = resumed_.measured_samples + (own_steps() - own_warmup_steps()) * plan_.global_batch;
-  progress.measured_s = resumed_.measured_s + slowest_s;
-  progress.communication_s = resumed_.communication_s + (std::isnan(share) ? 0 : share * slowest_s);
+  const auto own = measurement_.totals();
+  progress.measured_samples = resumed_.measured_samples + measurement_.measured_steps() * plan_.global_batch;
+  progress.measured_s = resumed_.measured_s + own.measured_s;
+  progress.communication_s = resumed_.communication_s + own.communication_s;
   return progress;
 }
 
 RunResult Trainer::finish()
 {
   result_.wall_s = wall_s();
-  measure_load();
+  measurement_.end();
   evaluate_models();
   result_.steps = step_;
   result_.resumed_step = resumed_.step;
-  result_.warmup_steps = own_warmup_steps();
+  result_.warmup_steps = measurement_.warmup_steps();
   result_.parameters = network_.parameter_count();
   result_.weights_hash = hash_of(network_.plain_weights());
 
-  result_.ranks = gather_records(own_record(), comm_);
+  result_.ranks = gather_records(measurement_.record(), comm_);
   result_.isolated_communication_s = mean_of_workers(isolated_s_, parts_.roles, comm_);
   result_.staleness = gather_staleness(strategy_->staleness(), comm_);
   for (const auto& [name, fact] : strategy_facts()) result_.facts[name] = fact;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/error.hpp"
-#include "core/process.hpp"
 #include "engine/comm/communicator.hpp"
 #include "engine/sync/strategy.hpp"
 #include "engine/train/loop/consensus.hpp"
@@ -13,12 +12,10 @@
 #include "engine/train/loop/observer.hpp"
 #include "engine/train/loop/overseer.hpp"
 #include "engine/train/loop/plan.hpp"
-#include "engine/train/loop/statistics.hpp"
-#include "engine/train/record/node_load.hpp"
+#include "engine/train/record/measurement.hpp"
 #include "engine/train/record/timeline.hpp"
 #include "engine/train/weights/checkpoint.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -64,7 +61,7 @@ class Trainer {
   std::int64_t steps_done() const { return step_; }
   // Other load on the machines during the measured steps. Valid on rank 0 after run() returned a result; empty if this attempt
   // measured no step.
-  const LoadRecord& load() const { return load_; }
+  const LoadRecord& load() const { return measurement_.load(); }
   // Writes this rank's timeline if the recipe asks for it (train.trace). Call it after run(), also after an early stop.
   void write_timeline(const AttemptFolder& attempt) const { timeline_.write(attempt, role()); }
 
@@ -85,16 +82,10 @@ class Trainer {
   void evaluate(Observer& observer);
   nn::Evaluation evaluation_of(Model model);
   void evaluate_models();
-  RankRecord own_record();
-  TrainingProgress with_measured(TrainingProgress progress);
-  std::int64_t own_steps() const { return step_ - resumed_.step; }
-  std::int64_t own_warmup_steps() const { return std::min(own_steps(), plan_.warmup_steps); }
-  void begin_measuring();
-  void measure_load();
+  TrainingProgress with_measured(TrainingProgress progress) const;
   RunResult finish();
 
   const char* role() const { return parts_.roles.is_server ? "server" : "worker"; }
-  bool is_measured() const { return own_steps() > plan_.warmup_steps; }
   bool is_done() const;
   bool reached_target() const;
   // Wall time since the first step of the first attempt; includes evaluations and checkpoints.
@@ -104,10 +95,10 @@ class Trainer {
   RunSpec spec_;
   const CheckpointReader* checkpoint_;
   comm::Communicator& comm_;
-  std::vector<int> mask_ = cores_in_mask(); // of the whole process; a strategy may later keep this thread off some cores
   sync::StrategyParts parts_;
   data::Sources sources_;
   TrainingPlan plan_;
+  Measurement measurement_;
   std::unique_ptr<comm::Allreduce> statistics_sum_; // for synchronized batch norm
   nn::Network network_;
   TrainingProgress resumed_; // state at the begin of this attempt
@@ -130,12 +121,6 @@ class Trainer {
   double looked_s_ = 0;              // training_s() at the last look
   Overseer::Wish wish_;              // combined wish of all ranks at the last look
   double isolated_s_ = not_measured; // seconds of one step's communication alone, on this rank
-  double measured_from_s_ = 0;       // training_s() at the begin of the first measured step
-  double measured_until_s_ = 0;
-  std::optional<LoadLook> load_begin_; // at the begin of the first measured step
-  LoadRecord load_;
-  comm::Traffic warmup_traffic_;
-  StepStatistics statistics_;
   RunResult result_;
 };
 

@@ -527,6 +527,19 @@ TEST_CASE("a run that is cancelled or out of time is ended, not asked for a chec
   CHECK_FALSE(fs::exists(stage.attempt.preempted()));
 }
 
+TEST_CASE("the ranks of a run that was removed are ended, because nobody could find them any more")
+{
+  Stage stage;
+  const auto word = stage.folder.path() / "rank";
+  const pid_t job = start_and_see_up(stage, "echo $$ > " + shell_quote(word.string()) +
+                                                "; touch \"$attempt/up\"; while :; do sleep 0.05; done");
+  const auto rank = identify_process(std::stoi(read_file(word)));
+  REQUIRE(rank);
+  fs::remove_all(stage.attempt.run_folder());
+  CHECK(exit_code_of(job) != 0);
+  CHECK(eventually([&] { return !is_alive(*rank); }));
+}
+
 TEST_CASE("a job whose predecessors did not all succeed in their latest attempt is not run")
 {
   Stage stage;

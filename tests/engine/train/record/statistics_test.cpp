@@ -1,5 +1,5 @@
 // Phase times: sums, percentiles, and phases that stay within their step.
-#include "engine/train/loop/statistics.hpp"
+#include "engine/train/record/statistics.hpp"
 #include "engine/train/loop/step_timer.hpp"
 
 #include <catch2/catch.hpp>

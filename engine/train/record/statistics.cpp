@@ -1,4 +1,4 @@
-#include "engine/train/loop/statistics.hpp"
+#include "engine/train/record/statistics.hpp"
 
 #include "core/statistics.hpp"
 

@@ -1,0 +1,64 @@
+#include "engine/train/record/measurement.hpp"
+
+#include "engine/train/record/rank_report.hpp"
+
+#include <cmath>
+
+namespace dt::train {
+
+void Measurement::begin(double training_s)
+{
+  begin_measuring(training_s);
+  measured_until_s_ = training_s;
+}
+
+void Measurement::add_step(const std::array<double, phase_count>& phase_s, double step_s, double training_s)
+{
+  ++steps_;
+  if (!is_measured()) return begin_measuring(training_s);
+  statistics_.add_step(phase_s, step_s);
+  measured_until_s_ = training_s;
+}
+
+// Called before the first step and after each warm-up step; the values of the last call count.
+void Measurement::begin_measuring(double training_s)
+{
+  warmup_traffic_ = comm_.traffic();
+  if (steps_ == options_.warmup_steps) load_begin_ = look_at_load();
+  measured_from_s_ = training_s;
+}
+
+void Measurement::add_evaluation(double seconds)
+{
+  if (is_measured()) statistics_.add_evaluation(seconds);
+}
+
+void Measurement::end()
+{
+  if (measured_steps() == 0) return;
+  load_ = gather_load(load_between(*load_begin_, look_at_load(), mask_, options_.cores_per_rank), comm_);
+}
+
+RankRecord Measurement::record() const
+{
+  RankRecord mine;
+  mine.rank = comm_.rank();
+  mine.host = host_name();
+  mine.role = roles_.is_server ? "server" : "worker";
+  statistics_.fill(mine);
+  mine.bytes_sent = comm_.traffic().bytes - warmup_traffic_.bytes;
+  mine.messages_sent = comm_.traffic().messages - warmup_traffic_.messages;
+  mine.memory_peak_bytes = memory_peak_bytes();
+  return mine;
+}
+
+Measurement::Totals Measurement::totals() const
+{
+  const double own_s = std::max(0.0, measured_until_s_ - measured_from_s_);
+  const auto all_s = comm_.gather_numbers(std::array{own_s});
+  const double share = mean_of_workers(statistics_.share(Phase::communication), roles_, comm_);
+  const double slowest_s = all_s.empty() ? own_s : *std::max_element(all_s.begin(), all_s.end());
+  return {slowest_s, std::isnan(share) ? 0 : share * slowest_s};
+}
+
+} // namespace dt::train
