@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/process.hpp"
+#include "core/record/claim.hpp"
 #include "core/text.hpp"
 #include "jobs/local/cores.hpp"
 #include "tests/jobs/playground.hpp"
@@ -85,11 +86,13 @@ struct Stage {
     make_folders(attempt.path());
     write_file_atomic(attempt.script(), batch_script({run, attempt, engine(engine_body).string(), evil, agent_program().string()},
                                                      *make_launcher("mpirun")));
-    Submission intent{attempt.number(), "token", "local", "study", 1, "7"};
+    Submission intent{attempt.number(), token(), "local", "study", 1, "7"};
     intent.launch_tries = run.spec.resources.launch_tries;
     for (const auto& path : after) intent.after.push_back(path.string());
     write_file_atomic(attempt.submission(), to_json(intent));
   }
+
+  std::string token() const { return folder.path().filename().string(); }
 
   std::vector<std::string> command() const
   {
@@ -119,6 +122,7 @@ struct Stage {
     argv.push_back(nullptr);
     const pid_t child = ::fork();
     if (child == 0) {
+      ::setenv(token_variable, token().c_str(), 1); // as a scheduler does
       ::execv(argv[0], argv.data());
       ::_exit(127);
     }
