@@ -27,8 +27,9 @@ struct Verdict {
   bool stalled = false; // running, but the heartbeat is old or the ranks wait for a missing rank
 };
 
-// After so many seconds of silence, a job that its scheduler does not know is lost; a heartbeat of this age means a stall.
+// A job that its scheduler does not know counts as lost this many seconds after its submission or its begin.
 inline constexpr double lost_grace_s = 60;
+// A running job whose last heartbeat is older than this counts as stalled.
 inline constexpr double stall_after_s = 60;
 
 // Pure function: equal evidence gives an equal verdict. The run's files come first, then the scheduler; after a grace period the

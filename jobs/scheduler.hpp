@@ -67,7 +67,7 @@ struct JobStatus {
   std::string reason;           // for the user: "waits for 2 cores; 3 jobs are before it"
   std::optional<int> exit_code; // of an ended job; 128 + n if signal n ended it
   std::string job_id;           // of a job that was found by its token; its submitter may never have seen this id
-  // Of an ended job, if the scheduler knows more than the exit code: timed_out, preempted, …
+  // Set for an ended job if the scheduler reports why it ended: timed_out, preempted, …
   std::optional<RunState> outcome{};
   std::string cause{};       // the scheduler's explanation: "node2 failed (NODE_FAIL)"
   int restarts = 0;          // how often the scheduler has restarted the job

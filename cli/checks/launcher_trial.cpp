@@ -5,6 +5,7 @@
 #include "core/statistics.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/launch/batch_script.hpp"
 #include "jobs/launch/launcher.hpp"
 
 #include <algorithm>
@@ -16,14 +17,6 @@ namespace dt::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view find_modules = R"(
-if ! command -v module > /dev/null; then
-  for file in /etc/profile.d/lmod.sh /etc/profile.d/modules.sh "$MODULESHOME/init/bash"; do
-    if [[ -r $file ]]; then . "$file"; break; fi
-  done
-fi
-)";
 
 // Arguments: number of the way, number of the try, then the command.
 constexpr std::string_view one_try = R"bash(
@@ -135,7 +128,7 @@ std::string trial_script(const RunSpec& spec, std::span<const LaunchWay> ways, c
                                  "limit_s={}\n",
                                  shell_quote(folder.string()), try_limit_s);
   for (const auto& [name, value] : resources.env) text += "export " + name + "=" + shell_quote(value) + "\n";
-  if (!resources.modules.empty()) text += find_modules;
+  if (!resources.modules.empty()) text += jobs::find_modules;
   for (const auto& name : resources.modules) text += "module load " + shell_quote(name) + " || exit 1\n";
   for (const auto& line : resources.setup) text += "eval " + shell_quote(line) + " || exit 1\n";
   text += one_try;

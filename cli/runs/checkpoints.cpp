@@ -4,25 +4,10 @@
 #include "core/record/run_record.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <utility>
 
 namespace dt::cli {
-namespace {
-
-// Reads the step from a file name: "step-120.h5" -> 120. Returns 0 for any other name.
-std::int64_t step_of(std::string_view name)
-{
-  constexpr std::string_view before = "step-", after = ".h5";
-  if (!name.starts_with(before) || !name.ends_with(after)) return 0;
-  const auto digits = name.substr(before.size(), name.size() - before.size() - after.size());
-  std::int64_t step = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-  return error == std::errc() && end == digits.data() + digits.size() && step > 0 ? step : 0;
-}
-
-} // namespace
 
 std::optional<std::filesystem::path> run_of_key(const Home& home, const std::string& digits)
 {
@@ -43,7 +28,7 @@ std::vector<NamedCheckpoint> checkpoints_of(const std::filesystem::path& run_fol
   for (const int number : attempt_numbers(run_folder)) {
     const auto folder = AttemptFolder(run_folder, number).checkpoints();
     for (const auto& name : names_in(folder))
-      if (const auto step = step_of(name); step > 0) all.push_back({number, step, folder / name});
+      if (const auto step = checkpoint_step(name).value_or(0); step > 0) all.push_back({number, step, folder / name});
   }
   std::sort(all.begin(), all.end(),
             [](const auto& a, const auto& b) { return std::pair(a.step, a.attempt) > std::pair(b.step, b.attempt); });

@@ -111,6 +111,18 @@ AttemptFolder::AttemptFolder(const std::filesystem::path& attempt_folder)
 {
 }
 
+std::optional<std::int64_t> checkpoint_step(std::string_view file_name)
+{
+  constexpr std::string_view before = "step-", after = ".h5";
+  if (!file_name.starts_with(before) || !file_name.ends_with(after)) return std::nullopt;
+  file_name.remove_prefix(before.size());
+  file_name.remove_suffix(after.size());
+  std::int64_t step = -1;
+  const auto [end, error] = std::from_chars(file_name.data(), file_name.data() + file_name.size(), step);
+  const bool is_whole = error == std::errc() && end == file_name.data() + file_name.size();
+  return is_whole && step >= 0 ? std::optional(step) : std::nullopt;
+}
+
 std::vector<int> attempt_numbers(const std::filesystem::path& run_folder)
 {
   std::vector<int> numbers;

@@ -1,7 +1,9 @@
 // The folder of one attempt, and the table of the files in it. ARCHITECTURE.md prints the table ("The run folder, as a grammar").
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -97,6 +99,9 @@ class AttemptFolder {
   std::filesystem::path path_;
   int number_;
 };
+
+// The step in the name of a checkpoint's file, 120 for "step-120.h5". Nothing for any other name.
+std::optional<std::int64_t> checkpoint_step(std::string_view file_name);
 
 // Numbers of the attempts in a run folder, ascending.
 std::vector<int> attempt_numbers(const std::filesystem::path& run_folder);

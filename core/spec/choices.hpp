@@ -15,7 +15,7 @@
 
 namespace dt {
 
-// What computes convolutions and inner products.
+// The implementation that computes convolutions and inner products.
 enum class Engine { onednn, reference };
 
 // Samples over which batch normalisation computes mean and variance.
@@ -42,7 +42,7 @@ enum class TopologySource { hosts, probe };
 // Which model is evaluated.
 enum class EvaluatedModel { automatic, centre, worker, average };
 
-// What stays constant while a scaling study grows.
+// Scaling studies: `strong` keeps the global batch constant when the number of nodes grows, `weak` the batch of each rank.
 enum class StudyMode { strong, weak };
 
 // Order of submission.

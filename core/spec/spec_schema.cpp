@@ -41,7 +41,7 @@ std::vector<Key> document_keys()
       {"profile", structure, "", 0, 0, no, no, none, nullptr,
        "Machine profile that supplies the resources. Default: the profile `default`, if there is one."},
       {"engine", choice, "", 0, 0, no, yes, choice_names<Engine>(), DT_FIELD(engine),
-       "What computes convolutions and inner products."},
+       "The implementation that computes convolutions and inner products."},
   };
 }
 

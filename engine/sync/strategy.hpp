@@ -56,7 +56,7 @@ class Strategy {
   virtual double isolated_communication_s(Replica& replica);
   // Staleness of each update that this rank has made so far.
   virtual std::vector<std::int32_t> staleness() const { return {}; }
-  // What the strategy selected at run time, for the run record: {"allreduce", "mpi, ring from 64 KiB"}.
+  // Choices that the strategy made at run time, as name and value for the run's record: {"allreduce", "mpi, ring from 64 KiB"}.
   virtual std::vector<std::pair<std::string, std::string>> facts() const { return {}; }
 };
 

@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <optional>
@@ -49,15 +48,11 @@ bool is_crash(int code)
 // File name of the checkpoint of the highest step, "step-100.h5"; empty if there is none.
 std::string latest_checkpoint(const AttemptFolder& attempt)
 {
-  constexpr std::string_view before = "step-", after = ".h5";
   std::string latest;
-  std::int64_t highest = -1;
+  std::optional<std::int64_t> highest;
   for (const auto& name : names_in(attempt.checkpoints())) {
-    if (!name.starts_with(before) || !name.ends_with(after) || name.size() <= before.size() + after.size()) continue;
-    const auto end = name.data() + name.size() - after.size();
-    std::int64_t step = -1;
-    const auto parsed = std::from_chars(name.data() + before.size(), end, step);
-    if (parsed.ptr != end || parsed.ec != std::errc() || step <= highest) continue;
+    const auto step = checkpoint_step(name);
+    if (!step || step <= highest) continue;
     highest = step;
     latest = name;
   }

@@ -172,7 +172,8 @@ class BatchJob {
     return age + terms_.signal_ahead_s + early_s >= limit_s;
   }
 
-  // The first nodes of the job, for mpirun; srun is told their number.
+  // Writes the names of the job's first nodes to a file that mpirun reads. srun does not need it: its command states the number
+  // of nodes.
   std::filesystem::path hosts_for(const AttemptFolder& attempt, std::int64_t nodes) const
   {
     const auto answer = run_command({"scontrol", "show", "hostnames", variable("SLURM_JOB_NODELIST")});

@@ -73,17 +73,23 @@ std::vector<std::string> program_of(const CLI::App* verb)
 
 void add_starters(CLI::App& app, Work& work)
 {
-  static bool block_sigterm = false, may_share = false;
-  static int cores = 1;
+  struct Options {
+    bool block_sigterm = false, may_share = false;
+    int cores = 1;
+  };
+  const auto options = std::make_shared<Options>();
   auto* launch_verb = add_prefix(app, "launch", "Become the launcher of the ranks; the last line of job.sh");
-  launch_verb->add_flag("--block-sigterm", block_sigterm,
+  launch_verb->add_flag("--block-sigterm", options->block_sigterm,
                         "Keep SIGTERM from the launcher, because Slurm sends it to every process");
-  launch_verb->callback(
-      [&work, launch_verb] { work = [launch_verb] { return launch(program_of(launch_verb), block_sigterm); }; });
+  launch_verb->callback([&work, launch_verb, options] {
+    work = [launch_verb, options] { return launch(program_of(launch_verb), options->block_sigterm); };
+  });
   auto* bind_verb = add_prefix(app, "bind", "Bind this rank to its cores and become its program");
-  bind_verb->add_option("--cores", cores, "Cores of each rank")->check(CLI::PositiveNumber)->required();
-  bind_verb->add_flag("--share", may_share, "Use the whole mask if it has too few cores");
-  bind_verb->callback([&work, bind_verb] { work = [bind_verb] { return bind_rank(program_of(bind_verb), cores, may_share); }; });
+  bind_verb->add_option("--cores", options->cores, "Cores of each rank")->check(CLI::PositiveNumber)->required();
+  bind_verb->add_flag("--share", options->may_share, "Use the whole mask if it has too few cores");
+  bind_verb->callback([&work, bind_verb, options] {
+    work = [bind_verb, options] { return bind_rank(program_of(bind_verb), options->cores, options->may_share); };
+  });
   auto* block_verb = add_prefix(app, "block-sigterm", "Become a program with SIGTERM blocked");
   block_verb->callback([&work, block_verb] { work = [block_verb] { return become_without_sigterm(program_of(block_verb)); }; });
 }

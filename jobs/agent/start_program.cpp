@@ -6,6 +6,7 @@
 #include "core/text.hpp"
 #include "jobs/agent/inbox.hpp"
 #include "jobs/agent/script_process.hpp"
+#include "jobs/local/cores.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -13,8 +14,8 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <optional>
+#include <span>
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -62,14 +63,6 @@ std::optional<int> number_in(std::initializer_list<const char*> variables)
 
 std::string cores_of(std::size_t count) { return fmt::format("{} {}", count, count == 1 ? "core" : "cores"); }
 
-void bind_to(const std::vector<int>& cores, std::size_t begin, std::size_t count)
-{
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (std::size_t i = begin; i < begin + count; ++i) CPU_SET(static_cast<std::size_t>(cores[i]), &set);
-  if (::sched_setaffinity(0, sizeof set, &set) != 0) throw system_error("bind the rank to its cores", errno);
-}
-
 } // namespace
 
 int launch(std::vector<std::string> words, bool block_sigterm)
@@ -96,7 +89,7 @@ int bind_rank(std::vector<std::string> words, int cores, bool may_share)
   const auto mask = cores_in_mask();
   const auto count = static_cast<std::size_t>(cores), begin = static_cast<std::size_t>(*local_rank) * count;
   if (begin + count <= mask.size()) {
-    bind_to(mask, begin, count);
+    local::bind_to(std::span(mask).subspan(begin, count));
   } else if (!may_share) {
     fmt::print(stderr,
                "dtctl: rank {} needs {} of its own, but the mask on this node has {}, which is not enough for all ranks\n",

@@ -56,13 +56,6 @@ constexpr std::string_view head = R"sh(#!/bin/bash
 trap 'printf "dtctl: %s (exit code %d)\n" "$step" "$?" >&2' EXIT
 )sh";
 
-constexpr std::string_view find_modules = R"sh(if ! command -v module > /dev/null; then
-  for file in /etc/profile.d/lmod.sh /etc/profile.d/modules.sh "$MODULESHOME/init/bash"; do
-    if [[ -r $file ]]; then . "$file"; break; fi
-  done
-fi
-)sh";
-
 std::string modules(const std::vector<std::string>& names)
 {
   if (names.empty()) return {};
@@ -97,6 +90,13 @@ std::string launch(const ScriptInput& input, const Launcher& launcher)
 }
 
 } // namespace
+
+const std::string_view find_modules = R"sh(if ! command -v module > /dev/null; then
+  for file in /etc/profile.d/lmod.sh /etc/profile.d/modules.sh "$MODULESHOME/init/bash"; do
+    if [[ -r $file ]]; then . "$file"; break; fi
+  done
+fi
+)sh";
 
 std::string batch_script(const ScriptInput& input, const Launcher& launcher)
 {

@@ -5,8 +5,12 @@
 #include "jobs/launch/launcher.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace dt::jobs {
+
+// Lines of shell that define the command `module` where the shell that runs a job has not defined it.
+extern const std::string_view find_modules;
 
 struct ScriptInput {
   PlannedRun run;

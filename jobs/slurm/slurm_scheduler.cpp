@@ -199,7 +199,7 @@ bool is_wholly_cancelled(const Home& home, const std::string& batch)
   return std::all_of(tasks.begin(), tasks.end(), is_over);
 }
 
-// What to end: whole jobs, and tasks grouped by array.
+// The jobs that a cancellation ends, and the array tasks that it ends, grouped by their array.
 struct Targets {
   std::set<std::string> jobs;
   std::map<std::uint32_t, std::vector<std::uint32_t>> tasks;

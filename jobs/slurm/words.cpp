@@ -73,7 +73,7 @@ constexpr std::array reasons{
     Row{"ReservationDeleted", "held: its reservation was deleted"},
 };
 
-// What a limit counts, by its part in the limit's name.
+// A limit's name contains a word for the resource that it limits. Each row: that word, and the resource as messages print it.
 constexpr std::array limited{
     Row{"Cpu", "cores"},
     Row{"CPU", "cores"},
@@ -94,7 +94,7 @@ constexpr std::array limited{
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-// What the limit with this name counts; empty if unknown. Removes "PerJob" first, because it contains "Job".
+// Returns the resource that the limit with this name limits; empty if unknown. Removes "PerJob" first, because it contains "Job".
 std::string_view thing_limited(std::string_view native)
 {
   std::string name(native);

@@ -34,7 +34,8 @@ struct ServedUpdate {
   bool operator==(const ServedUpdate&) const = default;
 };
 
-// Where a server's part may begin: at any tensor (for update rules that need whole tensors), or at any 16th float.
+// The positions at which the buffer may be divided between servers. `tensors`: between two tensors, because some update rules
+// need whole tensors. `floats`: after any multiple of 16 floats.
 enum class Cut { tensors, floats };
 
 // One part per server, in order. Together the parts cover the whole buffer of `size` floats. They are as equal as the cut allows;

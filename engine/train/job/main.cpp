@@ -76,7 +76,9 @@ CLI::App* add_network(CLI::App& app, const char* verb, const char* help, ModelRe
 void add_model(CLI::App& app, ModelReportOptions& options)
 {
   auto* model = add_network(app, "model", "Print a model's layers, shapes, parameters and FLOPs", options);
-  model->add_option("--batch", options.batch, "Build the network for so many samples and tell its memory")
+  model
+      ->add_option("--batch", options.batch,
+                   "Build the network for a batch of this many samples and print how much memory it needs")
       ->check(CLI::PositiveNumber);
   model->add_flag("--json", options.json, "One JSON object");
 }

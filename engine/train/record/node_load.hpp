@@ -30,7 +30,7 @@ struct LoadLook {
 };
 LoadLook look_at_load();
 
-// What a rank measured between two moments.
+// The load of a rank's machine and the processor time of the rank between two moments.
 struct RankLoad {
   std::string machine; // equal for hosts that are containers on one machine
   std::string host;

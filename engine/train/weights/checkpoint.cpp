@@ -12,7 +12,6 @@
 #include <array>
 #include <bit>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -229,18 +228,8 @@ fs::path checkpoint_path(const fs::path& folder, std::int64_t step)
   return folder / fmt::format("{}{}{}", prefix, step, suffix);
 }
 
-// 120 for "step-120.h5"; -1 for any other name.
-std::int64_t step_of(const fs::path& path)
-{
-  const auto name = path.filename().string();
-  std::string_view digits = name;
-  if (!digits.starts_with(prefix) || !digits.ends_with(suffix)) return -1;
-  digits.remove_prefix(prefix.size());
-  digits.remove_suffix(suffix.size());
-  std::int64_t step = -1;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-  return error == std::errc() && end == digits.data() + digits.size() ? step : -1;
-}
+// The step in the file's name; -1 for a file that is no checkpoint.
+std::int64_t step_of(const fs::path& path) { return checkpoint_step(path.filename().string()).value_or(-1); }
 
 } // namespace
 
