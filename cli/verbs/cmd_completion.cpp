@@ -2,6 +2,7 @@
 #include "cli/help/completion.hpp"
 #include "cli/runs/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "core/spec/run_key.hpp"
 #include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
 #include "store/query/queries.hpp"

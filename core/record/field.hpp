@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -11,6 +13,9 @@
 #include <vector>
 
 namespace dt {
+
+// The value of a figure that was not measured; null in JSON, NULL in the database.
+inline constexpr double not_measured = std::numeric_limits<double>::quiet_NaN();
 
 using TextMap = std::map<std::string, std::string>;
 
@@ -45,6 +50,8 @@ template<class Record> struct Field {
     return column;
   }
 };
+
+template<class Record> using Fields = std::span<const Field<Record>>;
 
 // A member of the record, or a member of a member: &member<&RunResult::staleness, &Staleness::mean>.
 template<class Record, auto First, auto... Rest> auto& member_of(Record& record)

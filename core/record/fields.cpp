@@ -32,6 +32,9 @@ std::int64_t largest_memory_peak(const RunResult& result)
   return largest;
 }
 
+// The time of a phase in a step.
+template<Phase phase> double& phase_time(StepEvent& event) { return event.phase_s[static_cast<std::size_t>(phase)]; }
+
 } // namespace
 
 Fields<Submission> submission_fields()
@@ -102,6 +105,40 @@ Fields<Preemption> preemption_fields()
       {"steps", DT_AT(R, steps), "", "steps of the whole run"},
       {"checkpoint", DT_AT(R, checkpoint), "", "file name of the checkpoint that was kept; empty: none"},
       {"signal", DT_AT(R, signal), "", "the signal that asked for it", required, "preempted_signal"},
+  };
+  return fields;
+}
+
+Fields<StepEvent> step_event_fields()
+{
+  using R = StepEvent;
+  static const Field<R> fields[]{
+      {"step", DT_AT(R, step), "", "number of the step, from 1"},
+      {"epoch", DT_AT(R, epoch), "", "samples of all ranks so far, divided by the samples of the training set"},
+      {"elapsed_s", DT_AT(R, elapsed_s), "s", "time since the first step began, without evaluations and checkpoints"},
+      {"loss", DT_AT(R, loss), "", "mean over the global batch"},
+      {"learning_rate", DT_AT(R, learning_rate), "", "learning rate of the step"},
+      {"step_s", DT_AT(R, step_s), "s", "wall time of the step on rank 0, as are its phases"},
+      {"input_s", &phase_time<Phase::input>, "s", "waiting for the batch"},
+      {"forward_s", &phase_time<Phase::forward>, "s", "forward pass"},
+      {"backward_s", &phase_time<Phase::backward>, "s", "backward pass"},
+      {"communication_s", &phase_time<Phase::communication>, "s", "exposed communication: what no computation hides"},
+      {"optimizer_s", &phase_time<Phase::optimizer>, "s", "update of the weights"},
+  };
+  return fields;
+}
+
+Fields<EvalEvent> eval_event_fields()
+{
+  using R = EvalEvent;
+  static const Field<R> fields[]{
+      {"step", DT_AT(R, step), "", "step after which the model was evaluated"},
+      {"epoch", DT_AT(R, epoch), "", "samples of all ranks so far, divided by the samples of the training set"},
+      {"elapsed_s", DT_AT(R, elapsed_s), "s", "time since the first step began, without evaluations and checkpoints"},
+      {"loss", DT_AT(R, loss), "", "mean loss on the held-out set"},
+      {"accuracy", DT_AT(R, accuracy), "0..1", "share of correct answers on the held-out set"},
+      {"samples", DT_AT(R, samples), "", "samples of the held-out set"},
+      {"eval_s", DT_AT(R, eval_s), "s", "wall time of the evaluation"},
   };
   return fields;
 }

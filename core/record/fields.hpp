@@ -7,17 +7,16 @@
 #include "core/record/run_record.hpp"
 #include "core/record/study_record.hpp"
 
-#include <span>
-
 namespace dt {
-
-template<class Record> using Fields = std::span<const Field<Record>>;
 
 Fields<Submission> submission_fields();
 Fields<Deferral> deferral_fields();
 Fields<BeginRecord> begin_fields();
 Fields<RankError> error_fields();
 Fields<Preemption> preemption_fields();
+// The lines of events.log. The order is that of a line.
+Fields<StepEvent> step_event_fields();
+Fields<EvalEvent> eval_event_fields();
 // result.json, without its ranks. The order is that of the table `results` and of `dtctl show`.
 Fields<RunResult> result_fields();
 // A rank of result.json, without its phases.

@@ -3,7 +3,6 @@
 
 #include "core/file.hpp"
 #include "core/record/field.hpp"
-#include "core/record/run_record.hpp"
 
 #include <cmath>
 #include <filesystem>

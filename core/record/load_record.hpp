@@ -1,7 +1,8 @@
 // load.json of an attempt: how much of the run's machines other processes used while steps were measured.
 #pragma once
 
-#include "core/record/run_record.hpp"
+#include "core/record/attempt_files.hpp"
+#include "core/record/field.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,8 @@
 // states/rank-<r> and stall.json of an attempt: what each rank was doing when it was asked, and which ranks delayed the others.
 #pragma once
 
-#include "core/record/run_record.hpp"
+#include "core/record/attempt_files.hpp"
+#include "core/record/field.hpp"
 
 #include <cstdint>
 #include <optional>

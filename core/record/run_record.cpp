@@ -20,34 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace record;
 
-// Reads a blank and a number, and removes them from the beginning of `text`.
-template<class Number> bool take(std::string_view& text, Number& value)
-{
-  if (text.empty() || text.front() != ' ') return false;
-  text.remove_prefix(1);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc()) return false;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return true;
-}
-
-template<class Number> void put(std::string& text, Number value)
-{
-  std::array<char, 32> digits{};
-  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-  text += ' ';
-  text.append(digits.data(), end);
-}
-
-// Appends a measured time with nanosecond precision, which is shorter than all 17 digits.
-void put_seconds(std::string& text, double value)
-{
-  std::array<char, 48> digits{};
-  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, 9);
-  text += ' ';
-  text.append(digits.data(), error == std::errc() ? end : digits.data());
-}
-
 Json json_of(const FieldValue& value)
 {
   return std::visit([](const auto& v) -> Json { return v; }, value);
@@ -209,66 +181,6 @@ std::optional<BeginRecord> read_begin(const AttemptFolder& attempt) { return rea
 
 std::optional<BeginRecord> record::parse_begin(std::string_view text) { return parse(text, begin_fields()); }
 
-void append_line(std::string& text, const StepEvent& e)
-{
-  text += "step";
-  put(text, e.step);
-  put(text, e.epoch);
-  put_seconds(text, e.elapsed_s);
-  put(text, e.loss);
-  put(text, e.learning_rate);
-  put_seconds(text, e.step_s);
-  for (std::size_t i = 0; i < phase_count; ++i)
-    if (i != static_cast<std::size_t>(Phase::evaluation)) put_seconds(text, e.phase_s[i]);
-  text += '\n';
-}
-
-void append_line(std::string& text, const EvalEvent& e)
-{
-  text += "eval";
-  put(text, e.step);
-  put(text, e.epoch);
-  put_seconds(text, e.elapsed_s);
-  put(text, e.loss);
-  put(text, e.accuracy);
-  put(text, e.samples);
-  put_seconds(text, e.eval_s);
-  text += '\n';
-}
-
-Event parse_event(std::string_view line)
-{
-  if (line.size() < 5) return {};
-  const auto tag = line.substr(0, 4);
-  line.remove_prefix(4);
-  if (tag == "step") {
-    StepEvent e;
-    bool whole = take(line, e.step) && take(line, e.epoch) && take(line, e.elapsed_s) && take(line, e.loss) &&
-                 take(line, e.learning_rate) && take(line, e.step_s);
-    for (std::size_t i = 0; whole && i < phase_count; ++i)
-      if (i != static_cast<std::size_t>(Phase::evaluation)) whole = take(line, e.phase_s[i]);
-    if (whole && line.empty()) return e;
-  } else if (tag == "eval") {
-    EvalEvent e;
-    if (take(line, e.step) && take(line, e.epoch) && take(line, e.elapsed_s) && take(line, e.loss) && take(line, e.accuracy) &&
-        take(line, e.samples) && take(line, e.eval_s) && line.empty())
-      return e;
-  }
-  return {};
-}
-
-Events parse_events(std::string_view text)
-{
-  Events events;
-  for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
-    const auto event = parse_event(text.substr(0, end));
-    if (const auto* step = std::get_if<StepEvent>(&event)) events.steps.push_back(*step);
-    if (const auto* eval = std::get_if<EvalEvent>(&event)) events.evals.push_back(*eval);
-    text.remove_prefix(end + 1);
-  }
-  return events;
-}
-
 std::string to_json(const RunResult& result)
 {
   Json ranks = Json::array();
@@ -318,35 +230,6 @@ std::optional<ProbeRecord> record::parse_probe(std::string_view text)
     for (const auto& rank : json.at("ranks")) probe.ranks.push_back(record_of(rank, rank_probe_fields()));
     return probe;
   });
-}
-
-namespace {
-constexpr std::array<std::string_view, 12> state_names{"planned", "submitted", "queued",    "running",   "suspended", "succeeded",
-                                                       "failed",  "cancelled", "timed_out", "preempted", "lost",      "unknown"};
-}
-
-std::string_view name_of(RunState state) { return state_names[static_cast<std::size_t>(state)]; }
-
-std::optional<RunState> run_state_of(std::string_view name)
-{
-  const auto* found = std::find(state_names.begin(), state_names.end(), name);
-  if (found == state_names.end()) return std::nullopt;
-  return static_cast<RunState>(found - state_names.begin());
-}
-
-bool is_final(RunState state)
-{
-  switch (state) {
-  case RunState::succeeded:
-  case RunState::failed:
-  case RunState::cancelled:
-  case RunState::timed_out:
-  case RunState::preempted:
-  case RunState::lost:
-    return true;
-  default:
-    return false;
-  }
 }
 
 } // namespace dt

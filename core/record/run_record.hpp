@@ -6,22 +6,21 @@
 #pragma once
 
 #include "core/record/attempt_files.hpp"
+#include "core/record/event_record.hpp"
+#include "core/record/field.hpp"
+#include "core/record/run_state.hpp"
 #include "core/spec/run_key.hpp"
 
 #include <array>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace dt {
-
-inline constexpr double not_measured = std::numeric_limits<double>::quiet_NaN();
 
 // ---- spec.json ------------------------------------------------------------------------------------------------------
 
@@ -148,48 +147,6 @@ struct ProbeRecord {
 std::string to_json(const ProbeRecord& probe);
 std::optional<ProbeRecord> read_probe(const AttemptFolder& attempt);
 
-// ---- events.log ---------------------------------------------------------------------------------------------------------
-
-enum class Phase { input, forward, backward, communication, optimizer, evaluation };
-inline constexpr std::array<std::string_view, 6> phase_names{"input",         "forward",   "backward",
-                                                             "communication", "optimizer", "evaluation"};
-inline constexpr std::size_t phase_count = phase_names.size();
-
-// One step as measured on rank 0. Times are in seconds.
-struct StepEvent {
-  std::int64_t step = 0; // counted from 1
-  double epoch = 0;      // samples of all ranks so far / samples of the training set
-  double elapsed_s = 0;  // time since the first step began, without evaluations
-  double loss = 0;       // mean over the global batch
-  double learning_rate = 0;
-  double step_s = 0;                         // wall time of the step
-  std::array<double, phase_count> phase_s{}; // communication: only the exposed part; evaluation: 0
-};
-
-// One evaluation on the held-out set, by all ranks together.
-struct EvalEvent {
-  std::int64_t step = 0;
-  double epoch = 0;
-  double elapsed_s = 0; // training time so far, as in StepEvent
-  double loss = 0;
-  double accuracy = 0; // from 0 to 1
-  std::int64_t samples = 0;
-  double eval_s = 0;
-};
-
-void append_line(std::string& text, const StepEvent& event);
-void append_line(std::string& text, const EvalEvent& event);
-
-using Event = std::variant<std::monostate, StepEvent, EvalEvent>; // monostate: the line is not an event
-Event parse_event(std::string_view line);
-
-// All complete lines of an events.log. An incomplete last line is ignored.
-struct Events {
-  std::vector<StepEvent> steps;
-  std::vector<EvalEvent> evals;
-};
-Events parse_events(std::string_view text);
-
 // ---- result.json ----------------------------------------------------------------------------------------------------------
 
 // Times of one phase over the measured steps of one rank.
@@ -262,27 +219,5 @@ bool commit_result(const AttemptFolder& attempt, const RunResult& result);
 bool fence(const AttemptFolder& attempt, int successor);
 // The number of the attempt that replaced this one; nothing if none did.
 std::optional<int> fenced_by(const AttemptFolder& attempt);
-
-// ---- states ---------------------------------------------------------------------------------------------------------------
-
-enum class RunState {
-  planned,
-  submitted,
-  queued,
-  running,
-  suspended,
-  succeeded,
-  failed,
-  cancelled,
-  timed_out,
-  preempted,
-  lost,
-  unknown
-};
-
-std::string_view name_of(RunState state);
-std::optional<RunState> run_state_of(std::string_view name);
-// Whether the state will not change without another submission.
-bool is_final(RunState state);
 
 } // namespace dt

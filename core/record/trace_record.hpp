@@ -11,7 +11,8 @@
 //           name and track are indexes of names; begin_ns counts from local_s of the first clock line; -1: none
 #pragma once
 
-#include "core/record/run_record.hpp"
+#include "core/record/attempt_files.hpp"
+#include "core/record/field.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,7 @@
 #include "engine/sync/served_strategy.hpp"
 
 #include "core/error.hpp"
+#include "core/record/field.hpp"
 #include "engine/sync/exchange/isolated.hpp"
 
 #include <algorithm>

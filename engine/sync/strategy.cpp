@@ -1,6 +1,7 @@
 #include "engine/sync/strategy.hpp"
 
 #include "core/error.hpp"
+#include "core/record/field.hpp"
 #include "engine/comm/topology_probe.hpp"
 #include "engine/sync/progress.hpp"
 

@@ -2,7 +2,6 @@
 // row with its properties (core/spec/strategy_table.cpp).
 #pragma once
 
-#include "core/record/run_record.hpp"
 #include "core/spec/run_spec.hpp"
 #include "engine/comm/allreduce/allreduce.hpp"
 #include "engine/comm/communicator.hpp"

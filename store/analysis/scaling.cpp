@@ -1,18 +1,134 @@
 #include "store/analysis/scaling.hpp"
 
+#include "core/natural_key.hpp"
+#include "core/statistics.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <tuple>
 
 namespace dt::store {
 namespace {
-
-constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
 // Welch and Satterthwaite's degrees of freedom of the sum of two squared standard errors.
 double freedom_of(double a, double n, double a0, double n0)
 {
   return (a + a0) * (a + a0) / (a * a / (n - 1) + a0 * a0 / (n0 - 1));
+}
+
+// A point, and the figures of its succeeded runs.
+struct Point {
+  ScalingRow row;
+  std::vector<double> shares, accuracies;
+  std::vector<double> times; // time to the target; infinite if the run missed it
+  LogSample logs;            // logarithms of the throughputs
+};
+
+void add_measured(std::vector<double>& values, double value)
+{
+  if (!std::isnan(value)) values.push_back(value);
+}
+
+void add_time(Point& point, const MeasuredRun& run)
+{
+  const bool reached = !std::isnan(run.time_to_accuracy_s);
+  if (!reached && !(run.target_accuracy > 0)) return;
+  point.times.push_back(reached ? run.time_to_accuracy_s : std::numeric_limits<double>::infinity());
+  ++point.row.target_runs;
+  if (reached) ++point.row.reached;
+}
+
+void add_run(Point& point, const MeasuredRun& run)
+{
+  ++point.row.runs;
+  if (!run.succeeded) return;
+  ++point.row.succeeded;
+  add_measured(point.row.throughputs, run.throughput);
+  add_measured(point.shares, run.communication_share);
+  add_measured(point.accuracies, run.accuracy);
+  add_time(point, run);
+}
+
+// The points in the order of their labels and sizes.
+std::vector<Point> points_of(std::span<const MeasuredRun> runs)
+{
+  using Key = std::tuple<std::string, std::string, std::int64_t, std::int64_t, std::int64_t>;
+  std::map<Key, Point> sorted;
+  for (const auto& run : runs) {
+    auto& point = sorted[{natural_key(run.series), run.series, run.workers, run.ranks, run.nodes}];
+    point.row.label = run.series;
+    point.row.nodes = run.nodes;
+    point.row.ranks = run.ranks;
+    point.row.workers = point.row.size = run.workers;
+    add_run(point, run);
+  }
+  std::vector<Point> points;
+  for (auto& [key, point] : sorted) points.push_back(std::move(point));
+  return points;
+}
+
+// Returns NaN if the median is infinite.
+double finite_median(const std::vector<double>& values)
+{
+  const auto misses = std::count_if(values.begin(), values.end(), [](double value) { return std::isinf(value); });
+  // With two middle values, both are finite.
+  const bool middle_is_finite = static_cast<std::size_t>(misses) < (values.size() + 1) / 2;
+  return middle_is_finite ? median(values) : not_measured;
+}
+
+void summarise(Point& point)
+{
+  auto& row = point.row;
+  row.throughput = median(row.throughputs);
+  row.throughput_min = quantile(row.throughputs, 0);
+  row.throughput_max = quantile(row.throughputs, 1);
+  point.logs = log_sample(row.throughputs);
+  row.throughput_geometric_mean = std::exp(point.logs.mean);
+  row.communication_share = median(point.shares);
+  row.accuracy = median(point.accuracies);
+  row.time_to_accuracy_s = finite_median(point.times);
+}
+
+// Whether the size is counted in nodes: the number of nodes varies at a fixed number of workers per node. Otherwise it is
+// workers.
+bool counts_nodes(std::span<const Point> series)
+{
+  const auto& first = series.front().row;
+  const auto same_density = [&](const Point& p) { return p.row.workers * first.nodes == first.workers * p.row.nodes; };
+  const auto same_nodes = [&](const Point& p) { return p.row.nodes == first.nodes; };
+  return std::all_of(series.begin(), series.end(), same_density) && !std::all_of(series.begin(), series.end(), same_nodes);
+}
+
+// Smallest sizes of the whole study, measured or not.
+struct SmallestSizes {
+  std::int64_t nodes = std::numeric_limits<std::int64_t>::max(), workers = nodes;
+};
+
+// Computes speed-up and efficiency of the points of one label, relative to the smallest measured point. `series` is sorted by
+// size. A baseline larger than the study's smallest size gets no values itself.
+void relate(std::span<Point> series, const SmallestSizes& smallest)
+{
+  const bool nodes = counts_nodes(series);
+  for (auto& point : series) point.row.size = nodes ? point.row.nodes : point.row.workers;
+  const auto base = std::find_if(series.begin(), series.end(), [](const Point& p) { return !std::isnan(p.row.throughput); });
+  if (base == series.end()) return;
+  const auto base_size = static_cast<double>(base->row.size);
+  for (auto& point : series) {
+    auto& row = point.row;
+    const bool is_base = &point == &*base;
+    if (std::isnan(row.throughput)) continue;
+    if (is_base && row.size > (nodes ? smallest.nodes : smallest.workers)) continue;
+    const auto size = static_cast<double>(row.size);
+    row.baseline_size = base->row.size;
+    row.efficiency = efficiency(point.logs, size, base->logs, base_size);
+    row.speedup = row.efficiency * size;
+    if (is_base) continue; // the baseline is its own reference
+    const auto interval = efficiency_interval(point.logs, size, base->logs, base_size);
+    row.efficiency_low = interval.low;
+    row.efficiency_high = interval.high;
+  }
 }
 
 } // namespace
@@ -24,7 +140,7 @@ LogSample log_sample(std::span<const double> values)
   for (const double value : values) sum += std::log(value);
   const double mean = sum / count;
   for (const double value : values) squares += (std::log(value) - mean) * (std::log(value) - mean);
-  return {mean, count > 1 ? squares / (count - 1) : nan_value, count};
+  return {mean, count > 1 ? squares / (count - 1) : not_measured, count};
 }
 
 double efficiency(const LogSample& sample, double size, const LogSample& base, double base_size)
@@ -34,7 +150,7 @@ double efficiency(const LogSample& sample, double size, const LogSample& base, d
 
 Interval efficiency_interval(const LogSample& sample, double size, const LogSample& base, double base_size)
 {
-  if (sample.count < least_runs || base.count < least_runs) return {nan_value, nan_value};
+  if (sample.count < least_runs || base.count < least_runs) return {not_measured, not_measured};
   const double centre = efficiency(sample, size, base, base_size);
   const double a = sample.variance / sample.count, a0 = base.variance / base.count;
   if (a + a0 == 0) return {centre, centre}; // no scatter: the degrees of freedom are undefined
@@ -47,6 +163,61 @@ double student_t_975(double freedom)
   double value = 0;
   for (auto c = student_t_975_polynomial.rbegin(); c != student_t_975_polynomial.rend(); ++c) value = value / freedom + *c;
   return value;
+}
+
+Fields<ScalingRow> scaling_fields()
+{
+  using R = ScalingRow;
+#define DT_AT(member) &member_of<R, &R::member>
+  static const Field<R> fields[]{
+      {"label", DT_AT(label), "", "the sweep's values, without the size"},
+      {"nodes", DT_AT(nodes), "", "nodes of each run"},
+      {"ranks", DT_AT(ranks), "", "ranks of each run"},
+      {"workers", DT_AT(workers), "", "ranks that train; the others serve parameters"},
+      {"size", DT_AT(size), "",
+       "N: the nodes, if the points of this label vary them at a fixed number of workers per node; else the workers"},
+      {"runs", DT_AT(runs), "", "runs that differ only in their repeat, without A/A controls"},
+      {"succeeded", DT_AT(succeeded), "", "runs that succeeded; the figures are theirs"},
+      {"throughput", DT_AT(throughput), "samples/s", "median"},
+      {"throughput_min", DT_AT(throughput_min), "samples/s", "smallest"},
+      {"throughput_max", DT_AT(throughput_max), "samples/s", "largest"},
+      {"throughput_geometric_mean", DT_AT(throughput_geometric_mean), "samples/s", "G(N), the geometric mean"},
+      {"speedup", DT_AT(speedup), "", "efficiency * N"},
+      {"efficiency", DT_AT(efficiency), "0..1",
+       "G(N) / G(N0) * N0 / N; `NULL` for a baseline above the study's smallest size, which was compared with nothing"},
+      {"efficiency_low", DT_AT(efficiency_low), "0..1",
+       "lower end of the 95 % confidence interval of the efficiency; `NULL` for a baseline and with fewer than 3 runs of either "
+       "size"},
+      {"efficiency_high", DT_AT(efficiency_high), "0..1", "upper end of that interval"},
+      {"baseline_size", DT_AT(baseline_size), "", "N0, the smallest measured size of the same label; `NULL`: not compared"},
+      {"communication_share", DT_AT(communication_share), "0..1", "median"},
+      {"accuracy", DT_AT(accuracy), "0..1", "median"},
+      {"time_to_accuracy_s", DT_AT(time_to_accuracy_s), "s",
+       "median; a run that missed its target counts as infinite, so `NULL` if half of the runs or more missed it"},
+      {"reached", DT_AT(reached), "", "succeeded runs that reached their target accuracy"},
+      {"target_runs", DT_AT(target_runs), "", "succeeded runs that have a target accuracy"},
+  };
+#undef DT_AT
+  return fields;
+}
+
+std::vector<ScalingRow> scaling_of(std::span<const MeasuredRun> runs, bool is_scaling_study)
+{
+  auto points = points_of(runs);
+  SmallestSizes smallest;
+  for (auto& point : points) {
+    summarise(point);
+    smallest.nodes = std::min(smallest.nodes, point.row.nodes);
+    smallest.workers = std::min(smallest.workers, point.row.workers);
+  }
+  for (auto begin = points.begin(); begin != points.end();) {
+    const auto end = std::find_if(begin, points.end(), [&](const Point& p) { return p.row.label != begin->row.label; });
+    if (is_scaling_study || end - begin > 1) relate({begin, end}, smallest);
+    begin = end;
+  }
+  std::vector<ScalingRow> rows;
+  for (auto& point : points) rows.push_back(std::move(point.row));
+  return rows;
 }
 
 } // namespace dt::store

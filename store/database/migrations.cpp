@@ -56,7 +56,7 @@ bool holds(const Columns& columns, const std::string& name)
   return std::any_of(columns.begin(), columns.end(), [&](const auto& column) { return column.first == name; });
 }
 
-void add_missing_tables(Connection& connection, Connection& wanted)
+void change_tables(Connection& connection, Connection& wanted)
 {
   const auto present = entries_of(connection, "table");
   for (const auto& [table, sql] : entries_of(wanted, "table")) {
@@ -64,21 +64,23 @@ void add_missing_tables(Connection& connection, Connection& wanted)
       connection.execute(sql);
       continue;
     }
-    const auto columns = columns_of(connection, table);
-    for (const auto& [column, type] : columns_of(wanted, table))
+    const auto columns = columns_of(connection, table), wanted_columns = columns_of(wanted, table);
+    for (const auto& [column, type] : wanted_columns)
       if (!holds(columns, column)) connection.execute("ALTER TABLE " + table + " ADD COLUMN " + column + " " + type);
+    for (const auto& [column, type] : columns)
+      if (!holds(wanted_columns, column)) connection.execute("ALTER TABLE " + table + " DROP COLUMN " + column);
   }
 }
 
-// A table keeps what it has, and gets the columns that newer rows of core/record and core/spec describe. Views and indexes are
-// made again. All runs are taken in again, so that the new columns are filled from the run folders.
+// Tables get the columns that the rows of core/record and core/spec describe now, and lose the others. Views and indexes are made
+// again. All runs are taken in again, so that the new columns are filled from the run folders.
 void update(Connection& connection)
 {
   Connection wanted("schema", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY, 0);
   wanted.execute(schema_text());
   for (const auto& [view, sql] : entries_of(connection, "view")) connection.execute("DROP VIEW " + view);
   for (const auto& [index, sql] : entries_of(connection, "index")) connection.execute("DROP INDEX " + index);
-  add_missing_tables(connection, wanted);
+  change_tables(connection, wanted);
   for (const auto* type : {"index", "view"})
     for (const auto& [name, sql] : entries_of(wanted, type)) connection.execute(sql);
   connection.execute("UPDATE runs SET fingerprint = ''");

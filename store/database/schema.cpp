@@ -2,6 +2,7 @@
 
 #include "core/record/fields.hpp"
 #include "core/text.hpp"
+#include "store/analysis/scaling.hpp"
 
 #include <algorithm>
 
@@ -37,8 +38,17 @@ constexpr std::string_view format_table = "CREATE TABLE format (schema_hash TEXT
 std::string studies_table()
 {
   auto columns = columns_but(study_fields(), {"id", "refusals"}, " NOT NULL");
-  return "CREATE TABLE studies (\n  id INTEGER PRIMARY KEY,\n  key TEXT NOT NULL UNIQUE,\n" +
-         columns.substr(0, columns.size() - 2) + "\n) STRICT;\n";
+  return "CREATE TABLE studies (\n  id INTEGER PRIMARY KEY,\n  key TEXT NOT NULL UNIQUE,\n" + columns +
+         "  points_current INTEGER\n) STRICT;\n"; // 1: `points` agrees with the study's runs
+}
+
+// The points of a study, computed by scaling_of when the runs are taken in.
+std::string points_table()
+{
+  return "\nCREATE TABLE points (\n  study_id INTEGER NOT NULL REFERENCES studies (id) ON DELETE CASCADE,\n  position INTEGER "
+         "NOT "
+         "NULL,\n" +
+         columns_of(scaling_fields()) + "  PRIMARY KEY (study_id, position)\n) STRICT, WITHOUT ROWID;\n";
 }
 
 // A study may be known before the folders of its runs were read: then a run has its key and nothing else.
@@ -75,7 +85,6 @@ CREATE TABLE study_runs (
   name TEXT NOT NULL,
   label TEXT NOT NULL,
   series TEXT NOT NULL,
-  series_key TEXT NOT NULL,
   control INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (study_id, position)
 ) STRICT, WITHOUT ROWID;
@@ -117,31 +126,10 @@ std::string results_table()
          columns.substr(0, columns.size() - 2) + "\n) STRICT;\n";
 }
 
-constexpr std::string_view step_columns = R"sql(  step INTEGER NOT NULL,
-  epoch REAL,
-  elapsed_s REAL,
-  loss REAL,
-  learning_rate REAL,
-  step_s REAL,
-  input_s REAL,
-  forward_s REAL,
-  backward_s REAL,
-  communication_s REAL,
-  optimizer_s REAL,
-)sql";
-
-constexpr std::string_view eval_columns = R"sql(  step INTEGER NOT NULL,
-  epoch REAL,
-  elapsed_s REAL,
-  loss REAL,
-  accuracy REAL,
-  samples INTEGER,
-  eval_s REAL,
-)sql";
-
 constexpr std::string_view indexes = R"sql(
 CREATE INDEX studies_by_name ON studies (name, submitted_unix_s);
 CREATE INDEX studies_by_time ON studies (submitted_unix_s);
+CREATE INDEX studies_without_points ON studies (id) WHERE points_current IS NOT 1;
 CREATE INDEX study_runs_by_run ON study_runs (run_id);
 CREATE INDEX study_runs_by_name ON study_runs (name);
 CREATE INDEX runs_by_state ON runs (state);
@@ -254,6 +242,16 @@ LEFT JOIN ranks ON ranks.run_id = rank_phases.run_id AND ranks.rank = rank_phase
 LEFT JOIN rank_phases AS whole ON whole.run_id = rank_phases.run_id AND whole.rank = rank_phases.rank AND whole.phase = 'step';
 )sql";
 
+std::string scaling_view()
+{
+  std::string sql = "\nCREATE VIEW scaling AS\nSELECT studies.name AS study, studies.key AS study_key, studies.kind AS kind";
+  for (const auto& field : scaling_fields()) {
+    const auto column = "points." + field.column();
+    sql += ",\n  " + (field.name == "baseline_size" ? "nullif(" + column + ", 0)" : column) + " AS " + field.column();
+  }
+  return sql + "\nFROM studies JOIN points ON points.study_id = studies.id\nORDER BY study, study_key, position;\n";
+}
+
 bool has_short_name(const Key& key) { return key.path == "name" || key.path == "description"; }
 
 std::string run_views()
@@ -302,9 +300,9 @@ const std::vector<const Key*>& column_keys()
 
 std::string schema()
 {
-  return std::string(format_table) + studies_table() + runs_table() + std::string(study_runs_table) + attempts_table() +
-         table_of_attempts("steps", std::string(step_columns), "step") +
-         table_of_attempts("evals", std::string(eval_columns), "step") +
+  return std::string(format_table) + studies_table() + runs_table() + std::string(study_runs_table) + points_table() +
+         attempts_table() + table_of_attempts("steps", columns_of(step_event_fields()), "step") +
+         table_of_attempts("evals", columns_of(eval_event_fields()), "step") +
          table_of_attempts("probes", columns_of(rank_probe_fields()) + columns_of(probe_fields()), "rank") +
          table_of_attempts("machine_loads", columns_of(node_load_fields()), "host") + results_table() +
          table_of_runs("ranks", columns_of(rank_fields()) + "  mask TEXT,\n", "rank") +

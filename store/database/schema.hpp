@@ -13,8 +13,6 @@ namespace dt::store {
 
 // All tables, indexes and views, from an empty file.
 std::string schema();
-// The statement that creates the view `scaling`.
-std::string scaling_view();
 
 // "train.global_batch" -> "train_global_batch", the column of runs.
 std::string column_of(const Key& key);

@@ -1,14 +1,14 @@
 #include "store/database/sqlite.hpp"
 
+#include "core/natural_key.hpp"
+#include "core/text.hpp"
+
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <new>
 #include <thread>
 #include <utility>
-
-#include "core/text.hpp"
-#include "store/database/natural_key.hpp"
 
 namespace dt::store {
 namespace {

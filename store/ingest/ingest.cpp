@@ -146,6 +146,13 @@ void write_submitted(Connection& connection, const SubmittedRun& run)
   write_current(connection, run_id, &attempt);
 }
 
+// The points of a study change with its runs, and thousands of runs may be taken in at once, so they are written once at the end.
+// If this process is killed before, the marks remain and the next ingest writes them.
+void write_stale_points(Database::Impl& database)
+{
+  if (has_stale_points(database.connection)) database.write([](Connection& connection) { write_points(connection); });
+}
+
 } // namespace
 
 std::size_t ingest_submitted(Database& database, std::span<const SubmittedRun> runs)
@@ -159,6 +166,7 @@ std::size_t ingest_submitted(Database& database, std::span<const SubmittedRun> r
       write_submitted(connection, run);
       ++taken;
     }
+    write_points(connection);
   });
   return taken;
 }
@@ -167,13 +175,17 @@ void ingest_study(Database& database, const StudyRecord& study)
 {
   auto& impl = database.impl();
   if (is_known(impl.connection, study)) return;
-  impl.write([&](Connection& connection) { write_study(connection, study); });
+  impl.write([&](Connection& connection) {
+    write_study(connection, study);
+    write_points(connection);
+  });
 }
 
 IngestReport ingest_runs(Database& database, const Home& home, std::span<const RunVerdict> verdicts)
 {
   Ingest ingest(database.impl(), home);
   for (const auto& verdict : verdicts) ingest.take_in(verdict);
+  write_stale_points(database.impl());
   return std::move(ingest).report();
 }
 

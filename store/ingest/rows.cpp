@@ -3,7 +3,6 @@
 #include "core/record/fields.hpp"
 #include "core/spec/secrets.hpp"
 #include "core/text.hpp"
-#include "store/database/natural_key.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -121,7 +120,10 @@ class Row {
 std::int64_t write_study_row(Connection& connection, StudyRecord study)
 {
   study.recipe_text = without_secrets(std::string_view(study.recipe_text));
-  return Row().add(study_fields(), std::optional(std::move(study)), {"refusals"}).write(connection, "studies", "key", "id");
+  return Row()
+      .add(study_fields(), std::optional(std::move(study)), {"refusals"})
+      .add("points_current", 0)
+      .write(connection, "studies", "key", "id");
 }
 
 void write_result(Connection& connection, std::int64_t run_id, int attempt, const std::optional<RunResult>& result)
@@ -165,26 +167,19 @@ void write_ranks(Connection& connection, std::int64_t run_id, const AttemptRecor
   }
 }
 
-void write_steps(Connection& connection, std::int64_t run_id, int attempt, const std::vector<StepEvent>& steps)
+template<class Event>
+void write_lines(Connection& connection, const std::string& table, std::int64_t run_id, int attempt,
+                 const std::vector<Event>& events, Fields<Event> fields)
 {
-  auto statement =
-      connection.statement("INSERT OR REPLACE INTO steps (run_id, attempt, step, epoch, elapsed_s, loss, learning_rate, step_s, "
-                           "input_s, forward_s, backward_s, communication_s, optimizer_s) VALUES " +
-                           placeholders(13));
-  const auto phase = [](const StepEvent& e, Phase p) { return e.phase_s[static_cast<std::size_t>(p)]; };
-  for (const auto& e : steps)
-    statement.run(run_id, attempt, e.step, e.epoch, e.elapsed_s, e.loss, e.learning_rate, e.step_s, phase(e, Phase::input),
-                  phase(e, Phase::forward), phase(e, Phase::backward), phase(e, Phase::communication),
-                  phase(e, Phase::optimizer));
-}
-
-void write_evals(Connection& connection, std::int64_t run_id, int attempt, const std::vector<EvalEvent>& evals)
-{
-  auto statement = connection.statement(
-      "INSERT OR REPLACE INTO evals (run_id, attempt, step, epoch, elapsed_s, loss, accuracy, samples, eval_s) VALUES " +
-      placeholders(9));
-  for (const auto& e : evals)
-    statement.run(run_id, attempt, e.step, e.epoch, e.elapsed_s, e.loss, e.accuracy, e.samples, e.eval_s);
+  std::vector<std::string> columns{"run_id", "attempt"};
+  for (const auto& field : fields) columns.push_back(field.column());
+  auto statement = connection.statement("INSERT OR REPLACE INTO " + table + " (" + join(columns, ", ") + ") VALUES " +
+                                        placeholders(columns.size()));
+  for (const auto& event : events) {
+    statement.bind(run_id, attempt);
+    for (int parameter = 2; const auto& field : fields) statement.bind_at(++parameter, cell_of(value_of(field, event)));
+    statement.finish();
+  }
 }
 
 void write_probe(Connection& connection, std::int64_t run_id, const AttemptRecord& attempt)
@@ -255,16 +250,15 @@ void write_study(Connection& connection, const StudyRecord& study)
   const auto study_id = write_study_row(connection, study);
   connection.statement("DELETE FROM study_runs WHERE study_id = ?").run(study_id);
   auto add_run = connection.statement("INSERT INTO runs (key) VALUES (?) ON CONFLICT (key) DO NOTHING");
-  auto add = connection.statement("INSERT INTO study_runs (study_id, position, run_id, name, label, series, series_key, control) "
-                                  "VALUES (?, ?, (SELECT id FROM runs WHERE key = ?), ?, ?, ?, ?, ?)");
+  auto add = connection.statement("INSERT INTO study_runs (study_id, position, run_id, name, label, series, control) "
+                                  "VALUES (?, ?, (SELECT id FROM runs WHERE key = ?), ?, ?, ?, ?)");
   const std::set<std::string> controls(study.control_keys.begin(), study.control_keys.end());
   for (std::size_t i = 0; i < study.run_keys.size(); ++i) {
     const auto& key = study.run_keys[i];
     const auto name = i < study.run_names.size() ? study.run_names[i] : key;
     const auto label = label_in_name(name, study.name);
     add_run.run(key);
-    const auto series = series_of(label);
-    add.run(study_id, static_cast<std::int64_t>(i), key, name, label, series, natural_key(series), controls.contains(key));
+    add.run(study_id, static_cast<std::int64_t>(i), key, name, label, series_of(label), controls.contains(key));
   }
 }
 
@@ -282,6 +276,10 @@ std::int64_t write_run(Connection& connection, const PlannedRun& planned, const 
   statement.next();
   const auto id = statement.integer(0);
   statement.finish();
+  connection
+      .statement("UPDATE studies SET points_current = 0 WHERE points_current AND id IN "
+                 "(SELECT study_id FROM study_runs WHERE run_id = ?)")
+      .run(id);
   return id;
 }
 
@@ -328,11 +326,20 @@ void write_current(Connection& connection, std::int64_t run_id, const AttemptRec
   for (const auto& rank : current->result->ranks) write_phases(connection, run_id, rank);
 }
 
+void write_point(Connection& connection, std::int64_t study_id, std::int64_t position, const ScalingRow& point)
+{
+  Row()
+      .add("study_id", study_id)
+      .add("position", position)
+      .add(scaling_fields(), std::optional(point))
+      .write(connection, "points");
+}
+
 std::size_t write_events(Connection& connection, std::int64_t run_id, int attempt, std::string_view lines)
 {
   const auto events = parse_events(lines);
-  write_steps(connection, run_id, attempt, events.steps);
-  write_evals(connection, run_id, attempt, events.evals);
+  write_lines(connection, "steps", run_id, attempt, events.steps, step_event_fields());
+  write_lines(connection, "evals", run_id, attempt, events.evals, eval_event_fields());
   return events.steps.size();
 }
 

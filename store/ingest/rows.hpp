@@ -4,6 +4,7 @@
 
 #include "core/record/study_record.hpp"
 #include "core/spec/spec_schema.hpp"
+#include "store/analysis/scaling.hpp"
 #include "store/database/schema.hpp"
 #include "store/database/sqlite.hpp"
 #include "store/ingest/folder.hpp"
@@ -40,6 +41,14 @@ void keep_attempts(Connection& connection, std::int64_t run_id, const std::vecto
 
 // Replaces result, ranks, phases and environment of a run by those of its current attempt; deletes them if `current` is null.
 void write_current(Connection& connection, std::int64_t run_id, const AttemptRecord* current);
+
+// Adds a point of a study; `position` is its place in the order of scaling_of.
+void write_point(Connection& connection, std::int64_t study_id, std::int64_t position, const ScalingRow& point);
+
+// write_study and write_run mark the studies whose points may have changed. write_points computes the points of these studies
+// anew.
+bool has_stale_points(Connection& connection);
+void write_points(Connection& connection);
 
 // Adds step and evaluation lines. Returns the number of steps.
 std::size_t write_events(Connection& connection, std::int64_t run_id, int attempt, std::string_view lines);

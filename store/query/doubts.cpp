@@ -111,7 +111,9 @@ std::optional<Drift> drift_of(Database& database, const std::string& study_id, c
 {
   const auto controls = controls_of_study(database.impl().connection, study_id, asked);
   if (controls.size() < 2) return std::nullopt;
-  return drift_of_controls(controls, throughputs_by_point(database, study_id));
+  std::vector<std::vector<double>> repeats;
+  for (auto& point : scaling_of_study(database, study_id)) repeats.push_back(std::move(point.throughputs));
+  return drift_of_controls(controls, repeats);
 }
 
 // Conditions of the chosen runs that have a result.

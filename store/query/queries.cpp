@@ -2,18 +2,11 @@
 
 #include "core/error.hpp"
 #include "core/record/fields.hpp"
-#include "core/statistics.hpp"
 #include "core/text.hpp"
-#include "store/analysis/scaling.hpp"
-#include "store/database/natural_key.hpp"
 #include "store/database/sqlite.hpp"
 #include "store/query/conditions.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <map>
-#include <tuple>
 #include <type_traits>
 
 namespace dt::store {
@@ -191,115 +184,6 @@ std::vector<Column> flat_columns(Connection& connection)
   return columns;
 }
 
-// The measurements of the runs of one point. Only succeeded runs count.
-struct Point {
-  ScalingRow row;
-  std::vector<double> throughputs, shares, accuracies;
-  std::vector<double> times; // time to the target; infinite if the run missed it
-  LogSample logs;            // logarithms of the throughputs
-};
-
-void add_measured(std::vector<double>& values, double value)
-{
-  if (!std::isnan(value)) values.push_back(value);
-}
-
-// Natural key of the label, label, workers, ranks, nodes.
-using PointKey = std::tuple<std::string, std::string, std::int64_t, std::int64_t, std::int64_t>;
-
-void add_time(Point& point, double target_accuracy, double time_s)
-{
-  const bool reached = !std::isnan(time_s);
-  if (!reached && !(target_accuracy > 0)) return;
-  point.times.push_back(reached ? time_s : std::numeric_limits<double>::infinity());
-  ++point.row.target_runs;
-  if (reached) ++point.row.reached;
-}
-
-std::map<PointKey, Point> points_of_study(Database& database, const std::string& study_id)
-{
-  std::map<PointKey, Point> points;
-  for (const auto& run : runs_of_study(database, study_id)) {
-    const bool is_stored = run.ranks > 0; // otherwise only its key is known
-    if (run.is_control || !is_stored) continue;
-    auto& point = points[{natural_key(run.series), run.series, run.workers, run.ranks, run.nodes}];
-    point.row.label = run.series;
-    point.row.nodes = run.nodes;
-    point.row.ranks = run.ranks;
-    point.row.workers = run.workers;
-    ++point.row.runs;
-    if (run.state != RunState::succeeded) continue;
-    ++point.row.succeeded;
-    add_measured(point.throughputs, run.figure("throughput"));
-    add_measured(point.shares, run.figure("communication_share"));
-    add_measured(point.accuracies, run.figure("accuracy"));
-    add_time(point, run.target_accuracy, run.figure("time_to_accuracy_s"));
-  }
-  return points;
-}
-
-// Returns NaN if the median is infinite.
-double finite_median(const std::vector<double>& values)
-{
-  const auto misses = std::count_if(values.begin(), values.end(), [](double value) { return std::isinf(value); });
-  // With two middle values, both are finite.
-  const bool middle_is_finite = static_cast<std::size_t>(misses) < (values.size() + 1) / 2;
-  return middle_is_finite ? median(values) : not_measured;
-}
-
-void summarise(Point& point)
-{
-  auto& row = point.row;
-  row.throughput = median(point.throughputs);
-  row.throughput_min = quantile(point.throughputs, 0);
-  row.throughput_max = quantile(point.throughputs, 1);
-  point.logs = log_sample(point.throughputs);
-  row.throughput_geometric_mean = std::exp(point.logs.mean);
-  row.communication_share = median(point.shares);
-  row.accuracy = median(point.accuracies);
-  row.time_to_accuracy_s = finite_median(point.times);
-}
-
-// Whether the size is counted in nodes: the number of nodes varies at a fixed number of workers per node. Otherwise it is
-// workers.
-bool counts_nodes(const std::vector<Point*>& series)
-{
-  const auto& first = series.front()->row;
-  const auto same_density = [&](const Point* p) { return p->row.workers * first.nodes == first.workers * p->row.nodes; };
-  const auto same_nodes = [&](const Point* p) { return p->row.nodes == first.nodes; };
-  return std::all_of(series.begin(), series.end(), same_density) && !std::all_of(series.begin(), series.end(), same_nodes);
-}
-
-// Smallest sizes of the whole study, measured or not.
-struct SmallestSizes {
-  std::int64_t nodes = std::numeric_limits<std::int64_t>::max(), workers = nodes;
-};
-
-// Computes speed-up and efficiency of the points of one label, relative to the smallest measured point. `series` is sorted by
-// size. A baseline larger than the study's smallest size gets no values itself.
-void relate(const std::vector<Point*>& series, const SmallestSizes& smallest)
-{
-  const bool nodes = counts_nodes(series);
-  for (auto* point : series) point->row.size = nodes ? point->row.nodes : point->row.workers;
-  const auto found = std::find_if(series.begin(), series.end(), [](const Point* p) { return !std::isnan(p->row.throughput); });
-  if (found == series.end()) return;
-  const Point& base = **found;
-  const auto base_size = static_cast<double>(base.row.size);
-  for (auto* point : series) {
-    auto& row = point->row;
-    if (std::isnan(row.throughput)) continue;
-    if (point == &base && row.size > (nodes ? smallest.nodes : smallest.workers)) continue;
-    const auto size = static_cast<double>(row.size);
-    row.baseline_size = base.row.size;
-    row.efficiency = efficiency(point->logs, size, base.logs, base_size);
-    row.speedup = row.efficiency * size;
-    if (point == &base) continue; // the baseline is its own reference
-    const auto interval = efficiency_interval(point->logs, size, base.logs, base_size);
-    row.efficiency_low = interval.low;
-    row.efficiency_high = interval.high;
-  }
-}
-
 } // namespace
 
 double RunRow::figure(std::string_view figure_name) const
@@ -355,39 +239,6 @@ std::vector<RunRow> runs_where(Database& database, const std::string& condition,
   for (const auto& value : clause.values) statement.bind_at(++parameter, value);
   statement.bind_at(++parameter, limit);
   return run_rows(statement);
-}
-
-std::vector<ScalingRow> scaling_of_study(Database& database, const std::string& study_id)
-{
-  auto& connection = database.impl().connection;
-  auto points = points_of_study(database, study_id);
-  auto kind = connection.statement("SELECT kind IN ('strong', 'weak') FROM studies WHERE key = ?");
-  kind.bind(study_id);
-  const bool is_study = kind.next() && kind.integer(0) != 0;
-
-  std::map<std::string, std::vector<Point*>> series; // points by label, smallest first
-  SmallestSizes smallest;
-  for (auto& [key, point] : points) {
-    summarise(point);
-    point.row.size = point.row.workers;
-    smallest.nodes = std::min(smallest.nodes, point.row.nodes);
-    smallest.workers = std::min(smallest.workers, point.row.workers);
-    series[point.row.label].push_back(&point);
-  }
-  // A single size outside a scaling study has no baseline.
-  for (const auto& [label, members] : series)
-    if (is_study || members.size() > 1) relate(members, smallest);
-
-  std::vector<ScalingRow> rows;
-  for (const auto& [key, point] : points) rows.push_back(point.row);
-  return rows;
-}
-
-std::vector<std::vector<double>> throughputs_by_point(Database& database, const std::string& study_id)
-{
-  std::vector<std::vector<double>> points;
-  for (const auto& [key, point] : points_of_study(database, study_id)) points.push_back(point.throughputs);
-  return points;
 }
 
 } // namespace dt::store

@@ -1,7 +1,8 @@
 // The database queries that dtctl's own commands use.
 #pragma once
 
-#include "core/record/run_record.hpp"
+#include "core/record/run_state.hpp"
+#include "store/analysis/scaling.hpp"
 #include "store/database/database.hpp"
 
 #include <map>
@@ -55,32 +56,8 @@ std::vector<RunRow> find_runs(Database& database, const std::string& key_prefix_
 // first. An unknown key is a usage error that names the nearest column.
 std::vector<RunRow> runs_where(Database& database, const std::string& condition, std::int64_t limit);
 
-// One point of a study: the runs that differ only in their repeat.
-struct ScalingRow {
-  std::string label; // the sweep's values, without the size
-  std::int64_t nodes = 0, ranks = 0;
-  std::int64_t workers = 0; // ranks that train; the others serve parameters
-  std::int64_t size = 0;    // nodes, if the label's points vary them at a fixed number of workers per node; else workers
-  std::int64_t runs = 0, succeeded = 0;
-  double throughput = not_measured; // median over repeats, samples/s
-  double throughput_min = not_measured, throughput_max = not_measured, throughput_geometric_mean = not_measured;
-  // Relative to the baseline, the smallest measured size of the same label. NaN for a baseline that is larger than the study's
-  // smallest size.
-  double speedup = not_measured, efficiency = not_measured;
-  // 95 % confidence interval (efficiency_interval). NaN for the baseline, and if either size has fewer than 3 runs.
-  double efficiency_low = not_measured, efficiency_high = not_measured;
-  std::int64_t baseline_size = 0;                                     // 0: not compared
-  double communication_share = not_measured, accuracy = not_measured; // medians
-  // Median; a run that missed its target counts as infinite. NaN: infinite, or no target.
-  double time_to_accuracy_s = not_measured;
-  std::int64_t reached = 0, target_runs = 0; // succeeded runs that reached their target, and succeeded runs that have a target
-};
-
-// Sorted by label in natural order (period=4 before period=16), then by size.
+// Speed-up and efficiency of a study's points, as scaling_of computes them from the stored runs.
 std::vector<ScalingRow> scaling_of_study(Database& database, const std::string& study_id);
-
-// Throughputs of the succeeded runs: one vector per point, in the order of scaling_of_study.
-std::vector<std::vector<double>> throughputs_by_point(Database& database, const std::string& study_id);
 
 // All stored data about one run, in sections, for `dtctl show`.
 struct Section {

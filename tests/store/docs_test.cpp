@@ -2,10 +2,12 @@
 #include "tests/store/fixture.hpp"
 
 #include "core/record/fields.hpp"
+#include "store/analysis/scaling.hpp"
 #include "store/database/sqlite.hpp"
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 
 using namespace dt;
 using namespace dt::store;
@@ -39,19 +41,24 @@ template<class Record> std::string table_of(Fields<Record> fields)
 
 } // namespace
 
-TEST_CASE("the database's document has the fields of a result as they are")
+TEST_CASE("the database's document has the fields of results, points, steps and evaluations as they are")
 {
   auto text = document();
-  const std::string begin = "<!-- results -->\n", end = "<!-- end of results -->";
-  const auto at = text.find(begin) + begin.size(), until = text.find(end);
-  REQUIRE(until != std::string::npos);
-  if (std::getenv("DTCTL_REGENERATE") != nullptr) {
-    text.replace(at, until - at, table_of(result_fields()));
-    std::ofstream(document_path()) << text;
-    return;
+  const std::map<std::string, std::string> tables{{"results", table_of(result_fields())},
+                                                  {"scaling", table_of(scaling_fields())},
+                                                  {"steps", table_of(step_event_fields())},
+                                                  {"evals", table_of(eval_event_fields())}};
+  const bool regenerates = std::getenv("DTCTL_REGENERATE") != nullptr;
+  for (const auto& [name, table] : tables) {
+    const std::string begin = "<!-- " + name + " -->\n", end = "<!-- end of " + name + " -->";
+    REQUIRE(text.find(begin) != std::string::npos);
+    const auto at = text.find(begin) + begin.size(), until = text.find(end);
+    REQUIRE(until != std::string::npos);
+    INFO("to write it again: DTCTL_REGENERATE=1 build/dev/tests/test_store");
+    if (!regenerates) CHECK(text.substr(at, until - at) == table);
+    text.replace(at, until - at, table);
   }
-  INFO("to write it again: DTCTL_REGENERATE=1 build/dev/tests/test_store");
-  CHECK(text.substr(at, until - at) == table_of(result_fields()));
+  if (regenerates) std::ofstream(document_path()) << text;
 }
 
 TEST_CASE("every example query of the database's document runs on a database with a study")

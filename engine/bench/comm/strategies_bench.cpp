@@ -1,5 +1,6 @@
 // Measures a step's cost under each strategy, with a modelled computation and real messages.
 #include "core/error.hpp"
+#include "core/record/field.hpp"
 #include "engine/bench/bench.hpp"
 #include "engine/bench/comm/modelled_replica.hpp"
 #include "engine/comm/mpi_world.hpp"

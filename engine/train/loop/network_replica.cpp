@@ -1,5 +1,6 @@
 #include "engine/train/loop/network_replica.hpp"
 
+#include "core/record/run_record.hpp"
 #include "engine/optim/passes.hpp"
 
 #include <algorithm>

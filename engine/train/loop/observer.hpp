@@ -1,7 +1,7 @@
 // Observer: interface for reports on the training's progress. This base class ignores them.
 #pragma once
 
-#include "core/record/run_record.hpp"
+#include "core/record/event_record.hpp"
 
 #include <cstdint>
 #include <string>

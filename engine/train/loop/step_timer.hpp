@@ -1,7 +1,7 @@
 // StepTimer: measures the phases of each step on this rank, for the run record, the timeline and the stall watchdog.
 #pragma once
 
-#include "core/record/run_record.hpp"
+#include "core/record/event_record.hpp"
 #include "engine/comm/clock.hpp"
 #include "engine/comm/communicator.hpp"
 #include "engine/sync/strategy.hpp"

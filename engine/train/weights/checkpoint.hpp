@@ -13,7 +13,8 @@
 // are written with libhdf5 but read without it (hdf5_content.hpp), because a checkpoint may come from an untrusted source.
 #pragma once
 
-#include "core/record/run_record.hpp"
+#include "core/record/attempt_files.hpp"
+#include "core/record/field.hpp"
 #include "engine/train/weights/tensor_name.hpp"
 
 #include <cstdint>

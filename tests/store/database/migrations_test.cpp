@@ -12,7 +12,7 @@ constexpr int new_file = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
 
 } // namespace
 
-TEST_CASE("a file that lacks a column, a table and a view gets them, and its runs are taken in again")
+TEST_CASE("a file that lacks a column, a table and a view gets them, loses columns of before, and its runs are taken in again")
 {
   const Site site;
   const auto run = site.run_well(sample_spec(1), 100);
@@ -22,6 +22,7 @@ TEST_CASE("a file that lacks a column, a table and a view gets them, and its run
     auto& connection = database.impl().connection;
     connection.execute("DROP VIEW runs_flat; DROP VIEW runs_results; DROP VIEW scaling; DROP TABLE probes");
     connection.execute("ALTER TABLE results DROP COLUMN wall_s");
+    connection.execute("ALTER TABLE results ADD COLUMN forgotten_s REAL");
     connection.execute("UPDATE format SET schema_hash = 'older'");
   }
   CHECK(error_of([&] { site.open(Access::read_only); }) ==
@@ -29,6 +30,8 @@ TEST_CASE("a file that lacks a column, a table and a view gets them, and its run
             " lacks columns or views of this dtctl. Add them with: dtctl db migrate");
   auto database = site.open();
   CHECK(ask_text(database, "SELECT wall_s IS NULL FROM runs_flat") == "1");
+  CHECK(database.impl().connection.integer_of("SELECT count(*) FROM pragma_table_info('results') WHERE name = 'forgotten_s'") ==
+        0);
   site.ingest(database, {run});
   CHECK(ask_text(database, "SELECT wall_s IS NOT NULL AND throughput = 100 FROM runs_flat") == "1");
   CHECK(ask_text(database, "SELECT count(*) FROM probes") == "0");

@@ -12,7 +12,6 @@ using namespace dt::store::test;
 
 namespace {
 
-// Strong scaling over 1, 2 and 4 ranks, three repeats each; throughput 100, 190 and 340 samples/s with repeats apart by 1%.
 bool same(const Cell& cell, double value)
 {
   if (std::isnan(value)) return std::holds_alternative<std::monostate>(cell);
@@ -57,6 +56,7 @@ void check_view(Database& database, const std::string& study_id, std::size_t poi
   }
 }
 
+// Strong scaling over 1, 2 and 4 ranks, three repeats each; throughput 100, 190 and 340 samples/s with repeats apart by 1%.
 struct StrongStudy : Site {
   StrongStudy()
   {
@@ -155,6 +155,31 @@ TEST_CASE("the scaling view says what scaling_of_study says")
 {
   StrongStudy s;
   check_view(s.database, s.record.id, 3);
+}
+
+TEST_CASE("points that a killed ingest did not write are written by the next")
+{
+  StrongStudy s;
+  // What the transaction of a run leaves: the mark, and points that do not know the run yet.
+  s.database.impl().connection.execute("UPDATE points SET runs = 1, throughput = 7; UPDATE studies SET points_current = 0");
+  s.ingest(s.database, {});
+  check_view(s.database, s.record.id, 3);
+  CHECK(ask_text(s.database, "SELECT points_current FROM studies") == "1");
+}
+
+TEST_CASE("a run that changes its state changes the points of every study that has it")
+{
+  Site site;
+  auto database = site.open();
+  const auto run = site.plan(sample_spec(1)), other = site.run_well(sample_spec(2), 200);
+  const auto first = site.study({run, other}), second = site.study({other, run}, "second");
+  for (const auto& study : {first, second}) ingest_study(database, study);
+  site.ingest(database, {run, other});
+  for (const auto& study : {first, second}) check_view(database, study.id, 2);
+  site.succeed(run, site.begin(run, 1), 100);
+  site.ingest(database, {run});
+  for (const auto& study : {first, second}) check_view(database, study.id, 2);
+  CHECK(ask_text(database, "SELECT group_concat(succeeded, ' ') FROM scaling") == "1 1 1 1");
 }
 
 TEST_CASE("a failed run has no part in its point's medians, and a failed smallest size is not the base")

@@ -1,4 +1,4 @@
-#include "store/database/natural_key.hpp"
+#include "core/natural_key.hpp"
 
 #include <algorithm>
 #include <string>
@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-using dt::store::natural_key;
+using dt::natural_key;
 
 TEST_CASE("natural keys bring numbers in texts into numerical order")
 {

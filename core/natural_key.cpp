@@ -1,11 +1,11 @@
-#include "store/database/natural_key.hpp"
+#include "core/natural_key.hpp"
 
 #include <bit>
 #include <charconv>
 #include <cstdint>
 #include <limits>
 
-namespace dt::store {
+namespace dt {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -50,4 +50,4 @@ std::string natural_key(std::string_view text)
   return key;
 }
 
-} // namespace dt::store
+} // namespace dt

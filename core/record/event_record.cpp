@@ -1,0 +1,71 @@
+#include "core/record/event_record.hpp"
+
+#include "core/record/fields.hpp"
+#include "core/record/parse.hpp"
+
+#include <charconv>
+#include <type_traits>
+
+namespace dt {
+namespace {
+
+using namespace record;
+
+// A line of events.log: its tag, then the figures in the order of their fields.
+template<class Record> void append_event(std::string& text, std::string_view tag, const Record& event, Fields<Record> fields)
+{
+  text += tag;
+  for (const auto& field : fields)
+    std::visit(
+        [&](const auto& value) {
+          using Value = std::decay_t<decltype(value)>;
+          if constexpr (std::is_same_v<Value, double>)
+            field.unit == "s" ? put_seconds(text, value) : put(text, value);
+          else if constexpr (std::is_same_v<Value, std::int64_t>)
+            put(text, value);
+        },
+        value_of(field, event));
+  text += '\n';
+}
+
+// The event in a line without its tag; monostate if the line does not have exactly the figures of the fields.
+template<class Record> Event event_of(std::string_view figures, Fields<Record> fields)
+{
+  Record event;
+  for (const auto& field : fields) {
+    bool taken = false;
+    if (const auto* real = std::get_if<double& (*)(Record&)>(&field.place)) taken = take(figures, (*real)(event));
+    if (const auto* whole = std::get_if<std::int64_t& (*)(Record&)>(&field.place)) taken = take(figures, (*whole)(event));
+    if (!taken) return {};
+  }
+  return figures.empty() ? Event(event) : Event();
+}
+
+} // namespace
+
+void append_line(std::string& text, const StepEvent& event) { append_event(text, "step", event, step_event_fields()); }
+void append_line(std::string& text, const EvalEvent& event) { append_event(text, "eval", event, eval_event_fields()); }
+
+Event parse_event(std::string_view line)
+{
+  if (line.size() < 5) return {};
+  const auto tag = line.substr(0, 4);
+  line.remove_prefix(4);
+  if (tag == "step") return event_of(line, step_event_fields());
+  if (tag == "eval") return event_of(line, eval_event_fields());
+  return {};
+}
+
+Events parse_events(std::string_view text)
+{
+  Events events;
+  for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+    const auto event = parse_event(text.substr(0, end));
+    if (const auto* step = std::get_if<StepEvent>(&event)) events.steps.push_back(*step);
+    if (const auto* eval = std::get_if<EvalEvent>(&event)) events.evals.push_back(*eval);
+    text.remove_prefix(end + 1);
+  }
+  return events;
+}
+
+} // namespace dt
