@@ -17,6 +17,8 @@ class Overseer {
     bool cancel = false;     // stop without a checkpoint
     bool checkpoint = false; // write one and continue
     bool stops() const { return time_limit || preemption || cancel; }
+    // A stop writes one too, unless it is a cancellation.
+    bool asks_for_checkpoint() const { return !cancel && (checkpoint || stops()); }
   };
   virtual ~Overseer() = default;
   // This rank's wish now. Local and fast.

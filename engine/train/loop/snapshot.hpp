@@ -5,7 +5,7 @@
 #include "engine/nn/graph/network.hpp"
 #include "engine/optim/optimizer.hpp"
 #include "engine/sync/strategy.hpp"
-#include "engine/train/loop/consensus.hpp"
+#include "engine/train/evaluation/consensus.hpp"
 #include "engine/train/weights/checkpoint.hpp"
 #include "engine/train/weights/start.hpp"
 

@@ -6,8 +6,9 @@
 
 namespace dt::train {
 
-void Measurement::begin(double training_s)
+void Measurement::begin(double training_s, double isolated_communication_s)
 {
+  isolated_communication_s_ = isolated_communication_s;
   begin_measuring(training_s);
   measured_until_s_ = training_s;
 }
@@ -39,6 +40,7 @@ void Measurement::end()
   load_ = gather_load(load_between(*load_begin_, look_at_load(), mask_, options_.cores_per_rank), comm_);
 }
 
+// This rank's part of the result.
 RankRecord Measurement::record() const
 {
   RankRecord mine;
@@ -58,7 +60,23 @@ Measurement::Totals Measurement::totals() const
   const auto all_s = comm_.gather_numbers(std::array{own_s});
   const double share = mean_of_workers(statistics_.share(Phase::communication), roles_, comm_);
   const double slowest_s = all_s.empty() ? own_s : *std::max_element(all_s.begin(), all_s.end());
-  return {slowest_s, std::isnan(share) ? 0 : share * slowest_s};
+  const auto& earlier = options_.earlier;
+  return {.samples = earlier.samples + measured_steps() * options_.global_batch,
+          .measured_s = earlier.measured_s + slowest_s,
+          .communication_s = earlier.communication_s + (std::isnan(share) ? 0 : share * slowest_s)};
+}
+
+void Measurement::fill(RunResult& result, const std::vector<std::int32_t>& staleness) const
+{
+  result.warmup_steps = warmup_steps();
+  result.ranks = gather_records(record(), comm_);
+  result.isolated_communication_s = mean_of_workers(isolated_communication_s_, roles_, comm_);
+  result.staleness = gather_staleness(staleness, comm_);
+  const auto all = totals();
+  result.measured_samples = all.samples;
+  result.measured_s = all.measured_s;
+  result.throughput = all.measured_s > 0 ? static_cast<double>(all.samples) / all.measured_s : not_measured;
+  result.communication_share = all.measured_s > 0 ? all.communication_s / all.measured_s : not_measured;
 }
 
 } // namespace dt::train

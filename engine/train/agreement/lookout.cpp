@@ -1,4 +1,4 @@
-#include "engine/train/loop/lookout.hpp"
+#include "engine/train/agreement/lookout.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Ranks that agree on what to do, at once or a look later. Started by mpirun with several counts of ranks.
-#include "engine/train/loop/council.hpp"
+#include "engine/train/agreement/council.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "engine/train/loop/evaluator.hpp"
+#include "engine/train/evaluation/evaluator.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "engine/train/loop/council.hpp"
+#include "engine/train/agreement/council.hpp"
 
 namespace dt::train {
 

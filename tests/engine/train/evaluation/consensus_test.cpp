@@ -1,6 +1,6 @@
 // The models of a strategy whose ranks differ, lent to a replica and given back. Started by mpirun with several counts of ranks.
 #include "core/error.hpp"
-#include "engine/train/loop/consensus.hpp"
+#include "engine/train/evaluation/consensus.hpp"
 #include "tests/engine/sync/replicas.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 // How often ranks look up from training.
-#include "engine/train/loop/lookout.hpp"
+#include "engine/train/agreement/lookout.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "engine/train/loop/consensus.hpp"
+#include "engine/train/evaluation/consensus.hpp"
 
 #include "core/error.hpp"
 

@@ -1,0 +1,78 @@
+#include "engine/train/evaluation/evaluations.hpp"
+
+#include "engine/comm/clock.hpp"
+
+namespace dt::train {
+namespace {
+
+double accuracy_of(const nn::Evaluation& found)
+{
+  return found.samples == 0 ? not_measured : static_cast<double>(found.correct) / static_cast<double>(found.samples);
+}
+
+double& accuracy_field(RunResult& result, Model model)
+{
+  if (model == Model::centre) return result.accuracy_centre;
+  if (model == Model::average) return result.accuracy_average;
+  return result.accuracy_worker; // rank 0's model, or the model that all workers share
+}
+
+} // namespace
+
+void Scores::add(const nn::Evaluation& found, double target_accuracy, double wall_s)
+{
+  loss = found.samples == 0 ? not_measured : found.loss_sum / static_cast<double>(found.samples);
+  accuracy = accuracy_of(found);
+  best_accuracy = std::fmax(best_accuracy, accuracy); // fmax ignores NaN (not measured)
+  const bool reached = target_accuracy > 0 && accuracy >= target_accuracy;
+  if (reached && std::isnan(time_to_accuracy_s)) time_to_accuracy_s = wall_s;
+}
+
+Evaluations::Evaluations(const Parts& parts, const RunSpec& spec, const TrainingProgress& resumed)
+    : timer_(parts.timer), clock_(parts.clock), target_accuracy_(spec.train.target_accuracy),
+      consensus_(parts.models, spec.sync.evaluate),
+      evaluator_(parts.network, parts.source, parts.models.comm), scores_{.loss = resumed.eval_loss,
+                                                                          .accuracy = resumed.accuracy,
+                                                                          .best_accuracy = resumed.best_accuracy,
+                                                                          .time_to_accuracy_s = resumed.time_to_accuracy_s}
+{
+}
+
+EvalEvent Evaluations::evaluate(std::int64_t step, double epoch)
+{
+  const double elapsed_s = clock_.training_s();
+  const double begin_s = comm::monotonic_s();
+  const auto found = evaluation_of(consensus_.chosen());
+  const double end_s = comm::monotonic_s(), eval_s = end_s - begin_s;
+  timer_.draw("evaluation", begin_s, end_s);
+  clock_.add_evaluation(eval_s);
+  scores_.add(found, target_accuracy_, clock_.wall_s());
+  return {.step = step,
+          .epoch = epoch,
+          .elapsed_s = elapsed_s,
+          .loss = scores_.loss,
+          .accuracy = scores_.accuracy,
+          .samples = found.samples,
+          .eval_s = eval_s};
+}
+
+nn::Evaluation Evaluations::evaluation_of(Model model)
+{
+  const Consensus::Loan loan(consensus_, model);
+  return evaluator_.evaluate();
+}
+
+void Evaluations::fill(RunResult& result)
+{
+  result.eval_loss = scores_.loss;
+  result.accuracy = scores_.accuracy;
+  result.best_accuracy = scores_.best_accuracy;
+  result.time_to_accuracy_s = scores_.time_to_accuracy_s;
+  const auto models = consensus_.models();
+  if (models.size() > 1) result.facts["evaluated"] = name_of(consensus_.chosen());
+  if (models == std::vector{Model::common}) return; // its accuracy is result.accuracy
+  for (const Model model : models)
+    accuracy_field(result, model) = model == consensus_.chosen() ? scores_.accuracy : accuracy_of(evaluation_of(model));
+}
+
+} // namespace dt::train

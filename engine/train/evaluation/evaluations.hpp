@@ -1,0 +1,63 @@
+// Evaluations: evaluates the models of a training on the test set, and keeps the accuracy and the time to the target accuracy.
+#pragma once
+
+#include "core/record/run_record.hpp"
+#include "core/spec/run_spec.hpp"
+#include "engine/train/evaluation/consensus.hpp"
+#include "engine/train/evaluation/evaluator.hpp"
+#include "engine/train/loop/step_timer.hpp"
+#include "engine/train/loop/training_clock.hpp"
+#include "engine/train/weights/checkpoint.hpp"
+
+#include <cmath>
+
+namespace dt::train {
+
+// The results of a run's evaluations over all its attempts. NaN: not measured.
+struct Scores {
+  double loss = not_measured, accuracy = not_measured; // in the last evaluation
+  double best_accuracy = not_measured;
+  double time_to_accuracy_s = not_measured; // wall time at the end of the first evaluation that reached the target accuracy
+
+  // Adds an evaluation that ended at `wall_s` (TrainingClock::wall_s). target_accuracy: from 0 to 1; 0: there is no target.
+  void add(const nn::Evaluation& found, double target_accuracy, double wall_s);
+};
+
+class Evaluations {
+ public:
+  // References must outlive the Evaluations.
+  struct Parts {
+    const nn::Network& network; // the trained network; models.replica holds its weights
+    const data::Source& source; // the test set
+    Consensus::Parts models;
+    StepTimer& timer;     // draws evaluations in the timeline
+    TrainingClock& clock; // counts the time of evaluations
+  };
+  // Continues the scores of `resumed`, the progress from which this attempt resumes. Throws a recipe error if sync.evaluate names
+  // the centre and the strategy has none.
+  Evaluations(const Parts& parts, const RunSpec& spec, const TrainingProgress& resumed);
+
+  // Evaluates the model that sync.evaluate chooses, after so many steps and epochs. Allowed only between two steps. Loss and
+  // accuracy are equal on all ranks. Collective.
+  EvalEvent evaluate(std::int64_t step, double epoch);
+  // Fills in the result's scores, among them the accuracy of each model that the strategy keeps. Call it after the last step,
+  // which evaluate() has evaluated. Evaluates the other models without counting the time. Collective.
+  void fill(RunResult& result);
+
+  const Scores& scores() const { return scores_; }
+  // Whether an evaluation has reached train.target_accuracy. Equal on all ranks.
+  bool reached_target() const { return !std::isnan(scores_.time_to_accuracy_s); }
+  Consensus& consensus() { return consensus_; }
+
+ private:
+  nn::Evaluation evaluation_of(Model model);
+
+  StepTimer& timer_;
+  TrainingClock& clock_;
+  double target_accuracy_;
+  Consensus consensus_;
+  Evaluator evaluator_;
+  Scores scores_;
+};
+
+} // namespace dt::train

@@ -1,0 +1,72 @@
+#include "engine/train/loop/local_replica.hpp"
+
+#include "core/error.hpp"
+#include "core/spec/strategy_table.hpp"
+#include "engine/train/loop/network_options.hpp"
+
+namespace dt::train {
+namespace {
+
+data::BatchLoader::Options loader_options(const LocalReplica::Parts& parts, std::int64_t steps_done)
+{
+  // A server has no batches: it never requests one, so nothing is read ahead.
+  const auto& roles = parts.sync.roles;
+  const bool serves = roles.is_server;
+  return {.batch_per_rank = parts.plan.batch_per_rank,
+          .rank = serves ? 0 : roles.index,
+          .ranks = static_cast<int>(roles.workers.size()),
+          .shuffle = parts.spec.data.shuffle,
+          .seed = parts.spec.train.seed,
+          .prefetch = serves ? 0 : parts.spec.data.prefetch_batches,
+          .first_step = steps_done};
+}
+
+std::unique_ptr<optim::Optimizer> optimizer_for(const RunSpec& spec, nn::Network& network)
+{
+  if (const auto misfit = optimizer_misfit(spec.sync.strategy, spec.optimizer.name))
+    throw Error(ErrorKind::recipe, *misfit + ".");
+  require_memory_beside(spec, network);
+  const auto size = static_cast<std::int64_t>(network.weights().size());
+  return optim::make_optimizer(spec.optimizer, size, segments_of(network, spec.optimizer),
+                               optim::velocity_of(spec.sync.strategy));
+}
+
+} // namespace
+
+LocalReplica::LocalReplica(const Parts& parts, std::int64_t steps_done)
+    : comm_(parts.sync.comm), timer_(parts.timer), network_(own_network_options(parts)),
+      loader_(parts.source, loader_options(parts, steps_done)), optimizer_(optimizer_for(parts.spec, network_)),
+      replica_({network_, loader_, *optimizer_, timer_, parts.spec.train.accumulation, parts.spec.train.loss_scale})
+{
+}
+
+nn::NetworkOptions LocalReplica::own_network_options(const Parts& parts)
+{
+  auto options = network_options(parts.spec, parts.source, parts.plan.micro_batch, comm_.rank());
+  options.memory_limit_bytes = memory_share(comm_, parts.sync.topology);
+  if (parts.spec.model.batch_norm == BatchNormSamples::synchronized && comm_.size() > 1) {
+    statistics_sum_ = comm::make_allreduce({.topology = parts.sync.topology}, comm_);
+    options.synchronize = [this](std::span<float> values) { take_mean(values); };
+  }
+  return options;
+}
+
+// Packed gradients with different layouts cannot be summed.
+void LocalReplica::require_equal_layouts() const
+{
+  if (!comm_.all_equal(network_.layout()))
+    throw Error(ErrorKind::environment,
+                "The ranks hold their weights in different layouts, because their processors differ. Run on nodes "
+                "of one kind (resources.constraint).");
+}
+
+// Averages batch norm's sums over the ranks, in the middle of a pass. Collective.
+void LocalReplica::take_mean(std::span<float> values)
+{
+  timer_.begin_communication();
+  statistics_sum_->sum(values);
+  for (auto& value : values) value /= static_cast<float>(comm_.size());
+  timer_.end_communication();
+}
+
+} // namespace dt::train

@@ -1,0 +1,57 @@
+// LocalReplica: builds what one rank trains with (network, batches, optimizer) from the spec, and owns it and its NetworkReplica.
+#pragma once
+
+#include "core/spec/run_spec.hpp"
+#include "engine/comm/allreduce/allreduce.hpp"
+#include "engine/data/source.hpp"
+#include "engine/nn/graph/network.hpp"
+#include "engine/optim/optimizer.hpp"
+#include "engine/sync/strategy.hpp"
+#include "engine/train/loop/network_replica.hpp"
+#include "engine/train/loop/plan.hpp"
+#include "engine/train/loop/step_timer.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace dt::train {
+
+class LocalReplica {
+ public:
+  // source, sync.comm and timer must outlive the LocalReplica.
+  struct Parts {
+    const RunSpec& spec;
+    const TrainingPlan& plan;
+    const data::Source& source; // the training set
+    const sync::StrategyParts& sync;
+    StepTimer& timer; // measures the phases of a step
+  };
+  // The first batch is that of step `steps_done` + 1. Throws the errors of model and optimizer, and a recipe error if the memory
+  // does not suffice. Collective.
+  LocalReplica(const Parts& parts, std::int64_t steps_done);
+  LocalReplica(const LocalReplica&) = delete;
+  LocalReplica& operator=(const LocalReplica&) = delete;
+
+  // Throws an environment error on every rank if the ranks hold their weights in different layouts. Collective.
+  void require_equal_layouts() const;
+
+  nn::Network& network() { return network_; }
+  const nn::Network& network() const { return network_; }
+  optim::Optimizer& optimizer() { return *optimizer_; }
+  NetworkReplica& replica() { return replica_; }
+
+ private:
+  nn::NetworkOptions own_network_options(const Parts& parts);
+  void take_mean(std::span<float> values);
+
+  comm::Communicator& comm_;
+  StepTimer& timer_;
+  std::unique_ptr<comm::Allreduce> statistics_sum_; // for synchronized batch norm; otherwise null
+  nn::Network network_;
+  data::BatchLoader loader_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+  NetworkReplica replica_;
+};
+
+} // namespace dt::train
