@@ -52,7 +52,8 @@ template<class Variables> std::string exports(const Variables& variables, const 
 
 // Contains no text that depends on the run, so that all runs of a sweep can share one file.
 constexpr std::string_view head = R"sh(#!/bin/bash
-# One attempt at a run; `dtjob run` or `dtjob batch` starts this script. Its argument: the attempt's folder. What it trains: ../../spec.json
+# Starts one attempt of a run. `dtjob run` and `dtjob batch` call this script with the attempt's folder as its argument.
+# ../../spec.json describes the run.
 trap 'printf "dtctl: %s (exit code %d)\n" "$step" "$?" >&2' EXIT
 )sh";
 

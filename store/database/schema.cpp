@@ -135,9 +135,9 @@ CREATE INDEX study_runs_by_name ON study_runs (name);
 CREATE INDEX runs_by_state ON runs (state);
 )sql";
 
-// What a run is, under short names.
+// The columns of a run under short names.
 constexpr std::string_view run_columns = R"sql(
--- One row a run.
+-- One row for each run.
 CREATE VIEW runs_results AS
 SELECT
   runs.id AS run_id,
@@ -184,9 +184,9 @@ FROM runs
 LEFT JOIN results ON results.run_id = runs.id
 LEFT JOIN attempts ON attempts.run_id = runs.id AND attempts.attempt = runs.attempt;
 
--- One row for every run of every study, and one for a run that no study has. control: 1 for an A/A control of that study.
--- newest: 1 in the newest study that has the run.
--- (Two arms, because a LEFT JOIN from runs would read all runs to find those of one study.)
+-- One row for each run of each study, and one row for each run that belongs to no study. control: 1 for an A/A control of the
+-- study. newest: 1 in the row of the newest study that contains the run.
+-- A UNION of two SELECTs, because a LEFT JOIN from runs would read all runs to find those of one study.
 CREATE VIEW runs_flat AS
 SELECT
   studies.name AS study,

@@ -123,6 +123,7 @@ void make(const fs::path& file, std::int64_t runs)
       database.impl().write([&](Connection& connection) {
         for (auto study = first; study < std::min(studies, first + studies_a_transaction); ++study)
           write_study_whole(connection, study);
+        write_points(connection);
       });
   });
   std::printf("{\"benchmark\": \"make\", \"runs\": %lld, \"studies\": %lld, \"seconds\": %.3f, \"bytes\": %lld}\n",

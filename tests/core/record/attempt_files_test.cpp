@@ -2,6 +2,7 @@
 #include "core/record/attempt_files.hpp"
 
 #include "core/file.hpp"
+#include "core/record/fields.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -26,7 +27,31 @@ std::string table()
   return text;
 }
 
+// A line of events.log in ARCHITECTURE.md's notation, on one line.
+template<class Record> std::string line_of(std::string_view tag, Fields<Record> fields)
+{
+  std::string text(tag);
+  text += " = \"" + std::string(tag) + "\"";
+  for (const auto& field : fields) text += " SP " + std::string(field.name);
+  return text + " LF";
+}
+
+std::string with_single_blanks(const std::string& text)
+{
+  std::string single;
+  for (const char c : text)
+    if (const char blank = c == '\n' ? ' ' : c; blank != ' ' || !single.ends_with(' ')) single += blank;
+  return single;
+}
+
 } // namespace
+
+TEST_CASE("ARCHITECTURE.md has the lines of events.log as they are")
+{
+  const auto text = with_single_blanks(read_file(document_path()));
+  CHECK(text.find(line_of("step", step_event_fields())) != std::string::npos);
+  CHECK(text.find(line_of("eval", eval_event_fields())) != std::string::npos);
+}
 
 TEST_CASE("ARCHITECTURE.md lists the files of an attempt as they are")
 {

@@ -1,5 +1,6 @@
 #!/bin/bash
-# One attempt at a run; `dtjob run` or `dtjob batch` starts this script. Its argument: the attempt's folder. What it trains: ../../spec.json
+# Starts one attempt of a run. `dtjob run` and `dtjob batch` call this script with the attempt's folder as its argument.
+# ../../spec.json describes the run.
 trap 'printf "dtctl: %s (exit code %d)\n" "$step" "$?" >&2' EXIT
 step='cannot set the variables of the launcher'
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_DYNAMIC=false OMP_NUM_THREADS=1 OMP_PROC_BIND=false || exit
