@@ -12,9 +12,9 @@ struct Factors {
 };
 
 DT_CLONES void pass_over(float* __restrict weights, float* __restrict mean, float* __restrict square,
-                         const float* __restrict gradients, std::int64_t size, Factors f)
+                         const float* __restrict gradients, std::size_t size, Factors f)
 {
-  for (std::int64_t i = 0; i < size; ++i) {
+  for (std::size_t i = 0; i < size; ++i) {
     const float decayed = f.gradient * gradients[i] + f.decay * weights[i];
     mean[i] = f.keep_mean * mean[i] + f.take_mean * decayed;
     square[i] = f.keep_square * square[i] + f.take_square * decayed * decayed;
@@ -24,22 +24,22 @@ DT_CLONES void pass_over(float* __restrict weights, float* __restrict mean, floa
 
 } // namespace
 
-Adam::Adam(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments)
-    : Rule(spec, size, std::move(segments)), beta1_(spec.beta1), beta2_(spec.beta2), epsilon_(spec.epsilon),
-      mean_(static_cast<std::size_t>(size), 0.0F), square_(mean_), updates_(this->segments().size(), 0.0F)
+Adam::Adam(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments)
+    : Rule(spec, size, std::move(segments)), beta1_(spec.beta1), beta2_(spec.beta2), epsilon_(spec.epsilon), mean_(size, 0.0F),
+      square_(mean_), updates_(this->segments().size(), 0.0F)
 {
 }
 
 void Adam::prepare(std::size_t segment, const Pass& /*pass*/) { updates_[segment] += 1; }
 
-void Adam::update(const Piece& piece, const Pass& pass)
+void Adam::update(std::size_t segment, Range range, const Pass& pass)
 {
-  const double t = updates_[piece.segment];
+  const double t = updates_[segment];
   const double rate = pass.learning_rate / (1 - std::pow(beta1_, t)), root = 1 / std::sqrt(1 - std::pow(beta2_, t));
-  pass_over(pass.weights + piece.begin, mean_.data() + piece.begin, square_.data() + piece.begin, pass.gradients + piece.begin,
-            piece.size(),
+  pass_over(pass.weights + range.begin, mean_.data() + range.begin, square_.data() + range.begin, pass.gradients + range.begin,
+            range.size(),
             {static_cast<float>(rate), static_cast<float>(root), static_cast<float>(epsilon_), pass.gradient_factor,
-             decay_of(piece.segment), static_cast<float>(beta1_), static_cast<float>(1 - beta1_), static_cast<float>(beta2_),
+             decay_of(segment), static_cast<float>(beta1_), static_cast<float>(1 - beta1_), static_cast<float>(beta2_),
              static_cast<float>(1 - beta2_)});
 }
 

@@ -12,9 +12,9 @@ struct Factors {
 };
 
 DT_CLONES void pass_over(float* __restrict weights, float* __restrict velocity, const float* __restrict gradients,
-                         std::int64_t size, Factors f)
+                         std::size_t size, Factors f)
 {
-  for (std::int64_t i = 0; i < size; ++i) {
+  for (std::size_t i = 0; i < size; ++i) {
     velocity[i] = f.momentum * velocity[i] + f.rate * (f.gradient * gradients[i] + f.decay * weights[i]);
     weights[i] -= velocity[i];
   }
@@ -28,7 +28,7 @@ double lars_factor(double trust, double weight_norm, double gradient_norm, doubl
   return trust * weight_norm / (gradient_norm + weight_decay * weight_norm);
 }
 
-Lars::Lars(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments)
+Lars::Lars(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments)
     : VelocityRule(spec, size, std::move(segments)), trust_(spec.trust), factors_(this->segments().size(), 1)
 {
 }
@@ -36,19 +36,18 @@ Lars::Lars(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> se
 // lambda_l = trust |w_l| / (|g_l| + wd |w_l|)
 void Lars::prepare(std::size_t segment, const Pass& pass)
 {
-  const auto& [offset, size, decay, own_rate, statistic] = segments()[segment];
+  const auto& [range, decay, own_rate, statistic] = segments()[segment];
   if (!own_rate) return;
-  const double weight_norm = std::sqrt(sum_of_squares(pass.weights + offset, size));
-  const double gradient_norm = std::sqrt(sum_of_squares(pass.gradients + offset, size));
+  const double weight_norm = std::sqrt(sum_of_squares(pass.weights + range.begin, range.size()));
+  const double gradient_norm = std::sqrt(sum_of_squares(pass.gradients + range.begin, range.size()));
   factors_[segment] = lars_factor(trust_, weight_norm, pass.gradient_factor * gradient_norm, decay_of(segment));
 }
 
 // v <- mu v + lr lambda_l (g + wd w); w <- w - v
-void Lars::update(const Piece& piece, const Pass& pass)
+void Lars::update(std::size_t segment, Range range, const Pass& pass)
 {
-  pass_over(pass.weights + piece.begin, velocity() + piece.begin, pass.gradients + piece.begin, piece.size(),
-            {static_cast<float>(pass.learning_rate * factors_[piece.segment]), pass.gradient_factor, momentum(),
-             decay_of(piece.segment)});
+  pass_over(pass.weights + range.begin, velocity() + range.begin, pass.gradients + range.begin, range.size(),
+            {static_cast<float>(pass.learning_rate * factors_[segment]), pass.gradient_factor, momentum(), decay_of(segment)});
 }
 
 } // namespace dt::optim

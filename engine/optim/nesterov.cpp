@@ -9,9 +9,9 @@ struct Factors {
 };
 
 DT_CLONES void pass_over(float* __restrict weights, float* __restrict velocity, const float* __restrict gradients,
-                         std::int64_t size, Factors f)
+                         std::size_t size, Factors f)
 {
-  for (std::int64_t i = 0; i < size; ++i) {
+  for (std::size_t i = 0; i < size; ++i) {
     const float decayed = f.gradient * gradients[i] + f.decay * weights[i];
     velocity[i] = f.momentum * velocity[i] + decayed;
     weights[i] -= f.rate * (decayed + f.momentum * velocity[i]);
@@ -19,9 +19,9 @@ DT_CLONES void pass_over(float* __restrict weights, float* __restrict velocity, 
 }
 
 DT_CLONES void pass_over_of_steps(float* __restrict weights, float* __restrict velocity, const float* __restrict gradients,
-                                  std::int64_t size, Factors f)
+                                  std::size_t size, Factors f)
 {
-  for (std::int64_t i = 0; i < size; ++i) {
+  for (std::size_t i = 0; i < size; ++i) {
     const float step = f.rate * (f.gradient * gradients[i] + f.decay * weights[i]);
     velocity[i] = f.momentum * velocity[i] - step;
     weights[i] += f.momentum * velocity[i] - step;
@@ -30,16 +30,16 @@ DT_CLONES void pass_over_of_steps(float* __restrict weights, float* __restrict v
 
 } // namespace
 
-void Nesterov::update(const Piece& piece, const Pass& pass)
+void Nesterov::update(std::size_t segment, Range range, const Pass& pass)
 {
-  pass_over(pass.weights + piece.begin, velocity() + piece.begin, pass.gradients + piece.begin, piece.size(),
-            {static_cast<float>(pass.learning_rate), pass.gradient_factor, momentum(), decay_of(piece.segment)});
+  pass_over(pass.weights + range.begin, velocity() + range.begin, pass.gradients + range.begin, range.size(),
+            {static_cast<float>(pass.learning_rate), pass.gradient_factor, momentum(), decay_of(segment)});
 }
 
-void NesterovOfSteps::update(const Piece& piece, const Pass& pass)
+void NesterovOfSteps::update(std::size_t segment, Range range, const Pass& pass)
 {
-  pass_over_of_steps(pass.weights + piece.begin, velocity() + piece.begin, pass.gradients + piece.begin, piece.size(),
-                     {static_cast<float>(pass.learning_rate), pass.gradient_factor, momentum(), decay_of(piece.segment)});
+  pass_over_of_steps(pass.weights + range.begin, velocity() + range.begin, pass.gradients + range.begin, range.size(),
+                     {static_cast<float>(pass.learning_rate), pass.gradient_factor, momentum(), decay_of(segment)});
 }
 
 } // namespace dt::optim

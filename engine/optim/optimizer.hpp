@@ -1,6 +1,7 @@
 // Update rules and learning-rate schedules. Independent of MPI and of layers.
 #pragma once
 
+#include "core/range.hpp"
 #include "core/spec/run_spec.hpp"
 
 #include <cstdint>
@@ -16,9 +17,9 @@ inline constexpr float statistic_rate = 0.1F;
 
 // A part of the packed buffer that is updated in one way.
 struct Segment {
-  std::int64_t offset, size; // floats
-  bool decay;                // whether weight decay applies
-  bool own_rate = false;     // whether LARS computes a separate learning rate for it from its norms
+  Range range;           // in floats from the buffer's start
+  bool decay;            // whether weight decay applies
+  bool own_rate = false; // whether LARS computes a separate learning rate for it from its norms
   // A running statistic, whose gradient g is this step's value. All rules update it as w <- w + statistic_rate (g - w), without
   // learning rate, decay or momentum. It counts in no norm.
   bool statistic = false;
@@ -39,14 +40,14 @@ class Optimizer {
   // size.
   void step(std::span<float> weights, std::span<const float> gradients, double learning_rate)
   {
-    step(weights, gradients, learning_rate, {0, static_cast<std::int64_t>(weights.size())});
+    step(weights, gradients, learning_rate, {{0, weights.size()}});
   }
   // The same for some of the segments, with gradients multiplied by a factor: the 1/P for a sum over P ranks then needs no extra
   // pass.
   struct Part {
-    std::int64_t begin, end; // in floats from the buffer's start; must contain each segment completely or not at all
+    Range range; // in floats from the buffer's start; must contain each segment completely or not at all
     float gradient_factor = 1;
-    bool contains(const Segment& segment) const { return segment.offset >= begin && segment.offset < end; }
+    bool contains(const Segment& segment) const { return range.contains(segment.range.begin); }
   };
   virtual void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, const Part& part) = 0;
   // Whether a step must cover all segments, because their gradients are clipped by their total norm. Otherwise step() throws an
@@ -69,7 +70,7 @@ Velocity velocity_of(const std::string& strategy);
 
 // The rule spec.name (one of optimizer_names()) for a buffer of `size` floats. Floats outside all segments stay unchanged. Throws
 // a recipe error for an unknown name, an internal error for a segment outside the buffer.
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments,
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments,
                                           Velocity velocity = Velocity::of_gradients);
 std::vector<std::string> registered_optimizers();
 

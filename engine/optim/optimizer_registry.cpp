@@ -15,10 +15,10 @@ using Segments = std::vector<Segment>;
 
 struct Entry {
   std::string_view name;
-  std::unique_ptr<Optimizer> (*make)(const OptimizerSpec& spec, std::int64_t size, Segments segments);
+  std::unique_ptr<Optimizer> (*make)(const OptimizerSpec& spec, std::size_t size, Segments segments);
 };
 
-template<class Kind> std::unique_ptr<Optimizer> make(const OptimizerSpec& spec, std::int64_t size, Segments segments)
+template<class Kind> std::unique_ptr<Optimizer> make(const OptimizerSpec& spec, std::size_t size, Segments segments)
 {
   return std::make_unique<Kind>(spec, size, std::move(segments));
 }
@@ -34,12 +34,12 @@ constexpr std::array of_steps{
     Entry{"nesterov", make<NesterovOfSteps>},
 };
 
-void check_segments(const Segments& segments, std::int64_t size)
+void check_segments(const Segments& segments, std::size_t size)
 {
-  for (const auto& segment : segments) {
-    if (segment.offset >= 0 && segment.size >= 0 && segment.offset + segment.size <= size) continue;
+  for (const auto& [range, decay, own_rate, statistic] : segments) {
+    if (range.begin <= range.end && range.end <= size) continue;
     throw Error(ErrorKind::internal, fmt::format("An optimizer over {} floats was given a segment of {} floats at {}.", size,
-                                                 segment.size, segment.offset));
+                                                 range.size(), range.begin));
   }
 }
 
@@ -50,7 +50,7 @@ Velocity velocity_of(const std::string& strategy)
   return has_velocity_of_steps(strategy) ? Velocity::of_steps : Velocity::of_gradients;
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments,
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments,
                                           Velocity velocity)
 {
   check_segments(segments, size);

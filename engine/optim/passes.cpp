@@ -5,22 +5,23 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdint>
 
 namespace dt::optim {
 namespace {
 
 // Floats per partial sum: few enough that a team can share the blocks, many enough that adding the partial sums costs little.
-constexpr std::int64_t block = 32 * 1024;
+constexpr std::size_t block = 32 * 1024;
 
-DT_CLONES double block_of_squares(const float* values, std::int64_t size)
+DT_CLONES double block_of_squares(const float* values, std::size_t size)
 {
-  constexpr std::int64_t lanes = 32;
+  constexpr std::size_t lanes = 32;
   std::array<double, lanes> sums{};
-  std::int64_t i = 0;
+  std::size_t i = 0;
   for (; i + lanes <= size; i += lanes)
-    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
       const double value = values[i + lane];
-      sums[static_cast<std::size_t>(lane)] += value * value;
+      sums[lane] += value * value;
     }
   for (; i < size; ++i) sums[0] += static_cast<double>(values[i]) * static_cast<double>(values[i]);
   double sum = 0;
@@ -29,62 +30,62 @@ DT_CLONES double block_of_squares(const float* values, std::int64_t size)
 }
 
 // The exponent bits are all ones exactly for infinity and NaN.
-DT_CLONES bool block_is_finite(const float* values, std::int64_t size)
+DT_CLONES bool block_is_finite(const float* values, std::size_t size)
 {
   constexpr std::uint32_t exponent = 0x7F800000;
   std::uint32_t largest = 0;
-  for (std::int64_t i = 0; i < size; ++i) largest = std::max(largest, std::bit_cast<std::uint32_t>(values[i]) & exponent);
+  for (std::size_t i = 0; i < size; ++i) largest = std::max(largest, std::bit_cast<std::uint32_t>(values[i]) & exponent);
   return largest != exponent;
 }
 
-DT_CLONES void add_block(float* __restrict into, const float* __restrict from, std::int64_t size)
+DT_CLONES void add_block(float* __restrict into, const float* __restrict from, std::size_t size)
 {
-  for (std::int64_t i = 0; i < size; ++i) into[i] += from[i];
+  for (std::size_t i = 0; i < size; ++i) into[i] += from[i];
 }
 
-DT_CLONES void follow_all(float* __restrict weights, const float* __restrict gradients, std::int64_t size, float factor,
+DT_CLONES void follow_all(float* __restrict weights, const float* __restrict gradients, std::size_t size, float factor,
                           float rate)
 {
-  for (std::int64_t i = 0; i < size; ++i) weights[i] += rate * (factor * gradients[i] - weights[i]);
+  for (std::size_t i = 0; i < size; ++i) weights[i] += rate * (factor * gradients[i] - weights[i]);
 }
 
 } // namespace
 
 // Adds the blocks' sums in order, 512 blocks at a time.
-double sum_of_squares(const float* values, std::int64_t size)
+double sum_of_squares(const float* values, std::size_t size)
 {
   std::array<double, 512> sums;
-  constexpr std::int64_t at_once = block * static_cast<std::int64_t>(sums.size());
+  constexpr std::size_t at_once = block * sums.size();
   double sum = 0;
-  for (std::int64_t begin = 0; begin < size; begin += at_once) {
+  for (std::size_t begin = 0; begin < size; begin += at_once) {
     const auto part = std::min(at_once, size - begin);
     const auto blocks = (part + block - 1) / block;
 #pragma omp parallel for schedule(static) if (part >= smallest_shared)
-    for (std::int64_t b = 0; b < blocks; ++b)
-      sums[static_cast<std::size_t>(b)] = block_of_squares(values + begin + b * block, std::min(block, part - b * block));
-    for (std::int64_t b = 0; b < blocks; ++b) sum += sums[static_cast<std::size_t>(b)];
+    for (std::size_t b = 0; b < blocks; ++b)
+      sums[b] = block_of_squares(values + begin + b * block, std::min(block, part - b * block));
+    for (std::size_t b = 0; b < blocks; ++b) sum += sums[b];
   }
   return sum;
 }
 
-bool all_finite(const float* values, std::int64_t size)
+bool all_finite(const float* values, std::size_t size)
 {
   const auto blocks = (size + block - 1) / block;
   bool finite = true;
 #pragma omp parallel for schedule(static) reduction(&& : finite) if (size >= smallest_shared)
-  for (std::int64_t b = 0; b < blocks; ++b)
+  for (std::size_t b = 0; b < blocks; ++b)
     finite = finite && block_is_finite(values + b * block, std::min(block, size - b * block));
   return finite;
 }
 
-void add(float* into, const float* from, std::int64_t size)
+void add(float* into, const float* from, std::size_t size)
 {
   const auto blocks = (size + block - 1) / block;
 #pragma omp parallel for schedule(static) if (size >= smallest_shared)
-  for (std::int64_t b = 0; b < blocks; ++b) add_block(into + b * block, from + b * block, std::min(block, size - b * block));
+  for (std::size_t b = 0; b < blocks; ++b) add_block(into + b * block, from + b * block, std::min(block, size - b * block));
 }
 
-void follow(float* weights, const float* gradients, std::int64_t size, float factor, float rate)
+void follow(float* weights, const float* gradients, std::size_t size, float factor, float rate)
 {
   follow_all(weights, gradients, size, factor, rate);
 }

@@ -11,17 +11,19 @@
 namespace dt::optim {
 namespace {
 
-// Start of a thread's share of [begin, end), a whole number of pages after begin, so that threads share no cache line.
-std::int64_t share_begin(std::int64_t begin, std::int64_t end, int thread, int threads)
+// A thread's share of the whole range. Shares are cut at multiples of a page, so that threads share no cache line.
+Range share_of(Range whole, std::size_t thread, std::size_t threads)
 {
-  constexpr std::int64_t page = 1024; // floats
-  if (thread == threads) return end;
-  return begin + (end - begin) * thread / threads / page * page;
+  constexpr std::size_t page = 1024; // floats
+  const auto cut = [&](std::size_t number) {
+    return number == threads ? whole.end : whole.begin + whole.size() * number / threads / page * page;
+  };
+  return {cut(thread), cut(thread + 1)};
 }
 
 } // namespace
 
-Rule::Rule(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments)
+Rule::Rule(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments)
     : segments_(std::move(segments)), size_(size), weight_decay_(static_cast<float>(spec.weight_decay)),
       clip_norm_(spec.clip_norm)
 {
@@ -35,24 +37,23 @@ void Rule::step(std::span<float> weights, std::span<const float> gradients, doub
   for (std::size_t s = 0; s < segments_.size(); ++s)
     if (part.contains(segments_[s]) && !segments_[s].statistic) prepare(s, pass);
       // w <- rule(w, g)
-#pragma omp parallel if (part.end - part.begin >= smallest_shared)
+#pragma omp parallel if (part.range.size() >= smallest_shared)
   {
-    const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
-    update_share(share_begin(part.begin, part.end, thread, threads), share_begin(part.begin, part.end, thread + 1, threads), part,
-                 pass);
+    const auto thread = static_cast<std::size_t>(omp_get_thread_num()), threads = static_cast<std::size_t>(omp_get_num_threads());
+    update_share(share_of(part.range, thread, threads), part, pass);
   }
 }
 
-void Rule::update_share(std::int64_t begin, std::int64_t end, const Part& part, const Pass& pass)
+void Rule::update_share(Range share, const Part& part, const Pass& pass)
 {
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     const auto& segment = segments_[s];
-    const Piece piece{s, std::max(begin, segment.offset), std::min(end, segment.offset + segment.size)};
-    if (!part.contains(segment) || piece.begin >= piece.end) continue;
+    const Range range{std::max(share.begin, segment.range.begin), std::min(share.end, segment.range.end)};
+    if (!part.contains(segment) || range.begin >= range.end) continue;
     if (segment.statistic)
-      follow(pass.weights + piece.begin, pass.gradients + piece.begin, piece.size(), part.gradient_factor, statistic_rate);
+      follow(pass.weights + range.begin, pass.gradients + range.begin, range.size(), part.gradient_factor, statistic_rate);
     else
-      update(piece, pass);
+      update(s, range, pass);
   }
 }
 
@@ -64,16 +65,15 @@ float Rule::clip_factor(const float* gradients, const Part& part) const
     if (!part.contains(segment))
       throw Error(ErrorKind::internal,
                   fmt::format("Gradients are clipped by the length of all of them, but a step is of floats {} to {} of {}.",
-                              part.begin, part.end, size_));
-    if (!segment.statistic) sum += sum_of_squares(gradients + segment.offset, segment.size);
+                              part.range.begin, part.range.end, size_));
+    if (!segment.statistic) sum += sum_of_squares(gradients + segment.range.begin, segment.range.size());
   }
   const double factor = part.gradient_factor, length = factor * std::sqrt(sum);
   return static_cast<float>(length > clip_norm_ ? factor * (clip_norm_ / length) : factor);
 }
 
-VelocityRule::VelocityRule(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments)
-    : Rule(spec, size, std::move(segments)), velocity_(static_cast<std::size_t>(size), 0.0F),
-      momentum_(static_cast<float>(spec.momentum))
+VelocityRule::VelocityRule(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments)
+    : Rule(spec, size, std::move(segments)), velocity_(size, 0.0F), momentum_(static_cast<float>(spec.momentum))
 {
 }
 

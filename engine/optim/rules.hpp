@@ -9,7 +9,7 @@ namespace dt::optim {
 // Common part of all rules: divides the segments among threads, updates statistics, and clips gradients.
 class Rule : public Optimizer {
  public:
-  Rule(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments);
+  Rule(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments);
   using Optimizer::step;
   void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, const Part& part) final;
   bool needs_whole() const override { return clip_norm_ > 0; }
@@ -22,27 +22,21 @@ class Rule : public Optimizer {
     double learning_rate;
     float gradient_factor;
   };
-  // A range of floats in one segment, which is given by its index.
-  struct Piece {
-    std::size_t segment;
-    std::int64_t begin, end; // from the buffer's start
-    std::int64_t size() const { return end - begin; }
-  };
   // Called before the pass, in the calling thread, for each segment of the part that is not a statistic.
   virtual void prepare(std::size_t /*segment*/, const Pass& /*pass*/) {}
-  // Applies the rule elementwise. Called concurrently by several threads with different pieces.
-  virtual void update(const Piece& piece, const Pass& pass) = 0;
+  // Applies the rule elementwise to a range of one segment. Called concurrently by several threads with different ranges.
+  virtual void update(std::size_t segment, Range range, const Pass& pass) = 0;
 
-  std::int64_t size() const { return size_; }
+  std::size_t size() const { return size_; }
   const std::vector<Segment>& segments() const { return segments_; }
   float decay_of(std::size_t segment) const { return segments_[segment].decay ? weight_decay_ : 0; }
 
  private:
-  void update_share(std::int64_t begin, std::int64_t end, const Part& part, const Pass& pass);
+  void update_share(Range share, const Part& part, const Pass& pass);
   float clip_factor(const float* gradients, const Part& part) const;
 
   std::vector<Segment> segments_;
-  std::int64_t size_;
+  std::size_t size_;
   float weight_decay_;
   double clip_norm_;
 };
@@ -53,13 +47,13 @@ class Sgd final : public Rule {
   using Rule::Rule;
 
  private:
-  void update(const Piece& piece, const Pass& pass) override;
+  void update(std::size_t segment, Range range, const Pass& pass) override;
 };
 
 // A rule with a velocity, which starts at 0.
 class VelocityRule : public Rule {
  public:
-  VelocityRule(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments);
+  VelocityRule(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments);
   std::vector<OptimizerState> state() override { return {{"velocity", velocity_}}; }
 
  protected:
@@ -77,7 +71,7 @@ class Momentum final : public VelocityRule {
   using VelocityRule::VelocityRule;
 
  private:
-  void update(const Piece& piece, const Pass& pass) override;
+  void update(std::size_t segment, Range range, const Pass& pass) override;
 };
 
 // v <- mu v - lr (g + wd w); w <- w + v
@@ -86,7 +80,7 @@ class MomentumOfSteps final : public VelocityRule {
   using VelocityRule::VelocityRule;
 
  private:
-  void update(const Piece& piece, const Pass& pass) override;
+  void update(std::size_t segment, Range range, const Pass& pass) override;
 };
 
 // Nesterov's momentum as in [Sutskever2013] and PyTorch: v <- mu v + (g + wd w); w <- w - lr (g + wd w + mu v)
@@ -95,7 +89,7 @@ class Nesterov final : public VelocityRule {
   using VelocityRule::VelocityRule;
 
  private:
-  void update(const Piece& piece, const Pass& pass) override;
+  void update(std::size_t segment, Range range, const Pass& pass) override;
 };
 
 // v <- mu v - lr (g + wd w); w <- w + mu v - lr (g + wd w)
@@ -104,7 +98,7 @@ class NesterovOfSteps final : public VelocityRule {
   using VelocityRule::VelocityRule;
 
  private:
-  void update(const Piece& piece, const Pass& pass) override;
+  void update(std::size_t segment, Range range, const Pass& pass) override;
 };
 
 // The layer's factor on the learning rate: trust |w| / (|g| + wd |w|); 1 if one of the norms is zero.
@@ -117,11 +111,11 @@ double lars_factor(double trust, double weight_norm, double gradient_norm, doubl
 // changes, so they need an extra pass that only reads.
 class Lars final : public VelocityRule {
  public:
-  Lars(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments);
+  Lars(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments);
 
  private:
   void prepare(std::size_t segment, const Pass& pass) override;
-  void update(const Piece& piece, const Pass& pass) override;
+  void update(std::size_t segment, Range range, const Pass& pass) override;
 
   double trust_;
   std::vector<double> factors_; // lambda of each segment in the current step
@@ -134,12 +128,12 @@ class Lars final : public VelocityRule {
 // long been 1.
 class Adam final : public Rule {
  public:
-  Adam(const OptimizerSpec& spec, std::int64_t size, std::vector<Segment> segments);
+  Adam(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments);
   std::vector<OptimizerState> state() override { return {{"mean", mean_}, {"square", square_}, {"updates", updates_, true}}; }
 
  private:
   void prepare(std::size_t segment, const Pass& pass) override;
-  void update(const Piece& piece, const Pass& pass) override;
+  void update(std::size_t segment, Range range, const Pass& pass) override;
 
   double beta1_, beta2_, epsilon_;
   std::vector<float> mean_, square_, updates_;

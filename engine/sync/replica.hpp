@@ -2,7 +2,8 @@
 // and oneDNN.
 #pragma once
 
-#include <cstddef>
+#include "core/range.hpp"
+
 #include <cstdint>
 #include <span>
 
@@ -14,19 +15,14 @@ struct BatchLoss {
   std::int64_t samples = 0;
 };
 
-// A stretch of the packed buffers, in floats.
-struct Stretch {
-  std::size_t offset = 0, size = 0;
-  std::size_t end() const { return offset + size; }
-};
-
 // Notified during compute() when gradients are final: tensor by tensor, the last layer's first.
 class GradientListener {
  public:
   virtual ~GradientListener() = default;
-  virtual void gradients_ready(const Stretch& tensor) = 0;
+  virtual void gradients_ready(Range tensor) = 0;
 };
 
+// Ranges are in floats from the start of the packed buffers.
 class Replica {
  public:
   virtual ~Replica() = default;
@@ -34,23 +30,22 @@ class Replica {
   virtual std::span<float> weights() = 0;
   // Gradients of the mean loss over this rank's batch, with the layout of the weights. Valid after compute().
   virtual std::span<float> gradients() = 0;
-  // The position of each tensor, in the order of the layers. The tensors and the padding behind each cover the buffers.
-  virtual std::span<const Stretch> tensors() = 0;
+  // The range of each tensor, in the order of the layers. The tensors and the padding behind each cover the buffers.
+  virtual std::span<const Range> tensors() = 0;
   // Forward and backward pass over this rank's next batch. The listener, if not null, is called once for every tensor.
   virtual BatchLoss compute(GradientListener* listener) = 0;
   BatchLoss compute() { return compute(nullptr); }
-  // W <- opt(W, gradient_factor x gradients) with the step's learning rate, on a stretch of whole tensors. The stretches of one
+  // W <- opt(W, gradient_factor x gradients) with the step's learning rate, on a range of whole tensors. The ranges of one
   // step must cover every tensor exactly once.
-  virtual void update(const Stretch& stretch, float gradient_factor) = 0;
-  // Whether update() must be called with one stretch that covers everything, because gradients are clipped by their total norm.
+  virtual void update(Range range, float gradient_factor) = 0;
+  // Whether update() must be called with one range that covers everything, because gradients are clipped by their total norm.
   virtual bool updates_whole() const { return false; }
   // W <- opt(W, gradients) on the whole buffer.
   void update() { update({0, weights().size()}, 1); }
-  // weights <- opt(weights, gradients) on one stretch of whole tensors, with buffers and learning rate of the caller: a parameter
+  // weights <- opt(weights, gradients) on one range of whole tensors, with buffers and learning rate of the caller: a parameter
   // server's update for a worker. Both buffers have the layout of the replica's. Several threads may call it concurrently on the
   // same buffers if the rule keeps no state between steps; the caller accepts that concurrent updates may overwrite one another.
-  virtual void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients,
-                     double learning_rate) = 0;
+  virtual void apply(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate) = 0;
   // Number of the current step, from 1. A resumed run continues the count.
   virtual std::int64_t step() const = 0;
   // Learning rate of the current step.

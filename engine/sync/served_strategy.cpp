@@ -35,9 +35,9 @@ void ServedStrategy::read_centre(Replica& replica, std::span<float> centre)
   if (shared_) return read_shared(centre);
   for (std::size_t s = 0; s < servers_->parts().size(); ++s) {
     const auto part = servers_->parts()[s];
-    const auto values = centre.subspan(part.offset, part.size);
+    const auto values = values_at(centre, part);
     const int server = parts_.roles.servers[s];
-    if (comm().rank() == server) std::ranges::copy(replica.weights().subspan(part.offset, part.size), values.begin());
+    if (comm().rank() == server) std::ranges::copy(values_at(replica.weights(), part), values.begin());
     comm().broadcast_record(values, server);
   }
 }

@@ -48,8 +48,9 @@ void look_at_probes(const RunConditions& run, const Alike& by_host, BusyRun& fou
   for (const auto& [host, gflops] : run.probes) {
     const auto& alike = by_host.at(host);
     if (alike.size() < least_alike) continue;
-    const auto range = range_of(alike, least_probe_slowness);
-    if (gflops < range.median - range.limit) found.probe_slower_by = std::max(found.probe_slower_by, 1 - gflops / range.median);
+    const auto tolerance = tolerance_of(alike, least_probe_slowness);
+    if (gflops < tolerance.median - tolerance.limit)
+      found.probe_slower_by = std::max(found.probe_slower_by, 1 - gflops / tolerance.median);
   }
 }
 
@@ -58,7 +59,7 @@ void look_at_spread(const RunConditions& run, const Alike& by_point, BusyRun& fo
   if (!(run.step_spread > 0)) return;
   const auto& alike = by_point.at(run.point);
   if (alike.size() < least_alike) return;
-  const double ratio = run.step_spread / range_of(alike, 0).median;
+  const double ratio = run.step_spread / tolerance_of(alike, 0).median;
   if (ratio >= least_spread_ratio) found.step_spread_ratio = ratio;
 }
 

@@ -52,13 +52,13 @@ void flag_slow(const RanksByHost& hosts, std::map<std::string, SlowRanks>& slow)
 {
   if (hosts.size() < least_alike) return;
   for (const auto& [host, ranks] : hosts) {
-    const auto range = range_of(speeds_of(hosts, [&](const auto& other) { return other != host; }), least_deviation);
-    const double limit = range.median - range.limit;
+    const auto tolerance = tolerance_of(speeds_of(hosts, [&](const auto& other) { return other != host; }), least_deviation);
+    const double limit = tolerance.median - tolerance.limit;
     if (median(speeds_of(hosts, [&](const auto& other) { return other == host; })) >= limit) continue;
     for (const auto* rank : ranks) {
       if (!rank->asked || rank->gemm_gflops >= limit) continue;
       slow[host].runs.insert(rank->run);
-      slow[host].slower_by.push_back(1 - rank->gemm_gflops / range.median);
+      slow[host].slower_by.push_back(1 - rank->gemm_gflops / tolerance.median);
     }
   }
 }
@@ -70,7 +70,7 @@ std::string counted(std::size_t count, const char* one, const char* many)
 
 } // namespace
 
-Range range_of(const std::vector<double>& values, double least)
+Tolerance tolerance_of(const std::vector<double>& values, double least)
 {
   const double middle = median(values);
   std::vector<double> deviations;
@@ -121,10 +121,10 @@ std::vector<Outlier> slow_allreduces(std::span<const AllreduceTime> times)
     if (alike.size() < least_alike) continue;
     std::vector<double> seconds;
     for (const auto* time : alike) seconds.push_back(time->seconds);
-    const auto range = range_of(seconds, least_deviation);
+    const auto tolerance = tolerance_of(seconds, least_deviation);
     for (const auto* time : alike)
-      if (time->asked && time->seconds > range.median + range.limit)
-        outliers.push_back({Outlier::Kind::allreduce, "", {time->run}, 0, time->seconds / range.median - 1});
+      if (time->asked && time->seconds > tolerance.median + tolerance.limit)
+        outliers.push_back({Outlier::Kind::allreduce, "", {time->run}, 0, time->seconds / tolerance.median - 1});
   }
   std::sort(outliers.begin(), outliers.end(), [](const Outlier& a, const Outlier& b) { return a.runs < b.runs; });
   return outliers;

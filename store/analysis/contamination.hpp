@@ -56,11 +56,11 @@ struct Outlier {
 inline constexpr std::size_t least_alike = 3;
 
 // The median of comparable values, and how far a value may be from it.
-struct Range {
+struct Tolerance {
   double median, limit;
 };
 // The limit is the larger of `least` x median and three robust standard deviations (1.4826 x median absolute deviation).
-Range range_of(const std::vector<double>& values, double least);
+Tolerance tolerance_of(const std::vector<double>& values, double least);
 
 // Finds slow hosts: the median matrix-product speed of their ranks is below the median of the comparable ranks of all other hosts
 // by more than 10 % and by more than three robust standard deviations. A host is never compared with itself. With fewer than

@@ -19,18 +19,18 @@ constexpr std::int64_t lenet = 61'706, alexnet = 62'378'344;
 
 void step(benchmark::State& state, const char* rule)
 {
-  const std::int64_t floats = state.range(0);
+  const auto floats = static_cast<std::size_t>(state.range(0));
   omp_set_num_threads(static_cast<int>(state.range(1)));
-  std::vector<float> weights(static_cast<std::size_t>(floats), 0.5F);
+  std::vector<float> weights(floats, 0.5F);
   const std::vector<float> gradients(weights.size(), 0.001F);
   dt::OptimizerSpec spec;
   spec.name = rule;
   spec.weight_decay = 1e-4;
-  const auto optimizer = make_optimizer(spec, floats, {{0, floats, true, true}});
+  const auto optimizer = make_optimizer(spec, floats, {{{0, floats}, true, true}});
   for (auto _ : state) optimizer->step(weights, gradients, 1e-6);
   const auto own = optimizer->state();
   const auto buffers = std::count_if(own.begin(), own.end(), [](const auto& buffer) { return !buffer.per_segment; });
-  state.SetBytesProcessed(state.iterations() * floats * static_cast<std::int64_t>(sizeof(float)) * (3 + 2 * buffers));
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(floats * sizeof(float)) * (3 + 2 * buffers));
 }
 
 } // namespace

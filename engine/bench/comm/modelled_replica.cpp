@@ -24,21 +24,21 @@ std::size_t padded(std::size_t floats)
 }
 
 // Places the tensors one after another, each padded to whole cache lines.
-std::vector<sync::Stretch> lay_out(const std::vector<ModelledLayer>& layers, double scale)
+std::vector<Range> lay_out(const std::vector<ModelledLayer>& layers, double scale)
 {
-  std::vector<sync::Stretch> tensors;
-  std::size_t end = 0;
+  std::vector<Range> tensors;
+  std::size_t begin = 0;
   for (const auto& layer : layers)
     for (const auto parameters : {layer.weights, layer.biases}) {
-      tensors.push_back({end, scaled(parameters, scale)});
-      end = padded(tensors.back().end());
+      tensors.push_back({begin, begin + scaled(parameters, scale)});
+      begin = padded(tensors.back().end);
     }
   return tensors;
 }
 
-std::int64_t bytes_of(const std::vector<sync::Stretch>& tensors)
+std::int64_t bytes_of(const std::vector<Range>& tensors)
 {
-  return tensors.empty() ? 0 : static_cast<std::int64_t>(padded(tensors.back().end()) * sizeof(float));
+  return tensors.empty() ? 0 : static_cast<std::int64_t>(padded(tensors.back().end) * sizeof(float));
 }
 
 std::vector<double> shares_of(const std::vector<ModelledLayer>& layers)
@@ -63,8 +63,8 @@ ModelledReplica::ModelledReplica(const Options& options)
       weights_(bytes_of(tensors_)), gradients_(bytes_of(tensors_))
 {
   for (const auto& tensor : tensors_) {
-    std::fill_n(weights().begin() + static_cast<std::ptrdiff_t>(tensor.offset), tensor.size, options_.start);
-    std::fill_n(gradients().begin() + static_cast<std::ptrdiff_t>(tensor.offset), tensor.size, options_.slope);
+    std::ranges::fill(values_at(weights(), tensor), options_.start);
+    std::ranges::fill(values_at(gradients(), tensor), options_.slope);
   }
 }
 
@@ -81,16 +81,15 @@ sync::BatchLoss ModelledReplica::compute(sync::GradientListener* listener)
   return {0, 1};
 }
 
-void ModelledReplica::update(const sync::Stretch& stretch, float gradient_factor)
+void ModelledReplica::update(Range range, float gradient_factor)
 {
-  apply(stretch, weights(), gradients(), learning_rate() * gradient_factor);
+  apply(range, weights(), gradients(), learning_rate() * gradient_factor);
 }
 
-void ModelledReplica::apply(const sync::Stretch& stretch, std::span<float> weights, std::span<const float> gradients,
-                            double learning_rate)
+void ModelledReplica::apply(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate)
 {
   const auto rate = static_cast<float>(learning_rate);
-  for (std::size_t i = stretch.offset; i < stretch.end(); ++i) weights[i] -= rate * gradients[i];
+  for (std::size_t i = range.begin; i < range.end; ++i) weights[i] -= rate * gradients[i];
 }
 
 std::vector<double> ModelledReplica::lead_s() const

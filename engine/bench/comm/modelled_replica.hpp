@@ -32,15 +32,14 @@ class ModelledReplica : public sync::Replica {
 
   std::span<float> weights() override { return weights_.floats(); }
   std::span<float> gradients() override { return gradients_.floats(); }
-  std::span<const sync::Stretch> tensors() override { return tensors_; }
+  std::span<const Range> tensors() override { return tensors_; }
   using sync::Replica::compute;
   // Takes forward_s + backward_s seconds and leaves the gradients unchanged. Returns loss 0 for one sample.
   sync::BatchLoss compute(sync::GradientListener* listener) override;
   using sync::Replica::update;
   // w <- w - 0.01 factor g
-  void update(const sync::Stretch& stretch, float gradient_factor) override;
-  void apply(const sync::Stretch& stretch, std::span<float> weights, std::span<const float> gradients,
-             double learning_rate) override;
+  void update(Range range, float gradient_factor) override;
+  void apply(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate) override;
   // Call it before every step.
   void begin_step() { ++step_; }
   std::int64_t step() const override { return step_; }
@@ -54,7 +53,7 @@ class ModelledReplica : public sync::Replica {
   void spend(double until_s) const;
 
   Options options_;
-  std::vector<sync::Stretch> tensors_;
+  std::vector<Range> tensors_;
   std::vector<double> shares_; // each layer's share of the time of a pass
   nn::AlignedBuffer weights_, gradients_;
   std::int64_t step_ = 0;

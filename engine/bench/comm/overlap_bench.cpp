@@ -55,12 +55,12 @@ double mean_over_ranks(double value, comm::Communicator& comm)
 
 // Each bucket's time alone, scaled so that the sum equals the time of all buckets in sequence. The scaling removes the barrier
 // that each separate measurement includes.
-std::vector<double> isolated_times(const std::vector<sync::Stretch>& buckets, double all_s, comm::Allreduce& allreduce,
+std::vector<double> isolated_times(const std::vector<Range>& buckets, double all_s, comm::Allreduce& allreduce,
                                    comm::Communicator& comm)
 {
   std::vector<double> times;
   for (const auto& bucket : buckets) {
-    std::vector<float> own(bucket.size);
+    std::vector<float> own(bucket.size());
     times.push_back(mean_over_ranks(sync::measure_isolated_s(comm, [&] { allreduce.sum(own); }), comm));
   }
   const double sum_s = std::accumulate(times.begin(), times.end(), 0.0);
@@ -69,13 +69,12 @@ std::vector<double> isolated_times(const std::vector<sync::Stretch>& buckets, do
 }
 
 // Seconds between the bucket's last gradient and the end of the backward pass.
-double lead_of(const sync::Stretch& bucket, ModelledReplica& replica)
+double lead_of(Range bucket, ModelledReplica& replica)
 {
   const auto leads = replica.lead_s();
   double least = leads.back();
   for (std::size_t t = 0; t < leads.size(); ++t)
-    if (replica.tensors()[t].offset >= bucket.offset && replica.tensors()[t].offset < bucket.end())
-      least = std::min(least, leads[t]);
+    if (bucket.contains(replica.tensors()[t].begin)) least = std::min(least, leads[t]);
   return least;
 }
 

@@ -124,7 +124,7 @@ void print_head(const StrategiesBench& options)
 {
   ModelledReplica replica(replica_options(options));
   fmt::print("{} workers, {:.1f} MB of parameters, {:.0f} ms of computation a step, period {}, {}\n", options.workers,
-             static_cast<double>(replica.tensors().back().end() * sizeof(float)) * 1e-6, 1e3 * options.compute_s, options.period,
+             static_cast<double>(replica.tensors().back().end * sizeof(float)) * 1e-6, 1e3 * options.compute_s, options.period,
              options.pack ? "packed" : "a message a tensor");
   fmt::print("{:<22} {:>10} {:>10} {:>9} {:>12} {:>10} {:>12}\n", "strategy", "step ms", "exposed ms", "share", "isolated ms",
              "update ms", "MB a step");

@@ -44,8 +44,7 @@ nn::NetworkOptions natural_options(nn::NetworkOptions options)
 FixedStep::FixedStep(const nn::NetworkOptions& options, BenchRanks* ranks)
     : build_begin_s_(comm::monotonic_s()), network_(options), build_s_(comm::monotonic_s() - build_begin_s_),
       images_(normal_numbers(options.batch * options.image.size())), labels_(labels_in_turn(options.batch, options.classes)),
-      optimizer_(optim::make_optimizer({.name = "momentum"}, static_cast<std::int64_t>(network_.weights().size()),
-                                       train::segments_of(network_))),
+      optimizer_(optim::make_optimizer({.name = "momentum"}, network_.weights().size(), train::segments_of(network_))),
       ranks_(ranks), learning_rate_(options.model == "lenet" ? 0.01 : 0.001)
 {
 }
@@ -72,8 +71,7 @@ StepProfile FixedStep::profile()
 
 void FixedStep::update(float gradient_factor)
 {
-  optimizer_->step(network_.weights(), network_.gradients(), learning_rate_,
-                   {0, static_cast<std::int64_t>(network_.weights().size()), gradient_factor});
+  optimizer_->step(network_.weights(), network_.gradients(), learning_rate_, {{0, network_.weights().size()}, gradient_factor});
 }
 
 int FixedStep::warmup_steps() const { return is_small(network_.options()) ? 20 : 2; }

@@ -154,7 +154,7 @@ bool HierarchicalAllreduce::put_next()
   const Range part{task.put, std::min(task.put + task.block, task.values.size())};
   under_way_.push_back(
       {.task = &task, .number = blocks_++, .part = part, .slices = slices_of(part.size()), .begin_s = monotonic_s()});
-  board_->put(under_way_.back().number, task.values.subspan(part.begin, part.size()), under_way_.back().slices);
+  board_->put(under_way_.back().number, values_at(task.values, part), under_way_.back().slices);
   task.put = part.end;
   if (task.put == task.values.size()) unfinished_.pop_front();
   return true;
@@ -162,7 +162,7 @@ bool HierarchicalAllreduce::put_next()
 
 void HierarchicalAllreduce::reduce(Block& block)
 {
-  board_->reduce(block.number, block.task->values.subspan(block.part.begin, block.part.size()), block.slices);
+  board_->reduce(block.number, values_at(block.task->values, block.part), block.slices);
   const auto mine = board_->sum_slice(block.number, block.part.size(), block.slices);
   if (over_nodes_ && !mine.empty()) block.crossing = over_nodes(mine.size()).begin(mine);
   block.stage = Stage::crossing;
@@ -181,7 +181,7 @@ bool HierarchicalAllreduce::take_first()
   if (under_way_.empty()) return false;
   const auto& block = under_way_.front();
   if (block.stage != Stage::published || !board_->all_published(block.number, block.slices)) return false;
-  board_->take(block.number, block.task->result.subspan(block.part.begin, block.part.size()), block.slices);
+  board_->take(block.number, values_at(block.task->result, block.part), block.slices);
   block.task->taken = block.part.end;
   if (auto* trace = comm_.trace())
     trace->add({.name = "sum over the node",

@@ -39,8 +39,8 @@ class ScheduledSum : public PendingSum {
   void finish_sends(std::size_t count);
   bool sends_finished(std::size_t count);
   void note_end();
-  std::span<float> values_at(Range stretch) { return values_.subspan(stretch.begin, stretch.size()); }
-  std::span<Bfloat16> image_at(Range stretch) { return std::span(buffers_.image).subspan(stretch.begin, stretch.size()); }
+  std::span<float> values_at(Range stretch) { return dt::values_at(values_, stretch); }
+  std::span<Bfloat16> image_at(Range stretch) { return dt::values_at(std::span(buffers_.image), stretch); }
   std::span<float> arrival(std::size_t slot, std::size_t length)
   {
     return std::span(buffers_.arrivals).subspan(slot * chunk_length_, length);

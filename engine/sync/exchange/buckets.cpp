@@ -5,14 +5,14 @@
 
 namespace dt::sync {
 
-std::vector<Stretch> plan_buckets(std::span<const Stretch> tensors, std::size_t floats, std::size_t bucket_bytes)
+std::vector<Range> plan_buckets(std::span<const Range> tensors, std::size_t floats, std::size_t bucket_bytes)
 {
-  std::vector<Stretch> buckets;
+  std::vector<Range> buckets;
   std::size_t end = floats; // end of the bucket in progress
   for (std::size_t t = tensors.size(); t-- > 0;) {
-    const std::size_t begin = t == 0 ? 0 : tensors[t].offset;
+    const std::size_t begin = t == 0 ? 0 : tensors[t].begin;
     if (t > 0 && (end - begin) * sizeof(float) < bucket_bytes) continue;
-    buckets.push_back({begin, end - begin});
+    buckets.push_back({begin, end});
     end = begin;
   }
   return buckets;

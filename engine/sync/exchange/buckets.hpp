@@ -13,7 +13,7 @@ namespace dt::sync {
 // Cuts the packed buffer into buckets of whole tensors with their padding. The last tensors come first, in the order in which a
 // backward pass produces gradients. Together the buckets cover all `floats` of the buffer. A bucket ends as soon as it has
 // bucket_bytes; only the last bucket may be smaller. Pure.
-std::vector<Stretch> plan_buckets(std::span<const Stretch> tensors, std::size_t floats, std::size_t bucket_bytes);
+std::vector<Range> plan_buckets(std::span<const Range> tensors, std::size_t floats, std::size_t bucket_bytes);
 
 // Bucket size in bytes. Without sync.pack every tensor is a bucket. With sync.progress: none everything is one bucket, because
 // nothing overlaps. Otherwise sync.bucket_bytes; if that is 0, `recommended` (Allreduce::bucket_bytes), or 4 MiB.

@@ -23,7 +23,7 @@ void append(comm::Schedule& to, const comm::Schedule& from, std::size_t first, s
 
 } // namespace
 
-comm::Schedule centre_schedule(int rank, int ranks, std::size_t n, const std::vector<Part>& parts)
+comm::Schedule centre_schedule(int rank, int ranks, std::size_t n, const std::vector<Range>& parts)
 {
   comm::Schedule broadcasts, sums;
   for (const auto& [begin, end] : parts) {
@@ -36,7 +36,7 @@ comm::Schedule centre_schedule(int rank, int ranks, std::size_t n, const std::ve
   return broadcasts;
 }
 
-CentreExchange::CentreExchange(std::size_t n, const std::vector<Part>& parts, comm::Communicator& comm)
+CentreExchange::CentreExchange(std::size_t n, const std::vector<Range>& parts, comm::Communicator& comm)
     : comm_(comm), parcels_(comm::cut_into_parcels(centre_schedule(comm.rank(), comm.size(), n, parts), chunk_length)),
       values_(2 * n)
 {

@@ -1,27 +1,24 @@
 // CentreExchange: broadcasts the centre from rank 0 and sums all ranks' weights to rank 0, along a binomial tree.
 #pragma once
 
+#include "core/range.hpp"
 #include "engine/comm/allreduce/scheduled_sum.hpp"
 
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace dt::sync {
 
-// Elements [first, second) of the weights; sent as one message.
-using Part = std::pair<std::size_t, std::size_t>;
-
 // One rank's schedule over a vector of 2n numbers: [0, n) holds the sum of the weights, [n, 2n) the centre. The centre is
-// broadcast from rank 0, then the weights are summed to rank 0, part by part. Each of the two takes log2 P serial transfers per
-// part. Pure.
-comm::Schedule centre_schedule(int rank, int ranks, std::size_t n, const std::vector<Part>& parts);
+// broadcast from rank 0, then the weights are summed to rank 0. Each part of the weights is one message, so each of the two
+// takes log2 P serial transfers per part. Pure.
+comm::Schedule centre_schedule(int rank, int ranks, std::size_t n, const std::vector<Range>& parts);
 
 class CentreExchange {
  public:
   // comm must outlive it.
-  CentreExchange(std::size_t n, const std::vector<Part>& parts, comm::Communicator& comm);
+  CentreExchange(std::size_t n, const std::vector<Range>& parts, comm::Communicator& comm);
 
   // Before an exchange, the caller sets sum() to its weights, and on rank 0 centre() to the centre. Afterwards sum() on rank 0
   // holds the sum, and centre() on all ranks the centre.

@@ -9,11 +9,11 @@ namespace dt::sync {
 namespace {
 
 // Finds two floats of padding behind a tensor in the bucket.
-std::optional<std::size_t> find_padding(std::span<const Stretch> tensors, const Stretch& bucket)
+std::optional<std::size_t> find_padding(std::span<const Range> tensors, Range bucket)
 {
-  for (std::size_t t = 0; t < tensors.size() && tensors[t].offset < bucket.end(); ++t) {
-    const auto next = t + 1 < tensors.size() ? tensors[t + 1].offset : bucket.end();
-    if (tensors[t].offset >= bucket.offset && tensors[t].end() + 2 <= next) return tensors[t].end();
+  for (std::size_t t = 0; t < tensors.size() && tensors[t].begin < bucket.end; ++t) {
+    const auto next = t + 1 < tensors.size() ? tensors[t + 1].begin : bucket.end;
+    if (tensors[t].begin >= bucket.begin && tensors[t].end + 2 <= next) return tensors[t].end;
   }
   return std::nullopt;
 }
@@ -50,9 +50,9 @@ BatchLoss GradientSums::compute(Replica& replica, PhaseClock& clock)
 }
 
 // Begins sums of complete buckets, except the last one: it also carries the loss, which is known only after the pass.
-void GradientSums::gradients_ready(const Stretch& tensor)
+void GradientSums::gradients_ready(Range tensor)
 {
-  lowest_ = tensor.offset;
+  lowest_ = tensor.begin;
   if (!exchanges_->is_polled()) return begin_buckets(buckets_.size() - 1);
   clock_->begin_communication();
   begin_buckets(buckets_.size() - 1);
@@ -62,8 +62,8 @@ void GradientSums::gradients_ready(const Stretch& tensor)
 
 void GradientSums::begin_buckets(std::size_t end)
 {
-  for (; begun_ < end && buckets_[begun_].offset >= lowest_; ++begun_)
-    exchanges_->begin(sum_exchange(allreduce_, gradients_.subspan(buckets_[begun_].offset, buckets_[begun_].size)));
+  for (; begun_ < end && buckets_[begun_].begin >= lowest_; ++begun_)
+    exchanges_->begin(sum_exchange(allreduce_, values_at(gradients_, buckets_[begun_])));
 }
 
 // The loss is sent in the padding, which costs no extra message. Without padding it is a separate sum after the buckets.
@@ -87,9 +87,9 @@ double GradientSums::update(const BatchLoss& loss, Replica& replica, PhaseClock&
     wait_for(b, clock);
     if (b + 1 == buckets_.size()) take_loss();
     // W <- opt(W, g / P)
-    if (!whole) update_stretch(buckets_[b], replica, clock);
+    if (!whole) update_range(buckets_[b], replica, clock);
   }
-  if (whole) update_stretch({0, gradients_.size()}, replica, clock);
+  if (whole) update_range({0, gradients_.size()}, replica, clock);
   return mean_loss(clock);
 }
 
@@ -99,10 +99,10 @@ void GradientSums::take_loss()
   for (std::size_t i = 0; i < 2; ++i) loss_sums_[i] = static_cast<double>(std::exchange(gradients_[*loss_place_ + i], 0.0F));
 }
 
-void GradientSums::update_stretch(const Stretch& stretch, Replica& replica, PhaseClock& clock)
+void GradientSums::update_range(Range range, Replica& replica, PhaseClock& clock)
 {
   clock.begin_update();
-  replica.update(stretch, 1.0F / static_cast<float>(parts_.comm.size()));
+  replica.update(range, 1.0F / static_cast<float>(parts_.comm.size()));
   clock.end_update();
 }
 
@@ -121,7 +121,7 @@ double GradientSums::mean_loss(PhaseClock& clock)
   if (auto* trace = parts_.comm.trace())
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
       const auto [begin_s, end_s] = exchanges_->times(b);
-      trace->add({"bucket", "buckets", begin_s, end_s, static_cast<std::int64_t>(buckets_[b].size * sizeof(float))});
+      trace->add({"bucket", "buckets", begin_s, end_s, static_cast<std::int64_t>(buckets_[b].size() * sizeof(float))});
     }
   exchanges_->clear();
   allreduce_.end_step();

@@ -25,19 +25,19 @@ class GradientSums : private GradientListener {
   std::vector<std::pair<std::string, std::string>> facts() const;
 
  private:
-  void gradients_ready(const Stretch& tensor) override;
+  void gradients_ready(Range tensor) override;
   void plan(Replica& replica);
   void begin_buckets(std::size_t end);
   void begin_last(const BatchLoss& loss);
   void wait_for(std::size_t bucket, PhaseClock& clock);
   void take_loss();
-  void update_stretch(const Stretch& stretch, Replica& replica, PhaseClock& clock);
+  void update_range(Range range, Replica& replica, PhaseClock& clock);
   double mean_loss(PhaseClock& clock);
 
   StrategyParts parts_;
   comm::Allreduce& allreduce_;
   std::unique_ptr<Exchanges> exchanges_;
-  std::vector<Stretch> buckets_;          // planned at the first step
+  std::vector<Range> buckets_;            // planned at the first step
   std::optional<std::size_t> loss_place_; // position in the gradients: two floats of padding that are sent with the last bucket
   std::array<double, 2> loss_sums_{};     // sums of (loss x samples) and of samples
 

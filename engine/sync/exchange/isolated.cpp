@@ -23,12 +23,12 @@ double measure_isolated_s(comm::Communicator& comm, const std::function<void()>&
   return times[times.size() / 2];
 }
 
-double measure_isolated_sums_s(comm::Communicator& comm, comm::Allreduce& allreduce, std::span<const Stretch> stretches,
+double measure_isolated_sums_s(comm::Communicator& comm, comm::Allreduce& allreduce, std::span<const Range> ranges,
                                std::size_t floats)
 {
   std::vector<float> own(floats);
   return measure_isolated_s(comm, [&] {
-    for (const auto& stretch : stretches) allreduce.sum(std::span(own).subspan(stretch.offset, stretch.size));
+    for (const auto& range : ranges) allreduce.sum(values_at(std::span(own), range));
   });
 }
 

@@ -12,8 +12,8 @@ namespace dt::sync {
 // counted. Collective.
 double measure_isolated_s(comm::Communicator& comm, const std::function<void()>& exchange);
 
-// The same for sums of these stretches, one after another, in a buffer of `floats` floats. Collective.
-double measure_isolated_sums_s(comm::Communicator& comm, comm::Allreduce& allreduce, std::span<const Stretch> stretches,
+// The same for sums of these ranges, one after another, in a buffer of `floats` floats. Collective.
+double measure_isolated_sums_s(comm::Communicator& comm, comm::Allreduce& allreduce, std::span<const Range> ranges,
                                std::size_t floats);
 
 } // namespace dt::sync

@@ -12,36 +12,36 @@ std::span<std::byte> bytes_of(Request& head) { return std::as_writable_bytes(std
 std::span<const std::byte> bytes_of(const Request& head) { return std::as_bytes(std::span(&head, 1)); }
 
 // The allowed position nearest to the ideal one.
-std::size_t nearest_cut(std::span<const Stretch> tensors, std::size_t size, std::size_t ideal, Cut cut)
+std::size_t nearest_cut(std::span<const Range> tensors, std::size_t size, std::size_t ideal, Cut cut)
 {
   if (cut == Cut::floats) return std::min(size, (ideal + floats_of_line / 2) / floats_of_line * floats_of_line);
-  const auto above = std::find_if(tensors.begin(), tensors.end(), [&](const Stretch& tensor) { return tensor.offset >= ideal; });
-  const std::size_t high = above == tensors.end() ? size : above->offset;
-  const std::size_t low = above == tensors.begin() ? 0 : std::prev(above)->offset;
+  const auto above = std::find_if(tensors.begin(), tensors.end(), [&](Range tensor) { return tensor.begin >= ideal; });
+  const std::size_t high = above == tensors.end() ? size : above->begin;
+  const std::size_t low = above == tensors.begin() ? 0 : std::prev(above)->begin;
   return high - ideal < ideal - low ? high : low;
 }
 
 } // namespace
 
-std::vector<Stretch> parts_for_servers(std::span<const Stretch> tensors, std::size_t size, std::size_t servers, Cut cut)
+std::vector<Range> parts_for_servers(std::span<const Range> tensors, std::size_t size, std::size_t servers, Cut cut)
 {
-  std::vector<Stretch> parts;
+  std::vector<Range> parts;
   std::size_t begin = 0;
   for (std::size_t s = 1; s <= servers; ++s) {
     const auto end = s == servers ? size : std::max(begin, nearest_cut(tensors, size, size * s / servers, cut));
-    parts.push_back({begin, end - begin});
+    parts.push_back({begin, end});
     begin = end;
   }
   return parts;
 }
 
-std::vector<Stretch> messages_of(const Stretch& part, std::span<const Stretch> tensors, bool pack)
+std::vector<Range> messages_of(Range part, std::span<const Range> tensors, bool pack)
 {
-  std::vector<Stretch> messages;
-  if (pack && part.size > 0) messages.push_back(part);
+  std::vector<Range> messages;
+  if (pack && !part.empty()) messages.push_back(part);
   for (const auto& tensor : tensors) {
-    const auto begin = std::max(part.offset, tensor.offset), end = std::min(part.end(), tensor.end());
-    if (!pack && begin < end) messages.push_back({begin, end - begin});
+    const auto begin = std::max(part.begin, tensor.begin), end = std::min(part.end, tensor.end);
+    if (!pack && begin < end) messages.push_back({begin, end});
   }
   return messages;
 }
@@ -60,11 +60,11 @@ void ParameterServers::exchange(const Request& request, std::span<const float> s
   std::vector<comm::Transfer> requests;
   for (std::size_t s = 0; s < parts_.size(); ++s)
     for (const auto& message : messages_[s])
-      answers[s].push_back(comm_.receive_begin(received.subspan(message.offset, message.size), roles_.servers[s], answer_tag_));
+      answers[s].push_back(comm_.receive_begin(values_at(received, message), roles_.servers[s], answer_tag_));
   for (std::size_t s = 0; s < parts_.size(); ++s) {
     requests.push_back(comm_.send_begin(bytes_of(request), roles_.servers[s], head_tag_));
     for (const auto& message : messages_[s])
-      requests.push_back(comm_.send_begin(sent.subspan(message.offset, message.size), roles_.servers[s], values_tag_));
+      requests.push_back(comm_.send_begin(values_at(sent, message), roles_.servers[s], values_tag_));
   }
   for (std::size_t s = 0; s < parts_.size(); ++s) {
     comm_.activity().enter(comm::Doing::waits, "waits for the answer of a parameter server", roles_.servers[s]);
@@ -105,7 +105,7 @@ void ParameterServers::receive(const Request& request, std::span<float> values)
   comm_.activity().enter(comm::Doing::waits, "waits for a worker's values", rank_of(request));
   std::vector<comm::Transfer> transfers;
   for (const auto& message : messages_[own_])
-    transfers.push_back(comm_.receive_begin(values.subspan(message.offset, message.size), rank_of(request), values_tag_));
+    transfers.push_back(comm_.receive_begin(values_at(values, message), rank_of(request), values_tag_));
   comm::wait_all(transfers);
 }
 
@@ -114,7 +114,7 @@ void ParameterServers::answer(const Request& request, std::span<const float> val
   comm_.activity().enter(comm::Doing::waits, "waits until a worker has its answer", rank_of(request));
   std::vector<comm::Transfer> transfers;
   for (const auto& message : messages_[own_])
-    transfers.push_back(comm_.send_begin(values.subspan(message.offset, message.size), rank_of(request), answer_tag_));
+    transfers.push_back(comm_.send_begin(values_at(values, message), rank_of(request), answer_tag_));
   comm::wait_all(transfers);
 }
 

@@ -40,11 +40,11 @@ enum class Cut { tensors, floats };
 
 // One part per server, in order. Together the parts cover the whole buffer of `size` floats. They are as equal as the cut allows;
 // a part may be empty.
-std::vector<Stretch> parts_for_servers(std::span<const Stretch> tensors, std::size_t size, std::size_t servers, Cut cut);
+std::vector<Range> parts_for_servers(std::span<const Range> tensors, std::size_t size, std::size_t servers, Cut cut);
 
 // The messages for a part: the whole part if packed, otherwise the part's share of each tensor without padding. Never contains an
-// empty stretch.
-std::vector<Stretch> messages_of(const Stretch& part, std::span<const Stretch> tensors, bool pack);
+// empty range.
+std::vector<Range> messages_of(Range part, std::span<const Range> tensors, bool pack);
 
 // One rank's side of the exchanges. Buffers have the layout of the replica's weights; only the parts of the exchange are read or
 // written.
@@ -61,7 +61,7 @@ class ParameterServers {
   // ---- server ----
 
   // The part of this server.
-  const Stretch& part() const { return parts_[own_]; }
+  Range part() const { return parts_[own_]; }
   // next(): receives the next head from any worker. next_of(): receives the next head from the given worker.
   Request next();
   Request next_of(std::int64_t worker);
@@ -75,7 +75,7 @@ class ParameterServers {
 
   // ---- worker and server ----
 
-  const std::vector<Stretch>& parts() const { return parts_; }
+  const std::vector<Range>& parts() const { return parts_; }
 
  private:
   int rank_of(const Request& request) const { return roles_.workers[static_cast<std::size_t>(request.worker)]; }
@@ -84,8 +84,8 @@ class ParameterServers {
   Roles roles_;
   std::size_t own_; // index of this server; unused on a worker
   int head_tag_, values_tag_, answer_tag_;
-  std::vector<Stretch> parts_;                 // the part of each server
-  std::vector<std::vector<Stretch>> messages_; // the messages of each server's part
+  std::vector<Range> parts_;                 // the part of each server
+  std::vector<std::vector<Range>> messages_; // the messages of each server's part
 };
 
 // The updates of a server's part, with their staleness.

@@ -10,10 +10,10 @@ void read_without_lock(std::span<const float> centre, std::span<float> to) { std
 
 void add_without_lock(std::span<float> centre, std::span<const float> d) { add(centre, d); }
 
-void apply_without_lock(Replica& replica, const Stretch& stretch, std::span<float> centre, std::span<const float> gradients,
+void apply_without_lock(Replica& replica, Range range, std::span<float> centre, std::span<const float> gradients,
                         double learning_rate)
 {
-  replica.apply(stretch, centre, gradients, learning_rate);
+  replica.apply(range, centre, gradients, learning_rate);
 }
 
 } // namespace dt::sync

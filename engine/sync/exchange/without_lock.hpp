@@ -17,8 +17,8 @@ namespace dt::sync {
 // centre <- centre + d
 [[gnu::noinline]] void add_without_lock(std::span<float> centre, std::span<const float> d);
 
-// centre <- opt(centre, g), on one stretch of both.
-[[gnu::noinline]] void apply_without_lock(Replica& replica, const Stretch& stretch, std::span<float> centre,
+// centre <- opt(centre, g), on one range of both.
+[[gnu::noinline]] void apply_without_lock(Replica& replica, Range range, std::span<float> centre,
                                           std::span<const float> gradients, double learning_rate);
 
 } // namespace dt::sync

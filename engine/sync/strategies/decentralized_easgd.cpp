@@ -53,7 +53,7 @@ void DecentralizedEasgd::exchange(Replica& replica, PhaseClock& clock)
   // d <- sum_i d^i
   parts_.comm.activity().enter(comm::Doing::waits, "waits for the sum of elastic differences");
   clock.begin_communication();
-  for (const auto& message : messages_) allreduce_->sum(std::span(difference_).subspan(message.offset, message.size));
+  for (const auto& message : messages_) allreduce_->sum(values_at(std::span(difference_), message));
   allreduce_->end_step();
   clock.end_communication();
 

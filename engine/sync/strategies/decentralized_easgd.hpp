@@ -25,7 +25,7 @@ class DecentralizedEasgd : public Strategy {
 
   StrategyParts parts_;
   std::unique_ptr<comm::Allreduce> allreduce_;
-  std::vector<Stretch> messages_; // stretches that are summed one after another
+  std::vector<Range> messages_; // ranges that are summed one after another
   std::vector<float> centre_, difference_;
 };
 

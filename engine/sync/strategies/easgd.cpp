@@ -59,7 +59,7 @@ void Easgd::serve(Replica& replica, PhaseClock& clock)
 {
   if (!is_exchange(parts().sync, replica.step())) return;
   const auto part = servers().part();
-  const auto centre = replica.weights().subspan(part.offset, part.size);
+  const auto centre = values_at(replica.weights(), part);
   const auto weights = replica.gradients(); // a server has no gradients, so this buffer receives the worker's W^i
 
   for (std::int64_t turn = 0; turn < workers(); ++turn) {
@@ -72,7 +72,7 @@ void Easgd::serve(Replica& replica, PhaseClock& clock)
 
     // centre <- centre + alpha (W^i - centre), with alpha of the worker's step
     clock.begin_update();
-    pull_centre(centre, weights.subspan(part.offset, part.size), static_cast<float>(request.rate));
+    pull_centre(centre, values_at(weights, part), static_cast<float>(request.rate));
     log().add(request);
     clock.end_update();
   }

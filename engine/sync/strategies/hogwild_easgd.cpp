@@ -37,7 +37,7 @@ void HogwildEasgd::serve(Replica& replica, PhaseClock& clock)
 // Runs in a thread of the server.
 void HogwildEasgd::answer(Replica& replica, LockFreeServer::Task& task)
 {
-  const auto in_part = [part = servers().part()](std::span<float> values) { return values.subspan(part.offset, part.size); };
+  const auto in_part = [part = servers().part()](std::span<float> values) { return values_at(values, part); };
   const auto centre = in_part(replica.weights()), weights = in_part(task.received), found = in_part(task.answer),
              d = in_part(task.scratch);
   // the answer to the worker: the centre as this thread reads it

@@ -45,7 +45,7 @@ void HogwildSgd::answer(Replica& replica, LockFreeServer::Task& task)
   // centre <- centre - eta g; other threads may do the same concurrently
   apply_without_lock(replica, part, replica.weights(), task.received, task.request.rate);
   // W^i <- centre
-  read_without_lock(replica.weights().subspan(part.offset, part.size), std::span(task.answer).subspan(part.offset, part.size));
+  read_without_lock(values_at(replica.weights(), part), values_at(std::span(task.answer), part));
 }
 
 } // namespace dt::sync

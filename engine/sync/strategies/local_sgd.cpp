@@ -52,7 +52,7 @@ void LocalSgd::average(Replica& replica, PhaseClock& clock)
   if (parts_.comm.size() == 1) return;
   parts_.comm.activity().enter(comm::Doing::waits, "waits for the sum of weights");
   clock.begin_communication();
-  for (const auto& message : messages_) allreduce_->sum(replica.weights().subspan(message.offset, message.size));
+  for (const auto& message : messages_) allreduce_->sum(values_at(replica.weights(), message));
   allreduce_->end_step();
   clock.end_communication();
   clock.begin_update();

@@ -26,7 +26,7 @@ class LocalSgd : public Strategy {
   StrategyParts parts_;
   std::unique_ptr<comm::Allreduce> allreduce_;
   GradientSums sums_;
-  std::vector<Stretch> messages_; // stretches of the weights that are summed one after another
+  std::vector<Range> messages_; // ranges of the weights that are summed one after another
 };
 
 } // namespace dt::sync

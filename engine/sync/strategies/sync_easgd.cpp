@@ -9,22 +9,12 @@
 #include <algorithm>
 
 namespace dt::sync {
-namespace {
-
-std::vector<Part> parts_of(const std::vector<Stretch>& messages)
-{
-  std::vector<Part> parts;
-  for (const auto& message : messages) parts.emplace_back(message.offset, message.end());
-  return parts;
-}
-
-} // namespace
 
 // Advances exchanges between two layers of the backward pass.
 class SyncEasgd::Poller : public GradientListener {
  public:
   Poller(Exchanges& exchanges, PhaseClock& clock) : exchanges_(exchanges), clock_(clock) {}
-  void gradients_ready(const Stretch&) override
+  void gradients_ready(Range) override
   {
     clock_.begin_communication();
     exchanges_.advance();
@@ -57,7 +47,7 @@ void SyncEasgd::start(Replica& replica)
   messages_ =
       plan_buckets(replica.tensors(), centre_.size(), bucket_bytes(parts_.sync, allreduce_ ? allreduce_->bucket_bytes() : 0));
   if (allreduce_) return sum_.resize(centre_.size());
-  tree_ = std::make_unique<CentreExchange>(centre_.size(), parts_of(messages_), parts_.comm);
+  tree_ = std::make_unique<CentreExchange>(centre_.size(), messages_, parts_.comm);
 }
 
 double SyncEasgd::step(Replica& replica, PhaseClock& clock)
@@ -110,8 +100,8 @@ void SyncEasgd::begin_exchange(Replica& replica, PhaseClock& clock)
 void SyncEasgd::begin_allreduce(std::span<const float> weights)
 {
   for (const auto& message : messages_) {
-    const auto from = weights.subspan(message.offset, message.size);
-    const auto to = std::span(sum_).subspan(message.offset, message.size);
+    const auto from = values_at(weights, message);
+    const auto to = values_at(std::span(sum_), message);
     exchanges_->begin({[this, from, to] { allreduce_->sum(from, to); },
                        [this, from, to] {
                          std::ranges::copy(from, to.begin());
@@ -157,7 +147,7 @@ double SyncEasgd::isolated_communication_s(Replica& replica)
 {
   const auto period = static_cast<double>(parts_.sync.period);
   if (allreduce_) return measure_isolated_sums_s(parts_.comm, *allreduce_, messages_, replica.weights().size()) / period;
-  CentreExchange tree(replica.weights().size(), parts_of(messages_), parts_.comm);
+  CentreExchange tree(replica.weights().size(), messages_, parts_.comm);
   return measure_isolated_s(parts_.comm, [&] { tree.begin()->wait(); }) / period;
 }
 

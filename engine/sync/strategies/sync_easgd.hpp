@@ -43,7 +43,7 @@ class SyncEasgd : public Strategy {
 
   StrategyParts parts_;
   bool after_, beside_;
-  std::vector<Stretch> messages_;
+  std::vector<Range> messages_;
   std::vector<float> centre_, sum_;
   std::unique_ptr<CentreExchange> tree_;       // form 1
   std::unique_ptr<comm::Allreduce> allreduce_; // forms 2 and 3

@@ -26,8 +26,7 @@ std::unique_ptr<optim::Optimizer> optimizer_for(const RunSpec& spec, nn::Network
   if (const auto misfit = optimizer_misfit(spec.sync.strategy, spec.optimizer.name))
     throw Error(ErrorKind::recipe, *misfit + ".");
   require_memory_beside(spec, network);
-  const auto size = static_cast<std::int64_t>(network.weights().size());
-  return optim::make_optimizer(spec.optimizer, size, segments_of(network, spec.optimizer),
+  return optim::make_optimizer(spec.optimizer, network.weights().size(), segments_of(network, spec.optimizer),
                                optim::velocity_of(spec.sync.strategy));
 }
 

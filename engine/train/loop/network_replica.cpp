@@ -28,24 +28,28 @@ bool decays(nn::ParameterKind kind, const OptimizerSpec& spec)
   return false;
 }
 
+Range range_of(const nn::Parameter& parameter)
+{
+  const auto begin = static_cast<std::size_t>(parameter.offset);
+  return {begin, begin + static_cast<std::size_t>(parameter.size)};
+}
+
 } // namespace
 
 std::vector<optim::Segment> segments_of(const nn::Network& network, const OptimizerSpec& spec)
 {
   std::vector<optim::Segment> segments;
-  for (const auto& [name, offset, size, kind, dims] : network.parameters())
-    segments.push_back({.offset = offset,
-                        .size = size,
-                        .decay = decays(kind, spec),
-                        .own_rate = kind == nn::ParameterKind::weight,
-                        .statistic = kind == nn::ParameterKind::statistic});
+  for (const auto& parameter : network.parameters())
+    segments.push_back({.range = range_of(parameter),
+                        .decay = decays(parameter.kind, spec),
+                        .own_rate = parameter.kind == nn::ParameterKind::weight,
+                        .statistic = parameter.kind == nn::ParameterKind::statistic});
   return segments;
 }
 
 NetworkReplica::NetworkReplica(const Parts& parts) : parts_(parts)
 {
-  for (const auto& parameter : parts_.network.parameters())
-    tensors_.push_back({static_cast<std::size_t>(parameter.offset), static_cast<std::size_t>(parameter.size)});
+  for (const auto& parameter : parts_.network.parameters()) tensors_.push_back(range_of(parameter));
   // The mean over micro-batches is free: each one computes gradients of its share of the loss.
   parts_.network.set_loss_scale(parts_.loss_scale / static_cast<double>(parts_.accumulation));
   if (parts_.accumulation > 1) sum_.resize(parts_.network.gradients().size());
@@ -107,14 +111,14 @@ double NetworkReplica::compute_part(const data::Batch& batch, std::int64_t part,
   return loss;
 }
 
-void NetworkReplica::add_to_sum() { optim::add(sum_.data(), gradients().data(), static_cast<std::int64_t>(sum_.size())); }
+void NetworkReplica::add_to_sum() { optim::add(sum_.data(), gradients().data(), sum_.size()); }
 
 // Adds the earlier micro-batches' sum to a tensor's gradients. Returns the seconds that this took.
 double NetworkReplica::take_sum(std::size_t parameter)
 {
   const double begin_s = comm::monotonic_s();
   const auto& tensor = tensors_[parameter];
-  optim::add(gradients().data() + tensor.offset, sum_.data() + tensor.offset, static_cast<std::int64_t>(tensor.size));
+  optim::add(gradients().data() + tensor.begin, sum_.data() + tensor.begin, tensor.size());
   return comm::monotonic_s() - begin_s;
 }
 
@@ -134,28 +138,25 @@ std::string NetworkReplica::origin_of_divergence(std::span<const float> images, 
   return "the first values that are not finite are " + (layer == "images" ? "in the images" : "in the output of layer " + layer);
 }
 
-void NetworkReplica::update(const sync::Stretch& stretch, float gradient_factor)
+void NetworkReplica::update(Range range, float gradient_factor)
 {
-  step_rule(stretch, weights(), gradients(), step_.learning_rate, gradient_factor);
+  step_rule(range, weights(), gradients(), step_.learning_rate, gradient_factor);
 }
 
-void NetworkReplica::apply(const sync::Stretch& stretch, std::span<float> weights, std::span<const float> gradients,
-                           double learning_rate)
+void NetworkReplica::apply(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate)
 {
-  step_rule(stretch, weights, gradients, learning_rate, 1);
+  step_rule(range, weights, gradients, learning_rate, 1);
 }
 
-void NetworkReplica::step_rule(const sync::Stretch& stretch, std::span<float> weights, std::span<const float> gradients,
-                               double learning_rate, float gradient_factor)
+void NetworkReplica::step_rule(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate,
+                               float gradient_factor)
 {
-  const auto size = static_cast<std::int64_t>(stretch.size);
-  if (parts_.loss_scale != 1 && !optim::all_finite(gradients.data() + stretch.offset, size))
+  if (parts_.loss_scale != 1 && !optim::all_finite(gradients.data() + range.begin, range.size()))
     throw Error(ErrorKind::run, fmt::format("the loss is finite, but the gradients of {} times the loss are not: lower "
                                             "train.loss_scale.",
                                             parts_.loss_scale));
   parts_.optimizer.step(weights, gradients, learning_rate,
-                        {static_cast<std::int64_t>(stretch.offset), static_cast<std::int64_t>(stretch.end()),
-                         static_cast<float>(static_cast<double>(gradient_factor) / parts_.loss_scale)});
+                        {range, static_cast<float>(static_cast<double>(gradient_factor) / parts_.loss_scale)});
 }
 
 } // namespace dt::train

@@ -47,16 +47,15 @@ class NetworkReplica : public sync::Replica {
 
   std::span<float> weights() override { return parts_.network.weights(); }
   std::span<float> gradients() override { return parts_.network.gradients(); }
-  std::span<const sync::Stretch> tensors() override { return tensors_; }
+  std::span<const Range> tensors() override { return tensors_; }
   using sync::Replica::compute;
   // Throws Diverged if the loss is NaN or infinite.
   sync::BatchLoss compute(sync::GradientListener* listener) override;
   using sync::Replica::update;
   // Throws a run error if gradients of a scaled loss are NaN or infinite.
-  void update(const sync::Stretch& stretch, float gradient_factor) override;
+  void update(Range range, float gradient_factor) override;
   bool updates_whole() const override { return parts_.optimizer.needs_whole(); }
-  void apply(const sync::Stretch& stretch, std::span<float> weights, std::span<const float> gradients,
-             double learning_rate) override;
+  void apply(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate) override;
   std::int64_t step() const override { return step_.number; }
   double learning_rate() const override { return step_.learning_rate; }
   double epoch() const override { return step_.epoch; }
@@ -66,14 +65,14 @@ class NetworkReplica : public sync::Replica {
   double compute_part(const data::Batch& batch, std::int64_t part, sync::GradientListener* listener);
   void add_to_sum();
   double take_sum(std::size_t parameter);
-  void step_rule(const sync::Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double learning_rate,
+  void step_rule(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate,
                  float gradient_factor);
   [[noreturn]] void diverge(double loss, std::span<const float> images, std::span<const std::int32_t> labels);
   std::string origin_of_divergence(std::span<const float> images, std::span<const std::int32_t> labels);
 
   Parts parts_;
   std::vector<float> sum_; // packed sum of gradients of the batch's earlier micro-batches
-  std::vector<sync::Stretch> tensors_;
+  std::vector<Range> tensors_;
   Step step_;
 };
 

@@ -259,38 +259,38 @@ struct NumberedName {
   std::string prefix, digits;
 };
 
-// Consecutive names without a gap.
-struct Stretch {
+// Names with consecutive numbers.
+struct ConsecutiveNames {
   NumberedName first, last;
   std::string numbers() const { return first.digits == last.digits ? first.digits : first.digits + "-" + last.digits; }
 };
 
-std::vector<Stretch> stretches_of(std::span<const std::string> hosts)
+std::vector<ConsecutiveNames> consecutive_names(std::span<const std::string> hosts)
 {
-  std::vector<Stretch> stretches;
+  std::vector<ConsecutiveNames> groups;
   std::set<std::string_view> seen;
   for (const auto& host : hosts) {
     if (!seen.insert(host).second) continue;
     const NumberedName name(host);
-    if (!stretches.empty() && stretches.back().last.is_before(name))
-      stretches.back().last = name;
+    if (!groups.empty() && groups.back().last.is_before(name))
+      groups.back().last = name;
     else
-      stretches.push_back({name, name});
+      groups.push_back({name, name});
   }
-  return stretches;
+  return groups;
 }
 
 } // namespace
 
 std::string compact_hosts(std::span<const std::string> hosts)
 {
-  const auto stretches = stretches_of(hosts);
+  const auto groups = consecutive_names(hosts);
   std::vector<std::string> parts;
-  for (std::size_t i = 0; i < stretches.size();) {
-    const auto& prefix = stretches[i].first.prefix;
+  for (std::size_t i = 0; i < groups.size();) {
+    const auto& prefix = groups[i].first.prefix;
     std::vector<std::string> numbers;
-    for (; i < stretches.size() && stretches[i].first.prefix == prefix && !stretches[i].first.digits.empty(); ++i)
-      numbers.push_back(stretches[i].numbers());
+    for (; i < groups.size() && groups[i].first.prefix == prefix && !groups[i].first.digits.empty(); ++i)
+      numbers.push_back(groups[i].numbers());
     const bool single = numbers.size() == 1 && numbers[0].find('-') == std::string::npos;
     if (numbers.empty())
       parts.push_back(prefix), ++i;

@@ -32,7 +32,7 @@ std::vector<float> after_steps(const OptimizerSpec& spec, const std::vector<Segm
   return weights;
 }
 
-const std::vector<Segment> whole{{0, 4, true}};
+const std::vector<Segment> whole{{{0, 4}, true}};
 
 std::string message_of(const OptimizerSpec& spec, const std::vector<Segment>& segments, ErrorKind kind)
 {
@@ -54,7 +54,7 @@ TEST_CASE("the registry's update rules are exactly those of the vocabulary")
 
 TEST_CASE("each optimizer keeps as many buffers as its row in core's table says")
 {
-  constexpr std::int64_t size = 4;
+  constexpr std::size_t size = 4;
   for (const auto& row : optimizer_rows()) {
     INFO(row.name.name);
     for (const auto velocity : {Velocity::of_gradients, Velocity::of_steps}) {
@@ -100,7 +100,7 @@ TEST_CASE("the learning rate scales the step, not the velocity")
 std::vector<float> path_of(const std::string& rule, Velocity velocity)
 {
   std::vector<float> weight{1}, path;
-  const auto optimizer = make_optimizer(spec_of(rule, 0, 0.5), 1, {{0, 1, true}}, velocity);
+  const auto optimizer = make_optimizer(spec_of(rule, 0, 0.5), 1, {{{0, 1}, true}}, velocity);
   for (const auto& [gradient, rate] : {std::pair{2.0F, 0.5}, {4.0F, 0.25}, {0.0F, 1.0}}) {
     optimizer->step(weight, std::vector{gradient}, rate);
     path.push_back(weight[0]);
@@ -145,7 +145,7 @@ TEST_CASE("momentum without momentum is sgd")
 TEST_CASE("a segment without decay is exempt from it, and what lies in no segment stays")
 {
   for (const auto* rule : {"sgd", "momentum", "lars"}) {
-    const auto weights = after_steps(spec_of(rule, 0.5), {{0, 1, true}, {1, 1, false}}, 1);
+    const auto weights = after_steps(spec_of(rule, 0.5), {{{0, 1}, true}, {{1, 2}, false}}, 1);
     CHECK(weights == std::vector<float>{0.75, 2.25, -4, 8});
   }
 }
@@ -154,7 +154,7 @@ TEST_CASE("zero padding stays zero under every rule")
 {
   for (const auto& rule : registered_optimizers()) {
     std::vector<float> weights(37, 0.0F);
-    const auto optimizer = make_optimizer(spec_of(rule, 0.1), 37, {{0, 37, true}});
+    const auto optimizer = make_optimizer(spec_of(rule, 0.1), 37, {{{0, 37}, true}});
     for (int step = 0; step < 3; ++step) optimizer->step(weights, std::vector<float>(37, 0.0F), 0.1);
     CHECK(weights == std::vector<float>(37, 0.0F));
   }
@@ -174,7 +174,7 @@ TEST_CASE("LARS scales the learning rate of each tensor by its own norms, decay 
   // Tensors (3, 4) and (0, 8): |w| = 5, 8; |g| = 10, 2; factors 0.25 * 5 / 12.5 = 0.1 and 0.25 * 8 / 6 = 1/3.
   std::vector<float> weights{3, 4, 0, 8};
   const std::vector<float> gradients{6, 8, 2, 0};
-  const auto optimizer = make_optimizer(spec, 4, {{0, 2, true, true}, {2, 2, true, true}});
+  const auto optimizer = make_optimizer(spec, 4, {{{0, 2}, true, true}, {{2, 4}, true, true}});
   optimizer->step(weights, gradients, 2);
   CHECK(weights[0] == Approx(3 - 0.2 * 7.5));
   CHECK(weights[1] == Approx(4 - 0.2 * 10));
@@ -187,8 +187,8 @@ TEST_CASE("LARS whose factor is pinned to 1 is momentum SGD")
   // Gradients as long as the weights, without decay: trust |w| / |g| is 1 at every step.
   auto spec = spec_of("lars", 0, 0.5);
   spec.trust = 1;
-  const auto lars = make_optimizer(spec, 2, {{0, 2, true, true}});
-  const auto momentum = make_optimizer(spec_of("momentum", 0, 0.5), 2, {{0, 2, true}});
+  const auto lars = make_optimizer(spec, 2, {{{0, 2}, true, true}});
+  const auto momentum = make_optimizer(spec_of("momentum", 0, 0.5), 2, {{{0, 2}, true}});
   std::vector<float> weights{3, -5}, expected = weights;
   for (int step = 0; step < 5; ++step) {
     const std::vector<float> turned{weights[1], -weights[0]};
@@ -201,8 +201,8 @@ TEST_CASE("LARS whose factor is pinned to 1 is momentum SGD")
 TEST_CASE("under LARS what has no rate of its own follows plain momentum, whether it decays or not")
 {
   for (const bool decays : {false, true})
-    CHECK(after_steps(spec_of("lars", 0.5, 0.5), {{0, 4, decays}}, 3) ==
-          after_steps(spec_of("momentum", 0.5, 0.5), {{0, 4, decays}}, 3));
+    CHECK(after_steps(spec_of("lars", 0.5, 0.5), {{{0, 4}, decays}}, 3) ==
+          after_steps(spec_of("momentum", 0.5, 0.5), {{{0, 4}, decays}}, 3));
 }
 
 TEST_CASE("LARS sees the same norms whatever the padding, and the same update whatever the stretches")
@@ -213,16 +213,16 @@ TEST_CASE("LARS sees the same norms whatever the padding, and the same update wh
   for (std::size_t i = 0; i < plain.size(); ++i) plain[i] = 1.0F / static_cast<float>(i + 1), gradients[i] = plain[i] - 0.1F;
   auto padded = plain, padded_gradients = gradients;
   padded.resize(48), padded_gradients.resize(48);
-  make_optimizer(spec, 37, {{0, 37, true, true}})->step(plain, gradients, 0.1);
-  make_optimizer(spec, 48, {{0, 48, true, true}})->step(padded, padded_gradients, 0.1);
+  make_optimizer(spec, 37, {{{0, 37}, true, true}})->step(plain, gradients, 0.1);
+  make_optimizer(spec, 48, {{{0, 48}, true, true}})->step(padded, padded_gradients, 0.1);
   for (std::size_t i = 0; i < padded.size(); ++i) CHECK(padded[i] == Approx(i < 37 ? plain[i] : 0));
 
-  const std::vector<Segment> tensors{{0, 16, true, true}, {16, 21, false}};
+  const std::vector<Segment> tensors{{{0, 16}, true, true}, {{16, 37}, false}};
   std::vector<float> whole(gradients), parts(gradients);
   make_optimizer(spec, 37, tensors)->step(whole, gradients, 0.1);
   const auto in_parts = make_optimizer(spec, 37, tensors);
-  in_parts->step(parts, gradients, 0.1, {16, 37});
-  in_parts->step(parts, gradients, 0.1, {0, 16});
+  in_parts->step(parts, gradients, 0.1, {{16, 37}});
+  in_parts->step(parts, gradients, 0.1, {{0, 16}});
   CHECK(whole == parts);
 }
 
@@ -230,7 +230,7 @@ TEST_CASE("an unknown rule and a segment outside the buffer are refused")
 {
   CHECK(message_of(spec_of("adamw"), whole, ErrorKind::recipe) ==
         "There is no optimizer 'adamw'. Known optimizers: sgd, momentum, nesterov, adam, lars.");
-  CHECK(message_of(spec_of("sgd"), {{2, 3, true}}, ErrorKind::internal) ==
+  CHECK(message_of(spec_of("sgd"), {{{2, 5}, true}}, ErrorKind::internal) ==
         "An optimizer over 4 floats was given a segment of 3 floats at 2.");
 }
 
@@ -242,9 +242,9 @@ TEST_CASE("a factor on the gradients is as if they had been multiplied before")
     spec.weight_decay = 0.01;
     const std::vector<float> gradients{4, -8, 0.5F}, quarter{1, -2, 0.125F};
     std::vector<float> scaled{1, 2, 3}, given = scaled;
-    const auto one = make_optimizer(spec, 3, {{0, 3, true}}), other = make_optimizer(spec, 3, {{0, 3, true}});
+    const auto one = make_optimizer(spec, 3, {{{0, 3}, true}}), other = make_optimizer(spec, 3, {{{0, 3}, true}});
     for (int step = 0; step < 2; ++step) {
-      one->step(scaled, gradients, 0.1, {0, 3, 0.25F});
+      one->step(scaled, gradients, 0.1, {{0, 3}, 0.25F});
       other->step(given, quarter, 0.1);
     }
     CAPTURE(name);

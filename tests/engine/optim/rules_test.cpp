@@ -21,7 +21,7 @@ void check_against(const OptimizerSpec& spec, const std::function<InDouble()>& m
 {
   const std::size_t size = 37;
   auto weights = wave(size, 1);
-  const auto optimizer = make_optimizer(spec, 37, {{0, 37, true}});
+  const auto optimizer = make_optimizer(spec, 37, {{{0, 37}, true}});
   std::vector<InDouble> formulas;
   for (std::size_t i = 0; i < size; ++i) formulas.push_back(make_formula());
   std::vector<double> expected(weights.begin(), weights.end());
@@ -36,7 +36,7 @@ void check_against(const OptimizerSpec& spec, const std::function<InDouble()>& m
 std::vector<float> one_weight(const OptimizerSpec& spec, const std::vector<float>& gradients, double rate)
 {
   std::vector<float> weight{1}, life;
-  const auto optimizer = make_optimizer(spec, 1, {{0, 1, true}});
+  const auto optimizer = make_optimizer(spec, 1, {{{0, 1}, true}});
   for (const float gradient : gradients) {
     optimizer->step(weight, std::vector{gradient}, rate);
     life.push_back(weight[0]);
@@ -109,7 +109,7 @@ TEST_CASE("with its state and the weights copied, every rule goes on in the same
 {
   for (const auto& name : registered_optimizers()) {
     CAPTURE(name);
-    const std::vector<Segment> segments{{0, 20, true, true}, {20, 17, false}};
+    const std::vector<Segment> segments{{{0, 20}, true, true}, {{20, 37}, false}};
     const auto one = make_optimizer(rule_of(name), 37, segments), other = make_optimizer(rule_of(name), 37, segments);
     auto weights = wave(37, 1);
     for (int step = 0; step < 3; ++step) one->step(weights, wave(37, step), 0.1);
@@ -130,13 +130,13 @@ TEST_CASE("with its state and the weights copied, every rule goes on in the same
 
 TEST_CASE("a step in parts counts as one step for adam")
 {
-  const std::vector<Segment> segments{{0, 16, true}, {16, 21, false}};
+  const std::vector<Segment> segments{{{0, 16}, true}, {{16, 37}, false}};
   auto whole = wave(37, 1), parts = whole;
   const auto one = make_optimizer(rule_of("adam"), 37, segments), other = make_optimizer(rule_of("adam"), 37, segments);
   for (int step = 0; step < 3; ++step) {
     one->step(whole, wave(37, step), 0.1);
-    other->step(parts, wave(37, step), 0.1, {16, 37});
-    other->step(parts, wave(37, step), 0.1, {0, 16});
+    other->step(parts, wave(37, step), 0.1, {{16, 37}});
+    other->step(parts, wave(37, step), 0.1, {{0, 16}});
     CHECK(parts == whole);
   }
 }
@@ -148,10 +148,10 @@ TEST_CASE("under every rule a statistic follows its value at a tenth a step, wit
     auto spec = rule_of(name);
     spec.weight_decay = 0.5;
     std::vector<float> weights{1, 1, 10, 0};
-    const auto optimizer = make_optimizer(spec, 4, {{0, 2, true, true}, {2, 2, true, true, true}});
+    const auto optimizer = make_optimizer(spec, 4, {{{0, 2}, true, true}, {{2, 4}, true, true, true}});
     // The factor is that of the gradients: a sum over four ranks of a loss scaled by 2.
     for (const float expected : {9.1F, 8.29F}) {
-      optimizer->step(weights, std::vector<float>{0, 0, 8, 0}, 123, {0, 4, 0.125F});
+      optimizer->step(weights, std::vector<float>{0, 0, 8, 0}, 123, {{0, 4}, 0.125F});
       CHECK(weights[2] == Approx(expected));
       CHECK(weights[3] == 0);
     }
@@ -163,7 +163,7 @@ TEST_CASE("adam's padding stays zero and finite with the smallest epsilon")
   auto spec = rule_of("adam");
   spec.epsilon = 1e-30;
   std::vector<float> weights(3, 0.0F);
-  const auto optimizer = make_optimizer(spec, 3, {{0, 3, true}});
+  const auto optimizer = make_optimizer(spec, 3, {{{0, 3}, true}});
   for (int step = 0; step < 3; ++step) optimizer->step(weights, std::vector<float>(3, 0.0F), 0.1);
   CHECK(weights == std::vector<float>(3, 0.0F));
 }

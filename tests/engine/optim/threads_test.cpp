@@ -19,20 +19,20 @@ struct Team {
   int before = omp_get_max_threads();
 };
 
-constexpr std::int64_t size = 3 * smallest_shared + 1234;
+constexpr std::size_t size = 3 * smallest_shared + 1234;
 
 // Long and short ones, of every kind, with padding between.
-const std::vector<Segment> segments{{0, smallest_shared + 77, true, true},
-                                    {smallest_shared + 80, 33, false},
-                                    {smallest_shared + 128, 64, false, false, true},
-                                    {smallest_shared + 192, 2 * smallest_shared + 1000, true, true}};
+const std::vector<Segment> segments{{{0, smallest_shared + 77}, true, true},
+                                    {{smallest_shared + 80, smallest_shared + 113}, false},
+                                    {{smallest_shared + 128, smallest_shared + 192}, false, false, true},
+                                    {{smallest_shared + 192, 3 * smallest_shared + 1192}, true, true}};
 
 std::vector<std::vector<float>> after_steps(const OptimizerSpec& spec, int threads)
 {
   const Team team(threads);
-  std::vector<std::vector<float>> life{wave(static_cast<std::size_t>(size), 1)};
+  std::vector<std::vector<float>> life{wave(size, 1)};
   const auto optimizer = make_optimizer(spec, size, segments);
-  for (int step = 0; step < 3; ++step) optimizer->step(life[0], wave(static_cast<std::size_t>(size), 2 + step), 0.1);
+  for (int step = 0; step < 3; ++step) optimizer->step(life[0], wave(size, 2 + step), 0.1);
   for (const auto& state : optimizer->state()) life.emplace_back(state.values.begin(), state.values.end());
   return life;
 }
@@ -57,7 +57,7 @@ TEST_CASE("a sum of squares has the same bits with one thread and with three")
   const auto values = wave(1'000'003, 1);
   const auto sum = [&](int threads) {
     const Team team(threads);
-    return sum_of_squares(values.data(), static_cast<std::int64_t>(values.size()));
+    return sum_of_squares(values.data(), values.size());
   };
   CHECK(sum(3) == sum(1));
 }

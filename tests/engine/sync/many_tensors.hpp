@@ -16,7 +16,7 @@ class ManyTensors : public Replica {
   {
     std::size_t offset = 0;
     for (const std::size_t size : {5, 64, 1000, 16, 33, 1, 300, 2048, 7, 120, 31, 10}) {
-      tensors_.push_back({offset, size});
+      tensors_.push_back({offset, offset + size});
       offset += padding ? (size + 15) / 16 * 16 : size;
     }
     weights_.resize(offset);
@@ -26,7 +26,7 @@ class ManyTensors : public Replica {
   }
   std::span<float> weights() override { return weights_; }
   std::span<float> gradients() override { return gradients_; }
-  std::span<const Stretch> tensors() override { return tensors_; }
+  std::span<const Range> tensors() override { return tensors_; }
   using Replica::compute;
   BatchLoss compute(GradientListener* listener) override
   {
@@ -34,19 +34,16 @@ class ManyTensors : public Replica {
     for (std::size_t i = 0; i < gradients_.size(); ++i)
       if (is_padding(i)) gradients_[i] = 0;
     for (auto tensor = tensors_.rbegin(); tensor != tensors_.rend(); ++tensor) {
-      for (std::size_t i = tensor->offset; i < tensor->end(); ++i) gradients_[i] = (weights_[i] - target(i)) / 4;
+      for (std::size_t i = tensor->begin; i < tensor->end; ++i) gradients_[i] = (weights_[i] - target(i)) / 4;
       if (listener != nullptr) listener->gradients_ready(*tensor);
     }
     return {rank_ + static_cast<double>(number) / 8, rank_ + 1};
   }
   using Replica::update;
-  void update(const Stretch& stretch, float gradient_factor) override
+  void update(Range range, float gradient_factor) override { rule(range, weights_, gradients_, rate * gradient_factor); }
+  void apply(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate) override
   {
-    rule(stretch, weights_, gradients_, rate * gradient_factor);
-  }
-  void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double learning_rate) override
-  {
-    rule(stretch, weights, gradients, static_cast<float>(learning_rate));
+    rule(range, weights, gradients, static_cast<float>(learning_rate));
   }
   std::int64_t step() const override { return number; }
   double learning_rate() const override { return static_cast<double>(rate); }
@@ -60,7 +57,7 @@ class ManyTensors : public Replica {
  private:
   bool is_padding(std::size_t i) const
   {
-    return std::none_of(tensors_.begin(), tensors_.end(), [i](const Stretch& t) { return i >= t.offset && i < t.end(); });
+    return std::none_of(tensors_.begin(), tensors_.end(), [i](Range tensor) { return tensor.contains(i); });
   }
   float target(std::size_t i) const
   {
@@ -69,16 +66,16 @@ class ManyTensors : public Replica {
                        1009;
     return static_cast<float>(mixed) / 100;
   }
-  void rule(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, float learning_rate)
+  void rule(Range range, std::span<float> weights, std::span<const float> gradients, float learning_rate)
   {
-    for (std::size_t i = stretch.offset; i < stretch.end(); ++i) {
+    for (std::size_t i = range.begin; i < range.end; ++i) {
       velocity_[i] = momentum_ * velocity_[i] + learning_rate * gradients[i];
       weights[i] -= velocity_[i];
     }
   }
   int rank_;
   float momentum_;
-  std::vector<Stretch> tensors_;
+  std::vector<Range> tensors_;
   std::vector<float> weights_, gradients_, velocity_;
 };
 

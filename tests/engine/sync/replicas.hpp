@@ -17,7 +17,7 @@ class LinearReplica : public Replica {
   LinearReplica(float start, float slope, BatchLoss loss) : weights_(100, start), gradients_(100), slope_(slope), loss_(loss) {}
   std::span<float> weights() override { return weights_; }
   std::span<float> gradients() override { return gradients_; }
-  std::span<const Stretch> tensors() override { return tensors_; }
+  std::span<const Range> tensors() override { return tensors_; }
   using Replica::compute;
   BatchLoss compute(GradientListener* listener) override
   {
@@ -27,13 +27,13 @@ class LinearReplica : public Replica {
     return loss_;
   }
   using Replica::update;
-  void update(const Stretch& stretch, float gradient_factor) override
+  void update(Range range, float gradient_factor) override
   {
-    apply(stretch, weights_, gradients_, static_cast<double>(test::learning_rate * gradient_factor));
+    apply(range, weights_, gradients_, static_cast<double>(test::learning_rate * gradient_factor));
   }
-  void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double rate) override
+  void apply(Range range, std::span<float> weights, std::span<const float> gradients, double rate) override
   {
-    for (std::size_t i = stretch.offset; i < stretch.end(); ++i) weights[i] -= static_cast<float>(rate) * gradients[i];
+    for (std::size_t i = range.begin; i < range.end; ++i) weights[i] -= static_cast<float>(rate) * gradients[i];
   }
   std::int64_t step() const override { return number; }
   double learning_rate() const override { return test::learning_rate; }
@@ -41,7 +41,7 @@ class LinearReplica : public Replica {
   std::int64_t number = 1; // of the step in progress
 
  private:
-  static constexpr std::array<Stretch, 2> tensors_{Stretch{0, 40}, Stretch{40, 60}};
+  static constexpr std::array<Range, 2> tensors_{Range{0, 40}, Range{40, 100}};
   std::vector<float> weights_, gradients_;
   float slope_;
   BatchLoss loss_;

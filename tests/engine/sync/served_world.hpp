@@ -22,12 +22,12 @@ class ChaoticReplica : public Replica {
   explicit ChaoticReplica(std::int64_t worker, float momentum = 0) : worker_(worker), momentum_(momentum)
   {
     for (const auto& tensor : tensors_)
-      for (std::size_t i = tensor.offset; i < tensor.end(); ++i)
+      for (std::size_t i = tensor.begin; i < tensor.end; ++i)
         weights_[i] = static_cast<float>(i % 7) - 3 + static_cast<float>(worker);
   }
   std::span<float> weights() override { return weights_; }
   std::span<float> gradients() override { return gradients_; }
-  std::span<const Stretch> tensors() override { return tensors_; }
+  std::span<const Range> tensors() override { return tensors_; }
   using Replica::compute;
   BatchLoss compute(GradientListener* /*listener*/) override
   {
@@ -35,19 +35,16 @@ class ChaoticReplica : public Replica {
     float sum = 0;
     for (const float weight : weights_) sum += weight;
     for (const auto& tensor : tensors_)
-      for (std::size_t i = tensor.offset; i < tensor.end(); ++i)
+      for (std::size_t i = tensor.begin; i < tensor.end; ++i)
         gradients_[i] =
             weights_[i] - static_cast<float>((worker_ * 31 + number * 17 + static_cast<std::int64_t>(i) * 5) % 13) + 0.001F * sum;
     return {static_cast<double>(worker_), 1};
   }
   using Replica::update;
-  void update(const Stretch& stretch, float /*gradient_factor*/) override
+  void update(Range range, float /*gradient_factor*/) override { apply(range, weights_, gradients_, rate_at(number)); }
+  void apply(Range range, std::span<float> weights, std::span<const float> gradients, double rate) override
   {
-    apply(stretch, weights_, gradients_, rate_at(number));
-  }
-  void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double rate) override
-  {
-    for (std::size_t i = stretch.offset; i < stretch.end(); ++i) {
+    for (std::size_t i = range.begin; i < range.end; ++i) {
       velocity_[i] = momentum_ * velocity_[i] - static_cast<float>(rate) * gradients[i];
       weights[i] += velocity_[i];
     }
@@ -61,7 +58,7 @@ class ChaoticReplica : public Replica {
   int pause_us = 0;        // that a gradient takes
 
  private:
-  static constexpr std::array<Stretch, 4> tensors_{Stretch{0, 40}, Stretch{48, 7}, Stretch{64, 130}, Stretch{208, 16}};
+  static constexpr std::array<Range, 4> tensors_{Range{0, 40}, Range{48, 55}, Range{64, 194}, Range{208, 224}};
   std::vector<float> weights_ = std::vector<float>(size), gradients_ = weights_, velocity_ = weights_;
   std::int64_t worker_;
   float momentum_;

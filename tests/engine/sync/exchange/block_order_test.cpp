@@ -18,7 +18,7 @@ namespace {
 class Counter : public GradientListener {
  public:
   Counter(GradientListener* sums, LateNeighbour& late) : sums_(sums), late_(late) {}
-  void gradients_ready(const Stretch& tensor) override
+  void gradients_ready(Range tensor) override
   {
     if (++tensors_ == 3) late_.arm();
     sums_->gradients_ready(tensor);

@@ -12,17 +12,12 @@ using namespace dt::sync;
 namespace {
 
 // Tensors of 3, 16, 20 and 8 floats, on lines of 16.
-const std::vector<Stretch> tensors{{0, 3}, {16, 16}, {32, 20}, {64, 8}};
+const std::vector<Range> tensors{{0, 3}, {16, 32}, {32, 52}, {64, 72}};
 constexpr std::size_t floats = 80;
 
-std::vector<std::pair<std::size_t, std::size_t>> planned(std::size_t bucket_bytes)
-{
-  std::vector<std::pair<std::size_t, std::size_t>> buckets;
-  for (const auto& bucket : plan_buckets(tensors, floats, bucket_bytes)) buckets.emplace_back(bucket.offset, bucket.end());
-  return buckets;
-}
+using Buckets = std::vector<Range>;
 
-using Buckets = std::vector<std::pair<std::size_t, std::size_t>>;
+Buckets planned(std::size_t bucket_bytes) { return plan_buckets(tensors, floats, bucket_bytes); }
 
 } // namespace
 
@@ -40,8 +35,8 @@ TEST_CASE("buckets of any size cover everything once")
   for (std::size_t bytes = 1; bytes < 400; ++bytes) {
     std::size_t end = floats;
     for (const auto& bucket : plan_buckets(tensors, floats, bytes)) {
-      REQUIRE(bucket.end() == end);
-      end = bucket.offset;
+      REQUIRE(bucket.end == end);
+      end = bucket.begin;
     }
     REQUIRE(end == 0);
   }

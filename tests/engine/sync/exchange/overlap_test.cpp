@@ -148,7 +148,7 @@ TEST_CASE("padding stays zero although the loss travels in it")
   strategy->step(replica, diary);
   const auto tensors = replica.tensors();
   for (std::size_t t = 0; t + 1 < tensors.size(); ++t)
-    for (auto i = tensors[t].end(); i < tensors[t + 1].offset; ++i) {
+    for (auto i = tensors[t].end; i < tensors[t + 1].begin; ++i) {
       REQUIRE(replica.weights()[i] == 0);
       REQUIRE(replica.gradients()[i] == 0);
     }

@@ -95,7 +95,7 @@ class Replay {
     const auto part = parts_[server];
     auto centre = centre_.weights();
     if (!elastic()) centre_.apply(part, centre, worker.sent, rate_at(worker.replica.number));
-    for (std::size_t i = part.offset; i < part.end(); ++i) {
+    for (std::size_t i = part.begin; i < part.end; ++i) {
       worker.received[i] = centre[i];
       if (elastic()) centre[i] += alpha(worker.replica.number) * (worker.sent[i] - centre[i]);
     }
@@ -122,7 +122,7 @@ class Replay {
   const Aftermath& real_;
   std::vector<Worker> workers_;
   ChaoticReplica centre_{0};
-  std::vector<Stretch> parts_;
+  std::vector<Range> parts_;
   std::vector<std::size_t> next_; // of each server's updates
 };
 

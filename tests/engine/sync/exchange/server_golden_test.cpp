@@ -19,7 +19,7 @@ class SmallReplica : public LinearReplica {
  public:
   SmallReplica(float w, float g, double eta) : LinearReplica(w, g, {0.5, 4}), eta_(eta) {}
   using Replica::update;
-  void update(const Stretch& stretch, float /*gradient_factor*/) override { apply(stretch, weights(), gradients(), eta_); }
+  void update(Range range, float /*gradient_factor*/) override { apply(range, weights(), gradients(), eta_); }
   double learning_rate() const override { return eta_; }
 
  private:
@@ -68,7 +68,7 @@ class ScheduledReplica : public LinearReplica {
  public:
   ScheduledReplica(const std::string& strategy, float w, std::vector<float> gradients, std::vector<double> rates)
       : LinearReplica(w, 0, {0.5, 4}), slopes_(std::move(gradients)), rates_(std::move(rates)),
-        rule_(optim::make_optimizer({.name = "momentum", .momentum = 0.5}, 100, {{0, 40, true}, {40, 60, true}},
+        rule_(optim::make_optimizer({.name = "momentum", .momentum = 0.5}, 100, {{{0, 40}, true}, {{40, 100}, true}},
                                     optim::velocity_of(strategy)))
   {
   }
@@ -79,10 +79,10 @@ class ScheduledReplica : public LinearReplica {
     return {0.5, 4};
   }
   using Replica::update;
-  void update(const Stretch& stretch, float /*factor*/) override { apply(stretch, weights(), gradients(), learning_rate()); }
-  void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double rate) override
+  void update(Range range, float /*factor*/) override { apply(range, weights(), gradients(), learning_rate()); }
+  void apply(Range range, std::span<float> weights, std::span<const float> gradients, double rate) override
   {
-    rule_->step(weights, gradients, rate, {static_cast<std::int64_t>(stretch.offset), static_cast<std::int64_t>(stretch.end())});
+    rule_->step(weights, gradients, rate, {range});
   }
   double learning_rate() const override { return rates_[static_cast<std::size_t>(number - 1)]; }
 
@@ -179,14 +179,14 @@ TEST_CASE("one elastic worker at its centre takes the step of plain SGD")
 
 TEST_CASE("servers' parts cover the buffer in order, and begin where the rule allows it")
 {
-  const std::vector<Stretch> tensors{{0, 40}, {48, 7}, {64, 130}, {208, 16}};
+  const std::vector<Range> tensors{{0, 40}, {48, 55}, {64, 194}, {208, 224}};
   const auto begins = [&](std::size_t servers, Cut cut) {
     std::vector<std::size_t> offsets;
     std::size_t end = 0;
     for (const auto& part : parts_for_servers(tensors, 224, servers, cut)) {
-      REQUIRE(part.offset == end);
-      offsets.push_back(part.offset);
-      end = part.end();
+      REQUIRE(part.begin == end);
+      offsets.push_back(part.begin);
+      end = part.end;
     }
     REQUIRE(end == 224);
     return offsets;
@@ -203,18 +203,18 @@ TEST_CASE("servers' parts cover the buffer in order, and begin where the rule al
 
 TEST_CASE("a part goes in one message, or in one a tensor without its padding")
 {
-  const std::vector<Stretch> tensors{{0, 40}, {48, 7}, {64, 130}, {208, 16}};
-  const auto sizes = [&](Stretch part, bool pack) {
+  const std::vector<Range> tensors{{0, 40}, {48, 55}, {64, 194}, {208, 224}};
+  const auto sizes = [&](Range part, bool pack) {
     std::vector<std::size_t> all;
-    for (const auto& message : messages_of(part, tensors, pack)) all.push_back(message.size);
+    for (const auto& message : messages_of(part, tensors, pack)) all.push_back(message.size());
     return all;
   };
   using Sizes = std::vector<std::size_t>;
   CHECK(sizes({0, 112}, true) == Sizes{112});
   CHECK(sizes({0, 112}, false) == Sizes{40, 7, 48});
-  CHECK(sizes({112, 112}, false) == Sizes{82, 16});
-  CHECK(sizes({112, 0}, true).empty());
-  CHECK(sizes({55, 9}, false).empty()); // padding only
+  CHECK(sizes({112, 224}, false) == Sizes{82, 16});
+  CHECK(sizes({112, 112}, true).empty());
+  CHECK(sizes({55, 64}, false).empty()); // padding only
 }
 
 TEST_CASE("an exchange costs a head and the values a server, and the answers")

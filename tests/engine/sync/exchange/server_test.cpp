@@ -37,7 +37,7 @@ void check_replay(const dt::SyncSpec& sync, float momentum, comm::Communicator& 
   const auto parts = parts_for_servers(ChaoticReplica(0).tensors(), ChaoticReplica::size, real.roles.servers.size(),
                                        dt::is_elastic(sync.strategy) ? Cut::floats : Cut::tensors);
   for (std::size_t s = 0; s < parts.size(); ++s)
-    for (std::size_t i = parts[s].offset; i < parts[s].end(); ++i)
+    for (std::size_t i = parts[s].begin; i < parts[s].end; ++i)
       REQUIRE(real.weights[static_cast<std::size_t>(real.roles.servers[s])][i] == expected.centre[i]);
 }
 

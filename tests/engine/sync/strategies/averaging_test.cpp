@@ -21,7 +21,7 @@ class Chosen : public Replica {
   Chosen(float start, float slope, double rate) : weights_(20, start), gradients_(20), slope_(slope), rate_(rate) {}
   std::span<float> weights() override { return weights_; }
   std::span<float> gradients() override { return gradients_; }
-  std::span<const Stretch> tensors() override { return tensors_; }
+  std::span<const Range> tensors() override { return tensors_; }
   using Replica::compute;
   BatchLoss compute(GradientListener* listener) override
   {
@@ -30,10 +30,10 @@ class Chosen : public Replica {
     return {1, 1};
   }
   using Replica::update;
-  void update(const Stretch& stretch, float factor) override { apply(stretch, weights_, gradients_, rate_ * factor); }
-  void apply(const Stretch& stretch, std::span<float> w, std::span<const float> g, double rate) override
+  void update(Range range, float factor) override { apply(range, weights_, gradients_, rate_ * factor); }
+  void apply(Range range, std::span<float> w, std::span<const float> g, double rate) override
   {
-    for (auto i = stretch.offset; i < stretch.end(); ++i) w[i] -= static_cast<float>(rate) * g[i];
+    for (auto i = range.begin; i < range.end; ++i) w[i] -= static_cast<float>(rate) * g[i];
   }
   std::int64_t step() const override { return number; }
   double learning_rate() const override { return rate_; }
@@ -41,7 +41,7 @@ class Chosen : public Replica {
   std::int64_t number = 1;
 
  private:
-  static constexpr std::array<Stretch, 1> tensors_{Stretch{0, 20}};
+  static constexpr std::array<Range, 1> tensors_{Range{0, 20}};
   std::vector<float> weights_, gradients_;
   float slope_;
   double rate_;

@@ -16,21 +16,21 @@ constexpr std::int64_t steps = 60;
 // One tensor. Its rule leaves alone what has no gradient, as Hogwild's sparse problems do.
 class SparseReplica : public Replica {
  public:
-  SparseReplica(float start, Stretch own, float slope) : weights_(size, start), gradients_(size)
+  SparseReplica(float start, Range own, float slope) : weights_(size, start), gradients_(size)
   {
-    std::fill_n(gradients_.begin() + static_cast<std::ptrdiff_t>(own.offset), own.size, slope);
+    std::ranges::fill(values_at(std::span(gradients_), own), slope);
   }
   std::span<float> weights() override { return weights_; }
   std::span<float> gradients() override { return gradients_; }
-  std::span<const Stretch> tensors() override { return tensors_; }
+  std::span<const Range> tensors() override { return tensors_; }
   using Replica::compute;
   BatchLoss compute(GradientListener* /*listener*/) override { return {}; }
   using Replica::update;
-  void update(const Stretch& stretch, float /*gradient_factor*/) override { apply(stretch, weights_, gradients_, 1); }
-  void apply(const Stretch& stretch, std::span<float> weights, std::span<const float> gradients, double rate) override
+  void update(Range range, float /*gradient_factor*/) override { apply(range, weights_, gradients_, 1); }
+  void apply(Range range, std::span<float> weights, std::span<const float> gradients, double rate) override
   {
-    for (std::size_t i = stretch.offset; i < stretch.end(); ++i) {
-      if (i == stretch.size / 2) std::this_thread::yield(); // somebody else's turn, in the middle of an update
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      if (i == range.size() / 2) std::this_thread::yield(); // somebody else's turn, in the middle of an update
       if (gradients[i] != 0) weights[i] -= static_cast<float>(rate) * gradients[i];
     }
   }
@@ -40,7 +40,7 @@ class SparseReplica : public Replica {
   std::int64_t number = 1; // of the step in progress
 
  private:
-  static constexpr std::array<Stretch, 1> tensors_{Stretch{0, size}};
+  static constexpr std::array<Range, 1> tensors_{Range{0, size}};
   std::vector<float> weights_, gradients_;
 };
 
@@ -67,7 +67,7 @@ Outcome train(const dt::SyncSpec& sync, float slope, bool disjoint, const std::v
   const auto parts = make_parts(spec, comm, {});
   const auto workers = parts.roles.workers.size(), index = static_cast<std::size_t>(parts.roles.index);
   const std::size_t share = size / workers;
-  SparseReplica replica(0, disjoint ? Stretch{index * share, share} : Stretch{0, size}, slope);
+  SparseReplica replica(0, disjoint ? Range{index * share, (index + 1) * share} : Range{0, size}, slope);
   const auto strategy = make_strategy(parts);
   strategy->start(replica);
   if (!starts.empty() && !parts.roles.is_server) std::ranges::fill(replica.weights(), starts[index % starts.size()]);

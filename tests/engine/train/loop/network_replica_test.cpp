@@ -42,8 +42,7 @@ struct Lone {
       : spec(run), sources(data::open_sources(spec.data, {}, 1)), plan(make_plan(spec, sources.train->size())),
         network(network_options(spec, *sources.train, plan.micro_batch, 0)),
         loader(*sources.train, {.batch_per_rank = plan.batch_per_rank}),
-        optimizer(optim::make_optimizer(spec.optimizer, static_cast<std::int64_t>(network.weights().size()),
-                                        segments_of(network, spec.optimizer))),
+        optimizer(optim::make_optimizer(spec.optimizer, network.weights().size(), segments_of(network, spec.optimizer))),
         replica({network, loader, *optimizer, timer, spec.train.accumulation, spec.train.loss_scale})
   {
   }
@@ -121,10 +120,10 @@ TEST_CASE("whoever listens hears of every tensor once a batch, when its sum over
 {
   struct Ear : sync::GradientListener {
     explicit Ear(Lone& lone) : replica(lone.replica) {}
-    void gradients_ready(const sync::Stretch& tensor) override
+    void gradients_ready(Range tensor) override
     {
-      const auto values = replica.gradients().subspan(tensor.offset, tensor.size);
-      offsets.push_back(tensor.offset);
+      const auto values = values_at(replica.gradients(), tensor);
+      offsets.push_back(tensor.begin);
       heard.emplace_back(values.begin(), values.end());
     }
     NetworkReplica& replica;

@@ -308,8 +308,7 @@ std::vector<float> distinct(std::size_t count, int rank, float kind)
 struct Parts {
   explicit Parts(comm::Communicator& communicator)
       : network({.model = "lenet", .image = {1, 28, 28}, .batch = 4}),
-        optimizer(optim::make_optimizer({}, static_cast<std::int64_t>(network.weights().size()), {})),
-        strategy(network.weights().size()), comm(communicator)
+        optimizer(optim::make_optimizer({}, network.weights().size(), {})), strategy(network.weights().size()), comm(communicator)
   {
   }
   void fill(int rank)
