@@ -2,6 +2,7 @@
 
 #include "core/natural_key.hpp"
 #include "core/statistics.hpp"
+#include "store/analysis/rank_test.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,18 +13,12 @@
 namespace dt::store {
 namespace {
 
-// Welch and Satterthwaite's degrees of freedom of the sum of two squared standard errors.
-double freedom_of(double a, double n, double a0, double n0)
-{
-  return (a + a0) * (a + a0) / (a * a / (n - 1) + a0 * a0 / (n0 - 1));
-}
-
 // A point, and the figures of its succeeded runs.
 struct Point {
   ScalingRow row;
   std::vector<double> shares, accuracies;
   std::vector<double> times; // time to the target; infinite if the run missed it
-  LogSample logs;            // logarithms of the throughputs
+  Moments logs;              // logarithms of the throughputs
 };
 
 void add_measured(std::vector<double>& values, double value)
@@ -70,12 +65,10 @@ std::vector<Point> points_of(std::span<const MeasuredRun> runs)
 }
 
 // Returns NaN if the median is infinite.
-double finite_median(const std::vector<double>& values)
+double finite_median(const std::vector<double>& times)
 {
-  const auto misses = std::count_if(values.begin(), values.end(), [](double value) { return std::isinf(value); });
-  // With two middle values, both are finite.
-  const bool middle_is_finite = static_cast<std::size_t>(misses) < (values.size() + 1) / 2;
-  return middle_is_finite ? median(values) : not_measured;
+  const double median = median_with_misses(times);
+  return std::isinf(median) ? not_measured : median;
 }
 
 void summarise(Point& point)
@@ -84,7 +77,7 @@ void summarise(Point& point)
   row.throughput = median(row.throughputs);
   row.throughput_min = quantile(row.throughputs, 0);
   row.throughput_max = quantile(row.throughputs, 1);
-  point.logs = log_sample(row.throughputs);
+  point.logs = log_moments(row.throughputs);
   row.throughput_geometric_mean = std::exp(point.logs.mean);
   row.communication_share = median(point.shares);
   row.accuracy = median(point.accuracies);
@@ -133,36 +126,16 @@ void relate(std::span<Point> series, const SmallestSizes& smallest)
 
 } // namespace
 
-LogSample log_sample(std::span<const double> values)
-{
-  const auto count = static_cast<double>(values.size());
-  double sum = 0, squares = 0;
-  for (const double value : values) sum += std::log(value);
-  const double mean = sum / count;
-  for (const double value : values) squares += (std::log(value) - mean) * (std::log(value) - mean);
-  return {mean, count > 1 ? squares / (count - 1) : not_measured, count};
-}
-
-double efficiency(const LogSample& sample, double size, const LogSample& base, double base_size)
+double efficiency(const Moments& sample, double size, const Moments& base, double base_size)
 {
   return std::exp(sample.mean - base.mean) * base_size / size;
 }
 
-Interval efficiency_interval(const LogSample& sample, double size, const LogSample& base, double base_size)
+Interval efficiency_interval(const Moments& sample, double size, const Moments& base, double base_size)
 {
-  if (sample.count < least_runs || base.count < least_runs) return {not_measured, not_measured};
-  const double centre = efficiency(sample, size, base, base_size);
-  const double a = sample.variance / sample.count, a0 = base.variance / base.count;
-  if (a + a0 == 0) return {centre, centre}; // no scatter: the degrees of freedom are undefined
-  const double reach = student_t_975(freedom_of(a, sample.count, a0, base.count)) * std::sqrt(a + a0);
-  return {centre * std::exp(-reach), centre * std::exp(reach)};
-}
-
-double student_t_975(double freedom)
-{
-  double value = 0;
-  for (auto c = student_t_975_polynomial.rbegin(); c != student_t_975_polynomial.rend(); ++c) value = value / freedom + *c;
-  return value;
+  const auto logarithms = confidence_interval(difference_of_means(sample, base), 0.95);
+  const double ideal = size / base_size;
+  return {std::exp(logarithms.low) / ideal, std::exp(logarithms.high) / ideal};
 }
 
 Fields<ScalingRow> scaling_fields()

@@ -1,5 +1,6 @@
 #include "core/statistics.hpp"
 #include "store/analysis/scaling.hpp"
+#include "store/analysis/student_t.hpp"
 
 #include <cmath>
 #include <random>
@@ -27,7 +28,7 @@ TEST_CASE("a quantile is interpolated between order statistics")
 
 namespace {
 
-LogSample logs_of(const std::vector<double>& values) { return log_sample(values); }
+Moments logs_of(const std::vector<double>& values) { return log_moments(values); }
 
 double efficiency_of(double throughput, double size, double base, double base_size)
 {
@@ -73,18 +74,6 @@ double coverage(std::size_t repeats, double base_scatter, double scatter)
   return covered / static_cast<double>(studies);
 }
 
-// The share of Student's distribution with f degrees of freedom below t, by Simpson's rule over its density.
-double student_share_below(double t, double f)
-{
-  const double scale = std::exp(std::lgamma((f + 1) / 2) - std::lgamma(f / 2)) / std::sqrt(f * M_PI);
-  const auto density = [&](double x) { return scale * std::pow(1 + x * x / f, -(f + 1) / 2); };
-  constexpr int halves = 2000;
-  const double width = t / halves;
-  double sum = density(0) + density(t);
-  for (int i = 1; i < halves; ++i) sum += (i % 2 == 1 ? 4 : 2) * density(i * width);
-  return 0.5 + sum * width / 3;
-}
-
 } // namespace
 
 TEST_CASE("efficiency follows its definition, with geometric means")
@@ -95,24 +84,12 @@ TEST_CASE("efficiency follows its definition, with geometric means")
   CHECK(efficiency(logs_of({100, 400}), 2, logs_of({100}), 1) == Approx(1));
 }
 
-TEST_CASE("Student's t is that of the distribution, for whole and other degrees of freedom")
-{
-  CHECK(student_t_975(2) == Approx(4.302652730).epsilon(1e-7)); // tables
-  CHECK(student_t_975(4) == Approx(2.776445105).epsilon(1e-7));
-  CHECK(student_t_975(30) == Approx(2.042272456).epsilon(1e-7));
-  CHECK(student_t_975(1e12) == Approx(1.959963985).epsilon(1e-7)); // normal
-  for (const double f : {2.0, 2.3, 2.9, 3.5, 5.1, 8.0, 17.5, 60.0, 400.0}) {
-    CAPTURE(f);
-    CHECK(student_share_below(student_t_975(f), f) == Approx(0.975).epsilon(1e-8));
-  }
-}
-
 TEST_CASE("the interval is Welch's on logarithms")
 {
   // Logarithms 0, 0.1, 0.2 and 1, 1.3, 1.6: variances 0.01 and 0.09, f = (0.1/3)² / ((0.01/3)²/2 + (0.03)²/2) = 2.439.
   const std::vector<double> base{1, std::exp(0.1), std::exp(0.2)}, sample{std::exp(1.0), std::exp(1.3), std::exp(1.6)};
   const auto interval = interval_of(sample, 2, base, 1);
-  const double f = 0.01 / 9 / (0.0001 / 18 + 0.0081 / 18), reach = student_t_975(f) * std::sqrt(0.1 / 3);
+  const double f = 0.01 / 9 / (0.0001 / 18 + 0.0081 / 18), reach = student_t_quantile(0.975, f) * std::sqrt(0.1 / 3);
   CHECK(f == Approx(2.439).epsilon(1e-3));
   CHECK(interval.low == Approx(std::exp(1.2 - reach) / 2));
   CHECK(interval.high == Approx(std::exp(1.2 + reach) / 2));
