@@ -134,7 +134,19 @@ ResultsStore::ResultsStore(Context& context, const std::string& later) : context
     writable_ = false;
     context_.messages.warn("results may be out of date: {}", error.what());
   }
+  read_again();
   take_in_pending(later);
+}
+
+// Takes in the runs that a change of the schema has marked, and completes what a killed ingest has left. Runs whose state could
+// not be asked keep their mark.
+void ResultsStore::read_again()
+{
+  if (!writable_) return;
+  const auto keys = store::runs_to_read_again(*database_);
+  auto verdicts = keys.empty() ? std::vector<store::RunVerdict>() : reconcile_verdicts(context_, home_, keys);
+  std::erase_if(verdicts, [](const auto& verdict) { return verdict.attempt == 0 || verdict.state == RunState::unknown; });
+  ingest(verdicts);
 }
 
 bool ResultsStore::written(const std::function<void()>& write)

@@ -48,6 +48,7 @@ class ResultsStore {
   void remove(const std::string& study_id, std::span<const std::string> run_keys);
 
  private:
+  void read_again();
   void take_in_pending(const std::string& later);
   void no_longer_pending(const StudyRecord& study);
   bool ingest(std::span<const store::RunVerdict> verdicts);

@@ -73,7 +73,7 @@ void change_tables(Connection& connection, Connection& wanted)
 }
 
 // Tables get the columns that the rows of core/record and core/spec describe now, and lose the others. Views and indexes are made
-// again. All runs are taken in again, so that the new columns are filled from the run folders.
+// again. Every run is marked to be taken in again (runs_to_read_again), so that the new columns are filled from the run folders.
 void update(Connection& connection)
 {
   Connection wanted("schema", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY, 0);

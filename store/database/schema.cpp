@@ -133,6 +133,7 @@ CREATE INDEX studies_without_points ON studies (id) WHERE points_current IS NOT 
 CREATE INDEX study_runs_by_run ON study_runs (run_id);
 CREATE INDEX study_runs_by_name ON study_runs (name);
 CREATE INDEX runs_by_state ON runs (state);
+CREATE INDEX runs_to_read_again ON runs (key) WHERE fingerprint = '' AND ranks IS NOT NULL;
 )sql";
 
 // The columns of a run under short names.

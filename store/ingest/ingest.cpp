@@ -181,6 +181,14 @@ void ingest_study(Database& database, const StudyRecord& study)
   });
 }
 
+std::vector<std::string> runs_to_read_again(Database& database)
+{
+  std::vector<std::string> keys;
+  auto s = database.impl().connection.statement("SELECT key FROM runs WHERE fingerprint = '' AND ranks IS NOT NULL");
+  while (s.next()) keys.push_back(s.text(0));
+  return keys;
+}
+
 IngestReport ingest_runs(Database& database, const Home& home, std::span<const RunVerdict> verdicts)
 {
   Ingest ingest(database.impl(), home);

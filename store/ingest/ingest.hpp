@@ -37,6 +37,9 @@ void ingest_study(Database& database, const StudyRecord& study);
 // final state, this costs only one look-up.
 IngestReport ingest_runs(Database& database, const Home& home, std::span<const RunVerdict> verdicts);
 
+// Keys of the stored runs whose folders must be read again, because a change of the schema added columns. ingest_runs reads them.
+std::vector<std::string> runs_to_read_again(Database& database);
+
 // A run that was just submitted, with the content of its folder.
 struct SubmittedRun {
   const PlannedRun* planned = nullptr;

@@ -1,5 +1,6 @@
 // Files that cannot be read, are no files, belong to somebody else, or hold what must not be shown: with the real dtctl.
 #include "core/file.hpp"
+#include "core/process.hpp"
 #include "core/record/run_record.hpp"
 #include "tests/cli/driver.hpp"
 #include "tests/support/unreadable.hpp"
@@ -70,6 +71,21 @@ TEST_CASE("a database without a byte is made again from the runs, as a missing o
   const std::string verb = GENERATE("list", "db migrate");
   CHECK(done.dtctl.run(verb == "list" ? Words{"list"} : Words{"db", "migrate"}).exit_code == 0);
   CHECK(done.dtctl.json({"query", "select count(*) as n from runs where state = 'succeeded'"})["rows"][0]["n"] == 1);
+}
+
+TEST_CASE("a database of another version's schema gets the missing columns and points from the run folders, in the next call")
+{
+  const Done done;
+  const auto older = run_command({"sqlite3", (done.dtctl.home() / "results.db").string(),
+                                  "DROP VIEW runs_flat; DROP VIEW runs_results; DROP VIEW scaling; DROP TABLE points; "
+                                  "ALTER TABLE results DROP COLUMN wall_s; UPDATE format SET schema_hash = 'older'"});
+  INFO(older.err);
+  REQUIRE(older.exit_code == 0);
+  const auto found =
+      done.dtctl.json({"query", "select wall_s > 0 as measured, (select count(*) from scaling) as points from runs_flat"});
+  INFO(found.dump(1));
+  CHECK(found["rows"][0]["measured"] == 1);
+  CHECK(found["rows"][0]["points"] == 1);
 }
 
 TEST_CASE("a FIFO in a record's place and a schema of another type are told, and nothing waits or breaks")

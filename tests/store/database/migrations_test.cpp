@@ -32,7 +32,9 @@ TEST_CASE("a file that lacks a column, a table and a view gets them, loses colum
   CHECK(ask_text(database, "SELECT wall_s IS NULL FROM runs_flat") == "1");
   CHECK(database.impl().connection.integer_of("SELECT count(*) FROM pragma_table_info('results') WHERE name = 'forgotten_s'") ==
         0);
+  CHECK(runs_to_read_again(database) == std::vector{run.key});
   site.ingest(database, {run});
+  CHECK(runs_to_read_again(database).empty());
   CHECK(ask_text(database, "SELECT wall_s IS NOT NULL AND throughput = 100 FROM runs_flat") == "1");
   CHECK(ask_text(database, "SELECT count(*) FROM probes") == "0");
   CHECK(database.check().empty());
