@@ -138,15 +138,23 @@ ResultsStore::ResultsStore(Context& context, const std::string& later) : context
   take_in_pending(later);
 }
 
+std::vector<store::RunVerdict> ResultsStore::storable_verdicts(std::span<const std::string> keys)
+{
+  auto verdicts = reconcile_verdicts(context_, home_, keys);
+  const bool is_unasked = !context_.troubles.empty() || !context_.unreadable.empty();
+  std::erase_if(verdicts, [&](const auto& verdict) {
+    return (verdict.state == RunState::planned && verdict.attempt == 0) || (verdict.state == RunState::unknown && is_unasked);
+  });
+  return verdicts;
+}
+
 // Takes in the runs that a change of the schema has marked, and completes what a killed ingest has left. Runs whose state could
 // not be asked keep their mark.
 void ResultsStore::read_again()
 {
   if (!writable_) return;
   const auto keys = store::runs_to_read_again(*database_);
-  auto verdicts = keys.empty() ? std::vector<store::RunVerdict>() : reconcile_verdicts(context_, home_, keys);
-  std::erase_if(verdicts, [](const auto& verdict) { return verdict.attempt == 0 || verdict.state == RunState::unknown; });
-  ingest(verdicts);
+  ingest(keys.empty() ? std::vector<store::RunVerdict>() : storable_verdicts(keys));
 }
 
 bool ResultsStore::written(const std::function<void()>& write)
@@ -174,12 +182,7 @@ bool ResultsStore::ingest(std::span<const store::RunVerdict> verdicts)
 
 void ResultsStore::take_in(const StudyRecord& study)
 {
-  auto verdicts = reconcile_verdicts(context_, home_, study.run_keys);
-  // Do not store runs whose state could not be asked; the first call that knows the state will store them.
-  std::erase_if(verdicts, [&](const auto& verdict) {
-    const bool is_unasked = !context_.troubles.empty() || !context_.unreadable.empty();
-    return (verdict.state == RunState::planned && verdict.attempt == 0) || (verdict.state == RunState::unknown && is_unasked);
-  });
+  const auto verdicts = storable_verdicts(study.run_keys);
   const bool done = written([&] { store::ingest_study(*database_, study); }) && ingest(verdicts);
   if (done) no_longer_pending(study);
 }

@@ -48,6 +48,9 @@ class ResultsStore {
   void remove(const std::string& study_id, std::span<const std::string> run_keys);
 
  private:
+  // The states of the runs, without those that must not be stored: runs without an attempt, and runs whose state nobody could be
+  // asked about. The first call that knows the state stores them.
+  std::vector<store::RunVerdict> storable_verdicts(std::span<const std::string> keys);
   void read_again();
   void take_in_pending(const std::string& later);
   void no_longer_pending(const StudyRecord& study);

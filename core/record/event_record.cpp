@@ -3,7 +3,6 @@
 #include "core/record/fields.hpp"
 #include "core/record/parse.hpp"
 
-#include <charconv>
 #include <type_traits>
 
 namespace dt {

@@ -7,23 +7,23 @@
 namespace dt::store {
 namespace {
 
-// The indices of the candidates, the best first, and their geometric means in this order.
+// The indices of the candidates, the best first, and the geometric mean of each candidate, in the order of the candidates.
 struct Order {
   std::vector<std::size_t> indices;
-  std::vector<double> means{};
+  std::vector<double> means;
 };
 
 Order order_of(std::span<const Candidate> candidates, Better better)
 {
-  std::vector<double> keys; // ascending from the best to the worst
-  for (const auto& candidate : candidates) {
-    const double mean = log_moments(candidate.values).mean;
-    keys.push_back(std::isnan(mean) ? std::numeric_limits<double>::infinity() : better == Better::larger ? -mean : mean);
-  }
-  Order order{.indices = std::vector<std::size_t>(candidates.size())};
+  Order order{.indices = std::vector<std::size_t>(candidates.size()), .means = {}};
   std::iota(order.indices.begin(), order.indices.end(), std::size_t{0});
-  std::stable_sort(order.indices.begin(), order.indices.end(), [&](auto a, auto b) { return keys[a] < keys[b]; });
-  for (const auto index : order.indices) order.means.push_back(std::exp(log_moments(candidates[index].values).mean));
+  for (const auto& candidate : candidates) order.means.push_back(std::exp(log_moments(candidate.values).mean));
+  const auto precedes = [&](std::size_t a, std::size_t b) {
+    const double first = order.means[a], second = order.means[b];
+    if (std::isnan(first) || std::isnan(second)) return !std::isnan(first) && std::isnan(second);
+    return better == Better::larger ? first > second : first < second;
+  };
+  std::stable_sort(order.indices.begin(), order.indices.end(), precedes);
   return order;
 }
 
@@ -78,7 +78,7 @@ std::vector<Ranked> ranking(std::span<const Candidate> candidates, const Rule& r
   const Pairs pairs(candidates, order, rule);
   std::vector<Ranked> ranked;
   for (std::size_t place = 0; place < candidates.size(); ++place) {
-    Ranked row{.name = candidates[order.indices[place]].name, .geometric_mean = order.means[place]};
+    Ranked row{.name = candidates[order.indices[place]].name, .geometric_mean = order.means[order.indices[place]]};
     if (place > 0) {
       row.with_best = pairs.comparison(0, place);
       row.adjusted_p = pairs.adjusted_p(0, place);

@@ -30,30 +30,33 @@ std::string schema_hash()
   return hash;
 }
 
-using Columns = std::vector<std::pair<std::string, std::string>>; // name and type
+using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-Columns columns_of(Connection& connection, const std::string& table)
+// The rows of a query with two columns of text and one parameter.
+Pairs pairs_of(Connection& connection, const std::string& query, const std::string& parameter)
 {
-  Columns columns;
-  auto statement = connection.statement("SELECT name, type FROM pragma_table_info(?)");
-  statement.bind(table);
-  while (statement.next()) columns.emplace_back(statement.text(0), statement.text(1));
-  return columns;
+  Pairs pairs;
+  auto statement = connection.statement(query);
+  statement.bind(parameter);
+  while (statement.next()) pairs.emplace_back(statement.text(0), statement.text(1));
+  return pairs;
+}
+
+// Name and type of every column of the table.
+Pairs columns_of(Connection& connection, const std::string& table)
+{
+  return pairs_of(connection, "SELECT name, type FROM pragma_table_info(?)", table);
 }
 
 // Name and SQL of every entry of that type.
-Columns entries_of(Connection& connection, const std::string& type)
+Pairs entries_of(Connection& connection, const std::string& type)
 {
-  Columns entries;
-  auto statement = connection.statement("SELECT name, sql FROM sqlite_schema WHERE type = ? AND sql IS NOT NULL");
-  statement.bind(type);
-  while (statement.next()) entries.emplace_back(statement.text(0), statement.text(1));
-  return entries;
+  return pairs_of(connection, "SELECT name, sql FROM sqlite_schema WHERE type = ? AND sql IS NOT NULL", type);
 }
 
-bool holds(const Columns& columns, const std::string& name)
+bool holds(const Pairs& pairs, const std::string& name)
 {
-  return std::any_of(columns.begin(), columns.end(), [&](const auto& column) { return column.first == name; });
+  return std::any_of(pairs.begin(), pairs.end(), [&](const auto& pair) { return pair.first == name; });
 }
 
 void change_tables(Connection& connection, Connection& wanted)

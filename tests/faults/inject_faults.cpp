@@ -230,8 +230,8 @@ std::vector<Moment> moments_of_supervisor(int count)
   return moments;
 }
 
-// A rank of the long run, or the dtjob that runs it, is killed when so many steps are done: first before a step is recorded, then
-// later and later.
+// Kills a rank of the long run, or its dtjob: the first time before a step is recorded, then after 1, 2, 4, 8, ... recorded
+// steps.
 std::vector<Moment> moments_of_run(const std::string& program, int count)
 {
   std::vector<Moment> moments;

@@ -37,8 +37,8 @@ class Evaluations {
   // the centre and the strategy has none.
   Evaluations(const Parts& parts, const RunSpec& spec, const TrainingProgress& resumed);
 
-  // Evaluates the model that sync.evaluate chooses, after so many steps and epochs. Allowed only between two steps. Loss and
-  // accuracy are equal on all ranks. Collective.
+  // Evaluates the model that sync.evaluate chooses. `step` and `epoch` only go into the record. Allowed only between two steps.
+  // Loss and accuracy are equal on all ranks. Collective.
   EvalEvent evaluate(std::int64_t step, double epoch);
   // Fills in the result's scores, among them the accuracy of each model that the strategy keeps. Call it after the last step,
   // which evaluate() has evaluated. Evaluates the other models without counting the time. Collective.

@@ -65,7 +65,8 @@ class Batch {
     ::chmod((bin() / name).c_str(), 0755);
   }
 
-  // A run whose launcher is a shell that says what it is told and does what the test says; `succeed` leaves a result.
+  // Adds a run whose launcher is a shell. The shell writes to the trace which signals it gets, and executes `body`; the function
+  // `succeed` in it leaves a result.
   void add(int run, const std::string& body, std::int64_t limit_s = 3600, int nodes = 1)
   {
     const auto folder = attempt(run);
@@ -439,7 +440,7 @@ TEST_CASE("runs of a ladder whose turn never came are told so")
   CHECK(read_file(batch.attempt(1).stop_reason()) == "not started: its job was told to stop by SIGUSR1 before its turn came\n");
 }
 
-TEST_CASE("a ladder's run is told ahead of its own time limit, and the next one runs")
+TEST_CASE("a ladder's run gets a signal ahead of its own time limit, and then the next run starts")
 {
   Batch batch(0, "", 'l');
   batch.add(0, "while :; do sleep 0.05; done", 600);

@@ -100,7 +100,7 @@ TEST_CASE("swapping the samples keeps the p values and turns the direction")
   CHECK(test_of(a, b).rank_difference == Approx(-test_of(b, a).rank_difference));
 }
 
-TEST_CASE("if all runs missed, nothing can be told")
+TEST_CASE("if all runs missed their target, the samples do not differ and p is 1")
 {
   const auto test = test_of({miss, miss, miss}, {miss, miss});
   CHECK(test.p == 1);

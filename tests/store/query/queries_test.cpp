@@ -160,7 +160,8 @@ TEST_CASE("the scaling view says what scaling_of_study says")
 TEST_CASE("points that a killed ingest did not write are written by the next")
 {
   StrongStudy s;
-  // What the transaction of a run leaves: the mark, and points that do not know the run yet.
+  // The state in the database when an ingest was killed after it had stored a run and before it stored the points: the study is
+  // marked, and its points lack the run.
   s.database.impl().connection.execute("UPDATE points SET runs = 1, throughput = 7; UPDATE studies SET points_current = 0");
   s.ingest(s.database, {});
   check_view(s.database, s.record.id, 3);
