@@ -22,6 +22,7 @@ class Home {
   std::filesystem::path run(std::string_view key) const { return runs() / key; }
   std::filesystem::path studies() const { return root_ / "studies"; }
   std::filesystem::path study(std::string_view id) const { return studies() / id; }
+  std::filesystem::path predictions() const { return root_ / "predictions"; }
   std::filesystem::path database() const { return root_ / "results.db"; }
   std::filesystem::path local_queue() const { return root_ / "local"; }
   std::filesystem::path data_folder(const DataSpec& data) const

@@ -67,6 +67,26 @@ std::optional<std::int64_t> parse_unit_form(std::string_view text)
   return total;
 }
 
+// A finite number of at least 0 and the unit behind it, with or without a blank between them: "1.5 ms" -> 1.5, "ms".
+std::optional<std::pair<double, std::string_view>> parse_quantity(std::string_view text)
+{
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || !std::isfinite(value) || value < 0) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  if (text.starts_with(' ')) text.remove_prefix(1);
+  return std::pair(value, text);
+}
+
+template<std::size_t count>
+std::optional<double> parse_in_units(std::string_view text, const std::array<std::pair<std::string_view, double>, count>& units)
+{
+  const auto quantity = parse_quantity(text);
+  for (const auto& [unit, size] : units)
+    if (quantity && quantity->second == unit) return quantity->first * size;
+  return std::nullopt;
+}
+
 std::string format_clock(double unix_s, const char* form, std::tm* (*convert)(const std::time_t*, std::tm*))
 {
   const auto whole = static_cast<std::time_t>(std::floor(unix_s));
@@ -83,6 +103,29 @@ std::optional<std::int64_t> parse_duration_s(std::string_view text)
   if (text.empty()) return std::nullopt;
   const auto seconds = text.find(':') != std::string_view::npos ? parse_clock_form(text) : parse_unit_form(text);
   return seconds && *seconds <= longest_s ? seconds : std::nullopt;
+}
+
+std::optional<double> parse_short_time_s(std::string_view text)
+{
+  constexpr std::array<std::pair<std::string_view, double>, 5> units{
+      {{"ns", 1e-9}, {"us", 1e-6}, {"µs", 1e-6}, {"ms", 1e-3}, {"s", 1}}};
+  return parse_in_units(text, units);
+}
+
+std::optional<double> parse_rate_bytes_per_s(std::string_view text)
+{
+  constexpr std::array<std::pair<std::string_view, double>, 10> units{{{"bit/s", 0.125},
+                                                                       {"kbit/s", 125},
+                                                                       {"Mbit/s", 125e3},
+                                                                       {"Gbit/s", 125e6},
+                                                                       {"B/s", 1},
+                                                                       {"kB/s", 1e3},
+                                                                       {"MB/s", 1e6},
+                                                                       {"GB/s", 1e9},
+                                                                       {"MiB/s", 1024.0 * 1024},
+                                                                       {"GiB/s", 1024.0 * 1024 * 1024}}};
+  const auto rate = parse_in_units(text, units);
+  return rate && *rate > 0 ? rate : std::nullopt;
 }
 
 std::string format_duration(double seconds)

@@ -15,6 +15,14 @@ std::optional<std::int64_t> parse_duration_s(std::string_view text);
 // "1h30m", "45s", "2d3h": the first two units that are not zero; "0s" for zero.
 std::string format_duration(double seconds);
 
+// Reads seconds from a short time with its unit: "50us", "1.5 ms", "120 ns", "2s". Returns nothing for any other text, also for
+// one without a unit or below 0.
+std::optional<double> parse_short_time_s(std::string_view text);
+
+// Reads bytes per second from "1 Gbit/s", "125 MB/s", "12.5GB/s" (powers of ten) or "100 MiB/s". Returns nothing for any other
+// text, also for one that is not above 0.
+std::optional<double> parse_rate_bytes_per_s(std::string_view text);
+
 // "1.5 GiB", "512 B".
 std::string format_bytes(double bytes);
 

@@ -1,6 +1,7 @@
 // Recipes: reads YAML and returns runs. This is the folder's only public header; other folders never see YAML.
 #pragma once
 
+#include "core/allreduce_cost.hpp"
 #include "core/error.hpp"
 #include "core/spec/run_spec.hpp"
 
@@ -82,11 +83,12 @@ std::string json_schema();
 // The reference of all keys in Markdown, generated from the key table.
 std::string reference_markdown();
 
-// A machine profile as configured, for `config show`.
+// A machine profile as configured, for `config show` and `predict`.
 struct Profile {
   std::string name;
   std::string file;
   std::vector<std::pair<std::string, std::string>> values; // "resources.partition" -> "debug"
+  std::optional<CostModel> network;                        // its `network:` block, or that of a profile it extends
 };
 std::vector<Profile> list_profiles(const LoadOptions& options);
 

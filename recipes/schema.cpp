@@ -8,6 +8,7 @@
 #include "recipes/reading/values.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <nlohmann/json.hpp>
 
@@ -107,6 +108,14 @@ Json layers_json()
   return Json{{"type", "array"}, {"minItems", 1}, {"items", Json{{"anyOf", forms}}}};
 }
 
+// A number, or a text of a number and its unit: "3%", "2 node-hours".
+Json number_with_unit_json(const Key& key)
+{
+  const auto unit = key.unit == "share" ? std::string("%") : std::string(key.unit);
+  return Json{{"anyOf", Json::array({range_json(key, "number"),
+                                     Json{{"type", "string"}, {"pattern", "^[+]?[0-9.]+([eE][-+]?[0-9]+)? *" + unit + "$"}}})}};
+}
+
 // The schema of a key's value.
 Json value_json(const Key& key)
 {
@@ -115,7 +124,7 @@ Json value_json(const Key& key)
   case KeyType::integer:
     return range_json(key, "integer");
   case KeyType::real:
-    return range_json(key, "number");
+    return takes_unit(key) ? number_with_unit_json(key) : range_json(key, "number");
   case KeyType::boolean:
     return Json{{"type", "boolean"}};
   case KeyType::text:
@@ -215,6 +224,7 @@ std::string json_schema()
 {
   Json root = Json::object();
   std::vector<std::pair<std::string, Json>> blocks;
+  std::map<std::pair<std::string, std::string>, Json> inner_blocks; // ("study", "until")
   for (const auto& key : spec_keys()) {
     auto json = key.field == nullptr ? structure_json(key) : key_json(key);
     const auto names = split(key.path, '.');
@@ -223,8 +233,12 @@ std::string json_schema()
       continue;
     }
     if (blocks.empty() || blocks.back().first != names[0]) blocks.emplace_back(names[0], Json::object());
-    blocks.back().second[names[1]] = std::move(json);
+    auto& properties = names.size() == 2 ? blocks.back().second : inner_blocks[{names[0], names[1]}];
+    properties[names.back()] = std::move(json);
   }
+  for (auto& [name, properties] : blocks)
+    for (auto& [path, inner] : inner_blocks)
+      if (path.first == name) properties[path.second] = block_json(std::move(inner), Json::array());
   for (auto& [name, properties] : blocks) root[name] = block_json(std::move(properties), exclusions_of(name));
   Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "dtctl recipe, version 1"}};
   schema.update(object_json(std::move(root)));

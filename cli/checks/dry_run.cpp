@@ -1,6 +1,7 @@
 #include "cli/checks/dry_run.hpp"
 
 #include "cli/checks/node_hours.hpp"
+#include "cli/checks/planned_sizes.hpp"
 #include "cli/output/run_tables.hpp"
 #include "cli/runs/results_store.hpp"
 #include "cli/runs/submission.hpp"
@@ -242,6 +243,7 @@ ExitCode print_dry_run(Context& context, const Home& home, const Resolved& resol
                     {count, fmt::format("{}, of which {} would be submitted", count, totals.to_submit), Style::plain});
   context.out.field("core_hours", "core-hours", {totals.hours, describe(totals), Style::plain});
   print_node_hours(context, resolved, standings);
+  print_planned_sizes(context, home, resolved);
   context.out.data("to_submit", totals.to_submit);
   context.out.data("core_hours_to_submit", totals.hours_to_submit);
   context.out.data("core_hours_without_requeues", totals.hours_without_requeues);

@@ -99,4 +99,20 @@ std::string describe(const recipes::Plan& plan)
   return fmt::format("{} {} ({})", count, count == 1 ? "run" : "runs", what);
 }
 
+std::optional<CostModel> network_of(Context& context, const std::string& profile)
+{
+  const auto profiles = recipes::list_profiles(load_options(context, {}));
+  const auto name = profile.empty() ? "default" : profile;
+  const auto found = std::find_if(profiles.begin(), profiles.end(), [&](const auto& known) { return known.name == name; });
+  if (found != profiles.end() && (found->network || profile.empty())) return found->network;
+  if (profile.empty()) return std::nullopt;
+  std::vector<std::string> names;
+  for (const auto& known : profiles) names.push_back(known.name);
+  if (found == profiles.end())
+    throw Error(ErrorKind::usage, "unknown profile \"" + printable(profile) + "\"" + advice(profile, names));
+  throw Error(ErrorKind::usage, "the profile " + profile + " in " + found->file +
+                                    " has no network. Add the block that dtbench comm prints: network: {latency: 50us, "
+                                    "bandwidth: 1 Gbit/s}");
+}
+
 } // namespace dt::cli

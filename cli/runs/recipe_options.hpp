@@ -6,6 +6,7 @@
 #include "recipes/recipe.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,10 @@ recipes::LoadOptions load_options(const RecipeOptions& options);
 recipes::LoadOptions load_options(Context& context, const RecipeOptions& options);
 
 recipes::Plan load_plan(Context& context, const RecipeOptions& options);
+
+// The `network:` block of the machine profile with this name; if the name is empty, of the profile `default`, if that exists and
+// has one. Throws a usage error if a profile that is named does not exist or has no network.
+std::optional<CostModel> network_of(Context& context, const std::string& profile);
 
 // Warns about settings that are allowed but probably unintended, each with its place in the recipe.
 void warn_of(const Context& context, const recipes::Plan& plan);

@@ -218,6 +218,13 @@ void ResultsStore::take_in_pending(const std::string& later)
   }
 }
 
+void ResultsStore::take_in_predictions()
+{
+  written([&] {
+    for (const auto& problem : store::ingest_predictions(*database_, home_)) context_.messages.warn("{}", problem);
+  });
+}
+
 void ResultsStore::refresh_newest()
 {
   for (const auto& study : store::list_studies(*database_, 1))

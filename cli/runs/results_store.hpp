@@ -43,6 +43,8 @@ class ResultsStore {
   void take_in(const StudyRecord& study);
   // Like take_in, right after a submission of new runs only: asks no scheduler and reads no folder.
   void take_in_submitted(const StudyRecord& study, std::span<const store::SubmittedRun> runs);
+  // Stores the predictions of the home. Warns if a file is damaged, or the database cannot be written now.
+  void take_in_predictions();
   // Removes a study and the given runs after their folders were deleted. Throws an environment error if the database cannot be
   // written.
   void remove(const std::string& study_id, std::span<const std::string> run_keys);

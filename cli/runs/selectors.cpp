@@ -78,6 +78,22 @@ std::vector<RunView> find_run(ResultsStore& results, const std::string& what)
   return runs;
 }
 
+// The runs of a point of a study: "STUDY/LABEL", where the label may leave out the size. Nothing if there is no such point. Both
+// names may contain a slash, so each division is tried.
+std::optional<Selection> find_point(ResultsStore& results, const std::string& what)
+{
+  for (auto slash = what.find('/'); slash != std::string::npos; slash = what.find('/', slash + 1)) {
+    const auto label = what.substr(slash + 1);
+    Selection selection{.study = find_study(results, what.substr(0, slash)), .runs = {}};
+    if (!selection.study || label.empty()) continue;
+    selection.runs = results.up_to_date([&] { return store::runs_of_study(results.database(), selection.study->id); });
+    std::erase_if(selection.runs,
+                  [&](const RunView& run) { return run.row.is_control || (run.row.label != label && run.row.series != label); });
+    if (!selection.runs.empty()) return selection;
+  }
+  return std::nullopt;
+}
+
 Selection find(ResultsStore& results, const std::string& what)
 {
   Selection selection;
@@ -92,8 +108,9 @@ Selection find(ResultsStore& results, const std::string& what)
     return selection;
   }
   selection.runs = find_run(results, what);
-  if (selection.runs.empty()) throw nothing_there(results, what);
-  return selection;
+  if (!selection.runs.empty()) return selection;
+  if (auto point = find_point(results, what)) return std::move(*point);
+  throw nothing_there(results, what);
 }
 
 bool has_failed(const RunView& run) { return is_final(run.row.state) && run.row.state != RunState::succeeded; }
@@ -102,8 +119,9 @@ bool has_failed(const RunView& run) { return is_final(run.row.state) && run.row.
 
 void add_selector(Verb& verb, Selector& selector)
 {
-  verb.add_option("SELECTOR", selector.what,
-                  "last (default: the newest study), the name or id of a study, the key or name of a run, or all")
+  verb.add_option(
+          "SELECTOR", selector.what,
+          "last (default: the newest study), the name or id of a study, a point (STUDY/LABEL), the key or name of a run, or all")
       ->type_name("SELECTOR");
   verb.add_flag("--failed", selector.failed, "only runs that ended without success");
   verb.add_option("--where", selector.where,
@@ -187,6 +205,14 @@ std::vector<std::string> keys_of(const std::vector<RunView>& runs)
   keys.reserve(runs.size());
   for (const auto& run : runs) keys.push_back(run.row.key);
   return keys;
+}
+
+std::vector<store::RunRow> rows_of(const std::vector<RunView>& runs)
+{
+  std::vector<store::RunRow> rows;
+  rows.reserve(runs.size());
+  for (const auto& run : runs) rows.push_back(run.row);
+  return rows;
 }
 
 } // namespace dt::cli

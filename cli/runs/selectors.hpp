@@ -12,7 +12,7 @@
 namespace dt::cli {
 
 struct Selector {
-  std::string what = "last"; // last, a study's name, a prefix (at least 4 digits) of an id or key, or a run's name
+  std::string what = "last"; // last, a study's name, a point, a prefix (at least 4 digits) of an id or key, or a run's name
   bool failed = false;       // only runs that ended without success
   std::string where;         // only runs that fulfil this condition
   bool filters() const { return failed || !where.empty(); }
@@ -44,5 +44,8 @@ RunView select_one(ResultsStore& results, const Selector& selector);
 std::optional<StudyRecord> record_of(const Home& home, const store::StudyRow& study);
 
 std::vector<std::string> keys_of(const std::vector<RunView>& runs);
+
+// The rows of the runs, with their current state.
+std::vector<store::RunRow> rows_of(const std::vector<RunView>& runs);
 
 } // namespace dt::cli

@@ -132,11 +132,16 @@ void warn_of_open_home(Context& context, const Home& home, const Resolved& resol
         home.root().string(), *mode, shell_quote(home.root().string()));
 }
 
-ExitCode wait_for(Context& context, ResultsStore& results, const StudyRecord& study)
+void follow_study(Context& context, const Home& home, const StudyRecord& study)
 {
   Follow follow{
       .keys = study.run_keys, .names = study.run_names, .terminal = context.err_terminal, .to_stderr = true, .timeout_s = 0};
-  follow_runs(context, results.home(), follow);
+  follow_runs(context, home, follow);
+}
+
+ExitCode wait_for(Context& context, ResultsStore& results, const StudyRecord& study)
+{
+  follow_study(context, results.home(), study);
   const auto runs = results.up_to_date([&] { return store::runs_of_study(results.database(), study.id); });
   print_outcome(context, runs);
   return exit_code_of(runs);
@@ -284,6 +289,70 @@ void keep_refusals(const Home& home, StudyRecord& study, const std::vector<jobs:
 
 } // namespace
 
+namespace {
+
+// Writes the study's record and submits missing and failed runs.
+std::vector<jobs::SubmitReport> hand_over_runs(Context& context, const Home& home, Resolved& resolved,
+                                               const SubmissionOptions& options)
+{
+  const jobs::SubmitOptions how{.engine = resolved.engine,
+                                .study = resolved.study.id,
+                                .force = options.force,
+                                .rules = {.max_running = options.max_jobs},
+                                .after = predecessors(context, resolved, options.after),
+                                .agent = agent_program().string()};
+  note_git_state();
+  warn_of_open_home(context, home, resolved);
+  keep_record(home, resolved.study);
+  auto reports = jobs::submit_runs(home, resolved.runs, how);
+  tell_checkpoints(home, reports);
+  keep_refusals(home, resolved.study, reports);
+  return reports;
+}
+
+std::vector<std::string> refusals_of(const std::vector<jobs::SubmitReport>& reports)
+{
+  std::vector<std::string> reasons;
+  for (const auto& report : reports)
+    if (report.action == Action::refused) reasons.push_back(report.reason);
+  return reasons;
+}
+
+// Follows the runs that had not ended before the submission.
+void follow_unfinished(Context& context, const Home& home, const StudyRecord& study,
+                       const std::vector<jobs::SubmitReport>& reports)
+{
+  auto unfinished = study;
+  unfinished.run_keys.clear();
+  unfinished.run_names.clear();
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    if (reports[i].action == Action::already_done || reports[i].action == Action::left_failed) continue;
+    unfinished.run_keys.push_back(study.run_keys[i]);
+    unfinished.run_names.push_back(study.run_names[i]);
+  }
+  if (!unfinished.run_keys.empty()) follow_study(context, home, unfinished);
+}
+
+bool has_all(const std::vector<jobs::SubmitReport>& reports)
+{
+  return count_of(reports, Action::refused) + count_of(reports, Action::unanswered) == 0;
+}
+
+} // namespace
+
+ExitCode submit_and_wait(Context& context, ResultsStore& results, Resolved& resolved, const SubmissionOptions& options)
+{
+  add_scheduler_args(resolved, options.scheduler_args);
+  const auto reports = hand_over_runs(context, results.home(), resolved, options);
+  keep_results(results, resolved, reports);
+  if (!has_all(reports)) {
+    print_refusals(context, refusals_of(reports));
+    return exit_code_of(reports);
+  }
+  follow_unfinished(context, results.home(), resolved.study, reports);
+  return exit_code_of(results.up_to_date([&] { return store::runs_of_study(results.database(), resolved.study.id); }));
+}
+
 ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& options)
 {
   const auto home = context.home();
@@ -298,18 +367,7 @@ ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& op
     context.messages.warn("nothing was submitted, and no study was created");
     return exit_code_of(*reports);
   }
-  const jobs::SubmitOptions how{.engine = resolved.engine,
-                                .study = resolved.study.id,
-                                .force = options.force,
-                                .rules = {.max_running = options.max_jobs},
-                                .after = predecessors(context, resolved, options.after),
-                                .agent = agent_program().string()};
-  note_git_state();
-  warn_of_open_home(context, home, resolved);
-  keep_record(home, resolved.study);
-  auto reports = jobs::submit_runs(home, resolved.runs, how);
-  tell_checkpoints(home, reports);
-  keep_refusals(home, resolved.study, reports);
+  const auto reports = hand_over_runs(context, home, resolved, options);
   context.out.field("study", "study",
                     {resolved.study.id, resolved.study.name + " (" + short_key(resolved.study.id) + ")", Style::strong});
   print_reports(context, reports, resolved.study.run_names);
@@ -325,8 +383,7 @@ ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& op
   }
   const auto waited = wait_for(context, results, resolved.study);
   // Deferred runs were submitted while waiting.
-  const bool has_all = count_of(reports, Action::refused) + count_of(reports, Action::unanswered) == 0;
-  return has_all ? waited : code;
+  return has_all(reports) ? waited : code;
 }
 
 } // namespace dt::cli

@@ -30,6 +30,10 @@ void add_max_jobs_option(Verb& verb, std::int64_t& max_jobs);
 // requested. Used by submit and sweep; a dry run only prints.
 ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& options);
 
+// Submits the missing and failed runs of a study whose record is complete but for its times, and waits until all have ended.
+// Prints progress and refusals, but no table. Returns how the runs have ended, or that not all could be submitted.
+ExitCode submit_and_wait(Context& context, ResultsStore& results, Resolved& resolved, const SubmissionOptions& options);
+
 // Prints each distinct reason once, with its number of runs. Empty reasons are ignored.
 void print_refusals(Context& context, const std::vector<std::string>& reasons);
 

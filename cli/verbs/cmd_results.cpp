@@ -1,4 +1,8 @@
 // dtctl results: throughput, scaling, communication and accuracy of a study.
+#include "cli/output/answers/pareto_output.hpp"
+#include "cli/output/answers/prediction_tables.hpp"
+#include "cli/output/answers/verdict_output.hpp"
+#include "cli/output/answers/why_output.hpp"
 #include "cli/output/run_tables.hpp"
 #include "cli/output/table_column.hpp"
 #include "cli/runs/selectors.hpp"
@@ -19,6 +23,9 @@ namespace {
 struct ResultsOptions {
   Selector selector;
   bool runs = false;
+  bool why = false;
+  std::string best_by; // a criterion; empty: none
+  bool predictions = false;
 };
 
 bool has_interval(const store::ScalingRow& row)
@@ -101,10 +108,12 @@ std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals)
       real_column<&Row::throughput_max>("throughput_max", "", plain),
       real_column<&Row::throughput_geometric_mean>("throughput_geometric_mean", "", plain),
       real_column<&Row::speedup>("speedup", "speed-up", factor_cell),
-      {{"efficiency", "efficiency [95%]", Align::right},
+      {{"efficiency", has_servers ? "efficiency/worker [95%]" : "efficiency [95%]", Align::right},
        [has_intervals](const Row& row) { return efficiency_cell(row, has_intervals); }},
       real_column<&Row::efficiency_low>("efficiency_low", "", percent_cell),
       real_column<&Row::efficiency_high>("efficiency_high", "", percent_cell),
+      real_column<&Row::efficiency_per_process>("efficiency_per_process", has_servers ? "efficiency/process" : "", percent_cell,
+                                                2),
       {{"baseline_size", ""}, baseline_cell},
       real_column<&Row::communication_share>("communication_share", "comm.", percent_cell, 1),
       real_column<&Row::accuracy>("accuracy", "accuracy", percent_cell),
@@ -188,6 +197,13 @@ void print_doubts(Context& context, ResultsStore& results, const Selection& sele
   if (doubts.drift) print_drift(context, *doubts.drift);
   print_outliers(context, doubts.outliers);
   print_busy(context, doubts);
+  if (doubts.modelled_runs > 0)
+    context.out.field(
+        "modelled_runs", "modelled",
+        {doubts.modelled_runs,
+         fmt::format("{} of {} runs modelled their computation (train.modelled_rate): their throughput is not this machine's",
+                     doubts.modelled_runs, doubts.measured_runs),
+         Style::warning});
 }
 
 // How to read a table of points. Empty if there is only one run.
@@ -201,10 +217,20 @@ std::string notes_on(const std::vector<store::ScalingRow>& points)
   return join(notes, " ");
 }
 
+// Prints the stored predictions of the study's recipe beside what was measured since.
+ExitCode predictions(Context& context, ResultsStore& results, const Selection& selection)
+{
+  results.take_in_predictions();
+  context.out.table(without_empty_columns(
+      score_table(store::scored_predictions(results.database(), selection.study ? selection.study->name : ""))));
+  return ExitCode::ok;
+}
+
 ExitCode results(Context& context, const ResultsOptions& options)
 {
   ResultsStore results(context);
   const auto selection = select(results, options.selector);
+  if (options.predictions) return predictions(context, results, selection);
   if (selection.study) {
     const auto& study = *selection.study;
     context.out.field("study", "study",
@@ -214,13 +240,19 @@ ExitCode results(Context& context, const ResultsOptions& options)
   const bool by_run = options.runs || !selection.whole_study;
   const auto points =
       by_run ? std::vector<store::ScalingRow>() : store::scaling_of_study(results.database(), selection.study->id);
-  if (by_run)
+  if (options.why)
+    print_why(context, results, selection);
+  else if (!options.best_by.empty())
+    print_best(context, results, selection, options.best_by);
+  else if (by_run)
     context.out.table(without_empty_columns(measurement_table(selection.runs)));
   else
     context.out.table(without_empty_columns(scaling_table(points)));
   print_doubts(context, results, selection);
   context.out.field("states", "in all", {state_counts(selection.runs), summary(selection.runs), Style::plain});
-  if (const auto notes = notes_on(points); !notes.empty() && !context.json) context.messages.info("{}", notes);
+  if (!by_run) print_verdict(context, results, selection, points);
+  const bool has_notes = !options.why && options.best_by.empty() && !context.json;
+  if (const auto notes = notes_on(points); !notes.empty() && has_notes) context.messages.info("{}", notes);
   return ExitCode::ok;
 }
 
@@ -232,7 +264,8 @@ void add_results(Commands& commands)
   auto& verb = commands.add(
       {"results", result_verbs, "Print throughput, speed-up, efficiency, communication share and accuracy of a study.",
        "Throughput is the median over repeats, over the measured steps. Efficiency is throughput per worker, as a fraction of\n"
-       "that at the smallest size of the same label (the baseline). Parameter servers are not workers. It is a ratio of\n"
+       "that at the smallest size of the same label (the baseline). Parameter servers are not workers; with servers, the\n"
+       "column \"efficiency/process\" counts all ranks. It is a ratio of\n"
        "geometric means over repeats. Speed-up is efficiency times the size. A baseline above the study's smallest size\n"
        "has none: \"-\". The interval is Welch's 95% t interval on logarithms; it needs 3 runs of both sizes.\n"
        "The communication share is the part of a step in which a rank waits on communication and does nothing else.\n"
@@ -241,11 +274,27 @@ void add_results(Commands& commands)
        "Below the table: conditions that may have distorted the figures. \"machine busy\": other processes, other virtual\n"
        "machines, or slow or uneven work before and during the steps. \"slow node\": a node was slower than all others.\n"
        "\"slow network\": communication between nodes was slow. Runs that are not selected are only used for comparison.\n"
-       "With --failed, --where or a run's key there is one row per run.\n\n"
-       "Example:\n  dtctl results quickstart"},
+       "Last comes the verdict: which label is the best, or how efficiency falls, and how certain that is.\n"
+       "With --failed, --where or a run's key there is one row per run.\n"
+       "--best-by prints each point with a criterion and its node-hours, the best first. A point is in the Pareto set if no\n"
+       "other point is at least as good in both and better in one.\n"
+       "With --why there is a row per point with the points of efficiency that each cause costs (+: gains), relative to the\n"
+       "smallest size of the same label, or to a machine without any waiting if there is one size. batch: smaller batches\n"
+       "take more time per sample. contention: passes and updates take longer than on one rank alone (shared caches,\n"
+       "memory, cores). balance: some ranks always have more work or slower cores. jitter: in each step another rank is\n"
+       "late. input: waiting for data. exposed comm.: waiting for messages and all other time without work.\n"
+       "queueing: waiting at busy parameter servers. The causes multiply exactly to the efficiency.\n\n"
+       "Examples:\n  dtctl results quickstart\n  dtctl results last --best-by time-to-target\n  dtctl results quickstart --why"},
       [options](Context& context) { return results(context, *options); });
   add_selector(verb, options->selector);
+  verb.add_flag("--predictions", options->predictions, "print the stored predictions of dtctl predict and their errors");
   verb.add_flag("--runs", options->runs, "print one row per run, not one per point");
+  verb.add_option("--best-by", options->best_by, "print the points that are best by a criterion and by node-hours")
+      ->type_name("CRITERION")
+      ->one_of(criteria_names());
+  verb.add_flag("--why", options->why,
+                "print where the efficiency went: points lost to the smaller batch, contention, load imbalance, jitter, input, "
+                "exposed communication and queues of servers; their sum is the whole loss");
 }
 
 } // namespace dt::cli

@@ -1,5 +1,6 @@
 // dtctl submit, sweep, plan: turn a recipe into jobs.
 #include "cli/checks/input_checks.hpp"
+#include "cli/runs/race_loop.hpp"
 #include "cli/runs/recipe_options.hpp"
 #include "cli/runs/submission.hpp"
 #include "cli/verbs/verbs.hpp"
@@ -13,6 +14,7 @@ namespace {
 struct SubmitCommand {
   RecipeOptions recipe;
   SubmissionOptions submission;
+  bool until_decided = false;
 };
 
 ExitCode submit_checked(Context& context, recipes::Plan plan, const SubmissionOptions& options)
@@ -33,6 +35,7 @@ ExitCode submit_one(Context& context, const SubmitCommand& command)
 
 ExitCode submit_all(Context& context, const SubmitCommand& command)
 {
+  if (command.until_decided) return sweep_until_decided(context, command.recipe, command.submission);
   return submit_checked(context, load_plan(context, command.recipe), command.submission);
 }
 
@@ -57,14 +60,21 @@ void add_submit(Commands& commands)
 void add_sweep(Commands& commands)
 {
   auto command = std::make_shared<SubmitCommand>();
-  auto& verb = commands.add({"sweep", recipe_verbs, "Submit every run of a recipe's sweep or scaling study.",
-                             std::string(submission_details) +
-                                 "Example:\n  dtctl sweep quickstart --over optimizer.learning_rate=0.02,0.05 --wait\n"
-                                 "  dtctl sweep study.yaml --profile cluster -- --reservation=team"},
-                            [command](Context& context) { return submit_all(context, *command); });
+  auto& verb = commands.add(
+      {"sweep", recipe_verbs, "Submit every run of a recipe's sweep or scaling study.",
+       std::string(submission_details) +
+           "With --until-decided, repeats go on round by round where the decision is open: the first comparison is after\n"
+           "study.repeats runs of each point, at least 3, and labels that have lost get no more runs. study.until sets\n"
+           "margin, most repeats, budget and metric. The command waits; interrupted, it goes on when called again.\n\n"
+           "Example:\n  dtctl sweep quickstart --over optimizer.learning_rate=0.02,0.05 --wait\n"
+           "  dtctl sweep study.yaml --until-decided\n"
+           "  dtctl sweep study.yaml --profile cluster -- --reservation=team"},
+      [command](Context& context) { return submit_all(context, *command); });
   add_recipe_options(verb, command->recipe);
   add_over_option(verb, command->recipe);
   add_submission_options(verb, command->submission);
+  verb.add_flag("--until-decided", command->until_decided,
+                "repeat runs, round by round, until the study's decision is made (see study.until); waits for them");
   commands.pass_rest(verb, command->submission.scheduler_args);
 }
 

@@ -22,6 +22,8 @@ void add_cancel(Commands& commands);
 void add_retry(Commands& commands);
 
 void add_results(Commands& commands);
+void add_compare(Commands& commands);
+void add_predict(Commands& commands);
 void add_show(Commands& commands);
 void add_list(Commands& commands);
 void add_trace(Commands& commands);

@@ -154,12 +154,25 @@ Fields<RunResult> result_fields()
       {"best_accuracy", DT_AT(R, best_accuracy), "0..1", "best of all evaluations"},
       {"time_to_accuracy_s", DT_AT(R, time_to_accuracy_s), "s",
        "time from the first step until train.target_accuracy was met first, evaluations included"},
+      {"samples_to_accuracy", DT_AT(R, samples_to_accuracy), "samples",
+       "samples of all ranks until train.target_accuracy was met first; 0: not met", later, "", true},
       {"final_loss", DT_AT(R, final_loss), "", "training loss of the last step"},
       {"eval_loss", DT_AT(R, eval_loss), "", "loss on the held-out set, last evaluation"},
       {"wall_s", DT_AT(R, wall_s), "s", "time from the first step to the last, evaluations included"},
       {"step_p50_s", &slowest_step_p50_s, "s", "median time of a step, on the slowest rank", computed},
       {"isolated_communication_s", DT_AT(R, isolated_communication_s), "s",
-       "one step's communication with no computation beside it", later},
+       "one step's communication with no computation beside it; of a strategy with servers, one worker's exchange alone", later},
+      {"work.useful_s", &member_of<R, &R::work, &WorkSums::useful_s>, "s",
+       "useful time (forward, backward, update) of all workers in the measured steps", later},
+      {"work.useful_max_s", &member_of<R, &R::work, &WorkSums::useful_max_s>, "s", "useful time of the worker with the most",
+       later},
+      {"work.useful_step_max_s", &member_of<R, &R::work, &WorkSums::useful_step_max_s>, "s",
+       "sum over the intervals between meetings of all workers of the largest useful time of any worker", later},
+      {"work.busy_step_max_s", &member_of<R, &R::work, &WorkSums::busy_step_max_s>, "s",
+       "the same sum, of useful time and wait for input", later},
+      {"lone_compute_s", DT_AT(R, lone_compute_s), "s",
+       "forward and backward pass of one batch on rank 0 while all other ranks sleep, median of a few before the first step",
+       later},
       {"accuracy_centre", DT_AT(R, accuracy_centre), "0..1", "accuracy of the centre model after the last step", later},
       {"accuracy_worker", DT_AT(R, accuracy_worker), "0..1", "accuracy of the first worker's model after the last step", later},
       {"accuracy_average", DT_AT(R, accuracy_average), "0..1", "accuracy of the mean of the workers' models after the last step",
@@ -197,6 +210,21 @@ Fields<RankRecord> rank_fields()
       {"bytes_sent", DT_AT(R, bytes_sent), "bytes", "sent by the strategy in the measured steps"},
       {"messages_sent", DT_AT(R, messages_sent), "", "messages of the strategy in the measured steps"},
       {"memory_peak_bytes", DT_AT(R, memory_peak_bytes), "bytes", "largest resident set"},
+      {"late_s", DT_AT(R, late_s), "s",
+       "by how much the rank exceeded the mean useful time and input wait of the workers, over the intervals in which it was the "
+       "last",
+       later},
+  };
+  return fields;
+}
+
+Fields<BucketRecord> bucket_fields()
+{
+  using R = BucketRecord;
+  static const Field<R> fields[]{
+      {"bytes", DT_AT(R, bytes), "bytes", "gradients that are summed at once"},
+      {"ready_s", DT_AT(R, ready_s), "s", "from the begin of the computation, input included, until the bucket is complete"},
+      {"lead_s", DT_AT(R, lead_s), "s", "from then until the end of the backward pass"},
   };
   return fields;
 }
@@ -290,6 +318,36 @@ Fields<MissingRank> missing_rank_fields()
       {"rank", DT_AT(R, rank), "", "number of the rank"},
       {"host", DT_AT(R, host), "", "its host"},
       {"why", DT_AT(R, why), "", "why it has not arrived"},
+  };
+  return fields;
+}
+
+Fields<PredictionRecord> prediction_fields()
+{
+  using R = PredictionRecord;
+  static const Field<R> fields[]{
+      {"id", DT_AT(R, id), "", "hash of study, series and size"},
+      {"study", DT_AT(R, study), "", "id of the study that it was made from", required, "study_key"},
+      {"recipe", DT_AT(R, recipe), "", "name of that study"},
+      {"series", DT_AT(R, series), "", "label without the size"},
+      {"strategy", DT_AT(R, strategy), "", "sync.strategy"},
+      {"model", DT_AT(R, model), "", "model.name"},
+      {"nodes", DT_AT(R, nodes), "", "nodes of the predicted size"},
+      {"ranks", DT_AT(R, ranks), "", "ranks of the predicted size"},
+      {"global_batch", DT_AT(R, global_batch), "samples", "samples of all workers in one step"},
+      {"predicted_unix_s", DT_AT(R, predicted_unix_s), "s", "when it was predicted"},
+      {"largest_size", DT_AT(R, largest_size), "", "largest measured size (nodes or ranks) that it was made from"},
+      {"backtests", DT_AT(R, backtests), "", "measured sizes that the same model was tested on"},
+      {"level", DT_AT(R, level), "0..1", "share of intervals that should contain the measured value"},
+      {"throughput", DT_AT(R, throughput), "samples/s", "predicted throughput"},
+      {"throughput_low", DT_AT(R, throughput_low), "samples/s", "lower end of its interval"},
+      {"throughput_high", DT_AT(R, throughput_high), "samples/s", "upper end of its interval"},
+      {"efficiency", DT_AT(R, efficiency), "0..1", "predicted efficiency, relative to the smallest measured size"},
+      {"efficiency_low", DT_AT(R, efficiency_low), "0..1", "lower end of its interval"},
+      {"efficiency_high", DT_AT(R, efficiency_high), "0..1", "upper end of its interval"},
+      {"time_s", DT_AT(R, time_s), "s", "predicted time of the training without evaluations"},
+      {"node_hours", DT_AT(R, node_hours), "h", "that time on all nodes"},
+      {"extrapolation", DT_AT(R, extrapolation), "", "whether the size is more than four times largest_size"},
   };
   return fields;
 }

@@ -3,6 +3,7 @@
 
 #include "core/record/field.hpp"
 #include "core/record/load_record.hpp"
+#include "core/record/prediction_record.hpp"
 #include "core/record/rank_state.hpp"
 #include "core/record/run_record.hpp"
 #include "core/record/study_record.hpp"
@@ -17,10 +18,12 @@ Fields<Preemption> preemption_fields();
 // The lines of events.log. The order is that of a line.
 Fields<StepEvent> step_event_fields();
 Fields<EvalEvent> eval_event_fields();
-// result.json, without its ranks. The order is that of the table `results` and of `dtctl show`.
+// result.json, without its ranks and buckets. The order is that of the table `results` and of `dtctl show`.
 Fields<RunResult> result_fields();
 // A rank of result.json, without its phases.
 Fields<RankRecord> rank_fields();
+// A bucket of result.json.
+Fields<BucketRecord> bucket_fields();
 // The times of one phase of a rank.
 Fields<PhaseStats> phase_fields();
 // probe.json, without its ranks; and one of these.
@@ -33,5 +36,6 @@ Fields<RankState> rank_state_fields();
 Fields<StallRecord> stall_fields();
 Fields<MissingRank> missing_rank_fields();
 Fields<StudyRecord> study_fields();
+Fields<PredictionRecord> prediction_fields();
 
 } // namespace dt

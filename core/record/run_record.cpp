@@ -185,7 +185,9 @@ std::string to_json(const RunResult& result)
 {
   Json ranks = Json::array();
   for (const auto& rank : result.ranks) ranks.push_back(json_of(rank));
-  return record::to_json(result, result_fields(), Json{{"ranks", ranks}});
+  Json buckets = Json::array();
+  for (const auto& bucket : result.buckets) buckets.push_back(record::json_of(bucket, bucket_fields()));
+  return record::to_json(result, result_fields(), Json{{"ranks", ranks}, {"buckets", buckets}});
 }
 
 std::optional<Outcome> record::parse_outcome(std::string_view text)
@@ -194,6 +196,8 @@ std::optional<Outcome> record::parse_outcome(std::string_view text)
     if (json.contains("fenced_by")) return Outcome{std::nullopt, json.at("fenced_by").get<int>()};
     auto result = record_of(json, result_fields());
     for (const auto& rank : json.at("ranks")) result.ranks.push_back(rank_of(rank));
+    if (json.contains("buckets")) // older versions did not write them
+      for (const auto& bucket : json.at("buckets")) result.buckets.push_back(record_of(bucket, bucket_fields()));
     return Outcome{std::move(result), std::nullopt};
   });
 }

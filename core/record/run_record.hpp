@@ -163,6 +163,22 @@ struct RankRecord {
   std::int64_t bytes_sent = 0; // in the strategy's messages over the measured steps
   std::int64_t messages_sent = 0;
   std::int64_t memory_peak_bytes = 0; // maximum resident set size
+  // Over the intervals (see WorkSums) in which this rank was the last to finish its work: the time by which it exceeded the mean
+  // of all workers.
+  double late_s = not_measured;
+};
+
+// Sums over the measured steps, from which the loss of efficiency is attributed (store/analysis/attribution.hpp). u is the useful
+// time of a worker in a step (forward, backward, update), i its wait for input.
+//
+// The maxima are taken per interval: the steps from one meeting of all workers to the next (Strategy::meets). With sync-sgd an
+// interval is a step, with a period of tau steps it is tau steps, and for asynchronous strategies it is the whole attempt, or the
+// part of it between two checkpoints. Of a run that was resumed, each figure is the sum over its attempts.
+struct WorkSums {
+  double useful_s = 0;          // u, summed over steps and workers
+  double useful_max_s = 0;      // the largest sum of u of any worker
+  double useful_step_max_s = 0; // sum over the intervals of the largest u of any worker
+  double busy_step_max_s = 0;   // sum over the intervals of the largest u + i of any worker
 };
 
 // Staleness of asynchronous updates, over all updates of all servers. The staleness of an update is the number of updates that
@@ -170,6 +186,13 @@ struct RankRecord {
 struct Staleness {
   std::int64_t updates = 0; // 0: the strategy has no asynchronous updates
   double mean = not_measured, p95 = not_measured, max = not_measured;
+};
+
+// A part of the gradients that is summed at once, and when it is complete. Means over the measured steps, on rank 0.
+struct BucketRecord {
+  std::int64_t bytes = 0;        // of the gradients, before any compression
+  double ready_s = not_measured; // from the begin of the step's computation, with the wait for its input
+  double lead_s = not_measured;  // from then to the end of the backward pass
 };
 
 // Written once and synced, when all ranks agree that the run is complete. Values that were not measured are NaN (null in JSON).
@@ -185,11 +208,14 @@ struct RunResult {
   double wall_s = 0;                              // from the first step to the last, with evaluations
   double communication_share = 0;                 // exposed communication / step time, mean over workers, measured steps
   double isolated_communication_s = not_measured; // communication time of one step without concurrent computation
-  double final_loss = not_measured;               // training loss of the last step
-  double eval_loss = not_measured;                // from the last evaluation
-  double accuracy = not_measured;                 // from the last evaluation
+  WorkSums work{not_measured, not_measured, not_measured, not_measured};
+  double lone_compute_s = not_measured; // forward and backward pass of a batch on rank 0 while all other ranks sleep
+  double final_loss = not_measured;     // training loss of the last step
+  double eval_loss = not_measured;      // from the last evaluation
+  double accuracy = not_measured;       // from the last evaluation
   double best_accuracy = not_measured;
   double time_to_accuracy_s = not_measured; // wall time until the accuracy first reached target_accuracy
+  std::int64_t samples_to_accuracy = 0;     // samples of all ranks until then; 0: not reached
   // Measured after the last step, for each of these models that the strategy keeps separately.
   double accuracy_centre = not_measured, accuracy_worker = not_measured, accuracy_average = not_measured;
   Staleness staleness;
@@ -197,6 +223,7 @@ struct RunResult {
   std::int64_t parameters = 0;
   std::string weights_hash; // hash of the final weights: equal runs end with equal bits
   std::vector<RankRecord> ranks;
+  std::vector<BucketRecord> buckets; // in the order of their sums; empty: the strategy sums no gradients
 };
 
 std::string to_json(const RunResult& result);

@@ -73,6 +73,11 @@ constexpr std::array layouts{
     Choice{StudyLayout::ladder,
            Name{"ladder", "one allocation of the largest size; all sizes run in it in turn, each on the first of its nodes"}},
 };
+constexpr std::array race_metrics{
+    Choice{RaceMetric::throughput, Name{"throughput", "samples per second; larger is better"}},
+    Choice{RaceMetric::time_to_target,
+           Name{"time-to-target", "time until train.target_accuracy was reached; a run that missed it counts as infinite"}},
+};
 
 } // namespace
 
@@ -88,6 +93,7 @@ template<> std::span<const Choice<EvaluatedModel>> choices<EvaluatedModel>() { r
 template<> std::span<const Choice<StudyMode>> choices<StudyMode>() { return modes; }
 template<> std::span<const Choice<StudyOrder>> choices<StudyOrder>() { return orders; }
 template<> std::span<const Choice<StudyLayout>> choices<StudyLayout>() { return layouts; }
+template<> std::span<const Choice<RaceMetric>> choices<RaceMetric>() { return race_metrics; }
 
 void refuse_choice(std::string_view word, std::span<const Name> allowed)
 {

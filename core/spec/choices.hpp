@@ -51,6 +51,9 @@ enum class StudyOrder { random, listed };
 // How the runs of a study share jobs.
 enum class StudyLayout { separate, ladder };
 
+// What the points of a study are compared by, to decide which of them need more repeats.
+enum class RaceMetric { throughput, time_to_target };
+
 // A value of an enumeration, its word and one line of help.
 template<class Value> struct Choice {
   Value value;
@@ -71,6 +74,7 @@ template<> std::span<const Choice<EvaluatedModel>> choices<EvaluatedModel>();
 template<> std::span<const Choice<StudyMode>> choices<StudyMode>();
 template<> std::span<const Choice<StudyOrder>> choices<StudyOrder>();
 template<> std::span<const Choice<StudyLayout>> choices<StudyLayout>();
+template<> std::span<const Choice<RaceMetric>> choices<RaceMetric>();
 
 template<class Value>
 concept HasChoices = requires

@@ -40,6 +40,7 @@ struct TrainSpec {
   std::int64_t global_batch = 0;
   double epochs = 0; // exactly one of epochs and steps is given
   std::int64_t steps = 0;
+  double modelled_rate = 0;      // samples/s of a rank whose computation is modelled; 0: it takes the time it takes
   std::int64_t warmup_steps = 5; // these steps train and are counted, but are left out of the throughput
   std::int64_t seed = 1;
   double eval_every_epochs = 1; // 0: evaluate only at the end
@@ -131,6 +132,14 @@ struct ResourcesSpec {
   std::vector<std::string> scheduler_args;
 };
 
+// When a study has enough repeats (`dtctl sweep --until-decided`).
+struct UntilSpec {
+  double interval = 0;           // margin and precision, as a share: 0.03 is 3 %; 0: the number of repeats is fixed
+  std::int64_t max_repeats = 12; // per point
+  double budget_node_hours = 0;  // of all runs of the study; 0: no limit
+  RaceMetric metric = RaceMetric::throughput;
+};
+
 struct StudySpec {
   std::optional<StudyMode> mode;   // empty: no scaling study
   std::vector<std::int64_t> ranks; // sizes of the study: exactly one of ranks and nodes is given
@@ -141,6 +150,7 @@ struct StudySpec {
   bool vary_seed = false; // repeat k trains with train.seed + k
   StudyLayout layout = StudyLayout::separate;
   std::int64_t controls = 2; // ladder: runs of the smallest size, spread from its first to its last run, to measure drift (A/A)
+  UntilSpec until;
 };
 
 struct RunSpec {

@@ -97,6 +97,10 @@ std::vector<Key> train_keys()
        "Number of optimizer steps. Give this or `epochs`."},
       {"train.warmup_steps", integer, "steps", 0, big, no, yes, none, DT_FIELD(train.warmup_steps),
        "Number of first steps that are excluded from throughput. They train like the others. At least one step must remain."},
+      {"train.modelled_rate", real, "samples/s", 0, 1e9, no, yes, none, DT_FIELD(train.modelled_rate),
+       "Models a processor that trains so many samples a second: after computing, each rank sleeps until the modelled time has "
+       "passed, a third of it for the forward pass. Several ranks can then share a core, and communication is still real. It "
+       "must be lower than the real rate. 0: the computation takes the time it takes."},
       {"train.seed", integer, "", 0, big, no, yes, none, DT_FIELD(train.seed),
        "Seed of the initial weights and of the order of samples."},
       {"train.eval_every_epochs", real, "epochs", 0, 1e9, no, yes, none, DT_FIELD(train.eval_every_epochs),
@@ -290,6 +294,15 @@ std::vector<Key> study_keys()
       {"study.controls", integer, "", 0, 1000, no, no, none, DT_FIELD(study.controls),
        "Number of additional runs of the smallest size in a ladder, from its first place to its last. Their spread is the drift "
        "of the machine (A/A control)."},
+      {"study.until.interval", real, "share", 0, 1, no, no, none, DT_FIELD(study.until.interval),
+       "With `dtctl sweep --until-decided`: repeats continue until labels of a size are ranked or equivalent within this margin, "
+       "and efficiencies are known this closely. Written as 3% or 0.03. 0: 3%."},
+      {"study.until.max_repeats", integer, "", 1, 10000, no, no, none, DT_FIELD(study.until.max_repeats),
+       "With `dtctl sweep --until-decided`: most runs per point. The first comparison is after study.repeats runs, at least 3."},
+      {"study.until.budget", real, "node-hours", 0, 1e9, no, no, none, DT_FIELD(study.until.budget_node_hours),
+       "With `dtctl sweep --until-decided`: no more repeats begin when the study would need more than this. 0: no limit."},
+      {"study.until.metric", choice, "", 0, 0, no, no, choice_names<RaceMetric>(), DT_FIELD(study.until.metric),
+       "With `dtctl sweep --until-decided`: what labels are compared by."},
   };
 }
 

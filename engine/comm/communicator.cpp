@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <limits>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 namespace dt::comm {
@@ -177,10 +179,12 @@ void Communicator::broadcast_record(std::span<float> values, int root)
   }
 }
 
-void Communicator::sum_record(std::span<double> values)
+void Communicator::sum_record(std::span<double> values) { reduce_record(values, MPI_SUM); }
+void Communicator::max_record(std::span<double> values) { reduce_record(values, MPI_MAX); }
+
+void Communicator::reduce_record(std::span<double> values, MPI_Op op)
 {
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_SUM, comm_),
-            "MPI_Allreduce");
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), int_of(values.size()), MPI_DOUBLE, op, comm_), "MPI_Allreduce");
 }
 
 Transfer Communicator::sum_record_begin(std::span<double> values)
@@ -260,5 +264,12 @@ bool Communicator::all_equal(const std::string& text)
 }
 
 void Communicator::barrier() { check_mpi(MPI_Barrier(comm_), "MPI_Barrier"); }
+
+void Communicator::sleeping_barrier()
+{
+  Transfer others;
+  check_mpi(MPI_Ibarrier(comm_, others.request()), "MPI_Ibarrier");
+  while (!others.test()) std::this_thread::sleep_for(std::chrono::microseconds(500));
+}
 
 } // namespace dt::comm

@@ -108,7 +108,9 @@ class Communicator {
   void sum_record(std::span<double> values);
   // Begins the same sum; values hold the result once the transfer is complete. All ranks must begin these sums in the same order.
   Transfer sum_record_begin(std::span<double> values);
-  // As above, for float32; the result has the same bits on every rank.
+  // values <- maximum over ranks, in place.
+  void max_record(std::span<double> values);
+  // sum_record for float32; the result has the same bits on every rank.
   void sum_record(std::span<float> values);
   // Copies rank `from`'s values to rank 0, into rank 0's `values` of the same length. The other ranks do nothing.
   void bring_to_root(std::span<float> values, int from);
@@ -125,8 +127,11 @@ class Communicator {
   // Whether all ranks passed the same text. The answer is equal on every rank.
   bool all_equal(const std::string& text);
   void barrier();
+  // Like barrier(), but a rank that waits sleeps and leaves its core to others. It returns up to a millisecond late.
+  void sleeping_barrier();
 
  private:
+  void reduce_record(std::span<double> values, MPI_Op op);
   void transfer(std::span<float> values, int from, int to);
   void count_sent(std::size_t bytes);
   Transfer noted(const char* name, std::size_t bytes, int peer, int tag);

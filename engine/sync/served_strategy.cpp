@@ -67,17 +67,16 @@ double ServedStrategy::isolated_communication_s(Replica& replica)
   std::vector<float> sent(replica.weights().size()), received(sent.size());
   const double seconds = measure_isolated_s(comm(), [&] { exchange_once(sent, received); });
   comm().barrier(); // otherwise a server could take a request of the first step for one of these
-  return seconds / static_cast<double>(parts_.sync.period);
+  return is_first_worker() ? seconds / static_cast<double>(parts_.sync.period) : not_measured;
 }
 
 void ServedStrategy::exchange_once(std::span<const float> sent, std::span<float> received)
 {
-  if (!parts_.roles.is_server) return servers_->exchange({.worker = parts_.roles.index}, sent, received);
-  for (std::int64_t i = 0; i < workers(); ++i) {
-    const auto request = servers_->next();
-    servers_->receive(request, received);
-    servers_->answer(request, received);
-  }
+  if (is_first_worker()) return servers_->exchange({.worker = parts_.roles.index}, sent, received);
+  if (!parts_.roles.is_server) return;
+  const auto request = servers_->next();
+  servers_->receive(request, received);
+  servers_->answer(request, received);
 }
 
 std::vector<std::int32_t> ServedStrategy::staleness() const

@@ -19,7 +19,10 @@ class ServedStrategy : public Strategy {
   bool has_centre() const override { return true; }
   void read_centre(Replica& replica, std::span<float> centre) override;
   std::vector<StrategyState> state() override;
-  // Measures one exchange of all workers with all servers; the servers update nothing.
+  // Workers never wait for each other, only for servers.
+  bool meets(const Replica&) const override { return false; }
+  // Measures the exchange of the first worker alone with all servers, which update nothing. not_measured on other ranks, so a
+  // worker's longer exchange in a step is time in the servers' queues.
   double isolated_communication_s(Replica& replica) override;
   std::vector<std::int32_t> staleness() const override;
   // The updates of the centre that this rank made, in order.
@@ -47,6 +50,7 @@ class ServedStrategy : public Strategy {
 
  private:
   void read_shared(std::span<float> centre);
+  bool is_first_worker() const { return !parts_.roles.is_server && parts_.roles.index == 0; }
   void exchange_once(std::span<const float> sent, std::span<float> received);
   StrategyParts parts_;
   Cut cut_;

@@ -2,6 +2,7 @@
 // row with its properties (core/spec/strategy_table.cpp).
 #pragma once
 
+#include "core/record/run_record.hpp"
 #include "core/spec/run_spec.hpp"
 #include "engine/comm/allreduce/allreduce.hpp"
 #include "engine/comm/communicator.hpp"
@@ -41,6 +42,8 @@ class Strategy {
   // many exchanges as all workers together make in one step, whichever workers they come from. So after the same number of steps
   // on all ranks every exchange is answered and no message is in transit.
   virtual double step(Replica& replica, PhaseClock& clock) = 0;
+  // Whether all workers wait for each other in the replica's current step. Equal on all ranks.
+  virtual bool meets(const Replica&) const { return true; }
   // All state between steps besides the replica, in a fixed order and with the same number of entries on every rank.
   virtual std::vector<StrategyState> state() { return {}; }
   // Whether weights and optimizer state are equal on all ranks between two steps. If not, a checkpoint stores those of each rank.
@@ -55,6 +58,10 @@ class Strategy {
   virtual double isolated_communication_s(Replica& replica);
   // Staleness of each update that this rank has made so far.
   virtual std::vector<std::int32_t> staleness() const { return {}; }
+  // Called once between two steps, after the warm-up steps: buckets() counts from here.
+  virtual void begin_measuring() {}
+  // The buckets of gradients in the order of their sums, and when this rank had them. Empty if the strategy sums no gradients.
+  virtual std::vector<BucketRecord> buckets() const { return {}; }
   // Choices that the strategy made at run time, as name and value for the run's record: {"allreduce", "mpi, ring from 64 KiB"}.
   virtual std::vector<std::pair<std::string, std::string>> facts() const { return {}; }
 };

@@ -48,18 +48,20 @@ void ProfileBook::read_profile(const Entry& entry, const fs::path& folder, Diagn
   if (entry.value.kind == Node::Kind::null) return;
   if (entry.value.kind != Node::Kind::map)
     return diagnostics.add(entry.value.mark, "the profile " + ticked(entry.key) + " must be a map, not " + describe(entry.value));
-  static const std::vector<std::string> allowed{"extends", "resources"};
+  static const std::vector<std::string> allowed{"extends", "resources", "network"};
   Settings settings;
   for (const auto& part : entry.value.entries) {
     if (part.key == "resources" && part.value.kind == Node::Kind::map) {
       read_map(part.value, "resources.", folder, settings, {}, diagnostics);
     } else if (part.key == "resources" && part.value.kind != Node::Kind::null) {
       diagnostics.add(part.value.mark, "`resources` must be a map of keys, not " + describe(part.value));
+    } else if (part.key == "network" && part.value.kind != Node::Kind::null) {
+      if (auto network = read_network(part.value, diagnostics)) profile.network = *network;
     } else if (part.key == "extends" && part.value.kind == Node::Kind::scalar) {
       profile.extends = MarkedText{part.value.text, part.value.mark};
     } else if (part.key == "extends") {
       diagnostics.add(part.value.mark, "`extends` must be a profile's name, not " + describe(part.value));
-    } else if (part.key != "resources") {
+    } else if (part.key != "resources" && part.key != "network") {
       diagnostics.add(part.mark,
                       "unknown key " + ticked(part.key) + " in the profile " + ticked(entry.key) + advice(part.key, allowed));
     }
@@ -95,9 +97,9 @@ std::vector<std::string> ProfileBook::names() const
   return names;
 }
 
-// Combines a profile with those it extends. The chain may be broken or a cycle (check_extends has reported it); then the part up
-// to there counts.
-Settings ProfileBook::resolve(const Definition& definition) const
+// The profile and those it extends, itself first. The chain may be broken or a cycle (check_extends has reported it); then the
+// part up to there counts.
+std::vector<const ProfileBook::Definition*> ProfileBook::chain_of(const Definition& definition) const
 {
   std::vector<const Definition*> chain{&definition};
   while (chain.back()->extends) {
@@ -105,6 +107,12 @@ Settings ProfileBook::resolve(const Definition& definition) const
     if (next == profiles_.end() || std::find(chain.begin(), chain.end(), &next->second) != chain.end()) break;
     chain.push_back(&next->second);
   }
+  return chain;
+}
+
+Settings ProfileBook::resolve(const Definition& definition) const
+{
+  const auto chain = chain_of(definition);
   Settings settings;
   for (auto at = chain.rbegin(); at != chain.rend(); ++at) settings.overlay((*at)->settings);
   return settings;
@@ -125,10 +133,12 @@ std::vector<Profile> ProfileBook::list() const
 {
   std::vector<Profile> profiles;
   for (const auto& [name, definition] : profiles_) {
-    Profile profile{name, *definition.mark.file, {}};
+    Profile profile{name, *definition.mark.file, {}, {}};
     const auto settings = resolve(definition);
     for (const auto& [key, assignment] : settings.given())
       profile.values.emplace_back(key->path, text_without_secrets(assignment.value));
+    for (const auto* part : chain_of(definition))
+      if (!profile.network) profile.network = part->network;
     profiles.push_back(std::move(profile));
   }
   return profiles;

@@ -2,9 +2,13 @@
 //
 //   profiles:
 //     default: { resources: { threads_per_rank: 4 } }
-//     cluster: { extends: default, resources: { partition: batch, modules: [openmpi/4.1] } }
+//     cluster:
+//       extends: default
+//       resources: { partition: batch, modules: [openmpi/4.1] }
+//       network: { latency: 2us, bandwidth: 100 Gbit/s }     # for dtctl predict
 #pragma once
 
+#include "recipes/reading/network.hpp"
 #include "recipes/reading/recipe_file.hpp"
 
 #include <map>
@@ -30,12 +34,14 @@ class ProfileBook {
     Mark mark; // place of the name in the file that wins
     Settings settings;
     std::optional<MarkedText> extends;
+    std::optional<CostModel> network;
   };
 
   void read_file(const std::filesystem::path& path, Diagnostics& diagnostics);
   void read_profile(const Entry& entry, const std::filesystem::path& folder, Diagnostics& diagnostics);
   void check_extends(Diagnostics& diagnostics) const;
   std::vector<std::string> names() const;
+  std::vector<const Definition*> chain_of(const Definition& definition) const;
   Settings resolve(const Definition& definition) const;
 
   std::map<std::string, Definition> profiles_;

@@ -212,10 +212,10 @@ void read_map(const Node& map, const std::string& prefix, const fs::path& folder
       on_structure(*key, entry);
     } else if (key != nullptr) {
       read_key(*key, entry, folder, settings, diagnostics);
-    } else if (prefix.empty() && is_block(entry.key)) {
-      settings.set_block(entry.key, entry.mark);
+    } else if (is_name && is_block(prefix + entry.key)) {
+      settings.set_block(prefix + entry.key, entry.mark);
       if (may_be_block(entry, settings, diagnostics))
-        read_map(entry.value, entry.key + ".", folder, settings, on_structure, diagnostics);
+        read_map(entry.value, prefix + entry.key + ".", folder, settings, on_structure, diagnostics);
     } else {
       diagnostics.add(entry.mark, unknown_key(entry.key, prefix));
       suspect(entry.key, prefix, settings);

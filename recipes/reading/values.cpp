@@ -105,8 +105,11 @@ class ValueReader {
     if (is_not_finite(*text)) return refuse(node, " must be a finite number, not " + describe(node));
     double value = 0;
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-    if (end != text->data() + text->size() || text->empty() || error == std::errc::invalid_argument)
-      return refuse_type(node, "a number");
+    const auto unit = trim(std::string_view(end, text->data() + text->size()));
+    const bool is_percent = unit == "%" && key_.unit == "share";
+    const bool has_known_unit = unit.empty() || is_percent || (takes_unit(key_) && unit == key_.unit);
+    if (!has_known_unit || text->empty() || error == std::errc::invalid_argument) return refuse_type(node, "a number");
+    if (is_percent) value /= 100;
     if (error != std::errc())
       return refuse(node, " is " + ticked(node.text) + ", which does not fit a double; allowed: " + range_text(key_));
     if (!in_range(node, value)) return std::nullopt;
@@ -221,6 +224,8 @@ std::string range_text(const Key& key)
 {
   return number_text(key.min) + " to " + number_text(key.max) + (key.unit.empty() ? "" : " " + std::string(key.unit));
 }
+
+bool takes_unit(const Key& key) { return key.unit == "share" || key.unit == "node-hours"; }
 
 bool is_one_line(const Key& key)
 {

@@ -15,6 +15,9 @@ std::string number_text(double value);
 // The numbers that a key allows, with their unit: "0 to 1", "1 to 65536 nodes".
 std::string range_text(const Key& key);
 
+// Whether a number of this key may be written with its unit: "2 node-hours", and a share as "3%".
+bool takes_unit(const Key& key);
+
 // Whether the key's text must be a single line. That is so except for descriptions, set-up lines and environment variables.
 bool is_one_line(const Key& key);
 

@@ -2,7 +2,7 @@
 
 #include "core/natural_key.hpp"
 #include "core/statistics.hpp"
-#include "store/analysis/rank_test.hpp"
+#include "store/analysis/statistics/rank_test.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -117,6 +117,8 @@ void relate(std::span<Point> series, const SmallestSizes& smallest)
     row.baseline_size = base->row.size;
     row.efficiency = efficiency(point.logs, size, base->logs, base_size);
     row.speedup = row.efficiency * size;
+    row.efficiency_per_process =
+        efficiency(point.logs, static_cast<double>(row.ranks), base->logs, static_cast<double>(base->row.ranks));
     if (is_base) continue; // the baseline is its own reference
     const auto interval = efficiency_interval(point.logs, size, base->logs, base_size);
     row.efficiency_low = interval.low;
@@ -162,6 +164,9 @@ Fields<ScalingRow> scaling_fields()
        "lower end of the 95 % confidence interval of the efficiency; `NULL` for a baseline and with fewer than 3 runs of either "
        "size"},
       {"efficiency_high", DT_AT(efficiency_high), "0..1", "upper end of that interval"},
+      {"efficiency_per_process", DT_AT(efficiency_per_process), "0..1",
+       "the same per rank: G(N) / G(N0) times the ranks of the baseline / the ranks of the point, so parameter servers count "
+       "too"},
       {"baseline_size", DT_AT(baseline_size), "", "N0, the smallest measured size of the same label; `NULL`: not compared"},
       {"communication_share", DT_AT(communication_share), "0..1", "median"},
       {"accuracy", DT_AT(accuracy), "0..1", "median"},

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/record/field.hpp"
-#include "store/analysis/welch.hpp"
+#include "store/analysis/statistics/welch.hpp"
 
 #include <cstdint>
 #include <span>
@@ -44,6 +44,7 @@ struct ScalingRow {
   double throughput_geometric_mean = not_measured;
   double speedup = not_measured, efficiency = not_measured;
   double efficiency_low = not_measured, efficiency_high = not_measured;
+  double efficiency_per_process = not_measured;
   std::int64_t baseline_size = 0;
   double communication_share = not_measured, accuracy = not_measured;
   double time_to_accuracy_s = not_measured;

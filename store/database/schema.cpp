@@ -51,6 +51,12 @@ std::string points_table()
          columns_of(scaling_fields()) + "  PRIMARY KEY (study_id, position)\n) STRICT, WITHOUT ROWID;\n";
 }
 
+// Predictions of sizes that had not run, from <home>/predictions.
+std::string predictions_table()
+{
+  return "\nCREATE TABLE predictions (\n" + columns_but(prediction_fields(), {"id"}) + "  id TEXT PRIMARY KEY\n) STRICT;\n";
+}
+
 // A study may be known before the folders of its runs were read: then a run has its key and nothing else.
 std::string runs_table()
 {
@@ -302,13 +308,14 @@ const std::vector<const Key*>& column_keys()
 std::string schema()
 {
   return std::string(format_table) + studies_table() + runs_table() + std::string(study_runs_table) + points_table() +
-         attempts_table() + table_of_attempts("steps", columns_of(step_event_fields()), "step") +
+         predictions_table() + attempts_table() + table_of_attempts("steps", columns_of(step_event_fields()), "step") +
          table_of_attempts("evals", columns_of(eval_event_fields()), "step") +
          table_of_attempts("probes", columns_of(rank_probe_fields()) + columns_of(probe_fields()), "rank") +
          table_of_attempts("machine_loads", columns_of(node_load_fields()), "host") + results_table() +
          table_of_runs("ranks", columns_of(rank_fields()) + "  mask TEXT,\n", "rank") +
          table_of_runs("rank_phases", "  rank INTEGER NOT NULL,\n  phase TEXT NOT NULL,\n" + columns_of(phase_fields()),
                        "rank, phase") +
+         table_of_runs("buckets", "  bucket INTEGER NOT NULL,\n" + columns_of(bucket_fields()), "bucket") +
          table_of_runs("environment", "  name TEXT NOT NULL,\n  value TEXT NOT NULL,\n", "name") + std::string(indexes) +
          run_views() + std::string(phases_view) + scaling_view();
 }

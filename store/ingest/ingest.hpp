@@ -50,6 +50,10 @@ struct SubmittedRun {
 // that the database knows already to ingest_runs. Returns the number of runs stored.
 std::size_t ingest_submitted(Database& database, std::span<const SubmittedRun> runs);
 
+// Stores the predictions in <home>/predictions that are not stored yet, or not as they are. Returns a sentence for each damaged
+// file, which is left out.
+std::vector<std::string> ingest_predictions(Database& database, const Home& home);
+
 // Removes a study, the given runs of it, and runs that are known only from its list. Keeps runs that belong to another study too.
 void remove_study(Database& database, const std::string& study_id, std::span<const std::string> run_keys);
 

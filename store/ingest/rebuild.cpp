@@ -181,6 +181,7 @@ IngestReport rebuild(const Home& home, const Judge& judge)
   Scratch scratch(file.string() + ".new");
   take_in_studies(scratch.database(), home, report);
   take_in_runs(scratch.database(), home, judge, report);
+  for (auto& problem : ingest_predictions(scratch.database(), home)) report.problems.push_back(std::move(problem));
   expect_readable(report, file);
   copy_over(scratch.database().impl().connection, target.connection());
   return report;

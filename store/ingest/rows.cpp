@@ -145,6 +145,12 @@ void write_phases(Connection& connection, std::int64_t run_id, const RankRecord&
   write("step", rank.step);
 }
 
+void write_buckets(Connection& connection, std::int64_t run_id, const RunResult& result)
+{
+  for (std::int64_t number = 0; const auto& bucket : result.buckets)
+    Row().add("run_id", run_id).add("bucket", number++).add(bucket_fields(), std::optional(bucket)).write(connection, "buckets");
+}
+
 // Hosts and masks come from the begin record, all other columns from the result.
 void write_ranks(Connection& connection, std::int64_t run_id, const AttemptRecord& attempt)
 {
@@ -314,7 +320,7 @@ void keep_attempts(Connection& connection, std::int64_t run_id, const std::vecto
 
 void write_current(Connection& connection, std::int64_t run_id, const AttemptRecord* current)
 {
-  for (const auto* table : {"results", "ranks", "rank_phases", "environment"})
+  for (const auto* table : {"results", "ranks", "rank_phases", "buckets", "environment"})
     connection.statement(std::string("DELETE FROM ") + table + " WHERE run_id = ?").run(run_id);
   if (current == nullptr) return;
   write_ranks(connection, run_id, *current);
@@ -324,6 +330,7 @@ void write_current(Connection& connection, std::int64_t run_id, const AttemptRec
   if (!current->result) return;
   write_result(connection, run_id, current->number, current->result);
   for (const auto& rank : current->result->ranks) write_phases(connection, run_id, rank);
+  write_buckets(connection, run_id, *current->result);
 }
 
 void write_point(Connection& connection, std::int64_t study_id, std::int64_t position, const ScalingRow& point)
@@ -333,6 +340,11 @@ void write_point(Connection& connection, std::int64_t study_id, std::int64_t pos
       .add("position", position)
       .add(scaling_fields(), std::optional(point))
       .write(connection, "points");
+}
+
+void write_prediction_row(Connection& connection, const PredictionRecord& prediction)
+{
+  Row().add(prediction_fields(), std::optional(prediction)).write(connection, "predictions", "id");
 }
 
 std::size_t write_events(Connection& connection, std::int64_t run_id, int attempt, std::string_view lines)

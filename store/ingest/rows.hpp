@@ -2,6 +2,7 @@
 // files.
 #pragma once
 
+#include "core/record/prediction_record.hpp"
 #include "core/record/study_record.hpp"
 #include "core/spec/spec_schema.hpp"
 #include "store/analysis/scaling.hpp"
@@ -52,5 +53,8 @@ void write_points(Connection& connection);
 
 // Adds step and evaluation lines. Returns the number of steps.
 std::size_t write_events(Connection& connection, std::int64_t run_id, int attempt, std::string_view lines);
+
+// Overwrites the row with the same id.
+void write_prediction_row(Connection& connection, const PredictionRecord& prediction);
 
 } // namespace dt::store

@@ -53,7 +53,7 @@ std::string_view take_value(std::string_view& text, std::string_view whole)
   return value;
 }
 
-Comparison take_comparison(std::string_view& text)
+Condition take_comparison(std::string_view& text)
 {
   const auto whole = text;
   const auto key = take_while(text, is_key_character);
@@ -79,28 +79,9 @@ std::vector<const Column*> columns_of_name(const std::string& name, const std::v
   return found;
 }
 
-const Column& find_column(const Comparison& comparison, const std::vector<Column>& columns)
+Cell number_of(const Condition& condition)
 {
-  auto name = comparison.key;
-  std::replace(name.begin(), name.end(), '.', '_');
-  const auto found = std::find_if(columns.begin(), columns.end(), [&](const auto& column) { return column.name == name; });
-  if (found != columns.end()) return *found;
-  const auto longer = columns_of_name(name, columns);
-  if (longer.size() == 1) return *longer.front();
-  std::vector<std::string> names;
-  for (const auto* column : longer) names.push_back(column->name);
-  if (!names.empty())
-    refuse("'" + printable(comparison.text) + "': " + comparison.key + " is ambiguous: " + join(names, ", ") +
-           "; write one of them");
-  for (const auto& column : columns) names.push_back(column.name);
-  const auto near = nearest(name, names);
-  refuse("'" + printable(comparison.text) + "': there is no column " + comparison.key +
-         (near ? "; did you mean " + *near + "?" : ".") + " Every column of the view runs_flat can be used");
-}
-
-Cell number_of(const Comparison& comparison)
-{
-  const auto& text = comparison.value;
+  const auto& text = condition.value;
   if (text == "true") return std::int64_t{1};
   if (text == "false") return std::int64_t{0};
   std::int64_t integer = 0;
@@ -111,35 +92,54 @@ Cell number_of(const Comparison& comparison)
   if (const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), real);
       error == std::errc() && end == text.data() + text.size() && !std::isnan(real))
     return real;
-  refuse("'" + printable(comparison.text) + "': " + comparison.key + " is a number, and '" + printable(text) + "' is not");
+  refuse("'" + printable(condition.text) + "': " + condition.key + " is a number, and '" + printable(text) + "' is not");
 }
 
 // An empty value also matches NULL, so that cause='' finds runs without a cause.
-std::string comparison_sql(const Comparison& comparison, const Column& column)
+std::string comparison_sql(const Condition& condition, const Column& column)
 {
-  if (comparison.op == "~") return "instr(lower(\"" + column.name + "\"), lower(?)) > 0";
-  if (comparison.value.empty()) return "coalesce(\"" + column.name + "\", '') " + comparison.op + " ?";
-  return "\"" + column.name + "\" " + comparison.op + " ?";
+  if (condition.op == "~") return "instr(lower(\"" + column.name + "\"), lower(?)) > 0";
+  if (condition.value.empty()) return "coalesce(\"" + column.name + "\", '') " + condition.op + " ?";
+  return "\"" + column.name + "\" " + condition.op + " ?";
 }
 
 } // namespace
 
-std::vector<Comparison> parse_conditions(std::string_view text)
+const Column& find_column(const std::string& key, const std::string& shown, const std::vector<Column>& columns)
 {
-  std::vector<Comparison> comparisons;
-  for (skip_blanks(text); !text.empty(); skip_blanks(text)) comparisons.push_back(take_comparison(text));
-  if (comparisons.empty()) refuse("is empty; write something like 'strategy=sync-sgd nodes>=2'");
-  return comparisons;
+  auto name = key;
+  std::replace(name.begin(), name.end(), '.', '_');
+  const auto found = std::find_if(columns.begin(), columns.end(), [&](const auto& column) { return column.name == name; });
+  if (found != columns.end()) return *found;
+  const auto longer = columns_of_name(name, columns);
+  if (longer.size() == 1) return *longer.front();
+  std::vector<std::string> names;
+  for (const auto* column : longer) names.push_back(column->name);
+  if (!names.empty())
+    throw Error(ErrorKind::usage, shown + ": " + printable(key) + " is ambiguous: " + join(names, ", ") + "; write one of them");
+  for (const auto& column : columns) names.push_back(column.name);
+  const auto near = nearest(name, names);
+  throw Error(ErrorKind::usage, shown + ": there is no column " + printable(key) +
+                                    (near ? "; did you mean " + *near + "?" : ".") +
+                                    " Every column of the view runs_flat can be used");
 }
 
-Clause clause_of(const std::vector<Comparison>& comparisons, const std::vector<Column>& columns)
+std::vector<Condition> parse_conditions(std::string_view text)
+{
+  std::vector<Condition> conditions;
+  for (skip_blanks(text); !text.empty(); skip_blanks(text)) conditions.push_back(take_comparison(text));
+  if (conditions.empty()) refuse("is empty; write something like 'strategy=sync-sgd nodes>=2'");
+  return conditions;
+}
+
+Clause clause_of(const std::vector<Condition>& conditions, const std::vector<Column>& columns)
 {
   Clause clause;
-  for (const auto& comparison : comparisons) {
-    const auto& column = find_column(comparison, columns);
-    clause.sql += (clause.sql.empty() ? "" : " AND ") + comparison_sql(comparison, column);
-    const bool as_number = column.number && comparison.op != "~" && !comparison.value.empty();
-    clause.values.push_back(as_number ? number_of(comparison) : Cell(comparison.value));
+  for (const auto& condition : conditions) {
+    const auto& column = find_column(condition.key, "condition '" + printable(condition.text) + "'", columns);
+    clause.sql += (clause.sql.empty() ? "" : " AND ") + comparison_sql(condition, column);
+    const bool as_number = column.number && condition.op != "~" && !condition.value.empty();
+    clause.values.push_back(as_number ? number_of(condition) : Cell(condition.value));
   }
   return clause;
 }

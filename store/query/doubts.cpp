@@ -1,8 +1,9 @@
 #include "store/query/doubts.hpp"
-#include "core/statistics.hpp"
 
+#include "core/statistics.hpp"
 #include "store/analysis/scaling.hpp"
 #include "store/database/sqlite.hpp"
+#include "store/query/key_list.hpp"
 #include "store/query/queries.hpp"
 
 #include <algorithm>
@@ -26,13 +27,6 @@ std::string chosen_runs(bool of_study)
                   : "WITH chosen AS (SELECT id AS run_id, key, attempt, printf('%s %s', name, label) AS point, id AS position "
                     "FROM runs "
                     "WHERE key IN (SELECT value FROM json_each(?1))) ";
-}
-
-std::string json_list(const std::vector<std::string>& keys)
-{
-  std::string list;
-  for (const auto& key : keys) list += (list.empty() ? "[\"" : ",\"") + key + "\""; // keys are hexadecimal and need no escaping
-  return list.empty() ? "[]" : list + "]";
 }
 
 // Executes statements about the chosen runs.
@@ -134,6 +128,17 @@ std::vector<RunConditions> measured_runs(const Chosen& chosen)
   return runs;
 }
 
+std::size_t count_modelled_runs(const Chosen& chosen)
+{
+  std::size_t count = 0;
+  auto s =
+      chosen.ask("SELECT chosen.key FROM chosen JOIN runs ON runs.id = chosen.run_id JOIN results ON results.run_id = runs.id "
+                 "WHERE train_modelled_rate > 0");
+  while (s.next())
+    if (chosen.is_asked(s.text(0))) ++count;
+  return count;
+}
+
 std::map<std::string, std::vector<NodeLoad>> loads_by_run(const Chosen& chosen)
 {
   std::map<std::string, std::vector<NodeLoad>> loads;
@@ -185,6 +190,7 @@ Doubts doubts_of(Database& database, const std::string& study_id, const std::vec
   doubts.busy = busy_runs(runs);
   doubts.measured_runs =
       static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), [](const RunConditions& run) { return run.asked; }));
+  doubts.modelled_runs = count_modelled_runs(chosen);
   return doubts;
 }
 

@@ -1,8 +1,8 @@
 // Collects everything that may have disturbed the measurements of runs: drift, slow nodes, busy machines.
 #pragma once
 
-#include "store/analysis/busy_machine.hpp"
-#include "store/analysis/contamination.hpp"
+#include "store/analysis/doubts/busy_machine.hpp"
+#include "store/analysis/doubts/contamination.hpp"
 #include "store/database/database.hpp"
 
 #include <optional>
@@ -17,6 +17,7 @@ struct Doubts {
   std::vector<Outlier> outliers; // hosts and runs that were slower than comparable ones in the probe before the first step
   std::vector<BusyRun> busy;
   std::size_t measured_runs = 0; // asked runs that have a result
+  std::size_t modelled_runs = 0; // of these, runs whose computation was modelled (train.modelled_rate)
 };
 
 // Reports on the runs with these keys. They must belong to the given study and are compared with all of its runs. With an empty

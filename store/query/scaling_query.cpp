@@ -4,15 +4,19 @@
 #include "store/query/queries.hpp"
 
 namespace dt::store {
-namespace {
-
-// A run without `ranks` is known only by its key: its folder was not read yet.
-constexpr const char* runs_of_points =
-    "SELECT series, resources_nodes, ranks, workers, state = 'succeeded', coalesce(train_target_accuracy, 0), throughput, "
-    "communication_share, accuracy, time_to_accuracy_s "
-    "FROM studies JOIN study_runs ON study_runs.study_id = studies.id JOIN runs ON runs.id = study_runs.run_id "
-    "LEFT JOIN results ON results.run_id = runs.id "
-    "WHERE studies.key = ? AND ranks IS NOT NULL AND NOT control ORDER BY position";
+MeasuredRun measured_run_of(Statement& row)
+{
+  return {.series = row.text(0),
+          .nodes = row.integer(1),
+          .ranks = row.integer(2),
+          .workers = row.integer(3),
+          .succeeded = row.integer(4) != 0,
+          .target_accuracy = row.real(5),
+          .throughput = row.real(6),
+          .communication_share = row.real(7),
+          .accuracy = row.real(8),
+          .time_to_accuracy_s = row.real(9)};
+}
 
 bool is_scaling_study(Connection& connection, const std::string& study_key)
 {
@@ -21,24 +25,12 @@ bool is_scaling_study(Connection& connection, const std::string& study_key)
   return kind.next() && kind.integer(0) != 0;
 }
 
-} // namespace
-
 std::vector<ScalingRow> scaling_of_study(Connection& connection, const std::string& study_key)
 {
   std::vector<MeasuredRun> runs;
-  auto s = connection.statement(runs_of_points);
+  auto s = connection.statement("SELECT " + std::string(measured_run_columns) + std::string(measured_run_tables));
   s.bind(study_key);
-  while (s.next())
-    runs.push_back({.series = s.text(0),
-                    .nodes = s.integer(1),
-                    .ranks = s.integer(2),
-                    .workers = s.integer(3),
-                    .succeeded = s.integer(4) != 0,
-                    .target_accuracy = s.real(5),
-                    .throughput = s.real(6),
-                    .communication_share = s.real(7),
-                    .accuracy = s.real(8),
-                    .time_to_accuracy_s = s.real(9)});
+  while (s.next()) runs.push_back(measured_run_of(s));
   return scaling_of(runs, is_scaling_study(connection, study_key));
 }
 

@@ -6,8 +6,9 @@
 // `noise` is the standard deviation of the logarithms of B; that of A is `noise_ratio` times as large. `standard_error` is that
 // of the share.
 #include "core/random.hpp"
-#include "store/analysis/comparison.hpp"
-#include "store/analysis/ranking.hpp"
+#include "store/analysis/statistics/comparison.hpp"
+#include "store/analysis/statistics/race.hpp"
+#include "store/analysis/statistics/ranking.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -195,6 +196,61 @@ void print_targets(Bench& bench, std::size_t n)
               });
 }
 
+// Six candidates of one size: `leader` is better than the other five, which are equal, by this share.
+struct RaceOutcome {
+  bool is_wrong = false;     // the leader was dropped, or with a lead of 0 any candidate was
+  bool finds_leader = false; // only the leader is left
+  std::size_t runs = 0;      // of all candidates
+};
+
+RaceOutcome race_once(Normal& normal, double lead, const RaceRule& rule)
+{
+  std::vector<RacePoint> points(candidates);
+  for (std::size_t i = 0; i < candidates; ++i) points[i] = {.label = std::to_string(i), .size = 4, .values = {}};
+  while (true) {
+    const auto race = race_of(points, rule);
+    if (race.is_over) {
+      RaceOutcome outcome;
+      const auto is_dropped = [&](std::size_t i) { return race.standings[i].reason.starts_with("worse than"); };
+      outcome.finds_leader = race.standings[0].reason.starts_with("the best of");
+      for (std::size_t i = 0; i < candidates; ++i) {
+        outcome.runs += points[i].values.size();
+        if (is_dropped(i) && (i == 0 || lead == 0)) outcome.is_wrong = true;
+      }
+      return outcome;
+    }
+    for (std::size_t i = 0; i < candidates; ++i)
+      while (static_cast<std::int64_t>(points[i].values.size()) < race.standings[i].repeats)
+        points[i].values.emplace_back((i == 0 ? 1 + lead : 1) * std::exp(noise * normal()));
+  }
+}
+
+// `sweep --until-decided` with its default rule: how often it is wrong, how often it finds the leader, and the repeats that it
+// spends.
+void print_races(int trials, std::uint64_t seed)
+{
+  const RaceRule rule;
+  for (const double lead : {0.0, 0.02, 0.05, 0.10}) {
+    Normal normal(sub_key(seed, static_cast<std::uint64_t>(1000 + std::lround(lead * 100))));
+    int wrong = 0, found = 0;
+    std::size_t runs = 0;
+    for (int trial = 0; trial < trials; ++trial) {
+      const auto outcome = race_once(normal, lead, rule);
+      wrong += outcome.is_wrong;
+      found += outcome.finds_leader;
+      runs += outcome.runs;
+    }
+    const Json line{{"case", "race of 6"},
+                    {"lead", lead},
+                    {"noise", noise},
+                    {"trials", trials},
+                    {"wrong", static_cast<double>(wrong) / trials},
+                    {"finds_leader", static_cast<double>(found) / trials},
+                    {"mean_runs_per_candidate", static_cast<double>(runs) / trials / static_cast<double>(candidates)}};
+    std::puts(line.dump().c_str());
+  }
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -212,4 +268,5 @@ int main(int argc, char** argv)
     for (const double ratio : {1.0, 4.0}) print_ranking(bench, {n, ratio});
     print_targets(bench, n);
   }
+  print_races(std::min(trials, 10000), seed);
 }

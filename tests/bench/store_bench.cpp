@@ -1,15 +1,20 @@
 // How fast the store is. Each form prints one JSON object:
 //
 //   bench_store --ingest [--runs 200] [--steps 5000]     step rows a second from run folders into a new database
-//   bench_store --make FILE [--runs 1000000]             makes a large database through the store's own SQL
-//   bench_store --study FILE [--times 20]                opens FILE and answers `results` of one study in the middle
+//   bench_store --make FILE [--runs 1000000]             makes a large database through the store's own SQL; --rates, --repeats
+//                                                        and --ranks set the shape of its studies
+//   bench_store --study FILE [--times 20]                opens FILE and answers `results` of one study in the middle, with its
+//                                                        verdict and the attribution of --why
 #include "core/file.hpp"
 #include "core/record/study_record.hpp"
 #include "core/statistics.hpp"
 #include "store/analysis/scaling.hpp"
+#include "store/analysis/verdict/verdict.hpp"
 #include "store/database/sqlite.hpp"
 #include "store/ingest/ingest.hpp"
 #include "store/ingest/rows.hpp"
+#include "store/query/attribution_query.hpp"
+#include "store/query/compared_runs.hpp"
 #include "store/query/queries.hpp"
 
 #include <chrono>
@@ -62,6 +67,11 @@ RunResult result_of(const RunSpec& spec)
       20000 * ranks / (1 + 0.05 * ranks) * (1 + 0.01 * static_cast<double>((spec.repeat * 7 + spec.train.seed) % 5));
   result.measured_samples = 500 * 256;
   result.measured_s = static_cast<double>(result.measured_samples) / result.throughput;
+  result.work = {.useful_s = 0.8 * result.measured_s * ranks,
+                 .useful_max_s = 0.82 * result.measured_s,
+                 .useful_step_max_s = 0.85 * result.measured_s,
+                 .busy_step_max_s = 0.9 * result.measured_s};
+  result.lone_compute_s = 0.75 * result.measured_s / 500;
   result.wall_s = result.measured_s * 1.1;
   result.communication_share = 0.02 * ranks;
   result.final_loss = 0.1;
@@ -70,12 +80,19 @@ RunResult result_of(const RunSpec& spec)
   return result;
 }
 
-std::vector<PlannedRun> runs_of(std::int64_t study)
+// A study has so many labels, each at five sizes.
+struct Shape {
+  std::int64_t rates = 10, repeats = 5;
+  bool with_ranks = false; // each run has its ranks and their phases
+  std::int64_t runs() const { return rates * 5 * repeats; }
+};
+
+std::vector<PlannedRun> runs_of(std::int64_t study, const Shape& shape)
 {
   std::vector<PlannedRun> runs;
-  for (std::int64_t learning_rate = 0; learning_rate < 10; ++learning_rate)
+  for (std::int64_t learning_rate = 0; learning_rate < shape.rates; ++learning_rate)
     for (std::int64_t size = 0; size < 5; ++size)
-      for (std::int64_t repeat = 0; repeat < 5; ++repeat)
+      for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat)
         runs.push_back(plan_run(spec_of(study, learning_rate, size, repeat), "build", "data"));
   return runs;
 }
@@ -94,10 +111,25 @@ StudyRecord study_of(std::int64_t number, const std::vector<PlannedRun>& runs)
   return study;
 }
 
-// Rows of 250 finished runs; without steps and ranks, which lie in tables of their own.
-void write_study_whole(Connection& connection, std::int64_t number)
+std::vector<RankRecord> ranks_of(const RunSpec& spec, const RunResult& result)
 {
-  const auto runs = runs_of(number);
+  std::vector<RankRecord> ranks;
+  for (int rank = 0; rank < static_cast<int>(spec.ranks()); ++rank) {
+    auto& record = ranks.emplace_back();
+    record.rank = rank;
+    record.host = "node" + std::to_string(rank / 4);
+    for (auto& phase : record.phases) phase = {.total_s = result.measured_s / 6, .mean_s = result.measured_s / 3000};
+    record.step = {.total_s = result.measured_s, .mean_s = result.measured_s / 500};
+    record.bytes_sent = 1 << 20;
+    record.late_s = 0.01 * rank;
+  }
+  return ranks;
+}
+
+// Rows of finished runs, without steps.
+void write_study_whole(Connection& connection, std::int64_t number, const Shape& shape)
+{
+  const auto runs = runs_of(number, shape);
   const auto study = study_of(number, runs);
   write_study(connection, study);
   for (const auto& run : runs) {
@@ -107,14 +139,16 @@ void write_study_whole(Connection& connection, std::int64_t number)
     attempt.submission = Submission{1, "token", "local", study.id, study.submitted_unix_s, "1"};
     attempt.end = JobEnd{};
     attempt.result = result_of(run.spec);
+    if (shape.with_ranks) attempt.result->ranks = ranks_of(run.spec, *attempt.result);
     write_attempt(connection, id, attempt);
     write_current(connection, id, &attempt);
   }
 }
 
-void make(const fs::path& file, std::int64_t runs)
+void make(const fs::path& file, std::int64_t runs, const Shape& shape)
 {
-  constexpr std::int64_t runs_a_study = 250, studies_a_transaction = 40;
+  constexpr std::int64_t studies_a_transaction = 40;
+  const auto runs_a_study = shape.runs();
   const auto studies = (runs + runs_a_study - 1) / runs_a_study;
   const double seconds = seconds_of([&] {
     Database database(file, Access::read_write);
@@ -122,7 +156,7 @@ void make(const fs::path& file, std::int64_t runs)
     for (std::int64_t first = 0; first < studies; first += studies_a_transaction)
       database.impl().write([&](Connection& connection) {
         for (auto study = first; study < std::min(studies, first + studies_a_transaction); ++study)
-          write_study_whole(connection, study);
+          write_study_whole(connection, study, shape);
         write_points(connection);
       });
   });
@@ -184,9 +218,19 @@ void ingest(std::int64_t runs, std::int64_t steps)
   fs::remove_all(home.root());
 }
 
+// Ranks the labels at each size, as the verdict of `results` and `dtctl compare` do.
+void rank_study(Database& database, const std::vector<RunRow>& rows)
+{
+  for (const auto& contest : contests_of(points_of(compared_runs(database, rows, "")))) {
+    std::vector<Sample> samples;
+    for (const auto& point : contest.points) samples.push_back(sample_of(point.candidate, point.runs, Metric::throughput));
+    standing_of(contest.name, Metric::throughput, std::move(samples), {});
+  }
+}
+
 void time_study(const fs::path& file, int times)
 {
-  std::vector<double> results_ms, find_ms;
+  std::vector<double> results_ms, rank_ms, why_ms, find_ms;
   std::size_t rows = 0;
   for (int i = 0; i < times; ++i) {
     std::vector<StudyRow> studies;
@@ -198,14 +242,18 @@ void time_study(const fs::path& file, int times)
                            rows = runs_of_study(database, studies.at(0).id).size();
                            scaling_of_study(database, studies.at(0).id);
                          }));
+    Database ranked(file, Access::read_only);
+    const auto study_rows = runs_of_study(ranked, studies.at(0).id);
+    rank_ms.push_back(1e3 * seconds_of([&] { rank_study(ranked, study_rows); }));
+    why_ms.push_back(1e3 * seconds_of([&] { attributions_of_study(ranked, studies.at(0).id); }));
     find_ms.push_back(1e3 * seconds_of([&] {
                         Database database(file, Access::read_only);
                         find_runs(database, "abcdef");
                       }));
   }
   std::printf("{\"benchmark\": \"study\", \"rows\": %zu, \"results_median_ms\": %.3f, \"results_max_ms\": %.3f, "
-              "\"find_run_median_ms\": %.3f}\n",
-              rows, median(results_ms), quantile(results_ms, 1), median(find_ms));
+              "\"rank_median_ms\": %.3f, \"why_median_ms\": %.3f, \"find_run_median_ms\": %.3f}\n",
+              rows, median(results_ms), quantile(results_ms, 1), median(rank_ms), median(why_ms), median(find_ms));
 }
 
 } // namespace
@@ -217,17 +265,21 @@ int main(int argc, char** argv)
   std::string made, asked;
   std::int64_t runs = 0, steps = 5000;
   int times = 20;
+  Shape shape;
   app.add_flag("--ingest", take_in, "time the ingest of run folders");
   app.add_option("--make", made, "make a large database in this file");
   app.add_option("--study", asked, "time the results of a study in this file");
   app.add_option("--runs", runs, "runs to make; default 200 for --ingest, 1000000 for --make");
   app.add_option("--steps", steps, "step lines of each run");
+  app.add_option("--rates", shape.rates, "labels of each study that --make makes");
+  app.add_option("--repeats", shape.repeats, "repeats of each of its points");
+  app.add_flag("--ranks", shape.with_ranks, "also make the ranks of each run, and their phases");
   app.add_option("--times", times, "repetitions of --study");
   app.require_option(1, 0);
   CLI11_PARSE(app, argc, argv);
   try {
     if (take_in) ingest(runs > 0 ? runs : 200, steps);
-    if (!made.empty()) make(made, runs > 0 ? runs : 1000000);
+    if (!made.empty()) make(made, runs > 0 ? runs : 1000000, shape);
     if (!asked.empty()) time_study(asked, times);
     return 0;
   } catch (const std::exception& error) {

@@ -328,3 +328,32 @@ TEST_CASE("a run on a testbed that has gone down fails and says so")
   CHECK(user.dtctl().run({"wait", "all", "--timeout", "60"}).exit_code == 1);
   CHECK_THAT(user.dtctl().run({"explain", "last"}).out, Catch::Contains("no testbed stands in " + bed.folder().string()));
 }
+
+TEST_CASE("a slow link appears as exposed communication")
+{
+  const Dtctl dtctl;
+  fs::create_directories(dtctl.folder() / "config" / "dtctl");
+  // The same recipe on links of different bandwidths; another seed makes it another run.
+  const auto point_at = [&](const std::string& rate, int seed) {
+    const Testbed bed({"--hosts", "4", "--rate", rate});
+    write_file_atomic(dtctl.folder() / "config" / "dtctl" / "config.yaml", bed.tell({"profile"}));
+    dtctl.write("recipe.yaml", fmt::format("version: 1\nname: at-{0}\nmodel: {{name: lenet}}\n"
+                                           "data: {{name: synthetic, train_samples: 1024, test_samples: 32}}\n"
+                                           "train: {{batch_per_rank: 8, steps: 40, warmup_steps: 5, modelled_rate: 200, "
+                                           "eval_every_epochs: 0, seed: {1}}}\nsync: {{allreduce: ring}}\n"
+                                           "resources: {{nodes: 4, ranks_per_node: 1, oversubscribe: true}}\n",
+                                           rate, seed));
+    const auto outcome = dtctl.json({"submit", "recipe.yaml", "--profile", "testbed", "--wait"});
+    REQUIRE(outcome.at("states") == Json{{"succeeded", 1}});
+    return dtctl.json({"results", "--why"});
+  };
+  const auto clean = point_at("none", 1), planted = point_at("20mbit", 2);
+  const auto factor = [](const Json& results, const char* name) { return results.at("why")[0].at(name).get<double>(); };
+  const auto throughput = [&](const std::string& study) {
+    return dtctl.json({"results", study}).at("scaling")[0].at("throughput").get<double>();
+  };
+  const double lost = std::log(throughput("at-20mbit") / throughput("at-none"));
+  INFO(planted.dump() << "\nclean " << clean.dump());
+  CHECK(lost < std::log(0.5)); // the ring sends 0.43 MB a step over each link, which take 0.17 s
+  CHECK(std::log(factor(planted, "factor_communication") / factor(clean, "factor_communication")) <= 0.8 * lost);
+}

@@ -237,3 +237,15 @@ TEST_CASE("now is after this test was written, and does not stand still")
   CHECK(first < 1e11);
   CHECK(now_unix_s() >= first);
 }
+
+TEST_CASE("short times and rates are read with their units, and nothing else is")
+{
+  CHECK(parse_short_time_s("50us") == Approx(50e-6));
+  CHECK(parse_short_time_s("1.5 ms") == Approx(1.5e-3));
+  CHECK(parse_short_time_s("0s") == 0.0);
+  for (const auto* wrong : {"", "50", "us", "-1us", "1 hour", "1us ", "nans", "infs"}) CHECK_FALSE(parse_short_time_s(wrong));
+  CHECK(parse_rate_bytes_per_s("1 Gbit/s") == Approx(125e6));
+  CHECK(parse_rate_bytes_per_s("12.5GB/s") == Approx(12.5e9));
+  CHECK(parse_rate_bytes_per_s("100 MiB/s") == Approx(100 * 1048576.0));
+  for (const auto* wrong : {"", "1", "0 MB/s", "-1 MB/s", "1 Gbps", "GB/s"}) CHECK_FALSE(parse_rate_bytes_per_s(wrong));
+}

@@ -5,6 +5,7 @@
 #include "core/text.hpp"
 #include "engine/bench/comm/comm_report.hpp"
 #include "engine/bench/comm/gloo_allreduce.hpp"
+#include "engine/comm/choice/cost_shape.hpp"
 #include "engine/comm/choice/time_allreduces.hpp"
 #include "engine/comm/clock.hpp"
 #include "engine/comm/mpi_world.hpp"
@@ -190,6 +191,19 @@ void add_rows(CommReport& report, const std::vector<Contender>& contenders, std:
          contender.name.ends_with(":bfloat16") ? bound / 2 : bound, contender.traffic.bytes, contender.traffic.messages});
 }
 
+// Fits α, β and γ to the medians of the algorithms whose formulas are exact: ours, with float32.
+std::optional<CostModel> fit_network(const std::vector<CommRow>& rows, const comm::Topology& topology)
+{
+  static const std::set<std::string> exact{"ring", "halving-doubling", "tree", "topology-aware", "hierarchical"};
+  const auto shape = comm::cost_shape(topology);
+  std::vector<CostSample> samples;
+  for (const auto& row : rows)
+    if (exact.contains(row.algorithm) && shape.ranks > 1)
+      samples.push_back({cost_terms(row.algorithm, shape), static_cast<std::size_t>(row.bytes), row.median_s});
+  if (samples.empty()) return std::nullopt;
+  return fit_costs(samples);
+}
+
 // Compares boot ids instead of host names, because containers on one machine share its cores.
 std::string warning_of(comm::Communicator& comm)
 {
@@ -222,6 +236,7 @@ int bench_comm(const CommBench& options)
                     .warning = warning_of(comm),
                     .rows = {},
                     .dynamic_rows = {},
+                    .network = {},
                     .choices = {}};
   std::vector<Contender> contenders;
   for (const auto& name : names_of(options)) {
@@ -237,6 +252,7 @@ int bench_comm(const CommBench& options)
     add_rows(report, contenders, bytes, bound_s(options, topology, bytes));
     add_dynamic_row(report, contenders, bytes);
   }
+  report.network = fit_network(report.rows, topology);
   for (const auto& contender : contenders)
     for (const auto& [fact, words] : contender.allreduce->facts())
       report.choices.emplace_back(contender.name + fact.substr(std::min(fact.size(), std::string_view("allreduce").size())),

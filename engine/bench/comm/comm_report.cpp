@@ -95,6 +95,9 @@ std::string text_of(const CommReport& report)
   for (const auto& row : report.dynamic_rows) text += row_text(row);
   if (report.dynamic_start_s > 0) text += fmt::format("dynamic took {} to choose\n", time_text(report.dynamic_start_s));
   for (const auto& [algorithm, choice] : report.choices) text += fmt::format("{}: {}\n", algorithm, choice);
+  if (report.network)
+    text += fmt::format("{}\nfor a machine profile (dtctl predict --profile):\n{}", in_words(*report.network),
+                        network_block(*report.network));
   return text;
 }
 
@@ -106,6 +109,12 @@ std::string json_of(const CommReport& report, const CommBench& options)
   if (options.trunk_gbit > 0) object["trunk_gbit"] = options.trunk_gbit;
   object["rows"] = nlohmann::ordered_json::array();
   for (const auto& row : report.rows) object["rows"].push_back(json_of(row));
+  if (report.network)
+    object["network"] = {{"latency_s", report.network->alpha_s},
+                         {"bandwidth_bytes_per_s", report.network->link_bytes_per_s()},
+                         {"reduce_s_per_byte", report.network->gamma_s},
+                         {"spread", report.network->spread},
+                         {"profile", network_block(*report.network)}};
   for (const auto& row : report.dynamic_rows) object["dynamic"].push_back(json_of(row));
   if (report.dynamic_start_s > 0) object["dynamic_start_s"] = report.dynamic_start_s;
   for (const auto& [algorithm, choice] : report.choices) object["choices"][algorithm] = choice;

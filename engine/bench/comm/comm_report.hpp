@@ -1,9 +1,11 @@
 // The results of `dtbench comm`, as a table or as JSON.
 #pragma once
 
+#include "core/allreduce_cost.hpp"
 #include "engine/bench/bench.hpp"
 #include "engine/comm/choice/paired_rounds.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,7 @@ struct CommReport {
   std::vector<CommRow> rows;
   std::vector<DynamicRow> dynamic_rows;                     // only if dynamic, mpi and another of ours are measured
   double dynamic_start_s = 0;                               // time that dynamic took to select
+  std::optional<CostModel> network;                         // fitted to the rows of our schedules; without them none
   std::vector<std::pair<std::string, std::string>> choices; // of the algorithms that select by themselves
 };
 

@@ -2,7 +2,7 @@
 // Pure functions.
 #pragma once
 
-#include "engine/comm/choice/cost_model.hpp"
+#include "engine/comm/choice/cost_shape.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -1,8 +1,10 @@
 #include "engine/sync/exchange/gradient_sums.hpp"
 
+#include "engine/comm/clock.hpp"
 #include "engine/sync/exchange/buckets.hpp"
 #include "engine/sync/exchange/isolated.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace dt::sync {
@@ -29,6 +31,7 @@ void GradientSums::plan(Replica& replica)
 {
   if (!buckets_.empty()) return;
   buckets_ = plan_buckets(replica.tensors(), replica.gradients().size(), bucket_bytes(parts_.sync, allreduce_.bucket_bytes()));
+  ready_s_.assign(buckets_.size(), 0);
   // bfloat16 keeps only 8 significant bits, too few for the loss.
   if (parts_.sync.wire == Wire::float32 && !buckets_.empty()) loss_place_ = find_padding(replica.tensors(), buckets_.back());
 }
@@ -40,24 +43,62 @@ BatchLoss GradientSums::compute(Replica& replica, PhaseClock& clock)
   clock_ = &clock;
   lowest_ = gradients_.size();
   begun_ = 0;
+  begin_s_ = comm::monotonic_s();
   parts_.comm.activity().enter(comm::Doing::works, "computes gradients");
   try {
-    return replica.compute(parts_.sync.progress == ProgressMode::none ? nullptr : this);
+    const auto loss = replica.compute(parts_.sync.progress == ProgressMode::none ? nullptr : this);
+    computed();
+    return loss;
   } catch (...) {
     exchanges_->clear(); // other ranks take part in the begun sums, so they must complete even after an error here
     throw;
   }
 }
 
+// The buckets that are still to be sent are complete only now.
+void GradientSums::computed()
+{
+  const double seconds = comm::monotonic_s() - begin_s_;
+  for (std::size_t b = begun_; b < ready_s_.size(); ++b) ready_s_[b] += seconds;
+  computed_s_ += seconds;
+  ++measured_steps_;
+}
+
+void GradientSums::begin_measuring()
+{
+  std::ranges::fill(ready_s_, 0.0);
+  computed_s_ = 0;
+  measured_steps_ = 0;
+}
+
+std::vector<BucketRecord> GradientSums::buckets() const
+{
+  std::vector<BucketRecord> records;
+  const auto steps = static_cast<double>(measured_steps_);
+  for (std::size_t b = 0; measured_steps_ > 0 && b < buckets_.size(); ++b)
+    records.push_back({.bytes = static_cast<std::int64_t>(buckets_[b].size() * sizeof(float)),
+                       .ready_s = ready_s_[b] / steps,
+                       .lead_s = (computed_s_ - ready_s_[b]) / steps});
+  return records;
+}
+
 // Begins sums of complete buckets, except the last one: it also carries the loss, which is known only after the pass.
 void GradientSums::gradients_ready(Range tensor)
 {
   lowest_ = tensor.begin;
+  note_ready();
   if (!exchanges_->is_polled()) return begin_buckets(buckets_.size() - 1);
   clock_->begin_communication();
   begin_buckets(buckets_.size() - 1);
   exchanges_->advance();
   clock_->end_communication();
+}
+
+// Adds the time of the buckets that have just become complete.
+void GradientSums::note_ready()
+{
+  const double seconds = comm::monotonic_s() - begin_s_;
+  for (std::size_t b = begun_; b + 1 < buckets_.size() && buckets_[b].begin >= lowest_; ++b) ready_s_[b] += seconds;
 }
 
 void GradientSums::begin_buckets(std::size_t end)

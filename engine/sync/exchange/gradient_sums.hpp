@@ -21,6 +21,9 @@ class GradientSums : private GradientListener {
   double update(const BatchLoss& loss, Replica& replica, PhaseClock& clock);
   // Seconds of one step's sums alone, measured in a separate buffer. Collective.
   double isolated_s(Replica& replica);
+  // For Strategy::begin_measuring() and Strategy::buckets().
+  void begin_measuring();
+  std::vector<BucketRecord> buckets() const;
   // For Strategy::facts().
   std::vector<std::pair<std::string, std::string>> facts() const;
 
@@ -28,6 +31,8 @@ class GradientSums : private GradientListener {
   void gradients_ready(Range tensor) override;
   void plan(Replica& replica);
   void begin_buckets(std::size_t end);
+  void note_ready();
+  void computed();
   void begin_last(const BatchLoss& loss);
   void wait_for(std::size_t bucket, PhaseClock& clock);
   void take_loss();
@@ -41,11 +46,17 @@ class GradientSums : private GradientListener {
   std::optional<std::size_t> loss_place_; // position in the gradients: two floats of padding that are sent with the last bucket
   std::array<double, 2> loss_sums_{};     // sums of (loss x samples) and of samples
 
+  // Sums over the measured steps, in seconds: of each bucket, the time until it was complete; and the time of the computation.
+  std::vector<double> ready_s_;
+  double computed_s_ = 0;
+  std::int64_t measured_steps_ = 0;
+
   // State of the current step.
   std::span<float> gradients_;
   PhaseClock* clock_ = nullptr;
   std::size_t lowest_ = 0; // gradients from this position on are final
   std::size_t begun_ = 0;  // number of buckets whose sums have begun
+  double begin_s_ = 0;     // when the computation began, on the clock monotonic_s()
 };
 
 } // namespace dt::sync

@@ -44,7 +44,7 @@ double Hsgd::step(Replica& replica, PhaseClock& clock)
   const BatchLoss loss = sums_->compute(replica, clock);
   // W <- opt(W, sum_i g^i / P), over all ranks, or with levels over this node's ranks
   const double mean_loss = sums_->update(loss, replica, clock);
-  if (has_levels() && replica.step() % parts_.sync.node_period == 0) average_nodes(replica, clock);
+  if (has_levels() && ends_node_period(replica)) average_nodes(replica, clock);
   return mean_loss;
 }
 

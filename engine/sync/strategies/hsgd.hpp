@@ -15,13 +15,18 @@ class Hsgd : public Strategy {
   void start(Replica& replica) override;
   // Returns the mean loss over the samples of all ranks, or with node_period above 1 over those of this node's ranks.
   double step(Replica& replica, PhaseClock& clock) override;
+  // With levels, the ranks of a node meet in every step, but all workers only every sync.node_period steps.
+  bool meets(const Replica& replica) const override { return !has_levels() || ends_node_period(replica); }
   bool replicated() const override { return !has_levels(); }
   // Seconds of the gradients' sum, plus 1/node_period of the weights' sum.
+  void begin_measuring() override { sums_->begin_measuring(); }
+  std::vector<BucketRecord> buckets() const override { return sums_->buckets(); }
   double isolated_communication_s(Replica& replica) override;
   std::vector<std::pair<std::string, std::string>> facts() const override { return sums_->facts(); }
 
  private:
   // Whether the nodes make steps independently between two exchanges.
+  bool ends_node_period(const Replica& replica) const { return replica.step() % parts_.sync.node_period == 0; }
   bool has_levels() const { return parts_.sync.node_period > 1 && parts_.topology.nodes() > 1; }
   void average_nodes(Replica& replica, PhaseClock& clock);
 

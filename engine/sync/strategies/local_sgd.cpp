@@ -29,6 +29,11 @@ void LocalSgd::start(Replica& replica)
   messages_ = plan_buckets(replica.tensors(), replica.weights().size(), bucket_bytes(parts_.sync));
 }
 
+bool LocalSgd::meets(const Replica& replica) const
+{
+  return replica.epoch() < parts_.sync.local_start || is_exchange(parts_.sync, replica.step());
+}
+
 double LocalSgd::step(Replica& replica, PhaseClock& clock)
 {
   if (replica.epoch() < parts_.sync.local_start) {

@@ -15,6 +15,7 @@ class LocalSgd : public Strategy {
   void start(Replica& replica) override;
   // Returns the loss of this rank's batch; in the epochs of sync-sgd, the loss over all ranks.
   double step(Replica& replica, PhaseClock& clock) override;
+  bool meets(const Replica& replica) const override;
   bool replicated() const override { return false; }
   // For a step after sync.local_start.
   double isolated_communication_s(Replica& replica) override;

@@ -10,6 +10,8 @@ class SyncSgd : public Strategy {
   explicit SyncSgd(const StrategyParts& parts);
   void start(Replica& replica) override;
   double step(Replica& replica, PhaseClock& clock) override;
+  void begin_measuring() override { sums_.begin_measuring(); }
+  std::vector<BucketRecord> buckets() const override { return sums_.buckets(); }
   double isolated_communication_s(Replica& replica) override { return sums_.isolated_s(replica); }
   std::vector<std::pair<std::string, std::string>> facts() const override { return sums_.facts(); }
 

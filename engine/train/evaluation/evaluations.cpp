@@ -19,13 +19,15 @@ double& accuracy_field(RunResult& result, Model model)
 
 } // namespace
 
-void Scores::add(const nn::Evaluation& found, double target_accuracy, double wall_s)
+void Scores::add(const nn::Evaluation& found, double target_accuracy, std::int64_t step, double wall_s)
 {
   loss = found.samples == 0 ? not_measured : found.loss_sum / static_cast<double>(found.samples);
   accuracy = accuracy_of(found);
   best_accuracy = std::fmax(best_accuracy, accuracy); // fmax ignores NaN (not measured)
   const bool reached = target_accuracy > 0 && accuracy >= target_accuracy;
-  if (reached && std::isnan(time_to_accuracy_s)) time_to_accuracy_s = wall_s;
+  if (!reached || !std::isnan(time_to_accuracy_s)) return;
+  time_to_accuracy_s = wall_s;
+  steps_to_accuracy = step;
 }
 
 Evaluations::Evaluations(const Parts& parts, const RunSpec& spec, const TrainingProgress& resumed)
@@ -34,7 +36,8 @@ Evaluations::Evaluations(const Parts& parts, const RunSpec& spec, const Training
       evaluator_(parts.network, parts.source, parts.models.comm), scores_{.loss = resumed.eval_loss,
                                                                           .accuracy = resumed.accuracy,
                                                                           .best_accuracy = resumed.best_accuracy,
-                                                                          .time_to_accuracy_s = resumed.time_to_accuracy_s}
+                                                                          .time_to_accuracy_s = resumed.time_to_accuracy_s,
+                                                                          .steps_to_accuracy = resumed.steps_to_accuracy}
 {
 }
 
@@ -46,7 +49,7 @@ EvalEvent Evaluations::evaluate(std::int64_t step, double epoch)
   const double end_s = comm::monotonic_s(), eval_s = end_s - begin_s;
   timer_.draw("evaluation", begin_s, end_s);
   clock_.add_evaluation(eval_s);
-  scores_.add(found, target_accuracy_, clock_.wall_s());
+  scores_.add(found, target_accuracy_, step, clock_.wall_s());
   return {.step = step,
           .epoch = epoch,
           .elapsed_s = elapsed_s,

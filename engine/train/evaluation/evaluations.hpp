@@ -18,9 +18,11 @@ struct Scores {
   double loss = not_measured, accuracy = not_measured; // in the last evaluation
   double best_accuracy = not_measured;
   double time_to_accuracy_s = not_measured; // wall time at the end of the first evaluation that reached the target accuracy
+  std::int64_t steps_to_accuracy = 0;       // steps before that evaluation; 0: none reached it
 
-  // Adds an evaluation that ended at `wall_s` (TrainingClock::wall_s). target_accuracy: from 0 to 1; 0: there is no target.
-  void add(const nn::Evaluation& found, double target_accuracy, double wall_s);
+  // Adds an evaluation after `step` steps that ended at `wall_s` (TrainingClock::wall_s). target_accuracy: from 0 to 1; 0: there
+  // is no target.
+  void add(const nn::Evaluation& found, double target_accuracy, std::int64_t step, double wall_s);
 };
 
 class Evaluations {
@@ -37,7 +39,7 @@ class Evaluations {
   // the centre and the strategy has none.
   Evaluations(const Parts& parts, const RunSpec& spec, const TrainingProgress& resumed);
 
-  // Evaluates the model that sync.evaluate chooses. `step` and `epoch` only go into the record. Allowed only between two steps.
+  // Evaluates the model that sync.evaluate chooses. `epoch` only goes into the record. Allowed only between two steps.
   // Loss and accuracy are equal on all ranks. Collective.
   EvalEvent evaluate(std::int64_t step, double epoch);
   // Fills in the result's scores, among them the accuracy of each model that the strategy keeps. Call it after the last step,

@@ -1,7 +1,12 @@
 #include "engine/train/loop/local_replica.hpp"
 
 #include "core/error.hpp"
+#include "core/random.hpp"
+#include "core/record/field.hpp"
 #include "core/spec/strategy_table.hpp"
+#include "core/statistics.hpp"
+#include "engine/comm/clock.hpp"
+#include "engine/train/loop/modelled_pass.hpp"
 #include "engine/train/loop/network_options.hpp"
 
 namespace dt::train {
@@ -33,9 +38,13 @@ std::unique_ptr<optim::Optimizer> optimizer_for(const RunSpec& spec, nn::Network
 } // namespace
 
 LocalReplica::LocalReplica(const Parts& parts, std::int64_t steps_done)
-    : comm_(parts.sync.comm), timer_(parts.timer), network_(own_network_options(parts)),
-      loader_(parts.source, loader_options(parts, steps_done)), optimizer_(optimizer_for(parts.spec, network_)),
-      replica_({network_, loader_, *optimizer_, timer_, parts.spec.train.accumulation, parts.spec.train.loss_scale})
+    : comm_(parts.sync.comm), accumulation_(parts.spec.train.accumulation),
+      modelled_pass_s_(
+          parts.spec.train.modelled_rate > 0 ? static_cast<double>(parts.plan.micro_batch) / parts.spec.train.modelled_rate : 0),
+      timer_(parts.timer), network_(own_network_options(parts)), loader_(parts.source, loader_options(parts, steps_done)),
+      optimizer_(optimizer_for(parts.spec, network_)),
+      replica_({network_, loader_, *optimizer_, timer_, parts.spec.train.accumulation, parts.spec.train.loss_scale,
+                parts.spec.train.modelled_rate})
 {
 }
 
@@ -48,6 +57,38 @@ nn::NetworkOptions LocalReplica::own_network_options(const Parts& parts)
     options.synchronize = [this](std::span<float> values) { take_mean(values); };
   }
   return options;
+}
+
+double LocalReplica::lone_compute_s()
+{
+  if (network_.options().synchronize) return not_measured;
+  comm_.barrier();
+  const double pass_s = comm_.is_root() ? median_pass_s() : not_measured;
+  comm_.sleeping_barrier();
+  return pass_s * static_cast<double>(accumulation_);
+}
+
+double LocalReplica::median_pass_s()
+{
+  constexpr std::size_t most_passes = 5;
+  constexpr double enough_s = 1;
+  const auto& options = network_.options();
+  std::vector<float> images(static_cast<std::size_t>(options.batch * options.image.size()));
+  std::vector<std::int32_t> labels(static_cast<std::size_t>(options.batch));
+  Random random(1);
+  for (auto& value : images) value = static_cast<float>(random.unit());
+  for (auto& label : labels) label = static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(options.classes)));
+  network_.forward_backward(images, labels); // warm-up: buffers are touched for the first time
+  std::vector<double> times;
+  double total_s = 0;
+  while (times.size() < most_passes && total_s < enough_s) {
+    const double begin_s = comm::monotonic_s();
+    network_.forward_backward(images, labels);
+    ModelledPass(begin_s, modelled_pass_s_).sleep_until_end();
+    times.push_back(comm::monotonic_s() - begin_s);
+    total_s += times.back();
+  }
+  return median(times);
 }
 
 // Packed gradients with different layouts cannot be summed.

@@ -36,6 +36,11 @@ class LocalReplica {
   // Throws an environment error on every rank if the ranks hold their weights in different layouts. Collective.
   void require_equal_layouts() const;
 
+  // Seconds that rank 0 takes for forward and backward pass of one batch while all other ranks sleep: the median of a few passes
+  // over random images. not_measured on other ranks, and with synchronized batch norm, which needs all ranks in a pass. Changes
+  // no state but the gradients. Collective.
+  double lone_compute_s();
+
   nn::Network& network() { return network_; }
   const nn::Network& network() const { return network_; }
   optim::Optimizer& optimizer() { return *optimizer_; }
@@ -44,8 +49,11 @@ class LocalReplica {
  private:
   nn::NetworkOptions own_network_options(const Parts& parts);
   void take_mean(std::span<float> values);
+  double median_pass_s();
 
   comm::Communicator& comm_;
+  std::int64_t accumulation_; // passes per batch
+  double modelled_pass_s_;
   StepTimer& timer_;
   std::unique_ptr<comm::Allreduce> statistics_sum_; // for synchronized batch norm; otherwise null
   nn::Network network_;

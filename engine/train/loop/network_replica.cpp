@@ -2,6 +2,7 @@
 
 #include "core/record/run_record.hpp"
 #include "engine/optim/passes.hpp"
+#include "engine/train/loop/modelled_pass.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -81,7 +82,7 @@ const data::Batch& NetworkReplica::read_batch()
 // the listener is called.
 double NetworkReplica::compute_part(const data::Batch& batch, std::int64_t part, sync::GradientListener* listener)
 {
-  auto& [network, loader, optimizer, timer, accumulation, loss_scale] = parts_;
+  auto& [network, loader, optimizer, timer, accumulation, loss_scale, modelled_rate] = parts_;
   const auto samples = static_cast<std::size_t>(network.options().batch), place = static_cast<std::size_t>(part) * samples;
   const auto floats = static_cast<std::size_t>(network.options().image.size());
   const auto images = std::span(batch.images).subspan(place * floats, samples * floats);
@@ -89,11 +90,13 @@ double NetworkReplica::compute_part(const data::Batch& batch, std::int64_t part,
   const bool is_last = part + 1 == accumulation;
 
   const double begin_s = comm::monotonic_s();
+  const ModelledPass modelled(begin_s, modelled_rate > 0 ? static_cast<double>(samples) / modelled_rate : 0);
   nn::ComputeTimes times;
-  double sums_s = 0;
+  double sums_s = 0, slept_s = 0;
   nn::GradientReady ready;
   if (is_last && (listener != nullptr || accumulation > 1))
     ready = [&](std::size_t parameter) {
+      slept_s += modelled.sleep_until_ready(parameter, tensors_.size());
       if (accumulation > 1) sums_s += take_sum(parameter);
       if (listener != nullptr) listener->gradients_ready(tensors_[parameter]);
     };
@@ -103,10 +106,12 @@ double NetworkReplica::compute_part(const data::Batch& batch, std::int64_t part,
     part == 0 ? void(std::ranges::copy(network.gradients(), sum_.begin())) : add_to_sum();
     sums_s += comm::monotonic_s() - computed_s;
   }
-  timer.add(Phase::forward, times.forward_s);
-  timer.add(Phase::backward, times.backward_s + sums_s);
-  timer.draw("forward", begin_s, begin_s + times.forward_s);
-  timer.draw("backward", begin_s + times.forward_s, comm::monotonic_s());
+  slept_s += modelled.sleep_until_end();
+  const double forward_s = modelled.forward_s(times.forward_s);
+  timer.add(Phase::forward, forward_s);
+  timer.add(Phase::backward, times.backward_s + sums_s + slept_s - (forward_s - times.forward_s));
+  timer.draw("forward", begin_s, begin_s + forward_s);
+  timer.draw("backward", begin_s + forward_s, comm::monotonic_s());
   if (!std::isfinite(loss)) diverge(loss, images, labels);
   return loss;
 }

@@ -35,6 +35,7 @@ class NetworkReplica : public sync::Replica {
     StepTimer& timer;
     std::int64_t accumulation = 1; // micro-batches per batch; gradients are the mean over all of them
     double loss_scale = 1;         // gradients are larger by this factor until they are used
+    double modelled_rate = 0;      // samples/s; a pass sleeps until its modelled time has passed. 0: not modelled
   };
   explicit NetworkReplica(const Parts& parts);
 

@@ -27,7 +27,7 @@ Measurement::Options measurement_options(const RunSpec& spec, const TrainingPlan
   return {.warmup_steps = plan.warmup_steps,
           .cores_per_rank = spec.cores_per_rank(),
           .global_batch = plan.global_batch,
-          .earlier = {resumed.measured_samples, resumed.measured_s, resumed.communication_s}};
+          .earlier = {resumed.measured_samples, resumed.measured_s, resumed.communication_s, resumed.work}};
 }
 
 Error with_advice(const Diverged& error, const std::string& checkpoint)
@@ -100,6 +100,7 @@ void Trainer::start(Observer& observer)
   strategy_->start(local_.replica());
   if (resumed_.step > 0) snapshot_.load(options_.checkpoint);
   const double isolated_s = strategy_->isolated_communication_s(local_.replica());
+  result_.lone_compute_s = local_.lone_compute_s();
   if (options_.spec.train.trace) timeline_.begin();
   observer.planned(plan_.steps);
   comm_.barrier();
@@ -155,7 +156,8 @@ void Trainer::step(Observer& observer)
   const double step_s = timer_.end_step();
 
   const double elapsed_s = clock_.training_s();
-  measurement_.add_step(timer_.phases(), step_s, elapsed_s);
+  measurement_.add_step(timer_.phases(), step_s, elapsed_s, strategy_->meets(local_.replica()));
+  if (step_ - resumed_.step == options_.spec.train.warmup_steps) strategy_->begin_measuring();
   observer.step({.step = step_,
                  .epoch = plan_.epoch_after(step_),
                  .elapsed_s = elapsed_s,
@@ -188,7 +190,7 @@ void Trainer::write_checkpoint(Overseer& overseer)
 }
 
 // The totals of the measured steps are correct on rank 0 only. Collective.
-TrainingProgress Trainer::progress() const
+TrainingProgress Trainer::progress()
 {
   const double wall_s = clock_.wall_s(); // before this rank waits for the others in totals()
   const auto measured = measurement_.totals();
@@ -203,11 +205,13 @@ TrainingProgress Trainer::progress() const
           .measured_samples = measured.samples,
           .measured_s = measured.measured_s,
           .communication_s = measured.communication_s,
+          .work = measured.work,
           .loss = result_.final_loss,
           .eval_loss = scores.loss,
           .accuracy = scores.accuracy,
           .best_accuracy = scores.best_accuracy,
-          .time_to_accuracy_s = scores.time_to_accuracy_s};
+          .time_to_accuracy_s = scores.time_to_accuracy_s,
+          .steps_to_accuracy = scores.steps_to_accuracy};
 }
 
 // Completes the result after the last step. Collective.
@@ -221,6 +225,8 @@ RunResult Trainer::finish()
   result_.parameters = local_.network().parameter_count();
   result_.weights_hash = hash_of(plain_weights());
   measurement_.fill(result_, strategy_->staleness());
+  result_.samples_to_accuracy = evaluations_.scores().steps_to_accuracy * plan_.global_batch;
+  result_.buckets = strategy_->buckets();
   for (const auto& [name, fact] : strategy_facts()) result_.facts[name] = fact;
   result_.unix_s = now_unix_s();
   return result_;

@@ -75,7 +75,7 @@ class Trainer {
   void step(Observer& observer);
   void evaluate(Observer& observer);
   void write_checkpoint(Overseer& overseer);
-  TrainingProgress progress() const;
+  TrainingProgress progress();
   RunResult finish();
   std::vector<std::pair<std::string, std::string>> strategy_facts() const;
   bool is_done() const;

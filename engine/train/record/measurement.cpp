@@ -5,6 +5,19 @@
 #include <cmath>
 
 namespace dt::train {
+namespace {
+
+// The sums of the attempts before this one and of this one. A checkpoint of an earlier version has samples but no sums; then
+// nothing can be said about the whole run, and the result is NaN.
+WorkSums sum_of(const Measurement::Totals& earlier, const WorkSums& own)
+{
+  const auto& before = earlier.work;
+  const double missing = earlier.samples > 0 && !(before.useful_s > 0) ? not_measured : 0;
+  return {before.useful_s + own.useful_s + missing, before.useful_max_s + own.useful_max_s + missing,
+          before.useful_step_max_s + own.useful_step_max_s + missing, before.busy_step_max_s + own.busy_step_max_s + missing};
+}
+
+} // namespace
 
 void Measurement::begin(double training_s, double isolated_communication_s)
 {
@@ -13,11 +26,12 @@ void Measurement::begin(double training_s, double isolated_communication_s)
   measured_until_s_ = training_s;
 }
 
-void Measurement::add_step(const std::array<double, phase_count>& phase_s, double step_s, double training_s)
+void Measurement::add_step(const std::array<double, phase_count>& phase_s, double step_s, double training_s, bool meets)
 {
   ++steps_;
   if (!is_measured()) return begin_measuring(training_s);
   statistics_.add_step(phase_s, step_s);
+  work_.add_step(phase_s, meets);
   measured_until_s_ = training_s;
 }
 
@@ -51,11 +65,13 @@ RankRecord Measurement::record() const
   mine.bytes_sent = comm_.traffic().bytes - warmup_traffic_.bytes;
   mine.messages_sent = comm_.traffic().messages - warmup_traffic_.messages;
   mine.memory_peak_bytes = memory_peak_bytes();
+  mine.late_s = work_.late_s();
   return mine;
 }
 
-Measurement::Totals Measurement::totals() const
+Measurement::Totals Measurement::totals()
 {
+  work_.collect();
   const double own_s = std::max(0.0, measured_until_s_ - measured_from_s_);
   const auto all_s = comm_.gather_numbers(std::array{own_s});
   const double share = mean_of_workers(statistics_.share(Phase::communication), roles_, comm_);
@@ -63,18 +79,20 @@ Measurement::Totals Measurement::totals() const
   const auto& earlier = options_.earlier;
   return {.samples = earlier.samples + measured_steps() * options_.global_batch,
           .measured_s = earlier.measured_s + slowest_s,
-          .communication_s = earlier.communication_s + (std::isnan(share) ? 0 : share * slowest_s)};
+          .communication_s = earlier.communication_s + (std::isnan(share) ? 0 : share * slowest_s),
+          .work = sum_of(earlier, work_.sums())};
 }
 
-void Measurement::fill(RunResult& result, const std::vector<std::int32_t>& staleness) const
+void Measurement::fill(RunResult& result, const std::vector<std::int32_t>& staleness)
 {
+  const auto all = totals();
   result.warmup_steps = warmup_steps();
   result.ranks = gather_records(record(), comm_);
   result.isolated_communication_s = mean_of_workers(isolated_communication_s_, roles_, comm_);
   result.staleness = gather_staleness(staleness, comm_);
-  const auto all = totals();
   result.measured_samples = all.samples;
   result.measured_s = all.measured_s;
+  if (all.samples > 0) result.work = all.work;
   result.throughput = all.measured_s > 0 ? static_cast<double>(all.samples) / all.measured_s : not_measured;
   result.communication_share = all.measured_s > 0 ? all.communication_s / all.measured_s : not_measured;
 }

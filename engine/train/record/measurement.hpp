@@ -8,6 +8,7 @@
 #include "engine/sync/roles.hpp"
 #include "engine/train/record/node_load.hpp"
 #include "engine/train/record/statistics.hpp"
+#include "engine/train/record/work_times.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,6 +25,7 @@ class Measurement {
     std::int64_t samples = 0;   // of all ranks
     double measured_s = 0;      // time of the slowest rank in the measured steps, without evaluations
     double communication_s = 0; // exposed communication in that time: the mean share of the workers times measured_s
+    WorkSums work{};
   };
   struct Options {
     std::int64_t warmup_steps = 0;   // steps of this attempt that are not measured
@@ -33,15 +35,15 @@ class Measurement {
   };
   // Make it before a strategy keeps this thread off some cores. comm and roles must outlive it.
   Measurement(const Options& options, const sync::Roles& roles, comm::Communicator& comm)
-      : options_(options), roles_(roles), comm_(comm)
+      : options_(options), roles_(roles), comm_(comm), work_(roles, comm)
   {
   }
 
   // Before the first step. Here and below, training_s is the training time of all attempts so far, in seconds.
   // isolated_communication_s: from Strategy::isolated_communication_s, on this rank.
   void begin(double training_s, double isolated_communication_s);
-  // After each step of this attempt.
-  void add_step(const std::array<double, phase_count>& phase_s, double step_s, double training_s);
+  // After each step of this attempt. meets: Strategy::meets.
+  void add_step(const std::array<double, phase_count>& phase_s, double step_s, double training_s, bool meets);
   // After an evaluation.
   void add_evaluation(double seconds);
   // After the last step: compares the load of the machines with that at the begin of the measured steps. Does nothing if a
@@ -51,10 +53,10 @@ class Measurement {
   // Other load on the machines during the measured steps. Valid on rank 0 after end(); empty if this attempt measured no step.
   const LoadRecord& load() const { return load_; }
   // The totals of this attempt so far and of the attempts before it. Correct on rank 0 only. Collective.
-  Totals totals() const;
+  Totals totals();
   // Fills in the result's figures of the measured steps: ranks, times, throughput, communication, staleness. Call it after end().
   // staleness: from Strategy::staleness, on this rank. Complete on rank 0 only. Collective.
-  void fill(RunResult& result, const std::vector<std::int32_t>& staleness) const;
+  void fill(RunResult& result, const std::vector<std::int32_t>& staleness);
 
  private:
   std::int64_t warmup_steps() const { return std::min(steps_, options_.warmup_steps); }
@@ -74,6 +76,7 @@ class Measurement {
   std::optional<LoadLook> load_begin_; // at the begin of the first measured step
   comm::Traffic warmup_traffic_;       // before the first measured step
   StepStatistics statistics_;
+  WorkTimes work_;
   LoadRecord load_;
 };
 

@@ -24,6 +24,7 @@ std::vector<double> numbers_of(const RankRecord& record)
   };
   for (const auto& phase : record.phases) put(phase);
   put(record.step);
+  numbers.push_back(record.late_s);
   numbers.push_back(record.role == server_role ? 1 : 0);
   for (const auto count : {record.bytes_sent, record.messages_sent, record.memory_peak_bytes})
     numbers.push_back(static_cast<double>(count));
@@ -40,6 +41,7 @@ RankRecord record_of(std::span<const double> numbers)
   };
   for (auto& phase : record.phases) take_stats(phase);
   take_stats(record.step);
+  record.late_s = take();
   if (take() > 0) record.role = server_role;
   for (auto* count : {&record.bytes_sent, &record.messages_sent, &record.memory_peak_bytes})
     *count = static_cast<std::int64_t>(take());

@@ -125,27 +125,35 @@ constexpr std::array progress_counts{
     CountField{"seed", &TrainingProgress::seed},
 };
 // Fields that files of earlier versions do not have.
-constexpr std::array later_counts{CountField{"measured_samples", &TrainingProgress::measured_samples}};
+constexpr std::array later_counts{
+    CountField{"measured_samples", &TrainingProgress::measured_samples},
+    CountField{"steps_to_accuracy", &TrainingProgress::steps_to_accuracy},
+};
 
 struct NumberField {
   const char* name;
-  double TrainingProgress::*member;
+  double& (*member)(TrainingProgress&);
 };
+template<auto... Members> constexpr auto number = &member_of<TrainingProgress, Members...>;
 constexpr std::array progress_numbers{
-    NumberField{"epoch", &TrainingProgress::epoch},
-    NumberField{"learning_rate", &TrainingProgress::learning_rate},
-    NumberField{"wall_s", &TrainingProgress::wall_s},
-    NumberField{"evaluation_s", &TrainingProgress::evaluation_s},
-    NumberField{"checkpoint_s", &TrainingProgress::checkpoint_s},
-    NumberField{"loss", &TrainingProgress::loss},
-    NumberField{"eval_loss", &TrainingProgress::eval_loss},
-    NumberField{"accuracy", &TrainingProgress::accuracy},
-    NumberField{"best_accuracy", &TrainingProgress::best_accuracy},
-    NumberField{"time_to_accuracy_s", &TrainingProgress::time_to_accuracy_s},
+    NumberField{"epoch", number<&TrainingProgress::epoch>},
+    NumberField{"learning_rate", number<&TrainingProgress::learning_rate>},
+    NumberField{"wall_s", number<&TrainingProgress::wall_s>},
+    NumberField{"evaluation_s", number<&TrainingProgress::evaluation_s>},
+    NumberField{"checkpoint_s", number<&TrainingProgress::checkpoint_s>},
+    NumberField{"loss", number<&TrainingProgress::loss>},
+    NumberField{"eval_loss", number<&TrainingProgress::eval_loss>},
+    NumberField{"accuracy", number<&TrainingProgress::accuracy>},
+    NumberField{"best_accuracy", number<&TrainingProgress::best_accuracy>},
+    NumberField{"time_to_accuracy_s", number<&TrainingProgress::time_to_accuracy_s>},
 };
 constexpr std::array later_numbers{
-    NumberField{"measured_s", &TrainingProgress::measured_s},
-    NumberField{"communication_s", &TrainingProgress::communication_s},
+    NumberField{"measured_s", number<&TrainingProgress::measured_s>},
+    NumberField{"communication_s", number<&TrainingProgress::communication_s>},
+    NumberField{"useful_s", number<&TrainingProgress::work, &WorkSums::useful_s>},
+    NumberField{"useful_max_s", number<&TrainingProgress::work, &WorkSums::useful_max_s>},
+    NumberField{"useful_step_max_s", number<&TrainingProgress::work, &WorkSums::useful_step_max_s>},
+    NumberField{"busy_step_max_s", number<&TrainingProgress::work, &WorkSums::busy_step_max_s>},
 };
 
 // The attributes of one group.
@@ -262,10 +270,11 @@ struct CheckpointWriter::Impl {
     root.put("ranks", owner.ranks);
     Handle group(H5Gcreate2(file.id(), "progress", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, "write", temporary);
     const Attributes attributes(group.id(), temporary);
+    auto copy = progress; // the tables' functions return references that could be written to
     for (const auto& [name, member] : progress_counts) attributes.put(name, progress.*member);
     for (const auto& [name, member] : later_counts) attributes.put(name, progress.*member);
-    for (const auto& [name, member] : progress_numbers) attributes.put(name, progress.*member);
-    for (const auto& [name, member] : later_numbers) attributes.put(name, progress.*member);
+    for (const auto& [name, member] : progress_numbers) attributes.put(name, member(copy));
+    for (const auto& [name, member] : later_numbers) attributes.put(name, member(copy));
     group.close("write", temporary);
   }
 
@@ -392,11 +401,11 @@ struct CheckpointReader::Impl {
     if (owner.ranks < 1 || owner.ranks > most_ranks)
       root.refuse("ranks", fmt::format("it is {}; 1 to {} are expected.", owner.ranks, most_ranks));
     for (const auto& [name, member] : progress_counts) attributes.get(name, progress.*member);
-    for (const auto& [name, member] : progress_numbers) attributes.get(name, progress.*member);
+    for (const auto& [name, member] : progress_numbers) attributes.get(name, member(progress));
     for (const auto& [name, member] : later_counts)
       if (attributes.has(name)) attributes.get(name, progress.*member);
     for (const auto& [name, member] : later_numbers)
-      if (attributes.has(name)) attributes.get(name, progress.*member);
+      if (attributes.has(name)) attributes.get(name, member(progress));
     if (progress.step < 0 || progress.step > most_steps)
       attributes.refuse("step", fmt::format("it is {}; 0 to {} are expected.", progress.step, most_steps));
     for (std::size_t i = 0; i < content.tensors.size(); ++i) places.emplace(content.tensors[i].name, i);

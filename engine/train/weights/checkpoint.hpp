@@ -14,7 +14,7 @@
 #pragma once
 
 #include "core/record/attempt_files.hpp"
-#include "core/record/field.hpp"
+#include "core/record/run_record.hpp"
 #include "engine/train/weights/tensor_name.hpp"
 
 #include <cstdint>
@@ -39,11 +39,14 @@ struct TrainingProgress {
   double checkpoint_s = 0;  // the part of wall_s in writing checkpoints
   // Totals over the measured steps of this attempt and those before it (see RunResult); 0 in files of earlier versions.
   std::int64_t measured_samples = 0;
-  double measured_s = 0;                                    // the slowest rank's time of each attempt
-  double communication_s = 0;                               // exposed communication, mean over workers
+  double measured_s = 0;      // the slowest rank's time of each attempt
+  double communication_s = 0; // exposed communication, mean over workers
+  WorkSums work{};
   double loss = not_measured;                               // in the last step
   double eval_loss = not_measured, accuracy = not_measured; // in the last evaluation
   double best_accuracy = not_measured, time_to_accuracy_s = not_measured;
+  std::int64_t steps_to_accuracy =
+      0; // at the evaluation that reached the target first; 0: none did, or an earlier version's file
 };
 
 // The training that a checkpoint belongs to. No other training can resume from it.

@@ -1,6 +1,6 @@
 #include "core/statistics.hpp"
 #include "store/analysis/scaling.hpp"
-#include "store/analysis/student_t.hpp"
+#include "store/analysis/statistics/student_t.hpp"
 
 #include <cmath>
 #include <random>
@@ -117,4 +117,22 @@ TEST_CASE("fewer than three runs of either size have no interval")
   const std::vector<double> two{1, 2}, three{1, 2, 3};
   CHECK(std::isnan(interval_of(three, 2, two, 1).low));
   CHECK(std::isnan(interval_of(two, 2, three, 1).high));
+}
+
+TEST_CASE("efficiency per process counts parameter servers, efficiency per worker does not")
+{
+  std::vector<MeasuredRun> runs(2);
+  for (auto& run : runs) {
+    run.nodes = 1;
+    run.succeeded = true;
+  }
+  runs[0].workers = runs[0].ranks = 1;
+  runs[0].throughput = 100;
+  runs[1].workers = 2;
+  runs[1].ranks = 3;
+  runs[1].throughput = 180;
+  const auto rows = scaling_of(runs, true);
+  CHECK(rows[1].efficiency == Approx(0.9));
+  CHECK(rows[1].efficiency_per_process == Approx(0.6));
+  CHECK(rows[0].efficiency_per_process == Approx(1));
 }

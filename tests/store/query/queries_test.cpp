@@ -24,7 +24,8 @@ bool same(const Cell& cell, std::int64_t value) { return cell == Cell(value); }
 // A row of the view against one of scaling_of_study, in the order of `view_columns`.
 constexpr const char* view_columns =
     "label, nodes, ranks, workers, size, runs, succeeded, baseline_size, reached, target_runs, throughput, throughput_min, "
-    "throughput_max, throughput_geometric_mean, speedup, efficiency, efficiency_low, efficiency_high, communication_share, "
+    "throughput_max, throughput_geometric_mean, speedup, efficiency, efficiency_low, efficiency_high, efficiency_per_process, "
+    "communication_share, "
     "accuracy, "
     "time_to_accuracy_s";
 
@@ -35,9 +36,9 @@ void check_row(const std::vector<Cell>& cells, const ScalingRow& row)
   for (const auto count : {row.nodes, row.ranks, row.workers, row.size, row.runs, row.succeeded}) CHECK(same(cells[at++], count));
   CHECK(cells[at++] == (row.baseline_size == 0 ? Cell() : Cell(row.baseline_size)));
   for (const auto count : {row.reached, row.target_runs}) CHECK(same(cells[at++], count));
-  for (const double value :
-       {row.throughput, row.throughput_min, row.throughput_max, row.throughput_geometric_mean, row.speedup, row.efficiency,
-        row.efficiency_low, row.efficiency_high, row.communication_share, row.accuracy, row.time_to_accuracy_s}) {
+  for (const double value : {row.throughput, row.throughput_min, row.throughput_max, row.throughput_geometric_mean, row.speedup,
+                             row.efficiency, row.efficiency_low, row.efficiency_high, row.efficiency_per_process,
+                             row.communication_share, row.accuracy, row.time_to_accuracy_s}) {
     CAPTURE(at);
     CHECK(same(cells[at++], value));
   }

@@ -204,3 +204,32 @@ TEST_CASE("a communication thread without a core to spare is refused, unless ove
   const auto facts = make_strategy(make_parts(spec, comm, {}))->facts();
   CHECK(facts.back() == std::pair<std::string, std::string>{"communication thread", "shares cores with the compute threads"});
 }
+
+TEST_CASE("buckets record what is summed and when it was ready, earlier ones first, after the warm-up only")
+{
+  comm::Communicator comm(MPI_COMM_WORLD);
+  for (const auto progress : {ProgressMode::none, ProgressMode::poll}) {
+    CAPTURE(name_of(progress));
+    ManyTensors replica(comm.rank(), 0.5F);
+    const auto strategy = make_oversubscribed(sync_sgd(progress, "ring", true, 2048), comm);
+    Diary diary;
+    strategy->start(replica);
+    CHECK(strategy->buckets().empty());
+    strategy->step(replica, diary);
+    strategy->begin_measuring();
+    CHECK(strategy->buckets().empty());
+    for (int step = 0; step < 3; ++step) strategy->step(replica, diary);
+    const auto buckets = strategy->buckets();
+    CHECK((buckets.size() == 1) == (progress == ProgressMode::none));
+    std::int64_t bytes = 0;
+    for (std::size_t b = 0; b < buckets.size(); ++b) {
+      bytes += buckets[b].bytes;
+      CHECK(buckets[b].ready_s > 0);
+      CHECK(buckets[b].lead_s >= 0);
+      CHECK(buckets[b].ready_s + buckets[b].lead_s == Approx(buckets[0].ready_s + buckets[0].lead_s));
+      if (b > 0) CHECK(buckets[b].lead_s <= buckets[b - 1].lead_s);
+    }
+    CHECK(bytes == static_cast<std::int64_t>(replica.gradients().size() * sizeof(float)));
+    CHECK(buckets.back().lead_s == Approx(0).margin(1e-12)); // the last one carries the loss
+  }
+}

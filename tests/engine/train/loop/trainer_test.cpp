@@ -255,7 +255,29 @@ TEST_CASE("the result counts measured steps, samples and traffic without the war
     CHECK(rank.messages_sent == (ranks > 1 ? 26 : 0));
     CHECK(rank.memory_peak_bytes > 0);
     CHECK(rank.step.total_s <= result.measured_s + 1e-6);
+    CHECK(rank.late_s >= 0);
   }
+  CHECK(result.lone_compute_s > 0);
+}
+
+TEST_CASE("the sums of useful time agree with the ranks' phases and with the time that was measured")
+{
+  const int ranks = world_size();
+  const auto result = trained(small_run(ranks), MPI_COMM_WORLD).result;
+  if (!is_root()) return;
+  double useful_s = 0, most_s = 0;
+  for (const auto& rank : result.ranks) {
+    double own_s = 0;
+    for (const auto phase : {Phase::forward, Phase::backward, Phase::optimizer})
+      own_s += rank.phases[static_cast<std::size_t>(phase)].total_s;
+    useful_s += own_s;
+    most_s = std::max(most_s, own_s);
+  }
+  CHECK(result.work.useful_s == Approx(useful_s));
+  CHECK(result.work.useful_max_s == Approx(most_s));
+  CHECK(result.work.useful_step_max_s >= result.work.useful_max_s - 1e-9);
+  CHECK(result.work.busy_step_max_s >= result.work.useful_step_max_s - 1e-9);
+  CHECK(result.work.busy_step_max_s <= result.measured_s);
 }
 
 TEST_CASE("training stops at the target, on all ranks, and notes when it was reached")

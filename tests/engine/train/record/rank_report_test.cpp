@@ -19,6 +19,7 @@ TEST_CASE("rank 0 gets every rank's record unchanged, the others none")
   mine.bytes_sent = (std::int64_t{1} << 40) + comm.rank();
   mine.messages_sent = 3;
   mine.memory_peak_bytes = 4;
+  mine.late_s = base + 0.5;
   if (comm.rank() == 1) mine.role = "server";
 
   const auto records = gather_records(mine, comm);
@@ -31,6 +32,7 @@ TEST_CASE("rank 0 gets every rank's record unchanged, the others none")
     CHECK(records[r].step.mean_s == 11);
     CHECK(records[r].bytes_sent == (std::int64_t{1} << 40) + static_cast<std::int64_t>(r));
     CHECK(records[r].memory_peak_bytes == 4);
+    CHECK(records[r].late_s == 100.0 * static_cast<double>(r) + 0.5);
     CHECK(records[r].role == (r == 1 ? "server" : "worker"));
   }
 }

@@ -1,0 +1,206 @@
+#include "cli/output/answers/comparison_tables.hpp"
+
+#include "cli/output/table_column.hpp"
+#include "core/text.hpp"
+#include "store/analysis/statistics/rank_test.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+using store::Judged;
+using store::Metric;
+using store::Sample;
+using store::Verdict;
+
+Cell metric_cell(double value, Metric metric)
+{
+  switch (metric) {
+  case Metric::throughput:
+    return real_cell(value);
+  case Metric::accuracy:
+    return percent_cell(value);
+  default:
+    return seconds_cell(value);
+  }
+}
+
+// The mean that is compared. Of times to target the median, in which misses are infinite, with "(2/3)" if one of three missed.
+Cell sample_cell(const Sample& sample, Metric metric)
+{
+  if (metric != Metric::time_to_target)
+    return metric_cell(store::centre_of(sample.candidate, store::metric_row(metric).scale), metric);
+  auto cell = metric_cell(store::median_with_misses(sample.candidate.values), metric);
+  if (sample.reached == sample.with_target) return cell;
+  cell.text += fmt::format(" ({}/{})", sample.reached, sample.with_target);
+  cell.style = Style::warning;
+  return cell;
+}
+
+// A ratio or a difference, for people as "+4.5 % [+2.1, +6.9]".
+Cell effect_cell(const store::Comparison& comparison, Metric metric)
+{
+  auto cell = real_cell(comparison.effect);
+  const auto text = store::effect_text(comparison.effect, metric), interval = store::interval_text(comparison, metric);
+  if (!text.empty()) cell.text = text + (interval.empty() ? "" : " " + interval);
+  return cell;
+}
+
+Style style_of(Verdict verdict)
+{
+  switch (verdict) {
+  case Verdict::faster:
+    return Style::good;
+  case Verdict::slower:
+    return Style::bad;
+  case Verdict::equivalent:
+    return Style::plain;
+  case Verdict::cannot_tell:
+    break;
+  }
+  return Style::warning;
+}
+
+Cell number_cell(double value) { return real_cell(value); }
+Cell count_of(std::size_t count) { return count_cell(static_cast<std::int64_t>(count)); }
+
+std::string_view name_of(store::Method method)
+{
+  switch (method) {
+  case store::Method::ratio:
+    return "ratio";
+  case store::Method::paired_ratio:
+    return "paired-ratio";
+  case store::Method::difference:
+    return "difference";
+  case store::Method::ranks:
+    break;
+  }
+  return "ranks";
+}
+
+using Columns = std::vector<TableColumn<Judged>>;
+
+// Columns for programs only.
+Columns data_columns()
+{
+  const auto real = [](std::string name, double (*value)(const Judged&)) {
+    return TableColumn<Judged>{{std::move(name), ""}, [value](const Judged& j) { return number_cell(value(j)); }};
+  };
+  const auto count = [](std::string name, std::size_t (*value)(const Judged&)) {
+    return TableColumn<Judged>{{std::move(name), ""}, [value](const Judged& j) { return count_of(value(j)); }};
+  };
+  return {
+      {{"metric", ""}, [](const Judged& j) { return text_cell(std::string(store::metric_row(j.metric).name)); }},
+      {{"method", ""}, [](const Judged& j) { return text_cell(std::string(name_of(j.comparison.method))); }},
+      count("runs_a", [](const Judged& j) { return j.comparison.runs_a; }),
+      count("runs_b", [](const Judged& j) { return j.comparison.runs_b; }),
+      count("reached_a", [](const Judged& j) { return j.a.reached; }),
+      count("target_runs_a", [](const Judged& j) { return j.a.with_target; }),
+      count("reached_b", [](const Judged& j) { return j.b.reached; }),
+      count("target_runs_b", [](const Judged& j) { return j.b.with_target; }),
+      real("low", [](const Judged& j) { return j.comparison.interval.low; }),
+      real("high", [](const Judged& j) { return j.comparison.interval.high; }),
+      real("p", [](const Judged& j) { return j.comparison.p; }),
+      real("resolvable", [](const Judged& j) { return j.resolvable; }),
+      {{"regression", ""}, [](const Judged& j) { return data_cell(store::is_regression(j)); }},
+      {{"more_runs_of_each", ""},
+       [](const Judged& j) { return j.more.per_side > 0 ? count_of(j.more.per_side) : data_cell(nullptr); }},
+      real("more_node_hours", [](const Judged& j) { return j.more.per_side > 0 ? j.more_node_hours : not_measured; }),
+      {{"sentence", ""}, [](const Judged& j) { return text_cell(store::sentence_of(j)); }},
+  };
+}
+
+// A candidate of a ranking.
+struct Place {
+  const store::Ranked* ranked;
+  const Sample* sample;
+  Metric metric;
+};
+
+Cell best_cell(const Place& place)
+{
+  if (place.sample->candidate.values.empty()) return {false, "no runs", Style::warning};
+  if (place.ranked->excluded_by.empty()) return {true, "may be the best", Style::good};
+  return {false, "behind " + place.ranked->excluded_by, Style::plain};
+}
+
+std::vector<TableColumn<Place>> standing_columns(Metric metric)
+{
+  const auto& row = store::metric_row(metric);
+  return {
+      {{"name", "candidate"}, [](const Place& p) { return text_cell(p.ranked->name); }},
+      {{"runs", "runs", Align::right}, [](const Place& p) { return count_of(p.sample->candidate.values.size()); }},
+      {{"value", std::string(row.title), Align::right}, [](const Place& p) { return sample_cell(*p.sample, p.metric); }},
+      {{"effect", "against the first [95%]", Align::right, 1},
+       [](const Place& p) {
+         return p.ranked->with_best ? effect_cell(*p.ranked->with_best, p.metric) : Cell{nullptr, "-"};
+       }},
+      {{"low", ""},
+       [](const Place& p) { return number_cell(p.ranked->with_best ? p.ranked->with_best->interval.low : not_measured); }},
+      {{"high", ""},
+       [](const Place& p) { return number_cell(p.ranked->with_best ? p.ranked->with_best->interval.high : not_measured); }},
+      {{"adjusted_p", "p (Holm)", Align::right, 2}, [](const Place& p) { return real_cell(p.ranked->adjusted_p, 2); }},
+      {{"may_be_best", "verdict"}, best_cell},
+      {{"excluded_by", ""}, [](const Place& p) { return text_cell(p.ranked->excluded_by); }},
+      {{"reached", ""}, [](const Place& p) { return count_of(p.sample->reached); }},
+      {{"target_runs", ""}, [](const Place& p) { return count_of(p.sample->with_target); }},
+  };
+}
+
+} // namespace
+
+Table comparison_table(const std::vector<Judged>& comparisons)
+{
+  Columns columns{
+      {{"point", "point"}, [](const Judged& j) { return text_cell(j.name); }},
+      {{"a", "A", Align::right}, [](const Judged& j) { return sample_cell(j.a, j.metric); }},
+      {{"b", "B", Align::right}, [](const Judged& j) { return sample_cell(j.b, j.metric); }},
+      {{"runs", "runs", Align::right, 1},
+       [](const Judged& j) {
+         return Cell{nullptr, fmt::format("{}+{}", j.comparison.runs_a, j.comparison.runs_b)};
+       }},
+      {{"effect", "A against B [95%]", Align::right}, [](const Judged& j) { return effect_cell(j.comparison, j.metric); }},
+      {{"verdict", "verdict"},
+       [](const Judged& j) { return text_cell(store::word_of(j.comparison.verdict, j.metric), style_of(j.comparison.verdict)); }},
+  };
+  for (auto& column : data_columns()) columns.push_back(std::move(column));
+  return table_of("comparisons", columns, comparisons, std::identity(), "nothing was compared");
+}
+
+Table standing_table(const store::Standing& standing)
+{
+  std::vector<Place> places;
+  for (std::size_t i = 0; i < standing.ranked.size(); ++i)
+    places.push_back({&standing.ranked[i], &standing.samples[i], standing.metric});
+  return table_of("ranking", standing_columns(standing.metric), places, std::identity(), "nothing was ranked");
+}
+
+Json to_json(const store::Standing& standing)
+{
+  Json best = Json::array();
+  for (const auto place : store::may_be_best(standing)) best.push_back(standing.ranked[place].name);
+  return {{"metric", std::string(store::metric_row(standing.metric).name)},
+          {"contest", standing.contest},
+          {"sentence", store::sentence_of(standing)},
+          {"may_be_best", std::move(best)},
+          {"ranking", to_json(standing_table(standing))}};
+}
+
+std::string verdict_counts(const std::vector<Judged>& comparisons)
+{
+  std::vector<std::string> parts;
+  for (const auto verdict : {Verdict::faster, Verdict::slower, Verdict::equivalent, Verdict::cannot_tell}) {
+    const auto count = std::count_if(comparisons.begin(), comparisons.end(),
+                                     [&](const Judged& judged) { return judged.comparison.verdict == verdict; });
+    if (count > 0) parts.push_back(fmt::format("{} {}", count, store::word_of(verdict, comparisons.front().metric)));
+  }
+  return join(parts, ", ");
+}
+
+} // namespace dt::cli

@@ -1,0 +1,35 @@
+// Tables about predictions: sizes, backtests, changes, scaling laws, and scores of stored predictions.
+#pragma once
+
+#include "cli/output/cell.hpp"
+#include "store/analysis/prediction/baselines.hpp"
+#include "store/analysis/prediction/forecast.hpp"
+#include "store/analysis/prediction/what_if.hpp"
+#include "store/query/prediction_query.hpp"
+
+#include <string>
+#include <vector>
+
+namespace dt::cli {
+
+// A value with what it belongs to: the label of its series, empty if the study has one series without a label.
+template<class Value> struct OfSeries {
+  std::string series;
+  Value value;
+};
+
+Table prediction_table(const std::vector<OfSeries<store::Prediction>>& predictions);
+Table backtest_table(const std::vector<OfSeries<store::Backtest>>& backtests);
+Table what_if_table(const std::vector<OfSeries<store::Gain>>& gains);
+
+// What a scaling law gives for a size.
+struct LawPoint {
+  std::string law;
+  std::int64_t size = 0;
+  double throughput = 0;
+};
+Table law_table(const std::vector<OfSeries<LawPoint>>& points);
+
+Table score_table(const std::vector<store::ScoredPrediction>& predictions);
+
+} // namespace dt::cli

@@ -1,0 +1,61 @@
+#include "cli/output/answers/why_output.hpp"
+
+#include "cli/output/answers/why_tables.hpp"
+#include "store/query/attribution_query.hpp"
+
+#include <algorithm>
+
+namespace dt::cli {
+namespace {
+
+constexpr const char* note = "Columns of factors are points of efficiency; they sum to 100 minus the efficiency. `dtctl results "
+                             "--help` has their meaning.";
+
+// The largest point of each label.
+std::vector<store::Attribution> largest_points(const std::vector<store::Attribution>& points)
+{
+  std::vector<store::Attribution> largest;
+  for (const auto& point : points)
+    if (!largest.empty() && largest.back().label == point.label)
+      largest.back() = point;
+    else
+      largest.push_back(point);
+  std::erase_if(largest, [](const auto& point) { return point.is_baseline; });
+  return largest;
+}
+
+void print_waterfalls(Context& context, const std::vector<store::Attribution>& points)
+{
+  constexpr std::size_t most_waterfalls = 8;
+  const auto largest = largest_points(points);
+  for (std::size_t i = 0; i < std::min(largest.size(), most_waterfalls); ++i)
+    context.out.block("", (i == 0 ? "" : "\n") + waterfall_of(largest[i]));
+}
+
+} // namespace
+
+void print_why(Context& context, ResultsStore& results, const Selection& selection)
+{
+  if (!selection.whole_study)
+    throw Error(ErrorKind::usage, "--why compares the sizes of a study, so it needs a whole study, without --failed and --where");
+  const auto& study = *selection.study;
+  const auto points = store::attributions_of_study(results.database(), study.id);
+  if (points.empty() && study.succeeded > 0)
+    throw Error(ErrorKind::usage, "no run of study " + study.name +
+                                      " has the sums of useful time that --why needs: an earlier version of dtengine recorded "
+                                      "them. Train them again with: dtctl sweep RECIPE --force");
+  context.out.table(without_empty_columns(attribution_table(points)));
+  print_waterfalls(context, points);
+  context.out.table(without_empty_columns(communication_table(points)));
+  Json sentences = Json::array();
+  for (const auto& point : points)
+    if (const auto sentence = sentence_of(point); !sentence.empty()) {
+      context.out.field("", "why", text_cell(sentence));
+      sentences.push_back(sentence);
+    }
+  context.out.data("sentences", std::move(sentences));
+
+  if (!context.json) context.messages.info(note);
+}
+
+} // namespace dt::cli

@@ -1,0 +1,292 @@
+#include "cli/output/answers/why_tables.hpp"
+
+#include "cli/output/table_column.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+using store::Attribution;
+using store::Factor;
+using PointColumn = TableColumn<Attribution>;
+
+// Names in the order of store::Factor. `column` is the title of a table, `cost` the subject of a sentence.
+struct Words {
+  const char *column, *cost;
+};
+constexpr std::array<Words, store::factor_count> words{{{"batch", "the smaller batch"},
+                                                        {"contention", "contention"},
+                                                        {"balance", "load imbalance"},
+                                                        {"jitter", "jitter"},
+                                                        {"input", "waiting for input"},
+                                                        {"exposed comm.", "exposed communication"},
+                                                        {"queueing", "queueing at the servers"}}};
+
+bool is(std::size_t factor, Factor wanted) { return factor == static_cast<std::size_t>(wanted); }
+
+// Without a measurement of one rank alone, `contention` is the whole computation.
+std::string cost_of(const Attribution& point, std::size_t factor)
+{
+  if (is(factor, Factor::contention) && !point.has_split) return "slower computation";
+  return words[factor].cost;
+}
+
+std::string capitalised(std::string text)
+{
+  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  return text;
+}
+
+std::string counted(std::int64_t count, const char* thing) { return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s"); }
+
+// The unit in which the label's sizes are counted.
+const char* unit_of(const Attribution& point)
+{
+  if (point.size == point.nodes) return "node";
+  return point.workers == point.ranks ? "rank" : "worker";
+}
+
+std::string name_of(const Attribution& point)
+{
+  const auto size = counted(point.size, unit_of(point));
+  return point.label.empty() ? size : point.label + ", " + size;
+}
+
+std::string interval_text(const Attribution& point)
+{
+  if (std::isnan(point.interval.low)) return "";
+  return fmt::format(" [{:.1f}, {:.1f}]", point.interval.low * 100, point.interval.high * 100);
+}
+
+Cell efficiency_cell(const Attribution& point)
+{
+  auto cell = percent_cell(point.efficiency);
+  cell.text += interval_text(point);
+  return cell;
+}
+
+// "-19.0" points; "-" if the factor is unknown.
+Cell lost_cell(double lost)
+{
+  if (std::isnan(lost)) return {nullptr, "-", Style::dim};
+  const bool is_small = std::abs(lost) < 0.0005;
+  return {lost, is_small ? "0.0" : fmt::format("{:+.1f}", -lost * 100), lost > 0.05 ? Style::warning : Style::plain};
+}
+
+PointColumn lost_column(std::size_t factor, std::string title)
+{
+  return {{"lost_" + std::string(store::factor_names[factor]), title, Align::right},
+          [factor](const Attribution& point) { return lost_cell(point.lost[factor]); }};
+}
+
+PointColumn factor_column(std::size_t factor)
+{
+  return {{"factor_" + std::string(store::factor_names[factor]), ""},
+          [factor](const Attribution& point) { return real_cell(point.factors[factor]); }};
+}
+
+bool has_servers(const std::vector<Attribution>& points)
+{
+  return std::any_of(points.begin(), points.end(), [](const auto& point) { return point.workers != point.ranks; });
+}
+
+template<auto member> PointColumn count_column(std::string name, std::string title, int drop = 0)
+{
+  return {{std::move(name), std::move(title), Align::right, drop}, [](const auto& point) { return count_cell(point.*member); }};
+}
+
+template<auto member> PointColumn share_column(std::string name, std::string title, int drop = 0)
+{
+  return {{std::move(name), std::move(title), Align::right, drop}, [](const auto& point) { return percent_cell(point.*member); }};
+}
+
+Cell baseline_cell(const Attribution& point)
+{
+  return point.baseline_size == 0 ? Cell{nullptr, "ideal", Style::dim} : count_cell(point.baseline_size);
+}
+
+std::vector<PointColumn> attribution_columns(bool has_servers)
+{
+  std::vector<PointColumn> columns{
+      {{"label", "point"}, [](const Attribution& point) { return text_cell(point.label); }},
+      count_column<&Attribution::nodes>("nodes", "nodes", 4),
+      count_column<&Attribution::ranks>("ranks", "ranks"),
+      count_column<&Attribution::workers>("workers", has_servers ? "workers" : ""),
+      count_column<&Attribution::size>("size", ""),
+      count_column<&Attribution::runs>("runs", "runs", 3),
+      count_column<&Attribution::left_out>("left_out", ""),
+      {{"baseline_size", "of", Align::right, 5}, baseline_cell},
+      {{"efficiency", "efficiency [95%]", Align::right}, efficiency_cell},
+      {{"efficiency_low", ""}, [](const auto& point) { return percent_cell(point.interval.low); }},
+      {{"efficiency_high", ""}, [](const auto& point) { return percent_cell(point.interval.high); }},
+      share_column<&Attribution::efficiency_per_process>("efficiency_per_process", "per process"),
+  };
+  for (std::size_t factor = 0; factor < store::factor_count; ++factor)
+    columns.push_back(lost_column(factor, is(factor, Factor::queueing) && !has_servers ? "" : words[factor].column));
+  for (std::size_t factor = 0; factor < store::factor_count; ++factor) columns.push_back(factor_column(factor));
+  columns.push_back(share_column<&Attribution::statistical_efficiency>("statistical_efficiency", "samples to target", 2));
+  columns.push_back(share_column<&Attribution::time_efficiency>("time_efficiency", "time to target", 1));
+  columns.push_back({{"latest_host", ""}, [](const auto& point) { return text_cell(point.latest_host); }});
+  columns.push_back(count_column<&Attribution::latest_host_runs>("latest_host_runs", ""));
+  return columns;
+}
+
+Cell rate_cell(double bytes_per_s)
+{
+  auto cell = real_cell(bytes_per_s);
+  if (std::isfinite(bytes_per_s)) cell.text = fmt::format("{:.3g} Gbit/s", bytes_per_s * 8e-9);
+  return cell;
+}
+
+Cell bytes_cell(double bytes)
+{
+  auto cell = real_cell(bytes);
+  if (std::isfinite(bytes))
+    cell.text = bytes < 1e6 ? fmt::format("{:.1f} kB", bytes * 1e-3) : fmt::format("{:.1f} MB", bytes * 1e-6);
+  return cell;
+}
+
+template<auto member> PointColumn figure_column(std::string name, std::string title, Cell (*cell)(double))
+{
+  return {{std::move(name), std::move(title), Align::right},
+          [cell](const Attribution& point) { return cell(point.communication.*member); }};
+}
+
+Cell plain(double value) { return real_cell(value); }
+
+// The host that was last in most runs belongs to jitter, or to load imbalance if that costs more.
+bool names_host(const Attribution& point, std::size_t factor)
+{
+  const auto lost = [&](Factor f) { return point.lost[static_cast<std::size_t>(f)]; };
+  const auto host_factor = lost(Factor::jitter) >= lost(Factor::load_balance) ? Factor::jitter : Factor::load_balance;
+  return is(factor, host_factor) && point.nodes > 1 && !point.latest_host.empty();
+}
+
+// The factors whose lost part is at least `least`, in order; with `least` 0 all that are known.
+std::vector<std::size_t> factors_above(const Attribution& point, double least)
+{
+  std::vector<std::size_t> factors;
+  for (std::size_t factor = 0; factor < store::factor_count; ++factor)
+    if (std::abs(point.lost[factor]) >= least) factors.push_back(factor);
+  return factors;
+}
+
+// "exposed communication costs 19.0 points, jitter 6.1 (host3 in 4 of 5 runs)"; `verb` is "costs" or "gains".
+std::string listed(const Attribution& point, const std::vector<std::size_t>& factors, const char* verb)
+{
+  std::vector<std::string> parts;
+  for (const auto factor : factors) {
+    const bool is_first = parts.empty();
+    auto part = fmt::format("{} {}{:.1f}{}", cost_of(point, factor), is_first ? verb : "", std::abs(point.lost[factor]) * 100,
+                            is_first ? " points" : "");
+    if (names_host(point, factor))
+      part += fmt::format(" ({} in {} of {})", point.latest_host, point.latest_host_runs, counted(point.runs, "run"));
+    parts.push_back(std::move(part));
+  }
+  return join(parts, ", ");
+}
+
+std::string losses_of(const Attribution& point)
+{
+  constexpr double half_a_point = 0.005;
+  auto costs = factors_above(point, half_a_point);
+  std::stable_sort(costs.begin(), costs.end(), [&](auto a, auto b) { return point.lost[a] > point.lost[b]; });
+  const auto first_gain = std::find_if(costs.begin(), costs.end(), [&](auto factor) { return point.lost[factor] < 0; });
+  const std::vector<std::size_t> gains(first_gain, costs.end());
+  costs.erase(first_gain, costs.end());
+  std::vector<std::string> sentences;
+  if (costs.empty()) sentences.emplace_back("No factor costs half a point.");
+  if (!costs.empty()) sentences.push_back(capitalised(listed(point, costs, "costs ")) + ".");
+  if (!gains.empty()) sentences.push_back(capitalised(listed(point, gains, "gains ")) + ".");
+  return join(sentences, " ");
+}
+
+std::string compared_with(const Attribution& point)
+{
+  if (point.baseline_size == 0) return "of the throughput that its own computation would allow without any waiting";
+  return fmt::format("of the throughput per worker of {}", counted(point.baseline_size, unit_of(point)));
+}
+
+std::string target_words(const Attribution& point)
+{
+  if (std::isnan(point.statistical_efficiency)) return "";
+  return fmt::format(" It needs {:.2f} times the samples to the target, so its efficiency in time to accuracy is {:.1f}%.",
+                     1 / point.statistical_efficiency, point.time_efficiency * 100);
+}
+
+// ---- waterfall ------------------------------------------------------------------------------------------------------
+
+constexpr int bar_width = 40;
+
+// A bar from `low` to `high`, as shares of 1; both may exceed 1.
+std::string bar(double low, double high)
+{
+  const auto column = [](double share) { return static_cast<int>(std::lround(std::clamp(share, 0.0, 1.5) * bar_width)); };
+  std::string text(static_cast<std::size_t>(column(low)), ' ');
+  for (int i = column(low); i < std::max(column(high), column(low) + 1); ++i) text += "█";
+  return text;
+}
+
+std::string line_of(const std::string& name, const std::string& number, const std::string& bar_text)
+{
+  return fmt::format("  {:<26}{:>8}  {}\n", name, number, bar_text);
+}
+
+} // namespace
+
+Table attribution_table(const std::vector<Attribution>& points)
+{
+  return table_of("why", attribution_columns(has_servers(points)), points, std::identity(), "no results yet");
+}
+
+Table communication_table(const std::vector<Attribution>& points)
+{
+  using Figures = store::CommunicationFigures;
+  std::vector<Attribution> communicating;
+  std::copy_if(points.begin(), points.end(), std::back_inserter(communicating),
+               [](const auto& point) { return point.ranks > 1; });
+  const std::vector<PointColumn> columns{
+      {{"label", "point"}, [](const Attribution& point) { return text_cell(point.label); }},
+      count_column<&Attribution::nodes>("nodes", "nodes", 4),
+      count_column<&Attribution::ranks>("ranks", "ranks"),
+      figure_column<&Figures::isolated_s>("isolated_s", "comm. a step", seconds_cell),
+      figure_column<&Figures::hidden_s>("hidden_s", "hidden", seconds_cell),
+      figure_column<&Figures::exposed_s>("exposed_s", "exposed", seconds_cell),
+      figure_column<&Figures::bytes>("bytes", "sent by a rank", bytes_cell),
+      figure_column<&Figures::messages>("messages", "messages", plain),
+      figure_column<&Figures::bandwidth>("bandwidth", "bandwidth", rate_cell),
+  };
+  return table_of("communication", columns, communicating, std::identity(), "no communication: one rank");
+}
+
+std::string sentence_of(const Attribution& point)
+{
+  if (point.is_baseline) return "";
+  return fmt::format("{}: {:.1f}%{} {} ({}). {}{}", name_of(point), point.efficiency * 100, interval_text(point),
+                     compared_with(point), counted(point.runs, "run"), losses_of(point), target_words(point));
+}
+
+std::string waterfall_of(const Attribution& point)
+{
+  constexpr double visible = 0.0005;
+  const auto base = point.baseline_size == 0 ? std::string("without any waiting") : counted(point.baseline_size, unit_of(point));
+  auto text = point.label.empty() ? std::string() : printable(point.label) + "\n";
+  text += line_of(base, "100.0%", bar(0, 1));
+  double level = 1;
+  for (const auto factor : factors_above(point, visible)) {
+    const double next = level - point.lost[factor];
+    text += line_of(cost_of(point, factor), fmt::format("{:+.1f} ", -point.lost[factor] * 100),
+                    bar(std::min(level, next), std::max(level, next)));
+    level = next;
+  }
+  return text +
+         line_of(counted(point.size, unit_of(point)), fmt::format("{:.1f}%", point.efficiency * 100), bar(0, point.efficiency));
+}
+
+} // namespace dt::cli

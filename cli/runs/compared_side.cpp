@@ -1,0 +1,115 @@
+#include "cli/runs/compared_side.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/spec/run_key.hpp"
+#include "core/text.hpp"
+#include "store/query/compared_runs.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace dt::cli {
+namespace {
+
+using Document = nlohmann::json;
+
+[[noreturn]] void refuse(const std::string& what)
+{
+  throw Error(ErrorKind::usage, what + "; write one with: dtctl export STUDY --format json -o FILE.json");
+}
+
+// A row of an exported file. A member that is null was not measured.
+class ExportedRow {
+ public:
+  ExportedRow(const Document& row, std::string place) : row_(row), place_(std::move(place)) {}
+  std::string text(const std::string& member) const
+  {
+    const auto& value = at(member);
+    return value.is_string() ? value.get<std::string>() : value.is_null() ? "" : value.dump();
+  }
+  double real(const std::string& member) const
+  {
+    const auto& value = at(member);
+    if (!value.is_null() && !value.is_number()) refuse(place_ + ": \"" + member + "\" is not a number");
+    return value.is_null() ? not_measured : value.get<double>();
+  }
+  // A column that earlier versions did not export.
+  double later(const std::string& member) const { return row_.contains(member) ? real(member) : not_measured; }
+  std::int64_t count(const std::string& member) const
+  {
+    const double value = real(member);
+    return value >= 0 && value < 1e15 ? static_cast<std::int64_t>(value) : 0;
+  }
+
+ private:
+  const Document& at(const std::string& member) const
+  {
+    const auto found = row_.find(member);
+    if (found == row_.end()) refuse(place_ + " has no \"" + member + "\"");
+    return *found;
+  }
+  const Document& row_;
+  std::string place_;
+};
+
+store::ComparedRun run_of(const ExportedRow& row, const std::string& column)
+{
+  const double target = row.real("train_target_accuracy"), rate = row.later("train_modelled_rate");
+  return {.key = row.text("key"),
+          .series = row.text("series"),
+          .value = column.empty() ? "" : row.text(column),
+          .nodes = row.count("nodes"),
+          .ranks = row.count("ranks"),
+          .is_control = row.count("control") != 0,
+          .succeeded = row.text("state") == name_of(RunState::succeeded),
+          .block = {},
+          .model = row.text("model"),
+          .data_id = row.text("data_id"),
+          .engine_build = row.text("engine_build"),
+          .global_batch = row.count("global_batch"),
+          .target_accuracy = target > 0 ? target : 0,
+          .modelled_rate = rate > 0 ? rate : 0,
+          .throughput = row.real("throughput"),
+          .step_s = row.real("step_p50_s"),
+          .accuracy = row.real("accuracy"),
+          .time_to_accuracy_s = row.real("time_to_accuracy_s"),
+          .wall_s = row.real("wall_s")};
+}
+
+std::string title_of(const Selection& selection, const Selector& selector)
+{
+  const auto runs = fmt::format("{} {}", selection.runs.size(), selection.runs.size() == 1 ? "run" : "runs");
+  if (selection.study && selection.whole_study)
+    return fmt::format("{} ({}), {}", selection.study->name, short_key(selection.study->id), runs);
+  return fmt::format("{}{}, {}", selector.what, selector.where.empty() ? "" : " where " + selector.where, runs);
+}
+
+} // namespace
+
+ComparedSide side_of(ResultsStore& results, const Selector& selector, const std::string& by)
+{
+  const auto selection = select(results, selector);
+  if (selection.runs.empty()) throw Error(ErrorKind::usage, "no run of " + printable(selector.what) + " is selected");
+  return {title_of(selection, selector), store::compared_runs(results.database(), rows_of(selection.runs), by)};
+}
+
+bool is_reference_file(const std::string& reference) { return reference.ends_with(".json"); }
+
+ComparedSide read_reference(const std::filesystem::path& file, const std::string& column)
+{
+  const auto shown = printable(file.string());
+  const auto text = read_file_if_exists(file);
+  if (!text) refuse(shown + ": there is no such file");
+  const auto document = Document::parse(*text, nullptr, false);
+  const auto runs = document.is_object() ? document.find("runs") : document.end();
+  if (document.is_discarded() || runs == document.end() || !runs->is_array())
+    refuse(shown + " is not a file of dtctl export in JSON");
+  if (runs->empty()) refuse(shown + " holds no run");
+  ComparedSide side{fmt::format("{}, {} {}", file.string(), runs->size(), runs->size() == 1 ? "run" : "runs"), {}};
+  for (std::size_t i = 0; i < runs->size(); ++i)
+    side.runs.push_back(run_of({(*runs)[i], fmt::format("{}: row {} of \"runs\"", shown, i + 1)}, column));
+  return side;
+}
+
+} // namespace dt::cli

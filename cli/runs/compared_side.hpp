@@ -1,0 +1,28 @@
+// One side of a comparison: the runs that a selector names, or those of a reference file.
+#pragma once
+
+#include "cli/runs/selectors.hpp"
+#include "store/analysis/verdict/metric.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace dt::cli {
+
+struct ComparedSide {
+  std::string title; // "scaling (89c369c085)", for people
+  std::vector<store::ComparedRun> runs;
+};
+
+// `by` is the key whose values are compared; empty: none. Throws usage errors as select does, and for an unknown key.
+ComparedSide side_of(ResultsStore& results, const Selector& selector, const std::string& by);
+
+// Whether a reference names a file: it ends in ".json".
+bool is_reference_file(const std::string& reference);
+
+// Reads a file that `dtctl export --format json` has written. `column` is the column of runs_flat whose values are compared, or
+// empty. Throws a usage error that names the file and what is wrong in it.
+ComparedSide read_reference(const std::filesystem::path& file, const std::string& column);
+
+} // namespace dt::cli

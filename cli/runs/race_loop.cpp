@@ -1,0 +1,237 @@
+#include "cli/runs/race_loop.hpp"
+
+#include "cli/checks/input_checks.hpp"
+#include "cli/output/answers/verdict_output.hpp"
+#include "cli/output/run_tables.hpp"
+#include "cli/runs/follow.hpp"
+#include "cli/runs/selectors.hpp"
+#include "core/text.hpp"
+#include "store/analysis/statistics/race.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+constexpr std::int64_t least_first = 3; // fewer runs have no interval
+constexpr double default_margin = 0.03;
+
+store::RaceRule rule_of(const StudySpec& study)
+{
+  const auto& until = study.until;
+  const auto first = std::max(least_first, study.repeats);
+  return {.margin = until.interval > 0 ? until.interval : default_margin,
+          .first = first,
+          .most = std::max(first, until.max_repeats),
+          .better = until.metric == RaceMetric::throughput ? store::Better::larger : store::Better::smaller};
+}
+
+// A point and its planned runs, by repeat.
+struct Point {
+  std::string label;
+  std::vector<std::size_t> runs; // indices in Resolved::runs
+};
+
+class RaceLoop {
+ public:
+  // `all` holds the most repeats of every point.
+  RaceLoop(Context& context, Resolved all, const store::RaceRule& rule, const UntilSpec& until, SubmissionOptions options)
+      : context_(context), all_(std::move(all)), rule_(rule), until_(until), options_(std::move(options)), results_(context)
+  {
+    options_.wait = true;
+    for (std::size_t i = 0; i < all_.runs.size(); ++i) point_of(all_.runs[i].spec.label).runs.push_back(i);
+    for (auto& point : points_)
+      std::sort(point.runs.begin(), point.runs.end(),
+                [&](auto a, auto b) { return all_.runs[a].spec.repeat < all_.runs[b].spec.repeat; });
+    id_ = study_id(all_.study.name + " until decided", keys_of_repeats(rule.first));
+  }
+
+  ExitCode run()
+  {
+    while (true) {
+      const auto rows = current_rows();
+      const auto race = store::race_of(race_points(rows), rule_);
+      if (race.is_over) return finish(race, "");
+      if (const auto limit = budget_limit(race, rows); !limit.empty()) return finish(race, limit);
+      if (const auto code = round(race); code != ExitCode::ok && code != ExitCode::runs_failed) return code;
+    }
+  }
+
+ private:
+  Point& point_of(const std::string& label)
+  {
+    const auto found = std::find_if(points_.begin(), points_.end(), [&](const Point& point) { return point.label == label; });
+    return found != points_.end() ? *found : points_.emplace_back(Point{label, {}});
+  }
+
+  std::vector<std::string> keys_of_repeats(std::int64_t repeats) const
+  {
+    std::vector<std::string> keys;
+    for (const auto& run : all_.runs)
+      if (run.spec.repeat < repeats) keys.push_back(run.key);
+    return keys;
+  }
+
+  // The stored runs of the study so far, by key. Empty before the first round.
+  std::map<std::string, store::RunRow> current_rows()
+  {
+    std::map<std::string, store::RunRow> rows;
+    for (auto& view : results_.up_to_date([&] { return store::runs_of_study(results_.database(), id_); }))
+      rows.emplace(view.row.key, view.row);
+    return rows;
+  }
+
+  // Nothing: the run has not ended. NaN: it ended without a value.
+  std::optional<double> value_of(const store::RunRow& row) const
+  {
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    if (!is_final(row.state)) return std::nullopt;
+    if (row.state != RunState::succeeded) return none;
+    if (until_.metric == RaceMetric::throughput) return row.figure("throughput");
+    const double time_s = row.figure("time_to_accuracy_s");
+    return std::isnan(time_s) ? std::numeric_limits<double>::infinity() : time_s;
+  }
+
+  std::vector<store::RacePoint> race_points(const std::map<std::string, store::RunRow>& rows) const
+  {
+    std::vector<store::RacePoint> points;
+    for (const auto& point : points_) {
+      store::RacePoint& race_point = points.emplace_back(store::RacePoint{.label = point.label, .size = 0, .values = {}});
+      for (const auto run : point.runs) {
+        const auto row = rows.find(all_.runs[run].key);
+        if (row == rows.end()) break;
+        race_point.label = row->second.series;
+        race_point.size = row->second.workers;
+        race_point.values.push_back(value_of(row->second));
+      }
+    }
+    return points;
+  }
+
+  // The indices of the runs that the race asks for.
+  std::vector<std::size_t> wanted(const store::Race& race) const
+  {
+    std::vector<std::size_t> runs;
+    for (std::size_t p = 0; p < points_.size(); ++p)
+      for (const auto run : points_[p].runs)
+        if (all_.runs[run].spec.repeat < race.standings[p].repeats) runs.push_back(run);
+    std::sort(runs.begin(), runs.end()); // the order of the plan: the repeats of all points are interleaved
+    return runs;
+  }
+
+  // Node-hours of the runs that have ended, and an estimate for those that the next round adds. Returns why the budget does not
+  // allow them; empty if it does.
+  std::string budget_limit(const store::Race& race, const std::map<std::string, store::RunRow>& rows) const
+  {
+    if (until_.budget_node_hours <= 0 || rows.empty()) return "";
+    double spent = 0, ended = 0;
+    for (const auto& [key, row] : rows) {
+      const double wall_s = row.figure("wall_s");
+      if (std::isnan(wall_s)) continue;
+      spent += static_cast<double>(row.nodes) * wall_s / 3600;
+      ++ended;
+    }
+    const auto runs = wanted(race);
+    const auto more = std::count_if(runs.begin(), runs.end(), [&](auto run) { return !rows.contains(all_.runs[run].key); });
+    const double needed = ended > 0 ? spent / ended * static_cast<double>(more) : 0;
+    if (spent + needed <= until_.budget_node_hours) return "";
+    return fmt::format("the budget: {:.3g} of {:.3g} node-hours are spent, and the next {} runs would need about {:.3g}", spent,
+                       until_.budget_node_hours, more, needed);
+  }
+
+  // Submits the runs of the next look and waits for all of them.
+  ExitCode round(const store::Race& race)
+  {
+    const auto runs = wanted(race);
+    Resolved now{.kind = all_.kind, .engine = all_.engine, .runs = {}, .study = all_.study, .duplicates = 0};
+    now.study.id = id_;
+    now.study.run_keys.clear();
+    now.study.run_names.clear();
+    for (const auto run : runs) {
+      now.runs.push_back(all_.runs[run]);
+      now.study.run_keys.push_back(all_.study.run_keys[run]);
+      now.study.run_names.push_back(all_.study.run_names[run]);
+    }
+    const auto racing = std::count_if(race.standings.begin(), race.standings.end(), [](const auto& s) { return s.is_racing; });
+    context_.messages.info("{} repeats: {} of {} points are not decided, {} runs in all", race.repeats, racing, points_.size(),
+                           runs.size());
+    return submit_and_wait(context_, results_, now, options_);
+  }
+
+  ExitCode finish(const store::Race& race, const std::string& limit)
+  {
+    const auto selection = select(results_, {.what = id_, .failed = false, .where = {}});
+    Table table{
+        "race", {{"label", "point"}, {"repeats", "repeats", Align::right}, {"reason", "stopped because"}}, {}, "no points"};
+    for (std::size_t p = 0; p < points_.size(); ++p) {
+      const auto& standing = race.standings[p];
+      const auto reason = standing.reason.empty() ? "of " + limit : standing.reason;
+      table.rows.push_back({text_cell(points_[p].label), count_cell(count_ended(p, selection)), text_cell(reason)});
+    }
+    context_.out.field("study", "study", {id_, all_.study.name + " (" + short_key(id_) + ")", Style::strong});
+    context_.out.table(table);
+    print_verdict(context_, results_, selection, store::scaling_of_study(results_.database(), id_));
+    print_outcome(context_, selection.runs);
+    return exit_code_of(selection.runs);
+  }
+
+  std::int64_t count_ended(std::size_t point, const Selection& selection) const
+  {
+    return std::count_if(points_[point].runs.begin(), points_[point].runs.end(), [&](auto run) {
+      return std::any_of(selection.runs.begin(), selection.runs.end(),
+                         [&](const RunView& view) { return view.row.key == all_.runs[run].key && is_final(view.row.state); });
+    });
+  }
+
+  Context& context_;
+  Resolved all_;
+  store::RaceRule rule_;
+  UntilSpec until_;
+  SubmissionOptions options_;
+  ResultsStore results_;
+  std::vector<Point> points_;
+  std::string id_; // of the study; it stays the same while runs are added
+};
+
+recipes::Plan plan_of(Context& context, const RecipeOptions& options, std::int64_t repeats)
+{
+  auto more = options;
+  more.set.push_back(fmt::format("study.repeats={}", repeats));
+  return load_plan(context, more);
+}
+
+void refuse_unfit(const recipes::Plan& plan)
+{
+  if (plan.kind == recipes::PlanKind::single && plan.runs.size() == 1)
+    throw Error(ErrorKind::usage, plan.name + " has a single point, so there is nothing to decide; add a sweep or a study");
+  if (plan.runs.front().study.layout == StudyLayout::ladder)
+    throw Error(ErrorKind::usage, plan.name + " asks for a ladder, whose runs share one allocation that ends with them; "
+                                              "--until-decided needs study.layout: separate");
+}
+
+} // namespace
+
+ExitCode sweep_until_decided(Context& context, const RecipeOptions& recipe, const SubmissionOptions& options)
+{
+  const auto asked = load_plan(context, recipe);
+  refuse_unfit(asked);
+  const auto& study = asked.runs.front().study;
+  const auto rule = rule_of(study);
+  auto plan = plan_of(context, recipe, options.dry_run ? rule.first : rule.most);
+  warn_of(context, plan);
+  check_inputs(context, context.home(), plan);
+  auto resolved = resolve(context.home(), std::move(plan));
+  if (options.dry_run) {
+    context.messages.info("the first {} repeats of at most {}; after them the rule of study.until decides which points go on",
+                          rule.first, rule.most);
+    return submit(context, std::move(resolved), options);
+  }
+  return RaceLoop(context, std::move(resolved), rule, study.until, options).run();
+}
+
+} // namespace dt::cli

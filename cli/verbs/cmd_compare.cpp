@@ -1,0 +1,220 @@
+// dtctl compare: which of two studies, or of the candidates within one, is better, how sure that is, and what would decide.
+#include "cli/checks/comparison_checks.hpp"
+#include "cli/output/answers/comparison_tables.hpp"
+#include "cli/output/answers/junit.hpp"
+#include "cli/runs/compared_side.hpp"
+#include "cli/verbs/verbs.hpp"
+#include "core/file.hpp"
+#include "core/text.hpp"
+#include "store/query/compared_runs.hpp"
+
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+using store::Judged;
+using store::Metric;
+
+struct CompareOptions {
+  std::string a = "last", b, where_a, where_b;
+  std::string by, metric = "throughput", margin = "2%", reference, junit;
+};
+
+std::vector<Judged> judged_pairs(const store::Matching& matching, Metric metric, const store::Rule& rule)
+{
+  std::vector<std::pair<store::Sample, store::Sample>> samples;
+  std::vector<store::Candidate> candidates;
+  for (const auto& pair : matching.pairs) {
+    samples.emplace_back(sample_of(name_of(pair.a), pair.a.runs, metric), sample_of(name_of(pair.b), pair.b.runs, metric));
+    candidates.push_back(samples.back().first.candidate);
+    candidates.push_back(samples.back().second.candidate);
+  }
+  std::vector<const store::Sample*> all;
+  for (const auto& [a, b] : samples) all.insert(all.end(), {&a, &b});
+  require_metric(metric, all);
+  const auto scatter = store::pooled_scatter(candidates, store::metric_row(metric).scale);
+  std::vector<Judged> comparisons;
+  for (auto& [a, b] : samples) {
+    const auto name = a.candidate.name == b.candidate.name ? a.candidate.name : a.candidate.name + " : " + b.candidate.name;
+    comparisons.push_back(judge(name, metric, std::move(a), std::move(b), rule, scatter));
+  }
+  return comparisons;
+}
+
+std::vector<std::string> names_of(const std::vector<store::ComparedPoint>& points)
+{
+  std::vector<std::string> names;
+  for (const auto& point : points) names.push_back(name_of(point));
+  return names;
+}
+
+void print_unmatched(Context& context, const store::Matching& matching)
+{
+  for (const auto& [side, points] : {std::pair{"A", &matching.only_a}, {"B", &matching.only_b}}) {
+    const auto names = names_of(*points);
+    if (!names.empty())
+      context.messages.warn("{} {} of {} without a partner: {}", names.size(), names.size() == 1 ? "point is" : "points are",
+                            side, printable(join(names, "; ")));
+    context.out.data(std::string("only_") + (side[0] == 'A' ? "a" : "b"), names);
+  }
+}
+
+// What a comparison with a reference has found, as a sentence and an exit code. A point of A without a succeeded run is no
+// evidence that it has not become slower.
+ExitCode print_regressions(Context& context, const std::vector<Judged>& comparisons)
+{
+  std::vector<std::string> slower;
+  std::size_t open = 0, without_runs = 0;
+  for (const auto& judged : comparisons) {
+    if (store::is_regression(judged)) slower.push_back(judged.name);
+    open += judged.comparison.verdict == store::Verdict::cannot_tell ? 1 : 0;
+    without_runs += judged.a.succeeded == 0 ? 1 : 0;
+  }
+  auto text = slower.empty() ? std::string("none was shown")
+                             : fmt::format("{} of {}: {}", slower.size(), comparisons.size(), join(slower, "; "));
+  if (open > 0) text += fmt::format("; {} of {} cannot tell", open, comparisons.size());
+  if (without_runs > 0) text += fmt::format("; {} without a succeeded run of A", without_runs);
+  const bool is_clear = slower.empty() && open == 0;
+  context.out.field("regressions", "regressions",
+                    {slower, text, slower.empty() ? is_clear ? Style::good : Style::warning : Style::bad});
+  if (!slower.empty()) return ExitCode::regression;
+  return without_runs > 0 ? ExitCode::runs_failed : ExitCode::ok;
+}
+
+void print_comparisons(Context& context, const std::vector<Judged>& comparisons)
+{
+  context.out.table(comparison_table(comparisons));
+  for (const auto& judged : comparisons)
+    context.out.field("", comparisons.size() == 1 ? "verdict" : judged.name, text_cell(sentence_of(judged)));
+  if (comparisons.size() > 1) context.out.field("verdicts", "in all", text_cell(verdict_counts(comparisons)));
+}
+
+ExitCode compare_sides(Context& context, const CompareOptions& options, const ComparedSide& a, const ComparedSide& b,
+                       const store::Rule& rule)
+{
+  const auto metric = store::metric_of(options.metric);
+  check_overlap(context, a, b);
+  if (metric == Metric::time_to_target) require_one_target(a.runs, b.runs);
+  const auto matching = store::matched(store::points_of(a.runs, options.by), store::points_of(b.runs, options.by));
+  context.out.field("a", "A", text_cell(a.title));
+  context.out.field("b", "B", text_cell(b.title));
+  const auto comparisons = judged_pairs(matching, metric, rule);
+  print_comparisons(context, comparisons);
+  print_unmatched(context, matching);
+  warn_about_unfinished(context, "A", a.runs);
+  warn_about_unfinished(context, "B", b.runs);
+  warn_about(context, store::differences(matching));
+  if (options.reference.empty()) return ExitCode::ok;
+  if (!options.junit.empty())
+    write_file_atomic(options.junit, junit_of(comparisons, names_of(matching.only_b)), Readers::everybody);
+  return print_regressions(context, comparisons);
+}
+
+store::Standing standing_of(const store::Contest& contest, Metric metric, const store::Rule& rule)
+{
+  std::vector<store::Sample> samples;
+  for (const auto& point : contest.points) {
+    const auto name = point.candidate.empty() ? name_of(point) : point.candidate;
+    samples.push_back(sample_of(name, point.runs, metric));
+  }
+  std::vector<const store::Sample*> all;
+  for (const auto& sample : samples) all.push_back(&sample);
+  require_metric(metric, all);
+  return store::standing_of(contest.name, metric, std::move(samples), rule);
+}
+
+ExitCode rank(Context& context, const CompareOptions& options, const ComparedSide& a, const store::Rule& rule)
+{
+  const auto metric = store::metric_of(options.metric);
+  if (metric == Metric::time_to_target) require_one_target(a.runs, {});
+  const auto points = store::points_of(a.runs, options.by);
+  const auto contests = store::contests_of(points, options.by);
+  if (contests.empty())
+    throw Error(ErrorKind::usage, "there are no two candidates of one size to rank; name a second selector, or a key that varies "
+                                  "with --by (the efficiency of the sizes: dtctl results)\n  points:" +
+                                      store::listed(points));
+  context.out.field("a", "study", text_cell(a.title));
+  Json rankings = Json::array();
+  for (const auto& contest : contests) {
+    const auto standing = standing_of(contest, metric, rule);
+    if (!context.json) {
+      if (contests.size() > 1) context.out.heading(contest.name);
+      context.out.table(standing_table(standing));
+      context.out.field("", "verdict", text_cell(sentence_of(standing) + "."));
+    }
+    rankings.push_back(to_json(standing));
+  }
+  context.out.data("rankings", std::move(rankings));
+  warn_about_unfinished(context, "the study", a.runs);
+  warn_about(context, store::differences(contests));
+  return ExitCode::ok;
+}
+
+ExitCode compare(Context& context, const CompareOptions& options)
+{
+  const store::Rule rule{.margin = margin_of(options.margin)};
+  store::metric_of(options.metric);
+  ResultsStore results(context);
+  const auto a = side_of(results, {.what = options.a, .where = options.where_a}, options.by);
+  if (is_reference_file(options.reference)) {
+    if (!options.where_b.empty())
+      throw Error(ErrorKind::usage, "--where-b selects runs of a study, not of a file; export only the runs that are wanted");
+    const auto column = options.by.empty() ? std::string() : store::column_of_key(results.database(), options.by);
+    return compare_sides(context, options, a, read_reference(options.reference, column), rule);
+  }
+  const auto& b = options.reference.empty() ? options.b : options.reference;
+  const bool is_within_a = b.empty() && options.where_b.empty();
+  if (is_within_a) return rank(context, options, a, rule);
+  // With --where-b alone, B is another part of A.
+  return compare_sides(context, options, a,
+                       side_of(results, {.what = b.empty() ? options.a : b, .where = options.where_b}, options.by), rule);
+}
+
+} // namespace
+
+void add_compare(Commands& commands)
+{
+  auto options = std::make_shared<CompareOptions>();
+  auto& verb = commands.add(
+      {"compare", result_verbs,
+       "Compare two studies, or the candidates within one: which is faster, how sure, what would decide.",
+       "Prints the effect of A against B, its 95% confidence interval, and one of four verdicts: faster, slower, equivalent\n"
+       "(the whole interval lies inside the margin) or cannot tell. If it cannot tell, it says how many more runs would\n"
+       "decide, and their node-hours (nodes times the time of the steps). With fewer than 3 runs there is no interval, but\n"
+       "the smallest difference that could be resolved. Points of A and B are matched by label and size.\n"
+       "With A alone, or with --by, the labels or the values of a key within A compete at each size; the p values are\n"
+       "corrected for all pairs (Holm), and every candidate that may be the best is named.\n"
+       "A run that missed its target counts as infinitely late in time-to-target; a rank test then decides.\n"
+       "Runs of a ladder are compared in pairs within their repeat.\n"
+       "With --reference the exit code is 5 if A is a regression: the whole interval lies beyond the margin, or, of times\n"
+       "to target with misses, the verdict is slower. It is 1 if a point of A has no succeeded run.\n\n"
+       "Examples:\n  dtctl compare new-study old-study\n  dtctl compare last --by sync.strategy --metric time-to-target\n"
+       "  dtctl compare last --reference baseline.json --margin 5% --junit results.xml"},
+      [options](Context& context) { return compare(context, *options); });
+  const std::string selectors = ": last, the name or id of a study, a point (STUDY/LABEL), the key or name of a run, or all";
+  verb.add_option("A", options->a, "what is compared" + selectors + "; default: last")->type_name("A");
+  auto* b = verb.add_option("B", options->b, "what it is compared with; without it, candidates within A compete")->type_name("B");
+  verb.add_option("--where-a", options->where_a, "only runs of A that meet the condition, such as 'strategy=sync-sgd'")
+      ->type_name("CONDITION");
+  verb.add_option("--where-b", options->where_b, "only runs of B that meet the condition; without B: of A")
+      ->type_name("CONDITION");
+  verb.add_option("--by", options->by, "compare the values of this key, such as sync.strategy")->type_name("KEY");
+  verb.add_option("--metric", options->metric, "throughput (default), time-to-target, step-time or accuracy")
+      ->type_name("METRIC");
+  verb.add_option("--margin", options->margin,
+                  "the largest difference that does not matter; default: 2%. Of accuracies: percentage points")
+      ->type_name("SHARE");
+  auto* reference = verb.add_option("--reference", options->reference,
+                                    "check A for a regression against this study, or against a file FILE.json of: dtctl export "
+                                    "--format json")
+                        ->type_name("STUDY|FILE.json")
+                        ->excludes(b);
+  verb.add_option("--junit", options->junit, "write the comparisons with the reference to this file as JUnit XML")
+      ->type_name("FILE")
+      ->needs(reference);
+}
+
+} // namespace dt::cli

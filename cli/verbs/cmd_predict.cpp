@@ -1,0 +1,266 @@
+// dtctl predict: throughput, efficiency and cost of sizes that were not measured.
+#include "cli/output/answers/prediction_tables.hpp"
+#include "cli/runs/recipe_options.hpp"
+#include "cli/runs/selectors.hpp"
+#include "cli/verbs/verbs.hpp"
+#include "core/record/prediction_record.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+struct PredictOptions {
+  std::string study = "last", nodes, ranks, profile;
+  std::vector<std::string> what_if;
+  bool backtest = false, dry_run = false;
+};
+
+constexpr std::int64_t largest_size = 1'000'000;
+
+// Reads "16,64,256" in ascending order. Throws a usage error for anything else.
+std::vector<std::int64_t> parse_sizes(const std::string& option, const std::string& text)
+{
+  std::vector<std::int64_t> sizes;
+  for (const auto& word : split(text, ',')) {
+    std::int64_t size = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), size);
+    if (error != std::errc() || end != word.data() + word.size() || size < 1 || size > largest_size)
+      throw Error(ErrorKind::usage, fmt::format("{} {}: \"{}\" is not a number from 1 to {}. Example: {} 16,64", option,
+                                                printable(text), printable(word), largest_size, option));
+    sizes.push_back(size);
+  }
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+struct Question {
+  std::vector<std::int64_t> sizes; // empty: only backtests
+  std::optional<store::SizeUnit> unit;
+  std::vector<store::Change> changes;
+  std::optional<CostModel> network;
+};
+
+Question question_of(Context& context, const PredictOptions& options)
+{
+  Question question;
+  if (!options.nodes.empty() && !options.ranks.empty())
+    throw Error(ErrorKind::usage, "--nodes and --ranks exclude each other: sizes are numbers of nodes or of ranks");
+  if (options.nodes.empty() && options.ranks.empty() && !options.backtest)
+    throw Error(ErrorKind::usage, "predict needs the sizes to predict: --nodes 16,64 or, for a study on one node, --ranks 8,16; "
+                                  "or --backtest to test the model on the measured sizes");
+  if (!options.nodes.empty()) question.unit = store::SizeUnit::nodes;
+  if (!options.ranks.empty()) question.unit = store::SizeUnit::ranks;
+  if (question.unit)
+    question.sizes =
+        parse_sizes(options.nodes.empty() ? "--ranks" : "--nodes", options.nodes.empty() ? options.ranks : options.nodes);
+  question.changes = store::parse_changes(options.what_if);
+  if (!question.changes.empty() && question.sizes.empty())
+    throw Error(ErrorKind::usage, "--what-if needs a size: give --nodes or --ranks too");
+  question.network = network_of(context, options.profile);
+  return question;
+}
+
+// The answer for one series.
+struct Answer {
+  store::SeriesMeasurements measured;
+  store::Forecast forecast;
+};
+
+// Series that cannot be predicted are left out with a warning. If none can, throws the first one's error.
+std::vector<Answer> answers_to(Context& context, std::vector<store::SeriesMeasurements> all, const Question& question)
+{
+  std::vector<Answer> answers;
+  std::vector<Error> refusals;
+  if (all.empty()) all.emplace_back(); // forecast says what is missing
+  for (auto& series : all) {
+    try {
+      auto forecast = store::forecast(series, question.sizes, question.network);
+      answers.push_back({std::move(series), std::move(forecast)});
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::usage) throw;
+      refusals.push_back(error);
+    }
+  }
+  if (answers.empty()) throw refusals.front();
+  for (const auto& refusal : refusals) context.messages.warn("{}", refusal.what());
+  return answers;
+}
+
+// All values of one kind, each with the label of its series.
+template<class Value, class ValuesOf> std::vector<OfSeries<Value>> collect(const std::vector<Answer>& answers, ValuesOf values_of)
+{
+  std::vector<OfSeries<Value>> all;
+  for (const auto& answer : answers)
+    for (auto& value : values_of(answer)) all.push_back({answer.measured.series, std::move(value)});
+  return all;
+}
+
+std::vector<LawPoint> law_points(const Answer& answer)
+{
+  std::vector<LawPoint> points;
+  for (const auto& law : store::fit_laws(answer.measured.sizes))
+    for (const auto& prediction : answer.forecast.predictions)
+      points.push_back({law.name, prediction.at.size, law.throughput(static_cast<double>(prediction.at.workers))});
+  return points;
+}
+
+void print_what_if(Context& context, const std::vector<Answer>& answers, const Question& question)
+{
+  if (question.changes.empty()) return;
+  context.out.heading(
+      fmt::format("What if, at {} {}", question.sizes.back(), question.unit == store::SizeUnit::nodes ? "nodes" : "ranks"));
+  context.out.table(without_empty_columns(what_if_table(collect<store::Gain>(answers, [&](const Answer& answer) {
+    return store::gains(answer.forecast.calibration, answer.forecast.predictions.back().at, question.changes);
+  }))));
+}
+
+void print_laws(Context& context, const std::vector<Answer>& answers)
+{
+  const auto points = collect<LawPoint>(answers, law_points);
+  if (points.empty()) return;
+  context.out.heading("Baselines: curves through the measured throughputs, for comparison only");
+  context.out.table(without_empty_columns(law_table(points)));
+}
+
+void print_backtests(Context& context, const std::vector<Answer>& answers, bool all)
+{
+  context.out.heading("Backtests: measured sizes, predicted from the smaller ones");
+  context.out.table(without_empty_columns(backtest_table(collect<store::Backtest>(answers, [&](const Answer& answer) {
+    auto tests = answer.forecast.backtests;
+    if (!all && tests.size() > 1) tests.erase(tests.begin(), tests.end() - 1); // the largest measured size
+    return tests;
+  }))));
+}
+
+void print_assumptions(Context& context, const std::vector<Answer>& answers)
+{
+  Json list = Json::array();
+  for (const auto& answer : answers) {
+    for (const auto& sentence : answer.forecast.calibration.assumptions) {
+      list.push_back({{"series", answer.measured.series}, {"assumption", sentence}});
+      context.out.field("", answer.measured.series.empty() ? "assumes" : answer.measured.series, text_cell(sentence));
+    }
+    for (const auto& test : answer.forecast.backtests)
+      if (test.borrowed_link)
+        context.out.field("", "backtest",
+                          text_cell(fmt::format("Size {} was predicted with a network fitted to its own times of communication "
+                                                "alone, because no smaller size has any.",
+                                                test.size)));
+  }
+  context.out.data("assumptions", std::move(list));
+}
+
+PredictionRecord record_of(const store::StudyRow& study, const Answer& answer, const store::Prediction& prediction)
+{
+  const auto& traits = answer.measured.traits;
+  PredictionRecord record{.study = study.id,
+                          .recipe = study.name,
+                          .series = answer.measured.series,
+                          .strategy = traits.strategy,
+                          .model = traits.model,
+                          .nodes = prediction.at.nodes,
+                          .ranks = prediction.at.ranks,
+                          .global_batch = prediction.at.batch * static_cast<double>(prediction.at.workers),
+                          .predicted_unix_s = now_unix_s(),
+                          .largest_size = answer.measured.sizes.back().at.size,
+                          .backtests = static_cast<std::int64_t>(answer.forecast.backtests.size()),
+                          .level = store::forecast_level,
+                          .throughput = prediction.throughput,
+                          .throughput_low = prediction.throughput_interval.low,
+                          .throughput_high = prediction.throughput_interval.high,
+                          .efficiency = prediction.efficiency,
+                          .efficiency_low = prediction.efficiency_interval.low,
+                          .efficiency_high = prediction.efficiency_interval.high,
+                          .time_s = prediction.time_s,
+                          .node_hours = prediction.node_hours,
+                          .extrapolation = prediction.is_extrapolation};
+  record.id = prediction_id(record);
+  return record;
+}
+
+bool was_measured(const store::SeriesMeasurements& series, std::int64_t size)
+{
+  return std::any_of(series.sizes.begin(), series.sizes.end(), [&](const auto& known) { return known.at.size == size; });
+}
+
+// A size that has run already is no prediction, so it is not stored.
+void store_predictions(ResultsStore& results, const store::StudyRow& study, const std::vector<Answer>& answers)
+{
+  for (const auto& answer : answers)
+    for (const auto& prediction : answer.forecast.predictions)
+      if (!was_measured(answer.measured, prediction.at.size))
+        write_prediction(results.home(), record_of(study, answer, prediction));
+  results.take_in_predictions();
+}
+
+void print_answers(Context& context, const std::vector<Answer>& answers, const Question& question, bool all_backtests)
+{
+  if (!question.sizes.empty())
+    context.out.table(without_empty_columns(
+        prediction_table(collect<store::Prediction>(answers, [](const Answer& answer) { return answer.forecast.predictions; }))));
+  print_backtests(context, answers, all_backtests);
+  print_what_if(context, answers, question);
+  print_laws(context, answers);
+  print_assumptions(context, answers);
+}
+
+ExitCode predict(Context& context, const PredictOptions& options)
+{
+  ResultsStore results(context);
+  Selector selector;
+  selector.what = options.study;
+  const auto selection = select(results, selector);
+  if (!selection.study)
+    throw Error(ErrorKind::usage, "predict needs a study; " + printable(options.study) + " is not one. See: dtctl list");
+  const auto question = question_of(context, options);
+  const auto& study = *selection.study;
+  context.out.field("study", "study",
+                    {study.id, fmt::format("{} ({}), {}", study.name, short_key(study.id), study.kind), Style::strong});
+  const auto answers = answers_to(context, store::measurements_of_study(results.database(), study.id, question.unit), question);
+  print_answers(context, answers, question, options.backtest);
+  if (!options.dry_run) store_predictions(results, study, answers);
+  return ExitCode::ok;
+}
+
+} // namespace
+
+void add_predict(Commands& commands)
+{
+  auto options = std::make_shared<PredictOptions>();
+  auto& verb = commands.add(
+      {"predict", result_verbs, "Predict throughput, efficiency and cost of a study at larger sizes.",
+       "Replays training steps at the given sizes: every worker computes with the measured scatter, buckets of gradients are\n"
+       "sent when they are ready, sums run one after another, and the slowest worker ends the step. Strategies with servers are\n"
+       "a queue. Computation, scatter and network are fitted to the study's runs; the network may come from the `network:`\n"
+       "block of a machine profile instead, which dtbench comm prints.\n"
+       "The intervals should contain the measured value in 80% of all cases: they hold the scatter of the runs and the errors\n"
+       "of the backtests, in which the largest measured size is left out and predicted from the smaller ones. A size beyond\n"
+       "four times the largest measured one is marked as an extrapolation. With five or more sizes, Amdahl's law, the\n"
+       "universal scalability law and a power law are printed for comparison.\n"
+       "Predictions are stored; dtctl results --predictions compares them with the sizes that have run since.\n\n"
+       "Example:\n  dtctl predict quickstart --ranks 4,8\n  dtctl predict study --nodes 16,64 --what-if all --profile cluster"},
+      [options](Context& context) { return predict(context, *options); });
+  verb.add_option("STUDY", options->study, "last (default: the newest study), or the name or id of a study")->type_name("STUDY");
+  verb.add_option("--nodes", options->nodes, "numbers of nodes to predict, such as 16,64,256")->type_name("N,N,...");
+  verb.add_option("--ranks", options->ranks, "numbers of ranks to predict, for studies on one node")->type_name("N,N,...");
+  verb.add_list(
+          "--what-if", options->what_if,
+          "also predict the largest size with a change: bandwidth=2x, latency=0, jitter=0, overlap=perfect, input=0, or all; "
+          "may be a list")
+      ->type_name("CHANGE");
+  verb.add_flag("--backtest", options->backtest, "print the backtest of every measured size, not only of the largest");
+  verb.add_option("--profile", options->profile,
+                  "machine profile with the network; default: the profile `default`, if it has one")
+      ->type_name("NAME");
+  verb.add_flag("-n,--dry-run", options->dry_run, "print the predictions and do not store them");
+}
+
+} // namespace dt::cli

@@ -1,0 +1,65 @@
+#include "engine/train/record/work_times.hpp"
+
+#include <numeric>
+
+namespace dt::train {
+namespace {
+
+double at(const std::array<double, phase_count>& phase_s, Phase phase) { return phase_s[static_cast<std::size_t>(phase)]; }
+
+double sum_of(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+
+} // namespace
+
+void WorkTimes::add_step(const std::array<double, phase_count>& phase_s, bool meets)
+{
+  if (!interval_is_open_) {
+    useful_.push_back(0);
+    busy_.push_back(0);
+  }
+  interval_is_open_ = !meets;
+  const double useful_s = at(phase_s, Phase::forward) + at(phase_s, Phase::backward) + at(phase_s, Phase::optimizer);
+  if (roles_.is_server) return; // a server's time is no training
+  useful_.back() += useful_s;
+  busy_.back() += useful_s + at(phase_s, Phase::input);
+}
+
+std::vector<double> WorkTimes::maxima(const std::vector<double>& own) const
+{
+  auto values = own;
+  comm_.max_record(values);
+  return values;
+}
+
+std::vector<double> WorkTimes::means(const std::vector<double>& own) const
+{
+  auto values = own;
+  comm_.sum_record(values);
+  for (auto& value : values) value /= static_cast<double>(roles_.workers.size());
+  return values;
+}
+
+// The others wait for the last worker of an interval; its lateness is the time by which it exceeds the mean.
+void WorkTimes::add_lateness(const std::vector<double>& busy_max)
+{
+  const auto mean = means(busy_);
+  if (roles_.is_server) return;
+  for (std::size_t k = 0; k < busy_.size(); ++k)
+    if (busy_[k] == busy_max[k]) late_s_ += busy_max[k] - mean[k];
+}
+
+void WorkTimes::collect()
+{
+  own_useful_s_ += sum_of(useful_);
+  sums_.useful_s = means({own_useful_s_})[0] * static_cast<double>(roles_.workers.size());
+  sums_.useful_max_s = maxima({own_useful_s_})[0];
+  sums_.useful_step_max_s += sum_of(maxima(useful_));
+  const auto busy_max = maxima(busy_);
+  sums_.busy_step_max_s += sum_of(busy_max);
+  add_lateness(busy_max);
+  useful_.clear();
+  busy_.clear();
+  interval_is_open_ = false;
+}
+
+} // namespace dt::train

@@ -1,0 +1,283 @@
+#include "store/analysis/attribution.hpp"
+
+#include "core/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+namespace dt::store {
+namespace {
+
+std::size_t index_of(Factor factor) { return static_cast<std::size_t>(factor); }
+
+FactorArray filled_with(double value)
+{
+  FactorArray array{};
+  array.fill(value);
+  return array;
+}
+
+bool has_sums(const AttributedRun& run)
+{
+  return run.samples > 0 && run.measured_s > 0 && run.work.useful_s > 0 && run.work.busy_step_max_s > 0;
+}
+
+// L: the useful time of the run's samples if every batch took as long as on one rank alone. NaN if that was not measured.
+double lone_useful_s(const AttributedRun& run)
+{
+  return run.lone_compute_s / static_cast<double>(run.batch_per_rank) * static_cast<double>(run.samples) + run.update_s;
+}
+
+// Divides B/T into exposed communication and queueing.
+void split_queueing(FactorArray& logs, const AttributedRun& run)
+{
+  const bool has_servers = run.measured.workers != run.measured.ranks;
+  if (!has_servers || std::isnan(run.isolated_s)) return;
+  const double busy_s = run.work.busy_step_max_s, waited_s = std::max(0.0, run.measured_s - busy_s);
+  const double alone_s = std::min(waited_s, run.isolated_s * static_cast<double>(run.measured_steps));
+  logs[index_of(Factor::communication)] = std::log(busy_s / (busy_s + alone_s));
+  logs[index_of(Factor::queueing)] = std::log((busy_s + alone_s) / run.measured_s);
+}
+
+// A run of a point, with its factors.
+struct Member {
+  const AttributedRun* run;
+  FactorArray logs;
+  double throughput() const { return static_cast<double>(run->samples) / run->measured_s; }
+};
+
+// The mean of each factor's logarithms over the runs. A factor that one run lacks is NaN.
+FactorArray mean_logs(const std::vector<Member>& members)
+{
+  auto mean = filled_with(0);
+  for (const auto& member : members)
+    for (std::size_t f = 0; f < factor_count; ++f) mean[f] += member.logs[f] / static_cast<double>(members.size());
+  return mean;
+}
+
+// Joins factors that one side knows separately and the other does not.
+void join_unknown(FactorArray& logs, const FactorArray& other, Factor part, Factor whole)
+{
+  if (std::isnan(logs[index_of(part)]) || !std::isnan(other[index_of(part)])) return;
+  logs[index_of(whole)] += logs[index_of(part)];
+  logs[index_of(part)] = not_measured;
+}
+
+// A mean over runs of which some have a split factor and some do not would lose it, so all of them are joined first.
+void join_if_mixed(std::vector<Member>& members, Factor part, Factor whole)
+{
+  const bool lacks =
+      std::any_of(members.begin(), members.end(), [&](const Member& m) { return std::isnan(m.logs[index_of(part)]); });
+  if (!lacks) return;
+  for (auto& member : members) join_unknown(member.logs, filled_with(not_measured), part, whole);
+}
+
+FactorArray relative_logs(FactorArray own, FactorArray base)
+{
+  join_unknown(own, base, Factor::batch, Factor::contention);
+  join_unknown(base, own, Factor::batch, Factor::contention);
+  // Without servers there are no queues: the factor is 1.
+  for (auto* logs : {&own, &base})
+    if (std::isnan((*logs)[index_of(Factor::queueing)])) (*logs)[index_of(Factor::queueing)] = 0;
+  FactorArray relative{};
+  for (std::size_t f = 0; f < factor_count; ++f) relative[f] = own[f] - base[f];
+  return relative;
+}
+
+double sum_of_known(const FactorArray& values)
+{
+  double sum = 0;
+  for (const double value : values)
+    if (!std::isnan(value)) sum += value;
+  return sum;
+}
+
+// Computes factors, efficiency and lost parts from the logarithms relative to the baseline.
+void take_factors(Attribution& point, const FactorArray& relative)
+{
+  const double log_efficiency = sum_of_known(relative);
+  point.efficiency = std::exp(log_efficiency);
+  // (1 - E)/(-ln E) tends to 1 where E tends to 1.
+  const double scale = std::abs(log_efficiency) < 1e-12 ? 1 : (1 - point.efficiency) / -log_efficiency;
+  for (std::size_t f = 0; f < factor_count; ++f) {
+    point.factors[f] = std::exp(relative[f]);
+    point.lost[f] = 0 - relative[f] * scale; // not -0
+  }
+  point.has_split = !std::isnan(relative[index_of(Factor::batch)]);
+}
+
+template<class Figure> double median_of(const std::vector<Member>& members, Figure figure)
+{
+  std::vector<double> values;
+  for (const auto& member : members)
+    if (const double value = figure(*member.run); !std::isnan(value)) values.push_back(value);
+  return median(values);
+}
+
+CommunicationFigures communication_of(const std::vector<Member>& members)
+{
+  CommunicationFigures figures{.isolated_s = median_of(members, [](const auto& run) { return run.isolated_s; }),
+                               .exposed_s = median_of(members, [](const auto& run) { return run.exposed_s; }),
+                               .bytes = median_of(members, [](const auto& run) { return run.bytes; }),
+                               .messages = median_of(members, [](const auto& run) { return run.messages; })};
+  figures.hidden_s = std::isnan(figures.isolated_s) ? not_measured : std::max(0.0, figures.isolated_s - figures.exposed_s);
+  figures.bandwidth = figures.isolated_s > 0 ? figures.bytes / figures.isolated_s : not_measured;
+  return figures;
+}
+
+// The median number of samples to the target; a run that missed it counts as infinite. NaN if no run has a target or the median
+// is infinite.
+double samples_to_target(const std::vector<Member>& members)
+{
+  const double median_samples = median_of(members, [](const AttributedRun& run) {
+    if (run.samples_to_accuracy > 0) return static_cast<double>(run.samples_to_accuracy);
+    return run.measured.target_accuracy > 0 ? std::numeric_limits<double>::infinity() : not_measured;
+  });
+  return std::isinf(median_samples) ? not_measured : median_samples;
+}
+
+void take_latest_host(Attribution& point, const std::vector<Member>& members)
+{
+  std::map<std::string, std::int64_t> runs;
+  for (const auto& member : members)
+    if (!member.run->latest_host.empty()) ++runs[member.run->latest_host];
+  for (const auto& [host, count] : runs)
+    if (count > point.latest_host_runs) {
+      point.latest_host = host;
+      point.latest_host_runs = count;
+    }
+}
+
+Moments throughput_moments(const std::vector<Member>& members)
+{
+  std::vector<double> values;
+  for (const auto& member : members) values.push_back(member.throughput());
+  return log_moments(values);
+}
+
+// The runs of a point that can be attributed.
+struct Point {
+  ScalingRow row;
+  std::vector<Member> members;
+  std::int64_t left_out = 0;
+};
+
+bool belongs_to(const ScalingRow& row, const MeasuredRun& run)
+{
+  return run.series == row.label && run.nodes == row.nodes && run.ranks == row.ranks && run.workers == row.workers;
+}
+
+std::vector<Point> points_of(std::span<const AttributedRun> runs, bool is_scaling_study)
+{
+  std::vector<MeasuredRun> measured;
+  for (const auto& run : runs) measured.push_back(run.measured);
+  std::vector<Point> points;
+  for (auto& row : scaling_of(measured, is_scaling_study)) points.push_back({.row = std::move(row), .members = {}});
+  for (const auto& run : runs) {
+    const auto point =
+        std::find_if(points.begin(), points.end(), [&](const Point& p) { return belongs_to(p.row, run.measured); });
+    if (point == points.end() || !run.measured.succeeded) continue;
+    if (const auto logs = log_factors(run))
+      point->members.push_back({&run, *logs});
+    else
+      ++point->left_out;
+  }
+  for (auto& point : points) {
+    join_if_mixed(point.members, Factor::batch, Factor::contention);
+    join_if_mixed(point.members, Factor::queueing, Factor::communication);
+  }
+  std::erase_if(points, [](const Point& point) { return point.members.empty(); });
+  return points;
+}
+
+// On an ideal machine every factor of the parallel run is 1; nothing is known about its computation.
+FactorArray relative_to_ideal(const FactorArray& own)
+{
+  auto relative = own;
+  relative[index_of(Factor::batch)] = not_measured;
+  relative[index_of(Factor::contention)] = not_measured;
+  if (std::isnan(relative[index_of(Factor::queueing)])) relative[index_of(Factor::queueing)] = 0;
+  return relative;
+}
+
+void relate(Attribution& point, const Point& own, const Point& base)
+{
+  point.baseline_size = base.row.size;
+  point.is_baseline = &own == &base;
+  take_factors(point, relative_logs(mean_logs(own.members), mean_logs(base.members)));
+  const double own_size = static_cast<double>(own.row.workers), base_size = static_cast<double>(base.row.workers);
+  if (!point.is_baseline)
+    point.interval = efficiency_interval(throughput_moments(own.members), own_size, throughput_moments(base.members), base_size);
+  point.statistical_efficiency = samples_to_target(base.members) / samples_to_target(own.members);
+  point.time_efficiency = point.efficiency * point.statistical_efficiency;
+  const bool has_servers = own.row.workers != own.row.ranks || base.row.workers != base.row.ranks;
+  if (has_servers)
+    point.efficiency_per_process =
+        point.efficiency * own_size / static_cast<double>(own.row.ranks) * static_cast<double>(base.row.ranks) / base_size;
+}
+
+void relate_to_ideal(Attribution& point, const Point& own)
+{
+  take_factors(point, relative_to_ideal(mean_logs(own.members)));
+  std::vector<double> logs;
+  for (const auto& member : own.members) logs.push_back(sum_of_known(relative_to_ideal(member.logs)));
+  const auto interval = confidence_interval(mean_of(moments_of(logs)), 0.95);
+  point.interval = {std::exp(interval.low), std::exp(interval.high)};
+}
+
+Attribution attribution_of(const Point& own, const Point* base)
+{
+  Attribution point{.label = own.row.label,
+                    .nodes = own.row.nodes,
+                    .ranks = own.row.ranks,
+                    .workers = own.row.workers,
+                    .size = own.row.size,
+                    .runs = static_cast<std::int64_t>(own.members.size()),
+                    .left_out = own.left_out};
+  if (base)
+    relate(point, own, *base);
+  else
+    relate_to_ideal(point, own);
+  take_latest_host(point, own.members);
+  point.communication = communication_of(own.members);
+  return point;
+}
+
+// The point that `own` is compared with: the first of its label, if that is the label's baseline. Null: the ideal machine.
+const Point* base_of(const Point& own, const std::vector<Point>& points)
+{
+  if (own.row.baseline_size == 0) return nullptr;
+  const auto base = std::find_if(points.begin(), points.end(), [&](const Point& p) { return p.row.label == own.row.label; });
+  return base->row.size == own.row.baseline_size ? &*base : nullptr;
+}
+
+} // namespace
+
+std::optional<FactorArray> log_factors(const AttributedRun& run)
+{
+  if (!has_sums(run)) return std::nullopt;
+  const auto& [useful_s, useful_max_s, useful_step_max_s, busy_step_max_s] = run.work;
+  const auto samples = static_cast<double>(run.samples), workers = static_cast<double>(run.measured.workers);
+  auto logs = filled_with(not_measured);
+  const double lone_s = lone_useful_s(run);
+  if (lone_s > 0) logs[index_of(Factor::batch)] = std::log(samples / lone_s);
+  logs[index_of(Factor::contention)] = std::log((lone_s > 0 ? lone_s : samples) / useful_s);
+  logs[index_of(Factor::load_balance)] = std::log(useful_s / workers / useful_max_s);
+  logs[index_of(Factor::jitter)] = std::log(useful_max_s / useful_step_max_s);
+  logs[index_of(Factor::input)] = std::log(useful_step_max_s / busy_step_max_s);
+  logs[index_of(Factor::communication)] = std::log(busy_step_max_s / run.measured_s);
+  split_queueing(logs, run);
+  return logs;
+}
+
+std::vector<Attribution> attributions_of(std::span<const AttributedRun> runs, bool is_scaling_study)
+{
+  const auto points = points_of(runs, is_scaling_study);
+  std::vector<Attribution> attributions;
+  for (const auto& point : points) attributions.push_back(attribution_of(point, base_of(point, points)));
+  return attributions;
+}
+
+} // namespace dt::store

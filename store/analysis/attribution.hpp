@@ -1,0 +1,100 @@
+// Attribution: where the efficiency of a run went, as a product of factors. Pure functions over the figures of runs.
+//
+// With the useful time u (forward, backward, update) and the input wait i of worker r in interval s (the steps from one meeting
+// of all workers to the next), n samples of W workers in the measured time T, a run's throughput per worker is exactly
+//
+//   n/(W T) = n/U · U/(W M) · M/C · C/B · B/T,   U = Σ_r Σ_s u,  M = max_r Σ_s u,  C = Σ_s max_r u,  B = Σ_s max_r (u + i)
+//
+//   n/U       computation, in samples per second of useful time: n/L · L/U, with L = n/b (time of one batch of b samples on one
+//             rank while all others sleep) + Σ update; n/L is the effect of the batch, L/U that of contention
+//   U/(W M)   load balance
+//   M/C       jitter (POP: serialisation)
+//   C/B       input
+//   B/T       exposed communication (POP: transfer): all time that is not spent on work or input. Strategies with servers:
+//             B/(B + x) · (B + x)/T, with x the time of as many exchanges of a worker that has the servers for itself; the first
+//             is exposed communication, the second is queueing
+//
+// The efficiency is the ratio of two runs' throughputs per worker, so it is the product of the ratios of their factors. POP names
+// such factors for MPI programs in general [Rosas2014].
+#pragma once
+
+#include "core/record/run_record.hpp"
+#include "store/analysis/scaling.hpp"
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt::store {
+
+enum class Factor { batch, contention, load_balance, jitter, input, communication, queueing };
+inline constexpr std::array<std::string_view, 7> factor_names{"batch", "contention",    "load_balance", "jitter",
+                                                              "input", "communication", "queueing"};
+inline constexpr std::size_t factor_count = factor_names.size();
+
+// One number for each factor; NaN: the factor is unknown or does not apply.
+using FactorArray = std::array<double, factor_count>;
+
+// A succeeded run with what its factors are computed from. Figures that were not measured are NaN.
+struct AttributedRun {
+  MeasuredRun measured;
+  std::int64_t samples = 0; // of all workers, in the measured steps
+  double measured_s = not_measured;
+  WorkSums work{not_measured, not_measured, not_measured, not_measured};
+  double update_s = not_measured;       // Σ update over workers and measured steps
+  double lone_compute_s = not_measured; // RunResult::lone_compute_s
+  std::int64_t batch_per_rank = 0;
+  std::int64_t measured_steps = 0;
+  double isolated_s = not_measured; // isolated communication of one step
+  double exposed_s = not_measured;  // exposed communication of one step, mean over the workers
+  double bytes = 0, messages = 0;   // sent by the rank that sent most, in one step
+  std::int64_t samples_to_accuracy = 0;
+  std::string latest_host{}; // host of the rank that the others waited for longest; empty: unknown
+};
+
+// The natural logarithms of a run's factors. Their sum without NaN is ln(samples / (workers · measured_s)), in samples/s. If
+// lone_compute_s is NaN, `batch` is NaN and `contention` holds the whole computation. `queueing` is NaN without servers or
+// without isolated_s; then `communication` holds both. Nothing if the run has no work sums (an older engine recorded it) or no
+// measured step.
+std::optional<FactorArray> log_factors(const AttributedRun& run);
+
+// Times and amounts of one step's communication, medians over runs.
+struct CommunicationFigures {
+  double isolated_s = not_measured; // with nothing else running
+  double exposed_s = not_measured;  // a worker waits for it and does nothing else
+  double hidden_s = not_measured;   // isolated_s - exposed_s, at least 0
+  double bytes = not_measured, messages = not_measured;
+  double bandwidth = not_measured; // bytes / isolated_s, in bytes/s
+};
+
+// A point of a study and where its efficiency went.
+struct Attribution {
+  std::string label;
+  std::int64_t nodes = 0, ranks = 0, workers = 0, size = 0;
+  std::int64_t runs = 0, left_out = 0; // succeeded runs with and without work sums
+  // The size that the point is compared with: the label's smallest. 0: an ideal machine, on which all factors of this run but its
+  // computation are 1; then the efficiency is that of the parallel run alone, Σ u / (W T).
+  std::int64_t baseline_size = 0;
+  bool is_baseline = false;                      // it is compared with itself
+  double efficiency = not_measured;              // per worker; of the runs with work sums
+  Interval interval{not_measured, not_measured}; // 95 %, as in scaling.hpp; NaN without a smaller size or with too few runs
+  double efficiency_per_process = not_measured;  // the same with servers counted; NaN without servers
+  FactorArray factors{};                         // relative to the baseline
+  // The part of 1 - efficiency that each factor takes: factors' logarithms times (1 - E)/ln E, so that their sum is the loss.
+  // Negative if a factor gained.
+  FactorArray lost{};
+  bool has_split = false;            // the effect of the batch is known separately; otherwise `contention` is the computation
+  std::string latest_host{};         // the host that the others waited for in most runs
+  std::int64_t latest_host_runs = 0; // in so many of `runs`
+  double statistical_efficiency = not_measured; // median samples to the target, at the baseline divided by here
+  double time_efficiency = not_measured;        // efficiency · statistical_efficiency: the efficiency in time to accuracy
+  CommunicationFigures communication{};
+};
+
+// Attributions of all points of a study that have runs with work sums, in the order of scaling_of(). is_scaling_study: as there.
+std::vector<Attribution> attributions_of(std::span<const AttributedRun> runs, bool is_scaling_study);
+
+} // namespace dt::store

@@ -1,0 +1,143 @@
+#include "store/analysis/doubts/busy_machine.hpp"
+
+#include "core/text.hpp"
+#include "store/analysis/doubts/contamination.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+
+namespace dt::store {
+namespace {
+
+constexpr double least_others_share = 0.10, least_steal_share = 0.05, least_probe_slowness = 0.25, least_spread_ratio = 2;
+
+// Values of comparable runs; the key describes what they have in common.
+using Alike = std::map<std::string, std::vector<double>>;
+
+Alike probes_by_host(std::span<const RunConditions> runs)
+{
+  Alike alike;
+  for (const auto& run : runs)
+    for (const auto& [host, gflops] : run.probes) alike[host].push_back(gflops);
+  return alike;
+}
+
+Alike spreads_by_point(std::span<const RunConditions> runs)
+{
+  Alike alike;
+  for (const auto& run : runs)
+    if (run.step_spread > 0) alike[run.point].push_back(run.step_spread);
+  return alike;
+}
+
+void look_at_loads(const RunConditions& run, BusyRun& found)
+{
+  for (const auto& node : run.nodes) {
+    if (node.others_share >= least_others_share) found.others_share = std::max(found.others_share, node.others_share);
+    if (node.steal_share >= least_steal_share) found.steal_share = std::max(found.steal_share, node.steal_share);
+    const double load = std::fmax(node.load_begin, node.load_end);
+    const bool crowded = std::isnan(node.others_share) && load > 1.5 * static_cast<double>(node.cores) + 1;
+    if (crowded && load > found.load) found.load = load, found.cores = node.cores;
+  }
+}
+
+void look_at_probes(const RunConditions& run, const Alike& by_host, BusyRun& found)
+{
+  for (const auto& [host, gflops] : run.probes) {
+    const auto& alike = by_host.at(host);
+    if (alike.size() < least_alike) continue;
+    const auto tolerance = tolerance_of(alike, least_probe_slowness);
+    if (gflops < tolerance.median - tolerance.limit)
+      found.probe_slower_by = std::max(found.probe_slower_by, 1 - gflops / tolerance.median);
+  }
+}
+
+void look_at_spread(const RunConditions& run, const Alike& by_point, BusyRun& found)
+{
+  if (!(run.step_spread > 0)) return;
+  const auto& alike = by_point.at(run.point);
+  if (alike.size() < least_alike) return;
+  const double ratio = run.step_spread / tolerance_of(alike, 0).median;
+  if (ratio >= least_spread_ratio) found.step_spread_ratio = ratio;
+}
+
+bool has_reason(const BusyRun& run)
+{
+  return run.others_share > 0 || run.steal_share > 0 || run.load > 0 || run.probe_slower_by > 0 || run.step_spread_ratio > 0;
+}
+
+std::string counted_runs(std::ptrdiff_t count) { return std::to_string(count) + (count == 1 ? " run" : " runs"); }
+
+std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
+
+std::string ratio_text(double ratio) { return format_shortest(std::round(ratio * 10) / 10); }
+
+// One reason, its value in BusyRun and its text: "other processes took up to 48 % …".
+struct Reason {
+  double BusyRun::*value;
+  std::function<std::string(const BusyRun& worst)> words;
+};
+
+const std::vector<Reason>& reasons()
+{
+  static const std::vector<Reason> all{
+      {&BusyRun::others_share,
+       [](const BusyRun& r) {
+         return "other processes took up to " + percent(r.others_share) + " of the cores that the ranks needed";
+       }},
+      {&BusyRun::steal_share,
+       [](const BusyRun& r) {
+         return "the hypervisor took up to " + percent(r.steal_share) + " of the cores for other virtual machines";
+       }},
+      {&BusyRun::load,
+       [](const BusyRun& r) {
+         return "the load average was up to " + ratio_text(r.load) + " on " + std::to_string(r.cores) + " cores";
+       }},
+      {&BusyRun::probe_slower_by,
+       [](const BusyRun& r) {
+         return "matrix products before the first step were up to " + percent(r.probe_slower_by) +
+                " slower than the median on the same node";
+       }},
+      {&BusyRun::step_spread_ratio,
+       [](const BusyRun& r) {
+         return "step times scattered up to " + ratio_text(r.step_spread_ratio) + " times as much as the median of the repeats";
+       }},
+  };
+  return all;
+}
+
+} // namespace
+
+std::vector<BusyRun> busy_runs(std::span<const RunConditions> runs)
+{
+  const auto by_host = probes_by_host(runs), by_point = spreads_by_point(runs);
+  std::vector<BusyRun> busy;
+  for (const auto& run : runs) {
+    if (!run.asked) continue;
+    BusyRun found{.run = run.run};
+    look_at_loads(run, found);
+    look_at_probes(run, by_host, found);
+    look_at_spread(run, by_point, found);
+    if (has_reason(found)) busy.push_back(found);
+  }
+  return busy;
+}
+
+std::vector<std::string> describe(std::span<const BusyRun> busy, std::size_t of_runs)
+{
+  const auto all = counted_runs(static_cast<std::ptrdiff_t>(of_runs));
+  std::vector<std::string> lines;
+  for (const auto& reason : reasons()) {
+    const auto of = [&](const BusyRun& run) { return run.*reason.value; };
+    const auto count = std::count_if(busy.begin(), busy.end(), [&](const BusyRun& run) { return of(run) > 0; });
+    if (count == 0) continue;
+    const auto worst =
+        std::max_element(busy.begin(), busy.end(), [&](const BusyRun& a, const BusyRun& b) { return of(a) < of(b); });
+    lines.push_back(std::to_string(count) + " of " + all + ": " + reason.words(*worst));
+  }
+  return lines;
+}
+
+} // namespace dt::store

@@ -1,0 +1,222 @@
+#include "store/analysis/statistics/comparison.hpp"
+
+#include "core/error.hpp"
+#include "store/analysis/statistics/rank_test.hpp"
+#include "store/analysis/statistics/student_t.hpp"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace dt::store {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+[[noreturn]] void refuse(const std::string& what, double value)
+{
+  throw Error(ErrorKind::internal, "Comparison: " + what + ", not " + std::to_string(value));
+}
+
+void require_positive(std::span<const double> values)
+{
+  for (const double value : values)
+    if (!(value > 0) || std::isinf(value)) refuse("each value must be positive and finite", value);
+}
+
+void require_rule(const Rule& rule)
+{
+  if (!(rule.level > 0 && rule.level < 1)) refuse("the confidence level must be between 0 and 1", rule.level);
+  if (!(rule.margin >= 0)) refuse("the margin must be 0 or larger", rule.margin);
+}
+
+// The values that do not matter: those between the bounds. `equal` is the value of no difference.
+struct Band {
+  double low, equal, high;
+};
+
+Band band_of_ratio(double margin) { return {1 / (1 + margin), 1, 1 + margin}; }
+Band band_of_difference(double margin) { return {-margin, 0, margin}; }
+
+Verdict verdict_of(Interval interval, const Band& band, Better better)
+{
+  if (band.low <= interval.low && interval.high <= band.high) return Verdict::equivalent;
+  const bool above = interval.low > band.equal, below = interval.high < band.equal;
+  if (above) return better == Better::larger ? Verdict::faster : Verdict::slower;
+  if (below) return better == Better::larger ? Verdict::slower : Verdict::faster;
+  return Verdict::cannot_tell; // a comparison with NaN is false
+}
+
+// A variance that both samples share, and its degrees of freedom.
+struct Pooled {
+  double variance, freedom; // NaN and 0 if no sample has two values
+};
+
+Pooled pooled(const Moments& a, const Moments& b)
+{
+  double squares = 0, freedom = 0;
+  for (const auto* sample : {&a, &b}) {
+    if (sample->count < 2) continue;
+    squares += sample->variance * (sample->count - 1);
+    freedom += sample->count - 1;
+  }
+  return {squares / freedom, freedom};
+}
+
+Pooled scatter_of(const Comparison& c) { return c.method == Method::paired_ratio ? pooled(c.a, {}) : pooled(c.a, c.b); }
+
+// The estimate on the scale of the moments: logarithms for ratios.
+Estimate estimate_of(Method method, const Moments& a, const Moments& b)
+{
+  return method == Method::paired_ratio ? mean_of(a) : difference_of_means(a, b);
+}
+
+double from_scale(Method method, double value) { return method == Method::difference ? value : std::exp(value); }
+
+Interval interval_of(const Estimate& estimate, Method method, double level)
+{
+  const auto interval = confidence_interval(estimate, level);
+  return {from_scale(method, interval.low), from_scale(method, interval.high)};
+}
+
+Verdict verdict_of(Interval interval, Method method, const Rule& rule)
+{
+  return method == Method::difference ? verdict_of_difference(interval, rule.margin, rule.better)
+                                      : verdict_of_ratio(interval, rule.margin, rule.better);
+}
+
+double resolvable_of(const Comparison& c)
+{
+  const auto [variance, freedom] = scatter_of(c);
+  const bool paired = c.method == Method::paired_ratio;
+  const double cv = std::sqrt(paired ? variance / 2 : variance);
+  return resolvable_difference(cv, freedom, c.a.count, paired ? c.a.count : c.b.count, c.rule.level);
+}
+
+Comparison compare_moments(Method method, const Moments& a, const Moments& b, const Rule& rule)
+{
+  require_rule(rule);
+  Comparison result{.method = method, .rule = rule, .a = a, .b = b};
+  result.runs_a = static_cast<std::size_t>(a.count);
+  result.runs_b = method == Method::paired_ratio ? result.runs_a : static_cast<std::size_t>(b.count);
+  const auto estimate = estimate_of(method, a, b);
+  result.effect = from_scale(method, estimate.value);
+  result.interval = interval_of(estimate, method, rule.level);
+  result.p = two_sided_p(estimate);
+  result.resolvable = resolvable_of(result);
+  result.verdict = verdict_of(result.interval, method, rule);
+  return result;
+}
+
+double ratio_of_medians(std::span<const double> a, std::span<const double> b)
+{
+  return median_with_misses(a) / median_with_misses(b); // infinity / infinity is NaN
+}
+
+Comparison compare_ranks(std::span<const double> a, std::span<const double> b, const Rule& rule)
+{
+  require_rule(rule);
+  Comparison result{.method = Method::ranks, .rule = rule, .runs_a = a.size(), .runs_b = b.size()};
+  const auto test = rank_test(a, b);
+  result.effect = ratio_of_medians(a, b);
+  result.p = test.p;
+  result.smallest_p = test.smallest_p;
+  constexpr double rounding = 1e-12; // 1 - 0.9 is a little below 0.1
+  if (test.p <= 1 - rule.level + rounding) result.verdict = test.rank_difference < 0 ? Verdict::faster : Verdict::slower;
+  return result;
+}
+
+// The sample with `more` further runs that leave its mean and its variance as they are.
+Moments extended(Moments sample, double more, double variance_of_one)
+{
+  if (sample.count < 2) sample.variance = variance_of_one;
+  sample.count += more;
+  return sample;
+}
+
+} // namespace
+
+Verdict verdict_of_ratio(Interval ratio, double margin, Better better)
+{
+  return verdict_of(ratio, band_of_ratio(margin), better);
+}
+
+Verdict verdict_of_difference(Interval difference, double margin, Better better)
+{
+  return verdict_of(difference, band_of_difference(margin), better);
+}
+
+Comparison compare_ratio(std::span<const double> a, std::span<const double> b, const Rule& rule)
+{
+  require_positive(a);
+  require_positive(b);
+  return compare_moments(Method::ratio, log_moments(a), log_moments(b), rule);
+}
+
+Comparison compare_paired(std::span<const double> a, std::span<const double> b, const Rule& rule)
+{
+  if (a.size() != b.size())
+    throw Error(ErrorKind::internal, "Comparison: paired samples must have the same blocks, not " + std::to_string(a.size()) +
+                                         " and " + std::to_string(b.size()));
+  std::vector<double> ratios;
+  for (std::size_t block = 0; block < a.size(); ++block) {
+    for (const double value : {a[block], b[block]})
+      if (!std::isnan(value)) require_positive({&value, 1});
+    if (!std::isnan(a[block]) && !std::isnan(b[block])) ratios.push_back(a[block] / b[block]);
+  }
+  auto result = compare_moments(Method::paired_ratio, log_moments(ratios), {}, rule);
+  result.left_out = a.size() - ratios.size();
+  return result;
+}
+
+Comparison compare_means(std::span<const double> a, std::span<const double> b, const Rule& rule)
+{
+  for (const auto sample : {a, b})
+    for (const double value : sample)
+      if (!std::isfinite(value)) refuse("each value must be finite", value);
+  return compare_moments(Method::difference, moments_of(a), moments_of(b), rule);
+}
+
+Comparison compare_times_to_target(std::span<const double> a, std::span<const double> b, Rule rule)
+{
+  rule.better = Better::smaller;
+  bool all_reached = true;
+  for (const auto sample : {a, b})
+    for (const double time : sample) {
+      if (!(time > 0)) refuse("each time must be positive, or infinite for a miss", time);
+      all_reached = all_reached && std::isfinite(time);
+    }
+  return all_reached ? compare_ratio(a, b, rule) : compare_ranks(a, b, rule);
+}
+
+double resolvable_difference(double cv, double freedom, double runs_a, double runs_b, double level)
+{
+  if (!(freedom >= 1) || !(runs_a > 0) || !(runs_b > 0)) return nan;
+  return student_t_quantile((1 + level) / 2, freedom) * std::sqrt(1 / runs_a + 1 / runs_b) * cv;
+}
+
+MoreRepeats more_repeats(const Comparison& comparison, std::size_t most)
+{
+  if (comparison.verdict != Verdict::cannot_tell) return {.known = true, .decides = true};
+  const auto scatter = scatter_of(comparison);
+  const bool known = comparison.method != Method::ranks && std::isfinite(comparison.effect) && scatter.freedom > 0;
+  if (!known) return {};
+  for (std::size_t more = 1; more <= most; ++more) {
+    const auto a = extended(comparison.a, static_cast<double>(more), scatter.variance);
+    const auto b = extended(comparison.b, static_cast<double>(more), scatter.variance);
+    const auto interval = interval_of(estimate_of(comparison.method, a, b), comparison.method, comparison.rule.level);
+    if (verdict_of(interval, comparison.method, comparison.rule) != Verdict::cannot_tell)
+      return {.known = true, .decides = true, .per_side = more};
+  }
+  return {.known = true};
+}
+
+bool is_regression(const Comparison& comparison)
+{
+  const auto& [low, high] = comparison.interval;
+  const double margin = comparison.rule.margin;
+  const auto band = comparison.method == Method::difference ? band_of_difference(margin) : band_of_ratio(margin);
+  return comparison.rule.better == Better::larger ? high < band.low : low > band.high;
+}
+
+} // namespace dt::store

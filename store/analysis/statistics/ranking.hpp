@@ -1,0 +1,54 @@
+// Ranks several candidates: which of them may be the best, and which are dominated by none in two criteria. Pure functions over
+// numbers.
+#pragma once
+
+#include "store/analysis/verdict/candidate.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt::store {
+
+// Holm's adjusted p values [Holm1979], in the order of `p`: with the m values in ascending order p(1) <= … <= p(m), the adjusted
+// value of p(i) is the largest of (m - j + 1) p(j) for j <= i, and at most 1. Rejecting the hypotheses whose adjusted value is at
+// most q keeps the probability of any false rejection at or below q, however the tests depend on each other. A NaN (nothing was
+// tested) stays NaN and does not count.
+std::vector<double> holm_adjusted(std::span<const double> p);
+
+struct Ranked {
+  std::string name;
+  double centre = std::numeric_limits<double>::quiet_NaN(); // centre_of its values: NaN without runs
+  // This candidate (A) with the first of the ranking (B), by compare_candidates. Its interval, p and verdict are those of this
+  // one comparison, not adjusted. None for the first, and if either has no run.
+  std::optional<Comparison> with_best{};
+  // The p value of with_best by Holm's correction for all pairs of candidates. 1 for the first; NaN if it or the first has fewer
+  // than `least_runs` runs.
+  double adjusted_p = 1;
+  // The first candidate in the ranking that is better than this one with an adjusted p value of at most 1 - level. Empty: this
+  // candidate may be the best. Only candidates with at least `least_runs` runs exclude others or are excluded, except by the
+  // rank test.
+  std::string excluded_by{};
+};
+
+// The candidates in the order of their centres (centre_of), the best first; those without runs come last; ties keep the order of
+// `candidates`.
+//
+// The best is chosen after a look at the runs, so its comparisons with the others are not k - 1 comparisons that were fixed in
+// advance: among equal candidates the luckiest one would beat another far too often. Holm's correction therefore counts all
+// k (k - 1)/2 pairs (docs/benchmarks.md compares both). Then the probability that any candidate is excluded by one that is not
+// better is at most 1 - level, and so is the probability that the set of candidates with an empty excluded_by lacks the best.
+// rule.margin is used by with_best alone. Throws Error (internal) if a candidate has a value that the scale does not have.
+std::vector<Ranked> ranking(std::span<const Candidate> candidates, Rule rule, Scale scale = Scale::ratio);
+
+// Two criteria of one candidate, for example time to the target and node-hours. A value may be infinite.
+struct Criteria {
+  double first, second;
+};
+
+// The indices of the points that no other point dominates, ascending. A point dominates another if it is at least as good in both
+// criteria and better in one; so equal points are in the set together. A point with a NaN is not in the set and dominates none.
+std::vector<std::size_t> pareto_set(std::span<const Criteria> points, Better first, Better second);
+
+} // namespace dt::store

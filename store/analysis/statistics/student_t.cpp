@@ -1,0 +1,45 @@
+// The only file that includes Boost: its headers are slow to compile.
+#include "store/analysis/statistics/student_t.hpp"
+
+#include "core/error.hpp"
+
+#include <cmath>
+#include <string>
+
+#include <boost/math/distributions/students_t.hpp>
+
+namespace dt::store {
+namespace {
+
+// Double precision throughout, because long double is several times slower; no exception of Boost's, because the arguments are
+// checked here.
+using Policy = boost::math::policies::policy<boost::math::policies::promote_double<false>,
+                                             boost::math::policies::domain_error<boost::math::policies::ignore_error>,
+                                             boost::math::policies::overflow_error<boost::math::policies::ignore_error>,
+                                             boost::math::policies::evaluation_error<boost::math::policies::ignore_error>>;
+using Distribution = boost::math::students_t_distribution<double, Policy>;
+
+void require(bool condition, const char* what, double value)
+{
+  if (!condition) throw Error(ErrorKind::internal, std::string(what) + ", not " + std::to_string(value));
+}
+
+} // namespace
+
+double student_t_quantile(double share, double freedom)
+{
+  if (std::isnan(share) || std::isnan(freedom)) return share + freedom;
+  require(share > 0 && share < 1, "Student's t: the share must be between 0 and 1", share);
+  require(freedom >= 1, "Student's t: the degrees of freedom must be at least 1", freedom);
+  return boost::math::quantile(Distribution(freedom), share);
+}
+
+double student_t_two_sided_p(double t, double freedom)
+{
+  if (std::isnan(t) || std::isnan(freedom)) return t + freedom;
+  require(freedom >= 1, "Student's t: the degrees of freedom must be at least 1", freedom);
+  if (std::isinf(t)) return 0;
+  return 2 * boost::math::cdf(Distribution(freedom), -std::abs(t));
+}
+
+} // namespace dt::store

@@ -1,0 +1,222 @@
+#include "store/analysis/verdict/compared_points.hpp"
+
+#include "core/error.hpp"
+#include "core/natural_key.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace dt::store {
+namespace {
+
+using Size = std::pair<std::int64_t, std::int64_t>;
+
+Size size_of(const ComparedPoint& point) { return {point.nodes, point.ranks}; }
+
+// Whether a label's word, "strategy=sync-sgd", is about the key: "sync_strategy", "sync.strategy" or "strategy".
+bool is_about(std::string_view word, std::string_view key)
+{
+  std::string name(word.substr(0, word.find('='))), path(key);
+  std::replace(name.begin(), name.end(), '.', '_');
+  std::replace(path.begin(), path.end(), '.', '_');
+  return name == path || path.ends_with("_" + name) || name.ends_with("_" + path);
+}
+
+bool is_size(std::string_view key)
+{
+  constexpr std::array<std::string_view, 4> sizes{"nodes", "ranks", "workers", "ranks_per_node"};
+  return std::any_of(sizes.begin(), sizes.end(), [&](auto size) { return is_about(size, key); });
+}
+
+std::string without_key(const std::string& series, std::string_view key)
+{
+  auto words = split(series, ' ');
+  std::erase_if(words, [&](const auto& word) { return is_about(word, key); });
+  return join(words, " ");
+}
+
+// Whether runs of one value and size have different labels.
+bool differ_in_more(std::span<const ComparedRun> runs)
+{
+  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::string> labels;
+  return std::any_of(runs.begin(), runs.end(), [&](const ComparedRun& run) {
+    return !run.is_control && labels.try_emplace({run.value, run.nodes, run.ranks}, run.series).first->second != run.series;
+  });
+}
+
+void refuse_mixture(const ComparedPoint& point)
+{
+  std::set<std::string> labels;
+  for (const auto& run : point.runs) labels.insert(run.series);
+  if (labels.size() < 2) return;
+  const std::vector<std::string> listed(labels.begin(), labels.end());
+  throw Error(ErrorKind::usage, printable(name_of(point)) + " stands for " + std::to_string(listed.size()) +
+                                    " different points; choose one with --where-a (and --where-b):\n  " +
+                                    printable_lines(join(listed, "\n  ")));
+}
+
+bool has_one_label(const std::vector<ComparedPoint>& points)
+{
+  return std::all_of(points.begin(), points.end(), [&](const ComparedPoint& point) {
+    return point.candidate == points.front().candidate && point.rest == points.front().rest;
+  });
+}
+
+// Moves the points of `b` that `is_partner` accepts next to those of `a`.
+Matching match_by(std::vector<ComparedPoint>& a, std::vector<ComparedPoint>& b,
+                  const std::function<bool(const ComparedPoint&, const ComparedPoint&)>& is_partner)
+{
+  Matching matching;
+  for (auto& point : a) {
+    const auto partner = std::find_if(b.begin(), b.end(), [&](const auto& other) { return is_partner(point, other); });
+    if (partner == b.end()) {
+      matching.only_a.push_back(std::move(point));
+      continue;
+    }
+    matching.pairs.push_back({std::move(point), std::move(*partner)});
+    b.erase(partner);
+  }
+  matching.only_b = std::move(b);
+  return matching;
+}
+
+// Something that a fair comparison has in common.
+struct Common {
+  const char* what;
+  std::string (*text)(const ComparedRun&);
+};
+
+constexpr Common commons[]{
+    {"models", [](const ComparedRun& run) { return run.model; }},
+    {"data", [](const ComparedRun& run) { return run.data_id.substr(0, 10); }},
+    {"engine builds", [](const ComparedRun& run) { return run.engine_build.substr(0, 10); }},
+    {"global batches", [](const ComparedRun& run) { return std::to_string(run.global_batch); }},
+    {"modelled rates", [](const ComparedRun& run) { return format_shortest(run.modelled_rate); }},
+    {"target accuracies", [](const ComparedRun& run) { return format_shortest(run.target_accuracy); }},
+};
+
+std::string values_of(const Common& common, std::span<const ComparedRun> runs)
+{
+  std::set<std::string> values;
+  for (const auto& run : runs)
+    if (!run.is_control) values.insert(common.text(run));
+  const std::vector<std::string> all(values.begin(), values.end());
+  return join(all, " and ");
+}
+
+void add_once(std::vector<std::string>& sentences, const std::string& sentence)
+{
+  if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end()) sentences.push_back(sentence);
+}
+
+} // namespace
+
+std::string size_text(std::int64_t nodes, std::int64_t ranks)
+{
+  auto text = std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks");
+  return nodes > 1 ? text + " on " + std::to_string(nodes) + " nodes" : text;
+}
+
+std::string name_of(const ComparedPoint& point)
+{
+  std::vector<std::string> parts;
+  for (const auto& part : {point.candidate, point.rest})
+    if (!part.empty()) parts.push_back(part);
+  parts.push_back(size_text(point.nodes, point.ranks));
+  return join(parts, ", ");
+}
+
+std::vector<ComparedPoint> points_of(std::span<const ComparedRun> runs, std::string_view key)
+{
+  const bool with_rest = !key.empty() && differ_in_more(runs);
+  using Place = std::tuple<std::string, std::string, std::string, std::int64_t, std::int64_t>;
+  std::map<Place, ComparedPoint> sorted;
+  for (const auto& run : runs) {
+    if (run.is_control) continue;
+    const auto candidate = key.empty() ? run.series : std::string(key) + "=" + run.value;
+    const auto rest = with_rest ? without_key(run.series, key) : std::string();
+    auto& point = sorted[{natural_key(candidate), candidate, rest, run.ranks, run.nodes}];
+    if (point.runs.empty()) point = {candidate, rest, run.nodes, run.ranks, {}};
+    point.runs.push_back(run);
+  }
+  std::vector<ComparedPoint> points;
+  for (auto& [place, point] : sorted) {
+    refuse_mixture(point);
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+Matching matched(std::vector<ComparedPoint> a, std::vector<ComparedPoint> b)
+{
+  const auto complaint =
+      "no point of A matches one of B by label and size\n  points of A:" + listed(a) + "\n  points of B:" + listed(b);
+  if (a.size() == 1 && b.size() == 1) return {{{std::move(a.front()), std::move(b.front())}}, {}, {}};
+  const bool only_sizes = has_one_label(a) && has_one_label(b);
+  const auto is_partner = [&](const ComparedPoint& one, const ComparedPoint& other) {
+    return size_of(one) == size_of(other) && (only_sizes || (one.candidate == other.candidate && one.rest == other.rest));
+  };
+  auto matching = match_by(a, b, is_partner);
+  if (matching.pairs.empty()) throw Error(ErrorKind::usage, complaint);
+  return matching;
+}
+
+std::vector<Contest> contests_of(std::vector<ComparedPoint> points, std::string_view key)
+{
+  const bool across_sizes = !key.empty() && is_size(key);
+  std::map<std::tuple<std::string, Size>, Contest> sorted;
+  for (auto& point : points) {
+    const auto size = across_sizes ? Size() : size_of(point);
+    auto& contest = sorted[{point.rest, size}];
+    const auto where = across_sizes ? std::string() : size_text(point.nodes, point.ranks);
+    contest.name = point.rest + (point.rest.empty() || where.empty() ? "" : ", ") + where;
+    contest.points.push_back(std::move(point));
+  }
+  std::vector<Contest> contests;
+  for (auto& [place, contest] : sorted)
+    if (contest.points.size() > 1) contests.push_back(std::move(contest));
+  return contests;
+}
+
+std::string listed(const std::vector<ComparedPoint>& points)
+{
+  constexpr std::size_t most = 12;
+  std::string lines;
+  for (std::size_t i = 0; i < std::min(points.size(), most); ++i) lines += "\n    " + printable(name_of(points[i]));
+  if (points.size() > most) lines += "\n    and " + std::to_string(points.size() - most) + " more";
+  return lines;
+}
+
+std::vector<std::string> differences(const Matching& matching)
+{
+  std::vector<std::string> sentences;
+  for (const auto& common : commons)
+    for (const auto& pair : matching.pairs) {
+      const auto a = values_of(common, pair.a.runs), b = values_of(common, pair.b.runs);
+      if (a != b) add_once(sentences, std::string("the ") + common.what + " differ: A has " + a + ", B has " + b);
+    }
+  return sentences;
+}
+
+std::vector<std::string> differences(std::span<const Contest> contests)
+{
+  std::vector<std::string> sentences;
+  for (const auto& common : commons)
+    for (const auto& contest : contests) {
+      std::vector<ComparedRun> runs;
+      for (const auto& point : contest.points) runs.insert(runs.end(), point.runs.begin(), point.runs.end());
+      const auto values = values_of(common, runs);
+      if (values.find(" and ") != std::string::npos)
+        add_once(sentences, std::string("the ") + common.what + " of the candidates differ: " + values);
+    }
+  return sentences;
+}
+
+} // namespace dt::store

@@ -1,0 +1,90 @@
+#include "store/analysis/verdict/metric.hpp"
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace dt::store {
+namespace {
+
+constexpr MetricRow rows[]{
+    {Metric::throughput, "throughput", "samples/s", "throughput", Scale::ratio, Better::larger, &ComparedRun::throughput},
+    {Metric::time_to_target, "time-to-target", "to target", "time to target", Scale::time_to_target, Better::smaller,
+     &ComparedRun::time_to_accuracy_s},
+    {Metric::step_time, "step-time", "step", "step time", Scale::ratio, Better::smaller, &ComparedRun::step_s},
+    {Metric::accuracy, "accuracy", "accuracy", "accuracy", Scale::difference, Better::larger, &ComparedRun::accuracy},
+};
+
+// The run's value on the metric's scale; NaN if it has none.
+double value_of(const ComparedRun& run, const MetricRow& row)
+{
+  const double value = run.*row.figure;
+  if (row.scale == Scale::difference) return std::isfinite(value) ? value : not_measured;
+  if (value > 0 && std::isfinite(value)) return value;
+  const bool missed = row.scale == Scale::time_to_target && run.target_accuracy > 0;
+  return missed ? std::numeric_limits<double>::infinity() : not_measured;
+}
+
+void add_value(Candidate& candidate, const ComparedRun& run, double value)
+{
+  if (std::isnan(value)) return;
+  candidate.values.push_back(value);
+  candidate.blocks.push_back(run.block);
+}
+
+void count_target(Sample& sample, const ComparedRun& run)
+{
+  const bool reached = run.time_to_accuracy_s > 0;
+  if (run.target_accuracy > 0 || reached) ++sample.with_target;
+  if (reached) ++sample.reached;
+}
+
+} // namespace
+
+std::span<const MetricRow> metric_rows() { return rows; }
+
+const MetricRow& metric_row(Metric metric)
+{
+  return *std::find_if(std::begin(rows), std::end(rows), [&](const MetricRow& row) { return row.metric == metric; });
+}
+
+Metric metric_of(std::string_view name)
+{
+  std::vector<std::string> names;
+  for (const auto& row : rows) {
+    if (row.name == name) return row.metric;
+    names.emplace_back(row.name);
+  }
+  throw Error(ErrorKind::usage, "there is no metric \"" + printable(name) + "\"" + advice(name, names));
+}
+
+Sample sample_of(std::string name, std::span<const ComparedRun> runs, Metric metric)
+{
+  Sample sample{.candidate = {.name = std::move(name), .values = {}}};
+  std::vector<double> node_hours;
+  for (const auto& run : runs) {
+    if (run.is_control) continue;
+    ++sample.runs;
+    if (!run.succeeded) continue;
+    ++sample.succeeded;
+    add_value(sample.candidate, run, value_of(run, metric_row(metric)));
+    count_target(sample, run);
+    if (run.wall_s > 0) node_hours.push_back(static_cast<double>(run.nodes) * run.wall_s / 3600);
+  }
+  sample.node_hours = moments_of(node_hours).mean;
+  auto& blocks = sample.candidate.blocks;
+  if (std::all_of(blocks.begin(), blocks.end(), [](const auto& block) { return block.empty(); })) blocks.clear();
+  return sample;
+}
+
+std::string reached_text(const Sample& sample)
+{
+  return std::to_string(sample.reached) + " of " + std::to_string(sample.with_target) +
+         (sample.with_target == 1 ? " run" : " runs") + " reached the target";
+}
+
+} // namespace dt::store

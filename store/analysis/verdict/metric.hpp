@@ -1,0 +1,67 @@
+// The metrics that studies are compared by, and the runs that have them.
+#pragma once
+
+#include "core/record/field.hpp"
+#include "store/analysis/verdict/candidate.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt::store {
+
+// A run with what a comparison needs to know about it. A figure that was not measured is NaN.
+struct ComparedRun {
+  std::string key;
+  std::string series; // the label without the size
+  std::string value;  // of the recipe's key that values are compared of; empty if there is none
+  std::int64_t nodes = 0, ranks = 0;
+  bool is_control = false, succeeded = false;
+  // Runs with the same text were measured one after the other in one allocation: the runs of one repeat of a ladder. Empty:
+  // alone.
+  std::string block;
+  std::string model, data_id, engine_build; // what a fair comparison has in common
+  std::int64_t global_batch = 0;
+  double target_accuracy = 0; // 0: no target
+  double modelled_rate = 0;   // train.modelled_rate; 0: the computation was not modelled
+  double throughput = not_measured, step_s = not_measured, accuracy = not_measured;
+  double time_to_accuracy_s = not_measured, wall_s = not_measured;
+};
+
+enum class Metric { throughput, time_to_target, step_time, accuracy };
+
+struct MetricRow {
+  Metric metric;
+  std::string_view name;  // on the command line: "time-to-target"
+  std::string_view title; // of a table's column: "to target"
+  std::string_view words; // in a sentence: "time to target"
+  Scale scale;
+  Better better;
+  double ComparedRun::*figure;
+};
+
+// All metrics, in the order of the help.
+std::span<const MetricRow> metric_rows();
+const MetricRow& metric_row(Metric metric);
+// The metric of this name. Throws Error (usage) that names the known ones.
+Metric metric_of(std::string_view name);
+
+// The runs of one point, as a comparison by one metric sees them.
+struct Sample {
+  // The values of the succeeded runs that have the metric, with their blocks; infinite: the run missed its target.
+  Candidate candidate;
+  std::size_t runs = 0, succeeded = 0;
+  std::size_t reached = 0, with_target = 0; // succeeded runs that reached their target accuracy, and that have one
+  double node_hours = not_measured;         // mean of nodes times wall_s of the runs that have a time
+};
+
+// A succeeded run with a target that it did not reach counts with an infinite time. Runs that did not succeed and values that the
+// metric cannot have (a throughput of 0) are left out. Controls of a ladder are no part of a sample.
+Sample sample_of(std::string name, std::span<const ComparedRun> runs, Metric metric);
+
+// Returns "0 of 3 runs reached the target".
+std::string reached_text(const Sample& sample);
+
+} // namespace dt::store

@@ -1,0 +1,188 @@
+#include "store/analysis/verdict/verdict.hpp"
+
+#include "core/text.hpp"
+#include "store/analysis/verdict/number_text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace dt::store {
+namespace {
+
+std::string count_text(std::size_t count, const std::string& what)
+{
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string size_of_difference(double difference, Metric metric)
+{
+  return two_digits(difference * 100) + (metric_row(metric).scale == Scale::difference ? " points" : " %");
+}
+
+double percent_of(double effect, Metric metric)
+{
+  return 100 * (metric_row(metric).scale == Scale::difference ? effect : effect - 1);
+}
+
+// Whether the interval, or the p value of the rank test, could be computed.
+bool is_decidable(const Judged& judged)
+{
+  return judged.comparison.method == Method::ranks || std::isfinite(judged.comparison.interval.low);
+}
+
+std::size_t fewest(const Judged& judged) { return std::min(judged.a.candidate.values.size(), judged.b.candidate.values.size()); }
+
+// How many more runs of each would decide. With fewer than `least_runs`, at least those that an interval needs.
+MoreRepeats needed(const Judged& judged)
+{
+  auto more = more_repeats(judged.comparison, judged.a.candidate, judged.b.candidate);
+  const auto least = static_cast<std::size_t>(least_runs);
+  if (fewest(judged) < least && judged.comparison.method != Method::ranks && (!more.known || more.decides))
+    more.per_side = std::max(more.per_side, least - fewest(judged));
+  return more;
+}
+
+std::string node_hours_text(double node_hours)
+{
+  return std::isfinite(node_hours) ? " (" + two_digits(node_hours) + " node-hours)" : "";
+}
+
+std::string resolvable_text(const Judged& judged)
+{
+  if (std::isnan(judged.resolvable)) return "; without repeats nothing is known about the scatter";
+  return "; the smallest difference that these runs could resolve is " + size_of_difference(judged.resolvable, judged.metric);
+}
+
+std::string what_would_decide(const Judged& judged)
+{
+  const auto& more = judged.more;
+  const bool is_paired = judged.comparison.method == Method::paired_ratio;
+  const auto runs =
+      count_text(more.per_side, is_paired ? "more block" : "more run") + (is_paired ? " of the ladder" : " of each");
+  if (more.decides)
+    return "; about " + runs + " would decide, if effect and scatter stay" + node_hours_text(judged.more_node_hours);
+  if (more.per_side > 0) return "; take at least " + runs + node_hours_text(judged.more_node_hours);
+  return more.known ? "; more repeats alone would hardly decide" : "";
+}
+
+// Why no comparison was possible.
+std::string missing_text(const Judged& judged)
+{
+  std::vector<std::string> reasons;
+  for (const auto& [side, sample] : {std::pair{"A", &judged.a}, {"B", &judged.b}})
+    if (sample->candidate.values.empty())
+      reasons.push_back(sample->succeeded == 0
+                            ? "no run of " + std::string(side) + " has succeeded"
+                            : "no run of " + std::string(side) + " has a " + std::string(metric_row(judged.metric).words));
+  return join(reasons, " and ");
+}
+
+// Returns " (A: 1 of 3 runs reached the target, B: …)" if a run missed it.
+std::string misses_text(const Judged& judged)
+{
+  if (judged.comparison.method != Method::ranks) return "";
+  return " (A: " + reached_text(judged.a) + ", B: " + reached_text(judged.b) + ")";
+}
+
+std::string ranks_text(const Judged& judged)
+{
+  const auto& c = judged.comparison;
+  const auto p = ", p = " + number_text("%.2g", c.p) + " by ranks" + misses_text(judged);
+  if (c.verdict != Verdict::cannot_tell) return "A is " + word_of(c.verdict, judged.metric) + " to the target" + p;
+  if (judged.a.reached + judged.b.reached == 0) return "cannot tell: no run reached the target" + misses_text(judged);
+  const auto why = c.smallest_p > 1 - c.rule.level ? "; so few runs cannot decide" : "";
+  return "cannot tell" + p + why + what_would_decide(judged);
+}
+
+std::string effect_and_interval(const Judged& judged)
+{
+  const auto interval = interval_text(judged.comparison, judged.metric);
+  return effect_text(judged.comparison.effect, judged.metric) + (interval.empty() ? "" : " " + interval) + " " +
+         std::string(metric_row(judged.metric).words);
+}
+
+std::string undecided_text(const Judged& judged)
+{
+  if (is_decidable(judged)) return "cannot tell: " + effect_and_interval(judged) + what_would_decide(judged);
+  return "cannot tell: fewer than 3 runs (" + std::to_string(judged.comparison.runs_a) + " of A, " +
+         std::to_string(judged.comparison.runs_b) + " of B)" + resolvable_text(judged) + what_would_decide(judged);
+}
+
+} // namespace
+
+Judged judge(std::string name, Metric metric, Sample a, Sample b, const Rule& rule, const Scatter& scatter)
+{
+  const auto& row = metric_row(metric);
+  Judged judged{.name = std::move(name), .metric = metric, .a = std::move(a), .b = std::move(b)};
+  judged.comparison.rule = rule;
+  judged.comparison.rule.better = row.better;
+  const auto &values_a = judged.a.candidate.values, &values_b = judged.b.candidate.values;
+  judged.comparison.runs_a = values_a.size();
+  judged.comparison.runs_b = values_b.size();
+  if (values_a.empty() || values_b.empty()) return judged;
+  judged.comparison = compare_candidates(judged.a.candidate, judged.b.candidate, row.scale, judged.comparison.rule);
+  judged.resolvable = is_decidable(judged) ? judged.comparison.resolvable
+                                           : resolvable_difference(scatter.cv, scatter.freedom, judged.comparison.a.count,
+                                                                   judged.comparison.b.count, rule.level);
+  judged.more = needed(judged);
+  judged.more_node_hours = static_cast<double>(judged.more.per_side) * (judged.a.node_hours + judged.b.node_hours);
+  return judged;
+}
+
+bool is_regression(const Judged& judged)
+{
+  if (judged.comparison.method == Method::ranks) return judged.comparison.verdict == Verdict::slower;
+  return is_regression(judged.comparison);
+}
+
+std::string word_of(Verdict verdict, Metric metric)
+{
+  const bool is_speed = metric != Metric::accuracy;
+  switch (verdict) {
+  case Verdict::faster:
+    return is_speed ? "faster" : "better";
+  case Verdict::slower:
+    return is_speed ? "slower" : "worse";
+  case Verdict::equivalent:
+    return "equivalent";
+  case Verdict::cannot_tell:
+    break;
+  }
+  return "cannot tell";
+}
+
+std::string effect_text(double effect, Metric metric)
+{
+  const bool is_difference = metric_row(metric).scale == Scale::difference;
+  const bool is_of_a_miss = !is_difference && effect == 0; // a median against one that is infinite
+  if (!std::isfinite(effect) || is_of_a_miss) return "";
+  return is_difference ? number_text("%+.2f points", percent_of(effect, metric))
+                       : number_text("%+.1f %%", percent_of(effect, metric));
+}
+
+std::string interval_text(const Comparison& comparison, Metric metric)
+{
+  const auto& [low, high] = comparison.interval;
+  if (!std::isfinite(low) || !std::isfinite(high)) return "";
+  const char* format = metric_row(metric).scale == Scale::difference ? "%+.2f" : "%+.1f";
+  return "[" + number_text(format, percent_of(low, metric)) + ", " + number_text(format, percent_of(high, metric)) + "]";
+}
+
+std::string sentence_of(const Judged& judged)
+{
+  if (const auto missing = missing_text(judged); !missing.empty()) return "cannot tell: " + missing;
+  if (judged.comparison.method == Method::ranks) return ranks_text(judged);
+  const auto word = word_of(judged.comparison.verdict, judged.metric);
+  switch (judged.comparison.verdict) {
+  case Verdict::cannot_tell:
+    return undecided_text(judged);
+  case Verdict::equivalent:
+    return "A and B are equivalent: " + effect_and_interval(judged) + ", within the margin of " +
+           size_of_difference(judged.comparison.rule.margin, judged.metric);
+  default:
+    return "A is " + word + " than B: " + effect_and_interval(judged);
+  }
+}
+
+} // namespace dt::store

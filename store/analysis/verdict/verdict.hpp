@@ -1,0 +1,68 @@
+// Verdicts in words: what a comparison, a ranking or a scaling study says, and what would decide where it says nothing.
+#pragma once
+
+#include "store/analysis/scaling.hpp"
+#include "store/analysis/statistics/ranking.hpp"
+#include "store/analysis/verdict/compared_points.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt::store {
+
+// The comparison of the samples A and B by one metric.
+struct Judged {
+  std::string name; // of what is compared: a point
+  Metric metric = Metric::throughput;
+  Sample a, b;
+  // Its verdict is cannot_tell, and its effect is NaN, if A or B has no value.
+  Comparison comparison{};
+  // The smallest difference that so many runs can resolve. With fewer than `least_runs` runs on a side, from the scatter of all
+  // samples of the study; NaN if nothing is known about it.
+  double resolvable = std::numeric_limits<double>::quiet_NaN();
+  MoreRepeats more{};                                                // as more_repeats
+  double more_node_hours = std::numeric_limits<double>::quiet_NaN(); // of these repeats, of A and of B together
+};
+
+// `scatter`: of all samples that the study has, for comparisons with too few runs.
+Judged judge(std::string name, Metric metric, Sample a, Sample b, const Rule& rule, const Scatter& scatter);
+
+// Whether A is a regression from the reference B: is_regression, and by the rank test (times to target with misses) a verdict
+// `slower`, because a rank test has no interval.
+bool is_regression(const Judged& judged);
+
+// The verdict as one word or two: "faster", "slower", "equivalent", "cannot tell". Of accuracies: "better" and "worse".
+std::string word_of(Verdict verdict, Metric metric);
+// Returns "+4.5 %" for the effect 1.045; of accuracies, "+1.20 points" for 0.012. Empty if it is NaN, infinite,
+// or a ratio of 0, which a median has to one that is infinite.
+std::string effect_text(double effect, Metric metric);
+// Returns "[+2.1, +6.9]"; empty if there is no interval.
+std::string interval_text(const Comparison& comparison, Metric metric);
+
+// Returns what the comparison says about A and B in one sentence, without a full stop. If it cannot tell, says why and what would
+// decide: "cannot tell: -1.2 % [-4.0, +1.7] throughput; about 5 more runs of each would decide (0.04 node-hours)".
+std::string sentence_of(const Judged& judged);
+
+// A ranking of candidates of one size by one metric, with its samples in the order of the ranking.
+struct Standing {
+  std::string contest; // "2 ranks"
+  Metric metric = Metric::throughput;
+  std::vector<Ranked> ranked;
+  std::vector<Sample> samples;
+  Scatter scatter;
+  Rule rule;
+};
+Standing standing_of(std::string contest, Metric metric, std::vector<Sample> samples, const Rule& rule);
+
+// The indices of the candidates that may be the best: those that have runs and are excluded by none.
+std::vector<std::size_t> may_be_best(const Standing& standing);
+// Returns which candidate is the best, by how much and how certain, and which others may be the best, in one sentence.
+std::string sentence_of(const Standing& standing);
+
+// Returns, for the points of one label, speed-up and efficiency of each size, and whether the efficiency differs from 100 % and
+// from that of the next smaller size. Says what is missing if there is one size, or fewer than `least_runs` runs.
+std::string scaling_sentence(std::span<const ScalingRow> points);
+
+} // namespace dt::store

@@ -1,0 +1,57 @@
+#include "store/query/attribution_query.hpp"
+
+#include "store/query/scaling_query.hpp"
+
+namespace dt::store {
+namespace {
+
+// The phases of a run's ranks are those of its last attempt, so they count as means per step.
+constexpr const char* attributed_columns = R"sql(,
+  measured_samples, measured_s, work_useful_s, work_useful_max_s, work_useful_step_max_s, work_busy_step_max_s, lone_compute_s,
+  batch_per_rank, global_batch, isolated_communication_s, samples_to_accuracy,
+  (SELECT sum(mean_s) FROM rank_phases JOIN ranks USING (run_id, rank)
+   WHERE run_id = runs.id AND phase = 'optimizer' AND role = 'worker'),
+  (SELECT avg(mean_s) FROM rank_phases JOIN ranks USING (run_id, rank)
+   WHERE run_id = runs.id AND phase = 'communication' AND role = 'worker'),
+  (SELECT max(mean_s / nullif(total_s, 0)) FROM rank_phases WHERE run_id = runs.id AND phase = 'step'),
+  (SELECT max(bytes_sent) FROM ranks WHERE run_id = runs.id),
+  (SELECT max(messages_sent) FROM ranks WHERE run_id = runs.id),
+  (SELECT host FROM ranks WHERE run_id = runs.id AND late_s > 0 GROUP BY host ORDER BY sum(late_s) DESC LIMIT 1))sql";
+
+AttributedRun attributed_run_of(Statement& row)
+{
+  int column = measured_run_width;
+  AttributedRun run{.measured = measured_run_of(row)};
+  run.samples = row.integer(column++);
+  run.measured_s = row.real(column++);
+  for (double* sum : {&run.work.useful_s, &run.work.useful_max_s, &run.work.useful_step_max_s, &run.work.busy_step_max_s})
+    *sum = row.real(column++);
+  run.lone_compute_s = row.real(column++);
+  run.batch_per_rank = row.integer(column++);
+  const auto global_batch = row.integer(column++);
+  run.measured_steps = global_batch > 0 ? run.samples / global_batch : 0;
+  run.isolated_s = row.real(column++);
+  run.samples_to_accuracy = row.integer(column++);
+  run.update_s = row.real(column++) * static_cast<double>(run.measured_steps);
+  run.exposed_s = row.real(column++);
+  const double per_step = row.real(column++); // 1 / steps of the last attempt
+  run.bytes = row.real(column++) * per_step;
+  run.messages = row.real(column++) * per_step;
+  run.latest_host = row.text(column++);
+  return run;
+}
+
+} // namespace
+
+std::vector<Attribution> attributions_of_study(Database& database, const std::string& study_id)
+{
+  auto& connection = database.impl().connection;
+  std::vector<AttributedRun> runs;
+  auto s =
+      connection.statement("SELECT " + std::string(measured_run_columns) + attributed_columns + std::string(measured_run_tables));
+  s.bind(study_id);
+  while (s.next()) runs.push_back(attributed_run_of(s));
+  return attributions_of(runs, is_scaling_study(connection, study_id));
+}
+
+} // namespace dt::store

@@ -1,0 +1,25 @@
+// The runs that a comparison needs, from the database.
+#pragma once
+
+#include "store/analysis/verdict/metric.hpp"
+#include "store/query/queries.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dt::store {
+
+// The runs with the figures of `rows`. `key` is a column of runs_flat or a recipe's key (sync.strategy), whose values are
+// compared; empty: none. An unknown key is a usage error that names the nearest column.
+std::vector<ComparedRun> compared_runs(Database& database, const std::vector<RunRow>& rows, const std::string& key);
+
+// The column of runs_flat that a key names: "sync.strategy" is sync_strategy, and "period" is sync_period. An unknown or
+// ambiguous key is a usage error.
+std::string column_of_key(Database& database, const std::string& key);
+
+// Samples that each of these runs had trained on when it first reached its target accuracy. A run that missed its target, or has
+// none, is not in the map.
+std::map<std::string, double> samples_to_target(const std::vector<RunRow>& rows);
+
+} // namespace dt::store

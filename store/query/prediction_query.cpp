@@ -1,0 +1,192 @@
+#include "store/query/prediction_query.hpp"
+
+#include "core/error.hpp"
+#include "core/spec/strategy_table.hpp"
+#include "store/database/sqlite.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace dt::store {
+namespace {
+
+// A run of the study, with what its series needs.
+struct Run {
+  std::string series;
+  StudySize at;
+  std::int64_t ranks_per_node = 1;
+  SeriesTraits traits;
+  MeasuredTimes times;
+};
+using Runs = std::map<std::int64_t, Run>; // by the run's id in the database
+
+// The runs of a study that count, as a table `chosen` (run_id, position).
+constexpr const char* chosen_runs =
+    "WITH chosen AS (SELECT runs.id AS run_id, runs.attempt AS attempt, studies.kind AS kind, series, position FROM studies "
+    "JOIN study_runs ON study_runs.study_id = studies.id JOIN runs ON runs.id = study_runs.run_id "
+    "WHERE studies.key = ? AND NOT control AND state = 'succeeded') ";
+
+Statement ask(Connection& connection, const std::string& study_id, const std::string& select)
+{
+  auto statement = connection.statement(chosen_runs + select);
+  statement.bind(study_id);
+  return statement;
+}
+
+// Of one exchange, in bytes as they are sent.
+double exchange_bytes(double parameters, const std::string& wire) { return parameters * (wire == "bfloat16" ? 2 : 4); }
+
+SeriesTraits traits_of(const Statement& s, int at)
+{
+  const auto strategy = s.text(at);
+  const auto& row = strategy_row(strategy);
+  SeriesTraits traits{.strategy = strategy, .allreduce = strategy == "hsgd" ? "hierarchical" : s.text(at + 1)};
+  traits.is_served = row.has_servers;
+  traits.is_in_turn = strategy == "easgd"; // the one strategy whose servers answer the workers in their order
+  traits.service_threads = row.is_lock_free ? std::max<std::int64_t>(1, s.integer(at + 4)) : 1;
+  traits.is_beside = exchanges_beside_computation({.strategy = strategy, .overlap = s.integer(at + 5)});
+  traits.period = reads(strategy, "sync.period") ? std::max<std::int64_t>(1, s.integer(at + 2)) : 1;
+  traits.servers = row.has_servers ? s.integer(at + 3) : 0;
+  traits.nodes_per_supernode = s.integer(at + 6);
+  traits.exchange_bytes = exchange_bytes(s.real(at + 7), s.text(at + 8));
+  traits.model = s.text(at + 9);
+  return traits;
+}
+
+Runs read_runs(Connection& connection, const std::string& study_id)
+{
+  Runs runs;
+  auto s = ask(connection, study_id,
+               "SELECT run_id, chosen.series, resources_nodes, ranks, workers, batch_per_rank, resources_ranks_per_node, "
+               "chosen.kind = 'weak', throughput, isolated_communication_s, steps, warmup_steps, global_batch, sync_strategy, "
+               "sync_allreduce, sync_period, sync_servers, sync_server_threads, sync_overlap, resources_nodes_per_supernode, "
+               "parameters, sync_wire, model_name FROM chosen JOIN runs ON runs.id = run_id JOIN results USING (run_id) "
+               "WHERE throughput > 0 AND workers > 0 ORDER BY chosen.position");
+  while (s.next()) {
+    Run run{.series = s.text(1), .at = {}, .ranks_per_node = s.integer(6), .traits = traits_of(s, 13), .times = {}};
+    run.at = {.nodes = s.integer(2), .ranks = s.integer(3), .workers = s.integer(4), .batch = s.real(5)};
+    run.traits.is_weak = s.integer(7) != 0;
+    run.traits.batch = run.at.batch;
+    run.traits.global_batch = s.real(12);
+    run.times.throughput = s.real(8);
+    run.times.isolated_s = s.real(9);
+    run.times.steps = s.real(10);
+    run.times.measured_steps = s.real(10) - s.real(11);
+    runs.emplace(s.integer(0), std::move(run));
+  }
+  return runs;
+}
+
+// Adds a phase's times to a worker's. Quantiles of a sum of phases are taken as the sum of their quantiles: a step that is slow
+// forward is slow backward.
+void add_phase(WorkerTimes& worker, const std::string& phase, const Statement& s, int at)
+{
+  const double mean_s = s.real(at);
+  if (phase == "input") worker.input_s += mean_s;
+  if (phase == "communication") worker.communication_s += mean_s;
+  if (phase == "optimizer") worker.update_s += mean_s;
+  if (phase != "forward" && phase != "backward") return;
+  worker.compute_s += mean_s;
+  worker.p50_s += s.real(at + 1);
+  worker.p95_s += s.real(at + 2);
+  worker.p99_s += s.real(at + 3);
+  worker.max_s += s.real(at + 4);
+}
+
+void read_phases(Connection& connection, const std::string& study_id, Runs& runs)
+{
+  std::map<std::pair<std::int64_t, std::int64_t>, WorkerTimes> workers; // by run and rank
+  auto s = ask(connection, study_id,
+               "SELECT chosen.run_id, rank_phases.rank, phase, mean_s, p50_s, p95_s, p99_s, max_s FROM chosen "
+               "JOIN rank_phases ON rank_phases.run_id = chosen.run_id "
+               "JOIN ranks ON ranks.run_id = chosen.run_id AND ranks.rank = rank_phases.rank WHERE role = 'worker'");
+  while (s.next()) add_phase(workers[{s.integer(0), s.integer(1)}], s.text(2), s, 3);
+  for (const auto& [which, times] : workers)
+    if (const auto run = runs.find(which.first); run != runs.end() && times.compute_s > 0)
+      run->second.times.workers.push_back(times);
+}
+
+// `lead_s` before the end of the backward pass is a share of rank 0's computation. Call it after read_phases.
+void read_buckets(Connection& connection, const std::string& study_id, Runs& runs)
+{
+  auto s = ask(connection, study_id,
+               "SELECT chosen.run_id, bytes, lead_s, sync_wire FROM chosen JOIN buckets ON buckets.run_id = chosen.run_id "
+               "JOIN runs ON runs.id = chosen.run_id ORDER BY chosen.run_id, bucket");
+  while (s.next()) {
+    const auto run = runs.find(s.integer(0));
+    if (run == runs.end() || run->second.times.workers.empty()) continue;
+    auto& times = run->second.times;
+    times.buckets.push_back({.bytes = exchange_bytes(s.real(1) / 4, s.text(3)),
+                             .ready = std::clamp(1 - s.real(2) / times.workers.front().compute_s, 0.0, 1.0)});
+  }
+}
+
+void read_probes(Connection& connection, const std::string& study_id, Runs& runs)
+{
+  auto s = ask(connection, study_id,
+               "SELECT chosen.run_id, allreduce_s, allreduce_bytes FROM chosen JOIN probes ON probes.run_id = chosen.run_id AND "
+               "probes.attempt = chosen.attempt WHERE probes.rank = 0");
+  while (s.next())
+    if (const auto run = runs.find(s.integer(0)); run != runs.end()) {
+      run->second.times.probe_s = s.real(1);
+      run->second.times.probe_bytes = s.real(2);
+    }
+}
+
+template<class Figure> bool varies(const Runs& runs, Figure figure)
+{
+  std::set<std::int64_t> values;
+  for (const auto& [id, run] : runs) values.insert(figure(run));
+  return values.size() > 1;
+}
+
+SizeUnit unit_of(const Runs& runs, std::optional<SizeUnit> asked)
+{
+  const bool by_density = varies(runs, [](const Run& run) { return run.ranks_per_node; });
+  if (asked == SizeUnit::nodes && by_density)
+    throw Error(ErrorKind::usage, "this study varies the number of ranks on a node, so a number of nodes does not say how many "
+                                  "ranks there are. Give the sizes in ranks: --ranks 4,8");
+  if (asked) return *asked;
+  return !by_density && varies(runs, [](const Run& run) { return run.at.nodes; }) ? SizeUnit::nodes : SizeUnit::ranks;
+}
+
+void add_to_series(std::vector<SeriesMeasurements>& all, Run run, bool by_nodes, bool one_node)
+{
+  auto series = std::find_if(all.begin(), all.end(), [&](const auto& known) { return known.series == run.series; });
+  if (series == all.end()) {
+    series = all.insert(all.end(), {.series = run.series, .traits = run.traits, .sizes = {}});
+    series->traits.by_nodes = by_nodes;
+    series->traits.ranks_per_node = one_node ? any_number_of_ranks : run.ranks_per_node;
+  }
+  run.at.size = by_nodes ? run.at.nodes : run.at.ranks;
+  auto size =
+      std::find_if(series->sizes.begin(), series->sizes.end(), [&](const auto& known) { return known.at.size == run.at.size; });
+  if (size == series->sizes.end()) size = series->sizes.insert(size, {.at = run.at, .runs = {}});
+  size->runs.push_back(std::move(run.times));
+}
+
+} // namespace
+
+std::vector<SeriesMeasurements> measurements_of_study(Database& database, const std::string& study_id,
+                                                      std::optional<SizeUnit> unit)
+{
+  auto& connection = database.impl().connection;
+  auto runs = read_runs(connection, study_id);
+  read_phases(connection, study_id, runs);
+  read_buckets(connection, study_id, runs);
+  read_probes(connection, study_id, runs);
+  std::erase_if(runs, [](const auto& entry) { return entry.second.times.workers.empty(); });
+  const bool by_nodes = unit_of(runs, unit) == SizeUnit::nodes;
+  const bool one_node =
+      !by_nodes && std::all_of(runs.begin(), runs.end(), [](const auto& entry) { return entry.second.at.nodes == 1; });
+  std::vector<SeriesMeasurements> all;
+  for (auto& [id, run] : runs) add_to_series(all, std::move(run), by_nodes, one_node);
+  for (auto& series : all) {
+    std::sort(series.sizes.begin(), series.sizes.end(), [](const auto& a, const auto& b) { return a.at.size < b.at.size; });
+    series.traits.batch = series.sizes.front().at.batch;
+  }
+  return all;
+}
+
+} // namespace dt::store

@@ -1,0 +1,294 @@
+// dtctl compare, and the verdicts of dtctl results, on run folders with planted figures.
+#include "cli/output/answers/junit.hpp"
+#include "core/file.hpp"
+#include "tests/cli/driver.hpp"
+#include "tests/store/fixture.hpp"
+
+#include <cmath>
+#include <limits>
+#include <map>
+
+using Catch::Contains;
+using dt::CommandResult;
+using dt::test::Dtctl;
+using dt::test::Json;
+using dt::test::with;
+using dt::test::Words;
+using namespace dt;
+using namespace dt::store::test;
+
+namespace {
+
+constexpr double miss = std::numeric_limits<double>::quiet_NaN();
+
+// What the runs of a study measured, by label; `times`: to a target, NaN for a miss.
+struct Plan {
+  std::string label;
+  std::int64_t ranks = 2;
+  std::vector<double> throughputs;
+  std::vector<double> times = {};
+  std::string build = "build-1";
+  double target = 0.9;
+};
+
+// A home with studies whose runs measured what a test wants.
+class Studies {
+ public:
+  void add(const std::string& name, const std::vector<Plan>& plans)
+  {
+    std::vector<PlannedRun> runs;
+    ++seed_;
+    for (const auto& plan : plans)
+      for (std::size_t i = 0; i < plan.throughputs.size(); ++i) runs.push_back(run(name, plan, i));
+    site_.study(runs, "sweep", 1700000000 + static_cast<double>(seed_), name);
+    for (const auto* helper : {"", "-wal", "-shm"}) // dtctl makes the database again, with this study
+      std::filesystem::remove(site_.home.database().string() + helper);
+  }
+  // The runs of this label have failed instead.
+  void fail(const std::string& study, const std::string& label)
+  {
+    for (const auto& key : keys_[study + "/" + label]) {
+      const AttemptFolder attempt(site_.home.run(key), 1);
+      std::filesystem::remove(attempt.result());
+      put_file(attempt.end(), "exit 1 1700000101\n");
+    }
+  }
+  CommandResult run(const Words& words) const { return dtctl_.run(words, {"DTCTL_HOME=" + site_.home.root().string()}); }
+  Json json(const Words& words) const { return dtctl_.json(words, {"DTCTL_HOME=" + site_.home.root().string()}); }
+  Json comparison(const Words& words) const
+  {
+    const auto comparisons = json(with({"compare"}, words)).at("comparisons");
+    REQUIRE(comparisons.size() == 1);
+    return comparisons[0];
+  }
+  std::filesystem::path file(const std::string& name) const { return dtctl_.folder() / name; }
+
+ private:
+  PlannedRun run(const std::string& name, const Plan& plan, std::size_t i)
+  {
+    auto spec = sample_spec(plan.ranks, static_cast<std::int64_t>(i));
+    spec.name = name;
+    spec.label = plan.label;
+    spec.train.seed = seed_;
+    spec.optimizer.learning_rate = 0.001 * static_cast<double>(1 + std::hash<std::string>{}(plan.label) % 1000);
+    if (!plan.times.empty()) spec.train.target_accuracy = plan.target;
+    const auto planned = plan_run(spec, plan.build, "data-1");
+    make_folders(site_.home.run(planned.key));
+    put_file(spec_path(site_.home.run(planned.key)), to_json(planned));
+    const auto attempt = site_.begin(planned, 1);
+    auto result = sample_result(spec, plan.throughputs[i]);
+    if (!plan.times.empty()) result.time_to_accuracy_s = plan.times[i];
+    put_file(attempt.result(), to_json(result));
+    put_file(attempt.end(), "exit 0 1700000101\n");
+    keys_[name + "/" + plan.label].push_back(planned.key);
+    return planned;
+  }
+
+  Site site_;
+  Dtctl dtctl_;
+  std::int64_t seed_ = 0;
+  std::map<std::string, std::vector<std::string>> keys_; // by study and label
+};
+
+// Two studies of equals, and a third that is 10 % slower.
+struct ThreeStudies : Studies {
+  ThreeStudies()
+  {
+    add("one", {{"", 2, {100, 103, 97}}});
+    add("same", {{"", 2, {101, 98, 103}}});
+    add("slow", {{"", 2, {90, 90.5, 89.5}}});
+  }
+};
+
+} // namespace
+
+TEST_CASE("a comparison of two studies of equals gives no verdict, and says what would decide")
+{
+  const ThreeStudies studies;
+  const auto found = studies.comparison({"one", "same"});
+  CHECK(found.at("verdict") == "cannot tell");
+  CHECK(found.at("more_runs_of_each").get<int>() > 0);
+  CHECK(found.at("more_node_hours").get<double>() > 0);
+  CHECK(found.at("low").get<double>() < 1);
+  CHECK(found.at("high").get<double>() > 1);
+  CHECK(studies.run({"compare", "one", "same"}).exit_code == 0);
+}
+
+TEST_CASE("a planted difference of 10 % is found by dtctl compare")
+{
+  const ThreeStudies studies;
+  CHECK(studies.comparison({"one", "slow"}).at("verdict") == "faster");
+  const auto found = studies.comparison({"slow", "one"});
+  CHECK(found.at("verdict") == "slower");
+  CHECK(found.at("effect").get<double>() == Approx(0.9).epsilon(0.01));
+  const auto text = studies.run({"compare", "slow", "one"});
+  CHECK(text.exit_code == 0);
+  CHECK_THAT(text.out, Contains("A is slower than B: -10.0 % ["));
+}
+
+TEST_CASE("the exit code is 5 only if the whole interval lies beyond the margin")
+{
+  const ThreeStudies studies;
+  CHECK(studies.run({"compare", "slow", "--reference", "one", "--margin", "2%"}).exit_code == 5);
+  CHECK(studies.run({"compare", "slow", "--reference", "one", "--margin", "8%"}).exit_code == 0); // slower, perhaps by less
+  CHECK(studies.run({"compare", "one", "--reference", "slow"}).exit_code == 0);
+  CHECK(studies.run({"compare", "same", "--reference", "one"}).exit_code == 0);
+  CHECK_THAT(studies.run({"compare", "same", "--reference", "one"}).out, Contains("none was shown; 1 of 1 cannot tell"));
+}
+
+TEST_CASE("a file of dtctl export is a reference, too")
+{
+  const ThreeStudies studies;
+  REQUIRE(studies.run({"export", "one", "--format", "json", "-o", "one.json"}).ok());
+  CHECK(studies.run({"compare", "slow", "--reference", "one.json"}).exit_code == 5);
+  CHECK(studies.run({"compare", "same", "--reference", "one.json"}).exit_code == 0);
+  write_file_atomic(studies.file("broken.json"), "{\"runs\": [{\"key\": 1}]}", Readers::everybody);
+  CHECK_THAT(studies.run({"compare", "slow", "--reference", "one.json", "--where-b", "ranks=2"}).err, Contains("not of a file"));
+  for (const auto& [file, message] : std::map<std::string, std::string>{{"missing.json", "missing.json: there is no such file"},
+                                                                        {"broken.json", "row 1 of \"runs\" has no"}}) {
+    const auto refused = studies.run({"compare", "slow", "--reference", file});
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(refused.err, Contains(message));
+  }
+}
+
+TEST_CASE("points of two studies are compared by label and size, and those without a partner are named")
+{
+  Studies studies;
+  studies.add("a", {{"x", 1, {100, 100.1, 99.9}}, {"x", 2, {200, 201, 199}}, {"y", 2, {50, 51, 49}}});
+  studies.add("b", {{"x", 2, {220, 221, 219}}, {"x", 1, {100.1, 100, 99.9}}, {"z", 2, {1, 1, 1}}});
+  const auto found = studies.json({"compare", "a", "b"});
+  REQUIRE(found.at("comparisons").size() == 2);
+  CHECK(found.at("comparisons")[0].at("verdict") == "equivalent");
+  CHECK(found.at("comparisons")[1].at("verdict") == "slower");
+  CHECK(found.at("only_a")[0] == "y, 2 ranks");
+  CHECK(found.at("only_b")[0] == "z, 2 ranks");
+  const auto point = studies.comparison({"a/y", "b/z"});
+  CHECK(point.at("verdict") == "faster");
+  studies.add("c", {{"u", 2, {1, 2, 3}}, {"v", 2, {1, 2, 3}}});
+  CHECK_THAT(studies.run({"compare", "a", "c"}).err, Contains("no point of A matches one of B") && Contains("u, 2 ranks"));
+}
+
+TEST_CASE("the labels or the values of a key within one study are ranked")
+{
+  Studies studies;
+  studies.add("rates", {{"rate=1", 2, {100, 101, 99}}, {"rate=2", 2, {110, 111, 109}}, {"rate=3", 2, {111, 110, 108}}});
+  for (const auto& words : {Words{"compare", "rates"}, Words{"compare", "last", "--by", "optimizer.learning_rate"}}) {
+    const auto ranking = studies.json(words).at("rankings").at(0);
+    CHECK(ranking.at("may_be_best").size() == 2);
+    CHECK(ranking.at("ranking")[2].at("may_be_best") == false);
+    CHECK(ranking.at("ranking")[2].at("adjusted_p").get<double>() < 0.05);
+  }
+  CHECK(studies.run({"compare", "last", "--by", "optimiser"}).exit_code == 2);
+  CHECK_THAT(studies.run({"compare", "rates/rate=1"}).err, Contains("there are no two candidates of one size"));
+}
+
+TEST_CASE("times to the target count misses, print them and find a regression by ranks")
+{
+  Studies studies;
+  const std::vector<double> flat{100, 100, 100, 100};
+  studies.add("sure", {{"", 2, flat, {1, 2, 3, 4}}});
+  studies.add("rare", {{"", 2, flat, {6, 7, miss, miss}}});
+  studies.add("never", {{"", 2, flat, {miss, miss, miss, miss}}});
+  const auto found = studies.json({"compare", "rare", "--reference", "sure", "--metric", "time-to-target"});
+  CHECK(found.at("exit_code") == 5);
+  CHECK(found.at("comparisons")[0].at("method") == "ranks");
+  CHECK(found.at("comparisons")[0].at("verdict") == "slower");
+  CHECK(found.at("comparisons")[0].at("reached_a") == 2);
+  CHECK(found.at("comparisons")[0].at("a").is_null()); // the median is infinite
+  CHECK_THAT(studies.run({"compare", "never", "rare", "--metric", "time-to-target"}).out,
+             Contains("A: 0 of 4 runs reached the target") && Contains("- (0/4)"));
+  CHECK_THAT(studies.run({"compare", "never", "never", "--metric", "time-to-target"}).err, Contains("the same runs"));
+  studies.add("harder", {{"", 2, flat, {1, 2, 3, 4}, "build-1", 0.95}});
+  CHECK_THAT(studies.run({"compare", "harder", "sure", "--metric", "time-to-target"}).err, Contains("different targets"));
+}
+
+TEST_CASE("comparisons without a common metric, with bad margins and unknown metrics are refused, other builds are a warning")
+{
+  ThreeStudies studies;
+  CHECK_THAT(studies.run({"compare", "one", "same", "--metric", "time-to-target"}).err, Contains("no train.target_accuracy"));
+  CHECK_THAT(studies.run({"compare", "one", "same", "--metric", "speed"}).err, Contains("there is no metric \"speed\""));
+  for (const auto* margin : {"2", "-1%", "x", "", "%", "nan"})
+    CHECK(studies.run({"compare", "one", "same", "--margin", margin}).exit_code == 2);
+  CHECK(studies.run({"compare", "one", "same", "--margin", "0.02"}).exit_code == 0);
+  CHECK(studies.run({"compare", "one", "same", "--junit", "x.xml"}).exit_code == 2); // without a reference
+  studies.add("rebuilt", {{"", 2, {100, 101, 99}, {}, "build-2"}});
+  CHECK_THAT(studies.run({"compare", "rebuilt", "one"}).err, Contains("the engine builds differ: A has build-2, B has build-1"));
+}
+
+TEST_CASE("two runs of each side have no interval, but a smallest difference that could be resolved")
+{
+  Studies studies;
+  studies.add("a", {{"", 2, {100, 101}}});
+  studies.add("b", {{"", 2, {102, 103}}});
+  const auto found = studies.comparison({"a", "b"});
+  CHECK(found.at("verdict") == "cannot tell");
+  CHECK(found.at("low").is_null());
+  CHECK(found.at("resolvable").get<double>() > 0);
+}
+
+TEST_CASE("JUnit XML is well-formed whatever the names hold")
+{
+  store::Judged judged;
+  judged.name = "<a & \"b\"'> \x01\x1b[31m\n\xff\xef\xbf\xbf ]]> \u202e";
+  const auto xml = cli::junit_of({judged}, {"missing <point>"});
+  const dt::test::TemporaryFolder folder;
+  write_file_atomic(folder.path() / "junit.xml", xml, Readers::everybody);
+  const auto file = (folder.path() / "junit.xml").string();
+  if (const auto lint = run_command({"xmllint", "--noout", file}); lint.exit_code != 127) CHECK(lint.err + lint.out == "");
+  CHECK_THAT(xml, Contains("name=\"&lt;a &amp; &quot;b&quot;'&gt; \\x01\\x1b[31m\\x0a\\xff\\uFFFF ]]&gt; "));
+  CHECK_THAT(xml, Contains("tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"2\""));
+}
+
+TEST_CASE("the JUnit file has a failure for a regression, and skips what cannot be told or has no partner")
+{
+  Studies studies;
+  studies.add("old", {{"x", 2, {100, 101, 99}}, {"y", 2, {100, 110, 90}}, {"gone", 2, {1, 1, 1}}, {"z", 2, {10, 10.1, 9.9}}});
+  studies.add("new", {{"x", 2, {80, 81, 79}}, {"y", 2, {101, 111, 92}}, {"z", 2, {12, 12.1, 11.9}}});
+  CHECK(studies.run({"compare", "new", "--reference", "old", "--junit", "junit.xml"}).exit_code == 5);
+  const auto xml = read_file(studies.file("junit.xml"));
+  CHECK_THAT(xml, Contains("tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"2\""));
+  CHECK_THAT(xml, Contains("name=\"x, 2 ranks\"><failure type=\"regression\""));
+  CHECK_THAT(xml, Contains("name=\"z, 2 ranks\"/>") && Contains("name=\"gone, 2 ranks\"><skipped"));
+}
+
+TEST_CASE("results end with a verdict about the labels of a study")
+{
+  Studies studies;
+  studies.add("study", {{"slow", 2, {100, 101, 99}, {5, 6, 7}}, {"fast", 2, {110, 111, 109}, {1, 2, miss}}});
+  const auto verdict = studies.json({"results", "study"}).at("verdict");
+  CHECK(verdict.at("kind") == "candidates");
+  REQUIRE(verdict.at("standings").size() == 2);
+  CHECK(verdict.at("standings")[0].at("may_be_best") == Json{"fast"});
+  CHECK_THAT(studies.run({"results", "study"}).out, Contains("By throughput at 2 ranks, fast is the best of 2: +10.0 %") &&
+                                                        Contains("fast: 2 of 3 runs reached the target"));
+  studies.add("scaling", {{"ranks=1", 1, {100, 101, 99}}, {"ranks=2", 2, {190, 191, 189}}});
+  CHECK_THAT(studies.run({"results", "scaling"}).out, Contains("2 ranks: 1.90x, efficiency 95.0 % [") && Contains("below 100 %"));
+}
+
+TEST_CASE("a point of A without a succeeded run is no success against a reference")
+{
+  Studies studies;
+  studies.add("old", {{"x", 2, {100, 101, 99}}, {"y", 2, {100, 101, 99}}});
+  studies.add("new", {{"x", 2, {100, 101, 99}}, {"y", 2, {100, 101, 99}}});
+  studies.fail("new", "y");
+  const auto found = studies.run({"compare", "new", "--reference", "old"});
+  CHECK(found.exit_code == 1);
+  CHECK_THAT(found.out, Contains("no run of A has succeeded"));
+  CHECK_THAT(found.err, Contains("3 of 6 runs of A have not succeeded and do not count"));
+}
+
+TEST_CASE("results print the Pareto set, the best first")
+{
+  Studies studies;
+  studies.add("study", {{"slow", 2, {100, 101, 99}, {5, 6, 7}}, {"fast", 2, {110, 111, 109}, {1, 2, 3}}});
+  for (const auto* criterion : {"time-to-target", "throughput", "node-hours"}) {
+    const auto best = studies.json({"results", "study", "--best-by", criterion}).at("best");
+    CHECK(best[0].at("point") == "fast, 2 ranks");
+    CHECK(best[0].at("pareto") == true);
+    CHECK(best[1].at("pareto") == false); // the node-hours are equal
+  }
+  CHECK(studies.run({"results", "study", "--best-by", "luck"}).exit_code == 2);
+  studies.add("without", {{"", 2, {100}}});
+  CHECK_THAT(studies.run({"results", "without", "--best-by", "time-to-target"}).err, Contains("no run has a target"));
+}

@@ -1,0 +1,102 @@
+// dtctl predict on a study that really ran.
+#include "tests/cli/driver.hpp"
+
+#include <filesystem>
+
+#include <catch2/catch.hpp>
+
+using Catch::Contains;
+using dt::test::Dtctl;
+using dt::test::Json;
+using dt::test::tiny_recipe;
+
+namespace {
+
+std::string scaling(const std::string& ranks)
+{
+  return tiny_recipe("resources: {oversubscribe: true}\nsync: {allreduce: ring}\nstudy: {mode: strong, ranks: [" + ranks +
+                     "]}\n");
+}
+
+std::size_t stored(const Dtctl& dtctl)
+{
+  const auto folder = dtctl.home() / "predictions";
+  if (!std::filesystem::exists(folder)) return 0;
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+}
+
+} // namespace
+
+TEST_CASE("a prediction is printed with interval, backtest, gains and assumptions, stored, and scored when the size has run")
+{
+  const Dtctl dtctl;
+  dtctl.write("r.yaml", scaling("1, 2"));
+  REQUIRE(dtctl.run({"sweep", "r.yaml", "--wait"}).exit_code == 0);
+
+  const auto answer = dtctl.json({"predict", "tiny", "--ranks", "16,4", "--what-if", "bandwidth=2x,latency=0"});
+  const auto& predictions = answer.at("predictions");
+  REQUIRE(predictions.size() == 2);
+  CHECK(predictions[0].at("ranks") == 4);
+  CHECK(predictions[0].at("batch_per_rank") == 8);
+  CHECK(predictions[0].at("throughput_low") < predictions[0].at("throughput"));
+  CHECK(predictions[0].at("throughput") < predictions[0].at("throughput_high"));
+  CHECK(predictions[0].at("extrapolation") == false);
+  CHECK(predictions[1].at("extrapolation") == true);
+  REQUIRE(answer.at("backtests").size() == 1);
+  CHECK(answer.at("backtests")[0].at("size") == 2);
+  CHECK(answer.at("backtests")[0].at("borrowed_link") == true);
+  REQUIRE(answer.at("what_if").size() == 2);
+  CHECK(answer.at("what_if")[0].at("gain") >= answer.at("what_if")[1].at("gain"));
+  CHECK(answer.at("assumptions").size() >= 4);
+  CHECK(stored(dtctl) == 2);
+
+  const auto text = dtctl.run({"predict", "--ranks", "16"}).out;
+  CHECK_THAT(text, Contains("extrapolation") && Contains("Backtests") && Contains("Strong scaling: the global batch stays."));
+
+  dtctl.write("r.yaml", scaling("1, 2, 4"));
+  const auto plan = dtctl.json({"plan", "r.yaml"});
+  REQUIRE(plan.at("predictions").size() == 1);
+  CHECK(plan.at("predictions")[0].at("ranks") == 4);
+  CHECK(plan.at("most_informative_size") == 8);
+
+  REQUIRE(dtctl.run({"sweep", "r.yaml", "--wait"}).exit_code == 0);
+  const auto scores = dtctl.json({"results", "--predictions"}).at("predictions");
+  REQUIRE(scores.size() == 2);
+  CHECK(scores[0].at("ranks") == 4);
+  CHECK(scores[0].at("runs") == 1);
+  CHECK(scores[0].at("error").is_number());
+  CHECK(scores[1].at("runs") == 0);
+  CHECK(scores[1].at("error").is_null());
+  CHECK(dtctl.json({"predict", "--backtest"}).at("backtests").size() == 2);
+}
+
+TEST_CASE("predict says what is missing or wrong, with exit code 2")
+{
+  const Dtctl dtctl;
+  dtctl.write("r.yaml", scaling("1"));
+  REQUIRE(dtctl.run({"sweep", "r.yaml", "--wait"}).exit_code == 0);
+  const auto error_of = [&](const dt::test::Words& words) {
+    const auto result = dtctl.run(dt::test::with({"predict"}, words));
+    CHECK(result.exit_code == 2);
+    return result.err;
+  };
+  CHECK_THAT(error_of({}), Contains("--nodes 16,64"));
+  CHECK_THAT(error_of({"--ranks", "4"}), Contains("only one size was measured (1 rank)") && Contains("no efficiency can be"));
+  CHECK_THAT(error_of({"--ranks", "4", "--nodes", "4"}), Contains("exclude each other"));
+  CHECK_THAT(error_of({"--ranks", "4,x"}), Contains("\"x\" is not a number from 1 to 1000000"));
+  CHECK_THAT(error_of({"--ranks", "4", "--what-if", "speed=2x"}), Contains("is not a change"));
+  CHECK_THAT(error_of({"--ranks", "4", "--profile", "fast"}), Contains("unknown profile \"fast\""));
+  CHECK(stored(dtctl) == 0);
+}
+
+TEST_CASE("with the network of a profile one size is enough, and the missing backtest is said")
+{
+  const Dtctl dtctl;
+  dtctl.write("r.yaml", scaling("1"));
+  dtctl.write("dtctl.yaml", "profiles:\n  fast:\n    network: {latency: 10us, bandwidth: 10 Gbit/s}\n");
+  REQUIRE(dtctl.run({"sweep", "r.yaml", "--wait"}).exit_code == 0);
+  const auto result = dtctl.run({"predict", "--ranks", "4", "--profile", "fast", "--dry-run"});
+  REQUIRE(result.exit_code == 0);
+  CHECK_THAT(result.out, Contains("how far these predictions are off is not known") && Contains("The network is the profile's"));
+  CHECK(stored(dtctl) == 0);
+}

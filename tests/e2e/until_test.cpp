@@ -1,0 +1,93 @@
+// dtctl sweep --until-decided: repeats where the decision is open, no more runs for what has lost, and the same outcome when
+// called again.
+#include "core/text.hpp"
+#include "tests/cli/driver.hpp"
+
+#include <catch2/catch.hpp>
+
+using dt::test::Dtctl;
+using dt::test::Json;
+
+namespace {
+
+// Two labels whose throughputs differ by several times, also beside other programs, because the computation is modelled.
+std::string recipe(const std::string& until)
+{
+  return "version: 1\nname: race\nmodel: {name: lenet}\ndata: {name: synthetic, train_samples: 1024, test_samples: 32}\n"
+         "train: {global_batch: 4, steps: 40, warmup_steps: 2, eval_every_epochs: 0}\n"
+         "study: {repeats: 3, until: {" +
+         until + "}}\nsweep: {matrix: {train.modelled_rate: [200, 800]}}\n";
+}
+
+const Json& standing_of(const Json& outcome, const std::string& label)
+{
+  for (const auto& row : outcome.at("race"))
+    if (row.at("label") == label) return row;
+  throw std::runtime_error("no point " + label);
+}
+
+std::size_t run_count(const Dtctl& dtctl)
+{
+  const auto runs = dtctl.home() / "runs";
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(runs), {}));
+}
+
+} // namespace
+
+TEST_CASE("a race with a clear winner ends after the first look, and a second call submits nothing and says the same")
+{
+  const Dtctl dtctl;
+  dtctl.write("race.yaml", recipe("interval: 5%, max_repeats: 5"));
+  const auto outcome = dtctl.json({"sweep", "race.yaml", "--until-decided"});
+  INFO(outcome.dump(1));
+  const auto& lost = standing_of(outcome, "modelled_rate=200");
+  CHECK(standing_of(outcome, "modelled_rate=800").at("reason") == "the best of 2 at 3 repeats");
+  CHECK(dt::printable(lost.at("reason").get<std::string>()).starts_with("worse than modelled_rate=800 at 3 repeats: 0."));
+  CHECK(lost.at("repeats") == 3);
+  CHECK(outcome.at("verdict").is_object());
+  CHECK(run_count(dtctl) == 6);
+  const auto again = dtctl.json({"sweep", "race.yaml", "--until-decided"});
+  CHECK(again.at("race") == outcome.at("race"));
+  CHECK(again.at("study") == outcome.at("study"));
+  CHECK(run_count(dtctl) == 6);
+}
+
+TEST_CASE("a margin that no number of runs can resolve ends the race at the most repeats")
+{
+  const Dtctl dtctl;
+  // The same work under two labels.
+  auto text = recipe("interval: 0.01%, max_repeats: 4");
+  text.replace(text.find("train.modelled_rate: [200, 800]"), 31, "train.seed: [1, 2]");
+  dtctl.write("race.yaml", text);
+  const auto outcome = dtctl.json({"sweep", "race.yaml", "--until-decided"});
+  INFO(outcome.dump(1));
+  CHECK(standing_of(outcome, "seed=1").at("reason") == "not decided after 4 repeats, the most that are allowed");
+  CHECK(standing_of(outcome, "seed=1").at("repeats") == 4);
+  CHECK(run_count(dtctl) == 8);
+}
+
+TEST_CASE("a race stops before a round that its budget does not allow, and names the budget")
+{
+  const Dtctl dtctl;
+  auto text = recipe("interval: 0.01%, max_repeats: 12, budget: 0.000001 node-hours");
+  text.replace(text.find("train.modelled_rate: [200, 800]"), 31, "train.seed: [1, 2]");
+  dtctl.write("race.yaml", text);
+  const auto outcome = dtctl.json({"sweep", "race.yaml", "--until-decided"});
+  INFO(outcome.dump(1));
+  CHECK(standing_of(outcome, "seed=1").at("reason").get<std::string>().find("1e-06 node-hours are spent") != std::string::npos);
+  CHECK(run_count(dtctl) == 6); // the first round is always allowed
+}
+
+TEST_CASE("a single run and a ladder are refused, and a dry run shows the first round")
+{
+  const Dtctl dtctl;
+  dtctl.write("one.yaml", dt::test::tiny_recipe());
+  const auto single = dtctl.run({"sweep", "one.yaml", "--until-decided"});
+  CHECK(single.exit_code == 2);
+  CHECK(single.err.find("has a single point, so there is nothing to decide") != std::string::npos);
+  dtctl.write("race.yaml", recipe("interval: 5%"));
+  CHECK(dtctl.json({"sweep", "race.yaml", "--until-decided", "--dry-run"}).at("runs").size() == 6);
+  const auto wrong = dtctl.run({"validate", "race.yaml", "--set", "study.until.interval=5 apples"});
+  CHECK(wrong.exit_code == 2);
+  CHECK(wrong.err.find("`study.until.interval` must be a number") != std::string::npos);
+}

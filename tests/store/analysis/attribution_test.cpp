@@ -1,0 +1,278 @@
+// Where the efficiency of runs went.
+#include "store/analysis/attribution.hpp"
+
+#include "core/random.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+
+using namespace dt;
+using namespace dt::store;
+
+namespace {
+
+double lost(const Attribution& point, Factor factor) { return point.lost[static_cast<std::size_t>(factor)]; }
+double factor_of(const Attribution& point, Factor factor) { return point.factors[static_cast<std::size_t>(factor)]; }
+
+double known_sum(const FactorArray& values)
+{
+  double sum = 0;
+  for (const double value : values)
+    if (!std::isnan(value)) sum += value;
+  return sum;
+}
+
+// A run of 100 steps with 64 samples a worker and step, in which nothing is lost: a worker's useful time is 1 s, of which the
+// update takes 0.1 s, and nobody waits.
+AttributedRun perfect_run(std::int64_t workers)
+{
+  AttributedRun run;
+  run.measured = {.series = "", .nodes = 1, .ranks = workers, .workers = workers, .succeeded = true};
+  run.samples = 6400 * workers;
+  run.measured_steps = 100;
+  run.batch_per_rank = 64;
+  run.measured_s = 1;
+  const auto count = static_cast<double>(workers);
+  run.work = {.useful_s = count, .useful_max_s = 1, .useful_step_max_s = 1, .busy_step_max_s = 1};
+  run.update_s = 0.1 * count;
+  run.lone_compute_s = 0.009;
+  run.measured.throughput = static_cast<double>(run.samples) / run.measured_s;
+  return run;
+}
+
+// Any run that could have been measured: times are positive, and every maximum is at least what it is the maximum of.
+AttributedRun random_run(Random& random, std::int64_t workers, bool has_servers)
+{
+  const auto at_least = [&](double least) { return least * (1 + 2.0 * random.unit()); };
+  AttributedRun run;
+  run.measured = {.series = "", .nodes = 1, .ranks = workers + (has_servers ? 1 : 0), .workers = workers, .succeeded = true};
+  run.batch_per_rank = 1 + static_cast<std::int64_t>(random.below(128));
+  run.measured_steps = 1 + static_cast<std::int64_t>(random.below(1000));
+  run.samples = run.batch_per_rank * workers * run.measured_steps;
+  run.work.useful_s = 0.01 + random.unit();
+  run.work.useful_max_s = at_least(run.work.useful_s / static_cast<double>(workers));
+  run.work.useful_step_max_s = at_least(run.work.useful_max_s);
+  run.work.busy_step_max_s = at_least(run.work.useful_step_max_s);
+  run.measured_s = at_least(run.work.busy_step_max_s);
+  run.update_s = 0.3 * run.work.useful_s * random.unit();
+  if (random.chance(0.8F)) run.lone_compute_s = 0.001 + random.unit();
+  if (random.chance(0.8F)) run.isolated_s = 0.01 * random.unit();
+  run.measured.throughput = static_cast<double>(run.samples) / run.measured_s;
+  return run;
+}
+
+const Attribution& at_workers(const std::vector<Attribution>& points, std::int64_t workers)
+{
+  for (const auto& point : points)
+    if (point.workers == workers) return point;
+  throw std::runtime_error("no such point");
+}
+
+} // namespace
+
+TEST_CASE("the logarithms of a run's factors sum to that of its throughput per worker")
+{
+  Random random(7);
+  for (int trial = 0; trial < 2000; ++trial) {
+    const auto workers = 1 + static_cast<std::int64_t>(random.below(64));
+    const auto run = random_run(random, workers, random.chance(0.5F));
+    const auto logs = log_factors(run);
+    REQUIRE(logs);
+    const double wanted = std::log(static_cast<double>(run.samples) / run.measured_s / static_cast<double>(workers));
+    CHECK(std::abs(known_sum(*logs) - wanted) < 1e-9);
+  }
+}
+
+TEST_CASE("the factors of a point multiply to the efficiency that scaling_of computes, and its lost parts sum to the loss")
+{
+  Random random(8);
+  for (int trial = 0; trial < 300; ++trial) {
+    const bool has_servers = random.chance(0.5F);
+    std::vector<AttributedRun> runs;
+    std::vector<MeasuredRun> measured;
+    for (const std::int64_t workers : {1, 4, 8})
+      for (int repeat = 0; repeat < 3; ++repeat) {
+        runs.push_back(random_run(random, workers, has_servers));
+        measured.push_back(runs.back().measured);
+      }
+    const auto points = attributions_of(runs, true);
+    const auto rows = scaling_of(measured, true);
+    REQUIRE(points.size() == rows.size());
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      CHECK(std::abs(std::log(points[i].efficiency / rows[i].efficiency)) < 1e-9);
+      double log_sum = 0;
+      for (const double factor : points[i].factors)
+        if (!std::isnan(factor)) log_sum += std::log(factor);
+      CHECK(std::abs(log_sum - std::log(rows[i].efficiency)) < 1e-9);
+      CHECK(known_sum(points[i].lost) == Approx(1 - points[i].efficiency).margin(1e-9));
+      if (i > 0) CHECK(points[i].interval.low == Approx(rows[i].efficiency_low));
+    }
+  }
+}
+
+TEST_CASE("a cause that is planted in the figures appears in its factor and in no other")
+{
+  struct Plant {
+    Factor factor;
+    void (*plant)(AttributedRun&);
+  };
+  // Each takes a fifth of the throughput: the run takes 1.25 s instead of 1 s.
+  const Plant plants[]{
+      {Factor::batch,
+       [](AttributedRun& run) {
+         run.batch_per_rank = 32; // a batch of half the size takes more than half the time
+         run.measured_steps = 200;
+         run.lone_compute_s = 0.00575;
+         run.work = {5, 1.25, 1.25, 1.25};
+       }},
+      {Factor::contention,
+       [](AttributedRun& run) {
+         run.work = {5, 1.25, 1.25, 1.25};
+       }},
+      {Factor::load_balance,
+       [](AttributedRun& run) {
+         run.work = {4, 1.25, 1.25, 1.25};
+       }},
+      {Factor::jitter,
+       [](AttributedRun& run) {
+         run.work = {4, 1, 1.25, 1.25};
+       }},
+      {Factor::input,
+       [](AttributedRun& run) {
+         run.work = {4, 1, 1, 1.25};
+       }},
+      {Factor::communication, [](AttributedRun&) {}},
+  };
+  for (const auto& [factor, plant] : plants) {
+    auto run = perfect_run(4);
+    run.measured_s = 1.25;
+    run.measured.throughput /= 1.25;
+    plant(run);
+    const std::vector<AttributedRun> runs{perfect_run(1), run};
+    const auto points = attributions_of(runs, true);
+    const auto& point = at_workers(points, 4);
+    INFO(factor_names[static_cast<std::size_t>(factor)]);
+    CHECK(point.efficiency == Approx(0.8));
+    CHECK(lost(point, factor) == Approx(0.2));
+    CHECK(factor_of(point, factor) == Approx(0.8));
+  }
+}
+
+TEST_CASE("a gain is a negative loss")
+{
+  auto run = perfect_run(2);
+  run.measured_s = 0.8; // smaller batches that fit into the cache
+  run.measured.throughput = static_cast<double>(run.samples) / run.measured_s;
+  run.work = {1.6, 0.8, 0.8, 0.8};
+  run.update_s = 0.2;
+  run.lone_compute_s = 0.007;
+  const std::vector<AttributedRun> runs{perfect_run(1), run};
+  const auto points = attributions_of(runs, true);
+  CHECK(at_workers(points, 2).efficiency == Approx(1.25));
+  CHECK(lost(at_workers(points, 2), Factor::batch) == Approx(-0.25));
+}
+
+TEST_CASE("queueing at a server is what an exchange takes longer than alone, and efficiency is per worker and per process")
+{
+  auto run = perfect_run(4);
+  run.measured.ranks = 5;
+  run.measured_s = 2;
+  run.measured.throughput = static_cast<double>(run.samples) / run.measured_s;
+  run.isolated_s = 0.0025; // of the second that a worker waits in 100 steps, 0.25 s are its own exchanges
+  auto base = perfect_run(1);
+  base.measured.ranks = 2;
+  const std::vector<AttributedRun> runs{base, run};
+  const auto points = attributions_of(runs, true);
+  const auto& point = at_workers(points, 4);
+  CHECK(point.efficiency == Approx(0.5));
+  CHECK(factor_of(point, Factor::communication) == Approx(1 / 1.25));
+  CHECK(factor_of(point, Factor::queueing) == Approx(1.25 / 2));
+  CHECK(point.efficiency_per_process == Approx(0.5 * (4.0 / 5) / (1.0 / 2)));
+}
+
+TEST_CASE("without a time of one rank alone the computation is one factor")
+{
+  auto run = perfect_run(4);
+  run.lone_compute_s = not_measured;
+  run.work = {5, 1.25, 1.25, 1.25};
+  run.measured_s = 1.25;
+  run.measured.throughput /= 1.25;
+  const std::vector<AttributedRun> runs{perfect_run(1), run};
+  const auto points = attributions_of(runs, true);
+  const auto& point = at_workers(points, 4);
+  CHECK_FALSE(point.has_split);
+  CHECK(std::isnan(factor_of(point, Factor::batch)));
+  CHECK(factor_of(point, Factor::contention) == Approx(0.8));
+  CHECK(at_workers(points, 1).has_split);
+}
+
+TEST_CASE("runs without sums are counted and left out, and a study of such runs has no attribution")
+{
+  auto old = perfect_run(4);
+  old.work = {not_measured, not_measured, not_measured, not_measured};
+  const std::vector<AttributedRun> mixed{perfect_run(1), perfect_run(4), old};
+  const auto points = attributions_of(mixed, true);
+  CHECK(at_workers(points, 4).runs == 1);
+  CHECK(at_workers(points, 4).left_out == 1);
+  CHECK(attributions_of(std::vector<AttributedRun>{old}, true).empty());
+  auto failed = perfect_run(4);
+  failed.measured.succeeded = false;
+  CHECK(attributions_of(std::vector<AttributedRun>{failed}, true).empty());
+}
+
+TEST_CASE("a single size is compared with an ideal machine, which says nothing about its computation")
+{
+  auto run = perfect_run(4);
+  run.measured_s = 1.25;
+  run.work = {4, 1, 1, 1};
+  const auto points = attributions_of(std::vector<AttributedRun>{run}, false);
+  REQUIRE(points.size() == 1);
+  CHECK(points[0].baseline_size == 0);
+  CHECK(points[0].efficiency == Approx(0.8));
+  CHECK(lost(points[0], Factor::communication) == Approx(0.2));
+  CHECK(std::isnan(factor_of(points[0], Factor::contention)));
+}
+
+TEST_CASE("statistical efficiency compares samples to the target, with misses as infinite")
+{
+  const auto with_target = [](std::int64_t workers, std::int64_t samples) {
+    auto run = perfect_run(workers);
+    run.measured.target_accuracy = 0.9;
+    run.samples_to_accuracy = samples;
+    return run;
+  };
+  const std::vector<AttributedRun> runs{with_target(1, 1000), with_target(4, 2000), with_target(4, 0), with_target(4, 2500)};
+  const auto points = attributions_of(runs, true);
+  CHECK(at_workers(points, 4).statistical_efficiency == Approx(0.4)); // the median of 2000, 2500 and infinity is 2500
+  CHECK(at_workers(points, 4).time_efficiency == Approx(0.4 * at_workers(points, 4).efficiency));
+  const std::vector<AttributedRun> missed{with_target(1, 1000), with_target(4, 0), with_target(4, 0), with_target(4, 2500)};
+  CHECK(std::isnan(at_workers(attributions_of(missed, true), 4).statistical_efficiency));
+}
+
+TEST_CASE("the host that most runs waited for is named with its number of runs")
+{
+  std::vector<AttributedRun> runs{perfect_run(1)};
+  for (const auto* host : {"host3", "host1", "host3", "host3", ""}) {
+    runs.push_back(perfect_run(4));
+    runs.back().latest_host = host;
+  }
+  const auto points = attributions_of(runs, true);
+  CHECK(at_workers(points, 4).latest_host == "host3");
+  CHECK(at_workers(points, 4).latest_host_runs == 3);
+  CHECK(at_workers(points, 1).latest_host.empty());
+}
+
+TEST_CASE("communication is told with its hidden part and its bandwidth")
+{
+  auto run = perfect_run(2);
+  run.isolated_s = 0.010;
+  run.exposed_s = 0.004;
+  run.bytes = 1e6;
+  run.messages = 2;
+  const auto points = attributions_of(std::vector<AttributedRun>{run}, false);
+  const auto& communication = points[0].communication;
+  CHECK(communication.hidden_s == Approx(0.006));
+  CHECK(communication.bandwidth == Approx(1e8));
+  CHECK(communication.messages == 2);
+}

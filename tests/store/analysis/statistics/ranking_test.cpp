@@ -1,0 +1,159 @@
+#include "store/analysis/statistics/ranking.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::store;
+
+namespace {
+
+constexpr double nan_value = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+
+std::vector<double> adjusted(const std::vector<double>& p) { return holm_adjusted(p); }
+
+std::vector<std::string> names(const std::vector<Ranked>& ranked)
+{
+  std::vector<std::string> all;
+  for (const auto& row : ranked) all.push_back(row.name);
+  return all;
+}
+
+std::vector<std::string> may_be_best(const std::vector<Ranked>& ranked)
+{
+  std::vector<std::string> all;
+  for (const auto& row : ranked)
+    if (row.excluded_by.empty()) all.push_back(row.name);
+  return all;
+}
+
+using Names = std::vector<std::string>;
+
+const std::vector<Candidate> three{{"slow", {50, 51, 52, 49}}, {"fast", {101, 103, 99, 102}}, {"close", {100, 101, 102, 98}}};
+
+std::vector<std::size_t> pareto(const std::vector<Criteria>& points, Better first, Better second)
+{
+  return pareto_set(points, first, second);
+}
+
+} // namespace
+
+TEST_CASE("Holm's adjusted p values are those computed by hand")
+{
+  const auto p = adjusted({0.01, 0.04, 0.03, 0.005}); // 4 x 0.005, 3 x 0.01, 2 x 0.03, and 0.04 is not below the one before it
+  CHECK(p[0] == Approx(0.03));
+  CHECK(p[1] == Approx(0.06));
+  CHECK(p[2] == Approx(0.06));
+  CHECK(p[3] == Approx(0.02));
+  CHECK(adjusted({0.6, 0.7}) == std::vector<double>{1, 1});
+  CHECK(adjusted({0.04}) == std::vector<double>{0.04});
+  CHECK(adjusted({}).empty());
+}
+
+TEST_CASE("a comparison that was not possible does not count in Holm's correction")
+{
+  const auto p = adjusted({0.02, nan_value, 0.5});
+  CHECK(p[0] == Approx(0.04));
+  CHECK(std::isnan(p[1]));
+  CHECK(p[2] == 0.5);
+}
+
+TEST_CASE("a ranking excludes the candidate that is clearly slower and keeps the one that is close")
+{
+  const auto ranked = ranking(three, {});
+  CHECK(names(ranked) == Names{"fast", "close", "slow"});
+  CHECK(may_be_best(ranked) == Names{"fast", "close"});
+  CHECK(ranked[2].excluded_by == "fast");
+  CHECK(ranked[0].centre == Approx(std::pow(101.0 * 103 * 99 * 102, 0.25)));
+  CHECK_FALSE(ranked[0].with_best);
+  CHECK(ranked[2].with_best->effect == Approx(ranked[2].centre / ranked[0].centre));
+  CHECK(ranked[2].with_best->verdict == Verdict::slower);
+}
+
+TEST_CASE("a ranking of times has the smallest first")
+{
+  const auto ranked = ranking(three, {.better = Better::smaller});
+  CHECK(names(ranked) == Names{"slow", "close", "fast"});
+  CHECK(may_be_best(ranked) == Names{"slow"});
+}
+
+TEST_CASE("adjusted p values count all pairs, because the best is chosen after a look at the runs")
+{
+  const auto ranked = ranking(three, {});
+  const auto p = [&](std::size_t a, std::size_t b) { return compare_ratio(three[a].values, three[b].values, {}).p; };
+  const auto all = adjusted({p(0, 1), p(2, 1), p(0, 2)}); // slow and fast, close and fast, slow and close
+  CHECK(ranked[2].adjusted_p == Approx(all[0]));
+  CHECK(ranked[1].adjusted_p == Approx(all[1]));
+  CHECK(ranked[0].adjusted_p == 1);
+  CHECK(ranked[2].adjusted_p > p(0, 1));
+}
+
+TEST_CASE("the order of the candidates and the unit of the values do not change a ranking")
+{
+  const auto ranked = ranking(three, {});
+  auto other = std::vector<Candidate>{three[2], three[0], three[1]};
+  for (auto& candidate : other)
+    for (auto& value : candidate.values) value *= 1000;
+  const auto again = ranking(other, {});
+  CHECK(names(again) == names(ranked));
+  for (std::size_t i = 0; i < ranked.size(); ++i) CHECK(again[i].adjusted_p == Approx(ranked[i].adjusted_p));
+}
+
+TEST_CASE("a lucky candidate with too few runs neither excludes others nor protects them")
+{
+  auto candidates = three;
+  candidates.push_back({"lucky", {200}});
+  candidates.push_back({"absent", {}});
+  const auto ranked = ranking(candidates, {});
+  CHECK(names(ranked) == Names{"lucky", "fast", "close", "slow", "absent"});
+  CHECK(may_be_best(ranked) == Names{"lucky", "fast", "close", "absent"});
+  CHECK(ranked[3].excluded_by == "fast");
+  CHECK(std::isnan(ranked[3].adjusted_p));
+  CHECK(std::isnan(ranked[4].centre));
+}
+
+TEST_CASE("a ranking of times with misses uses the rank test, and candidates without misses are compared as before")
+{
+  const std::vector<Candidate> times{{"rare", {6, 7, infinity, infinity, infinity}}, {"sure", {1, 2, 3, 4, 5}}};
+  const auto ranked = ranking(times, {}, Scale::time_to_target);
+  CHECK(names(ranked) == Names{"sure", "rare"});
+  CHECK(ranked[1].with_best->method == Method::ranks);
+  CHECK(ranked[1].excluded_by == "sure");
+  CHECK(std::isinf(ranked[1].centre));
+  const auto plain = ranking(three, {.better = Better::smaller}), same = ranking(three, {}, Scale::time_to_target);
+  CHECK(names(plain) == names(same));
+  CHECK(plain[2].adjusted_p == Approx(same[2].adjusted_p));
+}
+
+TEST_CASE("candidates of a ladder are ranked by their differences within blocks")
+{
+  std::vector<Candidate> ladder{{"slower", {100, 80, 60, 40}, {"1", "2", "3", "4"}},
+                                {"faster", {105, 84, 63.1, 42}, {"1", "2", "3", "4"}}};
+  CHECK(may_be_best(ranking(ladder, {})) == Names{"faster"});
+  ladder[0].blocks.clear();
+  CHECK(may_be_best(ranking(ladder, {})).size() == 2);
+}
+
+TEST_CASE("one candidate or none is a ranking, too")
+{
+  CHECK(ranking({}, {}).empty());
+  CHECK(may_be_best(ranking(std::vector<Candidate>{three[0]}, {})) == Names{"slow"});
+}
+
+TEST_CASE("the Pareto set holds what nothing dominates")
+{
+  const std::vector<Criteria> points{{1, 5}, {2, 3}, {3, 4}, {4, 1}, {4, 2}};
+  CHECK(pareto(points, Better::smaller, Better::smaller) == std::vector<std::size_t>{0, 1, 3});
+  CHECK(pareto(points, Better::larger, Better::larger) == std::vector<std::size_t>{0, 2, 4});
+  CHECK(pareto(points, Better::larger, Better::smaller) == std::vector<std::size_t>{3});
+  CHECK(pareto(points, Better::smaller, Better::larger) == std::vector<std::size_t>{0});
+}
+
+TEST_CASE("equal points are in the Pareto set together, and points with a NaN are not in it")
+{
+  const std::vector<Criteria> points{{1, 2}, {1, 2}, {nan_value, 0}, {2, nan_value}, {infinity, 1}, {infinity, 3}};
+  CHECK(pareto(points, Better::smaller, Better::smaller) == std::vector<std::size_t>{0, 1, 4});
+  CHECK(pareto({}, Better::smaller, Better::smaller).empty());
+}

@@ -1,0 +1,216 @@
+#include "store/analysis/verdict/best_points.hpp"
+#include "store/analysis/verdict/compared_points.hpp"
+
+#include "core/error.hpp"
+
+#include <cmath>
+#include <functional>
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::store;
+using Catch::Contains;
+
+namespace {
+
+ComparedRun run_of(const std::string& series, std::int64_t ranks, const std::string& value = "")
+{
+  ComparedRun run;
+  run.key = series + "/" + std::to_string(ranks);
+  run.series = series;
+  run.value = value;
+  run.nodes = 1;
+  run.ranks = ranks;
+  run.succeeded = true;
+  run.throughput = 100;
+  run.wall_s = 3600;
+  return run;
+}
+
+std::string error_of(const std::function<void()>& act)
+{
+  try {
+    act();
+  } catch (const Error& error) {
+    return std::string(name_of(error.kind())) + ": " + error.what();
+  }
+  return "no error";
+}
+
+std::vector<ComparedPoint> points(const std::vector<ComparedRun>& runs, std::string_view key = {})
+{
+  return points_of(runs, key);
+}
+
+std::vector<std::string> names(const std::vector<ComparedPoint>& all)
+{
+  std::vector<std::string> found;
+  for (const auto& point : all) found.push_back(name_of(point));
+  return found;
+}
+
+using Names = std::vector<std::string>;
+
+} // namespace
+
+TEST_CASE("repeats make a point, points come in natural order, and controls are left out")
+{
+  auto control = run_of("period=4", 2);
+  control.is_control = true;
+  const auto found =
+      points({run_of("period=16", 2), run_of("period=4", 4), run_of("period=4", 2), run_of("period=4", 2), control});
+  CHECK(names(found) == Names{"period=4, 2 ranks", "period=4, 4 ranks", "period=16, 2 ranks"});
+  CHECK(found[0].runs.size() == 2);
+}
+
+TEST_CASE("points of two studies are matched by label and size, and those without a partner are kept")
+{
+  const auto matching =
+      matched(points({run_of("x", 1), run_of("x", 2), run_of("y", 1)}), points({run_of("y", 1), run_of("x", 2), run_of("z", 1)}));
+  REQUIRE(matching.pairs.size() == 2);
+  CHECK(name_of(matching.pairs[0].a) == "x, 2 ranks");
+  CHECK(name_of(matching.pairs[1].b) == "y, 1 rank");
+  CHECK(names(matching.only_a) == Names{"x, 1 rank"});
+  CHECK(names(matching.only_b) == Names{"z, 1 rank"});
+}
+
+TEST_CASE("one point matches one point, and studies with one label each match by size")
+{
+  CHECK(matched(points({run_of("x", 1)}), points({run_of("y", 8)})).pairs.size() == 1);
+  CHECK(matched(points({run_of("x", 1), run_of("x", 2)}), points({run_of("y", 1), run_of("y", 2)})).pairs.size() == 2);
+}
+
+TEST_CASE("points that do not match are an error that lists those of both")
+{
+  const auto a = points({run_of("x", 1), run_of("y", 1)}), b = points({run_of("u", 1), run_of("v", 1)});
+  CHECK_THAT(error_of([&] { matched(a, b); }), Contains("usage: no point of A matches") &&
+                                                   Contains("points of A:\n    x, 1 rank\n    y, 1 rank") &&
+                                                   Contains("u, 1 rank"));
+}
+
+TEST_CASE("values of a key compete at each size")
+{
+  const auto contests =
+      contests_of(points({run_of("strategy=a", 1, "a"), run_of("strategy=b", 1, "b"), run_of("strategy=a", 2, "a"),
+                          run_of("strategy=b", 2, "b"), run_of("strategy=a", 4, "a")},
+                         "sync_strategy"),
+                  "sync_strategy");
+  REQUIRE(contests.size() == 2);
+  CHECK(contests[1].name == "2 ranks");
+  CHECK(contests[1].points[1].candidate == "sync_strategy=b");
+}
+
+TEST_CASE("parameters that vary beside the key are kept apart, or follow it")
+{
+  const auto beside = contests_of(points({run_of("strategy=a rate=1", 1, "a"), run_of("strategy=b rate=1", 1, "b"),
+                                          run_of("strategy=a rate=2", 1, "a"), run_of("strategy=b rate=2", 1, "b")},
+                                         "sync.strategy"),
+                                  "sync.strategy");
+  REQUIRE(beside.size() == 2);
+  CHECK(beside[0].name == "rate=1, 1 rank");
+  const auto following = contests_of(
+      points({run_of("strategy=a period=1", 1, "a"), run_of("strategy=b period=4", 1, "b")}, "sync.strategy"), "sync.strategy");
+  REQUIRE(following.size() == 1);
+  CHECK(following[0].points.size() == 2);
+}
+
+TEST_CASE("a value that stands for points which the key does not tell apart is an error that lists them")
+{
+  const auto runs = std::vector<ComparedRun>{run_of("rate=1", 1, "lenet"), run_of("rate=2", 1, "lenet")};
+  CHECK(points(runs, "model").size() == 2);
+  const auto alike = std::vector<ComparedRun>{run_of("strategy=a", 1, "same"), run_of("sync.strategy=b", 1, "same")};
+  CHECK_THAT(error_of([&] { points(alike, "sync.strategy"); }),
+             Contains("stands for 2 different points") && Contains("sync.strategy=b"));
+}
+
+TEST_CASE("sizes compete with each other if the key is a size")
+{
+  const auto contests =
+      contests_of(points({run_of("", 1, "1"), run_of("", 2, "2")}, "resources.ranks_per_node"), "resources.ranks_per_node");
+  REQUIRE(contests.size() == 1);
+  CHECK(contests[0].points.size() == 2);
+  CHECK(contests_of(points({run_of("", 1), run_of("", 2)})).empty());
+}
+
+TEST_CASE("what compared runs should have in common and do not is named, once")
+{
+  auto a = run_of("x", 1), b = run_of("x", 1);
+  a.engine_build = "0123456789abcdef";
+  b.engine_build = "fedcba9876543210";
+  a.global_batch = b.global_batch = 64;
+  a.model = "lenet";
+  b.model = "alexnet";
+  const auto found = differences(matched(points({a}), points({b})));
+  CHECK(found ==
+        Names{"the models differ: A has lenet, B has alexnet", "the engine builds differ: A has 0123456789, B has fedcba9876"});
+  CHECK(differences(matched(points({a}), points({a}))).empty());
+  auto modelled = a;
+  modelled.modelled_rate = 800;
+  CHECK(differences(matched(points({a}), points({modelled}))) == Names{"the modelled rates differ: A has 0, B has 800"});
+  b.series = "y";
+  CHECK(differences(contests_of(points({a, b}))).front() == "the models of the candidates differ: alexnet and lenet");
+}
+
+namespace {
+
+PricedPoint priced(const std::string& name, double throughput, double time_s, double hours)
+{
+  return {.name = name,
+          .runs = 3,
+          .reached = 3,
+          .with_target = time_s > 0 ? std::size_t{3} : 0,
+          .throughput = throughput,
+          .time_to_target_s = time_s,
+          .node_hours = hours};
+}
+
+std::string order(const std::vector<PricedPoint>& all, Criterion criterion)
+{
+  std::string text;
+  for (const auto& point : best_points(all, criterion))
+    text += (text.empty() ? "" : " ") + point.name + (point.is_in_set ? "*" : "");
+  return text;
+}
+
+} // namespace
+
+TEST_CASE("the best points come first, and those that nothing dominates are marked")
+{
+  const std::vector<PricedPoint> all{priced("cheap", 100, 9, 1), priced("bad", 90, 10, 3), priced("fast", 300, 4, 4),
+                                     priced("mid", 200, 5, 2)};
+  CHECK(order(all, Criterion::throughput) == "fast* mid* cheap* bad");
+  CHECK(order(all, Criterion::time_to_target) == "fast* mid* cheap* bad");
+  CHECK(order(all, Criterion::node_hours) == "cheap* mid* fast* bad");
+}
+
+TEST_CASE("node-hours are weighed against the throughput if no run has a target")
+{
+  const std::vector<PricedPoint> all{priced("slow", 100, not_measured, 2), priced("fast", 200, not_measured, 2)};
+  CHECK(partner_of(Criterion::node_hours, all) == Criterion::throughput);
+  CHECK(order(all, Criterion::node_hours) == "fast* slow");
+}
+
+TEST_CASE("a point at which most runs missed the target is in no Pareto set and comes last")
+{
+  const std::vector<PricedPoint> all{priced("missed", 500, std::numeric_limits<double>::infinity(), 1),
+                                     priced("reached", 100, 9, 5)};
+  CHECK(order(all, Criterion::time_to_target) == "reached* missed");
+}
+
+TEST_CASE("figures of a point are medians of its runs, and a missed target is infinite")
+{
+  auto runs = std::vector<ComparedRun>{run_of("x", 2), run_of("x", 2), run_of("x", 2)};
+  for (std::size_t i = 0; i < 3; ++i) {
+    runs[i].key = std::to_string(i);
+    runs[i].nodes = 2;
+    runs[i].target_accuracy = 0.9;
+    if (i > 0) runs[i].time_to_accuracy_s = static_cast<double>(i);
+  }
+  const auto point = priced_points(points(runs), {{"1", 640}, {"2", 1280}}).at(0);
+  CHECK(point.node_hours == 2);
+  CHECK(point.time_to_target_s == 2);
+  CHECK(point.samples_to_target == 1280);
+  CHECK(point.reached == 2);
+  CHECK(point.with_target == 3);
+}

@@ -1,0 +1,257 @@
+#include "store/analysis/verdict/verdict.hpp"
+
+#include "core/error.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::store;
+using Catch::Contains;
+using Catch::StartsWith;
+
+namespace {
+
+constexpr double miss = std::numeric_limits<double>::infinity();
+
+using Values = std::vector<double>;
+
+// Succeeded runs with these throughputs, on two ranks of one node for an hour.
+std::vector<ComparedRun> runs_of(const Values& throughputs, const std::string& series = "")
+{
+  std::vector<ComparedRun> runs;
+  for (const double value : throughputs) {
+    ComparedRun run;
+    run.key = series + std::to_string(runs.size());
+    run.series = series;
+    run.nodes = 1;
+    run.ranks = 2;
+    run.succeeded = true;
+    run.throughput = value;
+    run.accuracy = value / 1000;
+    run.wall_s = 3600;
+    runs.push_back(run);
+  }
+  return runs;
+}
+
+// Runs with a target and these times to it.
+std::vector<ComparedRun> timed_runs(const Values& times, const std::string& series = "")
+{
+  auto runs = runs_of(Values(times.size(), 100), series);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    runs[i].target_accuracy = 0.9;
+    if (std::isfinite(times[i])) runs[i].time_to_accuracy_s = times[i];
+  }
+  return runs;
+}
+
+Judged judged(const std::vector<ComparedRun>& a, const std::vector<ComparedRun>& b, Metric metric, double margin = 0.02)
+{
+  auto sample_a = sample_of("A", a, metric), sample_b = sample_of("B", b, metric);
+  const std::vector<Candidate> both{sample_a.candidate, sample_b.candidate};
+  const auto scatter = pooled_scatter(both, metric_row(metric).scale);
+  return judge("point", metric, sample_a, sample_b, {.margin = margin}, scatter);
+}
+
+Judged by_throughput(const Values& a, const Values& b, double margin = 0.02)
+{
+  return judged(runs_of(a), runs_of(b), Metric::throughput, margin);
+}
+
+Judged by_time(const Values& a, const Values& b) { return judged(timed_runs(a), timed_runs(b), Metric::time_to_target); }
+
+Standing ranked(const std::vector<std::vector<ComparedRun>>& candidates, Metric metric)
+{
+  std::vector<Sample> samples;
+  for (const auto& runs : candidates) samples.push_back(sample_of(runs.front().series, runs, metric));
+  return standing_of("2 ranks", metric, samples, {});
+}
+
+} // namespace
+
+TEST_CASE("a planted difference of 10 % is found, with effect and interval")
+{
+  const auto verdict = by_throughput({110, 111, 109}, {100, 101, 99});
+  CHECK(verdict.comparison.verdict == Verdict::faster);
+  CHECK_THAT(sentence_of(verdict), StartsWith("A is faster than B: +10.0 % [+7."));
+  CHECK(by_throughput({100, 101, 99}, {110, 111, 109}).comparison.verdict == Verdict::slower);
+}
+
+TEST_CASE("two samples of equals give no verdict, but what would decide")
+{
+  const auto verdict = by_throughput({100, 104, 96}, {101, 97, 103}, 0.02);
+  CHECK(verdict.comparison.verdict == Verdict::cannot_tell);
+  const auto more = more_repeats(verdict.comparison);
+  REQUIRE(more.decides);
+  CHECK(verdict.more.per_side == more.per_side);
+  CHECK(verdict.more_node_hours == Approx(2 * static_cast<double>(more.per_side)));
+  CHECK_THAT(sentence_of(verdict),
+             Contains("cannot tell: ") && Contains("more runs of each would decide") && Contains("node-hours"));
+}
+
+TEST_CASE("two samples that differ by less than the margin are equivalent")
+{
+  const auto verdict = by_throughput({100, 100.1, 99.9}, {100.2, 100.1, 100}, 0.02);
+  CHECK(verdict.comparison.verdict == Verdict::equivalent);
+  CHECK_THAT(sentence_of(verdict), Contains("equivalent") && Contains("margin of 2 %"));
+}
+
+TEST_CASE("below three runs there is no interval, but the smallest difference that could be resolved")
+{
+  const auto two = by_throughput({100, 102}, {110, 112});
+  CHECK(std::isnan(two.comparison.interval.low));
+  CHECK(two.resolvable > 0);
+  CHECK(two.more.per_side >= 1);
+  CHECK_THAT(sentence_of(two),
+             Contains("fewer than 3 runs (2 of A, 2 of B)") && Contains("smallest difference") && !Contains("["));
+  const auto one = by_throughput({100}, {110});
+  CHECK(std::isnan(one.resolvable));
+  CHECK_THAT(sentence_of(one), Contains("nothing is known about the scatter") && Contains("at least 2 more runs of each"));
+}
+
+TEST_CASE("below three runs the scatter of the study's other points tells what could be resolved")
+{
+  const std::vector<Candidate> others{{"x", {100, 102, 98}}, {"y", {50, 51, 49}}};
+  const auto scatter = pooled_scatter(others, Scale::ratio);
+  CHECK(scatter.freedom == 4);
+  const auto a = sample_of("A", runs_of({100}), Metric::throughput), b = sample_of("B", runs_of({110}), Metric::throughput);
+  CHECK(judge("point", Metric::throughput, a, b, {}, scatter).resolvable ==
+        Approx(resolvable_difference(scatter.cv, 4, 1, 1, 0.95)));
+}
+
+TEST_CASE("a run that missed its target counts as the slowest, not as missing")
+{
+  const auto verdict = by_time({1, 2, 3, 4}, {5, 6, miss, miss});
+  CHECK(verdict.comparison.method == Method::ranks);
+  CHECK(verdict.comparison.verdict == Verdict::faster);
+  CHECK_THAT(sentence_of(verdict), Contains("A is faster to the target") && Contains("B: 2 of 4 runs reached the target"));
+  CHECK(is_regression(by_time({5, 6, miss, miss}, {1, 2, 3, 4})));
+  CHECK_FALSE(is_regression(verdict));
+}
+
+TEST_CASE("three against three times with a miss cannot decide, and the sentence says how many would")
+{
+  const auto verdict = by_time({1, 2, 3}, {4, 5, miss});
+  CHECK(verdict.comparison.verdict == Verdict::cannot_tell);
+  CHECK(verdict.more.per_side == 1);
+  CHECK_THAT(sentence_of(verdict), Contains("so few runs cannot decide") && Contains("about 1 more run of each would decide"));
+}
+
+TEST_CASE("a target that nobody reached decides nothing, and is named")
+{
+  const auto verdict = by_time({miss, miss, miss}, {miss, miss, miss});
+  CHECK(verdict.comparison.verdict == Verdict::cannot_tell);
+  CHECK_FALSE(is_regression(verdict));
+  CHECK_THAT(sentence_of(verdict), Contains("no run reached the target") && Contains("0 of 3 runs"));
+}
+
+TEST_CASE("a sample without runs is no verdict, and never a regression")
+{
+  auto failed = runs_of({100, 100, 100});
+  for (auto& run : failed) run.succeeded = false;
+  const auto verdict = judged(failed, runs_of({100, 101, 99}), Metric::throughput);
+  CHECK(verdict.comparison.verdict == Verdict::cannot_tell);
+  CHECK_FALSE(is_regression(verdict));
+  CHECK(sentence_of(verdict) == "cannot tell: no run of A has succeeded");
+  auto unmeasured = runs_of({0, 0, 0});
+  CHECK(sentence_of(judged(unmeasured, runs_of({1}), Metric::throughput)) == "cannot tell: no run of A has a throughput");
+}
+
+TEST_CASE("a regression needs the whole interval beyond the margin")
+{
+  CHECK(is_regression(by_throughput({89, 90, 91}, {99, 100, 101}, 0.02)));
+  CHECK_FALSE(is_regression(by_throughput({89, 90, 91}, {99, 100, 101}, 0.1)));
+  CHECK(by_throughput({89, 90, 91}, {99, 100, 101}, 0.1).comparison.verdict == Verdict::slower);
+  CHECK_FALSE(is_regression(by_throughput({70, 90, 110}, {99, 100, 101}, 0.02)));
+}
+
+TEST_CASE("accuracies are better or worse, and their differences are percentage points")
+{
+  const auto verdict = judged(runs_of({930, 931, 929}), runs_of({900, 901, 899}), Metric::accuracy);
+  CHECK(word_of(verdict.comparison.verdict, verdict.metric) == "better");
+  CHECK_THAT(sentence_of(verdict), StartsWith("A is better than B: +3.00 points [+2."));
+}
+
+TEST_CASE("runs of a ladder are compared within their blocks, where a drift of the machine cancels out")
+{
+  auto a = runs_of({100, 80, 60, 40}), b = runs_of({105, 84, 63.1, 42});
+  CHECK(judged(a, b, Metric::throughput).comparison.verdict == Verdict::cannot_tell);
+  for (std::size_t i = 0; i < 4; ++i) a[i].block = b[i].block = "17 " + std::to_string(i);
+  const auto verdict = judged(a, b, Metric::throughput);
+  CHECK(verdict.comparison.method == Method::paired_ratio);
+  CHECK(verdict.comparison.verdict == Verdict::slower);
+  b[0].block = b[1].block = "other";
+  CHECK(judged(a, b, Metric::throughput).comparison.method == Method::ratio);
+}
+
+TEST_CASE("the best candidate is named with its lead, and a close one may be the best, too")
+{
+  const auto clear = ranked({runs_of({100, 101, 99}, "slow"), runs_of({110, 111, 109}, "fast")}, Metric::throughput);
+  CHECK_THAT(sentence_of(clear),
+             StartsWith("By throughput at 2 ranks, fast is the best of 2: +10.0 % [+7.") && Contains("against slow"));
+  const auto close = ranked({runs_of({100, 104, 96}, "one"), runs_of({101, 97, 103}, "two")}, Metric::throughput);
+  CHECK_THAT(sentence_of(close), Contains("it cannot be told which of 2 is the best: two, one"));
+  CHECK(may_be_best(close).size() == 2);
+}
+
+TEST_CASE("a ranking with fewer than three runs says what could be resolved")
+{
+  const auto pair = ranked({runs_of({100, 101}, "slow"), runs_of({110, 111}, "fast")}, Metric::throughput);
+  CHECK_THAT(sentence_of(pair), Contains("cannot be told which is the best") && Contains("smallest difference"));
+  const auto mixed =
+      ranked({runs_of({100, 101, 99}, "x"), runs_of({110, 111, 109}, "y"), runs_of({500}, "lucky")}, Metric::throughput);
+  CHECK_THAT(sentence_of(mixed), Contains("with fewer than 3 runs nothing can be said about lucky"));
+}
+
+TEST_CASE("a ranking by time to target excludes what misses it, and names what missed")
+{
+  const auto standing =
+      ranked({timed_runs({1, 2, 3, 4, 5}, "sure"), timed_runs({6, 7, miss, miss, miss}, "rare")}, Metric::time_to_target);
+  CHECK(standing.ranked[0].name == "sure");
+  CHECK(standing.ranked[1].excluded_by == "sure");
+  CHECK_THAT(sentence_of(standing), Contains("sure is the best of 2") && Contains("rare: 2 of 5 runs reached the target"));
+  const auto none = ranked({timed_runs({miss, miss, miss}, "x"), timed_runs({miss, miss, miss}, "y")}, Metric::time_to_target);
+  CHECK_THAT(sentence_of(none), Contains("no run reached the target"));
+}
+
+namespace {
+
+MeasuredRun measured(std::int64_t ranks, double throughput)
+{
+  MeasuredRun run;
+  run.nodes = 1;
+  run.ranks = run.workers = ranks;
+  run.succeeded = true;
+  run.throughput = throughput;
+  return run;
+}
+
+std::string scaling_sentence_of(const std::vector<std::pair<std::int64_t, Values>>& sizes)
+{
+  std::vector<MeasuredRun> runs;
+  for (const auto& [ranks, values] : sizes)
+    for (const double value : values) runs.push_back(measured(ranks, value));
+  return scaling_sentence(scaling_of(runs, true));
+}
+
+} // namespace
+
+TEST_CASE("a scaling study says for each size whether its efficiency differs from 100 % and from that of the smaller size")
+{
+  const auto text = scaling_sentence_of({{1, {100, 101, 99}}, {2, {190, 191, 189}}, {4, {300, 301, 299}}});
+  CHECK_THAT(text, StartsWith("2 ranks: 1.90x, efficiency 95.0 % ["));
+  CHECK_THAT(text, Contains("], below 100 %; 4 ranks: 3.00x, efficiency 75.0 % [") && Contains("below that at 2 ranks"));
+  CHECK_THAT(scaling_sentence_of({{1, {100, 110, 90}}, {2, {190, 210, 180}}}), Contains("not measurably different from 100 %"));
+}
+
+TEST_CASE("a scaling study says what is missing with one size or with too few runs")
+{
+  CHECK_THAT(scaling_sentence_of({{2, {100, 101, 99}}}), Contains("Only one size was measured (2 ranks)"));
+  CHECK_THAT(scaling_sentence_of({{1, {100, 101}}, {2, {190, 191}}}), Contains("2 ranks: 1.90x, efficiency 94.8 %") &&
+                                                                          Contains("With fewer than 3 runs") &&
+                                                                          Contains("smallest difference"));
+  CHECK_THAT(scaling_sentence_of({{1, {100}}, {2, {190}}}), Contains("nothing is known about the scatter"));
+}
