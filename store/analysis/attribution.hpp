@@ -68,6 +68,7 @@ struct CommunicationFigures {
   double hidden_s = not_measured;   // isolated_s - exposed_s, at least 0
   double bytes = not_measured, messages = not_measured;
   double bandwidth = not_measured; // bytes / isolated_s, in bytes/s
+  double link = not_measured;      // 1/β of the link that was fitted to the label's sizes, in bytes/s; filled in by the query
 };
 
 // A point of a study and where its efficiency went.

@@ -1,6 +1,11 @@
 #include "store/query/attribution_query.hpp"
 
+#include "core/error.hpp"
+#include "store/analysis/prediction/link_fit.hpp"
+#include "store/query/prediction_query.hpp"
 #include "store/query/scaling_query.hpp"
+
+#include <map>
 
 namespace dt::store {
 namespace {
@@ -41,6 +46,23 @@ AttributedRun attributed_run_of(Statement& row)
   return run;
 }
 
+// The bandwidth of the link that the communication times of each label's sizes fit, in bytes/s. A label whose sizes tell nothing
+// about the link is missing.
+std::map<std::string, double> fitted_links(Database& database, const std::string& study_id)
+{
+  std::map<std::string, double> links;
+  try {
+    for (const auto& [series, traits, sizes] : measurements_of_study(database, study_id, std::nullopt)) {
+      if (!has_link_times(sizes, traits)) continue;
+      const auto fit = fit_link(traits, buckets_of(traits, sizes), sizes, {});
+      if (const double rate = fit.link.link_bytes_per_s(); rate > 0) links[series] = rate;
+    }
+  } catch (const Error& error) { // sizes that cannot be counted in nodes have no formula
+    if (error.kind() != ErrorKind::usage) throw;
+  }
+  return links;
+}
+
 } // namespace
 
 std::vector<Attribution> attributions_of_study(Database& database, const std::string& study_id)
@@ -51,7 +73,12 @@ std::vector<Attribution> attributions_of_study(Database& database, const std::st
       connection.statement("SELECT " + std::string(measured_run_columns) + attributed_columns + std::string(measured_run_tables));
   s.bind(study_id);
   while (s.next()) runs.push_back(attributed_run_of(s));
-  return attributions_of(runs, is_scaling_study(connection, study_id));
+  auto attributions = attributions_of(runs, is_scaling_study(connection, study_id));
+  const auto links = fitted_links(database, study_id);
+  for (auto& point : attributions)
+    if (const auto link = links.find(point.label); link != links.end() && point.ranks > 1)
+      point.communication.link = link->second;
+  return attributions;
 }
 
 } // namespace dt::store

@@ -1,4 +1,6 @@
 // A cause of lost efficiency is planted in a real run; most of the loss must appear in its factor.
+#include "core/error.hpp"
+#include "core/file.hpp"
 #include "core/process.hpp"
 #include "core/random.hpp"
 #include "tests/cli/driver.hpp"
@@ -51,6 +53,16 @@ double change_of(const Json& planted, const Json& clean, const std::string& fact
   return std::log(planted.at("factor_" + factor).get<double>() / clean.at("factor_" + factor).get<double>());
 }
 
+// The words of a process; empty if it has ended.
+std::string command_line(const fs::path& process)
+{
+  try {
+    return read_file_if_exists(process / "cmdline").value_or("");
+  } catch (const Error&) { // it ended while it was read
+    return "";
+  }
+}
+
 // Processes of dtengine that work in this home.
 std::vector<pid_t> ranks_of(const Dtctl& dtctl)
 {
@@ -58,7 +70,7 @@ std::vector<pid_t> ranks_of(const Dtctl& dtctl)
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const auto name = entry.path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const auto words = read_file_if_exists(entry.path() / "cmdline").value_or("");
+    const auto words = command_line(entry.path());
     if (words.find("dtengine") != std::string::npos && words.find("mpirun") == std::string::npos &&
         words.find(dtctl.home().string()) != std::string::npos)
       ranks.push_back(std::stoi(name));

@@ -216,8 +216,11 @@ std::string compared_with(const Attribution& point)
 std::string target_words(const Attribution& point)
 {
   if (std::isnan(point.statistical_efficiency)) return "";
-  return fmt::format(" It needs {:.2f} times the samples to the target, so its efficiency in time to accuracy is {:.1f}%.",
-                     1 / point.statistical_efficiency, point.time_efficiency * 100);
+  const double samples = 1 / point.statistical_efficiency;
+  const auto needed =
+      std::abs(samples - 1) < 0.005 ? std::string("as many samples") : fmt::format("{:.2f} times the samples", samples);
+  return fmt::format(" It needs {} to the target, so its efficiency in time to accuracy is {:.1f}%.", needed,
+                     point.time_efficiency * 100);
 }
 
 // ---- waterfall ------------------------------------------------------------------------------------------------------
@@ -261,6 +264,7 @@ Table communication_table(const std::vector<Attribution>& points)
       figure_column<&Figures::bytes>("bytes", "sent by a rank", bytes_cell),
       figure_column<&Figures::messages>("messages", "messages", plain),
       figure_column<&Figures::bandwidth>("bandwidth", "bandwidth", rate_cell),
+      figure_column<&Figures::link>("link", "link", rate_cell),
   };
   return table_of("communication", columns, communicating, std::identity(), "no communication: one rank");
 }

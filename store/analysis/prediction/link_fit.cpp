@@ -40,6 +40,19 @@ void add_samples(std::vector<CostSample>& samples, const SeriesTraits& traits, c
     samples.push_back({cost_terms("mpi", shape), static_cast<std::size_t>(size.runs.front().probe_bytes), probe_s});
 }
 
+// The samples of all sizes. Within a node messages pass through memory, so sizes on one node tell nothing about the link if other
+// sizes are on several nodes.
+std::vector<CostSample> samples_of(const SeriesTraits& traits, const std::vector<Bucket>& buckets,
+                                   std::span<const MeasuredSize> sizes)
+{
+  const auto is_on_one_node = [](const MeasuredSize& size) { return size.at.nodes == 1; };
+  const bool all_on_one = std::ranges::all_of(sizes, is_on_one_node);
+  std::vector<CostSample> samples;
+  for (const auto& size : sizes)
+    if (all_on_one || !is_on_one_node(size)) add_samples(samples, traits, buckets, size);
+  return samples;
+}
+
 // Whether all sums send equally many bytes for each message, within 1 %: then one number fits them all.
 bool are_alike(const std::vector<CostSample>& samples)
 {
@@ -72,20 +85,15 @@ std::vector<Bucket> buckets_of(const SeriesTraits& traits, std::span<const Measu
 
 bool has_link_times(std::span<const MeasuredSize> sizes, const SeriesTraits& traits)
 {
-  std::vector<CostSample> samples;
-  const auto buckets = buckets_of(traits, sizes);
-  for (const auto& size : sizes) add_samples(samples, traits, buckets, size);
-  return !samples.empty();
+  return !samples_of(traits, buckets_of(traits, sizes), sizes).empty();
 }
 
 LinkFit fit_link(const SeriesTraits& traits, const std::vector<Bucket>& buckets, std::span<const MeasuredSize> sizes,
                  const LinkSource& links)
 {
   if (links.network) return {*links.network, {"The network is the profile's: " + in_words(*links.network) + "."}};
-  std::vector<CostSample> samples;
-  for (const auto& size : sizes) add_samples(samples, traits, buckets, size);
-  if (samples.empty())
-    for (const auto& size : links.borrowed) add_samples(samples, traits, buckets, size);
+  auto samples = samples_of(traits, buckets, sizes);
+  if (samples.empty()) samples = samples_of(traits, buckets, links.borrowed);
   if (samples.empty()) return {{}, {"Communication takes no time, because no size with communication was measured."}};
   LinkFit fit{.link = fit_costs(samples)};
   const auto times = samples.size() == 1 ? std::string("1 measured time") : fmt::format("{} measured times", samples.size());
