@@ -208,7 +208,10 @@ void relate(Attribution& point, const Point& own, const Point& base)
   point.is_baseline = &own == &base;
   take_factors(point, relative_logs(mean_logs(own.members), mean_logs(base.members)));
   const double own_size = static_cast<double>(own.row.workers), base_size = static_cast<double>(base.row.workers);
-  if (!point.is_baseline)
+  const bool is_of_all_runs = own.left_out == 0 && base.left_out == 0; // then it is the interval of `results`
+  if (!point.is_baseline && is_of_all_runs)
+    point.interval = {own.row.efficiency_low, own.row.efficiency_high};
+  else if (!point.is_baseline)
     point.interval = efficiency_interval(throughput_moments(own.members), own_size, throughput_moments(base.members), base_size);
   point.statistical_efficiency = samples_to_target(base.members) / samples_to_target(own.members);
   point.time_efficiency = point.efficiency * point.statistical_efficiency;

@@ -17,8 +17,10 @@ namespace {
 struct Point {
   ScalingRow row;
   std::vector<double> shares, accuracies;
-  std::vector<double> times; // time to the target; infinite if the run missed it
-  Moments logs;              // logarithms of the throughputs
+  std::vector<double> times;              // time to the target; infinite if the run missed it
+  Moments logs;                           // logarithms of the throughputs
+  std::map<std::string, double> blocks{}; // throughput by block
+  bool all_in_blocks = true;              // no run in a job of its own, and none twice in a block
 };
 
 void add_measured(std::vector<double>& values, double value)
@@ -41,6 +43,7 @@ void add_run(Point& point, const MeasuredRun& run)
   if (!run.succeeded) return;
   ++point.row.succeeded;
   add_measured(point.row.throughputs, run.throughput);
+  point.all_in_blocks &= !run.block.empty() && point.blocks.emplace(run.block, run.throughput).second;
   add_measured(point.shares, run.communication_share);
   add_measured(point.accuracies, run.accuracy);
   add_time(point, run);
@@ -99,6 +102,25 @@ struct SmallestSizes {
   std::int64_t nodes = std::numeric_limits<std::int64_t>::max(), workers = nodes;
 };
 
+// The throughputs of both points in each block, if both have a run in every block; otherwise empty.
+std::vector<std::pair<double, double>> pairs_of(const Point& point, const Point& base)
+{
+  std::vector<std::pair<double, double>> pairs;
+  if (!point.all_in_blocks || !base.all_in_blocks || point.blocks.size() != base.blocks.size()) return pairs;
+  for (const auto& [block, throughput] : point.blocks)
+    if (const auto found = base.blocks.find(block); found != base.blocks.end()) pairs.emplace_back(throughput, found->second);
+  if (pairs.size() != point.blocks.size()) pairs.clear();
+  return pairs;
+}
+
+// Paired within the blocks of a ladder; otherwise Welch's.
+Interval interval_of(const Point& point, double size, const Point& base, double base_size)
+{
+  const auto pairs = pairs_of(point, base);
+  if (static_cast<double>(pairs.size()) >= least_runs) return paired_efficiency_interval(pairs, size, base_size);
+  return efficiency_interval(point.logs, size, base.logs, base_size);
+}
+
 // Computes speed-up and efficiency of the points of one label, relative to the smallest measured point. `series` is sorted by
 // size. A baseline larger than the study's smallest size gets no values itself.
 void relate(std::span<Point> series, const SmallestSizes& smallest)
@@ -120,7 +142,7 @@ void relate(std::span<Point> series, const SmallestSizes& smallest)
     row.efficiency_per_process =
         efficiency(point.logs, static_cast<double>(row.ranks), base->logs, static_cast<double>(base->row.ranks));
     if (is_base) continue; // the baseline is its own reference
-    const auto interval = efficiency_interval(point.logs, size, base->logs, base_size);
+    const auto interval = interval_of(point, size, *base, base_size);
     row.efficiency_low = interval.low;
     row.efficiency_high = interval.high;
   }
@@ -136,6 +158,15 @@ double efficiency(const Moments& sample, double size, const Moments& base, doubl
 Interval efficiency_interval(const Moments& sample, double size, const Moments& base, double base_size)
 {
   const auto logarithms = confidence_interval(difference_of_means(sample, base), 0.95);
+  const double ideal = size / base_size;
+  return {std::exp(logarithms.low) / ideal, std::exp(logarithms.high) / ideal};
+}
+
+Interval paired_efficiency_interval(std::span<const std::pair<double, double>> pairs, double size, double base_size)
+{
+  std::vector<double> differences;
+  for (const auto& [own, base] : pairs) differences.push_back(std::log(own / base));
+  const auto logarithms = confidence_interval(mean_of(moments_of(differences)), 0.95);
   const double ideal = size / base_size;
   return {std::exp(logarithms.low) / ideal, std::exp(logarithms.high) / ideal};
 }

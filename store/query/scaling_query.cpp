@@ -11,6 +11,7 @@ MeasuredRun measured_run_of(Statement& row)
           .ranks = row.integer(2),
           .workers = row.integer(3),
           .succeeded = row.integer(4) != 0,
+          .block = row.text(10),
           .target_accuracy = row.real(5),
           .throughput = row.real(6),
           .communication_share = row.real(7),

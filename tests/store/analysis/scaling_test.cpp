@@ -136,3 +136,29 @@ TEST_CASE("efficiency per process counts parameter servers, efficiency per worke
   CHECK(rows[1].efficiency_per_process == Approx(0.6));
   CHECK(rows[0].efficiency_per_process == Approx(1));
 }
+
+TEST_CASE("runs of a ladder are paired within their blocks, so that a drift of the machine does not widen the interval")
+{
+  // The machine is slower from block to block; within each block four ranks reach 80 % of four times one rank, with little
+  // scatter.
+  std::vector<MeasuredRun> runs, separate;
+  for (int block = 0; block < 4; ++block)
+    for (const std::int64_t ranks : {1, 4}) {
+      const double drift = std::exp(-0.3 * block), scatter = ranks == 4 ? 1 + 0.002 * (block % 2) : 1;
+      MeasuredRun run;
+      run.nodes = 1;
+      run.ranks = run.workers = ranks;
+      run.succeeded = true;
+      run.throughput = 100 * drift * scatter * (ranks == 1 ? 1 : 3.2);
+      separate.push_back(run);
+      run.block = "17 " + std::to_string(block);
+      runs.push_back(run);
+    }
+  const auto paired = scaling_of(runs, true).at(1), unpaired = scaling_of(separate, true).at(1);
+  CHECK(paired.efficiency == Approx(0.8).epsilon(0.01));
+  CHECK(paired.efficiency == Approx(unpaired.efficiency));
+  CHECK(paired.efficiency_high - paired.efficiency_low < 0.01);
+  CHECK(unpaired.efficiency_high - unpaired.efficiency_low > 0.2);
+  runs.back().block.clear(); // one run outside of the ladder: nothing is paired
+  CHECK(scaling_of(runs, true).at(1).efficiency_high == Approx(unpaired.efficiency_high));
+}
