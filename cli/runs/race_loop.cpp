@@ -5,6 +5,7 @@
 #include "cli/output/run_tables.hpp"
 #include "cli/runs/follow.hpp"
 #include "cli/runs/selectors.hpp"
+#include "core/natural_key.hpp"
 #include "core/text.hpp"
 #include "store/analysis/statistics/race.hpp"
 
@@ -12,6 +13,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -31,10 +33,11 @@ store::RaceRule rule_of(const StudySpec& study)
           .better = until.metric == RaceMetric::throughput ? store::Better::larger : store::Better::smaller};
 }
 
-// A point and its planned runs, by repeat.
+// A point and its planned runs, by repeat. The label is without the size.
 struct Point {
   std::string label;
-  std::vector<std::size_t> runs; // indices in Resolved::runs
+  std::int64_t nodes = 0, ranks = 0;
+  std::vector<std::size_t> runs{}; // indices in Resolved::runs
 };
 
 class RaceLoop {
@@ -44,7 +47,10 @@ class RaceLoop {
       : context_(context), all_(std::move(all)), rule_(rule), until_(until), options_(std::move(options)), results_(context)
   {
     options_.wait = true;
-    for (std::size_t i = 0; i < all_.runs.size(); ++i) point_of(all_.runs[i].spec.label).runs.push_back(i);
+    for (std::size_t i = 0; i < all_.runs.size(); ++i) point_of(all_.runs[i].spec).runs.push_back(i);
+    std::sort(points_.begin(), points_.end(), [](const Point& a, const Point& b) {
+      return std::tuple(natural_key(a.label), a.ranks, a.nodes) < std::tuple(natural_key(b.label), b.ranks, b.nodes);
+    });
     for (auto& point : points_)
       std::sort(point.runs.begin(), point.runs.end(),
                 [&](auto a, auto b) { return all_.runs[a].spec.repeat < all_.runs[b].spec.repeat; });
@@ -63,10 +69,12 @@ class RaceLoop {
   }
 
  private:
-  Point& point_of(const std::string& label)
+  Point& point_of(const RunSpec& spec)
   {
-    const auto found = std::find_if(points_.begin(), points_.end(), [&](const Point& point) { return point.label == label; });
-    return found != points_.end() ? *found : points_.emplace_back(Point{label, {}});
+    const auto found = std::find_if(points_.begin(), points_.end(), [&](const Point& point) {
+      return point.label == spec.label && point.nodes == spec.resources.nodes && point.ranks == spec.ranks();
+    });
+    return found != points_.end() ? *found : points_.emplace_back(Point{spec.label, spec.resources.nodes, spec.ranks()});
   }
 
   std::vector<std::string> keys_of_repeats(std::int64_t repeats) const
@@ -101,12 +109,12 @@ class RaceLoop {
   {
     std::vector<store::RacePoint> points;
     for (const auto& point : points_) {
-      store::RacePoint& race_point = points.emplace_back(store::RacePoint{.label = point.label, .size = 0, .values = {}});
+      auto& race_point =
+          points.emplace_back(store::RacePoint{.label = point.label, .ranks = point.ranks, .values = {}, .nodes = point.nodes});
       for (const auto run : point.runs) {
         const auto row = rows.find(all_.runs[run].key);
         if (row == rows.end()) break;
-        race_point.label = row->second.series;
-        race_point.size = row->second.workers;
+        race_point.label = row->second.series; // without a size that the sweep varies
         race_point.values.push_back(value_of(row->second));
       }
     }
@@ -166,15 +174,22 @@ class RaceLoop {
   ExitCode finish(const store::Race& race, const std::string& limit)
   {
     const auto selection = select(results_, {.what = id_, .failed = false, .where = {}});
-    Table table{
-        "race", {{"label", "point"}, {"repeats", "repeats", Align::right}, {"reason", "stopped because"}}, {}, "no points"};
+    Table table{"race",
+                {{"label", "point"},
+                 {"nodes", "nodes", Align::right},
+                 {"ranks", "ranks", Align::right},
+                 {"repeats", "repeats", Align::right},
+                 {"reason", "stopped because"}},
+                {},
+                "no points"};
     for (std::size_t p = 0; p < points_.size(); ++p) {
       const auto& standing = race.standings[p];
       const auto reason = standing.reason.empty() ? "of " + limit : standing.reason;
-      table.rows.push_back({text_cell(points_[p].label), count_cell(count_ended(p, selection)), text_cell(reason)});
+      table.rows.push_back({text_cell(points_[p].label), count_cell(points_[p].nodes), count_cell(points_[p].ranks),
+                            count_cell(count_ended(p, selection)), text_cell(reason)});
     }
     context_.out.field("study", "study", {id_, all_.study.name + " (" + short_key(id_) + ")", Style::strong});
-    context_.out.table(table);
+    context_.out.table(without_empty_columns(std::move(table)));
     print_verdict(context_, results_, selection, store::scaling_of_study(results_.database(), id_));
     print_outcome(context_, selection.runs);
     return exit_code_of(selection.runs);

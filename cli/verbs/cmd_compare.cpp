@@ -62,8 +62,8 @@ void print_unmatched(Context& context, const store::Matching& matching)
   }
 }
 
-// What a comparison with a reference has found, as a sentence and an exit code. A point of A without a succeeded run is no
-// evidence that it has not become slower.
+// Prints how many points of A are slower than the reference, and returns the exit code. A point of A without a succeeded run
+// makes it ExitCode::runs_failed, because nothing shows that the point is as fast as before.
 ExitCode print_regressions(Context& context, const std::vector<Judged>& comparisons)
 {
   std::vector<std::string> slower;
@@ -113,17 +113,14 @@ ExitCode compare_sides(Context& context, const CompareOptions& options, const Co
   return print_regressions(context, comparisons);
 }
 
-store::Standing standing_of(const store::Contest& contest, Metric metric, const store::Rule& rule)
+// Throws a usage error if no run of the contest has the metric.
+store::Standing require_standing(const store::Contest& contest, Metric metric, const store::Rule& rule)
 {
-  std::vector<store::Sample> samples;
-  for (const auto& point : contest.points) {
-    const auto name = point.candidate.empty() ? name_of(point) : point.candidate;
-    samples.push_back(sample_of(name, point.runs, metric));
-  }
-  std::vector<const store::Sample*> all;
-  for (const auto& sample : samples) all.push_back(&sample);
-  require_metric(metric, all);
-  return store::standing_of(contest.name, metric, std::move(samples), rule);
+  auto standing = store::standing_of(contest, metric, rule);
+  std::vector<const store::Sample*> samples;
+  for (const auto& sample : standing.samples) samples.push_back(&sample);
+  require_metric(metric, samples);
+  return standing;
 }
 
 ExitCode rank(Context& context, const CompareOptions& options, const ComparedSide& a, const store::Rule& rule)
@@ -139,7 +136,7 @@ ExitCode rank(Context& context, const CompareOptions& options, const ComparedSid
   context.out.field("a", "study", text_cell(a.title));
   Json rankings = Json::array();
   for (const auto& contest : contests) {
-    const auto standing = standing_of(contest, metric, rule);
+    const auto standing = require_standing(contest, metric, rule);
     if (!context.json) {
       if (contests.size() > 1) context.out.heading(contest.name);
       context.out.table(standing_table(standing));

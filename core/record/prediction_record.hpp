@@ -14,7 +14,7 @@ namespace dt {
 struct PredictionRecord {
   std::string id{};    // prediction_id
   std::string study{}; // id of the study that it was made from
-  // What must be equal for a measured run to be the predicted one.
+  // A run scores this prediction if all of these are equal.
   std::string recipe{}; // the study's name
   std::string series{}; // label without the size
   std::string strategy{}, model{};

@@ -51,7 +51,7 @@ enum class StudyOrder { random, listed };
 // How the runs of a study share jobs.
 enum class StudyLayout { separate, ladder };
 
-// What the points of a study are compared by, to decide which of them need more repeats.
+// The figure by which `dtctl sweep --until-decided` compares the points of a study.
 enum class RaceMetric { throughput, time_to_target };
 
 // A value of an enumeration, its word and one line of help.

@@ -98,9 +98,9 @@ std::vector<Key> train_keys()
       {"train.warmup_steps", integer, "steps", 0, big, no, yes, none, DT_FIELD(train.warmup_steps),
        "Number of first steps that are excluded from throughput. They train like the others. At least one step must remain."},
       {"train.modelled_rate", real, "samples/s", 0, 1e9, no, yes, none, DT_FIELD(train.modelled_rate),
-       "Models a processor that trains so many samples a second: after computing, each rank sleeps until the modelled time has "
-       "passed, a third of it for the forward pass. Several ranks can then share a core, and communication is still real. It "
-       "must be lower than the real rate. 0: the computation takes the time it takes."},
+       "Speed of a modelled processor. Each rank trains its batch and then sleeps until a processor of this speed would have "
+       "finished; a third of the modelled time is the forward pass. Ranks that sleep can share a core. Messages are sent as "
+       "always. The rate must be lower than the real one. 0: nothing is modelled."},
       {"train.seed", integer, "", 0, big, no, yes, none, DT_FIELD(train.seed),
        "Seed of the initial weights and of the order of samples."},
       {"train.eval_every_epochs", real, "epochs", 0, 1e9, no, yes, none, DT_FIELD(train.eval_every_epochs),

@@ -3,6 +3,7 @@
 #include "core/natural_key.hpp"
 #include "core/statistics.hpp"
 #include "store/analysis/statistics/rank_test.hpp"
+#include "store/analysis/verdict/candidate.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,10 +18,9 @@ namespace {
 struct Point {
   ScalingRow row;
   std::vector<double> shares, accuracies;
-  std::vector<double> times;              // time to the target; infinite if the run missed it
-  Moments logs;                           // logarithms of the throughputs
-  std::map<std::string, double> blocks{}; // throughput by block
-  bool all_in_blocks = true;              // no run in a job of its own, and none twice in a block
+  std::vector<double> times;         // time to the target; infinite if the run missed it
+  Moments logs;                      // logarithms of the throughputs
+  std::vector<std::string> blocks{}; // MeasuredRun::block of each throughput
 };
 
 void add_measured(std::vector<double>& values, double value)
@@ -43,7 +43,7 @@ void add_run(Point& point, const MeasuredRun& run)
   if (!run.succeeded) return;
   ++point.row.succeeded;
   add_measured(point.row.throughputs, run.throughput);
-  point.all_in_blocks &= !run.block.empty() && point.blocks.emplace(run.block, run.throughput).second;
+  if (!std::isnan(run.throughput)) point.blocks.push_back(run.block);
   add_measured(point.shares, run.communication_share);
   add_measured(point.accuracies, run.accuracy);
   add_time(point, run);
@@ -102,23 +102,15 @@ struct SmallestSizes {
   std::int64_t nodes = std::numeric_limits<std::int64_t>::max(), workers = nodes;
 };
 
-// The throughputs of both points in each block, if both have a run in every block; otherwise empty.
-std::vector<std::pair<double, double>> pairs_of(const Point& point, const Point& base)
-{
-  std::vector<std::pair<double, double>> pairs;
-  if (!point.all_in_blocks || !base.all_in_blocks || point.blocks.size() != base.blocks.size()) return pairs;
-  for (const auto& [block, throughput] : point.blocks)
-    if (const auto found = base.blocks.find(block); found != base.blocks.end()) pairs.emplace_back(throughput, found->second);
-  if (pairs.size() != point.blocks.size()) pairs.clear();
-  return pairs;
-}
-
-// Paired within the blocks of a ladder; otherwise Welch's.
+// Paired within the blocks of a ladder, if both points have one run in every block; otherwise Welch's.
 Interval interval_of(const Point& point, double size, const Point& base, double base_size)
 {
-  const auto pairs = pairs_of(point, base);
-  if (static_cast<double>(pairs.size()) >= least_runs) return paired_efficiency_interval(pairs, size, base_size);
-  return efficiency_interval(point.logs, size, base.logs, base_size);
+  const Candidate own{"", point.row.throughputs, point.blocks}, other{"", base.row.throughputs, base.blocks};
+  const auto blocks = common_blocks(own, other);
+  if (blocks != own.values.size() || blocks != other.values.size())
+    return efficiency_interval(point.logs, size, base.logs, base_size);
+  const auto ratio = compare_candidates(own, other, Scale::ratio, {}).interval;
+  return {ratio.low * base_size / size, ratio.high * base_size / size};
 }
 
 // Computes speed-up and efficiency of the points of one label, relative to the smallest measured point. `series` is sorted by
@@ -158,15 +150,6 @@ double efficiency(const Moments& sample, double size, const Moments& base, doubl
 Interval efficiency_interval(const Moments& sample, double size, const Moments& base, double base_size)
 {
   const auto logarithms = confidence_interval(difference_of_means(sample, base), 0.95);
-  const double ideal = size / base_size;
-  return {std::exp(logarithms.low) / ideal, std::exp(logarithms.high) / ideal};
-}
-
-Interval paired_efficiency_interval(std::span<const std::pair<double, double>> pairs, double size, double base_size)
-{
-  std::vector<double> differences;
-  for (const auto& [own, base] : pairs) differences.push_back(std::log(own / base));
-  const auto logarithms = confidence_interval(mean_of(moments_of(differences)), 0.95);
   const double ideal = size / base_size;
   return {std::exp(logarithms.low) / ideal, std::exp(logarithms.high) / ideal};
 }

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace dt::store {
@@ -24,11 +23,6 @@ double efficiency(const Moments& sample, double size, const Moments& base, doubl
 //
 // Both bounds are NaN if either sample has fewer than `least_runs` values.
 Interval efficiency_interval(const Moments& sample, double size, const Moments& base, double base_size);
-
-// The same of runs that were measured in pairs, each in one block (one repeat of a ladder, in one allocation): Student's t
-// interval of the mean difference of logarithms within blocks. What differs from block to block cancels out. `pairs`: throughput
-// of the size and of the baseline. Both bounds are NaN with fewer than `least_runs` pairs.
-Interval paired_efficiency_interval(std::span<const std::pair<double, double>> pairs, double size, double base_size);
 
 // A run of a study, with the figures that scaling is computed from. A figure that was not measured is NaN.
 struct MeasuredRun {

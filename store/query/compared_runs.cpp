@@ -4,6 +4,7 @@
 #include "store/database/sqlite.hpp"
 #include "store/query/conditions.hpp"
 #include "store/query/key_list.hpp"
+#include "store/query/scaling_query.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -18,8 +19,7 @@ std::string list_of(const std::vector<RunRow>& rows)
   return json_list(keys);
 }
 
-// What a RunRow lacks, by the run's key. A ladder's token begins with "l" (jobs/slurm/batch.hpp); its runs of one repeat were
-// measured one after the other, because a ladder shuffles them within a repeat.
+// What a RunRow lacks, by the run's key.
 struct Rest {
   std::string engine_build, data_id, block, value;
   double modelled_rate = 0;
@@ -29,10 +29,7 @@ std::map<std::string, Rest> rests_of(Connection& connection, const std::vector<R
 {
   const auto value = column.empty() ? std::string("''") : "runs_results.\"" + column + "\"";
   auto statement = connection.statement(
-      "SELECT runs_results.key, train_modelled_rate, engine_build, data_id, CASE WHEN attempts.scheduler = 'slurm' AND "
-      "attempts.token GLOB 'l*' THEN "
-      "attempts.job_id || ' ' || runs_results.repeat ELSE '' END, CAST(" +
-      value +
+      "SELECT runs_results.key, train_modelled_rate, engine_build, data_id, " + std::string(ladder_block) + ", CAST(" + value +
       " AS TEXT) FROM json_each(?) AS wanted JOIN runs_results ON runs_results.key = wanted.value LEFT JOIN attempts ON "
       "attempts.run_id = runs_results.run_id AND attempts.attempt = runs_results.attempt");
   statement.bind(list_of(rows));

@@ -4,6 +4,14 @@
 #include "store/query/queries.hpp"
 
 namespace dt::store {
+
+std::string measured_run_columns()
+{
+  return "series, resources_nodes, ranks, workers, state = 'succeeded', coalesce(train_target_accuracy, 0), throughput, "
+         "communication_share, accuracy, time_to_accuracy_s, (SELECT " +
+         std::string(ladder_block) + " FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt)";
+}
+
 MeasuredRun measured_run_of(Statement& row)
 {
   return {.series = row.text(0),
@@ -29,7 +37,7 @@ bool is_scaling_study(Connection& connection, const std::string& study_key)
 std::vector<ScalingRow> scaling_of_study(Connection& connection, const std::string& study_key)
 {
   std::vector<MeasuredRun> runs;
-  auto s = connection.statement("SELECT " + std::string(measured_run_columns) + std::string(measured_run_tables));
+  auto s = connection.statement("SELECT " + measured_run_columns() + std::string(measured_run_tables));
   s.bind(study_key);
   while (s.next()) runs.push_back(measured_run_of(s));
   return scaling_of(runs, is_scaling_study(connection, study_key));

@@ -10,13 +10,15 @@
 
 namespace dt::store {
 
+// Of a run and its attempt: the block in which it was measured, or an empty text. The runs of one repeat of a ladder are a block:
+// they ran one after the other in one allocation, because a ladder shuffles them within a repeat. A ladder's token begins with
+// "l" (jobs/slurm/batch.hpp).
+inline constexpr std::string_view ladder_block =
+    "CASE WHEN attempts.scheduler = 'slurm' AND attempts.token GLOB 'l*' THEN attempts.job_id || ' ' || repeat ELSE '' END";
+
 // What a query selects to make MeasuredRuns: the first columns, and the tables with one parameter, the study's key. A run without
 // `ranks` is known only by its key, because its folder was not read yet.
-inline constexpr std::string_view measured_run_columns =
-    "series, resources_nodes, ranks, workers, state = 'succeeded', coalesce(train_target_accuracy, 0), throughput, "
-    "communication_share, accuracy, time_to_accuracy_s, "
-    "(SELECT job_id || ' ' || runs.repeat FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt AND "
-    "scheduler = 'slurm' AND token GLOB 'l*')"; // the block of a ladder, as in compared_runs.cpp
+std::string measured_run_columns();
 inline constexpr std::string_view measured_run_tables =
     " FROM studies JOIN study_runs ON study_runs.study_id = studies.id JOIN runs ON runs.id = study_runs.run_id "
     "LEFT JOIN results ON results.run_id = runs.id "

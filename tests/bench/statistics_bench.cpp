@@ -206,7 +206,7 @@ struct RaceOutcome {
 RaceOutcome race_once(Normal& normal, double lead, const RaceRule& rule)
 {
   std::vector<RacePoint> points(candidates);
-  for (std::size_t i = 0; i < candidates; ++i) points[i] = {.label = std::to_string(i), .size = 4, .values = {}};
+  for (std::size_t i = 0; i < candidates; ++i) points[i] = {.label = std::to_string(i), .ranks = 4, .values = {}};
   while (true) {
     const auto race = race_of(points, rule);
     if (race.is_over) {

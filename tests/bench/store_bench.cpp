@@ -221,11 +221,8 @@ void ingest(std::int64_t runs, std::int64_t steps)
 // Ranks the labels at each size, as the verdict of `results` and `dtctl compare` do.
 void rank_study(Database& database, const std::vector<RunRow>& rows)
 {
-  for (const auto& contest : contests_of(points_of(compared_runs(database, rows, "")))) {
-    std::vector<Sample> samples;
-    for (const auto& point : contest.points) samples.push_back(sample_of(point.candidate, point.runs, Metric::throughput));
-    standing_of(contest.name, Metric::throughput, std::move(samples), {});
-  }
+  for (const auto& contest : contests_of(points_of(compared_runs(database, rows, ""))))
+    standing_of(contest, Metric::throughput, {});
 }
 
 void time_study(const fs::path& file, int times)

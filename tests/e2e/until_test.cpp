@@ -11,12 +11,16 @@ using dt::test::Json;
 namespace {
 
 // Two labels whose throughputs differ by several times, also beside other programs, because the computation is modelled.
-std::string recipe(const std::string& until)
+constexpr const char* two_speeds = "train.modelled_rate: [200, 800]";
+// The same work under two labels.
+constexpr const char* two_seeds = "train.seed: [1, 2]";
+
+std::string recipe(const std::string& until, const std::string& swept = two_speeds)
 {
   return "version: 1\nname: race\nmodel: {name: lenet}\ndata: {name: synthetic, train_samples: 1024, test_samples: 32}\n"
          "train: {global_batch: 4, steps: 40, warmup_steps: 2, eval_every_epochs: 0}\n"
          "study: {repeats: 3, until: {" +
-         until + "}}\nsweep: {matrix: {train.modelled_rate: [200, 800]}}\n";
+         until + "}}\nsweep: {matrix: {" + swept + "}}\n";
 }
 
 const Json& standing_of(const Json& outcome, const std::string& label)
@@ -55,10 +59,7 @@ TEST_CASE("a race with a clear winner ends after the first look, and a second ca
 TEST_CASE("a margin that no number of runs can resolve ends the race at the most repeats")
 {
   const Dtctl dtctl;
-  // The same work under two labels.
-  auto text = recipe("interval: 0.01%, max_repeats: 4");
-  text.replace(text.find("train.modelled_rate: [200, 800]"), 31, "train.seed: [1, 2]");
-  dtctl.write("race.yaml", text);
+  dtctl.write("race.yaml", recipe("interval: 0.01%, max_repeats: 4", two_seeds));
   const auto outcome = dtctl.json({"sweep", "race.yaml", "--until-decided"});
   INFO(outcome.dump(1));
   CHECK(standing_of(outcome, "seed=1").at("reason") == "not decided after 4 repeats, the most that are allowed");
@@ -69,13 +70,29 @@ TEST_CASE("a margin that no number of runs can resolve ends the race at the most
 TEST_CASE("a race stops before a round that its budget does not allow, and names the budget")
 {
   const Dtctl dtctl;
-  auto text = recipe("interval: 0.01%, max_repeats: 12, budget: 0.000001 node-hours");
-  text.replace(text.find("train.modelled_rate: [200, 800]"), 31, "train.seed: [1, 2]");
-  dtctl.write("race.yaml", text);
+  dtctl.write("race.yaml", recipe("interval: 0.01%, max_repeats: 12, budget: 0.000001 node-hours", two_seeds));
   const auto outcome = dtctl.json({"sweep", "race.yaml", "--until-decided"});
   INFO(outcome.dump(1));
   CHECK(standing_of(outcome, "seed=1").at("reason").get<std::string>().find("1e-06 node-hours are spent") != std::string::npos);
   CHECK(run_count(dtctl) == 6); // the first round is always allowed
+}
+
+TEST_CASE("each size of a scaling study is a point of its own, and labels race at each size")
+{
+  const Dtctl dtctl;
+  auto text = recipe("interval: 50%, max_repeats: 5");
+  text.replace(text.find("study: {"), 8, "resources: {oversubscribe: true}\nstudy: {mode: weak, ranks: [1, 2], ");
+  text.replace(text.find("global_batch: 4"), 15, "batch_per_rank: 4");
+  dtctl.write("race.yaml", text);
+  const auto race = dtctl.json({"sweep", "race.yaml", "--until-decided"}).at("race");
+  INFO(race.dump(1));
+  REQUIRE(race.size() == 4);
+  for (const auto& point : race) {
+    CHECK(point.at("repeats") == 3);
+    const bool is_fast = point.at("label") == "modelled_rate=800";
+    CHECK(point.at("reason").get<std::string>().starts_with(is_fast ? "the best of 2" : "worse than modelled_rate=800"));
+  }
+  CHECK(run_count(dtctl) == 12);
 }
 
 TEST_CASE("a single run and a ladder are refused, and a dry run shows the first round")
@@ -86,6 +103,10 @@ TEST_CASE("a single run and a ladder are refused, and a dry run shows the first 
   CHECK(single.exit_code == 2);
   CHECK(single.err.find("has a single point, so there is nothing to decide") != std::string::npos);
   dtctl.write("race.yaml", recipe("interval: 5%"));
+  const auto ladder = dtctl.run({"sweep", "race.yaml", "--until-decided", "--set", "study.layout=ladder", "--set",
+                                 "resources.scheduler=slurm", "--set", "study.mode=strong", "--set", "study.ranks=[1,2]"});
+  CHECK(ladder.exit_code == 2);
+  CHECK(ladder.err.find("asks for a ladder, whose runs share one allocation") != std::string::npos);
   CHECK(dtctl.json({"sweep", "race.yaml", "--until-decided", "--dry-run"}).at("runs").size() == 6);
   const auto wrong = dtctl.run({"validate", "race.yaml", "--set", "study.until.interval=5 apples"});
   CHECK(wrong.exit_code == 2);

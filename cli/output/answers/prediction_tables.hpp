@@ -22,7 +22,7 @@ Table prediction_table(const std::vector<OfSeries<store::Prediction>>& predictio
 Table backtest_table(const std::vector<OfSeries<store::Backtest>>& backtests);
 Table what_if_table(const std::vector<OfSeries<store::Gain>>& gains);
 
-// What a scaling law gives for a size.
+// The throughput that a fitted scaling law predicts for a size.
 struct LawPoint {
   std::string law;
   std::int64_t size = 0;

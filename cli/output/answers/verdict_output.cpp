@@ -31,13 +31,6 @@ bool has_one_target(const store::Contest& contest)
          std::all_of(targets.begin(), targets.end(), [&](double target) { return target == targets.front(); });
 }
 
-store::Standing standing_by(const store::Contest& contest, Metric metric)
-{
-  std::vector<store::Sample> samples;
-  for (const auto& point : contest.points) samples.push_back(sample_of(point.candidate, point.runs, metric));
-  return store::standing_of(contest.name, metric, std::move(samples), {});
-}
-
 void print(Context& context, const std::string& kind, const std::vector<std::string>& sentences, Json standings)
 {
   Json value{{"kind", kind}, {"sentences", sentences}, {"standings", std::move(standings)}};
@@ -52,7 +45,7 @@ void print_contest(Context& context, const store::Contest& contest)
   std::vector<std::string> sentences;
   Json standings = Json::array();
   for (const auto metric : metrics) {
-    const auto standing = standing_by(contest, metric);
+    const auto standing = store::standing_of(contest, metric, {});
     sentences.push_back(sentence_of(standing));
     standings.push_back(to_json(standing));
   }

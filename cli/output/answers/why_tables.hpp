@@ -1,4 +1,4 @@
-// Where the efficiency of a study's points went: tables, sentences and a waterfall for `dtctl results --why`.
+// Tables, sentences and waterfalls that show which causes reduced the efficiency of a study's points (`dtctl results --why`).
 #pragma once
 
 #include "cli/output/cell.hpp"

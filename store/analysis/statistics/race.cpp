@@ -18,8 +18,8 @@ struct Group {
 
 std::vector<Group> groups_of(std::span<const RacePoint> points)
 {
-  std::map<std::int64_t, Group> by_size;
-  for (std::size_t i = 0; i < points.size(); ++i) by_size[points[i].size].points.push_back(i);
+  std::map<std::pair<std::int64_t, std::int64_t>, Group> by_size;
+  for (std::size_t i = 0; i < points.size(); ++i) by_size[{points[i].ranks, points[i].nodes}].points.push_back(i);
   std::vector<Group> groups;
   std::map<std::string, Group> by_label;
   for (auto& [size, group] : by_size) {

@@ -30,13 +30,14 @@ struct RaceRule {
 // rule.most. A rule of 3 and 12: 3, 5, 7, 10, 12.
 std::vector<std::int64_t> looks(const RaceRule& rule);
 
-// A point of the study. Points of the same size and another label are rivals. A size without rivals is compared with the smallest
-// size of its label.
+// A point of the study. Points of the same size, in ranks and nodes, and another label are rivals. A size without rivals is
+// compared with the smallest size of its label.
 struct RacePoint {
   std::string label;
-  std::int64_t size = 0;
+  std::int64_t ranks = 0;
   // By repeat: the run's value; NaN if it ended without one; nothing if it has not ended.
   std::vector<std::optional<double>> values;
+  std::int64_t nodes = 1;
 };
 
 struct RaceStanding {

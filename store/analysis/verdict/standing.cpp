@@ -75,7 +75,8 @@ std::string nothing_told(const Standing& standing)
                          ? std::string("without repeats nothing is known about the scatter")
                          : "the smallest difference that these runs could resolve is " + two_digits(100 * resolvable) + scale;
   return beginning(standing) +
-         "it cannot be told which is the best, because no two candidates have 3 runs (take at least 3 repeats, study.repeats); " +
+         "the runs do not show which candidate is the best, because fewer than two candidates have 3 runs (take at least 3 "
+         "repeats: study.repeats); " +
          limit;
 }
 
@@ -154,7 +155,7 @@ std::string missing_repeats(std::span<const ScalingRow> points)
   if (fewest >= least_runs) return "";
   const auto scatter = pooled_scatter(candidates, Scale::ratio);
   const double resolvable = resolvable_difference(scatter.cv, scatter.freedom, fewest, fewest, 0.95);
-  const std::string text = ". With fewer than 3 runs of a size it cannot be told whether its efficiency differs from 100 %: ";
+  const std::string text = ". With fewer than 3 runs of a size, the runs do not show whether its efficiency differs from 100 %: ";
   return text + (std::isnan(resolvable)
                      ? "without repeats nothing is known about the scatter"
                      : "the smallest difference that these runs could resolve is " + two_digits(100 * resolvable) + " %");
@@ -177,6 +178,14 @@ Standing standing_of(std::string contest, Metric metric, std::vector<Sample> sam
   return standing;
 }
 
+Standing standing_of(const Contest& contest, Metric metric, const Rule& rule)
+{
+  std::vector<Sample> samples;
+  for (const auto& point : contest.points)
+    samples.push_back(sample_of(point.candidate.empty() ? name_of(point) : point.candidate, point.runs, metric));
+  return standing_of(contest.name, metric, std::move(samples), rule);
+}
+
 std::vector<std::size_t> may_be_best(const Standing& standing)
 {
   std::vector<std::size_t> places;
@@ -189,7 +198,7 @@ std::string sentence_of(const Standing& standing)
 {
   if (standing.ranked.size() < 2) return "There is only one candidate, so there is nothing to rank";
   if (none_reached(standing))
-    return beginning(standing) + "no candidate can be named: no run reached the target" + misses_of(standing);
+    return beginning(standing) + "no candidate is the best: no run reached the target" + misses_of(standing);
   const auto enough = std::count_if(standing.samples.begin(), standing.samples.end(), has_enough_runs);
   if (enough < 2) return nothing_told(standing) + misses_of(standing);
   const auto best = may_be_best(standing);
@@ -199,9 +208,10 @@ std::string sentence_of(const Standing& standing)
            std::to_string(standing.ranked.size()) + (best.front() == 0 ? lead_over_second(standing) : "") + ending;
   const auto lead = standing.ranked[1].with_best ? lead_text(standing, 1) : std::string();
   const auto why = cannot_decide(standing) ? "; so few runs cannot decide" : "";
-  return beginning(standing) + "it cannot be told which of " + std::to_string(best.size()) +
-         " is the best: " + names_of(standing, best) + (lead.empty() ? "" : "; the first against the second: " + lead) + why +
-         ending;
+  const auto first_two = shown(standing.ranked[0].name) + " against " + shown(standing.ranked[1].name);
+  return beginning(standing) + std::to_string(best.size()) +
+         " candidates may be the best, and the runs do not show which of them is: " + names_of(standing, best) +
+         (lead.empty() ? "" : "; " + first_two + ": " + lead) + why + ending;
 }
 
 std::string scaling_sentence(std::span<const ScalingRow> points)
@@ -212,7 +222,7 @@ std::string scaling_sentence(std::span<const ScalingRow> points)
   if (measured.empty()) return "No run has succeeded, so nothing can be said";
   const bool in_nodes = measured.front()->nodes != measured.back()->nodes && measured.back()->size == measured.back()->nodes;
   if (measured.size() == 1)
-    return "Only one size was measured (" + size_words(*measured.front(), in_nodes) + "), so there is no efficiency to speak of";
+    return "Only one size was measured (" + size_words(*measured.front(), in_nodes) + "), so there is no efficiency to report";
   std::vector<std::string> parts;
   for (std::size_t i = 1; i < measured.size(); ++i) {
     if (!std::isfinite(measured[i]->efficiency)) continue;
@@ -220,7 +230,7 @@ std::string scaling_sentence(std::span<const ScalingRow> points)
     if (i > 1) part += against_smaller(*measured[i], *measured[i - 1], in_nodes);
     parts.push_back(part);
   }
-  if (parts.empty()) return "The smallest size was not measured, so there is no efficiency to speak of";
+  if (parts.empty()) return "The smallest size was not measured, so there is no efficiency to report";
   return join(parts, "; ") + missing_repeats(points);
 }
 

@@ -55,6 +55,8 @@ struct Standing {
   Rule rule;
 };
 Standing standing_of(std::string contest, Metric metric, std::vector<Sample> samples, const Rule& rule);
+// The ranking of a contest's points. A point without a label has the name of its size.
+Standing standing_of(const Contest& contest, Metric metric, const Rule& rule);
 
 // The indices of the candidates that may be the best: those that have runs and are excluded by none.
 std::vector<std::size_t> may_be_best(const Standing& standing);

@@ -158,6 +158,35 @@ TEST_CASE("the scaling view says what scaling_of_study says")
   check_view(s.database, s.record.id, 3);
 }
 
+TEST_CASE("the efficiency of a ladder on Slurm is paired within its repeats")
+{
+  Site site;
+  auto database = site.open();
+  const auto interval_with = [&](const std::string& token, std::int64_t seed) {
+    std::vector<PlannedRun> runs;
+    for (const std::int64_t ranks : {1, 4})
+      for (std::int64_t repeat = 0; repeat < 4; ++repeat) {
+        auto spec = sample_spec(ranks, repeat);
+        spec.train.seed = seed;
+        const auto run = site.plan(spec);
+        const auto attempt = site.begin(run, 1);
+        put_file(attempt.submission(), to_json(Submission{1, token, "slurm", "", 1700000000, "17"}));
+        // Each repeat is slower than the one before; four ranks always reach 80 %, but for a little scatter.
+        const double drift = std::exp(-0.3 * static_cast<double>(repeat)), scatter = ranks == 4 && repeat % 2 == 0 ? 1.001 : 1;
+        site.succeed(run, attempt, 100 * drift * scatter * (ranks == 1 ? 1 : 3.2));
+        runs.push_back(run);
+      }
+    const auto study = site.study(runs, "with " + token);
+    ingest_study(database, study);
+    site.ingest(database, runs);
+    const auto row = scaling_of_study(database, study.id).at(1);
+    CHECK(row.efficiency == Approx(0.8).epsilon(0.01));
+    return row.efficiency_high - row.efficiency_low;
+  };
+  CHECK(interval_with("l0123456789abcdef.0", 1) < 0.01);
+  CHECK(interval_with("a0123456789abcdef.0", 2) > 0.2);
+}
+
 TEST_CASE("points that a killed ingest did not write are written by the next")
 {
   StrongStudy s;

@@ -61,7 +61,7 @@ TEST_CASE("twice the largest size is predicted within 10 % and four times within
   }
 }
 
-TEST_CASE("80 % intervals contain at least 70 % and at most 97 % of the measured values")
+TEST_CASE("80 % intervals contain at least 70 % and at most 98.5 % of the measured values")
 {
   Random random(17);
   int covered = 0, tests = 0;

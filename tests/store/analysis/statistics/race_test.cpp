@@ -16,7 +16,7 @@ namespace {
 // `count` runs around `centre` that scatter by a share `cv`.
 RacePoint point_of(Random& random, std::string label, std::int64_t size, double centre, double cv, std::int64_t count)
 {
-  RacePoint point{.label = std::move(label), .size = size, .values = {}};
+  RacePoint point{.label = std::move(label), .ranks = size, .values = {}};
   for (std::int64_t i = 0; i < count; ++i) point.values.emplace_back(centre * std::exp(cv * random.normal()));
   return point;
 }
@@ -140,6 +140,15 @@ TEST_CASE("sizes of one label race until the efficiency of each is known closely
   CHECK_FALSE(race.standings[1].is_racing);
   CHECK(race.standings[1].reason.starts_with("its efficiency is known within"));
   CHECK(race.standings[2].is_racing);
+}
+
+TEST_CASE("points with equally many ranks on other numbers of nodes are no rivals")
+{
+  Random random(9);
+  auto one = point_of(random, "a", 8, 1000, 0.001, 3), other = point_of(random, "b", 8, 700, 0.001, 3);
+  other.nodes = 4;
+  const std::vector<RacePoint> points{one, other};
+  for (const auto& standing : race_of(points, {}).standings) CHECK_FALSE(standing.reason.starts_with("worse than"));
 }
 
 TEST_CASE("with times, the shorter one wins, and runs that missed the target count as infinite")
