@@ -115,6 +115,7 @@ std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals)
       real_column<&Row::efficiency_per_process>("efficiency_per_process", has_servers ? "efficiency/process" : "", percent_cell,
                                                 2),
       {{"baseline_size", ""}, baseline_cell},
+      count_column<&Row::paired_blocks>("paired_blocks"),
       real_column<&Row::communication_share>("communication_share", "comm.", percent_cell, 1),
       real_column<&Row::accuracy>("accuracy", "accuracy", percent_cell),
       {{"time_to_accuracy_s", "to target", Align::right, 2}, target_cell},
@@ -213,6 +214,8 @@ std::string notes_on(const std::vector<store::ScalingRow>& points)
   std::vector<std::string> notes;
   if (has_repeats) notes.emplace_back("Medians over repeats.");
   if (points.size() > 1) notes.emplace_back("Efficiency is relative to the smallest size.");
+  if (std::any_of(points.begin(), points.end(), [](const auto& point) { return point.paired_blocks > 0; }))
+    notes.emplace_back("Its intervals compare the sizes in pairs within the repeats of the ladder.");
   if (has_repeats) notes.emplace_back("Use --runs for one row per run.");
   return join(notes, " ");
 }
@@ -267,7 +270,8 @@ void add_results(Commands& commands)
        "that at the smallest size of the same label (the baseline). Parameter servers are not workers; with servers, the\n"
        "column \"efficiency/process\" counts all ranks. It is a ratio of\n"
        "geometric means over repeats. Speed-up is efficiency times the size. A baseline above the study's smallest size\n"
-       "has none: \"-\". The interval is Welch's 95% t interval on logarithms; it needs 3 runs of both sizes.\n"
+       "has none: \"-\". The interval is Welch's 95% t interval on logarithms; it needs 3 runs of both sizes. In a ladder the\n"
+       "sizes are compared in pairs within their repeat, so that a drift of the machine does not widen the interval.\n"
        "The communication share is the part of a step in which a rank waits on communication and does nothing else.\n"
        "To target: the median time until the target accuracy was reached; a run that missed it counts as infinite.\n"
        "\"1.9 s (2/3)\": 2 of 3 runs reached it. \"- (1/3)\": most did not.\n"

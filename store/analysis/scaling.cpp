@@ -18,9 +18,8 @@ namespace {
 struct Point {
   ScalingRow row;
   std::vector<double> shares, accuracies;
-  std::vector<double> times;         // time to the target; infinite if the run missed it
-  Moments logs;                      // logarithms of the throughputs
-  std::vector<std::string> blocks{}; // MeasuredRun::block of each throughput
+  std::vector<double> times; // time to the target; infinite if the run missed it
+  Moments logs;              // logarithms of the throughputs
 };
 
 void add_measured(std::vector<double>& values, double value)
@@ -43,7 +42,7 @@ void add_run(Point& point, const MeasuredRun& run)
   if (!run.succeeded) return;
   ++point.row.succeeded;
   add_measured(point.row.throughputs, run.throughput);
-  if (!std::isnan(run.throughput)) point.blocks.push_back(run.block);
+  if (!std::isnan(run.throughput)) point.row.blocks.push_back(run.block);
   add_measured(point.shares, run.communication_share);
   add_measured(point.accuracies, run.accuracy);
   add_time(point, run);
@@ -102,16 +101,7 @@ struct SmallestSizes {
   std::int64_t nodes = std::numeric_limits<std::int64_t>::max(), workers = nodes;
 };
 
-// Paired within the blocks of a ladder, if both points have one run in every block; otherwise Welch's.
-Interval interval_of(const Point& point, double size, const Point& base, double base_size)
-{
-  const Candidate own{"", point.row.throughputs, point.blocks}, other{"", base.row.throughputs, base.blocks};
-  const auto blocks = common_blocks(own, other);
-  if (blocks != own.values.size() || blocks != other.values.size())
-    return efficiency_interval(point.logs, size, base.logs, base_size);
-  const auto ratio = compare_candidates(own, other, Scale::ratio, {}).interval;
-  return {ratio.low * base_size / size, ratio.high * base_size / size};
-}
+Candidate candidate_of(const ScalingRow& row) { return {row.label, row.throughputs, row.blocks}; }
 
 // Computes speed-up and efficiency of the points of one label, relative to the smallest measured point. `series` is sorted by
 // size. A baseline larger than the study's smallest size gets no values itself.
@@ -134,7 +124,8 @@ void relate(std::span<Point> series, const SmallestSizes& smallest)
     row.efficiency_per_process =
         efficiency(point.logs, static_cast<double>(row.ranks), base->logs, static_cast<double>(base->row.ranks));
     if (is_base) continue; // the baseline is its own reference
-    const auto interval = interval_of(point, size, *base, base_size);
+    row.paired_blocks = paired_blocks(row, base->row);
+    const auto interval = efficiency_interval(row, base->row);
     row.efficiency_low = interval.low;
     row.efficiency_high = interval.high;
   }
@@ -152,6 +143,22 @@ Interval efficiency_interval(const Moments& sample, double size, const Moments& 
   const auto logarithms = confidence_interval(difference_of_means(sample, base), 0.95);
   const double ideal = size / base_size;
   return {std::exp(logarithms.low) / ideal, std::exp(logarithms.high) / ideal};
+}
+
+std::int64_t paired_blocks(const ScalingRow& point, const ScalingRow& base)
+{
+  const auto blocks = common_blocks(candidate_of(point), candidate_of(base));
+  const bool in_all = blocks == point.throughputs.size() && blocks == base.throughputs.size();
+  return in_all && static_cast<double>(blocks) >= least_runs ? static_cast<std::int64_t>(blocks) : 0;
+}
+
+Interval efficiency_interval(const ScalingRow& point, const ScalingRow& base)
+{
+  const auto size = static_cast<double>(point.size), base_size = static_cast<double>(base.size);
+  if (paired_blocks(point, base) == 0)
+    return efficiency_interval(log_moments(point.throughputs), size, log_moments(base.throughputs), base_size);
+  const auto ratio = compare_candidates(candidate_of(point), candidate_of(base), Scale::ratio, {}).interval;
+  return {ratio.low * base_size / size, ratio.high * base_size / size};
 }
 
 Fields<ScalingRow> scaling_fields()

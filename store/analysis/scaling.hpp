@@ -50,7 +50,11 @@ struct ScalingRow {
   double communication_share = not_measured, accuracy = not_measured;
   double time_to_accuracy_s = not_measured;
   std::int64_t reached = 0, target_runs = 0;
-  std::vector<double> throughputs; // of the succeeded runs; no field of its own
+  // No fields of their own: throughput and block of each succeeded run, and the number of blocks within which the point was
+  // compared with its baseline (0: not in pairs).
+  std::vector<double> throughputs;
+  std::vector<std::string> blocks{};
+  std::int64_t paired_blocks = 0;
 };
 // The order is that of the view `scaling`.
 Fields<ScalingRow> scaling_fields();
@@ -58,5 +62,12 @@ Fields<ScalingRow> scaling_fields();
 // The points of a study, sorted by label in natural order (period=4 before period=16), then by size. `runs` holds every stored
 // run of the study except its A/A controls. Outside a scaling study (strong or weak), a label with a single size has no baseline.
 std::vector<ScalingRow> scaling_of(std::span<const MeasuredRun> runs, bool is_scaling_study);
+
+// The number of blocks if both points have one run in every block, and at least `least_runs` blocks; otherwise 0.
+std::int64_t paired_blocks(const ScalingRow& point, const ScalingRow& base);
+
+// The 95 % confidence interval of the point's efficiency relative to `base`: compare_paired within the blocks if there are
+// paired_blocks, otherwise Welch's. Both points have a `size`.
+Interval efficiency_interval(const ScalingRow& point, const ScalingRow& base);
 
 } // namespace dt::store

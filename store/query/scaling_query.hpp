@@ -11,10 +11,11 @@
 namespace dt::store {
 
 // Of a run and its attempt: the block in which it was measured, or an empty text. The runs of one repeat of a ladder are a block:
-// they ran one after the other in one allocation, because a ladder shuffles them within a repeat. A ladder's token begins with
-// "l" (jobs/slurm/batch.hpp).
+// they ran one after the other in one allocation, because a ladder shuffles them within a repeat. The token says which ladder,
+// "l<batch>.<index>" (jobs/slurm/batch.hpp), and not the job's id: it is not known of a run whose submission was interrupted.
 inline constexpr std::string_view ladder_block =
-    "CASE WHEN attempts.scheduler = 'slurm' AND attempts.token GLOB 'l*' THEN attempts.job_id || ' ' || repeat ELSE '' END";
+    "CASE WHEN attempts.scheduler = 'slurm' AND attempts.token GLOB 'l*.*' "
+    "THEN substr(attempts.token, 1, instr(attempts.token, '.') - 1) || ' ' || repeat ELSE '' END";
 
 // What a query selects to make MeasuredRuns: the first columns, and the tables with one parameter, the study's key. A run without
 // `ranks` is known only by its key, because its folder was not read yet.

@@ -127,8 +127,7 @@ std::string against_ideal(const ScalingRow& row)
 // Whether the efficiency differs from that of the next smaller size.
 std::string against_smaller(const ScalingRow& row, const ScalingRow& smaller, bool in_nodes)
 {
-  const auto interval = efficiency_interval(log_moments(row.throughputs), static_cast<double>(row.size),
-                                            log_moments(smaller.throughputs), static_cast<double>(smaller.size));
+  const auto interval = efficiency_interval(row, smaller);
   if (!std::isfinite(interval.low)) return "";
   const auto that = " that at " + size_words(smaller, in_nodes);
   if (interval.high < 1) return " and below" + that;

@@ -158,6 +158,8 @@ TEST_CASE("runs of a ladder are paired within their blocks, so that a drift of t
   CHECK(paired.efficiency == Approx(0.8).epsilon(0.01));
   CHECK(paired.efficiency == Approx(unpaired.efficiency));
   CHECK(paired.efficiency_high - paired.efficiency_low < 0.01);
+  CHECK(paired.paired_blocks == 4);
+  CHECK(unpaired.paired_blocks == 0);
   CHECK(unpaired.efficiency_high - unpaired.efficiency_low > 0.2);
   runs.back().block.clear(); // one run outside of the ladder: nothing is paired
   CHECK(scaling_of(runs, true).at(1).efficiency_high == Approx(unpaired.efficiency_high));

@@ -14,13 +14,14 @@ const double miss_time = std::nan("");
 
 // Runs with a target, repeat 0, 1, …; the accuracy is 0.9 after 10 steps of 64 samples and 0.95 after 20 (step_lines).
 struct Runs : Site {
-  PlannedRun add(std::int64_t repeat, double target, double time_s, const std::string& scheduler, const std::string& token)
+  PlannedRun add(std::int64_t repeat, double target, double time_s, const std::string& scheduler, const std::string& token,
+                 const std::string& job_id = "17")
   {
     auto spec = sample_spec(2, repeat);
     spec.train.target_accuracy = target;
     runs.push_back(plan(spec));
     const auto attempt = begin(runs.back(), 1);
-    put_file(attempt.submission(), to_json(Submission{1, token, scheduler, "", 1700000000, "17"}));
+    put_file(attempt.submission(), to_json(Submission{1, token, scheduler, "", 1700000000, job_id}));
     auto result = sample_result(spec, 100 + static_cast<double>(repeat));
     result.time_to_accuracy_s = time_s;
     if (!std::isnan(time_s)) result.samples_to_accuracy = (target <= 0.9 ? 10 : 20) * 64;
@@ -76,10 +77,22 @@ TEST_CASE("runs of one repeat of a ladder are in one block, and runs of their ow
   site.add(2, 0, miss_time, "slurm", "a0123456789abcdef.1");
   site.add(3, 0, miss_time, "local", "l0123456789abcdef");
   const auto runs = compared_runs(site.database, site.rows(), "");
-  CHECK(runs[0].block == "17 0");
-  CHECK(runs[1].block == "17 1");
+  CHECK(runs[0].block == "l0123456789abcdef 0");
+  CHECK(runs[1].block == "l0123456789abcdef 1");
   CHECK(runs[2].block.empty());
   CHECK(runs[3].block.empty());
+}
+
+TEST_CASE("blocks of a ladder need no job id, and two ladders with the same id have different blocks")
+{
+  Runs site;
+  site.add(0, 0, miss_time, "slurm", "l0123456789abcdef.0");
+  site.add(1, 0, miss_time, "slurm", "l0123456789abcdef.1", "");
+  site.add(2, 0, miss_time, "slurm", "lfedcba9876543210.0");
+  const auto runs = compared_runs(site.database, site.rows(), "");
+  CHECK(runs[0].block == "l0123456789abcdef 0");
+  CHECK(runs[1].block == "l0123456789abcdef 1");
+  CHECK(runs[2].block == "lfedcba9876543210 2");
 }
 
 TEST_CASE("samples to the target are those that the run recorded, and a run that missed its target has none")

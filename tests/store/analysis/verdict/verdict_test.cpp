@@ -248,6 +248,19 @@ TEST_CASE("a scaling study says for each size whether its efficiency differs fro
   CHECK_THAT(scaling_sentence_of({{1, {100, 110, 90}}, {2, {190, 210, 180}}}), Contains("not measurably different from 100 %"));
 }
 
+TEST_CASE("a scaling study that is a ladder compares a size with the next smaller one in pairs")
+{
+  std::vector<MeasuredRun> runs;
+  for (int block = 0; block < 3; ++block)
+    for (const auto& [ranks, ideal] : {std::pair{1, 100.0}, std::pair{2, 190.0}, std::pair{4, 360.0}}) {
+      const double drift = 1 - 0.2 * block, scatter = 1 + 0.001 * (ranks * block % 2);
+      runs.push_back(measured(ranks, ideal * drift * scatter));
+    }
+  CHECK_THAT(scaling_sentence(scaling_of(runs, true)), Contains("not measurably different from that at 2 ranks"));
+  for (std::size_t i = 0; i < runs.size(); ++i) runs[i].block = "17 " + std::to_string(i / 3);
+  CHECK_THAT(scaling_sentence(scaling_of(runs, true)), Contains("below 100 %; 4 ranks") && Contains("and below that at 2 ranks"));
+}
+
 TEST_CASE("a scaling study says what is missing with one size or with too few runs")
 {
   CHECK_THAT(scaling_sentence_of({{2, {100, 101, 99}}}), Contains("Only one size was measured (2 ranks)"));

@@ -1,0 +1,153 @@
+// What a study on Slurm answers: efficiency and comparisons in pairs within the repeats of a ladder, and repeats until the study
+// is decided.
+#include "store/analysis/scaling.hpp"
+#include "store/analysis/statistics/comparison.hpp"
+#include "tests/cluster/playground.hpp"
+
+#include "core/text.hpp"
+
+#include <csignal>
+
+#include <sys/wait.h>
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::test;
+
+namespace {
+
+const std::string slow = "modelled_rate=100", fast = "modelled_rate=800";
+// Labels whose throughputs differ by several times, also beside other programs, because the computation is modelled.
+constexpr const char* two_speeds = "train.modelled_rate: [100, 800]";
+
+constexpr std::int64_t few_steps = 20;
+
+// Throughputs on so many nodes, in the order of the repeats. Without controls.
+std::vector<double> throughputs(const ClusterUser& user, int nodes)
+{
+  const auto rows = user.json(
+      {"query", "SELECT throughput FROM runs_flat WHERE NOT control AND nodes = " + std::to_string(nodes) + " ORDER BY repeat"});
+  std::vector<double> values;
+  for (const auto& row : rows.at("rows")) values.push_back(row.at("throughput"));
+  return values;
+}
+
+void check_interval(const Json& row, const std::string& of, const store::Interval& interval)
+{
+  CHECK(row.at(of + "low").get<double>() == Approx(interval.low).epsilon(1e-6));
+  CHECK(row.at(of + "high").get<double>() == Approx(interval.high).epsilon(1e-6));
+}
+
+std::string race_recipe(const std::string& until, const std::string& swept)
+{
+  return cluster_recipe(few_steps, "study: {repeats: 3, until: {" + until + "}}\nsweep: {matrix: {" + swept + "}}\n");
+}
+
+const Words until_decided{"--until-decided"};
+
+const Json& standing_of(const Json& outcome, const std::string& label)
+{
+  for (const auto& row : outcome.at("race"))
+    if (row.at("label") == label) return row;
+  throw std::runtime_error("no point " + label);
+}
+
+// Jobs that Slurm has ever been given; the tasks of an array count each.
+std::size_t jobs_in_slurm(const Cluster& cluster)
+{
+  return split(cluster.slurm({"squeue", "-h", "-r", "-t", "all"}), '\n').size();
+}
+
+} // namespace
+
+TEST_CASE("sizes of a ladder are compared in pairs within the repeats of its job, and results and compare say so")
+{
+  const Cluster cluster({"--nodes", "2"});
+  const ClusterUser user(cluster);
+  user.sweep(cluster_recipe(a_moment, "study: {mode: weak, nodes: [1, 2], repeats: 3, layout: ladder}\n"));
+  CHECK(slurm_jobs(user).size() == 1);
+  CHECK(user.wait() == 0);
+  const auto one = throughputs(user, 1), two = throughputs(user, 2);
+  REQUIRE((one.size() == 3 && two.size() == 3));
+  const auto ratio = store::compare_paired(two, one, {}).interval;
+  const auto unpaired = store::efficiency_interval(store::log_moments(two), 2, store::log_moments(one), 1);
+
+  const auto results = user.json({"results", "last"});
+  INFO(results.dump(1));
+  CHECK(results.at("scaling").at(0).at("paired_blocks") == 0); // the baseline
+  const auto& larger = results.at("scaling").at(1);
+  CHECK(larger.at("paired_blocks") == 3);
+  check_interval(larger, "efficiency_", {ratio.low / 2, ratio.high / 2});
+  CHECK(larger.at("efficiency_low").get<double>() != Approx(unpaired.low).epsilon(1e-6));
+  CHECK(user.run({"results", "last"}).err.find("compare the sizes in pairs within the repeats of the ladder") !=
+        std::string::npos);
+
+  const auto compared = user.json({"compare", "last", "--where-a", "nodes=2", "--where-b", "nodes=1"});
+  INFO(compared.dump(1));
+  REQUIRE(compared.at("comparisons").size() == 1);
+  CHECK(compared.at("comparisons").at(0).at("method") == "paired-ratio");
+  check_interval(compared.at("comparisons").at(0), "", ratio);
+}
+
+TEST_CASE("a race on Slurm with a clear winner ends after the first look, and a second call submits nothing and says the same")
+{
+  const Cluster cluster({"--nodes", "2"});
+  const ClusterUser user(cluster);
+  const auto recipe = race_recipe("interval: 5%, max_repeats: 5", two_speeds);
+  const auto outcome = user.sweep(recipe, until_decided);
+  INFO(outcome.dump(1));
+  const auto& lost = standing_of(outcome, slow);
+  CHECK(standing_of(outcome, fast).at("reason") == "the best of 2 at 3 repeats");
+  CHECK(printable(lost.at("reason").get<std::string>()).starts_with("worse than " + fast + " at 3 repeats: 0."));
+  CHECK(lost.at("repeats") == 3);
+  CHECK(outcome.at("verdict").at("sentences").at(0).get<std::string>().find(fast + " is the best of 2") != std::string::npos);
+  CHECK(jobs_in_slurm(cluster) == 6);
+  CHECK(slurm_jobs(user).size() == 1);
+  const auto again = user.sweep(recipe, until_decided);
+  for (const auto* member : {"study", "race", "verdict"}) CHECK(again.at(member) == outcome.at(member));
+  CHECK(jobs_in_slurm(cluster) == 6);
+  CHECK(user.run_folders().size() == 6);
+  check_nothing_ran_twice(user);
+}
+
+TEST_CASE("points of a race on Slurm that have lost get no more runs, while equals go on to the most repeats")
+{
+  const Cluster cluster({"--nodes", "1"});
+  const ClusterUser user(cluster);
+  const auto outcome =
+      user.sweep(race_recipe("interval: 0.01%, max_repeats: 4", std::string(two_speeds) + ", train.seed: [1, 2]"), until_decided);
+  INFO(outcome.dump(1));
+  for (const std::string seed : {" seed=1", " seed=2"}) {
+    const auto& lost = standing_of(outcome, slow + seed);
+    CHECK(lost.at("repeats") == 3);
+    CHECK(printable(lost.at("reason").get<std::string>()).starts_with("worse than " + fast));
+    const auto& open = standing_of(outcome, fast + seed);
+    CHECK(open.at("repeats") == 4);
+    CHECK(open.at("reason") == "not decided after 4 repeats, the most that are allowed");
+  }
+  CHECK(jobs_in_slurm(cluster) == 14);
+  CHECK(slurm_jobs(user).size() == 2);
+  CHECK(user.states() == Json{{"succeeded", 14}});
+  CHECK(user.json({"list"}).at("studies").size() == 1);
+}
+
+TEST_CASE("a race whose call was killed while its jobs wait in Slurm is continued by the same call, without a job more")
+{
+  const Cluster cluster({"--nodes", "2"});
+  const ClusterUser user(cluster);
+  cluster.slurm({"scontrol", "update", "partition=main", "state=down"});
+  user.dtctl().write("recipe.yaml", race_recipe("interval: 5%, max_repeats: 5", two_speeds));
+  const auto killed = user.start({"sweep", "recipe.yaml", "--profile", "cluster", "--until-decided"});
+  REQUIRE(user.reach("queued", 6));
+  ::kill(killed, SIGKILL);
+  ::waitpid(killed, nullptr, 0);
+  cluster.slurm({"scontrol", "update", "partition=main", "state=up"});
+  const auto outcome = user.json({"sweep", "recipe.yaml", "--profile", "cluster", "--until-decided"});
+  INFO(outcome.dump(1));
+  CHECK(outcome.at("exit_code") == 0);
+  CHECK(standing_of(outcome, fast).at("reason") == "the best of 2 at 3 repeats");
+  CHECK(user.states() == Json{{"succeeded", 6}});
+  CHECK(jobs_in_slurm(cluster) == 6);
+  check_nothing_ran_twice(user);
+}
