@@ -227,6 +227,11 @@ void refuse_unfit(const recipes::Plan& plan)
   if (plan.runs.front().study.layout == StudyLayout::ladder)
     throw Error(ErrorKind::usage, plan.name + " asks for a ladder, whose runs share one allocation that ends with them; "
                                               "--until-decided needs study.layout: separate");
+  for (const auto& run : plan.runs)
+    if (run.study.until.metric == RaceMetric::time_to_target && run.train.target_accuracy <= 0)
+      throw Error(ErrorKind::usage, fmt::format("{}: study.until.metric is time-to-target, but {} no target; set "
+                                                "train.target_accuracy, or take the metric throughput",
+                                                plan.name, run.label.empty() ? "the run has" : printable(run.label) + " has"));
 }
 
 } // namespace

@@ -11,7 +11,7 @@ using dt::test::Json;
 namespace {
 
 // Two labels whose throughputs differ by several times, also beside other programs, because the computation is modelled.
-constexpr const char* two_speeds = "train.modelled_rate: [200, 800]";
+constexpr const char* two_speeds = "train.modelled_rate: [50, 800]";
 // The same work under two labels.
 constexpr const char* two_seeds = "train.seed: [1, 2]";
 
@@ -44,7 +44,7 @@ TEST_CASE("a race with a clear winner ends after the first look, and a second ca
   dtctl.write("race.yaml", recipe("interval: 5%, max_repeats: 5"));
   const auto outcome = dtctl.json({"sweep", "race.yaml", "--until-decided"});
   INFO(outcome.dump(1));
-  const auto& lost = standing_of(outcome, "modelled_rate=200");
+  const auto& lost = standing_of(outcome, "modelled_rate=50");
   CHECK(standing_of(outcome, "modelled_rate=800").at("reason") == "the best of 2 at 3 repeats");
   CHECK(dt::printable(lost.at("reason").get<std::string>()).starts_with("worse than modelled_rate=800 at 3 repeats: 0."));
   CHECK(lost.at("repeats") == 3);
@@ -95,7 +95,7 @@ TEST_CASE("each size of a scaling study is a point of its own, and labels race a
   CHECK(run_count(dtctl) == 12);
 }
 
-TEST_CASE("a single run and a ladder are refused, and a dry run shows the first round")
+TEST_CASE("a single run, a ladder and a race to no target are refused, and a dry run shows the first round")
 {
   const Dtctl dtctl;
   dtctl.write("one.yaml", dt::test::tiny_recipe());
@@ -108,6 +108,9 @@ TEST_CASE("a single run and a ladder are refused, and a dry run shows the first 
   CHECK(ladder.exit_code == 2);
   CHECK(ladder.err.find("asks for a ladder, whose runs share one allocation") != std::string::npos);
   CHECK(dtctl.json({"sweep", "race.yaml", "--until-decided", "--dry-run"}).at("runs").size() == 6);
+  const auto no_target = dtctl.run({"sweep", "race.yaml", "--until-decided", "--set", "study.until.metric=time-to-target"});
+  CHECK(no_target.exit_code == 2);
+  CHECK(no_target.err.find("study.until.metric is time-to-target, but modelled_rate=50 has no target") != std::string::npos);
   const auto wrong = dtctl.run({"validate", "race.yaml", "--set", "study.until.interval=5 apples"});
   CHECK(wrong.exit_code == 2);
   CHECK(wrong.err.find("`study.until.interval` must be a number") != std::string::npos);
