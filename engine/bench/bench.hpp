@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/spec/choices.hpp"
+#include "engine/comm/communicator.hpp"
 
 #include <cstdint>
 #include <string>
@@ -61,12 +62,17 @@ int bench_gradients(const GradientsBench& options);
 struct AllreduceBench {
   std::int64_t bytes = 1 << 20;
   std::string algorithm = "mpi";
-  double seconds = 2;
+  double seconds = 2;              // time to measure for
+  std::int64_t repeats = 0;        // repetitions; 0: as many as fit into the time
+  std::int64_t warmup_repeats = 5; // before; at least 1 if `repeats` is 0
+  std::int64_t nodes_per_supernode = 0;
+  bool simulated = false; // the ranks are simulated; the output says so
   bool json = false;
 };
 
-// Times one allreduce of `bytes` bytes; started by mpirun. The time of a repetition is that of its slowest rank.
-int bench_allreduce(const AllreduceBench& options);
+// Times one allreduce of `bytes` bytes over all ranks of comm, and prints the times on rank 0. The time of a repetition is that
+// of its slowest rank. Collective.
+int bench_allreduce(const AllreduceBench& options, comm::Communicator& comm);
 
 struct CommBench {
   std::vector<std::string> algorithms; // empty: all of ours and of Gloo's; "ring:bfloat16" is ring with sync.wire: bfloat16
@@ -96,12 +102,14 @@ struct StrategiesBench {
   bool pack = true;
   std::string allreduce = "mpi";
   ProgressMode progress = ProgressMode::none;
+  std::int64_t nodes_per_supernode = 0;
+  bool simulated = false; // the ranks are simulated; the output says so
   bool json = false;
 };
 
-// Times steps of each strategy with AlexNet's tensors and a modelled computation; started by mpirun with at least as many ranks
-// as workers and servers together.
-int bench_strategies(const StrategiesBench& options);
+// Times steps of each strategy with AlexNet's tensors and a modelled computation, and prints them on rank 0. `world` must have at
+// least as many ranks as workers and servers together. Collective.
+int bench_strategies(const StrategiesBench& options, comm::Communicator& world);
 
 struct OverlapBench {
   std::vector<ProgressMode> progress{ProgressMode::none, ProgressMode::poll, ProgressMode::thread};

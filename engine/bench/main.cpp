@@ -3,6 +3,8 @@
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "engine/bench/bench.hpp"
+#include "engine/bench/options.hpp"
+#include "engine/comm/mpi_world.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -11,31 +13,6 @@ namespace {
 
 using namespace dt;
 using namespace dt::bench;
-
-// An option whose words are the choices of an enumeration.
-template<HasChoices Value> CLI::Option* add_choice(CLI::App& app, const char* name, Value& value, const char* help)
-{
-  return app
-      .add_option_function<std::string>(
-          name, [&value](const std::string& word) { value = choice_of<Value>(word); }, help)
-      ->default_str(std::string(name_of(value)))
-      ->check(CLI::IsMember(strings_of(choice_names<Value>())));
-}
-
-// Likewise, of several values with commas between them.
-template<HasChoices Value> CLI::Option* add_choices(CLI::App& app, const char* name, std::vector<Value>& values, const char* help)
-{
-  std::vector<std::string> given;
-  for (const auto value : values) given.emplace_back(name_of(value));
-  const auto take = [&values](const std::vector<std::string>& words) {
-    values.clear();
-    for (const auto& word : words) values.push_back(choice_of<Value>(word));
-  };
-  return app.add_option_function<std::vector<std::string>>(name, take, help)
-      ->delimiter(',')
-      ->default_str("[" + join(given, ",") + "]")
-      ->check(CLI::IsMember(strings_of(choice_names<Value>())));
-}
 
 void add_compute(CLI::App& app, ComputeBench& options)
 {
@@ -81,41 +58,6 @@ void add_matmul(CLI::App& app, MatmulBench& options)
   matmul->add_option("--threads", options.threads, "Compute threads")->capture_default_str()->check(CLI::PositiveNumber);
   matmul->add_option("--seconds", options.seconds, "Time to measure for")->capture_default_str()->check(CLI::PositiveNumber);
   matmul->add_flag("--json", options.json, "One JSON object");
-}
-
-void add_allreduce(CLI::App& app, AllreduceBench& options)
-{
-  auto* allreduce = app.add_subcommand("allreduce", "One allreduce over all ranks; start it with mpirun");
-  allreduce->add_option("--bytes", options.bytes, "Size of the vector")->capture_default_str()->check(CLI::PositiveNumber);
-  allreduce->add_option("--algorithm", options.algorithm, "The algorithm")->capture_default_str();
-  allreduce->add_option("--seconds", options.seconds, "Time to measure for")->capture_default_str()->check(CLI::PositiveNumber);
-  allreduce->add_flag("--json", options.json, "One JSON object");
-}
-
-void add_strategies(CLI::App& app, StrategiesBench& options)
-{
-  auto* strategies = app.add_subcommand(
-      "strategies", "A step under each strategy: AlexNet's tensors, modelled computation, real messages; start it with mpirun");
-  strategies->add_option("--strategy", options.strategies, "Which, in turn; sync-easgd:1 is sync-easgd with overlap 1")
-      ->delimiter(',')
-      ->capture_default_str();
-  strategies->add_option("--workers", options.workers, "Ranks that train; servers come on top")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  strategies->add_option("--scale", options.scale, "Factor on the parameters")->capture_default_str()->check(CLI::PositiveNumber);
-  strategies->add_option("--compute", options.compute_s, "Seconds of computation a step")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
-  strategies->add_flag("--sleep", options.sleeps, "The computation sleeps, so that ranks may share a core");
-  strategies->add_option("--steps", options.steps, "Steps to measure")->capture_default_str()->check(CLI::PositiveNumber);
-  strategies->add_option("--period", options.period, "sync.period")->capture_default_str()->check(CLI::PositiveNumber);
-  strategies->add_option("--servers", options.servers, "sync.servers; 0: Hogwild in one window of a node")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
-  strategies->add_flag("!--no-pack", options.pack, "A message a tensor");
-  strategies->add_option("--allreduce", options.allreduce, "sync.allreduce")->capture_default_str();
-  add_choice(*strategies, "--progress", options.progress, "sync.progress");
-  strategies->add_flag("--json", options.json, "One JSON array");
 }
 
 void add_comm(CLI::App& app, CommBench& options)
@@ -178,6 +120,14 @@ void add_overlap(CLI::App& app, OverlapBench& options)
   overlap->add_flag("--json", options.json, "One JSON array");
 }
 
+// Under MPI, on all ranks.
+template<class Options> int on_all_ranks(int (*bench)(const Options&, comm::Communicator&), const Options& options)
+{
+  const comm::MpiWorld mpi;
+  comm::Communicator world(MPI_COMM_WORLD);
+  return bench(options, world);
+}
+
 int dispatch(int argc, char** argv)
 {
   CLI::App app{"Measurements of dtctl's training engine", "dtbench"};
@@ -205,11 +155,11 @@ int dispatch(int argc, char** argv)
   }
   if (app.got_subcommand("overlap")) return bench_overlap(overlap);
   if (app.got_subcommand("gradients")) return bench_gradients(gradients);
-  if (app.got_subcommand("strategies")) return bench_strategies(strategies);
+  if (app.got_subcommand("strategies")) return on_all_ranks(bench_strategies, strategies);
   if (app.got_subcommand("convolution")) return bench_convolution(convolution);
   if (app.got_subcommand("matmul")) return bench_matmul(matmul);
   if (app.got_subcommand("comm")) return bench_comm(comm);
-  return app.got_subcommand("compute") ? bench_compute(compute) : bench_allreduce(allreduce);
+  return app.got_subcommand("compute") ? bench_compute(compute) : on_all_ranks(bench_allreduce, allreduce);
 }
 
 } // namespace

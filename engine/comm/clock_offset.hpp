@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/record/trace_record.hpp"
-#include "engine/comm/clock.hpp"
 #include "engine/comm/communicator.hpp"
+#include "engine/comm/machine/clock.hpp"
 
 #include <functional>
 

@@ -1,14 +1,13 @@
 #include "engine/comm/communicator.hpp"
 
 #include "core/error.hpp"
-#include "engine/comm/clock.hpp"
+#include "engine/comm/machine/clock.hpp"
+#include "engine/comm/machine/pause.hpp"
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <limits>
 #include <numeric>
-#include <thread>
 #include <utility>
 
 namespace dt::comm {
@@ -187,10 +186,10 @@ void Communicator::reduce_record(std::span<double> values, MPI_Op op)
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), int_of(values.size()), MPI_DOUBLE, op, comm_), "MPI_Allreduce");
 }
 
-Transfer Communicator::sum_record_begin(std::span<double> values)
+Transfer Communicator::sum_record_begin(std::span<const double> values, std::span<double> sums)
 {
   Transfer transfer;
-  check_mpi(MPI_Iallreduce(MPI_IN_PLACE, values.data(), int_of(values.size()), MPI_DOUBLE, MPI_SUM, comm_, transfer.request()),
+  check_mpi(MPI_Iallreduce(values.data(), sums.data(), int_of(values.size()), MPI_DOUBLE, MPI_SUM, comm_, transfer.request()),
             "MPI_Iallreduce");
   return transfer;
 }
@@ -269,7 +268,7 @@ void Communicator::sleeping_barrier()
 {
   Transfer others;
   check_mpi(MPI_Ibarrier(comm_, others.request()), "MPI_Ibarrier");
-  while (!others.test()) std::this_thread::sleep_for(std::chrono::microseconds(500));
+  while (!others.test()) pause_s(500e-6);
 }
 
 } // namespace dt::comm

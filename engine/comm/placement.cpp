@@ -1,7 +1,6 @@
 #include "engine/comm/placement.hpp"
 
 #include "core/error.hpp"
-#include "core/process.hpp"
 #include "core/text.hpp"
 
 #include <map>
@@ -67,8 +66,9 @@ std::vector<int> parse_mask(const std::string& text)
 
 std::vector<RankPlace> gather_places(Communicator& comm)
 {
-  const auto hosts = comm.gather_texts(host_name());
-  const auto masks = comm.gather_texts(mask_text(cores_in_mask()));
+  const auto own = own_place();
+  const auto hosts = comm.gather_texts(own.host);
+  const auto masks = comm.gather_texts(mask_text(own.cores));
   std::vector<RankPlace> places;
   for (std::size_t r = 0; r < hosts.size(); ++r) places.push_back({hosts[r], parse_mask(masks[r])});
   return places;

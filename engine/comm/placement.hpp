@@ -1,18 +1,14 @@
-// Placement: the host and the cores of each rank, and a check that the requested threads fit.
+// Placement: the hosts and the cores of all ranks, and a check that the requested threads fit.
 #pragma once
 
 #include "engine/comm/communicator.hpp"
+#include "engine/comm/machine/place.hpp"
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace dt::comm {
-
-struct RankPlace {
-  std::string host;
-  std::vector<int> cores; // cores in the affinity mask, ascending
-};
 
 // Returns every rank's place, on every rank. Collective.
 std::vector<RankPlace> gather_places(Communicator& comm);

@@ -1,6 +1,6 @@
 #include "engine/comm/topology.hpp"
 
-#include "core/process.hpp"
+#include "engine/comm/machine/place.hpp"
 
 #include <algorithm>
 #include <map>
@@ -19,7 +19,7 @@ Topology topology_of_hosts(Communicator& comm, std::int64_t nodes_per_supernode)
 {
   Topology topology;
   std::map<std::string, int> numbers;
-  for (const auto& host : comm.gather_texts(host_name())) {
+  for (const auto& host : comm.gather_texts(own_place().host)) {
     const int node = numbers.try_emplace(host, static_cast<int>(numbers.size())).first->second;
     topology.node.push_back(node);
     topology.supernode.push_back(nodes_per_supernode > 0 ? static_cast<int>(node / nodes_per_supernode) : 0);

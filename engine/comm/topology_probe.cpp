@@ -1,7 +1,7 @@
 #include "engine/comm/topology_probe.hpp"
 
 #include "core/text.hpp"
-#include "engine/comm/clock.hpp"
+#include "engine/comm/machine/clock.hpp"
 
 #include <algorithm>
 #include <array>

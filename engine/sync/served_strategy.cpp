@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/record/field.hpp"
+#include "engine/comm/vectors.hpp"
 #include "engine/sync/exchange/isolated.hpp"
 
 #include <algorithm>
@@ -37,7 +38,7 @@ void ServedStrategy::read_centre(Replica& replica, std::span<float> centre)
     const auto part = servers_->parts()[s];
     const auto values = values_at(centre, part);
     const int server = parts_.roles.servers[s];
-    if (comm().rank() == server) std::ranges::copy(values_at(replica.weights(), part), values.begin());
+    if (comm().rank() == server) comm::copy_to(values_at(replica.weights(), part), values);
     comm().broadcast_record(values, server);
   }
 }
@@ -46,7 +47,7 @@ void ServedStrategy::read_centre(Replica& replica, std::span<float> centre)
 void ServedStrategy::read_shared(std::span<float> centre)
 {
   comm().barrier();
-  std::ranges::copy(shared_->values(), centre.begin());
+  comm::copy_to(shared_->values(), centre);
   comm().barrier();
 }
 
@@ -64,7 +65,7 @@ void ServedStrategy::log_shared_update(const Replica& replica)
 double ServedStrategy::isolated_communication_s(Replica& replica)
 {
   if (parts_.roles.servers.empty()) return not_measured;
-  std::vector<float> sent(replica.weights().size()), received(sent.size());
+  comm::Floats sent(replica.weights().size()), received(sent.size());
   const double seconds = measure_isolated_s(comm(), [&] { exchange_once(sent, received); });
   comm().barrier(); // otherwise a server could take a request of the first step for one of these
   return is_first_worker() ? seconds / static_cast<double>(parts_.sync.period) : not_measured;

@@ -1,6 +1,6 @@
 #include "engine/bench/bench.hpp"
 #include "engine/comm/allreduce/allreduce.hpp"
-#include "engine/comm/mpi_world.hpp"
+#include "engine/comm/machine/buffer.hpp"
 #include "engine/train/loop/step_timer.hpp"
 
 #include <algorithm>
@@ -10,8 +10,6 @@
 
 namespace dt::bench {
 namespace {
-
-constexpr std::size_t warmup_repeats = 5;
 
 // Seconds of one repetition: the slowest rank's time from a barrier. The same on every rank.
 double repeat(comm::Allreduce& allreduce, std::span<float> values, comm::Communicator& comm)
@@ -24,28 +22,28 @@ double repeat(comm::Allreduce& allreduce, std::span<float> values, comm::Communi
   return seconds;
 }
 
-// The warm-up determines the number of repetitions that fit into the time. All ranks see the same times, so they make the same
-// number.
-std::vector<double> measure(comm::Allreduce& allreduce, std::span<float> values, comm::Communicator& comm, double seconds)
+// If the number of repetitions is not given, the warm-up determines how many fit into the time. All ranks see the same times, so
+// they make the same number.
+std::vector<double> measure(comm::Allreduce& allreduce, std::span<float> values, comm::Communicator& comm,
+                            const AllreduceBench& options)
 {
-  std::vector<double> times(warmup_repeats);
+  std::vector<double> times(static_cast<std::size_t>(options.warmup_repeats));
   for (auto& time : times) time = repeat(allreduce, values, comm);
-  times.resize(static_cast<std::size_t>(std::clamp(seconds / summarize(times).median, 10.0, 1e6)));
+  times.resize(options.repeats > 0 ? static_cast<std::size_t>(options.repeats)
+                                   : static_cast<std::size_t>(std::clamp(options.seconds / summarize(times).median, 10.0, 1e6)));
   for (auto& time : times) time = repeat(allreduce, values, comm);
   return times;
 }
 
 } // namespace
 
-int bench_allreduce(const AllreduceBench& options)
+int bench_allreduce(const AllreduceBench& options, comm::Communicator& comm)
 {
-  const comm::MpiWorld world;
-  comm::Communicator comm(MPI_COMM_WORLD);
-  const auto allreduce =
-      comm::make_allreduce({.algorithm = options.algorithm, .topology = comm::topology_of_hosts(comm, 0)}, comm);
+  const auto topology = comm::topology_of_hosts(comm, options.nodes_per_supernode);
+  const auto allreduce = comm::make_allreduce({.algorithm = options.algorithm, .topology = topology}, comm);
   // zeros stay zeros, however often they are summed
-  std::vector<float> values(static_cast<std::size_t>(options.bytes) / sizeof(float));
-  const auto times = measure(*allreduce, values, comm, options.seconds);
+  comm::Floats values(static_cast<std::size_t>(options.bytes) / sizeof(float));
+  const auto times = measure(*allreduce, values, comm, options);
   if (!comm.is_root()) return 0;
 
   const auto [median, least] = summarize(times);
@@ -53,13 +51,15 @@ int bench_allreduce(const AllreduceBench& options)
   // The bytes that a bandwidth-optimal schedule sends from each rank, divided by the median time.
   const double bytes_per_s = 2.0 * static_cast<double>(bytes) * (comm.size() - 1) / comm.size() / median;
   if (options.json) {
-    const nlohmann::ordered_json result{{"algorithm", options.algorithm}, {"ranks", comm.size()},      {"bytes", bytes},
-                                        {"repeats", times.size()},        {"us_median", 1e6 * median}, {"us_min", 1e6 * least},
-                                        {"bytes_per_s", bytes_per_s}};
+    nlohmann::ordered_json result{{"algorithm", options.algorithm}, {"ranks", comm.size()},      {"bytes", bytes},
+                                  {"repeats", times.size()},        {"us_median", 1e6 * median}, {"us_min", 1e6 * least},
+                                  {"bytes_per_s", bytes_per_s}};
+    if (options.simulated) result["simulated"] = true;
     fmt::print("{}\n", result.dump());
   } else {
-    fmt::print("{}, {} ranks, {} bytes: {:.1f} us (median of {}), {:.1f} us (least), {:.2f} GB/s a rank\n", options.algorithm,
-               comm.size(), bytes, 1e6 * median, times.size(), 1e6 * least, 1e-9 * bytes_per_s);
+    fmt::print("{}{}, {} ranks, {} bytes: {:.1f} us (median of {}), {:.1f} us (least), {:.2f} GB/s a rank\n",
+               options.simulated ? "simulated: " : "", options.algorithm, comm.size(), bytes, 1e6 * median, times.size(),
+               1e6 * least, 1e-9 * bytes_per_s);
   }
   return 0;
 }

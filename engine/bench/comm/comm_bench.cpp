@@ -7,7 +7,7 @@
 #include "engine/bench/comm/gloo_allreduce.hpp"
 #include "engine/comm/choice/cost_shape.hpp"
 #include "engine/comm/choice/time_allreduces.hpp"
-#include "engine/comm/clock.hpp"
+#include "engine/comm/machine/clock.hpp"
 #include "engine/comm/mpi_world.hpp"
 #include "engine/comm/placement.hpp"
 

@@ -1,9 +1,9 @@
 // Measures how much of sync-sgd's communication overlaps with a modelled backward pass, and how much could.
 #include "engine/bench/bench.hpp"
-#include "engine/bench/comm/modelled_replica.hpp"
 #include "engine/comm/mpi_world.hpp"
 #include "engine/sync/exchange/buckets.hpp"
 #include "engine/sync/exchange/isolated.hpp"
+#include "engine/sync/modelled_replica.hpp"
 #include "engine/train/loop/step_timer.hpp"
 
 #include <algorithm>
@@ -36,9 +36,9 @@ RunSpec spec_of(const OverlapBench& options, ProgressMode progress)
   return spec;
 }
 
-ModelledReplica::Options replica_options(const OverlapBench& options)
+sync::ModelledReplica::Options replica_options(const OverlapBench& options)
 {
-  ModelledReplica::Options replica;
+  sync::ModelledReplica::Options replica;
   replica.scale = options.scale;
   replica.forward_s = options.forward_s;
   replica.backward_s = options.backward_s;
@@ -69,7 +69,7 @@ std::vector<double> isolated_times(const std::vector<Range>& buckets, double all
 }
 
 // Seconds between the bucket's last gradient and the end of the backward pass.
-double lead_of(Range bucket, ModelledReplica& replica)
+double lead_of(Range bucket, sync::ModelledReplica& replica)
 {
   const auto leads = replica.lead_s();
   double least = leads.back();
@@ -82,7 +82,7 @@ Overlap measure(const OverlapBench& options, ProgressMode progress, comm::Commun
 {
   const auto spec = spec_of(options, progress);
   const auto parts = sync::make_parts(spec, comm, {});
-  ModelledReplica replica(replica_options(options));
+  sync::ModelledReplica replica(replica_options(options));
   const auto buckets = sync::plan_buckets(replica.tensors(), replica.weights().size(), sync::bucket_bytes(spec.sync));
   std::vector<double> leads;
   for (const auto& bucket : buckets) leads.push_back(lead_of(bucket, replica));
@@ -127,7 +127,7 @@ void print_row(ProgressMode progress, const Overlap& overlap)
 
 void print_head(const OverlapBench& options, int ranks)
 {
-  ModelledReplica replica(replica_options(options));
+  sync::ModelledReplica replica(replica_options(options));
   fmt::print("{} ranks, {:.1f} MB of gradients in {} tensors, buckets of {:.1f} MB, {}, forward {:.0f} ms, backward {:.0f} ms\n",
              ranks, static_cast<double>(replica.gradients().size_bytes()) * 1e-6, replica.tensors().size(),
              static_cast<double>(options.bucket_bytes) * 1e-6, options.allreduce, 1e3 * options.forward_s,

@@ -2,8 +2,7 @@
 #include "core/error.hpp"
 #include "core/record/field.hpp"
 #include "engine/bench/bench.hpp"
-#include "engine/bench/comm/modelled_replica.hpp"
-#include "engine/comm/mpi_world.hpp"
+#include "engine/sync/modelled_replica.hpp"
 #include "engine/train/loop/step_timer.hpp"
 
 #include <array>
@@ -35,14 +34,15 @@ RunSpec spec_of(const StrategiesBench& options, const std::string& strategy)
   spec.sync.servers = options.servers;
   spec.sync.pack = options.pack;
   spec.sync.alpha = 0.9 / options.workers;
+  spec.resources.nodes_per_supernode = options.nodes_per_supernode;
   spec.resources.oversubscribe = options.sleeps; // a sleeping computation leaves its core to a communication thread
   return spec;
 }
 
-ModelledReplica::Options replica_options(const StrategiesBench& options)
+sync::ModelledReplica::Options replica_options(const StrategiesBench& options)
 {
   constexpr double forward_part = 1.0 / 3; // a backward pass computes two products for each product of the forward pass
-  ModelledReplica::Options replica;
+  sync::ModelledReplica::Options replica;
   replica.scale = options.scale;
   replica.forward_s = options.compute_s * forward_part;
   replica.backward_s = options.compute_s * (1 - forward_part);
@@ -74,7 +74,7 @@ Cost measure(const StrategiesBench& options, const RunSpec& spec, comm::Communic
 {
   const auto parts = sync::make_parts(spec, comm, {});
   const auto strategy = sync::make_strategy(parts);
-  ModelledReplica replica(replica_options(options));
+  sync::ModelledReplica replica(replica_options(options));
   train::StepTimer timer;
   strategy->start(replica);
   Cost cost;
@@ -122,8 +122,9 @@ nlohmann::ordered_json json_of(const std::string& strategy, const Cost& cost)
 
 void print_head(const StrategiesBench& options)
 {
-  ModelledReplica replica(replica_options(options));
-  fmt::print("{} workers, {:.1f} MB of parameters, {:.0f} ms of computation a step, period {}, {}\n", options.workers,
+  sync::ModelledReplica replica(replica_options(options));
+  fmt::print("{}{} workers, {:.1f} MB of parameters, {:.0f} ms of computation a step, period {}, {}\n",
+             options.simulated ? "simulated: " : "", options.workers,
              static_cast<double>(replica.tensors().back().end * sizeof(float)) * 1e-6, 1e3 * options.compute_s, options.period,
              options.pack ? "packed" : "a message a tensor");
   fmt::print("{:<22} {:>10} {:>10} {:>9} {:>12} {:>10} {:>12}\n", "strategy", "step ms", "exposed ms", "share", "isolated ms",
@@ -144,24 +145,25 @@ std::unique_ptr<comm::Communicator> ranks_of(const StrategiesBench& options, con
 {
   const auto wanted = options.workers + spec.servers();
   if (wanted > world.size())
-    throw Error(ErrorKind::usage, fmt::format("{} with {} workers needs {} ranks, and mpirun started {}.", spec.sync.strategy,
+    throw Error(ErrorKind::usage, fmt::format("{} with {} workers needs {} ranks, but there are {}.", spec.sync.strategy,
                                               options.workers, wanted, world.size()));
   return world.split(world.rank() < wanted ? 0 : -1, world.rank());
 }
 
 } // namespace
 
-int bench_strategies(const StrategiesBench& options)
+int bench_strategies(const StrategiesBench& options, comm::Communicator& world)
 {
-  const comm::MpiWorld mpi;
-  comm::Communicator world(MPI_COMM_WORLD);
   auto rows = nlohmann::ordered_json::array();
   if (world.is_root() && !options.json) print_head(options);
   for (const auto& strategy : options.strategies) {
     const auto spec = spec_of(options, strategy);
     if (const auto comm = ranks_of(options, spec, world)) {
       const auto cost = measure(options, spec, *comm);
-      if (world.is_root() && options.json) rows.push_back(json_of(strategy, cost));
+      if (world.is_root() && options.json) {
+        rows.push_back(json_of(strategy, cost));
+        if (options.simulated) rows.back()["simulated"] = true;
+      }
       if (world.is_root() && !options.json) print_row(strategy, cost);
     }
     world.barrier();

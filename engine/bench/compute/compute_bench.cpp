@@ -146,12 +146,6 @@ Report make_report(const ComputeBench& options)
 
 } // namespace
 
-Times summarize(std::vector<double> seconds)
-{
-  const double least = *std::min_element(seconds.begin(), seconds.end());
-  return {median(std::move(seconds)), least};
-}
-
 int bench_compute(const ComputeBench& options)
 {
   const auto report = make_report(options);

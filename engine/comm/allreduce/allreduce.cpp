@@ -1,6 +1,7 @@
 #include "engine/comm/allreduce/allreduce.hpp"
 
-#include <algorithm>
+#include "engine/comm/vectors.hpp"
+
 #include <utility>
 
 namespace dt::comm {
@@ -29,7 +30,7 @@ std::unique_ptr<PendingSum> call_when_waited_for(std::function<void()> call)
 
 void Allreduce::sum(std::span<const float> values, std::span<float> result)
 {
-  std::copy(values.begin(), values.end(), result.begin());
+  copy_to(values, result);
   sum(result);
 }
 

@@ -3,7 +3,8 @@
 #include "core/error.hpp"
 #include "core/spec/names.hpp"
 #include "core/text.hpp"
-#include "engine/comm/clock.hpp"
+#include "engine/comm/machine/clock.hpp"
+#include "engine/comm/machine/pause.hpp"
 
 #include <algorithm>
 #include <map>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/comm/allreduce/scheduled_sum.hpp"
+#include "engine/comm/machine/message.hpp"
 
 #include <map>
 
@@ -12,13 +13,10 @@ class ScheduledAllreduce : public Allreduce {
   using MakeSchedule = Schedule (*)(const Seat&, const Topology&);
   // chunk_length: chunk size of messages, in numbers.
   ScheduledAllreduce(MakeSchedule make_schedule, const AllreduceOptions& options, Communicator& comm,
-                     std::size_t chunk_length = usual_chunk_length);
+                     std::size_t chunk_length = usual_chunk_length());
   using Allreduce::sum;
   void sum(std::span<float> values) override;
   std::unique_ptr<PendingSum> begin(std::span<float> values) override;
-
-  // 60 KiB: over TCP, Open MPI sends up to 64 KiB including its header at once; for longer messages it first asks the receiver.
-  static constexpr std::size_t usual_chunk_length = 15 * 1024;
 
  private:
   class Lent;

@@ -1,6 +1,6 @@
 #include "engine/comm/allreduce/scheduled_sum.hpp"
 
-#include "engine/comm/clock.hpp"
+#include "engine/comm/machine/clock.hpp"
 
 #include <algorithm>
 
@@ -17,12 +17,12 @@ ScheduledSum::ScheduledSum(Communicator& comm, const Parcels& parcels, std::size
     : comm_(comm), parcels_(parcels), chunk_length_(chunk_length), wire_(wire), buffers_(buffers), values_(values),
       tag_(comm.fresh_tag())
 {
-  buffers_.arrivals.resize(std::max(buffers_.arrivals.size(), window * std::min(chunk_length, values.size())));
+  buffers_.arrivals.grow(window * std::min(chunk_length, values.size()));
   chunk_length_ = std::min(chunk_length, values.size());
   buffers_.sends.resize(parcels.sends.size());
   buffers_.receives.resize(window);
   buffers_.in_place.resize(window);
-  if (wire_ == Wire::bfloat16) buffers_.image.resize(std::max(buffers_.image.size(), values.size()));
+  if (wire_ == Wire::bfloat16) buffers_.image.grow(values.size());
   if (comm_.trace() != nullptr) begin_s_ = monotonic_s();
   post_ready();
 }
@@ -114,7 +114,7 @@ void ScheduledSum::take(std::size_t k)
   else if (parcel.receipt == Receipt::add)
     add_to(values, arrival(slot, values.size()));
   else if (!buffers_.in_place[slot])
-    std::ranges::copy(arrival(slot, values.size()), values.begin());
+    copy_to(arrival(slot, values.size()), values);
   ++taken_;
 }
 
@@ -123,7 +123,7 @@ void ScheduledSum::take_rounded(const Parcel& parcel, std::size_t slot)
   const auto came = rounded_arrival(slot, parcel.stretch.size());
   if (parcel.receipt == Receipt::add) return add_to(values_at(parcel.stretch), std::span<const Bfloat16>(came));
   const auto image = image_at(parcel.stretch);
-  if (!buffers_.in_place[slot]) std::ranges::copy(came, image.begin());
+  if (!buffers_.in_place[slot]) copy_to(came, image);
   widen(image, values_at(parcel.stretch));
 }
 

@@ -2,15 +2,15 @@
 #pragma once
 
 #include "engine/comm/allreduce/allreduce.hpp"
-#include "engine/comm/allreduce/kernels.hpp"
 #include "engine/comm/allreduce/parcels.hpp"
+#include "engine/comm/vectors.hpp"
 
 namespace dt::comm {
 
 // The buffers of one sum besides its values; reused by later sums.
 struct SumBuffers {
-  std::vector<float> arrivals;           // one chunk per posted receive
-  std::vector<Bfloat16> image;           // bfloat16 only: the vector as sent
+  Floats arrivals;                       // one chunk per posted receive
+  Buffer<Bfloat16> image;                // bfloat16 only: the vector as sent
   std::vector<Transfer> sends, receives; // all sends; the posted receives
   std::vector<bool> in_place;            // for each posted receive: whether it goes directly into the vector or its image
 };

@@ -1,6 +1,6 @@
 #include "engine/comm/allreduce/slice_board.hpp"
 
-#include "engine/comm/allreduce/kernels.hpp"
+#include "engine/comm/vectors.hpp"
 
 #include <algorithm>
 
@@ -47,8 +47,8 @@ void SliceBoard::put(std::int64_t block, std::span<const float> values, int slic
 {
   const auto mine = slice_of(values.size(), rank_, slices);
   auto* to = numbers(rank_, block);
-  std::copy_n(values.data(), mine.begin, to);
-  std::copy_n(values.data() + mine.end, values.size() - mine.end, to + mine.end);
+  copy_to(values.first(mine.begin), {to, mine.begin});
+  copy_to(values.subspan(mine.end), {to + mine.end, values.size() - mine.end});
   flags(rank_).put.store(block + 1, std::memory_order_release);
 }
 
@@ -67,7 +67,7 @@ void SliceBoard::reduce(std::int64_t block, std::span<const float> values, int s
   auto* to = sum(rank_, block);
   for (auto at = mine.begin; at < mine.end; at += strip) {
     const std::span sums(to + at, std::min(strip, mine.end - at));
-    std::copy_n(sources.front() + at, sums.size(), sums.begin());
+    copy_to({sources.front() + at, sums.size()}, sums);
     for (std::size_t s = 1; s < sources.size(); ++s) add_to(sums, std::span(sources[s] + at, sums.size()));
   }
 }
@@ -85,7 +85,7 @@ void SliceBoard::take(std::int64_t block, std::span<float> values, int slices) c
   for (int i = 0; i < slices; ++i) {
     const int owner = (rank_ + i) % slices; // start at different owners, so that not all ranks read from the same one
     const auto slice = slice_of(values.size(), owner, slices);
-    std::copy_n(sum(owner, block) + slice.begin, slice.size(), values.data() + slice.begin);
+    copy_to({sum(owner, block) + slice.begin, slice.size()}, values_at(values, slice));
   }
 }
 

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <thread>
 #include <vector>
 
 namespace dt::comm {
@@ -77,14 +76,5 @@ class SliceBoard {
   std::vector<Flags*> flags_;
   FoundIncomplete found_incomplete_;
 };
-
-// Polls until ready() is true. After a few attempts it yields the core between attempts, because the awaited rank may need this
-// core.
-template<class Ready> void wait_until(const Ready& ready)
-{
-  constexpr int asks_in_a_row = 200;
-  for (int asked = 0; !ready(); ++asked)
-    if (asked >= asks_in_a_row) std::this_thread::yield();
-}
 
 } // namespace dt::comm

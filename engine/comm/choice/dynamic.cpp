@@ -3,7 +3,7 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "engine/comm/choice/time_allreduces.hpp"
-#include "engine/comm/clock.hpp"
+#include "engine/comm/machine/clock.hpp"
 
 #include <utility>
 

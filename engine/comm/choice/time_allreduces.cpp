@@ -1,9 +1,9 @@
 #include "engine/comm/choice/time_allreduces.hpp"
 
 #include "core/error.hpp"
-#include "engine/comm/allreduce/kernels.hpp"
 #include "engine/comm/choice/race.hpp"
-#include "engine/comm/clock.hpp"
+#include "engine/comm/machine/clock.hpp"
+#include "engine/comm/vectors.hpp"
 
 #include <algorithm>
 #include <array>

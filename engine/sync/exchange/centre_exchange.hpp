@@ -32,7 +32,7 @@ class CentreExchange {
   comm::Communicator& comm_;
   comm::Parcels parcels_;
   comm::SumBuffers buffers_;
-  std::vector<float> values_;
+  comm::Floats values_;
 };
 
 } // namespace dt::sync

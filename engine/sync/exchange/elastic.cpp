@@ -1,7 +1,8 @@
 #include "engine/sync/exchange/elastic.hpp"
 
 #include "core/error.hpp"
-#include "engine/comm/allreduce/kernels.hpp"
+#include "engine/comm/machine/pass.hpp"
+#include "engine/comm/vectors.hpp"
 
 #include <fmt/format.h>
 
@@ -32,6 +33,7 @@ bool is_exchange(const SyncSpec& sync, std::int64_t step) { return step % sync.p
 void pull_worker(std::span<float> w, std::span<const float> c, float alpha)
 {
   require_equal(w.size(), c.size());
+  if (!comm::begin_pass(w.data(), 3 * w.size_bytes())) return;
   float* __restrict weight = w.data();
   const float* __restrict centre = c.data();
   for (std::size_t i = 0; i < w.size(); ++i) weight[i] -= alpha * (weight[i] - centre[i]);
@@ -40,6 +42,7 @@ void pull_worker(std::span<float> w, std::span<const float> c, float alpha)
 void pull_centre(std::span<float> c, std::span<const float> w, float alpha)
 {
   require_equal(c.size(), w.size());
+  if (!comm::begin_pass(c.data(), 3 * c.size_bytes())) return;
   float* __restrict centre = c.data();
   const float* __restrict weight = w.data();
   for (std::size_t i = 0; i < c.size(); ++i) centre[i] += alpha * (weight[i] - centre[i]);
@@ -48,6 +51,7 @@ void pull_centre(std::span<float> c, std::span<const float> w, float alpha)
 void pull_centre(std::span<float> c, std::span<const float> sum, float alpha, int workers)
 {
   require_equal(c.size(), sum.size());
+  if (!comm::begin_pass(c.data(), 3 * c.size_bytes())) return;
   float* __restrict centre = c.data();
   const float* __restrict weights = sum.data();
   const auto p = static_cast<float>(workers);
@@ -58,6 +62,7 @@ void take_difference(std::span<float> d, std::span<const float> w, std::span<con
 {
   require_equal(d.size(), w.size());
   require_equal(d.size(), c.size());
+  if (!comm::begin_pass(d.data(), 3 * d.size_bytes())) return;
   float* __restrict difference = d.data();
   const float* __restrict weight = w.data();
   const float* __restrict centre = c.data();
@@ -68,6 +73,7 @@ void split_off_difference(std::span<float> d, std::span<float> w, std::span<cons
 {
   require_equal(d.size(), w.size());
   require_equal(d.size(), c.size());
+  if (!comm::begin_pass(d.data(), 4 * d.size_bytes())) return;
   float* __restrict difference = d.data();
   float* __restrict weight = w.data();
   const float* __restrict centre = c.data();
@@ -86,6 +92,7 @@ void add(std::span<float> y, std::span<const float> x)
 void subtract(std::span<float> y, std::span<const float> x)
 {
   require_equal(y.size(), x.size());
+  if (!comm::begin_pass(y.data(), 3 * y.size_bytes())) return;
   float* __restrict to = y.data();
   const float* __restrict from = x.data();
   for (std::size_t i = 0; i < y.size(); ++i) to[i] -= from[i];
@@ -93,6 +100,7 @@ void subtract(std::span<float> y, std::span<const float> x)
 
 void scale(std::span<float> y, float factor)
 {
+  if (!comm::begin_pass(y.data(), 2 * y.size_bytes())) return;
   for (auto& value : y) value *= factor;
 }
 

@@ -1,8 +1,8 @@
 #include "engine/sync/exchange/exchanges.hpp"
 
 #include "core/error.hpp"
-#include "engine/comm/clock.hpp"
-#include "engine/sync/exchange/communication_thread.hpp"
+#include "engine/comm/machine/clock.hpp"
+#include "engine/sync/machine/communication_thread.hpp"
 
 #include <fmt/format.h>
 

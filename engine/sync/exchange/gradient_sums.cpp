@@ -1,6 +1,6 @@
 #include "engine/sync/exchange/gradient_sums.hpp"
 
-#include "engine/comm/clock.hpp"
+#include "engine/comm/machine/clock.hpp"
 #include "engine/sync/exchange/buckets.hpp"
 #include "engine/sync/exchange/isolated.hpp"
 

@@ -1,6 +1,7 @@
 #include "engine/sync/exchange/isolated.hpp"
 
-#include "engine/comm/clock.hpp"
+#include "engine/comm/machine/buffer.hpp"
+#include "engine/comm/machine/clock.hpp"
 
 #include <algorithm>
 #include <array>
@@ -26,7 +27,7 @@ double measure_isolated_s(comm::Communicator& comm, const std::function<void()>&
 double measure_isolated_sums_s(comm::Communicator& comm, comm::Allreduce& allreduce, std::span<const Range> ranges,
                                std::size_t floats)
 {
-  std::vector<float> own(floats);
+  comm::Floats own(floats);
   return measure_isolated_s(comm, [&] {
     for (const auto& range : ranges) allreduce.sum(values_at(std::span(own), range));
   });

@@ -1,5 +1,7 @@
 #include "engine/sync/exchange/lock_free_server.hpp"
 
+#include "engine/sync/machine/threads.hpp"
+
 #include <omp.h>
 
 namespace dt::sync {
@@ -17,8 +19,9 @@ template<class T> T take_last(std::vector<T>& values)
 LockFreeServer::LockFreeServer(std::int64_t threads, std::size_t floats, Update update)
     : update_(std::move(update)), tasks_(static_cast<std::size_t>(threads))
 {
+  require_threads("a parameter server whose threads update one centre (hogwild-sgd, hogwild-easgd with servers)");
   for (auto& task : tasks_) {
-    for (auto* buffer : {&task.received, &task.answer, &task.scratch}) buffer->resize(floats);
+    for (auto* buffer : {&task.received, &task.answer, &task.scratch}) *buffer = comm::Floats(floats);
     idle_.push_back(&task);
   }
   for (std::int64_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });

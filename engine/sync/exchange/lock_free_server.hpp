@@ -1,6 +1,7 @@
 // LockFreeServer: a server rank whose threads update one centre concurrently without a lock (Hogwild). [Recht2011]
 #pragma once
 
+#include "engine/comm/machine/buffer.hpp"
 #include "engine/sync/exchange/parameter_server.hpp"
 
 #include <condition_variable>
@@ -19,7 +20,7 @@ class LockFreeServer {
  public:
   struct Task {
     Request request;
-    std::vector<float> received, answer, scratch; // same layout as the weights; the update fills in the answer
+    comm::Floats received, answer, scratch; // same layout as the weights; the update fills in the answer
     std::exception_ptr failure;
   };
   // Called by several threads concurrently.

@@ -1,6 +1,7 @@
 #include "engine/sync/exchange/shared_centre.hpp"
 
 #include "core/error.hpp"
+#include "engine/comm/vectors.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -30,7 +31,7 @@ SharedCentre::SharedCentre(const StrategyParts& parts, std::span<const float> st
     : window_(parts.comm, bytes_of(parts, start.size())), begun_(reinterpret_cast<std::int64_t*>(window_.parts()[0])),
       values_(reinterpret_cast<float*>(window_.parts()[0] + counter_bytes), start.size())
 {
-  if (parts.comm.is_root()) std::ranges::copy(start, values_.begin());
+  if (parts.comm.is_root()) comm::copy_to(start, values_);
   parts.comm.barrier();
 }
 

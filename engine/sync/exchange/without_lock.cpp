@@ -1,12 +1,11 @@
 #include "engine/sync/exchange/without_lock.hpp"
 
+#include "engine/comm/vectors.hpp"
 #include "engine/sync/exchange/elastic.hpp"
-
-#include <algorithm>
 
 namespace dt::sync {
 
-void read_without_lock(std::span<const float> centre, std::span<float> to) { std::ranges::copy(centre, to.begin()); }
+void read_without_lock(std::span<const float> centre, std::span<float> to) { comm::copy_to(centre, to); }
 
 void add_without_lock(std::span<float> centre, std::span<const float> d) { add(centre, d); }
 

@@ -1,5 +1,6 @@
 #include "engine/sync/strategies/decentralized_easgd.hpp"
 
+#include "engine/comm/vectors.hpp"
 #include "engine/sync/exchange/buckets.hpp"
 #include "engine/sync/exchange/elastic.hpp"
 #include "engine/sync/exchange/isolated.hpp"
@@ -16,8 +17,8 @@ DecentralizedEasgd::DecentralizedEasgd(const StrategyParts& parts)
 void DecentralizedEasgd::start(Replica& replica)
 {
   parts_.comm.broadcast(replica.weights());
-  centre_.assign(replica.weights().begin(), replica.weights().end());
-  difference_.resize(centre_.size());
+  centre_ = comm::copy_of(replica.weights());
+  difference_ = comm::Floats(centre_.size());
   messages_ = plan_buckets(replica.tensors(), centre_.size(), bucket_bytes(parts_.sync));
 }
 
@@ -63,10 +64,7 @@ void DecentralizedEasgd::exchange(Replica& replica, PhaseClock& clock)
   clock.end_update();
 }
 
-void DecentralizedEasgd::read_centre(Replica&, std::span<float> centre)
-{
-  std::copy(centre_.begin(), centre_.end(), centre.begin());
-}
+void DecentralizedEasgd::read_centre(Replica&, std::span<float> centre) { comm::copy_to(centre_, centre); }
 
 double DecentralizedEasgd::isolated_communication_s(Replica& replica)
 {

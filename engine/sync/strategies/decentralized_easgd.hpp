@@ -1,6 +1,7 @@
 // `decentralized-easgd`: elastic averaging without a server. Every rank holds a replica of the centre. [Li2021]
 #pragma once
 
+#include "engine/comm/machine/buffer.hpp"
 #include "engine/sync/exchange/elastic.hpp"
 #include "engine/sync/strategy.hpp"
 
@@ -28,7 +29,7 @@ class DecentralizedEasgd : public Strategy {
   StrategyParts parts_;
   std::unique_ptr<comm::Allreduce> allreduce_;
   std::vector<Range> messages_; // ranges that are summed one after another
-  std::vector<float> centre_, difference_;
+  comm::Floats centre_, difference_;
 };
 
 } // namespace dt::sync

@@ -13,8 +13,8 @@ void Easgd::start(Replica& replica)
 {
   ServedStrategy::start(replica);
   if (parts().roles.is_server) return;
-  centre_.resize(replica.weights().size());
-  difference_.resize(replica.weights().size());
+  centre_ = comm::Floats(replica.weights().size());
+  difference_ = comm::Floats(replica.weights().size());
 }
 
 double Easgd::work(Replica& replica, PhaseClock& clock)

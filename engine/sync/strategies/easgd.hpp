@@ -2,6 +2,7 @@
 // [You2017, Original EASGD]
 #pragma once
 
+#include "engine/comm/machine/buffer.hpp"
 #include "engine/sync/served_strategy.hpp"
 
 #include <vector>
@@ -30,7 +31,7 @@ class Easgd : public ServedStrategy {
 
  private:
   bool after_;
-  std::vector<float> centre_, difference_; // only on a worker; empty on a server
+  comm::Floats centre_, difference_; // only on a worker; empty on a server
 };
 
 } // namespace dt::sync

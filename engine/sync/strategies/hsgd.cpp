@@ -1,5 +1,6 @@
 #include "engine/sync/strategies/hsgd.hpp"
 
+#include "engine/comm/machine/buffer.hpp"
 #include "engine/sync/exchange/elastic.hpp"
 #include "engine/sync/exchange/isolated.hpp"
 
@@ -64,7 +65,7 @@ double Hsgd::isolated_communication_s(Replica& replica)
 {
   const double gradients_s = sums_->isolated_s(replica);
   if (!has_levels()) return gradients_s;
-  std::vector<float> own(replica.weights().size());
+  comm::Floats own(replica.weights().size());
   return gradients_s +
          measure_isolated_s(parts_.comm, [&] { over_all_->sum(own); }) / static_cast<double>(parts_.sync.node_period);
 }

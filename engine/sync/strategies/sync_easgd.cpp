@@ -1,6 +1,7 @@
 #include "engine/sync/strategies/sync_easgd.hpp"
 
 #include "core/error.hpp"
+#include "engine/comm/vectors.hpp"
 #include "engine/sync/exchange/buckets.hpp"
 #include "engine/sync/exchange/centre_exchange.hpp"
 #include "engine/sync/exchange/elastic.hpp"
@@ -43,10 +44,13 @@ SyncEasgd::~SyncEasgd() = default;
 void SyncEasgd::start(Replica& replica)
 {
   parts_.comm.broadcast(replica.weights());
-  centre_.assign(replica.weights().begin(), replica.weights().end());
+  centre_ = comm::copy_of(replica.weights());
   messages_ =
       plan_buckets(replica.tensors(), centre_.size(), bucket_bytes(parts_.sync, allreduce_ ? allreduce_->bucket_bytes() : 0));
-  if (allreduce_) return sum_.resize(centre_.size());
+  if (allreduce_) {
+    sum_ = comm::Floats(centre_.size());
+    return;
+  }
   tree_ = std::make_unique<CentreExchange>(centre_.size(), messages_, parts_.comm);
 }
 
@@ -88,10 +92,10 @@ void SyncEasgd::begin_exchange(Replica& replica, PhaseClock& clock)
     begin_allreduce(replica.weights());
   else
     exchanges_->begin({[this, weights = replica.weights()] {
-      std::ranges::copy(weights, tree_->sum().begin());
-      if (parts_.comm.is_root()) std::ranges::copy(centre_, tree_->centre().begin());
+      comm::copy_to(weights, tree_->sum());
+      if (parts_.comm.is_root()) comm::copy_to(centre_, tree_->centre());
       tree_->begin()->wait();
-      if (!parts_.comm.is_root()) std::ranges::copy(tree_->centre(), centre_.begin());
+      if (!parts_.comm.is_root()) comm::copy_to(tree_->centre(), centre_);
     }});
   clock.end_communication();
 }
@@ -104,7 +108,7 @@ void SyncEasgd::begin_allreduce(std::span<const float> weights)
     const auto to = values_at(std::span(sum_), message);
     exchanges_->begin({[this, from, to] { allreduce_->sum(from, to); },
                        [this, from, to] {
-                         std::ranges::copy(from, to.begin());
+                         comm::copy_to(from, to);
                          return allreduce_->begin(to);
                        }});
   }
@@ -139,7 +143,7 @@ void SyncEasgd::update(Replica& replica, PhaseClock& clock)
 
 void SyncEasgd::read_centre(Replica&, std::span<float> centre)
 {
-  std::ranges::copy(centre_, centre.begin());
+  comm::copy_to(centre_, centre);
   if (!allreduce_) parts_.comm.broadcast_record(centre);
 }
 

@@ -9,6 +9,7 @@
 //   3  Like 2, but the exchange runs while the gradients are computed: it needs only the weights from before the step.
 #pragma once
 
+#include "engine/comm/machine/buffer.hpp"
 #include "engine/sync/exchange/elastic.hpp"
 #include "engine/sync/exchange/exchanges.hpp"
 
@@ -46,7 +47,7 @@ class SyncEasgd : public Strategy {
   StrategyParts parts_;
   bool after_, beside_;
   std::vector<Range> messages_;
-  std::vector<float> centre_, sum_;
+  comm::Floats centre_, sum_;
   std::unique_ptr<CentreExchange> tree_;       // form 1
   std::unique_ptr<comm::Allreduce> allreduce_; // forms 2 and 3
   std::unique_ptr<Exchanges> exchanges_;       // last member: its thread uses the others

@@ -5,8 +5,8 @@ namespace dt::train {
 void Council::hand_in(const Overseer::Wish& mine, std::int64_t proposal)
 {
   const auto interval = static_cast<double>(comm_.is_root() ? proposal : 0);
-  sums_ = {1.0 * mine.time_limit, 1.0 * mine.preemption, 1.0 * mine.cancel, 1.0 * mine.checkpoint, interval};
-  pending_ = comm_.sum_record_begin(sums_);
+  handed_in_ = {1.0 * mine.time_limit, 1.0 * mine.preemption, 1.0 * mine.cancel, 1.0 * mine.checkpoint, interval};
+  pending_ = comm_.sum_record_begin(handed_in_, sums_);
 }
 
 Council::Agreement Council::read()

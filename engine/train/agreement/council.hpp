@@ -29,7 +29,7 @@ class Council {
 
  private:
   comm::Communicator& comm_;
-  std::array<double, 5> sums_{0, 0, 0, 0, 1};
+  std::array<double, 5> handed_in_{}, sums_{0, 0, 0, 0, 1};
   comm::Transfer pending_;
 };
 

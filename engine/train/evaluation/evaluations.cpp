@@ -1,6 +1,6 @@
 #include "engine/train/evaluation/evaluations.hpp"
 
-#include "engine/comm/clock.hpp"
+#include "engine/comm/machine/clock.hpp"
 
 namespace dt::train {
 namespace {

@@ -5,7 +5,7 @@
 #include "core/record/field.hpp"
 #include "core/spec/strategy_table.hpp"
 #include "core/statistics.hpp"
-#include "engine/comm/clock.hpp"
+#include "engine/comm/machine/clock.hpp"
 #include "engine/train/loop/modelled_pass.hpp"
 #include "engine/train/loop/network_options.hpp"
 

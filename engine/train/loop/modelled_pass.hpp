@@ -1,7 +1,7 @@
 // ModelledPass: gives a pass over a batch the time that it would take on a modelled processor, by sleeping (train.modelled_rate).
 #pragma once
 
-#include "engine/comm/clock.hpp"
+#include "engine/comm/machine/clock.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/record/event_record.hpp"
-#include "engine/comm/clock.hpp"
 #include "engine/comm/communicator.hpp"
+#include "engine/comm/machine/clock.hpp"
 #include "engine/sync/strategy.hpp"
 
 #include <array>

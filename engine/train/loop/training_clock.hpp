@@ -1,7 +1,7 @@
 // TrainingClock: the time that a run has taken over all its attempts, and the parts of it in evaluations and checkpoints.
 #pragma once
 
-#include "engine/comm/clock.hpp"
+#include "engine/comm/machine/clock.hpp"
 #include "engine/train/weights/checkpoint.hpp"
 
 namespace dt::train {

@@ -4,7 +4,7 @@
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "engine/comm/clock.hpp"
+#include "engine/comm/machine/clock.hpp"
 #include "engine/comm/placement.hpp"
 #include "engine/train/record/environment.hpp"
 

@@ -3,7 +3,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/units.hpp"
-#include "engine/comm/clock.hpp"
+#include "engine/comm/machine/clock.hpp"
 #include "engine/train/job/stop_signals.hpp"
 
 #include <chrono>

@@ -3,6 +3,8 @@
 #include "engine/comm/allreduce/hierarchical.hpp"
 #include "tests/engine/comm/late_neighbour.hpp"
 
+#include <thread>
+
 #include <catch2/catch.hpp>
 
 #include <numeric>

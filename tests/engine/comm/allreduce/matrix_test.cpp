@@ -1,6 +1,6 @@
 // Every own allreduce for every number of ranks from 1 to 17: the first P of the 17 ranks that this program is started with.
-#include "engine/comm/allreduce/kernels.hpp"
 #include "engine/comm/allreduce/scheduled_allreduce.hpp"
+#include "engine/comm/vectors.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr float guard = -12345.0F;
 constexpr std::size_t guard_size = 16;
-constexpr std::size_t chunk = ScheduledAllreduce::usual_chunk_length;
+const std::size_t chunk = usual_chunk_length();
 
 const std::vector<std::string> own_algorithms{"ring", "halving-doubling", "tree", "topology-aware"};
 

@@ -1,5 +1,6 @@
 // The board on which a node's ranks sum, with threads in the ranks' place: so a race would be seen by the thread sanitizer.
 #include "engine/comm/allreduce/slice_board.hpp"
+#include "engine/comm/machine/pause.hpp"
 
 #include <catch2/catch.hpp>
 

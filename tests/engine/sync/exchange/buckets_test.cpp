@@ -1,5 +1,5 @@
 #include "engine/sync/exchange/buckets.hpp"
-#include "engine/sync/exchange/communication_thread.hpp"
+#include "engine/sync/machine/communication_thread.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "engine/comm/shared_window.hpp"
+#include "engine/comm/machine/shared_window.hpp"
 
 #include <cstdint>
 #include <cstring>

@@ -1,5 +1,5 @@
 // Vector sums, and numbers as bfloat16.
-#include "engine/comm/allreduce/kernels.hpp"
+#include "engine/comm/vectors.hpp"
 
 #include <bit>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "engine/comm/clock.hpp"
+#include "engine/comm/machine/clock.hpp"
 
 #include <chrono>
 

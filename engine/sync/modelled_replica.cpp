@@ -1,14 +1,14 @@
-#include "engine/bench/comm/modelled_replica.hpp"
+#include "engine/sync/modelled_replica.hpp"
 
-#include "engine/comm/clock.hpp"
+#include "engine/comm/machine/clock.hpp"
+#include "engine/comm/machine/pass.hpp"
+#include "engine/comm/machine/pause.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
-#include <thread>
 
-namespace dt::bench {
+namespace dt::sync {
 namespace {
 
 std::size_t scaled(std::int64_t parameters, double scale)
@@ -19,7 +19,7 @@ std::size_t scaled(std::int64_t parameters, double scale)
 // Rounds up to whole cache lines.
 std::size_t padded(std::size_t floats)
 {
-  constexpr auto line = static_cast<std::size_t>(nn::floats_per_line);
+  constexpr std::size_t line = 16;
   return (floats + line - 1) / line * line;
 }
 
@@ -36,9 +36,11 @@ std::vector<Range> lay_out(const std::vector<ModelledLayer>& layers, double scal
   return tensors;
 }
 
-std::int64_t bytes_of(const std::vector<Range>& tensors)
+std::size_t floats_of(const std::vector<Range>& tensors) { return tensors.empty() ? 0 : padded(tensors.back().end); }
+
+void fill(std::span<float> values, float value)
 {
-  return tensors.empty() ? 0 : static_cast<std::int64_t>(padded(tensors.back().end) * sizeof(float));
+  if (comm::begin_pass(values.data(), values.size_bytes())) std::ranges::fill(values, value);
 }
 
 std::vector<double> shares_of(const std::vector<ModelledLayer>& layers)
@@ -60,15 +62,15 @@ std::vector<ModelledLayer> alexnet_layers()
 
 ModelledReplica::ModelledReplica(const Options& options)
     : options_(options), tensors_(lay_out(options.layers, options.scale)), shares_(shares_of(options.layers)),
-      weights_(bytes_of(tensors_)), gradients_(bytes_of(tensors_))
+      weights_(floats_of(tensors_)), gradients_(floats_of(tensors_))
 {
   for (const auto& tensor : tensors_) {
-    std::ranges::fill(values_at(weights(), tensor), options_.start);
-    std::ranges::fill(values_at(gradients(), tensor), options_.slope);
+    fill(values_at(weights(), tensor), options_.start);
+    fill(values_at(gradients(), tensor), options_.slope);
   }
 }
 
-sync::BatchLoss ModelledReplica::compute(sync::GradientListener* listener)
+BatchLoss ModelledReplica::compute(GradientListener* listener)
 {
   spend(comm::monotonic_s() + options_.forward_s);
   // The listener's time delays the following layers, as in a real pass: each layer's time starts when the layer starts.
@@ -88,6 +90,7 @@ void ModelledReplica::update(Range range, float gradient_factor)
 
 void ModelledReplica::apply(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate)
 {
+  if (!comm::begin_pass(weights.data(), 3 * range.size() * sizeof(float))) return;
   const auto rate = static_cast<float>(learning_rate);
   for (std::size_t i = range.begin; i < range.end; ++i) weights[i] -= rate * gradients[i];
 }
@@ -106,8 +109,8 @@ std::vector<double> ModelledReplica::lead_s() const
 void ModelledReplica::spend(double until_s) const
 {
   while (comm::monotonic_s() < until_s) {
-    if (options_.sleeps) std::this_thread::sleep_for(std::chrono::duration<double>(std::max(0.0, until_s - comm::monotonic_s())));
+    if (options_.sleeps) comm::pause_s(std::max(0.0, until_s - comm::monotonic_s()));
   }
 }
 
-} // namespace dt::bench
+} // namespace dt::sync

@@ -1,8 +1,10 @@
-#include "engine/comm/allreduce/kernels.hpp"
+#include "engine/comm/vectors.hpp"
 
 #include "core/bfloat16.hpp"
 #include "core/function_clones.hpp"
+#include "engine/comm/machine/pass.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 
@@ -32,16 +34,43 @@ DT_CLONES void round_all(const float* __restrict values, Bfloat16* __restrict ro
 
 } // namespace
 
-void add_to(std::span<float> into, std::span<const float> from) { add_floats(into.data(), from.data(), into.size()); }
-void add_to(std::span<float> into, std::span<const Bfloat16> from) { add_rounded(into.data(), from.data(), into.size()); }
+void copy_to(std::span<const float> from, std::span<float> to)
+{
+  if (begin_pass(to.data(), 2 * to.size_bytes())) std::ranges::copy(from, to.begin());
+}
+
+void copy_to(std::span<const Bfloat16> from, std::span<Bfloat16> to)
+{
+  if (begin_pass(to.data(), 2 * to.size_bytes())) std::ranges::copy(from, to.begin());
+}
+
+Floats copy_of(std::span<const float> values)
+{
+  Floats copy(values.size());
+  copy_to(values, copy);
+  return copy;
+}
+
+void add_to(std::span<float> into, std::span<const float> from)
+{
+  if (begin_pass(into.data(), 3 * into.size_bytes())) add_floats(into.data(), from.data(), into.size());
+}
+
+void add_to(std::span<float> into, std::span<const Bfloat16> from)
+{
+  if (begin_pass(into.data(), 2 * into.size_bytes() + from.size_bytes())) add_rounded(into.data(), from.data(), into.size());
+}
+
 void widen(std::span<const Bfloat16> rounded, std::span<float> values)
 {
-  widen_all(rounded.data(), values.data(), values.size());
+  if (begin_pass(values.data(), rounded.size_bytes() + values.size_bytes()))
+    widen_all(rounded.data(), values.data(), values.size());
 }
 
 void round_to_bfloat16(std::span<const float> values, std::span<Bfloat16> rounded)
 {
-  round_all(values.data(), rounded.data(), values.size());
+  if (begin_pass(rounded.data(), values.size_bytes() + rounded.size_bytes()))
+    round_all(values.data(), rounded.data(), values.size());
 }
 
 } // namespace dt::comm

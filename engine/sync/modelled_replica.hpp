@@ -1,13 +1,14 @@
-// ModelledReplica: a replica with real buffers of a large network's size and a modelled compute time, to measure communication.
+// ModelledReplica: a replica with the buffers of a large network and a modelled compute time, to measure or simulate
+// communication.
 #pragma once
 
-#include "engine/nn/kernels/aligned_buffer.hpp"
+#include "engine/comm/machine/buffer.hpp"
 #include "engine/sync/replica.hpp"
 
 #include <cstdint>
 #include <vector>
 
-namespace dt::bench {
+namespace dt::sync {
 
 // A layer with a weight tensor and a bias.
 struct ModelledLayer {
@@ -18,7 +19,7 @@ struct ModelledLayer {
 // AlexNet without groups, 224 x 224, 1000 classes: 8 layers, 16 tensors, 62.4 million parameters.
 std::vector<ModelledLayer> alexnet_layers();
 
-class ModelledReplica : public sync::Replica {
+class ModelledReplica : public Replica {
  public:
   struct Options {
     std::vector<ModelledLayer> layers = alexnet_layers();
@@ -30,13 +31,13 @@ class ModelledReplica : public sync::Replica {
   };
   explicit ModelledReplica(const Options& options);
 
-  std::span<float> weights() override { return weights_.floats(); }
-  std::span<float> gradients() override { return gradients_.floats(); }
+  std::span<float> weights() override { return weights_; }
+  std::span<float> gradients() override { return gradients_; }
   std::span<const Range> tensors() override { return tensors_; }
-  using sync::Replica::compute;
+  using Replica::compute;
   // Takes forward_s + backward_s seconds and leaves the gradients unchanged. Returns loss 0 for one sample.
-  sync::BatchLoss compute(sync::GradientListener* listener) override;
-  using sync::Replica::update;
+  BatchLoss compute(GradientListener* listener) override;
+  using Replica::update;
   // w <- w - 0.01 factor g
   void update(Range range, float gradient_factor) override;
   void apply(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate) override;
@@ -55,8 +56,8 @@ class ModelledReplica : public sync::Replica {
   Options options_;
   std::vector<Range> tensors_;
   std::vector<double> shares_; // each layer's share of the time of a pass
-  nn::AlignedBuffer weights_, gradients_;
+  comm::Floats weights_, gradients_;
   std::int64_t step_ = 0;
 };
 
-} // namespace dt::bench
+} // namespace dt::sync

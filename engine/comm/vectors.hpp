@@ -1,6 +1,8 @@
 // Vector sums in memory, and conversion to and from bfloat16. Compiled for several instruction sets and selected at run time.
 #pragma once
 
+#include "engine/comm/machine/buffer.hpp"
+
 #include <cstdint>
 #include <span>
 
@@ -8,6 +10,13 @@ namespace dt::comm {
 
 // The upper half of a float32: 1 bit sign, 8 bits exponent, 7 bits mantissa.
 using Bfloat16 = std::uint16_t;
+
+// to[i] <- from[i]. Equal lengths, no overlap.
+void copy_to(std::span<const float> from, std::span<float> to);
+void copy_to(std::span<const Bfloat16> from, std::span<Bfloat16> to);
+
+// A copy of `values`.
+Floats copy_of(std::span<const float> values);
 
 // into[i] <- into[i] + from[i]. Equal lengths, no overlap.
 void add_to(std::span<float> into, std::span<const float> from);

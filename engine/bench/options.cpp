@@ -1,0 +1,44 @@
+#include "engine/bench/options.hpp"
+
+namespace dt::bench {
+
+void add_allreduce(CLI::App& app, AllreduceBench& options)
+{
+  auto* allreduce = app.add_subcommand("allreduce", "One allreduce over all ranks");
+  allreduce->add_option("--bytes", options.bytes, "Size of the vector")->capture_default_str()->check(CLI::PositiveNumber);
+  allreduce->add_option("--algorithm", options.algorithm, "The algorithm")->capture_default_str();
+  allreduce->add_option("--seconds", options.seconds, "Time to measure for")->capture_default_str()->check(CLI::PositiveNumber);
+  allreduce->add_option("--repeats", options.repeats, "Repetitions to measure, instead of a time")->check(CLI::PositiveNumber);
+  allreduce->add_option("--warm-up", options.warmup_repeats, "Repetitions before")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  allreduce->add_flag("--json", options.json, "One JSON object");
+}
+
+void add_strategies(CLI::App& app, StrategiesBench& options)
+{
+  auto* strategies =
+      app.add_subcommand("strategies", "A step under each strategy: AlexNet's tensors, modelled computation, real messages");
+  strategies->add_option("--strategy", options.strategies, "Which, in turn; sync-easgd:1 is sync-easgd with overlap 1")
+      ->delimiter(',')
+      ->capture_default_str();
+  strategies->add_option("--workers", options.workers, "Ranks that train; servers come on top")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  strategies->add_option("--scale", options.scale, "Factor on the parameters")->capture_default_str()->check(CLI::PositiveNumber);
+  strategies->add_option("--compute", options.compute_s, "Seconds of computation a step")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  strategies->add_flag("--sleep", options.sleeps, "The computation sleeps, so that ranks may share a core");
+  strategies->add_option("--steps", options.steps, "Steps to measure")->capture_default_str()->check(CLI::PositiveNumber);
+  strategies->add_option("--period", options.period, "sync.period")->capture_default_str()->check(CLI::PositiveNumber);
+  strategies->add_option("--servers", options.servers, "sync.servers; 0: Hogwild in one window of a node")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  strategies->add_flag("!--no-pack", options.pack, "A message a tensor");
+  strategies->add_option("--allreduce", options.allreduce, "sync.allreduce")->capture_default_str();
+  add_choice(*strategies, "--progress", options.progress, "sync.progress");
+  strategies->add_flag("--json", options.json, "One JSON array");
+}
+
+} // namespace dt::bench

@@ -1,0 +1,8 @@
+#include "engine/comm/machine/message.hpp"
+
+namespace dt::comm {
+
+// 60 KiB: over TCP, Open MPI sends up to 64 KiB including its header at once; for longer messages it first asks the receiver.
+std::size_t usual_chunk_length() { return 15 * 1024; }
+
+} // namespace dt::comm

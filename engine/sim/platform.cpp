@@ -1,0 +1,35 @@
+#include "engine/sim/platform.hpp"
+
+#include "core/error.hpp"
+
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace dt::sim {
+namespace {
+
+constexpr std::int64_t most_ranks = 1 << 16;
+
+void require(bool possible, const std::string& figure, const std::string& must)
+{
+  if (!possible) throw Error(ErrorKind::usage, fmt::format("The platform's {} must be {}.", figure, must));
+}
+
+} // namespace
+
+void require_possible(const Platform& platform)
+{
+  require(platform.nodes >= 1, "number of nodes", "at least 1");
+  require(platform.ranks_per_node >= 1, "number of ranks per node", "at least 1");
+  require(platform.ranks_per_node <= most_ranks / platform.nodes, "number of ranks", fmt::format("at most {}", most_ranks));
+  require(platform.nodes_per_supernode >= 0, "number of nodes per supernode", "at least 0");
+  require(platform.bandwidth > 0 && std::isfinite(platform.bandwidth), "bandwidth", "above 0");
+  require(platform.memory_bandwidth > 0 && std::isfinite(platform.memory_bandwidth), "memory bandwidth", "above 0");
+  require(platform.trunk_share > 0 && std::isfinite(platform.trunk_share), "trunk share", "above 0");
+  require(platform.latency_s >= 0 && platform.trunk_latency_s >= 0, "latency", "at least 0");
+  require(platform.message_s >= 0, "time per message", "at least 0");
+}
+
+} // namespace dt::sim

@@ -1,0 +1,142 @@
+// dtsim: simulated times against what the schedules cost on paper.
+#include "core/process.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <catch2/catch.hpp>
+
+using Catch::Matchers::Contains;
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+namespace {
+
+dt::CommandResult dtsim(Words words)
+{
+  words.insert(words.begin(), DTCTL_BINARY_DIR "/bin/dtsim");
+  return dt::run_command(words);
+}
+
+Json json_of(Words words)
+{
+  words.emplace_back("--json");
+  const auto result = dtsim(words);
+  INFO(result.err);
+  REQUIRE(result.ok());
+  return Json::parse(result.out);
+}
+
+// Simulated seconds of an allreduce of 16 MiB on links of 1 Gbit/s without latency, with memory that costs nothing.
+double allreduce_s(const std::string& algorithm, int nodes, const Words& more = {})
+{
+  Words words{"allreduce",   "--algorithm", algorithm,   "--nodes", std::to_string(nodes), "--bytes",     "16777216",
+              "--bandwidth", "1 Gbit/s",    "--latency", "0us",     "--memory-bandwidth",  "1000000 GB/s"};
+  words.insert(words.end(), more.begin(), more.end());
+  return 1e-6 * json_of(words).at("us_median").get<double>();
+}
+
+constexpr double megabytes = 16.777216, per_s = 125; // 1 Gbit/s
+
+} // namespace
+
+TEST_CASE("without latency, ring and halving-doubling take the time of a bandwidth-optimal allreduce")
+{
+  const auto optimal_s = [](int nodes) { return 2 * megabytes / per_s * (nodes - 1) / nodes; };
+  for (const int nodes : {2, 4, 8, 16, 64}) CHECK(allreduce_s("ring", nodes) == Approx(optimal_s(nodes)).epsilon(0.01));
+  for (const int nodes : {2, 4, 32, 64}) CHECK(allreduce_s("halving-doubling", nodes) == Approx(optimal_s(nodes)).epsilon(0.02));
+  // Up to 16 ranks messages are short, so that messages of two rounds share a link, and the other direction of another link
+  // idles.
+  CHECK(allreduce_s("halving-doubling", 16) == Approx(1.1 * optimal_s(16)).epsilon(0.1));
+}
+
+TEST_CASE("a short sum takes a latency for each round, 2 (P - 1) in the ring and 2 log2 P in halving-doubling")
+{
+  const auto rounds = [](const std::string& algorithm, int nodes) {
+    const auto result = json_of({"allreduce", "--algorithm", algorithm, "--nodes", std::to_string(nodes), "--bytes",
+                                 std::to_string(4 * nodes), "--bandwidth", "100 Gbit/s", "--latency", "1ms"});
+    return 1e-3 * result.at("us_median").get<double>(); // of 1 ms each
+  };
+  CHECK(rounds("ring", 8) == Approx(14).epsilon(0.01));
+  CHECK(rounds("halving-doubling", 8) == Approx(6).epsilon(0.01));
+  CHECK(rounds("halving-doubling", 64) == Approx(12).epsilon(0.01));
+}
+
+TEST_CASE("trunks between supernodes cost halving-doubling time, and topology-aware less")
+{
+  const Words trunks{"--nodes-per-supernode", "16", "--trunk-share", "0.0625"};
+  const double plain_s = allreduce_s("halving-doubling", 32), crossed_s = allreduce_s("halving-doubling", 32, trunks),
+               aware_s = allreduce_s("topology-aware", 32, trunks);
+  // The round of halving and the round of doubling that cross the trunk carry half of the vector each from all 16 nodes, over a
+  // sixteenth of their bandwidth.
+  CHECK(crossed_s == Approx(plain_s + 2 * megabytes / 2 / per_s * 15).epsilon(0.02));
+  CHECK(aware_s < 0.5 * crossed_s);
+}
+
+TEST_CASE("a rank is busy with each message that it sends and each that it receives")
+{
+  const Words words{"allreduce", "--nodes", "2", "--bytes", "64", "--latency", "10us"};
+  auto slow = words;
+  slow.insert(slow.end(), {"--message-time", "1ms"});
+  const double more_us = json_of(slow).at("us_median").get<double>() - json_of(words).at("us_median").get<double>();
+  CHECK(more_us == Approx(4000).epsilon(0.01)); // two rounds of the ring, each a message out and one in
+}
+
+TEST_CASE("strategies know the supernodes of their platform")
+{
+  const auto step_s = [](const std::string& allreduce) {
+    return json_of({"strategies", "--nodes", "32", "--workers", "32", "--scale", "0.1", "--nodes-per-supernode", "8",
+                    "--trunk-share", "0.05", "--allreduce", allreduce})[0]
+        .at("step_s")
+        .get<double>();
+  };
+  CHECK(step_s("topology-aware") < 0.5 * step_s("halving-doubling"));
+}
+
+TEST_CASE("equal simulations give equal output")
+{
+  const Words words{"strategies", "--strategy", "async-easgd,sync-sgd", "--workers", "4",
+                    "--nodes",    "5",          "--allreduce",          "ring",      "--period",
+                    "2",          "--json"};
+  const auto first = dtsim(words), second = dtsim(words);
+  REQUIRE(first.ok());
+  CHECK(first.out == second.out);
+}
+
+TEST_CASE("a thousand simulated ranks share one memory for their vectors")
+{
+  const auto result = json_of({"allreduce", "--algorithm", "halving-doubling", "--nodes", "1024", "--bytes", "400000000"});
+  CHECK(result.at("ranks") == 1024); // 1024 vectors of 400 MB would not fit
+  CHECK(result.at("bytes_per_s").get<double>() == Approx(125e6).epsilon(0.05));
+}
+
+TEST_CASE("a server's simulated queue makes asynchronous workers slower than a synchronous sum of the same bytes")
+{
+  const auto rows = json_of({"strategies", "--strategy", "async-sgd,sync-sgd", "--workers", "8", "--nodes", "9", "--allreduce",
+                             "ring", "--compute", "0.01", "--scale", "0.1"});
+  const double async_s = rows[0].at("step_s"), sync_s = rows[1].at("step_s");
+  CHECK(async_s > 3 * sync_s);
+  // Each of the 8 workers sends 25 MB to the server's link and takes as much from it, in both directions at once.
+  CHECK(async_s > 8 * 24.95 / per_s);
+}
+
+TEST_CASE("what cannot be simulated is refused with exit code 2")
+{
+  const auto no_bandwidth = dtsim({"allreduce", "--bandwidth", "0 Gbit/s"});
+  CHECK(no_bandwidth.exit_code == 2);
+  CHECK_THAT(no_bandwidth.err, Contains("1 Gbit/s"));
+  const auto no_nodes = dtsim({"allreduce", "--nodes", "0"});
+  CHECK(no_nodes.exit_code == 2);
+  CHECK_THAT(no_nodes.err, Contains("number of nodes must be at least 1"));
+  const auto thread = dtsim({"strategies", "--nodes", "2", "--progress", "thread", "--allreduce", "ring"});
+  CHECK(thread.exit_code == 2);
+  CHECK_THAT(thread.err, Contains("dtsim cannot simulate sync.progress: thread yet"));
+  const auto mpi = dtsim({"allreduce", "--algorithm", "mpi"});
+  CHECK(mpi.exit_code == 2);
+  CHECK_THAT(mpi.err, Contains("which uses the MPI library's own algorithm"));
+  const auto too_long = dtsim({"allreduce", "--nodes", "2", "--bytes", "200000000000"});
+  CHECK(too_long.exit_code == 2);
+  CHECK_THAT(too_long.err, Contains("A simulated vector has at most 32.0 GiB"));
+  const auto too_few = dtsim({"strategies", "--workers", "4", "--nodes", "2"});
+  CHECK(too_few.exit_code == 2);
+  CHECK_THAT(too_few.err, Contains("4 workers needs 4 ranks, but there are 2"));
+}
