@@ -1,13 +1,20 @@
 #include "engine/bench/options.hpp"
 
 namespace dt::bench {
+namespace {
+
+const char* how_to_start(bool simulated) { return simulated ? "" : "; start it with mpirun"; }
+
+} // namespace
 
 void add_allreduce(CLI::App& app, AllreduceBench& options)
 {
-  auto* allreduce = app.add_subcommand("allreduce", "One allreduce over all ranks");
+  auto* allreduce =
+      app.add_subcommand("allreduce", std::string("One allreduce over all ranks") + how_to_start(options.simulated));
   allreduce->add_option("--bytes", options.bytes, "Size of the vector")->capture_default_str()->check(CLI::PositiveNumber);
   allreduce->add_option("--algorithm", options.algorithm, "The algorithm")->capture_default_str();
-  allreduce->add_option("--seconds", options.seconds, "Time to measure for")->capture_default_str()->check(CLI::PositiveNumber);
+  if (!options.simulated) // simulated times do not scatter
+    allreduce->add_option("--seconds", options.seconds, "Time to measure for")->capture_default_str()->check(CLI::PositiveNumber);
   allreduce->add_option("--repeats", options.repeats, "Repetitions to measure, instead of a time")->check(CLI::PositiveNumber);
   allreduce->add_option("--warm-up", options.warmup_repeats, "Repetitions before")
       ->capture_default_str()
@@ -18,7 +25,8 @@ void add_allreduce(CLI::App& app, AllreduceBench& options)
 void add_strategies(CLI::App& app, StrategiesBench& options)
 {
   auto* strategies =
-      app.add_subcommand("strategies", "A step under each strategy: AlexNet's tensors, modelled computation, real messages");
+      app.add_subcommand("strategies", std::string("A step under each strategy: AlexNet's tensors, modelled computation") +
+                                           how_to_start(options.simulated));
   strategies->add_option("--strategy", options.strategies, "Which, in turn; sync-easgd:1 is sync-easgd with overlap 1")
       ->delimiter(',')
       ->capture_default_str();
@@ -29,7 +37,8 @@ void add_strategies(CLI::App& app, StrategiesBench& options)
   strategies->add_option("--compute", options.compute_s, "Seconds of computation a step")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
-  strategies->add_flag("--sleep", options.sleeps, "The computation sleeps, so that ranks may share a core");
+  if (!options.simulated) // it always does there
+    strategies->add_flag("--sleep", options.sleeps, "The computation sleeps, so that ranks may share a core");
   strategies->add_option("--steps", options.steps, "Steps to measure")->capture_default_str()->check(CLI::PositiveNumber);
   strategies->add_option("--period", options.period, "sync.period")->capture_default_str()->check(CLI::PositiveNumber);
   strategies->add_option("--servers", options.servers, "sync.servers; 0: Hogwild in one window of a node")

@@ -1,7 +1,7 @@
 #include "engine/sync/progress.hpp"
 
 #include "core/spec/strategy_table.hpp"
-#include "engine/sync/machine/communication_thread.hpp"
+#include "engine/sync/spare_core.hpp"
 
 namespace dt::sync {
 namespace {

@@ -5,8 +5,6 @@
 #include "engine/comm/vectors.hpp"
 #include "engine/sync/exchange/isolated.hpp"
 
-#include <algorithm>
-
 namespace dt::sync {
 
 ServedStrategy::ServedStrategy(const StrategyParts& parts, Cut cut, bool needs_servers)

@@ -3,7 +3,6 @@
 #include "core/error.hpp"
 #include "engine/comm/vectors.hpp"
 
-#include <algorithm>
 #include <atomic>
 
 #include <fmt/format.h>

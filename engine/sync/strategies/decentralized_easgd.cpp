@@ -5,8 +5,6 @@
 #include "engine/sync/exchange/elastic.hpp"
 #include "engine/sync/exchange/isolated.hpp"
 
-#include <algorithm>
-
 namespace dt::sync {
 
 DecentralizedEasgd::DecentralizedEasgd(const StrategyParts& parts)

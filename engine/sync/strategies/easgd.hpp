@@ -5,8 +5,6 @@
 #include "engine/comm/machine/buffer.hpp"
 #include "engine/sync/served_strategy.hpp"
 
-#include <vector>
-
 namespace dt::sync {
 
 // Every tau = sync.period steps, with alpha = eta rho, each worker in its turn and the server compute

@@ -7,8 +7,6 @@
 #include "engine/sync/exchange/elastic.hpp"
 #include "engine/sync/exchange/isolated.hpp"
 
-#include <algorithm>
-
 namespace dt::sync {
 
 // Advances exchanges between two layers of the backward pass.

@@ -6,7 +6,7 @@
 #include "core/units.hpp"
 #include "engine/comm/mpi_world.hpp"
 #include "engine/comm/placement.hpp"
-#include "engine/sync/machine/communication_thread.hpp"
+#include "engine/sync/spare_core.hpp"
 #include "engine/train/job/job_overseer.hpp"
 #include "engine/train/job/stop_signals.hpp"
 #include "engine/train/loop/step_timer.hpp"
