@@ -106,9 +106,8 @@ class Communicator {
 
   // values <- sum over ranks, in place.
   void sum_record(std::span<double> values);
-  // Begins the same sum; `sums` holds the result once the transfer is complete; both must stay valid, and `values`
-  // unchanged, until then. Equal lengths, no overlap. All ranks must begin
-  // these sums in the same order.
+  // Begins the same sum out of place: `sums` holds the result once the transfer is complete. Until then both must stay valid and
+  // `values` unchanged. Equal lengths, no overlap. All ranks must begin these sums in the same order.
   Transfer sum_record_begin(std::span<const double> values, std::span<double> sums);
   // values <- maximum over ranks, in place.
   void max_record(std::span<double> values);

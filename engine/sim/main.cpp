@@ -8,36 +8,37 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <optional>
+#include <string>
+#include <string_view>
+
 namespace {
 
 using namespace dt;
 using namespace dt::bench;
 using sim::Platform;
 
+// An option whose text has a unit. `parse` returns nothing for any other text; `example` shows how to write it.
+void add_figure(CLI::App& app, const char* name, double& value, const char* help,
+                std::optional<double> (*parse)(std::string_view), const char* example, const std::string& default_text)
+{
+  const auto take = [=, &value](const std::string& text) {
+    const auto figure = parse(text);
+    if (!figure) throw CLI::ValidationError(name, fmt::format("`{}` is not possible here; write it as {}", text, example));
+    value = *figure;
+  };
+  app.add_option_function<std::string>(name, take, help)->default_str(default_text);
+}
+
 void add_rate(CLI::App& app, const char* name, double& value, const char* help)
 {
-  app.add_option_function<std::string>(
-         name,
-         [name, &value](const std::string& text) {
-           const auto rate = parse_rate_bytes_per_s(text);
-           if (!rate) throw CLI::ValidationError(name, "`" + text + "` is no rate above 0; write it as 1 Gbit/s or 125 MB/s");
-           value = *rate;
-         },
-         help)
-      ->default_str(fmt::format("{:g} MB/s", 1e-6 * value));
+  add_figure(app, name, value, help, parse_rate_bytes_per_s, "1 Gbit/s or 125 MB/s, above 0",
+             fmt::format("{:g} MB/s", 1e-6 * value));
 }
 
 void add_time(CLI::App& app, const char* name, double& value, const char* help)
 {
-  app.add_option_function<std::string>(
-         name,
-         [name, &value](const std::string& text) {
-           const auto seconds = parse_short_time_s(text);
-           if (!seconds) throw CLI::ValidationError(name, "`" + text + "` is no time; write it as 50us or 1.5ms");
-           value = *seconds;
-         },
-         help)
-      ->default_str(fmt::format("{:g}us", 1e6 * value));
+  add_figure(app, name, value, help, parse_short_time_s, "50us or 1.5ms", fmt::format("{:g}us", 1e6 * value));
 }
 
 void add_platform(CLI::App& app, Platform& platform)

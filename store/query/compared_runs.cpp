@@ -19,7 +19,7 @@ std::string list_of(const std::vector<RunRow>& rows)
   return json_list(keys);
 }
 
-// What a RunRow lacks, by the run's key.
+// Columns of a run that a comparison needs and a RunRow does not have.
 struct Rest {
   std::string engine_build, data_id, block, value;
   double modelled_rate = 0;

@@ -10,9 +10,10 @@
 
 namespace dt::store {
 
-// Of a run and its attempt: the block in which it was measured, or an empty text. The runs of one repeat of a ladder are a block:
-// they ran one after the other in one allocation, because a ladder shuffles them within a repeat. The token says which ladder,
-// "l<batch>.<index>" (jobs/slurm/batch.hpp), and not the job's id: it is not known of a run whose submission was interrupted.
+// SQL expression over a run and its attempt: the name of the block in which the run was measured; an empty text if it belongs to
+// none. A block is one repeat of a ladder on Slurm: its runs follow each other in one allocation. The name comes from the
+// attempt's token "l<batch>.<index>" (jobs/slurm/batch.hpp). The job's id would not do: it is missing if the submission was
+// interrupted before Slurm's answer was written.
 inline constexpr std::string_view ladder_block =
     "CASE WHEN attempts.scheduler = 'slurm' AND attempts.token GLOB 'l*.*' "
     "THEN substr(attempts.token, 1, instr(attempts.token, '.') - 1) || ' ' || repeat ELSE '' END";

@@ -1,5 +1,5 @@
-// What a study on Slurm answers: efficiency and comparisons in pairs within the repeats of a ladder, and repeats until the study
-// is decided.
+// Tests on a real Slurm: `results` and `compare` pair the runs of a ladder by repeat, and `sweep --until-decided` repeats runs
+// until the study's verdict is clear.
 #include "store/analysis/scaling.hpp"
 #include "store/analysis/statistics/comparison.hpp"
 #include "tests/cluster/playground.hpp"
@@ -23,7 +23,7 @@ constexpr const char* two_speeds = "train.modelled_rate: [100, 800]";
 
 constexpr std::int64_t few_steps = 20;
 
-// Throughputs on so many nodes, in the order of the repeats. Without controls.
+// Returns the throughputs of the study's runs on `nodes` nodes, ordered by repeat. Control runs are left out.
 std::vector<double> throughputs(const ClusterUser& user, int nodes)
 {
   const auto rows = user.json(

@@ -1,11 +1,9 @@
 // A cause of lost efficiency is planted in a real run; most of the loss must appear in its factor.
-#include "core/error.hpp"
-#include "core/file.hpp"
 #include "core/process.hpp"
 #include "tests/cli/driver.hpp"
+#include "tests/e2e/ranks_of.hpp"
 #include "tests/support/busy_loop.hpp"
 #include "tests/support/eventually.hpp"
-#include "tests/support/processes.hpp"
 
 #include <cmath>
 #include <span>
@@ -19,6 +17,7 @@ using dt::test::BusyLoop;
 using dt::test::Dtctl;
 using dt::test::eventually;
 using dt::test::Json;
+using dt::test::ranks_of;
 
 namespace {
 
@@ -54,31 +53,6 @@ double throughput_of(const Dtctl& dtctl, const std::string& study)
 double change_of(const Json& planted, const Json& clean, const std::string& factor)
 {
   return std::log(planted.at("factor_" + factor).get<double>() / clean.at("factor_" + factor).get<double>());
-}
-
-// The words of a process; empty if it has ended.
-std::string command_line(const fs::path& process)
-{
-  try {
-    return read_file_if_exists(process / "cmdline").value_or("");
-  } catch (const Error&) { // it ended while it was read
-    return "";
-  }
-}
-
-// Processes of dtengine that work in this home.
-std::vector<pid_t> ranks_of(const Dtctl& dtctl)
-{
-  std::vector<pid_t> ranks;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const auto name = entry.path().filename().string();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const auto words = command_line(entry.path());
-    if (words.find("dtengine") != std::string::npos && words.find("mpirun") == std::string::npos &&
-        words.find(dtctl.home().string()) != std::string::npos)
-      ranks.push_back(std::stoi(name));
-  }
-  return test::without_children(ranks);
 }
 
 std::int64_t steps_of(const Dtctl& dtctl, const std::string& study)

@@ -2,6 +2,7 @@
 #include "core/file.hpp"
 #include "core/text.hpp"
 #include "tests/cli/driver.hpp"
+#include "tests/e2e/ranks_of.hpp"
 #include "tests/support/eventually.hpp"
 
 #include <chrono>
@@ -13,6 +14,7 @@
 using dt::test::Dtctl;
 using dt::test::eventually;
 using dt::test::Json;
+using dt::test::ranks_of;
 using dt::test::tiny_recipe;
 
 namespace {
@@ -38,16 +40,6 @@ struct Cancelled {
   const Dtctl& dtctl;
   ~Cancelled() { dtctl.run({"cancel", "all"}); }
 };
-
-// Processes of dtengine that work in this home.
-std::vector<pid_t> ranks_of(const Dtctl& dtctl)
-{
-  std::vector<pid_t> pids;
-  const auto found = dt::run_command({"pgrep", "-f", "^[^ ]*dtengine run --attempt " + dtctl.home().string()});
-  for (const auto& line : dt::split(dt::trim(found.out), '\n'))
-    if (!line.empty()) pids.push_back(std::stoi(line));
-  return pids;
-}
 
 } // namespace
 

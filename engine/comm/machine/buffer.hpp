@@ -3,13 +3,13 @@
 
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <type_traits>
 #include <utility>
 
 namespace dt::comm {
 
-// Zeros, aligned to 64 bytes. In a simulation all ranks may share one memory, whose content has no meaning.
+// Returns `bytes` zero bytes, aligned to 64 bytes; give them back with return_memory(). Throws an environment error if there is
+// no memory left. In a simulation all ranks may get the same memory, whose content has no meaning.
 std::byte* take_memory(std::size_t bytes);
 void return_memory(std::byte* memory) noexcept;
 

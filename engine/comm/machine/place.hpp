@@ -1,4 +1,4 @@
-// Where this rank runs.
+// RankPlace: the host that a rank runs on, and the cores that it may use.
 #pragma once
 
 #include <string>
@@ -11,6 +11,7 @@ struct RankPlace {
   std::vector<int> cores; // cores in the affinity mask, ascending
 };
 
+// The place of the calling rank.
 RankPlace own_place();
 
 } // namespace dt::comm

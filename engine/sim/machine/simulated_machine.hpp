@@ -1,4 +1,4 @@
-// What the simulated implementation of engine/comm/machine and engine/sync/machine knows of the simulation.
+// SimulatedMachine: the platform of the running simulation, and the memory and time that the files of this folder take from it.
 #pragma once
 
 #include "engine/sim/platform.hpp"
@@ -26,7 +26,7 @@ std::byte* take_window_memory(std::size_t bytes);
 // meaning, so ask for vectors only.
 bool is_folded(const void* address);
 
-// Takes the time in which a rank moves so many bytes between its core and memory.
+// Advances the calling rank's simulated clock by the time that it needs to read and write so many bytes in memory.
 void spend_memory_traffic(std::size_t bytes);
 
 } // namespace dt::sim

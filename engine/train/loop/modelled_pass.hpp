@@ -2,11 +2,10 @@
 #pragma once
 
 #include "engine/comm/machine/clock.hpp"
+#include "engine/comm/machine/pause.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
-#include <thread>
 
 namespace dt::train {
 
@@ -35,7 +34,7 @@ class ModelledPass {
     if (total_s_ == 0) return 0;
     const double now_s = comm::monotonic_s(), rest_s = begin_s_ + after_begin_s - now_s;
     if (rest_s <= 0) return 0;
-    std::this_thread::sleep_for(std::chrono::duration<double>(rest_s));
+    comm::pause_s(rest_s);
     return comm::monotonic_s() - now_s;
   }
 
