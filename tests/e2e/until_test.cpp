@@ -11,14 +11,14 @@ using dt::test::Json;
 namespace {
 
 // Two labels whose throughputs differ by several times, also beside other programs, because the computation is modelled.
-constexpr const char* two_speeds = "train.modelled_rate: [50, 800]";
+constexpr const char* two_speeds = "train.modelled_rate: [12, 100]";
 // The same work under two labels.
 constexpr const char* two_seeds = "train.seed: [1, 2]";
 
 std::string recipe(const std::string& until, const std::string& swept = two_speeds)
 {
   return "version: 1\nname: race\nmodel: {name: lenet}\ndata: {name: synthetic, train_samples: 1024, test_samples: 32}\n"
-         "train: {global_batch: 4, steps: 40, warmup_steps: 2, eval_every_epochs: 0}\n"
+         "train: {global_batch: 4, steps: 12, warmup_steps: 2, eval_every_epochs: 0}\n"
          "study: {repeats: 3, until: {" +
          until + "}}\nsweep: {matrix: {" + swept + "}}\n";
 }
@@ -44,9 +44,9 @@ TEST_CASE("a race with a clear winner ends after the first look, and a second ca
   dtctl.write("race.yaml", recipe("interval: 5%, max_repeats: 5"));
   const auto outcome = dtctl.json({"sweep", "race.yaml", "--until-decided"});
   INFO(outcome.dump(1));
-  const auto& lost = standing_of(outcome, "modelled_rate=50");
-  CHECK(standing_of(outcome, "modelled_rate=800").at("reason") == "the best of 2 at 3 repeats");
-  CHECK(dt::printable(lost.at("reason").get<std::string>()).starts_with("worse than modelled_rate=800 at 3 repeats: 0."));
+  const auto& lost = standing_of(outcome, "modelled_rate=12");
+  CHECK(standing_of(outcome, "modelled_rate=100").at("reason") == "the best of 2 at 3 repeats");
+  CHECK(dt::printable(lost.at("reason").get<std::string>()).starts_with("worse than modelled_rate=100 at 3 repeats: 0."));
   CHECK(lost.at("repeats") == 3);
   CHECK(outcome.at("verdict").is_object());
   CHECK(run_count(dtctl) == 6);
@@ -89,8 +89,8 @@ TEST_CASE("each size of a scaling study is a point of its own, and labels race a
   REQUIRE(race.size() == 4);
   for (const auto& point : race) {
     CHECK(point.at("repeats") == 3);
-    const bool is_fast = point.at("label") == "modelled_rate=800";
-    CHECK(point.at("reason").get<std::string>().starts_with(is_fast ? "the best of 2" : "worse than modelled_rate=800"));
+    const bool is_fast = point.at("label") == "modelled_rate=100";
+    CHECK(point.at("reason").get<std::string>().starts_with(is_fast ? "the best of 2" : "worse than modelled_rate=100"));
   }
   CHECK(run_count(dtctl) == 12);
 }
@@ -110,7 +110,7 @@ TEST_CASE("a single run, a ladder and a race to no target are refused, and a dry
   CHECK(dtctl.json({"sweep", "race.yaml", "--until-decided", "--dry-run"}).at("runs").size() == 6);
   const auto no_target = dtctl.run({"sweep", "race.yaml", "--until-decided", "--set", "study.until.metric=time-to-target"});
   CHECK(no_target.exit_code == 2);
-  CHECK(no_target.err.find("study.until.metric is time-to-target, but modelled_rate=50 has no target") != std::string::npos);
+  CHECK(no_target.err.find("study.until.metric is time-to-target, but modelled_rate=12 has no target") != std::string::npos);
   const auto wrong = dtctl.run({"validate", "race.yaml", "--set", "study.until.interval=5 apples"});
   CHECK(wrong.exit_code == 2);
   CHECK(wrong.err.find("`study.until.interval` must be a number") != std::string::npos);
