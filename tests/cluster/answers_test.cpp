@@ -6,6 +6,8 @@
 
 #include "core/text.hpp"
 
+#include <fmt/format.h>
+
 #include <csignal>
 
 #include <sys/wait.h>
@@ -90,24 +92,30 @@ TEST_CASE("sizes of a ladder are compared in pairs within the repeats of its job
   check_interval(compared.at("comparisons").at(0), "", ratio);
 }
 
-TEST_CASE("a race on Slurm with a clear winner ends after the first look, and a second call submits nothing and says the same")
+// A machine that stands still for a second within one run makes that run several times slower, so the first look need not decide;
+// tests/store/analysis/statistics/race_test.cpp has the look at which given figures decide.
+TEST_CASE("a race on Slurm with a clear winner ends early, and a second call submits nothing and says the same")
 {
   const Cluster cluster({"--nodes", "2"});
   const ClusterUser user(cluster);
-  const auto recipe = race_recipe("interval: 5%, max_repeats: 5", two_speeds);
+  const auto recipe = race_recipe("interval: 5%, max_repeats: 12", two_speeds);
   const auto outcome = user.sweep(recipe, until_decided);
   INFO(outcome.dump(1));
   const auto& lost = standing_of(outcome, slow);
-  CHECK(standing_of(outcome, fast).at("reason") == "the best of 2 at 3 repeats");
-  CHECK(printable(lost.at("reason").get<std::string>()).starts_with("worse than " + fast + " at 3 repeats: 0."));
-  CHECK(lost.at("repeats") == 3);
+  const auto repeats = lost.at("repeats").get<std::size_t>();
+  CHECK(repeats >= 3);
+  CHECK(repeats < 12);
+  CHECK(standing_of(outcome, fast).at("reason") == fmt::format("the best of 2 at {} repeats", repeats));
+  CHECK(
+      printable(lost.at("reason").get<std::string>()).starts_with(fmt::format("worse than {} at {} repeats: 0.", fast, repeats)));
   CHECK(outcome.at("verdict").at("sentences").at(0).get<std::string>().find(fast + " is the best of 2") != std::string::npos);
-  CHECK(jobs_in_slurm(cluster) == 6);
-  CHECK(slurm_jobs(user).size() == 1);
+  CHECK(jobs_in_slurm(cluster) == 2 * repeats);
+  const auto submissions = slurm_jobs(user).size();
   const auto again = user.sweep(recipe, until_decided);
   for (const auto* member : {"study", "race", "verdict"}) CHECK(again.at(member) == outcome.at(member));
-  CHECK(jobs_in_slurm(cluster) == 6);
-  CHECK(user.run_folders().size() == 6);
+  CHECK(jobs_in_slurm(cluster) == 2 * repeats);
+  CHECK(slurm_jobs(user).size() == submissions);
+  CHECK(user.run_folders().size() == 2 * repeats);
   check_nothing_ran_twice(user);
 }
 
@@ -116,19 +124,20 @@ TEST_CASE("points of a race on Slurm that have lost get no more runs, while equa
   const Cluster cluster({"--nodes", "1"});
   const ClusterUser user(cluster);
   const auto outcome =
-      user.sweep(race_recipe("interval: 0.01%, max_repeats: 4", std::string(two_speeds) + ", train.seed: [1, 2]"), until_decided);
+      user.sweep(race_recipe("interval: 0.01%, max_repeats: 7", std::string(two_speeds) + ", train.seed: [1, 2]"), until_decided);
   INFO(outcome.dump(1));
+  std::size_t runs = 0;
   for (const std::string seed : {" seed=1", " seed=2"}) {
     const auto& lost = standing_of(outcome, slow + seed);
-    CHECK(lost.at("repeats") == 3);
+    CHECK(lost.at("repeats") < 7);
     CHECK(printable(lost.at("reason").get<std::string>()).starts_with("worse than " + fast));
     const auto& open = standing_of(outcome, fast + seed);
-    CHECK(open.at("repeats") == 4);
-    CHECK(open.at("reason") == "not decided after 4 repeats, the most that are allowed");
+    CHECK(open.at("repeats") == 7);
+    CHECK(open.at("reason") == "not decided after 7 repeats, the most that are allowed");
+    runs += lost.at("repeats").get<std::size_t>() + 7;
   }
-  CHECK(jobs_in_slurm(cluster) == 14);
-  CHECK(slurm_jobs(user).size() == 2);
-  CHECK(user.states() == Json{{"succeeded", 14}});
+  CHECK(jobs_in_slurm(cluster) == runs);
+  CHECK(user.states() == Json{{"succeeded", runs}});
   CHECK(user.json({"list"}).at("studies").size() == 1);
 }
 
@@ -137,7 +146,7 @@ TEST_CASE("a race whose call was killed while its jobs wait in Slurm is continue
   const Cluster cluster({"--nodes", "2"});
   const ClusterUser user(cluster);
   cluster.slurm({"scontrol", "update", "partition=main", "state=down"});
-  user.dtctl().write("recipe.yaml", race_recipe("interval: 5%, max_repeats: 5", two_speeds));
+  user.dtctl().write("recipe.yaml", race_recipe("interval: 5%, max_repeats: 12", two_speeds));
   const auto killed = user.start({"sweep", "recipe.yaml", "--profile", "cluster", "--until-decided"});
   REQUIRE(user.reach("queued", 6));
   ::kill(killed, SIGKILL);
@@ -146,8 +155,9 @@ TEST_CASE("a race whose call was killed while its jobs wait in Slurm is continue
   const auto outcome = user.json({"sweep", "recipe.yaml", "--profile", "cluster", "--until-decided"});
   INFO(outcome.dump(1));
   CHECK(outcome.at("exit_code") == 0);
-  CHECK(standing_of(outcome, fast).at("reason") == "the best of 2 at 3 repeats");
-  CHECK(user.states() == Json{{"succeeded", 6}});
-  CHECK(jobs_in_slurm(cluster) == 6);
+  const auto repeats = standing_of(outcome, slow).at("repeats").get<std::size_t>();
+  CHECK(standing_of(outcome, fast).at("reason") == fmt::format("the best of 2 at {} repeats", repeats));
+  CHECK(user.states() == Json{{"succeeded", 2 * repeats}});
+  CHECK(jobs_in_slurm(cluster) == 2 * repeats);
   check_nothing_ran_twice(user);
 }

@@ -3,6 +3,8 @@
 #include "core/text.hpp"
 #include "tests/cli/driver.hpp"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 using dt::test::Dtctl;
@@ -38,22 +40,27 @@ std::size_t run_count(const Dtctl& dtctl)
 
 } // namespace
 
-TEST_CASE("a race with a clear winner ends after the first look, and a second call submits nothing and says the same")
+// A machine that stands still for a second within one run makes that run several times slower, so the first look need not decide;
+// tests/store/analysis/statistics/race_test.cpp has the look at which given figures decide.
+TEST_CASE("a race with a clear winner ends early, and a second call submits nothing and says the same")
 {
   const Dtctl dtctl;
-  dtctl.write("race.yaml", recipe("interval: 5%, max_repeats: 5"));
+  dtctl.write("race.yaml", recipe("interval: 5%, max_repeats: 12"));
   const auto outcome = dtctl.json({"sweep", "race.yaml", "--until-decided"});
   INFO(outcome.dump(1));
   const auto& lost = standing_of(outcome, "modelled_rate=12");
-  CHECK(standing_of(outcome, "modelled_rate=100").at("reason") == "the best of 2 at 3 repeats");
-  CHECK(dt::printable(lost.at("reason").get<std::string>()).starts_with("worse than modelled_rate=100 at 3 repeats: 0."));
-  CHECK(lost.at("repeats") == 3);
+  const auto repeats = lost.at("repeats").get<std::size_t>();
+  CHECK(repeats >= 3);
+  CHECK(repeats < 12);
+  CHECK(standing_of(outcome, "modelled_rate=100").at("reason") == fmt::format("the best of 2 at {} repeats", repeats));
+  CHECK(dt::printable(lost.at("reason").get<std::string>())
+            .starts_with(fmt::format("worse than modelled_rate=100 at {} repeats: 0.", repeats)));
   CHECK(outcome.at("verdict").is_object());
-  CHECK(run_count(dtctl) == 6);
+  CHECK(run_count(dtctl) == 2 * repeats);
   const auto again = dtctl.json({"sweep", "race.yaml", "--until-decided"});
   CHECK(again.at("race") == outcome.at("race"));
   CHECK(again.at("study") == outcome.at("study"));
-  CHECK(run_count(dtctl) == 6);
+  CHECK(run_count(dtctl) == 2 * repeats);
 }
 
 TEST_CASE("a margin that no number of runs can resolve ends the race at the most repeats")
@@ -80,19 +87,21 @@ TEST_CASE("a race stops before a round that its budget does not allow, and names
 TEST_CASE("each size of a scaling study is a point of its own, and labels race at each size")
 {
   const Dtctl dtctl;
-  auto text = recipe("interval: 50%, max_repeats: 5");
+  auto text = recipe("interval: 50%, max_repeats: 12");
   text.replace(text.find("study: {"), 8, "resources: {oversubscribe: true}\nstudy: {mode: weak, ranks: [1, 2], ");
   text.replace(text.find("global_batch: 4"), 15, "batch_per_rank: 4");
   dtctl.write("race.yaml", text);
   const auto race = dtctl.json({"sweep", "race.yaml", "--until-decided"}).at("race");
   INFO(race.dump(1));
   REQUIRE(race.size() == 4);
+  std::size_t repeats = 0;
   for (const auto& point : race) {
-    CHECK(point.at("repeats") == 3);
+    CHECK(point.at("repeats").get<std::size_t>() < 12);
+    repeats += point.at("repeats").get<std::size_t>();
     const bool is_fast = point.at("label") == "modelled_rate=100";
     CHECK(point.at("reason").get<std::string>().starts_with(is_fast ? "the best of 2" : "worse than modelled_rate=100"));
   }
-  CHECK(run_count(dtctl) == 12);
+  CHECK(run_count(dtctl) == repeats);
 }
 
 TEST_CASE("a single run, a ladder and a race to no target are refused, and a dry run shows the first round")
