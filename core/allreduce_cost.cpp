@@ -38,7 +38,7 @@ CostTerms cost_terms(std::string_view algorithm, const CostShape& shape)
   const bool alone = shape.nodes == 1;
   const int p = shape.ranks, nodes = alone ? p : shape.nodes, in_node = alone ? 1 : shape.ranks_a_node;
   if (p < 2) return {.messages = 0, .link = 0, .added = 0};
-  if (algorithm == "ring") return {2.0 * (p - 1), 2 * all_but_one(p), all_but_one(p)};
+  if (algorithm == "ring" || algorithm == "gloo") return {2.0 * (p - 1), 2 * all_but_one(p), all_but_one(p)};
   if (algorithm == "halving-doubling") return {2 * factor_messages(p), 2 * in_node * all_but_one(nodes), all_but_one(p)};
   if (algorithm == "tree") return {2 * log2_rounds(p), 2 * log2_rounds(nodes), log2_rounds(p)};
   if (algorithm == "topology-aware")

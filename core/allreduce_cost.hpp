@@ -27,7 +27,7 @@ struct CostTerms {
 
 // With P ranks, r on each of N nodes, L(P) = ceil(log2 P), and M(P) = the sum of f - 1 over the prime factors f of P, the terms
 // messages, link and added are:
-//   ring              2 (P-1),        2 (P-1)/P,      (P-1)/P
+//   ring, gloo        2 (P-1),        2 (P-1)/P,      (P-1)/P
 //   halving-doubling  2 M(P),         2 r (N-1)/N,    (P-1)/P       (r = 1: 2 (P-1)/P)
 //   tree              2 L(P),         2 L(N),         L(P)
 //   topology-aware    2 M(P/S) + 2 M(S), and the rest as halving-doubling, with S supernodes

@@ -56,6 +56,9 @@ constexpr std::array allreduces{
     Name{"hierarchical", "inside a node through shared memory, each rank a slice; then slice by slice over the nodes"},
     Name{"topology-aware",
          "halving-doubling with its large messages inside supernodes; resources.nodes_per_supernode or a probe tells them"},
+    Name{"gloo",
+         "the Gloo library's ring over TCP, inside a node too: what PyTorch uses on processors; needs libgloo when dtctl is "
+         "built"},
     Name{"dynamic", "at each size the one that is fastest by timings at the start (kept in <home>/cache) and a cost model; mpi "
                     "unless another surely is faster; reconsidered when sums take longer than predicted"},
 };
@@ -87,6 +90,7 @@ std::span<const Name> strategy_names()
   return names;
 }
 std::span<const Name> allreduce_names() { return allreduces; }
+bool is_library_call(std::string_view allreduce) { return allreduce == "mpi" || allreduce == "gloo"; }
 std::span<const Name> scheduler_names()
 {
   static const auto names = names_of(scheduler_rows());

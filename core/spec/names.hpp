@@ -27,6 +27,9 @@ std::span<const Name> allreduce_names();
 std::span<const Name> scheduler_names();
 std::span<const Name> launcher_names();
 
+// Whether the allreduce is one call of another library: it sends float32 only, and cannot be advanced between layers.
+bool is_library_call(std::string_view allreduce);
+
 bool contains(std::span<const Name> names, std::string_view name);
 std::vector<std::string> strings_of(std::span<const Name> names);
 

@@ -204,7 +204,7 @@ std::vector<Key> sync_keys()
       {"sync.progress", choice, "", 0, 0, no, yes, choice_names<ProgressMode>(), DT_FIELD(sync.progress),
        "Who advances messages while the ranks compute. If it is not given, sync-easgd with overlap 3 uses auto."},
       {"sync.wire", choice, "", 0, 0, no, yes, choice_names<Wire>(), DT_FIELD(sync.wire),
-       "Number format of the messages of an allreduce. The allreduce `mpi` supports float32 only."},
+       "Number format of the messages of an allreduce. The allreduces `mpi` and `gloo` support float32 only."},
       {"sync.overlap", integer, "", 1, 3, no, yes, none, DT_FIELD(sync.overlap),
        "Form of sync-easgd. 1: exchange along a tree. 2: the weights stay with the compute device. 3: the exchange overlaps with "
        "the computation."},

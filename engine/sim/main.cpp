@@ -60,13 +60,17 @@ void add_platform(CLI::App& app, Platform& platform)
 }
 
 // `mpi` is the MPI library's own algorithm, so a simulation would show that of the simulator's library; `dynamic` may choose it.
+// `gloo` sends over TCP itself, past the simulator.
 void require_own(const std::string& allreduce)
 {
-  if (allreduce == "mpi" || allreduce == "dynamic")
+  constexpr std::string_view take = "Take ring, halving-doubling, tree, hierarchical or topology-aware.";
+  if (allreduce == "gloo")
     throw Error(ErrorKind::usage,
-                "dtsim cannot simulate the allreduce " + allreduce +
-                    ", which uses the MPI library's own algorithm. Take ring, halving-doubling, tree, hierarchical or "
-                    "topology-aware.");
+                fmt::format("dtsim cannot simulate the allreduce gloo, which sends over TCP without MPI. {}", take));
+  if (allreduce == "mpi" || allreduce == "dynamic")
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("dtsim cannot simulate the allreduce {}, which uses the MPI library's own algorithm. {}", allreduce, take));
 }
 
 int dispatch(int argc, char** argv)

@@ -1,6 +1,7 @@
 // Checks of the keys of `sync` against the rest of a run. Pure functions.
 #include "recipes/checks/checks.hpp"
 
+#include "core/spec/names.hpp"
 #include "core/spec/spec_schema.hpp"
 #include "core/spec/strategy_table.hpp"
 
@@ -120,15 +121,16 @@ void check_overlap(const RunSpec& spec, Problems& problems)
 void check_messages(const RunSpec& spec, Problems& problems)
 {
   const auto& sync = spec.sync;
-  if (!reads(sync.strategy, "sync.allreduce") || sync.allreduce != "mpi") return;
+  if (!reads(sync.strategy, "sync.allreduce") || !is_library_call(sync.allreduce)) return;
   if (sync.wire != Wire::float32)
     problems.push_back({{"sync.wire", "sync.allreduce"},
-                        "`sync.allreduce: mpi` sends float32 only; take another algorithm for `sync.wire: " +
+                        "`sync.allreduce: " + sync.allreduce + "` sends float32 only; take another algorithm for `sync.wire: " +
                             std::string(name_of(sync.wire)) + "`"});
   if (sync.progress == ProgressMode::poll)
     problems.push_back({{"sync.progress", "sync.allreduce"},
-                        "`sync.allreduce: mpi` is one call that cannot be moved on between layers; take another algorithm for "
-                        "`sync.progress: poll`, or `sync.progress: thread`"});
+                        "`sync.allreduce: " + sync.allreduce +
+                            "` is one call that cannot be moved on between layers; take another algorithm for "
+                            "`sync.progress: poll`, or `sync.progress: thread`"});
 }
 
 void check_evaluated(const RunSpec& spec, Problems& problems)
@@ -163,11 +165,12 @@ std::vector<Problem> find_sync_doubts(const RunSpec& spec)
              "`sync.progress: none` lets nothing overlap: `sync.overlap: 3` exchanges after the computation, as `sync.overlap: "
              "2` does; "
              "leave `sync.progress` out, or take `poll` or `thread`"}};
-  if (sync.progress == ProgressMode::automatic && sync.allreduce == "mpi")
-    return {
-        {{"sync.progress", "sync.allreduce", "sync.overlap", "sync.strategy"},
-         "`sync.overlap: 3` overlaps with `sync.allreduce: mpi` only where every rank has a core to spare, because mpi cannot be "
-         "polled; take another allreduce, such as hierarchical, or `sync.progress: thread`, which asks for that core"}};
+  if (sync.progress == ProgressMode::automatic && is_library_call(sync.allreduce))
+    return {{{"sync.progress", "sync.allreduce", "sync.overlap", "sync.strategy"},
+             "`sync.overlap: 3` overlaps with `sync.allreduce: " + sync.allreduce +
+                 "` only where every rank has a core to spare, because " + sync.allreduce +
+                 " cannot be "
+                 "polled; take another allreduce, such as hierarchical, or `sync.progress: thread`, which asks for that core"}};
   return {};
 }
 

@@ -26,6 +26,7 @@ TEST_CASE("the formulas of a flat network are those computed by hand")
 {
   check_terms("ring", flat(5), {8, 1.6, 0.8});
   check_terms("ring", flat(4), {6, 1.5, 0.75});
+  check_terms("gloo", flat(4), {6, 1.5, 0.75});                    // it is a ring
   check_terms("halving-doubling", flat(8), {6, 1.75, 0.875});      // 2 · 3 rounds
   check_terms("halving-doubling", flat(6), {6, 5.0 / 3, 5.0 / 6}); // 3 ways, 2 messages; then 2 ways, 1
   check_terms("halving-doubling", flat(7), {12, 12.0 / 7, 6.0 / 7});

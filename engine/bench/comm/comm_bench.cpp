@@ -5,6 +5,7 @@
 #include "core/text.hpp"
 #include "engine/bench/comm/comm_report.hpp"
 #include "engine/bench/comm/gloo_allreduce.hpp"
+#include "engine/comm/allreduce/gloo_allreduce.hpp"
 #include "engine/comm/choice/cost_shape.hpp"
 #include "engine/comm/choice/time_allreduces.hpp"
 #include "engine/comm/machine/clock.hpp"
@@ -34,7 +35,7 @@ struct Contender {
   std::vector<double> times{}; // per call, by repetition
   comm::Traffic traffic{};     // per call, over all ranks
   bool left_out = false;       // too slow at this size
-  bool is_ours() const { return name != "mpi" && name != "dynamic" && !name.starts_with("gloo-"); }
+  bool is_ours() const { return name != "mpi" && name != "dynamic" && !name.starts_with("gloo"); }
 };
 
 // The slowest rank's mean time of `calls` consecutive calls after a barrier. The same on every rank.
@@ -52,6 +53,7 @@ std::vector<std::string> names_of(const CommBench& options)
 {
   if (!options.algorithms.empty()) return options.algorithms;
   auto names = comm::registered_allreduces();
+  if (!comm::has_gloo()) std::erase(names, "gloo");
   for (auto& name : gloo_allreduces()) names.push_back(std::move(name));
   return names;
 }

@@ -19,7 +19,7 @@ struct CommRow {
   double median_s = 0, low_s = 0, high_s = 0; // quartiles
   double against_mpi = 0; // median over repetitions of mpi's time ÷ this algorithm's time; 0: mpi was not measured
   double bound_s = 0;     // lower bound for any algorithm on these links; 0: unknown
-  std::int64_t sent_bytes = 0, messages = 0; // per call over all ranks; 0 for Gloo, which does not count
+  std::int64_t sent_bytes = 0, messages = 0; // per call over all ranks; 0 for those of Gloo's that only dtbench has
 };
 
 // `dynamic` at one size, compared with plain MPI and with the best of our other algorithms (lowest median). Ratios are the

@@ -23,6 +23,11 @@ class LateCall : public PendingSum {
 
 } // namespace
 
+std::int64_t bandwidth_optimal_bytes(std::size_t bytes, int ranks)
+{
+  return 2 * static_cast<std::int64_t>(bytes) * (ranks - 1) / ranks;
+}
+
 std::unique_ptr<PendingSum> call_when_waited_for(std::function<void()> call)
 {
   return std::make_unique<LateCall>(std::move(call));

@@ -28,6 +28,9 @@ class PendingSum {
   virtual void wait() = 0;
 };
 
+// 2 n (P-1)/P for n = `bytes` and P = `ranks`: what each rank sends in a bandwidth-optimal allreduce.
+std::int64_t bandwidth_optimal_bytes(std::size_t bytes, int ranks);
+
 // A sum that cannot be advanced: wait() makes the whole call.
 std::unique_ptr<PendingSum> call_when_waited_for(std::function<void()> call);
 
@@ -36,7 +39,7 @@ class Allreduce {
   virtual ~Allreduce() = default;
   // values <- sum over ranks of values, in place. Collective; equal lengths on all ranks.
   // Adds bytes and messages to the communicator's traffic(). The count is exact for our own schedules. The schedule of the MPI
-  // library's call is not visible: it counts as one message and the bandwidth-optimal 2 n (P-1)/P bytes per rank.
+  // library's call is not visible: it counts as one message and bandwidth_optimal_bytes(). GlooAllreduce says how it counts.
   virtual void sum(std::span<float> values) = 0;
   // Out of place: `values` is left untouched. Collective.
   virtual void sum(std::span<const float> values, std::span<float> result);

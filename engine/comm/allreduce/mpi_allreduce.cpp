@@ -10,9 +10,6 @@ namespace {
 // MPI counts with int, so longer vectors are summed in pieces.
 constexpr std::size_t largest_count = std::size_t{1} << 30;
 
-// 2 n (P-1) / P bytes: what each rank sends in a bandwidth-optimal schedule.
-std::int64_t optimal_bytes(std::size_t bytes, int ranks) { return 2 * static_cast<std::int64_t>(bytes) * (ranks - 1) / ranks; }
-
 } // namespace
 
 MpiAllreduce::MpiAllreduce(const AllreduceOptions& options, Communicator& comm) : comm_(comm)
@@ -28,7 +25,7 @@ void MpiAllreduce::sum(std::span<float> values)
     const auto piece = values.first(std::min(values.size(), largest_count));
     check_mpi(MPI_Allreduce(MPI_IN_PLACE, piece.data(), static_cast<int>(piece.size()), MPI_FLOAT, MPI_SUM, comm_.handle()),
               "MPI_Allreduce");
-    comm_.traffic().bytes += optimal_bytes(piece.size_bytes(), comm_.size());
+    comm_.traffic().bytes += bandwidth_optimal_bytes(piece.size_bytes(), comm_.size());
     comm_.traffic().messages += comm_.size() > 1 ? 1 : 0;
     values = values.subspan(piece.size());
   }

@@ -1,6 +1,7 @@
 #include "core/error.hpp"
 #include "core/spec/names.hpp"
 #include "core/text.hpp"
+#include "engine/comm/allreduce/gloo_allreduce.hpp"
 #include "engine/comm/allreduce/hierarchical.hpp"
 #include "engine/comm/allreduce/mpi_allreduce.hpp"
 #include "engine/comm/allreduce/scheduled_allreduce.hpp"
@@ -28,6 +29,7 @@ constexpr std::array entries{
     Entry{"tree", make_tree},
     Entry{"hierarchical", make<HierarchicalAllreduce>},
     Entry{"topology-aware", make_topology_aware},
+    Entry{"gloo", make<GlooAllreduce>},
     Entry{"dynamic", make<DynamicAllreduce>},
 };
 

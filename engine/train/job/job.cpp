@@ -4,6 +4,7 @@
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "engine/comm/allreduce/gloo_allreduce.hpp"
 #include "engine/comm/mpi_world.hpp"
 #include "engine/comm/placement.hpp"
 #include "engine/sync/spare_core.hpp"
@@ -295,6 +296,7 @@ void Job::require_startable(const std::vector<comm::RankPlace>& places) const
                 fmt::format("This run was planned for engine build {}, but this program is build {}. Submit the recipe again: "
                             "it becomes a new run.",
                             printable(planned_.engine_build), engine_build()));
+  if (spec.sync.allreduce == "gloo") comm::require_gloo();
   if (!spec.resources.oversubscribe)
     comm::require_cores(places, spec.resources.threads_per_rank,
                         spec.sync.progress == ProgressMode::thread && spec.ranks() > 1 ? 1 : 0);

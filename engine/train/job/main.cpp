@@ -1,6 +1,7 @@
 // dtengine: the program that trains (under mpirun), describes models and makes data sets.
 #include "core/error.hpp"
 #include "core/process.hpp"
+#include "engine/comm/allreduce/gloo_allreduce.hpp"
 #include "engine/data/makers/make.hpp"
 #include "engine/train/job/hello.hpp"
 #include "engine/train/job/input_report.hpp"
@@ -109,7 +110,10 @@ int dispatch(int argc, char** argv)
 {
   CLI::App app{"dtctl's training engine", "dtengine"};
   app.require_subcommand(1);
-  app.set_version_flag("--version", [] { return fmt::format("dtengine {} build {}", engine_version(), engine_build()); });
+  app.set_version_flag("--version", [] {
+    return fmt::format("dtengine {} build {}\nallreduce gloo: {}", engine_version(), engine_build(),
+                       comm::has_gloo() ? "yes" : "no, built without libgloo-dev");
+  });
   JobOptions job;
   data::MakeOptions data;
   DataReportOptions described;

@@ -149,6 +149,24 @@ TEST_CASE("dtbench comm --json prints a row for each size and allreduce, after a
   CHECK(json["rows"][6]["sent_bytes"] == 2 * 120000);
 }
 
+TEST_CASE("dtbench comm measures Gloo's ring as the allreduce gloo, and its other algorithms without counting")
+{
+  auto words = dt::test::EngineRun::launch(3);
+  for (const std::string word : {dtbench.c_str(), "comm", "--algorithms", "gloo,gloo-bcube,gloo-halving-doubling", "--sizes",
+                                 "120000", "--repeats", "2", "--json"})
+    words.push_back(word);
+  const auto end = dt::run_command(words, 60);
+  if (end.err.find("built without Gloo") != std::string::npos) return;
+  INFO(end.err);
+  REQUIRE(end.ok());
+  const auto rows = nlohmann::ordered_json::parse(end.out)["rows"];
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0]["sent_bytes"] == 4 * 120000);
+  CHECK(rows[0]["messages"] == 3 * 4);
+  CHECK_FALSE(rows[1].contains("sent_bytes"));
+  CHECK_FALSE(rows[2].contains("sent_bytes"));
+}
+
 TEST_CASE("dtbench overlap --json prints a row for each way to move messages on")
 {
   auto words = dt::test::EngineRun::launch(2);

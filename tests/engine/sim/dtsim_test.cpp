@@ -133,6 +133,13 @@ TEST_CASE("what cannot be simulated is refused with exit code 2")
   const auto mpi = dtsim({"allreduce", "--algorithm", "mpi"});
   CHECK(mpi.exit_code == 2);
   CHECK_THAT(mpi.err, Contains("which uses the MPI library's own algorithm"));
+  for (const std::string command : {"allreduce", "strategies"}) {
+    const auto gloo = dtsim({command, command == "allreduce" ? "--algorithm" : "--allreduce", "gloo"});
+    CHECK(gloo.exit_code == 2);
+    CHECK(gloo.err ==
+          "dtsim: dtsim cannot simulate the allreduce gloo, which sends over TCP without MPI. Take ring, halving-doubling, "
+          "tree, hierarchical or topology-aware.\n");
+  }
   const auto too_long = dtsim({"allreduce", "--nodes", "2", "--bytes", "200000000000"});
   CHECK(too_long.exit_code == 2);
   CHECK_THAT(too_long.err, Contains("A simulated vector has at most 32.0 GiB"));

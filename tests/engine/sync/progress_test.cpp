@@ -32,6 +32,8 @@ TEST_CASE("progress auto is a thread where every rank has a core to spare, else 
   CHECK(chosen(spec_of(ProgressMode::automatic, "ring"), crowded) == "poll: not every rank has a core to spare");
   CHECK(chosen(spec_of(ProgressMode::automatic, "mpi"), crowded) ==
         "none: not every rank has a core to spare, and the allreduce mpi cannot be polled: nothing overlaps");
+  CHECK(chosen(spec_of(ProgressMode::automatic, "gloo"), crowded) ==
+        "none: not every rank has a core to spare, and the allreduce gloo cannot be polled: nothing overlaps");
   CHECK(chosen(spec_of(ProgressMode::automatic, "ring"), alone) == "none: there is one rank");
   CHECK(choose_progress(spec_of(ProgressMode::automatic, "ring"), apart).mode == ProgressMode::thread);
   CHECK(choose_progress(spec_of(ProgressMode::automatic, "ring"), crowded).mode == ProgressMode::poll);

@@ -162,15 +162,23 @@ TEST_CASE("elastic rates together stay at 1 or below")
   CHECK(problems_of(spec) == "give either `sync.alpha` or `sync.rho`: alpha = learning rate x rho");
 }
 
-TEST_CASE("the MPI library's allreduce has one wire format and cannot be polled")
+TEST_CASE("the allreduces of the MPI library and of Gloo have one wire format and cannot be polled")
 {
   auto spec = spec_of("sync-sgd");
-  spec.sync.wire = Wire::bfloat16;
-  CHECK(problems_of(spec) == "`sync.allreduce: mpi` sends float32 only; take another algorithm for `sync.wire: bfloat16`");
-  spec.sync.wire = Wire::float32;
+  for (const std::string allreduce : {"mpi", "gloo"}) {
+    spec.sync.allreduce = allreduce;
+    spec.sync.wire = Wire::bfloat16;
+    CHECK(problems_of(spec) ==
+          "`sync.allreduce: " + allreduce + "` sends float32 only; take another algorithm for `sync.wire: bfloat16`");
+    spec.sync.wire = Wire::float32;
+    spec.sync.progress = ProgressMode::poll;
+    CHECK(problems_of(spec) == "`sync.allreduce: " + allreduce +
+                                   "` is one call that cannot be moved on between layers; take another algorithm for "
+                                   "`sync.progress: poll`, or `sync.progress: thread`");
+    spec.sync.progress = ProgressMode::thread;
+    CHECK(problems_of(spec).empty());
+  }
   spec.sync.progress = ProgressMode::poll;
-  CHECK(problems_of(spec) == "`sync.allreduce: mpi` is one call that cannot be moved on between layers; take another algorithm "
-                             "for `sync.progress: poll`, or `sync.progress: thread`");
   spec.sync.allreduce = "ring";
   CHECK(problems_of(spec).empty());
 }

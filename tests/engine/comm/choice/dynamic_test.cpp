@@ -225,7 +225,7 @@ TEST_CASE("dynamic ignores a torn cache and writes it anew, and lives without on
   CHECK(values == std::vector<float>(10, static_cast<float>(comm.size())));
 }
 
-TEST_CASE("dynamic replaces a cache that names itself, an unknown allreduce, or one twice")
+TEST_CASE("dynamic replaces a cache that names itself, an unknown allreduce, one twice, or gloo")
 {
   Communicator comm(MPI_COMM_WORLD);
   const SharedFolder folder(comm);
@@ -234,7 +234,7 @@ TEST_CASE("dynamic replaces a cache that names itself, an unknown allreduce, or 
   const auto file = only_file_in(cache, comm);
   const auto key = key_of(file);
   const std::vector<std::vector<std::string>> crafted{
-      {"mpi", "dynamic"}, {"dynamic"}, {"mpi", "no-such-allreduce"}, {"mpi", "mpi"}};
+      {"mpi", "dynamic"}, {"dynamic"}, {"mpi", "no-such-allreduce"}, {"mpi", "mpi"}, {"mpi", "gloo"}};
   for (const auto& names : crafted) {
     CAPTURE(names);
     const AllreduceTimings kept{.algorithms = names, .bytes = {1024}, .seconds = {std::vector<double>(names.size(), 1.0)}};

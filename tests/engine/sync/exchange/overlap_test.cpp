@@ -1,5 +1,6 @@
 // Sums beside the backward pass: the same numbers, whoever moves them on. Started by mpirun with several counts of ranks.
 #include "core/error.hpp"
+#include "engine/comm/allreduce/gloo_allreduce.hpp"
 #include "engine/comm/choice/dynamic.hpp"
 #include "engine/sync/exchange/gradient_sums.hpp"
 #include "tests/engine/sync/many_tensors.hpp"
@@ -53,7 +54,8 @@ dt::SyncSpec sync_sgd(dt::ProgressMode progress, const std::string& allreduce, b
 
 TEST_CASE("none, poll and thread give the same bits for the same buckets")
 {
-  for (const std::string allreduce : {"mpi", "ring", "halving-doubling", "tree"}) {
+  for (const std::string allreduce : {"mpi", "ring", "halving-doubling", "tree", "gloo"}) {
+    if (allreduce == "gloo" && !comm::has_gloo()) continue;
     CAPTURE(allreduce);
     for (const bool pack : {false, true}) { // a tensor each; one bucket for all in every mode
       const auto none = train(sync_sgd(ProgressMode::none, allreduce, pack));
@@ -74,8 +76,14 @@ TEST_CASE("none, poll and thread give the same bits for the same buckets")
 TEST_CASE("all ranks have the same bits and the same loss, whoever moves messages on")
 {
   comm::Communicator comm(MPI_COMM_WORLD);
-  for (const auto progress : {ProgressMode::none, ProgressMode::poll, ProgressMode::thread}) {
-    const auto outcome = train(sync_sgd(progress, "ring", true, 2048));
+  for (const auto& [allreduce, progress] : {std::pair{"ring", ProgressMode::none},
+                                            {"ring", ProgressMode::poll},
+                                            {"ring", ProgressMode::thread},
+                                            {"gloo", ProgressMode::none},
+                                            {"gloo", ProgressMode::thread}}) {
+    if (std::string(allreduce) == "gloo" && !comm::has_gloo()) continue;
+    CAPTURE(allreduce, name_of(progress));
+    const auto outcome = train(sync_sgd(progress, allreduce, true, 2048));
     std::string bits(reinterpret_cast<const char*>(outcome.weights.data()), outcome.weights.size() * sizeof(float));
     CHECK(comm.all_equal(bits));
     CHECK(comm.all_equal(std::to_string(outcome.losses.back())));

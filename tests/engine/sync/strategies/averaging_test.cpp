@@ -1,6 +1,7 @@
 // sync-easgd, decentralized-easgd, local-sgd and hsgd against their papers' numbers and against all workers simulated in one
 // program. Started by mpirun with several counts of ranks.
 #include "core/error.hpp"
+#include "engine/comm/allreduce/gloo_allreduce.hpp"
 #include "tests/engine/sync/many_tensors.hpp"
 #include "tests/engine/sync/replicas.hpp"
 
@@ -280,6 +281,17 @@ TEST_CASE("hsgd is sync-sgd, to the bit with the same allreduce")
                    ring.weights) < rounding);
 }
 
+TEST_CASE("sync-sgd over gloo ends where it ends over the ring, up to rounding")
+{
+  if (!dt::comm::has_gloo()) return;
+  const auto ring = train({.strategy = "sync-sgd", .allreduce = "ring"});
+  for (const auto progress : {dt::ProgressMode::none, dt::ProgressMode::thread}) {
+    const auto gloo = train({.strategy = "sync-sgd", .allreduce = "gloo", .bucket_bytes = 2048, .progress = progress});
+    CHECK(distance(gloo.weights, ring.weights) < rounding);
+    CHECK(gloo.losses.back() == Approx(ring.losses.back()).epsilon(1e-5));
+  }
+}
+
 TEST_CASE("hsgd with a node period averages gradients inside a node at every step, and weights over the nodes at every period")
 {
   comm::Communicator comm(MPI_COMM_WORLD);
@@ -395,7 +407,8 @@ TEST_CASE("decentralized EASGD and local SGD send one allreduce a period, and no
 {
   comm::Communicator comm(MPI_COMM_WORLD);
   std::vector<float> buffer(ManyTensors(0).weights().size());
-  for (const std::string allreduce : {"ring", "halving-doubling", "tree", "mpi"}) {
+  for (const std::string allreduce : {"ring", "halving-doubling", "tree", "mpi", "gloo"}) {
+    if (allreduce == "gloo" && !comm::has_gloo()) continue;
     comm.traffic() = {};
     comm::make_allreduce({.algorithm = allreduce}, comm)->sum(buffer);
     const comm::Traffic once = comm.traffic();

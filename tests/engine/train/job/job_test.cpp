@@ -42,6 +42,11 @@ std::string make_digits(const fs::path& folder)
   return path;
 }
 
+bool has_gloo()
+{
+  return dt::run_command({dt::test::dtengine(), "--version"}).out.find("allreduce gloo: yes") != std::string::npos;
+}
+
 // Runs until somebody ends it.
 dt::RunSpec endless_spec(std::int64_t ranks) { return dt::test::endless(small_spec(ranks)); }
 
@@ -242,7 +247,11 @@ TEST_CASE("a training that diverges names the step and leaves no result")
 TEST_CASE("a rank killed with SIGKILL takes the others with it and leaves no result")
 {
   const bool kill_root = GENERATE(false, true);
-  const EngineRun run(endless_spec(2));
+  const std::string allreduce = GENERATE("mpi", "gloo");
+  if (allreduce == "gloo" && !has_gloo()) return;
+  auto spec = endless_spec(2);
+  spec.sync.allreduce = allreduce;
+  const EngineRun run(spec);
   RunningJob job(run, 2);
   REQUIRE(job.ranks.size() == 2);
   const auto victim =
@@ -254,6 +263,7 @@ TEST_CASE("a rank killed with SIGKILL takes the others with it and leaves no res
   CHECK_THAT(end.err + end.out, Contains("signal 9"));
   CHECK(eventually([&] { return std::none_of(job.ranks.begin(), job.ranks.end(), is_running); }));
   CHECK_FALSE(fs::exists(run.attempt().result()));
+  CHECK_FALSE(dt::read_error(run.attempt())); // no rank blames the connection that the killed one closed
   CHECK(dt::read_heartbeat(run.attempt())->step > 0);
 }
 
@@ -294,6 +304,27 @@ TEST_CASE("a run folder that cannot be written is a clear error")
   CHECK_THAT(end.err, Contains("create " + run.attempt().begin().string() + ": Not a directory"));
 }
 
+TEST_CASE("a run with the allreduce gloo trains and records what a ring sends, or is refused where Gloo is not built in")
+{
+  auto spec = small_spec(2);
+  spec.sync.allreduce = "gloo";
+  const EngineRun run(spec);
+  const auto end = run.run(2);
+  INFO(end.err);
+  if (!has_gloo()) {
+    CHECK_THAT(dt::read_error(run.attempt())->cause, Contains("Install libgloo-dev"));
+    return;
+  }
+  REQUIRE(end.ok());
+  spec.sync.allreduce = "ring";
+  const EngineRun ring(spec);
+  REQUIRE(ring.run(2).ok());
+  const auto result = dt::read_result(run.attempt()), expected = dt::read_result(ring.attempt());
+  REQUIRE((result && expected));
+  CHECK(result->ranks[0].bytes_sent == expected->ranks[0].bytes_sent);
+  CHECK(result->final_loss == Approx(expected->final_loss).epsilon(1e-4));
+}
+
 TEST_CASE("a missing or damaged spec is an error that names the file")
 {
   const EngineRun run(small_spec(1));
@@ -309,6 +340,7 @@ TEST_CASE("dtengine tells its version and build, and refuses a wrong command lin
   const auto version = dt::run_command({dt::test::dtengine(), "--version"});
   CHECK(version.ok());
   CHECK_THAT(version.out, Contains("build " + dt::read_build_id(dt::test::dtengine())));
+  CHECK_THAT(version.out, Contains("\nallreduce gloo: yes\n") || Contains("\nallreduce gloo: no, built without libgloo-dev\n"));
   CHECK(dt::run_command({dt::test::dtengine(), "train"}).exit_code == 2);
   CHECK(dt::run_command({dt::test::dtengine()}).exit_code == 2);
 }
