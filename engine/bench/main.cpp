@@ -21,12 +21,19 @@ void add_compute(CLI::App& app, ComputeBench& options)
   compute->add_option("--model", options.model, "The network")->capture_default_str();
   compute->add_option("--batch", options.batch, "Samples a step")->capture_default_str()->check(CLI::PositiveNumber);
   compute->add_option("--threads", options.threads, "Compute threads")->capture_default_str()->check(CLI::PositiveNumber);
-  compute->add_option("--seconds", options.seconds, "Time to measure for")->capture_default_str()->check(CLI::PositiveNumber);
+  compute
+      ->add_option("--seconds", options.seconds,
+                   "Time to measure for, at least 10 steps; with --profile 50, unless these take over a minute")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   compute->add_option("--steps", options.steps, "Steps to measure, instead of a time")->check(CLI::PositiveNumber);
   add_choice(*compute, "--precision", options.precision, "What kernels compute in");
   compute->add_flag("--reference", options.reference, "Plain loops in place of oneDNN's convolutions");
   compute->add_flag("--direct", options.direct, "No convolution by Winograd's algorithm");
-  compute->add_flag("--profile", options.profile, "Every operation's time");
+  auto* profile =
+      compute->add_flag("--profile", options.profile,
+                        "Every operation's time, with the model's dropout; in the JSON also a compute profile for dtsim");
+  compute->add_option("--profile-file", options.profile_file, "Writes the compute profile there")->needs(profile);
   compute->add_option("--allreduce", options.allreduce, "Of the gradients, between ranks")->capture_default_str();
   compute->add_flag("--json", options.json, "One JSON object");
 }

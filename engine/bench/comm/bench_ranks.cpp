@@ -35,6 +35,16 @@ double BenchRanks::of_root(double value)
   return shared[0];
 }
 
+std::vector<double> BenchRanks::gather(std::span<const double> values)
+{
+  return comm_ ? comm_->gather_numbers(values) : std::vector<double>(values.begin(), values.end());
+}
+
+std::vector<std::string> BenchRanks::gather(const std::string& text)
+{
+  return comm_ ? comm_->gather_texts(text) : std::vector{text};
+}
+
 void BenchRanks::barrier()
 {
   if (comm_) comm_->barrier();

@@ -5,6 +5,8 @@
 #include "engine/comm/mpi_world.hpp"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace dt::bench {
 
@@ -18,6 +20,10 @@ class BenchRanks {
   void sum(std::span<float> values);
   // Returns rank 0's number on every rank. Collective.
   double of_root(double value);
+  // On rank 0: every rank's numbers in rank order, equally many of each; empty on the other ranks. Collective.
+  std::vector<double> gather(std::span<const double> values);
+  // Returns every rank's text, on every rank, in rank order. Collective.
+  std::vector<std::string> gather(const std::string& text);
   // Blocks until all ranks have called it. Collective.
   void barrier();
 

@@ -1,8 +1,10 @@
+#include "core/file.hpp"
 #include "core/statistics.hpp"
 #include "engine/bench/bench.hpp"
 #include "engine/bench/comm/bench_ranks.hpp"
 #include "engine/bench/compute/fixed_step.hpp"
 #include "engine/bench/compute/fma_peak.hpp"
+#include "engine/bench/compute/measured_profile.hpp"
 #include "engine/bench/compute/profile.hpp"
 #include "engine/train/record/rank_report.hpp"
 
@@ -14,23 +16,33 @@ namespace dt::bench {
 namespace {
 
 constexpr double fewest_steps = 10;
+// A profile's distribution rests on more steps: on 50, unless they take longer than a minute.
+constexpr double fewest_profile_steps = 50, most_seconds_for_them = 60;
+// Steps with every operation timed are as many as the measured ones, up to this number: enough for a median.
+constexpr std::size_t most_profiled_steps = 21;
 
 struct Measured {
-  std::vector<double> step_s, update_s;
+  std::vector<double> step_s;
+  StepTimes parts;
   double loss = 0; // of the last step
 };
 
 void keep(Measured& measured, const FixedStep::Took& took)
 {
   measured.step_s.push_back(took.step_s);
-  measured.update_s.push_back(took.update_s);
+  measured.parts.forward_s.push_back(took.passes.forward_s);
+  measured.parts.backward_s.push_back(took.passes.backward_s);
+  measured.parts.update_s.push_back(took.update_s);
+  measured.parts.compute_s.push_back(took.passes.forward_s + took.passes.backward_s + took.update_s);
   measured.loss = took.loss;
 }
 
 // The requested number of steps, or as many as fit into the time according to the fastest warm-up step. The same on all ranks.
 std::size_t steps_to_measure(const ComputeBench& options, double quickest_s, BenchRanks& ranks)
 {
-  const double fitting = std::clamp(options.seconds / quickest_s, fewest_steps, 1e7);
+  const double fewest =
+      options.profile ? std::clamp(most_seconds_for_them / quickest_s, fewest_steps, fewest_profile_steps) : fewest_steps;
+  const double fitting = std::clamp(options.seconds / quickest_s, fewest, 1e7);
   return static_cast<std::size_t>(options.steps > 0 ? static_cast<double>(options.steps) : ranks.of_root(fitting));
 }
 
@@ -52,7 +64,7 @@ nn::NetworkOptions network_options(const ComputeBench& options)
                           .precision = options.precision,
                           .winograd = !options.direct,
                           .reference = options.reference,
-                          .dropout = false});
+                          .dropout = options.profile}); // a profile is of the step as it is trained
 }
 
 double peak_gflops(const ComputeBench& options, BenchRanks& ranks)
@@ -67,6 +79,7 @@ struct Report {
   bool is_told = true; // whether this rank prints the report
   Measured measured;
   std::vector<StepProfile> profiles;
+  ComputeProfile compute_profile; // with --profile
   double peak_gflops = 0, step_flops = 0, build_s = 0;
   int reorders = 0;
   nn::MemoryNeed memory;
@@ -79,14 +92,14 @@ struct Report {
 nlohmann::ordered_json json_of(const Report& report)
 {
   const auto& options = report.options;
-  const auto [median, least] = summarize(report.measured.step_s);
+  const auto times = summarize(report.measured.step_s);
   nlohmann::ordered_json json{{"model", options.model},
                               {"batch", options.batch},
                               {"threads", options.threads},
                               {"precision", name_of(options.precision)},
-                              {"samples_per_s", report.ranks * static_cast<double>(options.batch) / median},
-                              {"step_ms_median", 1e3 * median},
-                              {"step_ms_min", 1e3 * least},
+                              {"samples_per_s", report.ranks * static_cast<double>(options.batch) / times.median},
+                              {"step_ms_median", 1e3 * times.median},
+                              {"step_ms_min", 1e3 * times.least},
                               {"gflops", report.gflops()},
                               {"peak_gflops", report.peak_gflops},
                               {"peak_share", report.peak_share()},
@@ -98,11 +111,15 @@ nlohmann::ordered_json json_of(const Report& report)
                               {"ranks", report.ranks},
                               {"build_s", report.build_s},
                               {"onednn_share", share_of(report.profiles, is_onednn)},
-                              {"optimizer_ms", 1e3 * summarize(report.measured.update_s).median},
+                              {"forward_ms", 1e3 * median(report.measured.parts.forward_s)},
+                              {"backward_ms", 1e3 * median(report.measured.parts.backward_s)},
+                              {"optimizer_ms", 1e3 * median(report.measured.parts.update_s)},
                               {"planned_bytes", report.memory.parameters + report.memory.activations},
                               {"unshared_bytes", report.memory.parameters + report.memory.unshared},
                               {"winograd", !options.direct}};
-  if (options.profile) json["profile"] = profile_json(median_of(report.profiles).operations);
+  if (!options.profile) return json;
+  json["profile"] = profile_json(median_of(report.profiles).operations);
+  json["compute_profile"] = nlohmann::ordered_json::parse(to_json(report.compute_profile));
   return json;
 }
 
@@ -119,21 +136,30 @@ std::string text_of(const Report& report)
       options.model, options.batch, options.threads, name_of(options.precision),
       report.ranks * static_cast<double>(options.batch) / median, 1e3 * median, report.measured.step_s.size(), 1e3 * least,
       report.gflops(), 100 * report.peak_share(), report.peak_gflops, 100 * share_of(report.profiles, is_compute),
-      100 * share_of(report.profiles, is_onednn), report.reorders, 1e3 * summarize(report.measured.update_s).median,
+      100 * share_of(report.profiles, is_onednn), report.reorders, 1e3 * summarize(report.measured.parts.update_s).median,
       1e-9 * static_cast<double>(train::memory_peak_bytes()),
       1e-9 * static_cast<double>(report.memory.parameters + report.memory.activations), report.build_s);
   if (options.profile) text += "\n" + profile_table(median_of(report.profiles));
   return text;
 }
 
+// The same on all ranks.
+std::size_t steps_to_profile(const ComputeBench& options, const FixedStep& step, const Measured& measured)
+{
+  const auto least = static_cast<std::size_t>(step.warmup_steps()) + 1;
+  return options.profile ? std::max(least, std::min(measured.step_s.size(), most_profiled_steps)) : least;
+}
+
 Report make_report(const ComputeBench& options)
 {
   BenchRanks ranks(options.allreduce);
-  Report report{.options = options, .ranks = ranks.size(), .measured = {}, .profiles = {}, .memory = {}};
+  Report report{.options = options, .ranks = ranks.size(), .measured = {}, .profiles = {}, .compute_profile = {}, .memory = {}};
   report.peak_gflops = peak_gflops(options, ranks);
   FixedStep step(network_options(options), &ranks);
   report.measured = measure(step, options, ranks);
-  for (int pass = 0; pass <= step.warmup_steps(); ++pass) report.profiles.push_back(step.profile());
+  for (auto left = steps_to_profile(options, step, report.measured); left > 0; --left) report.profiles.push_back(step.profile());
+  if (options.profile)
+    report.compute_profile = measured_profile(step.network().options(), report.measured.parts, report.profiles, ranks);
   // the larger value counts: a lower one only shows other load on the machine
   report.peak_gflops = std::max(report.peak_gflops, peak_gflops(options, ranks));
   report.step_flops = step.network().flops();
@@ -149,6 +175,7 @@ Report make_report(const ComputeBench& options)
 int bench_compute(const ComputeBench& options)
 {
   const auto report = make_report(options);
+  if (report.is_told && !options.profile_file.empty()) write_file_atomic(options.profile_file, to_json(report.compute_profile));
   if (report.is_told) fmt::print("{}", options.json ? json_of(report).dump() + "\n" : text_of(report));
   return 0;
 }

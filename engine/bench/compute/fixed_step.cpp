@@ -52,12 +52,13 @@ FixedStep::FixedStep(const nn::NetworkOptions& options, BenchRanks* ranks)
 FixedStep::Took FixedStep::run()
 {
   const double begin_s = comm::monotonic_s();
-  const double loss = network_.forward_backward(images_, labels_);
+  nn::ComputeTimes passes;
+  const double loss = network_.forward_backward(images_, labels_, &passes);
   if (ranks_ != nullptr) ranks_->sum(network_.gradients());
   const double update_s = comm::monotonic_s();
   update(ranks_ == nullptr ? 1.0F : 1.0F / static_cast<float>(ranks_->size()));
   const double end_s = comm::monotonic_s();
-  return {end_s - begin_s, end_s - update_s, loss};
+  return {end_s - begin_s, passes, end_s - update_s, loss};
 }
 
 StepProfile FixedStep::profile()

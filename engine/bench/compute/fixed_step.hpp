@@ -17,9 +17,11 @@ class FixedStep {
   // object; each step then sums the gradients over the ranks in one allreduce of the packed buffer.
   explicit FixedStep(const nn::NetworkOptions& options, BenchRanks* ranks = nullptr);
 
-  // Seconds of a step, and of its update alone.
+  // Seconds of a step, and of its passes and its update alone.
   struct Took {
-    double step_s = 0, update_s = 0, loss = 0;
+    double step_s = 0;
+    nn::ComputeTimes passes;
+    double update_s = 0, loss = 0;
   };
   Took run();
   // One step with every operation timed, without communication.

@@ -260,14 +260,19 @@ struct Network::Impl {
   std::vector<OperationTime> profile()
   {
     std::vector<OperationTime> times;
-    for (const auto* operation : all_operations()) {
-      const auto begin = Clock::now();
-      operation->run(stream);
-      const auto& label = operation->label();
-      times.push_back({label.layer, label.what, operation->implementation(), label.reorder, label.flops,
-                       seconds_between(begin, Clock::now())});
-    }
+    for (const auto* stages : {&forward_stages, &backward_stages})
+      for (const auto& stage : *stages)
+        for (const auto& operation : *stage.operations) times.push_back(timed(operation, stages == &backward_stages));
     return times;
+  }
+
+  OperationTime timed(const Operation& operation, bool backward) const
+  {
+    const auto begin = Clock::now();
+    operation.run(stream);
+    const double seconds = seconds_between(begin, Clock::now());
+    const auto& label = operation.label();
+    return {label.layer, label.what, operation.implementation(), label.reorder, backward, label.flops, seconds};
   }
 
   std::string first_non_finite()

@@ -78,7 +78,8 @@ struct OperationTime {
   std::string what;   // "backward weights"
   std::string kernel; // "jit:avx512_core"; empty for one of our own kernels
   bool reorder = false;
-  double flops = 0; // floating-point operations of convolutions and inner products
+  bool backward = false; // of the backward pass; the losses belong to the forward pass
+  double flops = 0;      // floating-point operations of convolutions and inner products
   double seconds = 0;
 };
 

@@ -1,5 +1,6 @@
 // dtbench's results as programs read them.
 #include "core/process.hpp"
+#include "core/spec/compute_profile.hpp"
 #include "tests/support/engine_run.hpp"
 
 #include <algorithm>
@@ -29,12 +30,30 @@ TEST_CASE("dtbench compute --json prints one object whose rate is batch over med
   const auto end = dt::run_command({dtbench, "compute", "--batch", "8", "--seconds", "0.01", "--json"}, 60);
   REQUIRE(end.ok());
   const auto json = nlohmann::ordered_json::parse(end.out);
-  CHECK(keys_of(json) ==
-        std::vector<std::string>{
-            "model",   "batch",       "threads",    "precision",       "samples_per_s",     "step_ms_median",    "step_ms_min",
-            "gflops",  "peak_gflops", "peak_share", "primitive_share", "reorders_per_step", "peak_memory_bytes", "loss",
-            "steps",   "ranks",       "build_s",    "onednn_share",    "optimizer_ms",      "planned_bytes",     "unshared_bytes",
-            "winograd"});
+  CHECK(keys_of(json) == std::vector<std::string>{"model",
+                                                  "batch",
+                                                  "threads",
+                                                  "precision",
+                                                  "samples_per_s",
+                                                  "step_ms_median",
+                                                  "step_ms_min",
+                                                  "gflops",
+                                                  "peak_gflops",
+                                                  "peak_share",
+                                                  "primitive_share",
+                                                  "reorders_per_step",
+                                                  "peak_memory_bytes",
+                                                  "loss",
+                                                  "steps",
+                                                  "ranks",
+                                                  "build_s",
+                                                  "onednn_share",
+                                                  "forward_ms",
+                                                  "backward_ms",
+                                                  "optimizer_ms",
+                                                  "planned_bytes",
+                                                  "unshared_bytes",
+                                                  "winograd"});
   CHECK(json["peak_share"].get<double>() * json["peak_gflops"].get<double>() == Approx(json["gflops"].get<double>()));
   CHECK(json["onednn_share"].get<double>() <= json["primitive_share"].get<double>());
   CHECK(json["primitive_share"].get<double>() <= 1);
@@ -67,6 +86,84 @@ TEST_CASE("dtbench compute --profile has a row for every operation, as many reor
   CHECK(backward_weights == 5);
   const auto text = dt::run_command({dtbench, "compute", "--batch", "2", "--steps", "2", "--profile"}, 60).out;
   CHECK_THAT(text, Catch::Contains("conv2 ") && Catch::Contains("backward weights") && Catch::Contains("reorders"));
+}
+
+namespace {
+
+std::vector<std::string> layers_of_model(const std::string& model)
+{
+  const auto end = dt::run_command({dt::test::dtengine(), "model", model, "--json"}, 60);
+  const auto json = nlohmann::ordered_json::parse(end.out);
+  std::vector<std::string> names;
+  for (const auto& layer : json["layers"]) names.push_back(layer["name"]);
+  return names;
+}
+
+std::vector<std::string> names_in(const dt::ComputeProfile& profile)
+{
+  std::vector<std::string> names;
+  for (const auto& layer : profile.layers) names.push_back(layer.name);
+  return names;
+}
+
+} // namespace
+
+TEST_CASE("what dtbench compute --profile --json prints is a compute profile of the model's layers")
+{
+  const auto end = dt::run_command({dtbench, "compute", "--batch", "2", "--steps", "64", "--profile", "--json"}, 60);
+  REQUIRE(end.ok());
+  const auto profile = dt::parse_compute_profile(end.out, "lenet.json");
+  CHECK(profile.model == "lenet");
+  CHECK(profile.image == "1x28x28");
+  CHECK(profile.classes == 10);
+  CHECK(profile.batch == 2);
+  CHECK(profile.threads == 1);
+  CHECK(profile.precision == "fp32");
+  CHECK(profile.host == dt::host_name());
+  CHECK_FALSE(profile.processor.empty());
+  CHECK(profile.steps == 64);
+  CHECK(profile.step_quantiles.size() == 65);
+  CHECK(profile.step_quantiles[32] == 1);
+  CHECK(profile.node_spread == 0);
+  CHECK(profile.processes == 1);
+  CHECK(names_in(profile) == layers_of_model("lenet"));
+  const auto json = nlohmann::ordered_json::parse(end.out);
+  const double rounding_s = 1e-9 * static_cast<double>(profile.layers.size());
+  CHECK(profile.forward_s() == Approx(1e-3 * json["forward_ms"].get<double>()).margin(rounding_s));
+  CHECK(profile.backward_s() == Approx(1e-3 * json["backward_ms"].get<double>()).margin(rounding_s));
+  CHECK(profile.update_s == Approx(1e-3 * json["optimizer_ms"].get<double>()).margin(1e-9));
+  for (const auto& layer : profile.layers) CHECK((layer.forward_s == 0) == layer.name.starts_with("relu")); // fused with others
+  for (const auto& layer : profile.layers) CHECK(layer.backward_s > 0);
+}
+
+TEST_CASE("a compute profile has the layers of dropout, and --profile-file writes it alone")
+{
+  const dt::test::TemporaryFolder folder;
+  const auto file = (folder.path() / "profile.json").string();
+  const auto end = dt::run_command({dtbench, "compute", "--model", "alexnet-cifar", "--batch", "2", "--steps", "2", "--profile",
+                                    "--profile-file", file, "--json"},
+                                   60);
+  REQUIRE(end.ok());
+  const auto profile = dt::parse_compute_profile(dt::read_file(file), file);
+  CHECK(names_in(profile) == layers_of_model("alexnet-cifar"));
+  for (const auto& layer : profile.layers)
+    if (layer.name.starts_with("dropout")) CHECK((layer.forward_s > 0 && layer.backward_s > 0));
+  CHECK(to_json(dt::parse_compute_profile(end.out, "stdout")) == dt::read_file(file));
+}
+
+TEST_CASE("a compute profile measured by several ranks tells how their medians differ")
+{
+  auto words = dt::test::EngineRun::launch(3);
+  for (const std::string word : {dtbench.c_str(), "compute", "--batch", "2", "--steps", "10", "--profile", "--json"})
+    words.push_back(word);
+  const auto end = dt::run_command(words, 60);
+  REQUIRE(end.ok());
+  const auto profile = dt::parse_compute_profile(end.out, "lenet.json");
+  CHECK(profile.processes == 3);
+  CHECK(profile.node_spread > 0);
+  CHECK(profile.steps == 10);
+  CHECK(profile.host == dt::host_name());
+  CHECK(names_in(profile) == layers_of_model("lenet"));
 }
 
 TEST_CASE("dtbench convolution --json has each convolution's directions, with the factor over plain loops, and their sum")

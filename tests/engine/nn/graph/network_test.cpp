@@ -1,11 +1,14 @@
 #include "engine/nn/graph/network.hpp"
 
 #include "core/error.hpp"
+#include "engine/nn/graph/model_description.hpp"
+#include "engine/nn/models/model_registry.hpp"
 #include "tests/engine/nn/numbers.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <set>
 #include <thread>
 
 #include <catch2/catch.hpp>
@@ -313,4 +316,24 @@ TEST_CASE("numbers too small for a normal float are flushed to zero in the threa
   Network network(lenet(1));
   volatile float tiny = 1e-38F;
   CHECK(tiny * 0.01F == 0.0F);
+}
+
+TEST_CASE("a profile is of the forward pass up to the losses, then of the backward pass, and every other operation is a layer's")
+{
+  for (const std::string model : {"lenet", "googlenet-cifar"}) {
+    INFO(model);
+    NetworkOptions options{.model = model, .image = {3, 32, 32}, .batch = 2};
+    if (model == "lenet") options.image = {1, 28, 28};
+    Network network(options);
+    const auto batch = random_batch(network);
+    const auto operations = network.profile(batch.images, batch.labels);
+    std::set<std::string> layers{"loss"};
+    for (const auto& layer : describe(build_model(options))) layers.insert(layer.name);
+    const auto begin = std::ranges::find(operations, true, &OperationTime::backward);
+    REQUIRE(begin != operations.begin());
+    CHECK(std::prev(begin)->layer == "loss");
+    CHECK(std::all_of(begin, operations.end(),
+                      [](const auto& operation) { return operation.backward && operation.layer != "loss"; }));
+    for (const auto& operation : operations) CHECK(layers.contains(operation.layer));
+  }
 }

@@ -1,0 +1,266 @@
+#include "core/spec/compute_profile.hpp"
+
+#include "core/error.hpp"
+#include "core/random.hpp"
+#include "core/spec/choices.hpp"
+#include "core/spec/input_shape.hpp"
+#include "core/statistics.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <span>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace dt {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Raised when a reader of the version before would misunderstand a profile.
+constexpr int schema = 1;
+constexpr const char* kind = "compute_profile";
+// Times are written in nanoseconds and quantiles in millionths, so the median of the quantiles is 1 but for rounding.
+constexpr double median_tolerance = 1e-3;
+
+std::string in_words(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// The members of one file. Every refusal says where, what and what to do.
+class ProfileReader {
+ public:
+  explicit ProfileReader(const std::string& origin) : origin_(origin) {}
+
+  ComputeProfile read(const std::string& text) const
+  {
+    const Json file = parsed(text);
+    const Json& json = profile_in(file);
+    check_schema(json);
+    ComputeProfile profile{.model = word(json, "model"),
+                           .image = image(json),
+                           .precision = precision(json),
+                           .processor = word(json, "processor"),
+                           .host = word(json, "host"),
+                           .classes = count(json, "classes"),
+                           .batch = count(json, "batch"),
+                           .threads = count(json, "threads"),
+                           .layers = layers(json),
+                           .update_s = at_least_0(json, "", "update_s"),
+                           .steps = count(json, "steps"),
+                           .step_quantiles = quantiles(json),
+                           .node_spread = at_least_0(json, "", "node_spread"),
+                           .processes = count(json, "processes")};
+    if (profile.forward_s() + profile.backward_s() <= 0) refuse("The times of all layers are 0.");
+    return profile;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const
+  {
+    throw Error(ErrorKind::recipe,
+                fmt::format("{}: {} Measure a profile with `dtbench compute --model MODEL --batch SAMPLES --profile --json`.",
+                            origin_, what));
+  }
+  [[noreturn]] void refuse(const std::string& name, const char* allowed, const Json& value) const
+  {
+    refuse(fmt::format("{} must be {}, not {}.", name, allowed, in_words(value)));
+  }
+
+  Json parsed(const std::string& text) const
+  {
+    try {
+      return Json::parse(text);
+    } catch (const Json::parse_error& error) {
+      refuse(fmt::format("The text is not JSON (byte {}).", error.byte));
+    } catch (const Json::exception&) { // a number that no double can hold
+      refuse("A number in the text is too large.");
+    }
+  }
+
+  const Json& profile_in(const Json& file) const
+  {
+    const bool is_nested = file.is_object() && file.contains(kind) && file[kind].is_object();
+    const Json& json = is_nested ? file[kind] : file;
+    if (!json.is_object() || json.value("kind", Json()) != kind) refuse("The file has no compute profile.");
+    return json;
+  }
+
+  void check_schema(const Json& json) const
+  {
+    const Json& found = member(json, "", "schema");
+    if (found != schema)
+      refuse(fmt::format("The compute profile has schema {}, but this version reads schema {}.", in_words(found), schema));
+  }
+
+  // `place` stands before the member's name in messages: "layer conv1: ".
+  const Json& member(const Json& json, const std::string& place, const char* name) const
+  {
+    if (!json.contains(name)) refuse(fmt::format("{}{} is missing.", place, name));
+    return json[name];
+  }
+
+  std::string word(const Json& json, const char* name, const std::string& place = "") const
+  {
+    const Json& value = member(json, place, name);
+    if (!value.is_string() || value.get_ref<const std::string&>().empty()) refuse(place + name, "a text", value);
+    return value.get<std::string>();
+  }
+
+  std::string image(const Json& json) const
+  {
+    const auto text = word(json, "image");
+    if (!parse_image(text)) refuse("image", "channels x height x width as 3x224x224", json["image"]);
+    return text;
+  }
+
+  std::string precision(const Json& json) const
+  {
+    const auto text = word(json, "precision");
+    if (!find_choice<Precision>(text))
+      refuse("precision", join(strings_of(choice_names<Precision>()), " or ").c_str(), json["precision"]);
+    return text;
+  }
+
+  std::int64_t count(const Json& json, const char* name) const
+  {
+    const Json& value = member(json, "", name);
+    if (!value.is_number_integer() || value.get<std::int64_t>() < 1) refuse(name, "a whole number of at least 1", value);
+    return value.get<std::int64_t>();
+  }
+
+  double at_least_0(const Json& json, const std::string& place, const char* name) const
+  {
+    const Json& value = member(json, place, name);
+    if (!value.is_number() || !(value.get<double>() >= 0)) refuse(place + name, "a number of at least 0", value);
+    return value.get<double>();
+  }
+
+  const Json& list(const Json& json, const char* name, std::size_t least) const
+  {
+    const Json& values = member(json, "", name);
+    if (!values.is_array() || values.size() < least) refuse(fmt::format("{} must be a list of at least {}.", name, least));
+    return values;
+  }
+
+  std::vector<LayerTime> layers(const Json& json) const
+  {
+    std::vector<LayerTime> times;
+    std::set<std::string> names;
+    for (const auto& layer : list(json, "layers", 1)) {
+      const auto name = word(layer, "name", fmt::format("layer {}: ", times.size() + 1));
+      if (!names.insert(name).second) refuse(fmt::format("There are two layers {}.", name));
+      const auto place = fmt::format("layer {}: ", name);
+      times.push_back({name, at_least_0(layer, place, "forward_s"), at_least_0(layer, place, "backward_s")});
+    }
+    return times;
+  }
+
+  std::vector<double> quantiles(const Json& json) const
+  {
+    std::vector<double> values;
+    for (const auto& value : list(json, "step_quantiles", 2)) {
+      if (!value.is_number() || !(value.get<double>() > 0)) refuse("step_quantiles", "numbers above 0", value);
+      if (!values.empty() && value.get<double>() < values.back())
+        refuse(fmt::format("step_quantiles must ascend, but {} follows {}.", in_words(value), values.back()));
+      values.push_back(value.get<double>());
+    }
+    const double middle = quantile_of_sorted(std::span<const double>(values), 0.5);
+    if (std::abs(middle - 1) > median_tolerance)
+      refuse(fmt::format("The median of step_quantiles must be 1, not {}: they are factors on the median step time.", middle));
+    return values;
+  }
+
+  std::string origin_;
+};
+
+Json json_of(const LayerTime& layer)
+{
+  return {{"name", layer.name}, {"forward_s", layer.forward_s}, {"backward_s", layer.backward_s}};
+}
+
+// The streams of random numbers that StepFactors takes from its seed.
+enum : std::uint64_t { part_of_steps = 1, part_of_nodes = 2 };
+
+std::uint64_t key_of(std::uint64_t seed, std::uint64_t part, std::int64_t number)
+{
+  return sub_key(sub_key(seed, part), static_cast<std::uint64_t>(number));
+}
+
+} // namespace
+
+double ComputeProfile::forward_s() const
+{
+  double sum_s = 0;
+  for (const auto& layer : layers) sum_s += layer.forward_s;
+  return sum_s;
+}
+
+double ComputeProfile::backward_s() const
+{
+  double sum_s = 0;
+  for (const auto& layer : layers) sum_s += layer.backward_s;
+  return sum_s;
+}
+
+std::size_t step_quantile_count(std::size_t steps) { return 32 * std::clamp<std::size_t>(steps / 32, 1, 32) + 1; }
+
+std::vector<double> step_quantiles(std::vector<double> step_times)
+{
+  std::sort(step_times.begin(), step_times.end());
+  const std::span<const double> ascending(step_times);
+  const double middle = quantile_of_sorted(ascending, 0.5);
+  const auto count = step_quantile_count(ascending.size());
+  std::vector<double> quantiles;
+  for (std::size_t i = 0; i < count; ++i)
+    quantiles.push_back(quantile_of_sorted(ascending, static_cast<double>(i) / static_cast<double>(count - 1)) / middle);
+  return quantiles;
+}
+
+ComputeProfile parse_compute_profile(const std::string& json_text, const std::string& origin)
+{
+  return ProfileReader(origin).read(json_text);
+}
+
+std::string to_json(const ComputeProfile& profile)
+{
+  Json layers = Json::array();
+  for (const auto& layer : profile.layers) layers.push_back(json_of(layer));
+  const Json json{{"schema", schema},
+                  {"kind", kind},
+                  {"model", profile.model},
+                  {"image", profile.image},
+                  {"classes", profile.classes},
+                  {"batch", profile.batch},
+                  {"precision", profile.precision},
+                  {"threads", profile.threads},
+                  {"processor", profile.processor},
+                  {"host", profile.host},
+                  {"layers", layers},
+                  {"update_s", profile.update_s},
+                  {"steps", profile.steps},
+                  {"step_quantiles", profile.step_quantiles},
+                  {"node_spread", profile.node_spread},
+                  {"processes", profile.processes}};
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+StepFactors::StepFactors(const ComputeProfile& profile, std::uint64_t seed)
+    : quantiles_(profile.step_quantiles), node_spread_(profile.node_spread), seed_(seed)
+{
+}
+
+double StepFactors::factor(std::int64_t node, std::int64_t rank, std::int64_t step) const
+{
+  const auto word = counter_word(key_of(seed_, part_of_steps, rank), static_cast<std::uint64_t>(step));
+  const double probability = static_cast<double>(word >> 11) * 0x1p-53; // in [0, 1)
+  return quantile_of_sorted(std::span<const double>(quantiles_), probability) * node_factor(node);
+}
+
+double StepFactors::node_factor(std::int64_t node) const
+{
+  return std::exp(node_spread_ * static_cast<double>(Random(key_of(seed_, part_of_nodes, node)).normal()));
+}
+
+} // namespace dt

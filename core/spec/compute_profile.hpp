@@ -1,0 +1,75 @@
+// ComputeProfile: the measured computation of one rank, layer by layer, from which a simulation computes its steps.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dt {
+
+// Seconds of one layer for one batch. They include the layer's copies into another layout or precision and its elementwise work;
+// the last layer's include the loss. 0 where another layer does the layer's work, as a convolution does the forward pass of the
+// ReLU behind it.
+struct LayerTime {
+  std::string name; // as `dtengine model` prints it
+  double forward_s = 0, backward_s = 0;
+};
+
+// Times are medians over steps, and over processes if several were measured.
+struct ComputeProfile {
+  std::string model{}, image{}, precision{}; // image: "3x224x224"
+  std::string processor{}, host{};           // where it was measured; host: "node[1-4]" for several
+  std::int64_t classes = 0, batch = 0, threads = 1;
+  std::vector<LayerTime> layers{};      // in the order of the forward pass, with the layers that have no parameters
+  double update_s = 0;                  // the optimizer's step over all parameters
+  std::int64_t steps = 0;               // steps of each process on which the distribution rests
+  std::vector<double> step_quantiles{}; // of a step's time divided by the median step time, ascending, at equally spaced
+                                        // probabilities from 0 (the minimum) to 1 (the maximum)
+  double node_spread = 0;     // standard deviation of ln(median step time) between processes; 0 if one process was measured
+  std::int64_t processes = 1; // on which node_spread rests
+
+  double forward_s() const;  // sum over the layers
+  double backward_s() const; // likewise
+};
+
+// Number of values that step_quantiles returns for so many steps: 33, and 32 more for every further 32 steps, at most 1025.
+//
+// A fixed small number would not do: the last interval ends at the slowest step, so with 32 intervals the one slow step in a
+// thousand would become a draw in a hundred, and the slowest of many ranks much too slow.
+std::size_t step_quantile_count(std::size_t steps);
+
+// The step_quantiles of a profile, from the times of steps in any unit. Needs at least one time.
+std::vector<double> step_quantiles(std::vector<double> step_times);
+
+// Reads the text that to_json writes, or the object that has it as its member `compute_profile`, which is what
+// `dtbench compute --profile --json` prints. `origin` is the file's name, for messages. Throws a recipe error that says where,
+// what and what to do if the text is not JSON, has another schema, a member is missing or of another type, a time or quantile is
+// not in its range, quantiles do not ascend or their median is not 1, or layers are missing or have equal names.
+ComputeProfile parse_compute_profile(const std::string& json_text, const std::string& origin);
+
+// One JSON object. parse_compute_profile reads it back to the same bits.
+std::string to_json(const ComputeProfile& profile);
+
+// Factors on a rank's compute time: how much longer than the median a step takes on a node. A pure function of seed, node, rank
+// and step: equal arguments give equal factors, in any order of calls, and on every machine but for the rounding of exp.
+//
+// The median of the factors is 1, over steps and over nodes, because a profile's times are medians. Their mean is not 1: steps
+// are more often much slower than much faster than the median, so a simulated step takes longer on average than the sum of the
+// profile's times, as the measured steps did.
+class StepFactors {
+ public:
+  // `profile` as parse_compute_profile accepts it.
+  StepFactors(const ComputeProfile& profile, std::uint64_t seed);
+  // A draw from step_quantiles for (seed, rank, step), linear between two quantiles, times exp(node_spread x z), where z is
+  // normal with mean 0 and standard deviation 1, drawn for (seed, node).
+  double factor(std::int64_t node, std::int64_t rank, std::int64_t step) const;
+
+ private:
+  double node_factor(std::int64_t node) const;
+
+  std::vector<double> quantiles_;
+  double node_spread_;
+  std::uint64_t seed_;
+};
+
+} // namespace dt

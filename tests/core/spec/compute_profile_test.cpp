@@ -1,0 +1,292 @@
+#include "core/spec/compute_profile.hpp"
+
+#include "core/file.hpp"
+#include "core/random.hpp"
+#include "core/spec/input_shape.hpp"
+#include "core/statistics.hpp"
+#include "tests/core/error_of.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace dt;
+using dt::test::error_of;
+using dt::test::message_of;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+ComputeProfile sample_profile()
+{
+  ComputeProfile profile{.model = "lenet",
+                         .image = "1x28x28",
+                         .precision = "fp32",
+                         .processor = "AMD EPYC",
+                         .host = "node[1-2]",
+                         .classes = 10,
+                         .batch = 64,
+                         .threads = 2,
+                         .layers = {{"conv1", 0.1, 1.0 / 3}, {"relu2", 0, 2e-9}, {"fc1", 1e-300, 0}},
+                         .update_s = 1.0 / 7,
+                         .steps = 50,
+                         .step_quantiles = {0.9, 0.95, 1, 1.1, 2},
+                         .node_spread = 0.02,
+                         .processes = 2};
+  return profile;
+}
+
+Json sample_json() { return Json::parse(to_json(sample_profile())); }
+
+// What parse_compute_profile says about the sample with one member replaced; the advice at the end is left out.
+std::string refusal(const char* pointer, const Json& value)
+{
+  auto json = sample_json();
+  json[Json::json_pointer(pointer)] = value;
+  const auto message = message_of([&] { parse_compute_profile(json.dump(), "p.json"); });
+  const std::string advice = " Measure a profile with `dtbench compute --model MODEL --batch SAMPLES --profile --json`.";
+  REQUIRE(message.ends_with(advice));
+  return message.substr(0, message.size() - advice.size());
+}
+
+std::string refusal_without(const char* name)
+{
+  auto json = sample_json();
+  json.erase(name);
+  const auto message = message_of([&] { parse_compute_profile(json.dump(), "p.json"); });
+  return message.substr(0, message.find(" Measure"));
+}
+
+std::vector<double> draws(const ComputeProfile& profile, std::uint64_t seed, int count)
+{
+  const StepFactors factors(profile, seed);
+  std::vector<double> drawn;
+  for (int i = 0; i < count; ++i) drawn.push_back(factors.factor(3, i % 100, i / 100));
+  return drawn;
+}
+
+double deviation_of(const std::vector<double>& values)
+{
+  const double count = static_cast<double>(values.size()), mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / (count - 1));
+}
+
+} // namespace
+
+TEST_CASE("a compute profile is read back from its JSON to the same bits")
+{
+  const auto profile = sample_profile();
+  const auto again = parse_compute_profile(to_json(profile), "p.json");
+  CHECK(to_json(again) == to_json(profile));
+  REQUIRE(again.layers.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(again.layers[i].name == profile.layers[i].name);
+    CHECK(again.layers[i].forward_s == profile.layers[i].forward_s);
+    CHECK(again.layers[i].backward_s == profile.layers[i].backward_s);
+  }
+  CHECK(again.model == "lenet");
+  CHECK(again.image == "1x28x28");
+  CHECK(again.precision == "fp32");
+  CHECK(again.processor == "AMD EPYC");
+  CHECK(again.host == "node[1-2]");
+  CHECK(again.classes == 10);
+  CHECK(again.batch == 64);
+  CHECK(again.threads == 2);
+  CHECK(again.update_s == profile.update_s);
+  CHECK(again.steps == 50);
+  CHECK(again.step_quantiles == profile.step_quantiles);
+  CHECK(again.node_spread == 0.02);
+  CHECK(again.processes == 2);
+  CHECK(again.forward_s() == 0.1 + 1e-300);
+  CHECK(again.backward_s() == 1.0 / 3 + 2e-9);
+}
+
+TEST_CASE("a compute profile is also read where it is the member compute_profile of an object")
+{
+  const Json file{{"model", "another"}, {"compute_profile", sample_json()}};
+  CHECK(to_json(parse_compute_profile(file.dump(), "p.json")) == to_json(sample_profile()));
+}
+
+TEST_CASE("what a compute profile lacks is named, with the file and what to do")
+{
+  const auto error = error_of([] { parse_compute_profile("{", "p.json"); });
+  CHECK(error.kind() == ErrorKind::recipe);
+  CHECK(std::string(error.what()) == "p.json: The text is not JSON (byte 2). Measure a profile with "
+                                     "`dtbench compute --model MODEL --batch SAMPLES --profile --json`.");
+  const auto said = [](const std::string& text) {
+    const auto message = message_of([&] { parse_compute_profile(text, "p.json"); });
+    return message.substr(0, message.find(" Measure"));
+  };
+  CHECK(said("") == "p.json: The text is not JSON (byte 1).");
+  CHECK(said("[1e999]") == "p.json: A number in the text is too large.");
+  CHECK(said("[]") == "p.json: The file has no compute profile.");
+  CHECK(said("{\"model\": \"lenet\"}") == "p.json: The file has no compute profile.");
+  CHECK(said("{\"compute_profile\": 1}") == "p.json: The file has no compute profile.");
+  for (const auto* name : {"schema", "model", "image", "classes", "batch", "precision", "threads", "processor", "host", "layers",
+                           "update_s", "steps", "step_quantiles", "node_spread", "processes"})
+    CHECK(refusal_without(name) == std::string("p.json: ") + name + " is missing.");
+}
+
+TEST_CASE("a compute profile of another schema or with values outside their ranges is refused")
+{
+  CHECK(refusal("/schema", 2) == "p.json: The compute profile has schema 2, but this version reads schema 1.");
+  CHECK(refusal("/model", "") == "p.json: model must be a text, not \"\".");
+  CHECK(refusal("/image", "28x28") == "p.json: image must be channels x height x width as 3x224x224, not \"28x28\".");
+  CHECK(refusal("/precision", "fp8") == "p.json: precision must be fp32 or bf16, not \"fp8\".");
+  CHECK(refusal("/batch", 0) == "p.json: batch must be a whole number of at least 1, not 0.");
+  CHECK(refusal("/steps", 1.5) == "p.json: steps must be a whole number of at least 1, not 1.5.");
+  CHECK(refusal("/update_s", -1) == "p.json: update_s must be a number of at least 0, not -1.");
+  CHECK(refusal("/node_spread", nullptr) == "p.json: node_spread must be a number of at least 0, not null.");
+}
+
+TEST_CASE("layers of a compute profile need unique names and times of at least 0, not all of them 0")
+{
+  CHECK(refusal("/layers", Json::array()) == "p.json: layers must be a list of at least 1.");
+  CHECK(refusal("/layers/1/name", "conv1") == "p.json: There are two layers conv1.");
+  CHECK(refusal("/layers/1/name", 7) == "p.json: layer 2: name must be a text, not 7.");
+  CHECK(refusal("/layers/2", 7) == "p.json: layer 3: name is missing.");
+  CHECK(refusal("/layers/0/forward_s", -0.5) == "p.json: layer conv1: forward_s must be a number of at least 0, not -0.5.");
+  CHECK(refusal("/layers/0/backward_s", "1 s") == "p.json: layer conv1: backward_s must be a number of at least 0, not \"1 s\".");
+  CHECK(refusal("/layers/0", Json{{"name", "conv1"}, {"forward_s", 1}}) == "p.json: layer conv1: backward_s is missing.");
+  CHECK(refusal("/layers", Json::array({Json{{"name", "conv1"}, {"forward_s", 0}, {"backward_s", 0}}})) ==
+        "p.json: The times of all layers are 0.");
+}
+
+TEST_CASE("quantiles of a compute profile must be positive, ascend and have the median 1")
+{
+  CHECK(refusal("/step_quantiles", {1}) == "p.json: step_quantiles must be a list of at least 2.");
+  CHECK(refusal("/step_quantiles", {0, 1, 2}) == "p.json: step_quantiles must be numbers above 0, not 0.");
+  CHECK(refusal("/step_quantiles", {0.5, 1, 0.75}) == "p.json: step_quantiles must ascend, but 0.75 follows 1.");
+  CHECK(refusal("/step_quantiles", {1, 2, 3}) ==
+        "p.json: The median of step_quantiles must be 1, not 2: they are factors on the median step time.");
+}
+
+TEST_CASE("quantiles of steps are relative to the median and end at the fastest and the slowest step")
+{
+  std::vector<double> times(65);
+  std::iota(times.rbegin(), times.rend(), 10); // 10, 11, …, 74; the median is 42
+  const auto quantiles = step_quantiles(times);
+  REQUIRE(quantiles.size() == 65);
+  for (std::size_t i = 0; i < quantiles.size(); ++i) CHECK(quantiles[i] == Approx((10 + static_cast<double>(i)) / 42));
+  CHECK(quantiles[32] == 1);
+  CHECK(step_quantiles({3}) == std::vector<double>(33, 1));
+}
+
+TEST_CASE("there are more quantiles of more steps, always an odd number")
+{
+  CHECK(step_quantile_count(1) == 33);
+  CHECK(step_quantile_count(63) == 33);
+  CHECK(step_quantile_count(64) == 65);
+  CHECK(step_quantile_count(1023) == 993);
+  CHECK(step_quantile_count(1'000'000) == 1025);
+}
+
+TEST_CASE("one slow step in a thousand stays a draw in a thousand")
+{
+  std::vector<double> times(1000, 1.0);
+  times.back() = 3;
+  auto profile = sample_profile();
+  profile.step_quantiles = step_quantiles(times);
+  profile.node_spread = 0;
+  const auto drawn = draws(profile, 9, 100'000);
+  const auto slow = std::count_if(drawn.begin(), drawn.end(), [](double factor) { return factor > 1; });
+  CHECK(slow == Approx(1e5 / 992).margin(4 * std::sqrt(1e5 / 992)));
+}
+
+TEST_CASE("a step's factor depends on seed, node, rank and step, and on nothing else")
+{
+  const auto profile = sample_profile();
+  const StepFactors factors(profile, 5);
+  const double first = factors.factor(1, 2, 3);
+  factors.factor(4, 5, 6);
+  CHECK(factors.factor(1, 2, 3) == first);
+  CHECK(StepFactors(profile, 5).factor(1, 2, 3) == first);
+  CHECK(StepFactors(profile, 6).factor(1, 2, 3) != first);
+  CHECK(factors.factor(2, 2, 3) != first);
+  CHECK(factors.factor(1, 3, 3) != first);
+  CHECK(factors.factor(1, 2, 4) != first);
+}
+
+TEST_CASE("factors have the distribution of the profile's quantiles")
+{
+  auto profile = sample_profile();
+  profile.node_spread = 0;
+  constexpr int count = 100'000;
+  auto drawn = draws(profile, 7, count);
+  std::sort(drawn.begin(), drawn.end());
+  CHECK(drawn.front() >= 0.9);
+  CHECK(drawn.back() <= 2);
+  for (std::size_t i = 1; i < 4; ++i) { // the share below each quantile, within four standard errors
+    const double probability = static_cast<double>(i) / 4;
+    const auto below = std::lower_bound(drawn.begin(), drawn.end(), profile.step_quantiles[i]) - drawn.begin();
+    const double error = std::sqrt(probability * (1 - probability) / count);
+    CHECK(static_cast<double>(below) / count == Approx(probability).margin(4 * error));
+  }
+  const auto half = std::lower_bound(drawn.begin(), drawn.end(), 1.55) - drawn.begin(); // linear between 1.1 and 2
+  CHECK(static_cast<double>(half) / count == Approx(0.875).margin(4 * std::sqrt(0.875 * 0.125 / count)));
+}
+
+TEST_CASE("steps of one rank, and ranks in one step, are drawn independently")
+{
+  auto profile = sample_profile();
+  profile.node_spread = 0;
+  const StepFactors factors(profile, 1);
+  int same_side_steps = 0, same_side_ranks = 0;
+  constexpr int count = 10'000;
+  for (int i = 0; i < count; ++i) {
+    const bool is_slow = factors.factor(0, i, i) > 1;
+    same_side_steps += is_slow == (factors.factor(0, i, i + 1) > 1) ? 1 : 0;
+    same_side_ranks += is_slow == (factors.factor(0, i + 1, i) > 1) ? 1 : 0;
+  }
+  CHECK(same_side_steps == Approx(count / 2).margin(4 * std::sqrt(count) / 2));
+  CHECK(same_side_ranks == Approx(count / 2).margin(4 * std::sqrt(count) / 2));
+}
+
+TEST_CASE("the factors of nodes have the profile's spread and the median 1")
+{
+  auto profile = sample_profile();
+  profile.step_quantiles = {1, 1};
+  profile.node_spread = 0.05;
+  const StepFactors factors(profile, 11);
+  std::vector<double> logs;
+  constexpr int count = 10'000;
+  for (int node = 0; node < count; ++node) logs.push_back(std::log(factors.factor(node, 0, 0)));
+  CHECK(deviation_of(logs) == Approx(0.05).epsilon(4 / std::sqrt(2.0 * count)));
+  CHECK(median(logs) == Approx(0).margin(4 * 1.2533 * 0.05 / std::sqrt(count)));
+  CHECK(factors.factor(9, 1, 2) == factors.factor(9, 3, 4)); // a node's factor is the same for all its ranks and steps
+}
+
+TEST_CASE("a profile of equal steps on equal nodes has the factor 1, exactly")
+{
+  auto profile = sample_profile();
+  profile.step_quantiles.assign(33, 1);
+  profile.node_spread = 0;
+  for (const double factor : draws(profile, 3, 1000)) REQUIRE(factor == 1);
+}
+
+TEST_CASE("every shipped compute profile is read, and is of the model and images that its name says")
+{
+  int profiles = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(DTCTL_SOURCE_DIR "/recipes/library/profiles")) {
+    const auto& path = entry.path();
+    INFO(path);
+    REQUIRE(path.extension() == ".json");
+    const auto profile = parse_compute_profile(read_file(path), path.filename().string());
+    CHECK(profile.model == path.stem().string());
+    const auto* facts = find_model_facts(profile.model);
+    REQUIRE(facts != nullptr);
+    CHECK(profile.image == image_text(facts->natural));
+    CHECK(profile.classes == facts->natural.classes);
+    CHECK(profile.steps >= 10);
+    CHECK(profile.step_quantiles.size() == step_quantile_count(static_cast<std::size_t>(profile.steps)));
+    ++profiles;
+  }
+  CHECK(profiles >= 5);
+}
