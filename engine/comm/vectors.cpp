@@ -56,9 +56,15 @@ void add_to(std::span<float> into, std::span<const float> from)
   if (begin_pass(into.data(), 3 * into.size_bytes())) add_floats(into.data(), from.data(), into.size());
 }
 
-void add_to(std::span<float> into, std::span<const Bfloat16> from)
+void add_arrival_to(std::span<float> into, std::span<const float> from)
 {
-  if (begin_pass(into.data(), 2 * into.size_bytes() + from.size_bytes())) add_rounded(into.data(), from.data(), into.size());
+  if (begin_pass_over_arrival(into.data(), 3 * into.size_bytes())) add_floats(into.data(), from.data(), into.size());
+}
+
+void add_arrival_to(std::span<float> into, std::span<const Bfloat16> from)
+{
+  if (begin_pass_over_arrival(into.data(), 2 * into.size_bytes() + from.size_bytes()))
+    add_rounded(into.data(), from.data(), into.size());
 }
 
 void widen(std::span<const Bfloat16> rounded, std::span<float> values)

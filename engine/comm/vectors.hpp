@@ -18,6 +18,10 @@ void copy_to(std::span<const Bfloat16> from, std::span<Bfloat16> to);
 // A copy of `values`.
 Floats copy_of(std::span<const float> values);
 
+// into[i] <- into[i] + from[i], in float32, where `from` has just arrived from another rank. Equal lengths, no overlap.
+void add_arrival_to(std::span<float> into, std::span<const float> from);
+void add_arrival_to(std::span<float> into, std::span<const Bfloat16> from);
+
 // into[i] <- into[i] + from[i]. Equal lengths, no overlap.
 void add_to(std::span<float> into, std::span<const float> from);
 
@@ -27,8 +31,5 @@ void round_to_bfloat16(std::span<const float> values, std::span<Bfloat16> rounde
 
 // Converts bfloat16 to float32. Exact.
 void widen(std::span<const Bfloat16> rounded, std::span<float> values);
-
-// into[i] <- into[i] + from[i], in float32.
-void add_to(std::span<float> into, std::span<const Bfloat16> from);
 
 } // namespace dt::comm

@@ -97,6 +97,8 @@ Parcels cut_into_parcels(const Schedule& schedule, std::size_t chunk_length)
     auto receives = chunks(round.receives, round.receipt, chunk_length);
     for (auto* parcels : {&sends, &receives})
       for (auto& parcel : *parcels) history.fill_in(parcel);
+    if (round.in_turn)
+      for (auto& parcel : sends) parcel.after_receives = all.receives.size();
     for (auto& parcel : sends) {
       history.sent(parcel, all.sends.size() + 1);
       all.sends.push_back(std::move(parcel));

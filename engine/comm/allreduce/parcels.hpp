@@ -28,7 +28,8 @@ struct Parcels {
 };
 
 // Cuts messages into chunks of chunk_length numbers. The chunks of a round's messages alternate. A parcel depends only on parcels
-// of earlier rounds whose stretches overlap its own, so a received chunk can be sent on before its round is complete.
+// of earlier rounds whose stretches overlap its own, so a received chunk can be sent on before its round is complete,
+// unless the next round begins in turn (Round::in_turn).
 Parcels cut_into_parcels(const Schedule& schedule, std::size_t chunk_length);
 
 } // namespace dt::comm

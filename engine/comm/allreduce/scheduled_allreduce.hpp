@@ -11,9 +11,9 @@ namespace dt::comm {
 class ScheduledAllreduce : public Allreduce {
  public:
   using MakeSchedule = Schedule (*)(const Seat&, const Topology&);
-  // chunk_length: chunk size of messages, in numbers.
+  // chunk_length: chunk size of messages, in numbers; 0: the one that suits the machine and the vector.
   ScheduledAllreduce(MakeSchedule make_schedule, const AllreduceOptions& options, Communicator& comm,
-                     std::size_t chunk_length = usual_chunk_length());
+                     std::size_t chunk_length = 0);
   using Allreduce::sum;
   void sum(std::span<float> values) override;
   std::unique_ptr<PendingSum> begin(std::span<float> values) override;
@@ -21,6 +21,10 @@ class ScheduledAllreduce : public Allreduce {
  private:
   class Lent;
   const Parcels& parcels_for(std::size_t length);
+  std::size_t chunk_length_for(std::size_t length) const
+  {
+    return chunk_length_ > 0 ? chunk_length_ : usual_chunk_length(length);
+  }
 
   MakeSchedule make_schedule_;
   Topology topology_;

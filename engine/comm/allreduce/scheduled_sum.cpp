@@ -112,7 +112,7 @@ void ScheduledSum::take(std::size_t k)
   if (wire_ == Wire::bfloat16)
     take_rounded(parcel, slot);
   else if (parcel.receipt == Receipt::add)
-    add_to(values, arrival(slot, values.size()));
+    add_arrival_to(values, arrival(slot, values.size()));
   else if (!buffers_.in_place[slot])
     copy_to(arrival(slot, values.size()), values);
   ++taken_;
@@ -121,7 +121,7 @@ void ScheduledSum::take(std::size_t k)
 void ScheduledSum::take_rounded(const Parcel& parcel, std::size_t slot)
 {
   const auto came = rounded_arrival(slot, parcel.stretch.size());
-  if (parcel.receipt == Receipt::add) return add_to(values_at(parcel.stretch), std::span<const Bfloat16>(came));
+  if (parcel.receipt == Receipt::add) return add_arrival_to(values_at(parcel.stretch), std::span<const Bfloat16>(came));
   const auto image = image_at(parcel.stretch);
   if (!buffers_.in_place[slot]) copy_to(came, image);
   widen(image, values_at(parcel.stretch));

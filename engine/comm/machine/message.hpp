@@ -5,7 +5,7 @@
 
 namespace dt::comm {
 
-// The most numbers in one message of a long vector.
-std::size_t usual_chunk_length();
+// The most numbers in one message of a sum over vectors of `length` numbers.
+std::size_t usual_chunk_length(std::size_t length);
 
 } // namespace dt::comm

@@ -77,6 +77,6 @@ TEST_CASE("bfloat16 numbers are added in float32")
   std::vector<Bfloat16> rounded(3);
   round_to_bfloat16(values, rounded);
   std::vector<float> sums(3, 1e-6F);
-  add_to(sums, std::span<const Bfloat16>(rounded));
+  add_arrival_to(sums, std::span<const Bfloat16>(rounded));
   CHECK(sums == std::vector<float>{1.0F + 1e-6F, 2.5F + 1e-6F, -3.0F + 1e-6F});
 }

@@ -43,6 +43,7 @@ Schedule halving(const std::vector<int>& group, std::size_t place, Range stretch
     const std::size_t mine = split.group_of(place);
     const Range kept = part_of(stretch, mine, split.ways);
     Round round;
+    round.in_turn = true;
     // Each group starts with the next group, so that the messages do not all go to the same rank first.
     for (std::size_t k = 1; k < split.ways; ++k) {
       const std::size_t to = (mine + k) % split.ways, from = (mine + split.ways - k) % split.ways;

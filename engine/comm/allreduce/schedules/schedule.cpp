@@ -32,7 +32,7 @@ Schedule there_and_back(Schedule reduction)
   const std::size_t there = reduction.size();
   for (std::size_t k = there; k > 0; --k) {
     const auto& round = reduction[k - 1];
-    Round back{Receipt::copy, reversed(round.receives), reversed(round.sends)};
+    Round back{Receipt::copy, reversed(round.receives), reversed(round.sends), round.in_turn};
     reduction.push_back(std::move(back));
   }
   return reduction;
@@ -44,6 +44,7 @@ void merge_from(Schedule& schedule, std::size_t first_round, Schedule part)
   for (std::size_t k = 0; k < part.size(); ++k) {
     append(schedule[first_round + k].sends, part[k].sends);
     append(schedule[first_round + k].receives, part[k].receives);
+    schedule[first_round + k].in_turn |= part[k].in_turn;
   }
 }
 

@@ -28,6 +28,9 @@ enum class Receipt { add, copy }; // a received stretch is added to the receiver
 struct Round {
   Receipt receipt = Receipt::add;
   std::vector<Message> sends, receives;
+  // Whether this rank sends nothing of the round before it has received everything of the earlier rounds. If rounds have
+  // different peers, chunks of two rounds would otherwise share this rank's link while the link of another rank idles.
+  bool in_turn = false;
 };
 
 using Schedule = std::vector<Round>;

@@ -113,8 +113,8 @@ TEST_CASE("a rank without the interface that rank 0 names refuses gloo on all ra
 TEST_CASE("a rank that ends makes the sums of its neighbours errors with rank and cause")
 {
   Communicator comm(MPI_COMM_WORLD);
-  if (!has_gloo() || comm.size() == 1 || comm.size() > 3)
-    return; // with more, only the neighbours of the rank that ends see it at once
+  if (!has_gloo() || comm.size() != 2)
+    return; // with more, a rank that waits for one which has failed waits until that process ends
   auto gloo = std::make_unique<GlooAllreduce>(AllreduceOptions{}, comm);
   if (comm.rank() == 1) {
     gloo.reset();

@@ -224,6 +224,17 @@ TEST_CASE("a parcel waits for those that overlap it, and no others")
   CHECK(parcels.receives[2].after_sends == 1);
 }
 
+TEST_CASE("sends of a round in turn wait for all receives of the earlier rounds, and those of another round only for their own")
+{
+  const auto first_send = [](bool in_turn) {
+    Round second{Receipt::add, {{2, {0, 4}, false}}, {}};
+    second.in_turn = in_turn;
+    return cut_into_parcels({{Receipt::add, {}, {{1, {0, 8}, false}}}, second}, 4).sends.front().after_receives;
+  };
+  CHECK(first_send(true) == 2);
+  CHECK(first_send(false) == 1);
+}
+
 TEST_CASE("what a rank has computed is its own to round once, however often it is sent")
 {
   const Schedule schedule{{Receipt::add, {}, {{1, {0, 4}, false}}},
