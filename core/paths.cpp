@@ -167,6 +167,8 @@ fs::path program_beside(const char* variable, const char* name, const std::strin
 
 fs::path engine_program() { return program_beside("DTCTL_ENGINE", "dtengine", "the training engine"); }
 
+fs::path simulator_program() { return program_beside("DTCTL_SIMULATOR", "dtsim", "the simulator"); }
+
 fs::path agent_program() { return program_beside("DTCTL_JOB_AGENT", "dtjob", "the program that runs jobs"); }
 
 fs::path recipe_library()

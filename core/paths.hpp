@@ -54,6 +54,10 @@ std::filesystem::path own_program();
 // exist.
 std::filesystem::path engine_program();
 
+// Path of dtsim, which executes simulated runs: $DTCTL_SIMULATOR, else the folder of the running program. Throws an environment
+// error if the file does not exist.
+std::filesystem::path simulator_program();
+
 // Path of dtjob, which runs a job on its node: $DTCTL_JOB_AGENT, else the folder of the running program. Throws an environment
 // error if the file does not exist.
 std::filesystem::path agent_program();

@@ -39,8 +39,8 @@ JobRequest request_for(const Waiting& run)
   const auto planned = read_planned_run(run.latest.folder->run_folder());
   const auto& submission = *run.latest.record.submission;
   JobRequest request{run.latest.key, submission.token, AttemptFolder(std::filesystem::absolute(run.latest.folder->path())),
-                     planned.spec.resources};
-  request.progress_threads = planned.spec.progress_threads();
+                     planned.spec.job_resources()};
+  request.progress_threads = planned.spec.job_progress_threads();
   if (planned.spec.study.layout == StudyLayout::ladder) request.ladder = submission.study;
   request.after = run.deferral.after;
   return request;

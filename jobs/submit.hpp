@@ -20,6 +20,7 @@ struct SubmitOptions {
   SubmitRules rules{};
   std::vector<std::string> after{}; // keys of runs that must succeed before any of these runs starts
   std::string agent{};              // path of dtjob
+  std::string simulator{};          // path of dtsim; needed only for simulated runs
 };
 
 struct SubmitReport {

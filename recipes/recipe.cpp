@@ -1,7 +1,9 @@
 #include "recipes/recipe.hpp"
 
+#include "core/file.hpp"
 #include "core/text.hpp"
 #include "recipes/expansion/expand.hpp"
+#include "recipes/reading/platforms.hpp"
 #include "recipes/reading/profiles.hpp"
 #include "recipes/reading/recipe_file.hpp"
 
@@ -22,6 +24,18 @@ Settings profile_layer(const LoadOptions& options, const std::optional<MarkedTex
   return profiles.contains("default") ? profiles.find("default", {}, diagnostics) : Settings();
 }
 
+Settings platform_option(const std::string& name, Diagnostics& diagnostics)
+{
+  Settings settings;
+  Node value;
+  value.kind = Node::Kind::scalar;
+  value.mark = {std::make_shared<const std::string>("--platform"), 0, 0};
+  value.text = name;
+  if (auto assignment = read_assignment("resources.platform", value.mark, value, fs::current_path(), diagnostics))
+    settings.set(std::move(*assignment));
+  return settings;
+}
+
 std::shared_ptr<const Resolved> resolve(const RecipeFile& recipe, const fs::path& path, const LoadOptions& options,
                                         Diagnostics& diagnostics)
 {
@@ -30,6 +44,7 @@ std::shared_ptr<const Resolved> resolve(const RecipeFile& recipe, const fs::path
   resolved->settings = profile_layer(options, recipe.profile, diagnostics);
   resolved->settings.overlay(recipe.settings);
   resolved->settings.overlay(read_set_options(options.set, diagnostics));
+  if (!options.platform.empty()) resolved->settings.overlay(platform_option(options.platform, diagnostics));
   resolved->sweep = read_sweep(recipe, options.over, resolved->settings, diagnostics);
   resolved->base.name = printable(path.stem().string());
   resolved->settings.apply(resolved->base);
@@ -94,6 +109,23 @@ std::string run_name(const RunSpec& spec)
   if (spec.control) return name + "/control #" + std::to_string(spec.repeat - spec.study.repeats + 1);
   if (spec.study.repeats > 1) name += "/#" + std::to_string(spec.repeat + 1);
   return name;
+}
+
+std::vector<Platform> list_platforms()
+{
+  Diagnostics diagnostics;
+  PlatformBook book;
+  std::vector<Platform> platforms;
+  for (const auto& name : shipped_platforms()) {
+    const auto* file = book.find(name, {}, diagnostics);
+    if (file == nullptr) continue;
+    const auto path = platform_path(name);
+    Platform platform{name, file->description, path.string(), read_file(path), {}};
+    for (const auto& [key, assignment] : file->settings.given()) platform.values.emplace_back(key->path, assignment.text);
+    platforms.push_back(std::move(platform));
+  }
+  diagnostics.throw_if_any();
+  return platforms;
 }
 
 std::vector<Profile> list_profiles(const LoadOptions& options)

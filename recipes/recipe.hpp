@@ -42,6 +42,7 @@ struct LoadOptions {
   std::string profile;                  // overrides the recipe's profile; empty: the recipe's, else `default` if it exists
   std::filesystem::path user_config;    // may be empty or missing
   std::filesystem::path project_config; // may be empty or missing; its profiles override the user's
+  std::string platform{};               // overrides the recipe's resources.platform; empty: the recipe's
 };
 
 enum class PlanKind { single, sweep, strong, weak };
@@ -82,6 +83,15 @@ std::string json_schema();
 
 // The reference of all keys in Markdown, generated from the key table.
 std::string reference_markdown();
+
+// A shipped machine for simulated runs.
+struct Platform {
+  std::string name, description;
+  std::string file;
+  std::string text;                                        // of the file, with the sources of the figures
+  std::vector<std::pair<std::string, std::string>> values; // "platform.nodes" -> "1024"
+};
+std::vector<Platform> list_platforms();
 
 // A machine profile as configured, for `config show` and `predict`.
 struct Profile {

@@ -118,12 +118,18 @@ std::string allowed_text(const Key& key)
     return std::string(name_of(key.type)) + ", each " + number_text(key.min) + " to " + number_text(key.max);
   case KeyType::duration:
     return "duration, " + format_duration(key.min) + " or more";
+  case KeyType::rate:
+    return "rate, such as `10 Gbit/s` or `1.25 GB/s`";
+  case KeyType::moment:
+    return "time, such as `50us` or `1.5ms`";
   case KeyType::structure:
     return structure_text(key.path);
   default:
     return std::string(name_of(key.type));
   }
 }
+
+std::string in_microseconds(double seconds) { return format_shortest(1e6 * seconds) + "us"; }
 
 std::string default_text(const Key& key)
 {
@@ -135,6 +141,7 @@ std::string default_text(const Key& key)
   const auto* real = std::get_if<double>(&value);
   if (real != nullptr && *real < key.min) return "";
   if (key.type == KeyType::duration) return "`" + format_duration(static_cast<double>(*number)) + "`";
+  if (key.type == KeyType::moment) return "`" + in_microseconds(*real) + "`";
   const auto text = dt::to_text(value);
   return text.empty() ? "" : "`" + text + "`";
 }

@@ -44,6 +44,8 @@ Json duration_json(const Key& key)
   return Json{{"anyOf", Json::array({range_json(key, "integer"), text})}};
 }
 
+Json quantity_json(const char* pattern) { return Json{{"type", "string"}, {"pattern", pattern}}; }
+
 Json object_json(Json properties)
 {
   return Json{{"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
@@ -133,6 +135,10 @@ Json value_json(const Key& key)
     return choice_json(key);
   case KeyType::duration:
     return duration_json(key);
+  case KeyType::rate:
+    return quantity_json("^[0-9.]+([eE][-+]?[0-9]+)? *([kMG]?bit/s|[kMG]?B/s|[MG]iB/s)$");
+  case KeyType::moment:
+    return quantity_json("^[0-9.]+([eE][-+]?[0-9]+)? *(ns|us|µs|ms|s)$");
   case KeyType::integer_list:
     return Json{{"type", "array"}, {"items", range_json(key, "integer")}, {"uniqueItems", true}};
   case KeyType::text_list:

@@ -8,6 +8,8 @@
 #include "core/file.hpp"
 #include "core/record/run_record.hpp"
 #include "core/spec/secrets.hpp"
+#include "core/spec/simulation_cost.hpp"
+#include "core/units.hpp"
 #include "jobs/launch/batch_script.hpp"
 #include "jobs/launch/launcher.hpp"
 #include "jobs/submit.hpp"
@@ -111,7 +113,7 @@ double core_hours(const PlannedRun& run) { return core_hours_a_start(run) * stat
 // Builds scripts on demand.
 class Scripts {
  public:
-  Scripts(const Home& home, const Resolved& resolved) : home_(home), engine_(resolved.engine) {}
+  Scripts(const Home& home, const Resolved& resolved) : home_(home), engine_(resolved.engine), simulator_(resolved.simulator) {}
   std::string of(const PlannedRun& run)
   {
     auto& launcher = launchers_[run.spec.resources.launcher];
@@ -121,13 +123,14 @@ class Scripts {
     // The script may be shown or logged, so secrets are masked.
     auto shown = run;
     shown.spec = without_secrets(run.spec);
-    return jobs::batch_script(
-        {shown, attempt, engine_, fs::absolute(home_.data_folder(run.spec.data)).string(), agent_program().string()}, *launcher);
+    return jobs::batch_script({shown, attempt, run.spec.is_simulated() ? simulator_ : engine_,
+                               fs::absolute(home_.data_folder(run.spec.data)).string(), agent_program().string()},
+                              *launcher);
   }
 
  private:
   Home home_;
-  std::string engine_;
+  std::string engine_, simulator_;
   std::map<std::string, std::unique_ptr<jobs::Launcher>> launchers_;
 };
 
@@ -190,6 +193,26 @@ void print_node_hours(Context& context, const Resolved& resolved, const Standing
   if (!missing.empty() && missing.size() < all.size()) context.out.field("", "to be submitted", text_cell(describe(to_submit)));
 }
 
+// What the simulations cost on the machines that run them. Each takes one core.
+void print_simulations(Context& context, const Resolved& resolved)
+{
+  std::size_t runs = 0;
+  SimulationCost all;
+  for (const auto& run : resolved.runs) {
+    if (!run.spec.is_simulated()) continue;
+    const auto cost = simulation_cost(run.spec);
+    ++runs;
+    all.real_s += cost.real_s;
+    all.memory_bytes = std::max(all.memory_bytes, cost.memory_bytes);
+  }
+  if (runs == 0) return;
+  context.out.field("simulations", "simulations",
+                    {Json{{"runs", runs}, {"real_s", all.real_s}, {"memory_bytes", all.memory_bytes}},
+                     fmt::format("{} {}, about {} of real time on one core, each with at most about {} of memory", runs,
+                                 runs == 1 ? "run" : "runs", format_seconds(all.real_s), format_bytes(all.memory_bytes)),
+                     Style::plain});
+}
+
 Totals totals_of(const Resolved& resolved, const Standings& standings)
 {
   Totals totals;
@@ -243,6 +266,7 @@ ExitCode print_dry_run(Context& context, const Home& home, const Resolved& resol
                     {count, fmt::format("{}, of which {} would be submitted", count, totals.to_submit), Style::plain});
   context.out.field("core_hours", "core-hours", {totals.hours, describe(totals), Style::plain});
   print_node_hours(context, resolved, standings);
+  print_simulations(context, resolved);
   print_planned_sizes(context, home, resolved);
   context.out.data("to_submit", totals.to_submit);
   context.out.data("core_hours_to_submit", totals.hours_to_submit);

@@ -1,8 +1,12 @@
 #include "cli/checks/input_checks.hpp"
 
 #include "cli/runs/resolve.hpp"
+#include "core/memory.hpp"
+#include "core/spec/compute_profile.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/spec/scheduler_table.hpp"
+#include "core/spec/simulation_cost.hpp"
+#include "core/units.hpp"
 #include "jobs/slurm/scheduler_args.hpp"
 
 #include <algorithm>
@@ -43,6 +47,7 @@ class InputChecks {
   void check(const RunSpec& run)
   {
     check_scheduler_args(run);
+    if (run.is_simulated()) return check_simulated(run);
     const auto* data = run.data.name == "synthetic" ? nullptr : data_of(run);
     const bool is_refused = data != nullptr && refused_data_.contains({data->name, data->folder});
     if (is_refused) return;
@@ -95,6 +100,34 @@ class InputChecks {
       jobs::slurm::SlurmJob job;
       jobs::slurm::apply_scheduler_args(words, job);
     });
+  }
+
+  // A simulated run reads no data, but its network must fit the images, its compute profile the network, and this machine must
+  // have the memory if the simulation runs here.
+  void check_simulated(const RunSpec& run)
+  {
+    const auto& profile = run.train.compute_profile;
+    if (!profile.empty() && profiles_.insert({profile, run.model.name}).second)
+      is_granted(run, {"train.compute_profile"}, [&] { require_profile_of(run); });
+    const auto need = simulation_cost(run).memory_bytes, available = static_cast<double>(machine_memory().available);
+    if (scheduler_row(run.resources.scheduler).uses_this_machine && available > 0 && need > available)
+      refuse(
+          run, {"study.nodes", "study.ranks", "resources.nodes"},
+          fmt::format("the simulation of {} ranks needs about {} of memory, and {} are available here; simulate fewer ranks, or "
+                      "use a machine with more memory (resources.scheduler: slurm)",
+                      run.ranks(), format_bytes(need), format_bytes(available)));
+    if (const auto shape = input_shape_of(run.data))
+      fits(run, {run.model.name, run.model.layers, image_text(*shape), shape->classes}, nullptr);
+  }
+
+  static void require_profile_of(const RunSpec& run)
+  {
+    const auto profile = read_compute_profile(run.train.compute_profile);
+    if (profile.model != run.model.name)
+      throw Error(ErrorKind::recipe, fmt::format("the compute profile {} is one of {}, but the run trains {}; measure it with: "
+                                                 "dtbench compute --model {} --batch {} --profile --json",
+                                                 run.train.compute_profile, profile.model, run.model.name, run.model.name,
+                                                 run.effective_batch_per_rank()));
   }
 
   const CheckedData* data_of(const RunSpec& run)
@@ -159,6 +192,7 @@ class InputChecks {
   std::map<ModelQuestion, bool> fits_;
   std::set<std::pair<std::string, ModelQuestion>> starts_;
   std::set<std::vector<std::string>> scheduler_args_;
+  std::set<std::pair<std::string, std::string>> profiles_; // checked, with their models
   std::set<std::string> texts_;
   std::vector<recipes::Diagnostic> found_;
 };

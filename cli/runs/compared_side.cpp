@@ -36,6 +36,10 @@ class ExportedRow {
   }
   // A column that earlier versions did not export.
   double later(const std::string& member) const { return row_.contains(member) ? real(member) : not_measured; }
+  std::string later_text(const std::string& member) const
+  {
+    return row_.contains(member) && !row_[member].is_null() ? text(member) : std::string();
+  }
   std::int64_t count(const std::string& member) const
   {
     const double value = real(member);
@@ -70,6 +74,7 @@ store::ComparedRun run_of(const ExportedRow& row, const std::string& column)
           .global_batch = row.count("global_batch"),
           .target_accuracy = target > 0 ? target : 0,
           .modelled_rate = rate > 0 ? rate : 0,
+          .platform = row.later_text("resources_platform"),
           .throughput = row.real("throughput"),
           .step_s = row.real("step_p50_s"),
           .accuracy = row.real("accuracy"),

@@ -156,7 +156,8 @@ class RaceLoop {
   ExitCode round(const store::Race& race)
   {
     const auto runs = wanted(race);
-    Resolved now{.kind = all_.kind, .engine = all_.engine, .runs = {}, .study = all_.study, .duplicates = 0};
+    Resolved now{
+        .kind = all_.kind, .engine = all_.engine, .simulator = all_.simulator, .runs = {}, .study = all_.study, .duplicates = 0};
     now.study.id = id_;
     now.study.run_keys.clear();
     now.study.run_names.clear();

@@ -5,6 +5,7 @@
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -23,6 +24,13 @@ std::vector<std::string> recipes_in(const fs::path& folder)
   return names;
 }
 
+std::vector<std::string> names_of(const std::vector<ShippedRecipe>& recipes)
+{
+  std::vector<std::string> names;
+  for (const auto& recipe : recipes) names.push_back(recipe.name);
+  return names;
+}
+
 } // namespace
 
 void add_recipe_options(Verb& verb, RecipeOptions& options)
@@ -31,6 +39,9 @@ void add_recipe_options(Verb& verb, RecipeOptions& options)
       ->required()
       ->type_name("RECIPE");
   verb.add_list("--set", options.set, "set one key of the recipe; may be repeated")->type_name("KEY=VALUE");
+  verb.add_option("--platform", options.platform,
+                  "simulate the runs on this machine: a shipped platform, a platform's file, or custom")
+      ->type_name("PLATFORM");
   verb.add_option("--profile", options.profile, "machine profile to use instead of the recipe's")->type_name("NAME");
 }
 
@@ -39,16 +50,29 @@ void add_over_option(Verb& verb, RecipeOptions& options)
   verb.add_list("--over", options.over, "add an axis to the sweep; may be repeated")->type_name("KEY=A,B,...");
 }
 
-std::vector<std::string> shipped_recipes() { return recipes_in(recipe_library()); }
+std::vector<ShippedRecipe> shipped_recipes()
+{
+  const auto library = recipe_library();
+  std::vector<ShippedRecipe> recipes;
+  for (const auto& name : recipes_in(library)) recipes.push_back({name, "examples", library / (name + ".yaml")});
+  std::error_code missing;
+  for (const auto& paper : fs::directory_iterator(library / "papers", missing))
+    for (const auto& name : recipes_in(paper.path()))
+      recipes.push_back({name, "papers/" + paper.path().filename().string(), paper.path() / (name + ".yaml")});
+  std::sort(recipes.begin(), recipes.end(),
+            [](const auto& a, const auto& b) { return std::tie(a.group, a.name) < std::tie(b.group, b.name); });
+  return recipes;
+}
 
 fs::path find_recipe(const std::string& argument)
 {
   const fs::path path(argument);
   const bool is_path = path.has_parent_path() || path.extension() == ".yaml" || path.extension() == ".yml";
   if (is_path || fs::is_regular_file(path)) return path; // the recipe reader reports a missing file
-  const auto shipped = recipe_library() / (argument + ".yaml");
-  if (fs::is_regular_file(shipped)) return shipped;
-  auto known = shipped_recipes();
+  const auto shipped = shipped_recipes();
+  const auto found = std::find_if(shipped.begin(), shipped.end(), [&](const auto& recipe) { return recipe.name == argument; });
+  if (found != shipped.end()) return found->file;
+  auto known = names_of(shipped);
   const auto shipped_list = known.empty() ? std::string("none is installed") : join(known, ", ");
   for (const auto& name : recipes_in(fs::current_path())) known.push_back(name + ".yaml");
   const auto near = nearest(argument, known);
@@ -59,7 +83,8 @@ fs::path find_recipe(const std::string& argument)
 
 recipes::LoadOptions load_options(const RecipeOptions& options)
 {
-  return {options.set, options.over, options.profile, user_config_path(), find_project_config(fs::current_path()).file};
+  return {options.set,     options.over, options.profile, user_config_path(), find_project_config(fs::current_path()).file,
+          options.platform};
 }
 
 recipes::LoadOptions load_options(Context& context, const RecipeOptions& options)
@@ -67,7 +92,7 @@ recipes::LoadOptions load_options(Context& context, const RecipeOptions& options
   const auto project = find_project_config(fs::current_path());
   for (const auto& ignored : project.ignored) context.messages.warn("{}", ignored);
   if (!project.file.empty()) context.messages.info("using the machine profiles of {}", printable(project.file.string()));
-  return {options.set, options.over, options.profile, user_config_path(), project.file};
+  return {options.set, options.over, options.profile, user_config_path(), project.file, options.platform};
 }
 
 recipes::Plan load_plan(Context& context, const RecipeOptions& options)

@@ -15,7 +15,7 @@ namespace dt::cli {
 struct RecipeOptions {
   std::string recipe;
   std::vector<std::string> set, over;
-  std::string profile;
+  std::string profile, platform;
 };
 
 void add_recipe_options(Verb& verb, RecipeOptions& options);
@@ -25,8 +25,14 @@ void add_over_option(Verb& verb, RecipeOptions& options);
 // none.
 std::filesystem::path find_recipe(const std::string& argument);
 
-// Names of the recipes shipped with dtctl.
-std::vector<std::string> shipped_recipes();
+// A recipe shipped with dtctl. Those that repeat a paper's study are in papers/<short name of the paper>.
+struct ShippedRecipe {
+  std::string name;
+  std::string group; // "papers/swcaffe"; "examples" for a recipe in the library's folder itself
+  std::filesystem::path file;
+};
+// Sorted by group and name.
+std::vector<ShippedRecipe> shipped_recipes();
 
 // The options for the recipe reader, with the paths of the configuration files. With a context, also prints which project
 // configuration is used and warns about those that are ignored.

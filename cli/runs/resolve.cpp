@@ -11,9 +11,17 @@
 
 namespace dt::cli {
 
-Identities::Identities(const Home& home) : home_(home), engine_(engine_program().string()), engine_build_(read_build_id(engine_))
+Identities::Identities(const Home& home) : home_(home), engine_{engine_program().string(), read_build_id(engine_program())} {}
+
+const Identities::Program& Identities::program(const RunSpec& run)
 {
+  if (!run.is_simulated()) return engine_;
+  if (simulator_.path.empty()) simulator_ = {simulator_program().string(), read_build_id(simulator_program())};
+  return simulator_;
 }
+
+const std::string& Identities::program_of(const RunSpec& run) { return program(run).path; }
+const std::string& Identities::build_of(const RunSpec& run) { return program(run).build; }
 
 const std::string& Identities::data(const DataSpec& data)
 {
@@ -122,15 +130,17 @@ Resolved resolve(const Home& home, recipes::Plan plan)
   std::unordered_set<std::string> seen;
   resolved.runs.reserve(plan.runs.size());
   for (auto& spec : plan.runs) {
-    const auto& data = data_of(identities, plan, spec);
+    const auto data = spec.is_simulated() ? simulation_input(spec) : data_of(identities, plan, spec);
     spec.train.start_from = start_file(home, spec.train.start_from);
     const auto& start = identities.start(spec.train.start_from);
-    auto run = plan_run(std::move(spec), identities.engine_build(), data, start);
+    const auto& build = identities.build_of(spec);
+    auto run = plan_run(std::move(spec), build, data, start);
     if (seen.insert(run.key).second)
       resolved.runs.push_back(std::move(run));
     else
       ++resolved.duplicates;
   }
+  resolved.simulator = identities.simulator();
   resolved.study = study_of(plan, resolved.runs);
   return resolved;
 }

@@ -19,14 +19,23 @@ class Identities {
  public:
   explicit Identities(const Home& home);
   const Home& home() const { return home_; }
-  const std::string& engine() const { return engine_; } // path of dtengine
-  const std::string& engine_build() const { return engine_build_; }
+  // Path and build of the program that executes the run: dtengine, or dtsim for a simulated run. Throw an environment error if it
+  // does not exist.
+  const std::string& program_of(const RunSpec& run);
+  const std::string& build_of(const RunSpec& run);
   const std::string& data(const DataSpec& data);
+  const std::string& simulator() const { return simulator_.path; } // path of dtsim; empty before the first simulated run
+  const std::string& engine() const { return engine_.path; }       // path of dtengine
   const std::string& start(const std::string& file);
 
  private:
+  struct Program {
+    std::string path, build;
+  };
+  const Program& program(const RunSpec& run);
+
   Home home_;
-  std::string engine_, engine_build_;
+  Program engine_, simulator_;
   std::map<std::pair<std::string, std::string>, std::string> data_ids_; // key: (name, folder)
   std::map<std::string, std::string> start_ids_;
 };
@@ -34,6 +43,7 @@ class Identities {
 struct Resolved {
   recipes::PlanKind kind = recipes::PlanKind::single;
   std::string engine;           // path of dtengine
+  std::string simulator{};      // path of dtsim; empty if no run is simulated
   std::vector<PlannedRun> runs; // in order of submission, without duplicates
   StudyRecord study;            // not written yet; its times are 0
   std::size_t duplicates = 0;   // number of points of the sweep that were the same run as an earlier point

@@ -300,7 +300,8 @@ std::vector<jobs::SubmitReport> hand_over_runs(Context& context, const Home& hom
                                 .force = options.force,
                                 .rules = {.max_running = options.max_jobs},
                                 .after = predecessors(context, resolved, options.after),
-                                .agent = agent_program().string()};
+                                .agent = agent_program().string(),
+                                .simulator = resolved.simulator};
   note_git_state();
   warn_of_open_home(context, home, resolved);
   keep_record(home, resolved.study);

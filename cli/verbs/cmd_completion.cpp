@@ -55,7 +55,9 @@ std::vector<Candidate> values_of(Context& context, const std::string& kind)
   if (kind == "STUDY") return studies(context.home());
   if (kind.starts_with("KEY=")) return keys();
   if (kind == "RECIPE")
-    for (const auto& name : shipped_recipes()) candidates.push_back({name, "shipped recipe"});
+    for (const auto& recipe : shipped_recipes()) candidates.push_back({recipe.name, "shipped recipe"});
+  if (kind == "PLATFORM")
+    for (const auto& platform : recipes::list_platforms()) candidates.push_back({platform.name, platform.description});
   if (kind == "NAME")
     for (const auto& profile : recipes::list_profiles(load_options({}))) candidates.push_back({profile.name, profile.file});
   return candidates;

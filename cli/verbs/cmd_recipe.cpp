@@ -48,9 +48,25 @@ ExitCode docs(Context& context)
 
 ExitCode list(Context& context)
 {
-  Table table{"recipes", {{"name", "recipe"}, {"path", "file"}}, {}, "no recipes are installed"};
-  for (const auto& name : shipped_recipes())
-    table.rows.push_back({text_cell(name, Style::strong), text_cell(find_recipe(name).string())});
+  Table table{"recipes",
+              {{"group", "group"}, {"name", "recipe"}, {"description", "what it shows"}, {"path", "file", Align::left, 1}},
+              {},
+              "no recipes are installed"};
+  for (const auto& recipe : shipped_recipes())
+    table.rows.push_back({text_cell(recipe.group), text_cell(recipe.name, Style::strong),
+                          text_cell(recipes::load_plan(recipe.file, {}).description), text_cell(recipe.file.string())});
+  context.out.table(table);
+  return ExitCode::ok;
+}
+
+ExitCode platforms(Context& context)
+{
+  Table table{"platforms",
+              {{"name", "platform"}, {"description", "machine"}, {"path", "file", Align::left, 1}},
+              {},
+              "no platforms are installed"};
+  for (const auto& platform : recipes::list_platforms())
+    table.rows.push_back({text_cell(platform.name, Style::strong), text_cell(platform.description), text_cell(platform.file)});
   context.out.table(table);
   return ExitCode::ok;
 }
@@ -65,7 +81,12 @@ void add_recipe(Commands& commands)
                       "Example:\n  dtctl recipe schema --json > recipe.schema.json"},
                      schema);
   commands.add_under(family, {"docs", "Verbs", "Print the reference of all keys in Markdown.", ""}, docs);
-  commands.add_under(family, {"list", "Verbs", "List the recipes shipped with dtctl.", ""}, list);
+  commands.add_under(
+      family, {"list", "Verbs", "List the recipes shipped with dtctl; those in papers/ repeat a paper's study.", ""}, list);
+  commands.add_under(family,
+                     {"platforms", "Verbs", "List the machines on which runs can be simulated (--platform).",
+                      "Example:\n  dtctl sweep RECIPE --platform ethernet-10g --wait"},
+                     platforms);
 }
 
 } // namespace dt::cli

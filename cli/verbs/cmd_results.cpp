@@ -191,6 +191,21 @@ void print_busy(Context& context, const store::Doubts& doubts)
   context.out.data("busy", {{"of_runs", doubts.measured_runs}, {"runs", std::move(runs)}});
 }
 
+void print_simulated(Context& context, const store::Doubts& doubts)
+{
+  std::size_t count = 0;
+  std::vector<std::string> platforms;
+  for (const auto& [platform, runs] : doubts.simulated_runs) {
+    count += runs;
+    platforms.push_back(platform);
+  }
+  context.out.field("simulated_runs", "simulated",
+                    {count,
+                     fmt::format("{} of {} runs were simulated on {}: their times are simulated seconds, which have no scatter",
+                                 count, doubts.measured_runs, join(platforms, ", ")),
+                     Style::warning});
+}
+
 // Prints warnings about conditions that may have distorted the results of the selected runs.
 void print_doubts(Context& context, ResultsStore& results, const Selection& selection)
 {
@@ -198,6 +213,7 @@ void print_doubts(Context& context, ResultsStore& results, const Selection& sele
   if (doubts.drift) print_drift(context, *doubts.drift);
   print_outliers(context, doubts.outliers);
   print_busy(context, doubts);
+  if (!doubts.simulated_runs.empty()) print_simulated(context, doubts);
   if (doubts.modelled_runs > 0)
     context.out.field(
         "modelled_runs", "modelled",

@@ -33,7 +33,11 @@ void refuse_changed(const PlannedRun& run, Identities& identities)
     throw Error(ErrorKind::usage, "run " + short_key(run.key) + " was made with another " + what +
                                       " than the current one; submit its recipe again, which creates new runs");
   };
-  if (run.engine_build != identities.engine_build()) refuse("build of dtengine");
+  if (run.engine_build != identities.build_of(run.spec)) refuse(run.spec.is_simulated() ? "build of dtsim" : "build of dtengine");
+  if (run.spec.is_simulated()) {
+    if (run.data_id != simulation_input(run.spec)) refuse("content of " + run.spec.train.compute_profile);
+    return;
+  }
   if (run.data_id != identities.data(run.spec.data)) refuse("content of data set " + run.spec.data.name);
   const bool begins_again = checkpoints_of(identities.home().run(run.key)).empty();
   if (begins_again && run.start_id != identities.start(run.spec.train.start_from))
@@ -77,8 +81,12 @@ std::vector<jobs::SubmitReport> submit_again(ResultsStore& results, const Select
     if (record) mark_pending(home, study);
     std::vector<PlannedRun> runs;
     for (const auto place : places) runs.push_back(planned[place]);
-    auto some = jobs::submit_runs(
-        home, runs, {.engine = identities.engine(), .study = study, .rules = {.max_running = max_jobs}, .agent = agent});
+    auto some = jobs::submit_runs(home, runs,
+                                  {.engine = identities.engine(),
+                                   .study = study,
+                                   .rules = {.max_running = max_jobs},
+                                   .agent = agent,
+                                   .simulator = identities.simulator()});
     for (std::size_t i = 0; i < places.size(); ++i) reports[places[i]] = std::move(some[i]);
     if (record) results.take_in(*record);
   }

@@ -1,4 +1,6 @@
 #include "core/spec/compute_profile.hpp"
+#include "core/file.hpp"
+#include "core/paths.hpp"
 
 #include "core/error.hpp"
 #include "core/random.hpp"
@@ -221,6 +223,27 @@ std::vector<double> step_quantiles(std::vector<double> step_times)
 ComputeProfile parse_compute_profile(const std::string& json_text, const std::string& origin)
 {
   return ProfileReader(origin).read(json_text);
+}
+
+bool is_compute_profile_path(std::string_view value) { return value.find('/') != value.npos || value.ends_with(".json"); }
+
+std::filesystem::path compute_profile_file(const std::string& value)
+{
+  return is_compute_profile_path(value) ? std::filesystem::path(value) : recipe_library() / "profiles" / (value + ".json");
+}
+
+ComputeProfile read_compute_profile(const std::string& value)
+{
+  const auto file = compute_profile_file(value);
+  if (is_there(file)) return parse_compute_profile(read_file(file), file.string());
+  std::vector<std::string> shipped;
+  std::error_code missing;
+  for (const auto& entry : std::filesystem::directory_iterator(recipe_library() / "profiles", missing))
+    shipped.push_back(entry.path().stem().string());
+  std::sort(shipped.begin(), shipped.end());
+  throw Error(ErrorKind::recipe, "there is no compute profile " + printable(file.string()) +
+                                     ". Shipped profiles: " + join(shipped, ", ") +
+                                     ". Measure one with: dtbench compute --model NAME --batch N --profile --json > FILE.json");
 }
 
 std::string to_json(const ComputeProfile& profile)

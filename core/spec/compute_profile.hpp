@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dt {
@@ -46,6 +48,15 @@ std::vector<double> step_quantiles(std::vector<double> step_times);
 // what and what to do if the text is not JSON, has another schema, a member is missing or of another type, a time or quantile is
 // not in its range, quantiles do not ascend or their median is not 1, or layers are missing or have equal names.
 ComputeProfile parse_compute_profile(const std::string& json_text, const std::string& origin);
+
+// The file of a value of train.compute_profile: a shipped profile if the value is only a name, else the value as a path.
+std::filesystem::path compute_profile_file(const std::string& value);
+
+// Whether the value is a path: it contains a slash or ends in .json.
+bool is_compute_profile_path(std::string_view value);
+
+// Reads that file. Throws a recipe error if there is none, or if it is not a profile; it names the shipped profiles.
+ComputeProfile read_compute_profile(const std::string& value);
 
 // One JSON object. parse_compute_profile reads it back to the same bits.
 std::string to_json(const ComputeProfile& profile);

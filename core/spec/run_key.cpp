@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
+#include "core/spec/compute_profile.hpp"
 #include "core/spec/secrets.hpp"
 #include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
@@ -213,6 +214,13 @@ std::string data_id(const DataSpec& data, const std::filesystem::path& folder)
     hasher.update(bytes);
   }
   return hasher.hex();
+}
+
+std::string simulation_input(const RunSpec& run)
+{
+  const auto& profile = run.train.compute_profile;
+  if (profile.empty()) return "simulated";
+  return "profile-" + hash_hex(to_json(read_compute_profile(profile)));
 }
 
 std::string start_id(const std::filesystem::path& file)

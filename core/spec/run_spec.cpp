@@ -10,4 +10,14 @@ bool is_elastic(const std::string& strategy) { return strategy_row(strategy).is_
 
 bool exchanges_beside_computation(const SyncSpec& sync) { return reads(sync.strategy, "sync.overlap") && sync.overlap == 3; }
 
+ResourcesSpec RunSpec::job_resources() const
+{
+  auto job = resources;
+  if (!is_simulated()) return job;
+  job.nodes = job.ranks_per_node = job.threads_per_rank = 1;
+  job.oversubscribe = false;
+  job.hosts.clear();
+  return job;
+}
+
 } // namespace dt

@@ -41,6 +41,7 @@ struct TrainSpec {
   double epochs = 0; // exactly one of epochs and steps is given
   std::int64_t steps = 0;
   double modelled_rate = 0;      // samples/s of a rank whose computation is modelled; 0: it takes the time it takes
+  std::string compute_profile;   // of a simulated run: name of a shipped compute profile, or path of one; empty: modelled_rate
   std::int64_t warmup_steps = 5; // these steps train and are counted, but are left out of the throughput
   std::int64_t seed = 1;
   double eval_every_epochs = 1; // 0: evaluate only at the end
@@ -123,6 +124,7 @@ struct ResourcesSpec {
   std::string scheduler = "local";
   std::string launcher = "mpirun";
   std::vector<std::string> launcher_args; // inserted before the program's name
+  std::string platform;                   // machine on which the run is simulated; empty: the run is executed
   std::vector<std::string> hosts;       // without a cluster's scheduler: hosts on which mpirun starts ranks; empty: this machine
   std::int64_t nodes_per_supernode = 0; // consecutive nodes behind one switch; 0: unknown
   std::string partition, account, qos, constraint;
@@ -130,6 +132,22 @@ struct ResourcesSpec {
   std::map<std::string, std::string> env; // exported in the job
   std::vector<std::string> setup;         // shell lines that run before the launch
   std::vector<std::string> scheduler_args;
+};
+
+// The machine on which a simulated run takes place. Every node has one link to a switch. nodes_per_supernode consecutive nodes
+// form a supernode, which has a trunk to the others.
+struct PlatformSpec {
+  std::int64_t nodes = 0;               // that the machine has; 0: not limited
+  std::int64_t ranks_per_node = 0;      // that a node can hold; 0: not limited
+  double bandwidth = 0;                 // bytes/s of a node's link, in each direction
+  double latency_s = 0;                 // from node to node
+  double message_time_s = 1e-6;         // that a rank is busy with each message which it sends or receives
+  std::int64_t nodes_per_supernode = 0; // 0: all nodes form one
+  double trunk_share = 1;               // bandwidth of a supernode's trunk, as a share of its nodes' links together
+  double trunk_latency_s = 0;           // that the trunks add between two supernodes
+  double memory_bandwidth = 0;          // bytes/s at which one rank reads and writes memory
+
+  friend bool operator==(const PlatformSpec&, const PlatformSpec&) = default;
 };
 
 // When a study has enough repeats (`dtctl sweep --until-decided`).
@@ -166,7 +184,14 @@ struct RunSpec {
   OptimizerSpec optimizer;
   SyncSpec sync;
   ResourcesSpec resources;
+  PlatformSpec platform; // of a simulated run
   StudySpec study;
+
+  // Whether dtsim simulates the run on `platform`, in one process, instead of dtengine executing it.
+  bool is_simulated() const { return !resources.platform.empty(); }
+  // What the run's job asks of its scheduler: `resources`, or one core for the simulation.
+  ResourcesSpec job_resources() const;
+  std::int64_t job_progress_threads() const { return is_simulated() ? 0 : progress_threads(); }
 
   std::int64_t ranks() const { return resources.nodes * resources.ranks_per_node; }
   // Ranks that serve parameters, and ranks that train.
@@ -175,7 +200,8 @@ struct RunSpec {
   // Threads per rank that only progress messages while the other threads compute. Each needs a core.
   std::int64_t progress_threads() const { return sync.progress == ProgressMode::thread ? 1 : 0; }
   std::int64_t cores_per_rank() const { return resources.threads_per_rank + progress_threads(); }
-  std::int64_t cores() const { return ranks() * cores_per_rank(); }
+  // Cores of all nodes that the run's job takes.
+  std::int64_t cores() const { return is_simulated() ? 1 : ranks() * cores_per_rank(); }
   std::int64_t cores_per_node() const { return resources.ranks_per_node * cores_per_rank(); }
   // Samples of all workers in one step.
   std::int64_t effective_global_batch() const

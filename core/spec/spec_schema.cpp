@@ -100,7 +100,12 @@ std::vector<Key> train_keys()
       {"train.modelled_rate", real, "samples/s", 0, 1e9, no, yes, none, DT_FIELD(train.modelled_rate),
        "Speed of a modelled processor. Each rank trains its batch and then sleeps until a processor of this speed would have "
        "finished; a third of the modelled time is the forward pass. Ranks that sleep can share a core. Messages are sent as "
-       "always. The rate must be lower than the real one. 0: nothing is modelled."},
+       "always. The rate must be lower than the real one. A simulated run computes at this rate. 0: nothing is modelled."},
+      {"train.compute_profile", text, "", 0, 0, no, no, none, DT_FIELD(train.compute_profile),
+       "Measured computation of a rank, for simulated runs: the name of a shipped profile, or the path of a file that "
+       "`dtbench compute --profile --json` wrote, relative to the file that contains this key. Times are scaled to the run's "
+       "batch. A "
+       "run is identified by the content of the file. Give this or `modelled_rate`."},
       {"train.seed", integer, "", 0, big, no, yes, none, DT_FIELD(train.seed),
        "Seed of the initial weights and of the order of samples."},
       {"train.eval_every_epochs", real, "epochs", 0, 1e9, no, yes, none, DT_FIELD(train.eval_every_epochs),
@@ -254,6 +259,9 @@ std::vector<Key> resources_keys()
        "Program that starts the ranks."},
       {"resources.launcher_args", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.launcher_args),
        "Additional arguments of the launcher."},
+      {"resources.platform", text, "", 0, 0, no, yes, none, DT_FIELD(resources.platform),
+       "Machine on which the run is simulated instead of executed: a shipped platform (`dtctl recipe platforms`), the path of a "
+       "file with a `platform:` block, or `custom` if the recipe or the profile has the block. Empty: the run is executed."},
       {"resources.hosts", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.hosts),
        "Names of the hosts on which mpirun starts the ranks, one per node (local scheduler). Empty: this machine only."},
       {"resources.nodes_per_supernode", integer, "nodes", 0, 1e6, no, yes, none, DT_FIELD(resources.nodes_per_supernode),
@@ -271,6 +279,32 @@ std::vector<Key> resources_keys()
        "Shell commands that the job runs before the ranks start."},
       {"resources.scheduler_args", text_list, "", 0, 0, no, no, none, DT_FIELD(resources.scheduler_args),
        "Additional arguments for the scheduler."},
+  };
+}
+
+std::vector<Key> platform_keys()
+{
+  constexpr double least_rate = 1, largest_rate = 1e15; // bytes/s
+  return {
+      {"platform.nodes", integer, "nodes", 0, 1e6, no, yes, none, DT_FIELD(platform.nodes),
+       "Number of nodes of the simulated machine. 0: no limit."},
+      {"platform.ranks_per_node", integer, "ranks", 0, 65536, no, yes, none, DT_FIELD(platform.ranks_per_node),
+       "Maximum number of ranks on a node of the simulated machine. 0: no limit."},
+      {"platform.bandwidth", rate, "bytes/s", least_rate, largest_rate, no, yes, none, DT_FIELD(platform.bandwidth),
+       "Bandwidth of the link between a node and its switch, in each direction."},
+      {"platform.latency", moment, "s", 0, 1, no, yes, none, DT_FIELD(platform.latency_s), "Latency from one node to another."},
+      {"platform.message_time", moment, "s", 0, 1, no, yes, none, DT_FIELD(platform.message_time_s),
+       "Time that a rank is busy with each message that it sends or receives, besides latency and bandwidth."},
+      {"platform.nodes_per_supernode", integer, "nodes", 0, 1e6, no, yes, none, DT_FIELD(platform.nodes_per_supernode),
+       "Number of consecutive nodes on one switch. 0: all nodes are on one switch. A simulated run takes it for "
+       "resources.nodes_per_supernode too."},
+      {"platform.trunk_share", real, "share", 1e-6, 1, no, yes, none, DT_FIELD(platform.trunk_share),
+       "Bandwidth of the trunk from a supernode's switch to the others, as a share of the links of its nodes together. Written "
+       "as 25% or 0.25."},
+      {"platform.trunk_latency", moment, "s", 0, 1, no, yes, none, DT_FIELD(platform.trunk_latency_s),
+       "Latency that the trunks add between nodes of two supernodes."},
+      {"platform.memory_bandwidth", rate, "bytes/s", least_rate, largest_rate, no, yes, none, DT_FIELD(platform.memory_bandwidth),
+       "Bandwidth at which one rank reads and writes memory: sums and updates take the time of their memory traffic."},
   };
 }
 
@@ -326,8 +360,8 @@ std::vector<Key> sweep_keys()
 std::vector<Key> make_keys()
 {
   std::vector<Key> all;
-  for (const auto keys_of_block :
-       {document_keys, model_keys, data_keys, train_keys, optimizer_keys, sync_keys, resources_keys, study_keys, sweep_keys}) {
+  for (const auto keys_of_block : {document_keys, model_keys, data_keys, train_keys, optimizer_keys, sync_keys, resources_keys,
+                                   platform_keys, study_keys, sweep_keys}) {
     const auto keys = keys_of_block();
     all.insert(all.end(), keys.begin(), keys.end());
   }
@@ -382,7 +416,10 @@ const Key* find_key(std::string_view path)
   return found == index.end() ? nullptr : found->second;
 }
 
-bool names_content(const Key& key) { return key.path == "data.path" || key.path == "train.start_from"; }
+bool names_content(const Key& key)
+{
+  return key.path == "data.path" || key.path == "train.start_from" || key.path == "train.compute_profile";
+}
 
 FieldValue value_of(const RunSpec& spec, const Key& key)
 {
@@ -437,6 +474,10 @@ std::string_view name_of(KeyType type)
     return "choice";
   case KeyType::duration:
     return "duration";
+  case KeyType::rate:
+    return "rate";
+  case KeyType::moment:
+    return "time";
   case KeyType::integer_list:
     return "list of integers";
   case KeyType::text_list:

@@ -23,6 +23,8 @@ enum class KeyType {
   text,
   choice,   // one of key.choices
   duration, // seconds; written as 90, 1h30m or HH:MM:SS
+  rate,     // bytes/s; written as 10 Gbit/s or 1.25 GB/s
+  moment,   // seconds; written as 50us or 1.5ms
   integer_list,
   text_list,
   text_map,

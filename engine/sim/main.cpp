@@ -3,6 +3,7 @@
 #include "core/process.hpp"
 #include "core/units.hpp"
 #include "engine/bench/options.hpp"
+#include "engine/sim/run/simulated_job.hpp"
 #include "engine/sim/simulation.hpp"
 
 #include <CLI/CLI.hpp>
@@ -16,7 +17,7 @@ namespace {
 
 using namespace dt;
 using namespace dt::bench;
-using sim::Platform;
+using sim::Platform, sim::SimulatedJobOptions, sim::run_simulated_job;
 
 // An option whose text has a unit. `parse` returns nothing for any other text; `example` shows how to write it.
 void add_figure(CLI::App& app, const char* name, double& value, const char* help,
@@ -83,13 +84,18 @@ int dispatch(int argc, char** argv)
   add_strategies(app, strategies);
   sim::SimulationOptions options{.platform = {.nodes = 2}};
   for (auto* command : app.get_subcommands({})) add_platform(*command, options.platform);
+  SimulatedJobOptions job;
+  app.add_subcommand("run", "Simulate one attempt at a run; started by dtctl")
+      ->add_option("--attempt", job.attempt, "The attempt's folder, <run>/attempts/<number>; the spec is <run>/spec.json")
+      ->required();
   try {
     app.parse(argc, argv);
     sim::require_possible(options.platform);
-    require_own(app.got_subcommand("allreduce") ? allreduce.algorithm : strategies.allreduce);
+    if (!app.got_subcommand("run")) require_own(app.got_subcommand("allreduce") ? allreduce.algorithm : strategies.allreduce);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::usage);
   }
+  if (app.got_subcommand("run")) return run_simulated_job(job);
   allreduce.nodes_per_supernode = options.platform.nodes_per_supernode;
   strategies.nodes_per_supernode = options.platform.nodes_per_supernode;
   strategies.sleeps = true; // simulated time passes only while a rank sleeps

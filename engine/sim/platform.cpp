@@ -19,6 +19,20 @@ void require(bool possible, const std::string& figure, const std::string& must)
 
 } // namespace
 
+Platform platform_of(const RunSpec& spec)
+{
+  const auto& figures = spec.platform;
+  return {.nodes = spec.resources.nodes,
+          .ranks_per_node = spec.resources.ranks_per_node,
+          .bandwidth = figures.bandwidth,
+          .latency_s = figures.latency_s,
+          .nodes_per_supernode = figures.nodes_per_supernode,
+          .trunk_share = figures.trunk_share,
+          .trunk_latency_s = figures.trunk_latency_s,
+          .memory_bandwidth = figures.memory_bandwidth,
+          .message_s = figures.message_time_s};
+}
+
 void require_possible(const Platform& platform)
 {
   require(platform.nodes >= 1, "number of nodes", "at least 1");

@@ -1,6 +1,8 @@
 // Platform: the machine of a simulation, in figures.
 #pragma once
 
+#include "core/spec/run_spec.hpp"
+
 #include <cstdint>
 
 namespace dt::sim {
@@ -24,6 +26,9 @@ struct Platform {
   std::int64_t supernode_of(std::int64_t node) const { return nodes_per_supernode > 0 ? node / nodes_per_supernode : 0; }
   std::int64_t supernodes() const { return supernode_of(nodes - 1) + 1; }
 };
+
+// The platform of a simulated run, with the nodes and ranks that the run takes.
+Platform platform_of(const RunSpec& spec);
 
 // Throws a usage error that names the figure when no machine can be like this.
 void require_possible(const Platform& platform);

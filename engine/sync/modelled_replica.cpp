@@ -30,6 +30,7 @@ std::vector<Range> lay_out(const std::vector<ModelledLayer>& layers, double scal
   std::size_t begin = 0;
   for (const auto& layer : layers)
     for (const auto parameters : {layer.weights, layer.biases}) {
+      if (parameters == 0) continue;
       tensors.push_back({begin, begin + scaled(parameters, scale)});
       begin = padded(tensors.back().end);
     }
@@ -41,6 +42,13 @@ std::size_t floats_of(const std::vector<Range>& tensors) { return tensors.empty(
 void fill(std::span<float> values, float value)
 {
   if (comm::begin_pass(values.data(), values.size_bytes())) std::ranges::fill(values, value);
+}
+
+std::vector<std::size_t> first_tensors_of(const std::vector<ModelledLayer>& layers)
+{
+  std::vector<std::size_t> first{0};
+  for (const auto& layer : layers) first.push_back(first.back() + (layer.weights > 0) + (layer.biases > 0));
+  return first;
 }
 
 std::vector<double> shares_of(const std::vector<ModelledLayer>& layers)
@@ -62,7 +70,7 @@ std::vector<ModelledLayer> alexnet_layers()
 
 ModelledReplica::ModelledReplica(const Options& options)
     : options_(options), tensors_(lay_out(options.layers, options.scale)), shares_(shares_of(options.layers)),
-      weights_(floats_of(tensors_)), gradients_(floats_of(tensors_))
+      first_tensors_(first_tensors_of(options.layers)), weights_(floats_of(tensors_)), gradients_(floats_of(tensors_))
 {
   for (const auto& tensor : tensors_) {
     fill(values_at(weights(), tensor), options_.start);
@@ -72,13 +80,12 @@ ModelledReplica::ModelledReplica(const Options& options)
 
 BatchLoss ModelledReplica::compute(GradientListener* listener)
 {
-  spend(comm::monotonic_s() + options_.forward_s);
+  spend(comm::monotonic_s() + forward_s());
   // The listener's time delays the following layers, as in a real pass: each layer's time starts when the layer starts.
   for (auto layer = shares_.size(); layer-- > 0;) {
-    spend(comm::monotonic_s() + options_.backward_s * shares_[layer]);
+    spend(comm::monotonic_s() + backward_s() * shares_[layer]);
     if (listener == nullptr) continue;
-    listener->gradients_ready(tensors_[2 * layer + 1]);
-    listener->gradients_ready(tensors_[2 * layer]);
+    for (auto tensor = first_tensors_[layer + 1]; tensor-- > first_tensors_[layer];) listener->gradients_ready(tensors_[tensor]);
   }
   return {0, 1};
 }
@@ -90,7 +97,7 @@ void ModelledReplica::update(Range range, float gradient_factor)
 
 void ModelledReplica::apply(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate)
 {
-  if (!comm::begin_pass(weights.data(), 3 * range.size() * sizeof(float))) return;
+  if (!comm::begin_pass(weights.data(), options_.update_vectors * range.size() * sizeof(float))) return;
   const auto rate = static_cast<float>(learning_rate);
   for (std::size_t i = range.begin; i < range.end; ++i) weights[i] -= rate * gradients[i];
 }
@@ -100,7 +107,7 @@ std::vector<double> ModelledReplica::lead_s() const
   std::vector<double> lead(tensors_.size());
   double left_s = 0; // backward time of the layers below
   for (std::size_t layer = 0; layer < shares_.size(); ++layer) {
-    lead[2 * layer] = lead[2 * layer + 1] = left_s;
+    for (auto tensor = first_tensors_[layer]; tensor < first_tensors_[layer + 1]; ++tensor) lead[tensor] = left_s;
     left_s += options_.backward_s * shares_[layer];
   }
   return lead;

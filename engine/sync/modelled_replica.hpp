@@ -10,10 +10,9 @@
 
 namespace dt::sync {
 
-// A layer with a weight tensor and a bias.
 struct ModelledLayer {
-  std::int64_t weights, biases; // parameters
-  double work;                  // multiplications per sample, in any unit
+  std::int64_t weights, biases; // parameters of its two tensors; 0: the layer has no such tensor
+  double work;                  // its part of the backward pass, in any unit
 };
 
 // AlexNet without groups, 224 x 224, 1000 classes: 8 layers, 16 tensors, 62.4 million parameters.
@@ -23,11 +22,12 @@ class ModelledReplica : public Replica {
  public:
   struct Options {
     std::vector<ModelledLayer> layers = alexnet_layers();
-    double scale = 1;        // factor on the size of all tensors
-    double forward_s = 0.02; // per batch, divided among the layers by their work
-    double backward_s = 0.04;
+    double scale = 1;                // factor on the size of all tensors
+    double forward_s = 0.02;         // per batch
+    double backward_s = 0.04;        // per batch, divided among the layers by their work
     bool sleeps = false;             // true: sleeps, so that ranks may share a core; false: keeps its core busy
     float start = 0, slope = 0.001F; // start: initial value of all weights; slope: value of all gradients
+    std::size_t update_vectors = 3;  // vectors as long as the weights that the update rule reads or writes
   };
   explicit ModelledReplica(const Options& options);
 
@@ -41,8 +41,12 @@ class ModelledReplica : public Replica {
   // w <- w - 0.01 factor g
   void update(Range range, float gradient_factor) override;
   void apply(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate) override;
-  // Call it before every step.
-  void begin_step() { ++step_; }
+  // Call it before every step. The step's computation takes `pace` times the options' time.
+  void begin_step(double pace = 1)
+  {
+    ++step_;
+    pace_ = pace;
+  }
   std::int64_t step() const override { return step_; }
   double learning_rate() const override { return 0.01; }
   double epoch() const override { return 0; }
@@ -50,14 +54,21 @@ class ModelledReplica : public Replica {
   // For each tensor: seconds from the moment when its gradient is complete to the end of the backward pass.
   std::vector<double> lead_s() const;
 
+ protected:
+  // Times of the current step.
+  double forward_s() const { return pace_ * options_.forward_s; }
+  double backward_s() const { return pace_ * options_.backward_s; }
+
  private:
   void spend(double until_s) const;
 
   Options options_;
   std::vector<Range> tensors_;
-  std::vector<double> shares_; // each layer's share of the time of a pass
+  std::vector<double> shares_;             // each layer's share of the time of the backward pass
+  std::vector<std::size_t> first_tensors_; // of each layer, and behind the last layer the number of tensors
   comm::Floats weights_, gradients_;
   std::int64_t step_ = 0;
+  double pace_ = 1;
 };
 
 } // namespace dt::sync

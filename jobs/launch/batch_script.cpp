@@ -81,9 +81,12 @@ std::string launch(const ScriptInput& input, const Launcher& launcher)
   const auto& spec = input.run.spec;
   const auto attempt = input.attempt.path().string();
   std::vector<std::string> words{input.agent, "launch"};
-  if (launcher.blocks_sigterm(spec)) words.emplace_back("--block-sigterm");
+  if (launcher.blocks_sigterm(spec) && !spec.is_simulated()) words.emplace_back("--block-sigterm");
+  // A simulation is one process, which needs no launcher of ranks and reads no data.
   const auto command =
-      launcher.command(spec, input.agent, {input.engine, "run", "--attempt", attempt, "--data", input.data_folder});
+      spec.is_simulated()
+          ? std::vector<std::string>{input.program, "run", "--attempt", attempt}
+          : launcher.command(spec, input.agent, {input.program, "run", "--attempt", attempt, "--data", input.data_folder});
   words.insert(words.end(), command.begin(), command.end());
   std::string text = "step='cannot start dtjob'\nexec";
   for (const auto& word : words) text += " " + (word == attempt ? "\"$1\"" : quoted(word, "the launch command"));

@@ -15,7 +15,7 @@ extern const std::string_view find_modules;
 struct ScriptInput {
   PlannedRun run;
   AttemptFolder attempt;
-  std::string engine;      // path of dtengine
+  std::string program;     // path of dtengine; of dtsim for a simulated run
   std::string data_folder; // folder of the data set on the machine that runs the job
   std::string agent;       // path of dtjob
 };

@@ -227,6 +227,7 @@ std::vector<Problem> find_problems(const RunSpec& spec)
   Problems problems;
   check_required(spec, problems);
   find_sync_problems(spec, problems);
+  find_platform_problems(spec, problems);
   if (spec.workers() <= 0) return problems; // the following checks divide by the number of workers
   check_batch(spec, problems);
   check_accumulation(spec, problems);

@@ -32,6 +32,9 @@ std::vector<Problem> find_study_problems(const StudySpec& study);
 // recipes/checks/sync_checks.cpp: the keys of `sync` against the rest of a run. Adds the contradictions.
 void find_sync_problems(const RunSpec& spec, std::vector<Problem>& problems);
 
+// recipes/checks/platform_checks.cpp: what a simulated run needs, and what cannot be simulated. Adds the problems.
+void find_platform_problems(const RunSpec& spec, std::vector<Problem>& problems);
+
 // Returns values of `sync` that are allowed but probably unintended.
 std::vector<Problem> find_sync_doubts(const RunSpec& spec);
 

@@ -4,6 +4,7 @@
 #include "recipes/checks/checks.hpp"
 #include "recipes/checks/data_keys.hpp"
 #include "recipes/reading/diagnostics.hpp"
+#include "recipes/reading/platforms.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -76,6 +77,7 @@ class Expander {
     if (resolved_.settings.find("resources.signal_ahead") == nullptr) fit_signal(spec.resources);
     if (!spec.model.layers.empty() && spec.model.name.empty()) spec.model.name = "custom";
     refuse_unused_data_keys(spec, point);
+    if (spec.is_simulated() && !take_platform(spec, point)) return;
     if (read_well_) refuse_duplicate(spec, point);
     const auto excluded = [&](const RunSpec& cell) {
       return std::any_of(exclude.begin(), exclude.end(), [&](const Condition& condition) { return holds(condition, cell); });
@@ -129,6 +131,20 @@ class Expander {
     }
   }
 
+  // Adds the figures of the platform that neither recipe nor point gives. The label tells simulated runs from measured ones, so
+  // that nothing averages or ranks them together. False if there is no such platform.
+  bool take_platform(RunSpec& spec, const Point& point)
+  {
+    const auto* platform = platforms_.find(spec.resources.platform, mark_of({"resources.platform"}, point), diagnostics_);
+    if (platform == nullptr) return false;
+    for (const auto& [key, assignment] : platform->settings.given())
+      if (!is_given(key->path, point)) assign(spec, assignment);
+    if (!is_given("resources.nodes_per_supernode", point)) spec.resources.nodes_per_supernode = spec.platform.nodes_per_supernode;
+    spec.resources.platform = platform->name;
+    spec.label = "simulated" + (spec.label.empty() ? "" : " " + spec.label);
+    return true;
+  }
+
   // The elastic rate of all workers together is 0.9, as in the first paper on EASGD (beta; Zhang, Choromanska, LeCun 2015).
   static void fit_alpha(RunSpec& spec) { spec.sync.alpha = 0.9 / static_cast<double>(spec.workers()); }
 
@@ -144,7 +160,9 @@ class Expander {
     const auto& sweep = resolved_.sweep;
     const auto is_zip = [](const Factor& factor) { return factor.paths.size() > 1; };
     if (sweep.include.empty() && std::none_of(sweep.factors.begin(), sweep.factors.end(), is_zip)) return;
-    if (points_.insert(canonical_text(spec) + spec.data.path + '\n' + spec.train.start_from).second) return;
+    if (points_.insert(canonical_text(spec) + spec.data.path + '\n' + spec.train.start_from + '\n' + spec.train.compute_profile)
+            .second)
+      return;
     const auto& mark = point.back()->assignments.front().mark;
     diagnostics_.add(mark, "the point " + ticked(spec.label) + " is the same run as an earlier point of the sweep");
   }
@@ -258,6 +276,7 @@ class Expander {
   Diagnostics& diagnostics_;
   Diagnostics& warnings_;
   const bool read_well_;
+  PlatformBook platforms_;
   std::vector<RunSpec> cells_; // all runs of the first repeat
   std::unordered_set<std::string> points_;
 };

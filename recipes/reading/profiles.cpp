@@ -48,20 +48,21 @@ void ProfileBook::read_profile(const Entry& entry, const fs::path& folder, Diagn
   if (entry.value.kind == Node::Kind::null) return;
   if (entry.value.kind != Node::Kind::map)
     return diagnostics.add(entry.value.mark, "the profile " + ticked(entry.key) + " must be a map, not " + describe(entry.value));
-  static const std::vector<std::string> allowed{"extends", "resources", "network"};
+  static const std::vector<std::string> allowed{"extends", "resources", "network", "platform"};
   Settings settings;
   for (const auto& part : entry.value.entries) {
-    if (part.key == "resources" && part.value.kind == Node::Kind::map) {
-      read_map(part.value, "resources.", folder, settings, {}, diagnostics);
-    } else if (part.key == "resources" && part.value.kind != Node::Kind::null) {
-      diagnostics.add(part.value.mark, "`resources` must be a map of keys, not " + describe(part.value));
+    const bool has_settings = part.key == "resources" || part.key == "platform";
+    if (has_settings && part.value.kind == Node::Kind::map) {
+      read_map(part.value, part.key + ".", folder, settings, {}, diagnostics);
+    } else if (has_settings && part.value.kind != Node::Kind::null) {
+      diagnostics.add(part.value.mark, ticked(part.key) + " must be a map of keys, not " + describe(part.value));
     } else if (part.key == "network" && part.value.kind != Node::Kind::null) {
       if (auto network = read_network(part.value, diagnostics)) profile.network = *network;
     } else if (part.key == "extends" && part.value.kind == Node::Kind::scalar) {
       profile.extends = MarkedText{part.value.text, part.value.mark};
     } else if (part.key == "extends") {
       diagnostics.add(part.value.mark, "`extends` must be a profile's name, not " + describe(part.value));
-    } else if (part.key != "resources" && part.key != "network") {
+    } else if (!has_settings && part.key != "network") {
       diagnostics.add(part.mark,
                       "unknown key " + ticked(part.key) + " in the profile " + ticked(entry.key) + advice(part.key, allowed));
     }

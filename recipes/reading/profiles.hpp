@@ -6,6 +6,7 @@
 //       extends: default
 //       resources: { partition: batch, modules: [openmpi/4.1] }
 //       network: { latency: 2us, bandwidth: 100 Gbit/s }     # for dtctl predict
+//       platform: { latency: 2us, bandwidth: 100 Gbit/s, memory_bandwidth: 10 GB/s }   # for simulated runs
 #pragma once
 
 #include "recipes/reading/network.hpp"

@@ -1,7 +1,9 @@
 #include "recipes/reading/settings.hpp"
 
+#include "core/spec/compute_profile.hpp"
 #include "core/text.hpp"
 #include "recipes/checks/data_keys.hpp"
+#include "recipes/reading/platforms.hpp"
 #include "recipes/reading/values.hpp"
 
 #include <algorithm>
@@ -68,6 +70,14 @@ void make_absolute(FieldValue& value, const fs::path& folder)
   if (!path.empty()) path = fs::absolute(folder / path).lexically_normal().string();
 }
 
+// Whether the value is a path. Platforms and compute profiles may also be names of shipped ones.
+bool names_file(const Key& key, const FieldValue& value)
+{
+  if (key.path == "resources.platform") return is_platform_file(std::get<std::string>(value));
+  if (key.path == "train.compute_profile") return is_compute_profile_path(std::get<std::string>(value));
+  return names_content(key);
+}
+
 Node scalar_node(const Source& source, const std::string& text)
 {
   Node node;
@@ -82,7 +92,8 @@ std::optional<Node> parse_option_value(const KeyPath& key, const std::string& te
 {
   Source source{std::make_shared<const std::string>("--set"), text, false};
   const auto type = key.key->type;
-  const bool is_text = type == KeyType::text || type == KeyType::choice || type == KeyType::duration || !key.member.empty();
+  const bool is_text = type == KeyType::text || type == KeyType::choice || type == KeyType::duration || type == KeyType::rate ||
+                       type == KeyType::moment || !key.member.empty();
   if (is_text && !text.starts_with('"') && !text.starts_with('\'')) return scalar_node(source, text);
   if ((type == KeyType::integer_list || type == KeyType::text_list) && !text.starts_with('[')) source.text = "[" + text + "]";
   return parse_document(source, diagnostics);
@@ -194,7 +205,7 @@ std::optional<Assignment> read_assignment(std::string_view path, const Mark& mar
   auto read = read_value(*key->key, key->member.empty() ? value : member_map, diagnostics);
   if (!read) return std::nullopt;
   auto text = dt::to_text(*read);
-  if (names_content(*key->key)) make_absolute(*read, folder);
+  if (names_file(*key->key, *read)) make_absolute(*read, folder);
   Assignment assignment{key->key, std::string(path), std::move(*read), value.mark, std::move(text)};
   for (const auto& item : value.items) assignment.items.push_back(item.mark);
   return assignment;

@@ -34,6 +34,10 @@ class ValueReader {
       return as_field(choice(node));
     case KeyType::duration:
       return as_field(duration(node));
+    case KeyType::rate:
+      return as_field(quantity(node, parse_rate_bytes_per_s, "a rate such as `10 Gbit/s` or `1.25 GB/s`"));
+    case KeyType::moment:
+      return as_field(quantity(node, parse_short_time_s, "a time with its unit, such as `50us` or `1.5ms`"));
     case KeyType::integer_list:
       return as_field(list<std::int64_t>(node, &ValueReader::integer));
     case KeyType::text_list:
@@ -170,6 +174,16 @@ class ValueReader {
     if (!seconds) return refuse_type(node, wanted);
     if (!in_range(node, static_cast<double>(*seconds))) return std::nullopt;
     return seconds;
+  }
+
+  std::optional<double> quantity(const Node& node, std::optional<double> (*parse)(std::string_view),
+                                 const std::string& wanted) const
+  {
+    if (node.kind != Node::Kind::scalar) return refuse_type(node, wanted);
+    const auto value = parse(node.text);
+    if (!value) return refuse_type(node, wanted);
+    if (!in_range(node, *value)) return std::nullopt;
+    return value;
   }
 
   template<class T>

@@ -21,21 +21,23 @@ std::string list_of(const std::vector<RunRow>& rows)
 
 // Columns of a run that a comparison needs and a RunRow does not have.
 struct Rest {
-  std::string engine_build, data_id, block, value;
+  std::string engine_build, data_id, block, value, platform;
   double modelled_rate = 0;
 };
 
 std::map<std::string, Rest> rests_of(Connection& connection, const std::vector<RunRow>& rows, const std::string& column)
 {
   const auto value = column.empty() ? std::string("''") : "runs_results.\"" + column + "\"";
-  auto statement = connection.statement(
-      "SELECT runs_results.key, train_modelled_rate, engine_build, data_id, " + std::string(ladder_block) + ", CAST(" + value +
-      " AS TEXT) FROM json_each(?) AS wanted JOIN runs_results ON runs_results.key = wanted.value LEFT JOIN attempts ON "
-      "attempts.run_id = runs_results.run_id AND attempts.attempt = runs_results.attempt");
+  auto statement = connection.statement("SELECT runs_results.key, train_modelled_rate, engine_build, data_id, " +
+                                        std::string(ladder_block) + ", CAST(" + value +
+                                        " AS TEXT), resources_platform FROM json_each(?) AS wanted JOIN runs_results ON "
+                                        "runs_results.key = wanted.value LEFT JOIN attempts ON "
+                                        "attempts.run_id = runs_results.run_id AND attempts.attempt = runs_results.attempt");
   statement.bind(list_of(rows));
   std::map<std::string, Rest> rests;
   while (statement.next())
-    rests[statement.text(0)] = {statement.text(2), statement.text(3), statement.text(4), statement.text(5), statement.real(1)};
+    rests[statement.text(0)] = {statement.text(2), statement.text(3), statement.text(4),
+                                statement.text(5), statement.text(6), statement.real(1)};
   return rests;
 }
 
@@ -55,6 +57,7 @@ ComparedRun compared_run(const RunRow& row, const Rest& rest)
           .global_batch = row.global_batch,
           .target_accuracy = row.target_accuracy,
           .modelled_rate = std::isnan(rest.modelled_rate) ? 0 : rest.modelled_rate,
+          .platform = rest.platform,
           .throughput = row.figure("throughput"),
           .step_s = row.figure("step_p50_s"),
           .accuracy = row.figure("accuracy"),

@@ -133,9 +133,19 @@ std::size_t count_modelled_runs(const Chosen& chosen)
   std::size_t count = 0;
   auto s =
       chosen.ask("SELECT chosen.key FROM chosen JOIN runs ON runs.id = chosen.run_id JOIN results ON results.run_id = runs.id "
-                 "WHERE train_modelled_rate > 0");
+                 "WHERE train_modelled_rate > 0 AND resources_platform = ''");
   while (s.next())
     if (chosen.is_asked(s.text(0))) ++count;
+  return count;
+}
+
+std::map<std::string, std::size_t> count_simulated_runs(const Chosen& chosen)
+{
+  std::map<std::string, std::size_t> count;
+  auto s = chosen.ask("SELECT chosen.key, resources_platform FROM chosen JOIN runs ON runs.id = chosen.run_id JOIN results ON "
+                      "results.run_id = runs.id WHERE resources_platform <> ''");
+  while (s.next())
+    if (chosen.is_asked(s.text(0))) ++count[s.text(1)];
   return count;
 }
 
@@ -191,6 +201,7 @@ Doubts doubts_of(Database& database, const std::string& study_id, const std::vec
   doubts.measured_runs =
       static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), [](const RunConditions& run) { return run.asked; }));
   doubts.modelled_runs = count_modelled_runs(chosen);
+  doubts.simulated_runs = count_simulated_runs(chosen);
   return doubts;
 }
 

@@ -5,6 +5,7 @@
 #include "store/analysis/doubts/contamination.hpp"
 #include "store/database/database.hpp"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +18,9 @@ struct Doubts {
   std::vector<Outlier> outliers; // hosts and runs that were slower than comparable ones in the probe before the first step
   std::vector<BusyRun> busy;
   std::size_t measured_runs = 0; // asked runs that have a result
-  std::size_t modelled_runs = 0; // of these, runs whose computation was modelled (train.modelled_rate)
+  std::size_t modelled_runs = 0; // of these, executed runs whose computation was modelled (train.modelled_rate)
+  // The machines on which runs were simulated, each with the number of these runs.
+  std::map<std::string, std::size_t> simulated_runs;
 };
 
 // Reports on the runs with these keys. They must belong to the given study and are compared with all of its runs. With an empty

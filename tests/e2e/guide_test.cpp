@@ -141,7 +141,7 @@ const std::set<std::string>& tested_pages()
   static const std::set<std::string> pages{"first-study.md",          "your-own-recipe.md",      "reading-the-results.md",
                                            "comparing-strategies.md", "your-own-data.md",        "going-on-from-weights.md",
                                            "on-a-cluster.md",         "when-something-fails.md", "questions.md",
-                                           "which-strategy.md"};
+                                           "simulating-a-machine.md", "which-strategy.md"};
   return pages;
 }
 
@@ -187,4 +187,9 @@ TEST_CASE("the guide's commands work: going-on-from-weights.md") { check_page("g
 TEST_CASE("the guide's commands work: on-a-cluster.md") { check_page("on-a-cluster.md"); }
 TEST_CASE("the guide's commands work: when-something-fails.md") { check_page("when-something-fails.md"); }
 TEST_CASE("the guide's commands work: questions.md") { check_page("questions.md"); }
+TEST_CASE("the guide's commands work: simulating-a-machine.md")
+{
+  if (!fs::exists(fs::path(Dtctl::program()).parent_path() / "dtsim")) return; // built without SimGrid or with sanitizers
+  check_page("simulating-a-machine.md");
+}
 TEST_CASE("the guide's commands work: which-strategy.md") { check_page("which-strategy.md"); }

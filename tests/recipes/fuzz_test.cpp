@@ -23,7 +23,8 @@ std::vector<std::string> corpus()
 {
   std::vector<fs::path> files;
   for (const auto* folder : {"tests/recipes/corpus", "recipes/library"})
-    for (const auto& entry : fs::directory_iterator(fs::path(DTCTL_SOURCE_DIR) / folder)) files.push_back(entry.path());
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(DTCTL_SOURCE_DIR) / folder))
+      if (entry.path().extension() == ".yaml") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   std::vector<std::string> texts;
   for (const auto& file : files) texts.push_back(read_file(file));

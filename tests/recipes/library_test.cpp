@@ -22,6 +22,7 @@ TEST_CASE("every shipped recipe loads, is called as its file and says what it sh
 {
   int count = 0;
   for (const auto& entry : fs::directory_iterator(library)) {
+    if (entry.is_directory()) continue;
     INFO(entry.path());
     const auto plan = load_plan(entry.path(), {});
     CHECK(plan.name == entry.path().stem().string());
@@ -32,6 +33,25 @@ TEST_CASE("every shipped recipe loads, is called as its file and says what it sh
     ++count;
   }
   CHECK(count >= 7);
+}
+
+TEST_CASE("every recipe of a paper's study loads, names the paper and says how to run it, and its page in docs/papers names it")
+{
+  int count = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(library / "papers")) {
+    if (entry.is_directory()) continue;
+    INFO(entry.path());
+    const auto name = entry.path().stem().string(), group = entry.path().parent_path().filename().string();
+    const auto plan = load_plan(entry.path(), {});
+    CHECK(plan.name == name);
+    CHECK_FALSE(plan.description.empty());
+    CHECK(plan.text.find("#   dtctl sweep " + name + " ") != std::string::npos);
+    const bool is_simulated = plan.runs.front().is_simulated();
+    CHECK(plan.description.find(is_simulated ? "(simulated)" : "(real") != std::string::npos);
+    CHECK(read_file(fs::path(DTCTL_SOURCE_DIR) / "docs" / "papers" / (group + ".md")).find(name) != std::string::npos);
+    ++count;
+  }
+  CHECK(count >= 10);
 }
 
 TEST_CASE("the quickstart is a strong-scaling study over one and two ranks, three times")

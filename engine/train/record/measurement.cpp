@@ -1,5 +1,6 @@
 #include "engine/train/record/measurement.hpp"
 
+#include "engine/comm/machine/place.hpp"
 #include "engine/train/record/rank_report.hpp"
 
 #include <cmath>
@@ -59,7 +60,7 @@ RankRecord Measurement::record() const
 {
   RankRecord mine;
   mine.rank = comm_.rank();
-  mine.host = host_name();
+  mine.host = comm::own_place().host;
   mine.role = roles_.is_server ? "server" : "worker";
   statistics_.fill(mine);
   mine.bytes_sent = comm_.traffic().bytes - warmup_traffic_.bytes;

@@ -94,6 +94,7 @@ struct Common {
 };
 
 constexpr Common commons[]{
+    {"machines", [](const ComparedRun& run) { return run.platform.empty() ? "measured" : "simulated on " + run.platform; }},
     {"models", [](const ComparedRun& run) { return run.model; }},
     {"data", [](const ComparedRun& run) { return run.data_id.substr(0, 10); }},
     {"engine builds", [](const ComparedRun& run) { return run.engine_build.substr(0, 10); }},
@@ -101,6 +102,18 @@ constexpr Common commons[]{
     {"modelled rates", [](const ComparedRun& run) { return format_shortest(run.modelled_rate); }},
     {"target accuracies", [](const ComparedRun& run) { return format_shortest(run.target_accuracy); }},
 };
+
+// A point's runs have one label, so they are all simulated or all measured.
+bool is_simulated(const ComparedPoint& point) { return !point.runs.empty() && !point.runs.front().platform.empty(); }
+
+// The candidate without the word that marks simulated runs.
+std::string plain_candidate(const ComparedPoint& point)
+{
+  constexpr std::string_view mark = "simulated";
+  std::string_view text = point.candidate;
+  if (is_simulated(point) && text.starts_with(mark)) text.remove_prefix(std::min(text.size(), mark.size() + 1));
+  return std::string(text);
+}
 
 std::string values_of(const Common& common, std::span<const ComparedRun> runs)
 {
@@ -161,7 +174,8 @@ Matching matched(std::vector<ComparedPoint> a, std::vector<ComparedPoint> b)
   if (a.size() == 1 && b.size() == 1) return {{{std::move(a.front()), std::move(b.front())}}, {}, {}};
   const bool only_sizes = has_one_label(a) && has_one_label(b);
   const auto is_partner = [&](const ComparedPoint& one, const ComparedPoint& other) {
-    return size_of(one) == size_of(other) && (only_sizes || (one.candidate == other.candidate && one.rest == other.rest));
+    return size_of(one) == size_of(other) &&
+           (only_sizes || (plain_candidate(one) == plain_candidate(other) && one.rest == other.rest));
   };
   auto matching = match_by(a, b, is_partner);
   if (matching.pairs.empty()) throw Error(ErrorKind::usage, complaint);
@@ -171,10 +185,11 @@ Matching matched(std::vector<ComparedPoint> a, std::vector<ComparedPoint> b)
 std::vector<Contest> contests_of(std::vector<ComparedPoint> points, std::string_view key)
 {
   const bool across_sizes = !key.empty() && is_size(key);
-  std::map<std::tuple<std::string, Size>, Contest> sorted;
+  const bool across_machines = is_about("platform", key);
+  std::map<std::tuple<std::string, Size, bool>, Contest> sorted;
   for (auto& point : points) {
     const auto size = across_sizes ? Size() : size_of(point);
-    auto& contest = sorted[{point.rest, size}];
+    auto& contest = sorted[{point.rest, size, !across_machines && is_simulated(point)}];
     const auto where = across_sizes ? std::string() : size_text(point.nodes, point.ranks);
     contest.name = point.rest + (point.rest.empty() || where.empty() ? "" : ", ") + where;
     contest.points.push_back(std::move(point));

@@ -26,6 +26,7 @@ struct ComparedRun {
   std::int64_t global_batch = 0;
   double target_accuracy = 0; // 0: no target
   double modelled_rate = 0;   // train.modelled_rate; 0: the computation was not modelled
+  std::string platform{};     // machine on which the run was simulated; empty: it was measured
   double throughput = not_measured, step_s = not_measured, accuracy = not_measured;
   double time_to_accuracy_s = not_measured, wall_s = not_measured;
 };

@@ -26,6 +26,8 @@ TEST_CASE("every identity key of the schema table has a column of its type in ru
     case KeyType::duration:
       return "INTEGER";
     case KeyType::real:
+    case KeyType::rate:
+    case KeyType::moment:
       return "REAL";
     default:
       return "TEXT";

@@ -1,0 +1,80 @@
+#include "engine/sim/run/compute_model.hpp"
+
+#include "core/error.hpp"
+#include "core/spec/input_shape.hpp"
+#include "engine/nn/graph/model_description.hpp"
+#include "engine/nn/models/model_registry.hpp"
+
+#include <map>
+
+#include <fmt/format.h>
+
+namespace dt::sim {
+namespace {
+
+nn::NetworkOptions options_of(const RunSpec& spec)
+{
+  nn::NetworkOptions options;
+  options.model = spec.model.name;
+  options.layers = spec.model.layers;
+  const auto natural = nn::natural_input(options.model);
+  options.image = natural.image;
+  options.classes = natural.classes;
+  if (const auto shape = input_shape_of(spec.data)) {
+    options.image = {shape->channels, shape->height, shape->width};
+    options.classes = shape->classes;
+  }
+  return options;
+}
+
+// Weights twice and gradients once, and each buffer of the rule twice. LARS reads weights and gradients once more for their
+// norms.
+std::size_t update_vectors(const OptimizerSpec& optimizer)
+{
+  if (optimizer.name == "sgd") return 3;
+  return optimizer.name == "lars" || optimizer.name == "adam" ? 7 : 5;
+}
+
+void use_rate(const RunSpec& spec, const std::vector<nn::LayerDescription>& layers, ComputeModel& model)
+{
+  constexpr double forward_share = 1.0 / 3; // as train.modelled_rate says
+  const double pass_s = static_cast<double>(model.batch) / spec.train.modelled_rate;
+  model.forward_s = forward_share * pass_s;
+  model.backward_s = pass_s - model.forward_s;
+  for (const auto& layer : layers) model.layers.push_back({layer.parameters, 0, (layer.takes_images ? 1 : 2) * layer.flops});
+}
+
+void use_profile(const RunSpec& spec, const std::vector<nn::LayerDescription>& layers, ComputeModel& model)
+{
+  const auto profile = read_compute_profile(spec.train.compute_profile);
+  std::map<std::string, double> backward_s;
+  for (const auto& layer : profile.layers) backward_s[layer.name] = layer.backward_s;
+  for (const auto& layer : layers) {
+    const auto found = backward_s.find(layer.name);
+    if (found == backward_s.end())
+      throw Error(ErrorKind::recipe,
+                  fmt::format("train.compute_profile: {} has no layer {}; was it measured with another network than "
+                              "{}?",
+                              spec.train.compute_profile, layer.name, spec.model.name));
+    model.layers.push_back({layer.parameters, 0, found->second});
+  }
+  const double scale = static_cast<double>(model.batch) / static_cast<double>(profile.batch);
+  model.forward_s = scale * profile.forward_s();
+  model.backward_s = scale * profile.backward_s();
+  constexpr std::uint64_t seeds_between_repeats = 1'000'003;
+  model.factors.emplace(profile, static_cast<std::uint64_t>(spec.train.seed) +
+                                     seeds_between_repeats * static_cast<std::uint64_t>(spec.repeat));
+}
+
+} // namespace
+
+ComputeModel make_compute_model(const RunSpec& spec)
+{
+  ComputeModel model{
+      .layers = {}, .batch = spec.effective_batch_per_rank(), .update_vectors = update_vectors(spec.optimizer), .factors = {}};
+  const auto layers = nn::describe(nn::build_model(options_of(spec)));
+  spec.train.compute_profile.empty() ? use_rate(spec, layers, model) : use_profile(spec, layers, model);
+  return model;
+}
+
+} // namespace dt::sim

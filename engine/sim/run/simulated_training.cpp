@@ -1,0 +1,109 @@
+#include "engine/sim/run/simulated_training.hpp"
+
+#include "core/units.hpp"
+#include "engine/comm/machine/clock.hpp"
+#include "engine/sim/run/compute_model.hpp"
+#include "engine/sim/run/simulated_replica.hpp"
+#include "engine/sync/strategy.hpp"
+#include "engine/train/loop/plan.hpp"
+#include "engine/train/loop/step_timer.hpp"
+#include "engine/train/record/measurement.hpp"
+
+namespace dt::sim {
+namespace {
+
+constexpr std::int64_t synthetic_samples = 8192; // as data.train_samples says
+
+std::int64_t samples_of(const RunSpec& spec)
+{
+  if (spec.data.train_samples > 0) return spec.data.train_samples;
+  return std::max(synthetic_samples, spec.effective_global_batch());
+}
+
+class Training {
+ public:
+  Training(const RunSpec& spec, const ComputeModel& model, comm::Communicator& comm)
+      : spec_(spec), comm_(comm), parts_(sync::make_parts(spec, comm, {})), plan_(train::make_plan(spec, samples_of(spec))),
+        measurement_({.warmup_steps = plan_.warmup_steps, .cores_per_rank = 1, .global_batch = plan_.global_batch}, parts_.roles,
+                     comm),
+        timer_(&comm), model_(model), replica_(model_, {comm.rank() / spec.resources.ranks_per_node, comm.rank()}, timer_)
+  {
+    parts_.packed_bytes = replica_.weights().size_bytes();
+    strategy_ = sync::make_strategy(parts_);
+  }
+
+  RunResult run(train::Observer& observer)
+  {
+    strategy_->start(replica_);
+    const double isolated_s = strategy_->isolated_communication_s(replica_);
+    observer.planned(plan_.steps);
+    comm_.barrier();
+    begin_s_ = comm::monotonic_s();
+    measurement_.begin(0, isolated_s);
+    for (std::int64_t step = 1; step <= plan_.steps; ++step) make_step(step, observer);
+    return finish();
+  }
+
+ private:
+  double training_s() const { return comm::monotonic_s() - begin_s_; }
+
+  void make_step(std::int64_t step, train::Observer& observer)
+  {
+    replica_.begin(plan_.epoch_after(step - 1));
+    timer_.begin_step();
+    strategy_->step(replica_, timer_);
+    const double step_s = timer_.end_step(), elapsed_s = training_s();
+    measurement_.add_step(timer_.phases(), step_s, elapsed_s, strategy_->meets(replica_));
+    if (step == plan_.warmup_steps) strategy_->begin_measuring();
+    observer.step({.step = step,
+                   .epoch = plan_.epoch_after(step),
+                   .elapsed_s = elapsed_s,
+                   .loss = not_measured,
+                   .learning_rate = spec_.optimizer.learning_rate,
+                   .step_s = step_s,
+                   .phase_s = timer_.phases()});
+  }
+
+  RunResult finish()
+  {
+    RunResult result;
+    result.wall_s = training_s();
+    measurement_.end();
+    result.steps = plan_.steps;
+    result.parameters = parameter_count();
+    measurement_.fill(result, strategy_->staleness());
+    result.lone_compute_s = model_.forward_s + model_.backward_s;
+    result.buckets = strategy_->buckets();
+    for (const auto& [name, fact] : strategy_->facts()) result.facts[name] = fact;
+    if (!parts_.progress_words.empty()) result.facts["progress"] = parts_.progress_words;
+    result.unix_s = now_unix_s();
+    return result;
+  }
+
+  std::int64_t parameter_count()
+  {
+    std::int64_t count = 0;
+    for (const auto& tensor : replica_.tensors()) count += static_cast<std::int64_t>(tensor.size());
+    return count;
+  }
+
+  const RunSpec& spec_;
+  comm::Communicator& comm_;
+  sync::StrategyParts parts_;
+  train::TrainingPlan plan_;
+  train::Measurement measurement_;
+  train::StepTimer timer_;
+  const ComputeModel& model_;
+  SimulatedReplica replica_;
+  std::unique_ptr<sync::Strategy> strategy_;
+  double begin_s_ = 0; // of the first step
+};
+
+} // namespace
+
+RunResult train_simulated(const RunSpec& spec, const ComputeModel& model, comm::Communicator& comm, train::Observer& observer)
+{
+  return Training(spec, model, comm).run(observer);
+}
+
+} // namespace dt::sim

@@ -1,0 +1,155 @@
+// Simulated runs are runs: the same verbs, folders, states and store; marked, and never mixed with measured ones.
+#include "core/file.hpp"
+#include "core/record/run_record.hpp"
+#include "tests/cli/driver.hpp"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+using dt::test::Dtctl;
+using dt::test::Json;
+using dt::test::with;
+
+namespace {
+
+std::string recipe(const std::string& more = "study: {mode: weak, nodes: [1, 4]}\n", const std::string& train = "steps: 4")
+{
+  return "version: 1\nname: sim\nmodel: {name: lenet}\ndata: {name: synthetic, train_samples: 100000000, test_samples: 32}\n"
+         "train: {batch_per_rank: 32, " +
+         train + ", warmup_steps: 1, eval_every_epochs: 0, modelled_rate: 2000}\nsync: {allreduce: ring}\n" + more;
+}
+
+Json sweep(const Dtctl& dtctl, const std::string& name, const dt::test::Words& more = {})
+{
+  return dtctl.json(with({"sweep", name, "--platform", "ethernet-10g", "--wait"}, more));
+}
+
+Json rows(const Dtctl& dtctl, const std::string& query) { return dtctl.json({"query", query}).at("rows"); }
+
+} // namespace
+
+TEST_CASE("a simulated study is submitted, followed and shown as any other, and every output marks it")
+{
+  const Dtctl dtctl;
+  dtctl.write("sim.yaml", recipe());
+  CHECK(sweep(dtctl, "sim.yaml").at("exit_code") == 0);
+  const auto results = dtctl.json({"results", "last"});
+  INFO(results.dump(1));
+  CHECK(results.at("simulated_runs") == 2);
+  for (const auto& point : results.at("scaling")) CHECK(point.at("label") == "simulated");
+  const auto text = dtctl.run({"results", "last"}).out;
+  CHECK(text.find("2 of 2 runs were simulated on ethernet-10g: their times are simulated seconds") != std::string::npos);
+  const auto runs = rows(dtctl, "SELECT key, nodes, resources_platform, throughput FROM runs_flat ORDER BY nodes");
+  REQUIRE(runs.size() == 2);
+  CHECK(runs.at(1).at("resources_platform") == "ethernet-10g");
+  // One rank computes 32 images in 16 ms; its updates take a little more. Four ranks must also communicate.
+  const double one = runs.at(0).at("throughput"), four = runs.at(1).at("throughput");
+  CHECK(one < 2000);
+  CHECK(one > 1900);
+  CHECK(four < 4 * one);
+  CHECK(four > 2 * one);
+  for (const auto& run : runs) CHECK(dtctl.run({"show", run.at("key")}).out.find("ethernet-10g") != std::string::npos);
+}
+
+TEST_CASE("equal recipes give equal simulated times, and another figure of the platform is another run")
+{
+  const Dtctl dtctl;
+  dtctl.write("sim.yaml", recipe());
+  sweep(dtctl, "sim.yaml");
+  const auto first = rows(dtctl, "SELECT key, throughput, communication_share FROM runs_flat ORDER BY nodes");
+  sweep(dtctl, "sim.yaml", {"--force"});
+  CHECK(rows(dtctl, "SELECT key, throughput, communication_share FROM runs_flat ORDER BY nodes") == first);
+  sweep(dtctl, "sim.yaml", {"--set", "platform.bandwidth=100 Mbit/s"});
+  const auto all = rows(dtctl, "SELECT throughput FROM runs_flat WHERE nodes = 4 ORDER BY throughput");
+  REQUIRE(all.size() == 2);
+  CHECK(all.at(0).at("throughput").get<double>() < 0.5 * all.at(1).at("throughput").get<double>());
+}
+
+TEST_CASE("simulated and measured runs of a sweep are different points, which the verdict does not rank together")
+{
+  const Dtctl dtctl;
+  dtctl.write("both.yaml", recipe("resources: {ranks_per_node: 2, oversubscribe: true}\nstudy: {repeats: 3}\n"
+                                  "sweep: {matrix: {resources.platform: [\"\", ethernet-10g]}}\n"));
+  CHECK(dtctl.json({"sweep", "both.yaml", "--wait"}).at("exit_code") == 0);
+  const auto results = dtctl.json({"results", "last"});
+  INFO(results.dump(1));
+  CHECK(results.at("scaling").size() == 2);
+  CHECK(results.dump().find("is the best of 2") == std::string::npos);
+  // The user may ask.
+  const auto compared = dtctl.json({"compare", "last", "--by", "resources.platform"});
+  INFO(compared.dump(1));
+  CHECK(compared.dump().find("simulated on ethernet-10g") != std::string::npos);
+}
+
+TEST_CASE("a simulated run is cancelled while it simulates, and keeps no result")
+{
+  const Dtctl dtctl;
+  dtctl.write("long.yaml", recipe("resources: {nodes: 16}\n", "steps: 100000000"));
+  dtctl.json({"submit", "long.yaml", "--platform", "ethernet-10g"});
+  const auto key = rows(dtctl, "SELECT key FROM runs_flat").at(0).at("key").get<std::string>();
+  const dt::AttemptFolder attempt(dtctl.home() / "runs" / key, 1);
+  const auto stepped = [&] {
+    const auto beat = dt::read_heartbeat(attempt);
+    return beat && beat->step > 0;
+  };
+  while (!stepped()) ::usleep(10'000);
+  CHECK(dtctl.run({"cancel", "last"}).exit_code == 0);
+  dtctl.run({"wait", "last"});
+  CHECK(rows(dtctl, "SELECT state FROM runs_flat").at(0).at("state") == "cancelled");
+  CHECK_FALSE(dt::read_result(attempt));
+}
+
+TEST_CASE("a simulation that ends at its time limit says so")
+{
+  const Dtctl dtctl;
+  dtctl.write("long.yaml", recipe("resources: {nodes: 16, time_limit: 3s}\n", "steps: 100000000"));
+  dtctl.run({"submit", "long.yaml", "--platform", "ethernet-10g", "--wait"});
+  CHECK(rows(dtctl, "SELECT state FROM runs_flat").at(0).at("state") == "timed_out");
+}
+
+TEST_CASE("a dry run tells the real time and memory that simulations need, and one core for each")
+{
+  const Dtctl dtctl;
+  dtctl.write("sim.yaml", recipe("study: {mode: weak, nodes: [1, 1024]}\n"));
+  const auto plan = dtctl.json({"sweep", "sim.yaml", "--platform", "ethernet-10g", "--dry-run"});
+  INFO(plan.dump(1));
+  for (const auto& run : plan.at("runs")) CHECK(run.at("cores") == 1);
+  CHECK(plan.at("simulations").at("runs") == 2);
+  CHECK(plan.at("simulations").at("real_s").get<double>() > 1);
+  CHECK(plan.at("simulations").at("memory_bytes").get<double>() > 1e8);
+}
+
+TEST_CASE(
+    "a simulation that needs more memory than there is is refused with its place and its estimate, and nothing is submitted")
+{
+  const Dtctl dtctl;
+  dtctl.write("sim.yaml", recipe("resources: {nodes: 65536}\n"));
+  const auto refused = dtctl.run({"submit", "sim.yaml", "--platform", "ethernet-10g"});
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err.find("sim.yaml:7:20: the simulation of 65536 ranks needs about 2") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(dtctl.home() / "runs"));
+}
+
+TEST_CASE("a run on a measured profile computes as the profile says, and its repeats differ as the measured steps did")
+{
+  const Dtctl dtctl;
+  const std::string profile = "resources: {platform: ethernet-10g}\nstudy: {repeats: 2}\n";
+  dtctl.write("sim.yaml", "version: 1\nname: sim\nmodel: {name: lenet}\ndata: {name: synthetic}\n"
+                          "train: {batch_per_rank: 64, steps: 20, warmup_steps: 1, compute_profile: lenet}\n"
+                          "sync: {allreduce: ring}\n" +
+                              profile);
+  CHECK(dtctl.json({"sweep", "sim.yaml", "--wait"}).at("exit_code") == 0);
+  const auto runs = rows(dtctl, "SELECT throughput FROM runs_flat ORDER BY repeat");
+  REQUIRE(runs.size() == 2);
+  const double one = runs.at(0).at("throughput"), two = runs.at(1).at("throughput");
+  CHECK(one != two);
+  // The profile's forward and backward pass take 2.49 ms for 64 images.
+  CHECK(one == Approx(64 / 2.49e-3).epsilon(0.2));
+  const auto wrong = dtctl.run({"validate", "sim.yaml", "--set", "train.compute_profile=alexnet"});
+  CHECK(wrong.exit_code == 2);
+  CHECK(wrong.err.find("--set: the compute profile alexnet is one of alexnet, but the run trains lenet") != std::string::npos);
+  const auto missing = dtctl.run({"validate", "sim.yaml", "--set", "train.compute_profile=none-such"});
+  CHECK(missing.exit_code == 2);
+  CHECK(missing.err.find("Shipped profiles: alexnet, googlenet, lenet, resnet50, vgg19") != std::string::npos);
+}
