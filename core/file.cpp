@@ -2,6 +2,7 @@
 
 #include "core/temporary_file.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -148,6 +149,16 @@ std::vector<std::string> names_in(const fs::path& folder)
     if (entry == nullptr) return names;
     if (const std::string_view name(entry->d_name); name != "." && name != "..") names.emplace_back(name);
   }
+}
+
+std::vector<std::string> stems_in(const fs::path& folder, std::string_view extension)
+{
+  std::vector<std::string> stems;
+  for (const auto& name : names_in(folder))
+    if (name.size() > extension.size() && name.ends_with(extension))
+      stems.push_back(name.substr(0, name.size() - extension.size()));
+  std::sort(stems.begin(), stems.end());
+  return stems;
 }
 
 bool make_folders(const fs::path& path, Readers readers)

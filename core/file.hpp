@@ -62,6 +62,9 @@ void sync_folder(const std::filesystem::path& folder);
 // the folder cannot be read.
 std::vector<std::string> names_in(const std::filesystem::path& folder);
 
+// Names of the files in a folder that end in `extension` (".yaml"), without it and sorted. Like names_in for a missing folder.
+std::vector<std::string> stems_in(const std::filesystem::path& folder, std::string_view extension);
+
 // Makes the folder and its parents. Modes of existing folders are not changed. Returns false if the folder existed already.
 bool make_folders(const std::filesystem::path& path, Readers readers = Readers::owner);
 

@@ -193,7 +193,7 @@ void print_node_hours(Context& context, const Resolved& resolved, const Standing
   if (!missing.empty() && missing.size() < all.size()) context.out.field("", "to be submitted", text_cell(describe(to_submit)));
 }
 
-// What the simulations cost on the machines that run them. Each takes one core.
+// Prints how many runs dtsim will simulate, and the estimate of their real time in all and of the largest one's memory.
 void print_simulations(Context& context, const Resolved& resolved)
 {
   std::size_t runs = 0;

@@ -109,7 +109,7 @@ class InputChecks {
     const auto& profile = run.train.compute_profile;
     if (!profile.empty() && profiles_.insert({profile, run.model.name}).second)
       is_granted(run, {"train.compute_profile"}, [&] { require_profile_of(run); });
-    const auto need = simulation_cost(run).memory_bytes, available = static_cast<double>(machine_memory().available);
+    const auto need = simulation_cost(run).memory_bytes, available = available_bytes_;
     if (scheduler_row(run.resources.scheduler).uses_this_machine && available > 0 && need > available)
       refuse(
           run, {"study.nodes", "study.ranks", "resources.nodes"},
@@ -187,6 +187,7 @@ class InputChecks {
 
   const Home& home_;
   const recipes::Plan& plan_;
+  const double available_bytes_ = static_cast<double>(machine_memory().available); // 0: unknown
   std::deque<CheckedData> data_;
   std::set<Place> refused_data_;
   std::map<ModelQuestion, bool> fits_;

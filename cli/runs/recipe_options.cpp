@@ -1,6 +1,7 @@
 #include "cli/runs/recipe_options.hpp"
 
 #include "cli/commands.hpp"
+#include "core/file.hpp"
 #include "core/paths.hpp"
 #include "core/text.hpp"
 
@@ -13,16 +14,6 @@ namespace dt::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<std::string> recipes_in(const fs::path& folder)
-{
-  std::vector<std::string> names;
-  std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(folder, missing))
-    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 std::vector<std::string> names_of(const std::vector<ShippedRecipe>& recipes)
 {
@@ -54,11 +45,11 @@ std::vector<ShippedRecipe> shipped_recipes()
 {
   const auto library = recipe_library();
   std::vector<ShippedRecipe> recipes;
-  for (const auto& name : recipes_in(library)) recipes.push_back({name, "examples", library / (name + ".yaml")});
-  std::error_code missing;
-  for (const auto& paper : fs::directory_iterator(library / "papers", missing))
-    for (const auto& name : recipes_in(paper.path()))
-      recipes.push_back({name, "papers/" + paper.path().filename().string(), paper.path() / (name + ".yaml")});
+  for (const auto& name : stems_in(library, ".yaml")) recipes.push_back({name, "examples", library / (name + ".yaml")});
+  const auto papers = library / "papers";
+  for (const auto& paper : names_in(papers))
+    for (const auto& name : stems_in(papers / paper, ".yaml"))
+      recipes.push_back({name, "papers/" + paper, papers / paper / (name + ".yaml")});
   std::sort(recipes.begin(), recipes.end(),
             [](const auto& a, const auto& b) { return std::tie(a.group, a.name) < std::tie(b.group, b.name); });
   return recipes;
@@ -74,7 +65,7 @@ fs::path find_recipe(const std::string& argument)
   if (found != shipped.end()) return found->file;
   auto known = names_of(shipped);
   const auto shipped_list = known.empty() ? std::string("none is installed") : join(known, ", ");
-  for (const auto& name : recipes_in(fs::current_path())) known.push_back(name + ".yaml");
+  for (const auto& name : stems_in(fs::current_path(), ".yaml")) known.push_back(name + ".yaml");
   const auto near = nearest(argument, known);
   throw Error(ErrorKind::usage,
               fmt::format("there is no recipe \"{}\"{}; give the path of a file, or one of the shipped recipes: {}",

@@ -13,15 +13,19 @@ namespace dt::cli {
 
 Identities::Identities(const Home& home) : home_(home), engine_{engine_program().string(), read_build_id(engine_program())} {}
 
-const Identities::Program& Identities::program(const RunSpec& run)
+const std::string& Identities::build_of(const RunSpec& run)
 {
-  if (!run.is_simulated()) return engine_;
+  if (!run.is_simulated()) return engine_.build;
   if (simulator_.path.empty()) simulator_ = {simulator_program().string(), read_build_id(simulator_program())};
-  return simulator_;
+  return simulator_.build;
 }
 
-const std::string& Identities::program_of(const RunSpec& run) { return program(run).path; }
-const std::string& Identities::build_of(const RunSpec& run) { return program(run).build; }
+const std::string& Identities::simulation(const RunSpec& run)
+{
+  const auto [entry, is_new] = simulation_ids_.try_emplace(run.train.compute_profile);
+  if (is_new) entry->second = simulation_input(run);
+  return entry->second;
+}
 
 const std::string& Identities::data(const DataSpec& data)
 {
@@ -130,7 +134,7 @@ Resolved resolve(const Home& home, recipes::Plan plan)
   std::unordered_set<std::string> seen;
   resolved.runs.reserve(plan.runs.size());
   for (auto& spec : plan.runs) {
-    const auto data = spec.is_simulated() ? simulation_input(spec) : data_of(identities, plan, spec);
+    const auto& data = spec.is_simulated() ? identities.simulation(spec) : data_of(identities, plan, spec);
     spec.train.start_from = start_file(home, spec.train.start_from);
     const auto& start = identities.start(spec.train.start_from);
     const auto& build = identities.build_of(spec);

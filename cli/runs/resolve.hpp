@@ -19,25 +19,25 @@ class Identities {
  public:
   explicit Identities(const Home& home);
   const Home& home() const { return home_; }
-  // Path and build of the program that executes the run: dtengine, or dtsim for a simulated run. Throw an environment error if it
-  // does not exist.
-  const std::string& program_of(const RunSpec& run);
+  // Build of the program that executes the run: dtengine, or dtsim for a simulated run. Throws an environment error if the
+  // program does not exist.
   const std::string& build_of(const RunSpec& run);
   const std::string& data(const DataSpec& data);
   const std::string& simulator() const { return simulator_.path; } // path of dtsim; empty before the first simulated run
   const std::string& engine() const { return engine_.path; }       // path of dtengine
   const std::string& start(const std::string& file);
+  // The id of a simulated run's input (simulation_input).
+  const std::string& simulation(const RunSpec& run);
 
  private:
   struct Program {
     std::string path, build;
   };
-  const Program& program(const RunSpec& run);
-
   Home home_;
   Program engine_, simulator_;
   std::map<std::pair<std::string, std::string>, std::string> data_ids_; // key: (name, folder)
   std::map<std::string, std::string> start_ids_;
+  std::map<std::string, std::string> simulation_ids_; // key: train.compute_profile
 };
 
 struct Resolved {

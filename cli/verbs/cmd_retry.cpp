@@ -35,7 +35,7 @@ void refuse_changed(const PlannedRun& run, Identities& identities)
   };
   if (run.engine_build != identities.build_of(run.spec)) refuse(run.spec.is_simulated() ? "build of dtsim" : "build of dtengine");
   if (run.spec.is_simulated()) {
-    if (run.data_id != simulation_input(run.spec)) refuse("content of " + run.spec.train.compute_profile);
+    if (run.data_id != identities.simulation(run.spec)) refuse("content of " + run.spec.train.compute_profile);
     return;
   }
   if (run.data_id != identities.data(run.spec.data)) refuse("content of data set " + run.spec.data.name);

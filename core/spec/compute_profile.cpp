@@ -1,8 +1,8 @@
 #include "core/spec/compute_profile.hpp"
-#include "core/file.hpp"
-#include "core/paths.hpp"
 
 #include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/paths.hpp"
 #include "core/random.hpp"
 #include "core/spec/choices.hpp"
 #include "core/spec/input_shape.hpp"
@@ -236,11 +236,7 @@ ComputeProfile read_compute_profile(const std::string& value)
 {
   const auto file = compute_profile_file(value);
   if (is_there(file)) return parse_compute_profile(read_file(file), file.string());
-  std::vector<std::string> shipped;
-  std::error_code missing;
-  for (const auto& entry : std::filesystem::directory_iterator(recipe_library() / "profiles", missing))
-    shipped.push_back(entry.path().stem().string());
-  std::sort(shipped.begin(), shipped.end());
+  const auto shipped = stems_in(recipe_library() / "profiles", ".json");
   throw Error(ErrorKind::recipe, "there is no compute profile " + printable(file.string()) +
                                      ". Shipped profiles: " + join(shipped, ", ") +
                                      ". Measure one with: dtbench compute --model NAME --batch N --profile --json > FILE.json");

@@ -34,7 +34,8 @@ struct ComputeProfile {
   double backward_s() const; // likewise
 };
 
-// Number of values that step_quantiles returns for so many steps: 33, and 32 more for every further 32 steps, at most 1025.
+// The number of values that step_quantiles() returns if it is given the times of `steps` steps: 33 for fewer than 64 steps, and
+// 32 more for every further 32 steps, up to 1025.
 //
 // A fixed small number would not do: the last interval ends at the slowest step, so with 32 intervals the one slow step in a
 // thousand would become a draw in a hundred, and the slowest of many ranks much too slow.

@@ -3,6 +3,7 @@
 #include "core/spec/optimizer_table.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/spec/strategy_table.hpp"
+#include "core/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -91,6 +92,18 @@ std::span<const Name> strategy_names()
 }
 std::span<const Name> allreduce_names() { return allreduces; }
 bool is_library_call(std::string_view allreduce) { return allreduce == "mpi" || allreduce == "gloo"; }
+
+bool can_be_simulated(std::string_view allreduce) { return !is_library_call(allreduce) && allreduce != "dynamic"; }
+
+std::string simulated_allreduces()
+{
+  auto names = strings_of(allreduce_names());
+  std::erase_if(names, [](const std::string& name) { return !can_be_simulated(name); });
+  const auto last = names.back();
+  names.pop_back();
+  return join(names, ", ") + " or " + last;
+}
+
 std::span<const Name> scheduler_names()
 {
   static const auto names = names_of(scheduler_rows());

@@ -52,7 +52,7 @@ inline constexpr std::string_view checkpoint_magic = "dtctl checkpoint 1\nxxh3-1
 // file. Returns an empty text for an empty path. Throws a recipe error if the file does not exist or is neither of the two.
 std::string start_id(const std::filesystem::path& file);
 
-// What a simulated run reads instead of a data set, for PlannedRun::data_id: the id of its compute profile's content, or
+// The data_id of a simulated run, which reads no data set: the id of its compute profile's content, or
 // "simulated" if it computes at a given rate. Throws a recipe error if the profile cannot be read.
 std::string simulation_input(const RunSpec& run);
 

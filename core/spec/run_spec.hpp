@@ -35,6 +35,12 @@ struct DataSpec {
   std::int64_t prefetch_batches = 2; // batches that a background thread reads ahead; 0: the training loop reads them
 };
 
+// Training samples of the data set `synthetic` for train_samples 0.
+inline constexpr std::int64_t synthetic_train_samples = 8192;
+
+// The forward pass's part of a pass that is modelled by a rate (train.modelled_rate).
+inline constexpr double modelled_forward_share = 1.0 / 3;
+
 struct TrainSpec {
   std::int64_t batch_per_rank = 0; // exactly one of batch_per_rank and global_batch is given
   std::int64_t global_batch = 0;
@@ -189,7 +195,7 @@ struct RunSpec {
 
   // Whether dtsim simulates the run on `platform`, in one process, instead of dtengine executing it.
   bool is_simulated() const { return !resources.platform.empty(); }
-  // What the run's job asks of its scheduler: `resources`, or one core for the simulation.
+  // The resources that the run's job asks its scheduler for: `resources`, or one core on one node if the run is simulated.
   ResourcesSpec job_resources() const;
   std::int64_t job_progress_threads() const { return is_simulated() ? 0 : progress_threads(); }
 

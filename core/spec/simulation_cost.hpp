@@ -1,9 +1,11 @@
-// What the simulation of a run costs on the machine that simulates it.
+// Estimates of the time and memory that dtsim needs to simulate a run, and the largest run that it simulates.
 #pragma once
 
 #include "core/spec/run_spec.hpp"
 
 namespace dt {
+
+inline constexpr std::int64_t most_simulated_ranks = 65536;
 
 struct SimulationCost {
   double real_s = 0;       // processor time, on one core

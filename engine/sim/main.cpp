@@ -1,6 +1,7 @@
 // dtsim: simulates ranks on a machine that is described in figures.
 #include "core/error.hpp"
 #include "core/process.hpp"
+#include "core/spec/names.hpp"
 #include "core/units.hpp"
 #include "engine/bench/options.hpp"
 #include "engine/sim/run/simulated_job.hpp"
@@ -60,18 +61,14 @@ void add_platform(CLI::App& app, Platform& platform)
   add_rate(app, "--memory-bandwidth", platform.memory_bandwidth, "Bandwidth at which one rank reads and writes memory");
 }
 
-// `mpi` is the MPI library's own algorithm, so a simulation would show that of the simulator's library; `dynamic` may choose it.
-// `gloo` sends over TCP itself, past the simulator.
+// Throws a usage error for an allreduce that dtsim cannot simulate: `gloo` sends over TCP itself, and `mpi`, which `dynamic` may
+// choose too, would be the algorithm of the simulator's MPI library.
 void require_own(const std::string& allreduce)
 {
-  constexpr std::string_view take = "Take ring, halving-doubling, tree, hierarchical or topology-aware.";
-  if (allreduce == "gloo")
-    throw Error(ErrorKind::usage,
-                fmt::format("dtsim cannot simulate the allreduce gloo, which sends over TCP without MPI. {}", take));
-  if (allreduce == "mpi" || allreduce == "dynamic")
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("dtsim cannot simulate the allreduce {}, which uses the MPI library's own algorithm. {}", allreduce, take));
+  if (can_be_simulated(allreduce)) return;
+  const auto* reason = allreduce == "gloo" ? "sends over TCP without MPI" : "uses the MPI library's own algorithm";
+  throw Error(ErrorKind::usage, fmt::format("dtsim cannot simulate the allreduce {}, which {}. Take {}.", allreduce, reason,
+                                            simulated_allreduces()));
 }
 
 int dispatch(int argc, char** argv)

@@ -1,6 +1,7 @@
 #include "engine/sim/platform.hpp"
 
 #include "core/error.hpp"
+#include "core/spec/simulation_cost.hpp"
 
 #include <cmath>
 #include <string>
@@ -9,8 +10,6 @@
 
 namespace dt::sim {
 namespace {
-
-constexpr std::int64_t most_ranks = 1 << 16;
 
 void require(bool possible, const std::string& figure, const std::string& must)
 {
@@ -37,7 +36,8 @@ void require_possible(const Platform& platform)
 {
   require(platform.nodes >= 1, "number of nodes", "at least 1");
   require(platform.ranks_per_node >= 1, "number of ranks per node", "at least 1");
-  require(platform.ranks_per_node <= most_ranks / platform.nodes, "number of ranks", fmt::format("at most {}", most_ranks));
+  require(platform.ranks_per_node <= most_simulated_ranks / platform.nodes, "number of ranks",
+          fmt::format("at most {}", most_simulated_ranks));
   require(platform.nodes_per_supernode >= 0, "number of nodes per supernode", "at least 0");
   require(platform.bandwidth > 0 && std::isfinite(platform.bandwidth), "bandwidth", "above 0");
   require(platform.memory_bandwidth > 0 && std::isfinite(platform.memory_bandwidth), "memory bandwidth", "above 0");

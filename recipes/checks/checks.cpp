@@ -81,9 +81,8 @@ void check_precision(const RunSpec& spec, Problems& problems)
 // Number of training samples if the recipe alone determines it.
 std::optional<std::int64_t> known_samples(const DataSpec& data)
 {
-  constexpr std::int64_t synthetic_default = 8192;
   if (data.train_samples > 0) return data.train_samples;
-  if (data.name == "synthetic") return synthetic_default;
+  if (data.name == "synthetic") return synthetic_train_samples;
   return std::nullopt;
 }
 

@@ -1,17 +1,14 @@
-// What a simulated run needs, and what cannot be simulated.
+// Checks of simulated runs: what such a run must give, and which strategies, allreduces and sizes dtsim cannot simulate.
+#include "core/spec/names.hpp"
+#include "core/spec/simulation_cost.hpp"
 #include "core/spec/strategy_table.hpp"
 #include "recipes/checks/checks.hpp"
 #include "recipes/reading/diagnostics.hpp"
-
-#include <algorithm>
-#include <array>
 
 namespace dt::recipes {
 namespace {
 
 using Problems = std::vector<Problem>;
-
-constexpr std::int64_t most_ranks = 65536; // that dtsim can simulate
 
 std::string text(std::int64_t value) { return std::to_string(value); }
 
@@ -40,22 +37,19 @@ void check_size(const RunSpec& spec, Problems& problems)
     problems.push_back({{"study.ranks", "resources.ranks_per_node", "resources.platform"},
                         "the run asks for " + text(resources.ranks_per_node) + " ranks on a node" + of_platform +
                             ", which holds " + text(platform.ranks_per_node) + " (`platform.ranks_per_node`)"});
-  if (spec.ranks() > most_ranks)
-    problems.push_back({{"study.nodes", "study.ranks", "resources.nodes", "resources.platform"},
-                        "the run asks for " + text(spec.ranks()) + " ranks; a simulation can have at most " + text(most_ranks)});
+  if (spec.ranks() > most_simulated_ranks)
+    problems.push_back(
+        {{"study.nodes", "study.ranks", "resources.nodes", "resources.platform"},
+         "the run asks for " + text(spec.ranks()) + " ranks; a simulation can have at most " + text(most_simulated_ranks)});
 }
 
-// The MPI library's and Gloo's own algorithms would be those of the simulator's library; `dynamic` measures real vectors.
 void check_sync(const RunSpec& spec, Problems& problems)
 {
   const auto& sync = spec.sync;
-  constexpr std::array foreign{"mpi", "gloo", "dynamic"};
-  const bool is_used = reads(sync.strategy, "sync.allreduce");
-  if (is_used && std::find(foreign.begin(), foreign.end(), sync.allreduce) != foreign.end())
-    problems.push_back({{"sync.allreduce", "resources.platform"},
-                        "the allreduce " + ticked(sync.allreduce) +
-                            " cannot be simulated; set `sync.allreduce` to ring, halving-doubling, tree, hierarchical or "
-                            "topology-aware"});
+  if (reads(sync.strategy, "sync.allreduce") && !can_be_simulated(sync.allreduce))
+    problems.push_back(
+        {{"sync.allreduce", "resources.platform"},
+         "the allreduce " + ticked(sync.allreduce) + " cannot be simulated; set `sync.allreduce` to " + simulated_allreduces()});
   if (sync.progress == ProgressMode::thread)
     problems.push_back({{"sync.progress", "resources.platform"},
                         "`sync.progress` thread cannot be simulated; set poll, which a simulated run does without a cost"});

@@ -1,5 +1,6 @@
 #include "recipes/reading/platforms.hpp"
 
+#include "core/file.hpp"
 #include "core/paths.hpp"
 #include "core/text.hpp"
 #include "recipes/reading/document.hpp"
@@ -74,14 +75,6 @@ const PlatformFile* PlatformBook::find(const std::string& value, const Mark& mar
   return file ? &*file : nullptr;
 }
 
-std::vector<std::string> shipped_platforms()
-{
-  std::vector<std::string> names;
-  std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(folder_of_shipped(), missing))
-    if (entry.path().extension() == extension) names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
+std::vector<std::string> shipped_platforms() { return stems_in(folder_of_shipped(), extension); }
 
 } // namespace dt::recipes

@@ -37,10 +37,10 @@ class GlooAllreduce : public Allreduce {
  public:
   GlooAllreduce(const AllreduceOptions& options, Communicator& comm, GlooAlgorithm algorithm = GlooAlgorithm::ring);
   using Allreduce::sum;
-  // Gloo does not send through the communicator, so this adds to traffic() what the ring's schedule sends:
-  // bandwidth_optimal_bytes() in 2 (P-1) messages. All ranks together send exactly so many bytes; one rank sends up to one part
-  // of the ring more or less when the vector cannot be divided evenly. Gloo's segments of a message and its notices are not
-  // counted, nor is bcube.
+  // Gloo does not send through the communicator, so this function adds the bytes and messages of the ring to
+  // traffic(): bandwidth_optimal_bytes() bytes in 2 (P-1) messages for each rank. The sum over all ranks is exact. A single rank
+  // may send up to one part of the ring more or less, if the vector cannot be divided evenly. Gloo's segments of a message and
+  // its notices are not counted, nor is bcube.
   void sum(std::span<float> values) override;
 
  private:

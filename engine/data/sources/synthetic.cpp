@@ -47,11 +47,11 @@ class SyntheticSource final : public Source {
 
 Sources open_synthetic(const DataSpec& spec, std::int64_t seed)
 {
-  constexpr std::int64_t default_train = 8192, default_test = 1024; // the schema documents these for 0
+  constexpr std::int64_t default_test = 1024; // the schema documents it for 0
   const auto make = [&](std::int64_t samples, std::uint64_t part) {
     return std::make_unique<SyntheticSource>(spec, samples, sub_key(static_cast<std::uint64_t>(seed), part));
   };
-  return {make(spec.train_samples > 0 ? spec.train_samples : default_train, 0),
+  return {make(spec.train_samples > 0 ? spec.train_samples : synthetic_train_samples, 0),
           make(spec.test_samples > 0 ? spec.test_samples : default_test, 1)};
 }
 

@@ -26,7 +26,8 @@ std::byte* take_window_memory(std::size_t bytes);
 // meaning, so ask for vectors only.
 bool is_folded(const void* address);
 
-// Advances the calling rank's simulated clock by the time that it needs to read and write so many bytes in memory.
+// Advances the simulated clock of the calling rank by the time that reading and writing `bytes` bytes of memory takes:
+// bytes / Platform::memory_bandwidth.
 void spend_memory_traffic(std::size_t bytes);
 
 } // namespace dt::sim

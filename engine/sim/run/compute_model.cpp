@@ -37,9 +37,8 @@ std::size_t update_vectors(const OptimizerSpec& optimizer)
 
 void use_rate(const RunSpec& spec, const std::vector<nn::LayerDescription>& layers, ComputeModel& model)
 {
-  constexpr double forward_share = 1.0 / 3; // as train.modelled_rate says
   const double pass_s = static_cast<double>(model.batch) / spec.train.modelled_rate;
-  model.forward_s = forward_share * pass_s;
+  model.forward_s = modelled_forward_share * pass_s;
   model.backward_s = pass_s - model.forward_s;
   for (const auto& layer : layers) model.layers.push_back({layer.parameters, 0, (layer.takes_images ? 1 : 2) * layer.flops});
 }

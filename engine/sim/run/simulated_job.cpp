@@ -5,7 +5,7 @@
 #include "core/memory.hpp"
 #include "core/paths.hpp"
 #include "core/process.hpp"
-#include "core/record/run_record.hpp"
+#include "core/record/attempt_start.hpp"
 #include "core/spec/simulation_cost.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -39,12 +39,7 @@ std::string simulator_version()
 
 class SimulatedJob {
  public:
-  explicit SimulatedJob(const SimulatedJobOptions& options) : attempt_(options.attempt)
-  {
-    if (attempt_.number() == 0)
-      throw Error(ErrorKind::usage,
-                  "--attempt must name <run folder>/attempts/<number>, not " + printable(attempt_.path().string()) + ".");
-  }
+  explicit SimulatedJob(const SimulatedJobOptions& options) : attempt_(require_attempt(options.attempt)) {}
 
   int run()
   {
@@ -60,7 +55,7 @@ class SimulatedJob {
     result.facts["simulator"] = fmt::format("{}, {} of real time", simulator_version(), format_seconds(real_s));
     recorder_->close();
     if (!commit_result(attempt_, result)) {
-      say(fmt::format("attempt {} was replaced by a later one; its result does not count", attempt_.number()));
+      say(fenced_off(successor_of(attempt_).value_or(attempt_.number() + 1)));
       return EXIT_FAILURE;
     }
     fmt::print("{} steps in {} of simulated time, {:.1f} samples/s; the simulation took {}\n", result.steps,
@@ -83,15 +78,13 @@ class SimulatedJob {
  private:
   bool claim()
   {
-    if (fenced_by(attempt_)) {
-      say(fmt::format("attempt {} was replaced by a later one; nothing was written", attempt_.number()));
-      return false;
-    }
-    if (create_file_exclusive(attempt_.begin(), to_json(begin_record()))) return ours_ = true;
-    say(fmt::format("{} exists: this attempt was started before, by another process. Nothing was written; to try again, make a "
-                    "new attempt (dtctl retry).",
-                    attempt_.begin().string()));
-    return false;
+    if (const auto later = successor_of(attempt_))
+      say(fenced_off(*later));
+    else if (!create_file_exclusive(attempt_.begin(), to_json(begin_record())))
+      say(already_started(attempt_));
+    else
+      ours_ = true;
+    return ours_;
   }
 
   BeginRecord begin_record() const
@@ -115,18 +108,12 @@ class SimulatedJob {
 
   static std::string own_build() { return read_build_id(own_program()); }
 
-  // The key names the folder and the results, so an altered spec must not be recorded under it.
   void require_own_run() const
   {
-    const auto path = spec_path(attempt_.run_folder()).string();
-    const auto key = run_key(planned_.spec, planned_.engine_build, planned_.data_id, planned_.start_id);
-    if (key != planned_.key)
-      throw Error(ErrorKind::run,
-                  fmt::format("{} was altered after the run was planned: its key is {}, but its content has the key {}. Submit "
-                              "the recipe again: it becomes a new run.",
-                              path, printable(planned_.key), key));
+    const auto path = spec_path(attempt_.run_folder());
+    require_unaltered(planned_, path);
     if (!planned_.spec.is_simulated())
-      throw Error(ErrorKind::run, path + " names no platform (resources.platform); dtengine executes such a run.");
+      throw Error(ErrorKind::run, path.string() + " names no platform (resources.platform); dtengine executes such a run.");
     if (planned_.data_id != simulation_input(planned_.spec))
       throw Error(ErrorKind::run,
                   fmt::format("train.compute_profile: {} has another content than when this run was planned. Submit the "
@@ -176,17 +163,7 @@ class SimulatedJob {
   {
     std::error_code ignored;
     if (std::filesystem::exists(attempt_.cancel(), ignored)) end_at_once("cancelled");
-    if (const auto later = successor()) end_at_once(fmt::format("attempt {} has replaced this one", *later));
-  }
-
-  // If the file system does not answer, a later call asks again.
-  std::optional<int> successor() const
-  {
-    try {
-      return fenced_by(attempt_);
-    } catch (const std::exception&) {
-      return std::nullopt;
-    }
+    if (const auto later = successor_of(attempt_)) end_at_once(fenced_off(*later));
   }
 
   [[noreturn]] static void end_at_once(const std::string& why)

@@ -12,12 +12,10 @@
 namespace dt::sim {
 namespace {
 
-constexpr std::int64_t synthetic_samples = 8192; // as data.train_samples says
-
 std::int64_t samples_of(const RunSpec& spec)
 {
   if (spec.data.train_samples > 0) return spec.data.train_samples;
-  return std::max(synthetic_samples, spec.effective_global_batch());
+  return std::max(synthetic_train_samples, spec.effective_global_batch());
 }
 
 class Training {

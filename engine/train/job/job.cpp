@@ -2,6 +2,7 @@
 
 #include "core/file.hpp"
 #include "core/process.hpp"
+#include "core/record/attempt_start.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "engine/comm/allreduce/gloo_allreduce.hpp"
@@ -65,8 +66,6 @@ void complain(const RankError& error)
   fmt::print(stderr, "dtengine: rank {} on {}: {}\n", error.rank, error.host, error.cause);
   std::fflush(nullptr);
 }
-
-std::string fenced_off(int successor) { return fmt::format("fenced off by attempt {}: it writes nothing more", successor); }
 
 // Prints the accuracies of all models except the workers' common one.
 void print_accuracies(const RunResult& result)
@@ -138,7 +137,6 @@ class Job {
 
  private:
   void read_spec();
-  void require_own_key(const std::filesystem::path& path) const;
   bool claim();
   void take(const BeginRecord& begin, const std::vector<comm::RankPlace>& places);
   void clear_failed_launch() const;
@@ -157,7 +155,6 @@ class Job {
   void require_same_data() const;
   void require_same_start() const;
   void look_at_orders();
-  std::optional<int> successor() const;
   void free_reserve() const;
   void keep_timeline(const Trainer& trainer);
   void keep_load(const Trainer& trainer) const;
@@ -200,24 +197,11 @@ int Job::run()
 // Only one rank reads the file, so that a thousand ranks do not load the file system at once.
 void Job::read_spec()
 {
-  if (attempt_.number() == 0)
-    throw Error(ErrorKind::usage,
-                "--attempt must name <run folder>/attempts/<number>, not " + printable(attempt_.path().string()) + ".");
+  require_attempt(options_.attempt);
   const auto path = spec_path(attempt_.run_folder());
   const auto text = comm_.broadcast_text(comm_.is_root() ? read_file(path) : "");
   planned_ = parse_planned_run(text, path.string());
-  require_own_key(path);
-}
-
-// Checks that the key, which names the folder and the results, matches the spec. An altered spec must not be recorded under it.
-void Job::require_own_key(const std::filesystem::path& path) const
-{
-  const auto key = run_key(planned_.spec, planned_.engine_build, planned_.data_id, planned_.start_id);
-  if (key == planned_.key) return;
-  throw Error(ErrorKind::run,
-              fmt::format("{} was altered after the run was planned: its key is {}, but its content has the key {}. Submit "
-                          "the recipe again: it becomes a new run.",
-                          path.string(), printable(planned_.key), key));
+  require_unaltered(planned_, path);
 }
 
 // Claims the attempt: the process that creates begin.json owns it. False if another process did, or if the attempt is fenced off.
@@ -235,11 +219,8 @@ bool Job::claim()
 // Claims the attempt on rank 0.
 void Job::take(const BeginRecord& begin, const std::vector<comm::RankPlace>& places)
 {
-  if (const auto later = successor()) return say(fenced_off(*later));
-  if (!create_file_exclusive(attempt_.begin(), to_json(begin)))
-    return say(fmt::format("{} exists: this attempt was started before, by another process. Nothing was written; to try again, "
-                           "make a new attempt (dtctl retry).",
-                           attempt_.begin().string()));
+  if (const auto later = successor_of(attempt_)) return say(fenced_off(*later));
+  if (!create_file_exclusive(attempt_.begin(), to_json(begin))) return say(already_started(attempt_));
   ours_ = true;
   clear_failed_launch();
   write_file_atomic(attempt_.reserve(), std::string(reserve_bytes, '\0'));
@@ -402,23 +383,13 @@ std::optional<TrainingProgress> Job::share(const std::optional<CheckpointReader>
 // Checks the folder for a fence and for the file `cancel`, once per second on the recorder's thread.
 void Job::look_at_orders()
 {
-  if (const auto later = successor()) end_at_once(fenced_off(*later));
+  if (const auto later = successor_of(attempt_)) end_at_once(fenced_off(*later));
   std::error_code ignored;
   if (!std::filesystem::exists(attempt_.cancel(), ignored)) return;
   overseer_->cancel();
   if (cancelled_s_ == 0) cancelled_s_ = comm::monotonic_s();
   if (comm::monotonic_s() - cancelled_s_ > cancel_grace_s)
     end_at_once(fmt::format("cancelled; no step has come to its end for {}", format_duration(cancel_grace_s)));
-}
-
-// The attempt that has replaced this one, if any. If the file system does not answer, a later call asks again.
-std::optional<int> Job::successor() const
-{
-  try {
-    return fenced_by(attempt_);
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
 }
 
 // Frees disk space for the records that must still be written. Ranks on other nodes use the same folder.
@@ -460,7 +431,7 @@ int Job::end_with(const RunResult& result)
     if (commit_result(attempt_, result)) {
       print_end(result);
     } else {
-      say(fenced_off(successor().value_or(attempt_.number() + 1)));
+      say(fenced_off(successor_of(attempt_).value_or(attempt_.number() + 1)));
       answer = "fenced";
     }
   }
@@ -496,7 +467,7 @@ void Job::write_preemption(const Trainer& trainer) const
 
 void Job::fail(const std::string& cause, std::int64_t step)
 {
-  if (const auto later = successor()) {
+  if (const auto later = successor_of(attempt_)) {
     complain({comm_.rank(), host_name(), fenced_off(*later), step, now_unix_s()});
     ours_ = false;
   }

@@ -1,6 +1,7 @@
 // ModelledPass: gives a pass over a batch the time that it would take on a modelled processor, by sleeping (train.modelled_rate).
 #pragma once
 
+#include "core/spec/run_spec.hpp"
 #include "engine/comm/machine/clock.hpp"
 #include "engine/comm/machine/pause.hpp"
 
@@ -27,7 +28,7 @@ class ModelledPass {
   double forward_s(double real_s) const { return std::max(real_s, forward_share * total_s_); }
 
  private:
-  static constexpr double forward_share = 1.0 / 3;
+  static constexpr double forward_share = modelled_forward_share;
 
   double sleep_until(double after_begin_s) const
   {

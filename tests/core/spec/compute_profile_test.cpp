@@ -43,7 +43,8 @@ ComputeProfile sample_profile()
 
 Json sample_json() { return Json::parse(to_json(sample_profile())); }
 
-// What parse_compute_profile says about the sample with one member replaced; the advice at the end is left out.
+// The message of parse_compute_profile for the sample profile after one of its members was replaced, without the advice at the
+// end.
 std::string refusal(const char* pointer, const Json& value)
 {
   auto json = sample_json();
