@@ -99,7 +99,7 @@ struct StrategiesBench {
   double scale = 1;        // factor on AlexNet's parameters
   double compute_s = 0.06; // modelled time per step
   bool sleeps = false;     // the modelled computation sleeps instead of using its core
-  std::int64_t steps = 5, period = 1, servers = 1;
+  std::int64_t steps = 5, period = 1, servers = 1, server_threads = 2;
   bool pack = true;
   std::string allreduce = "mpi";
   ProgressMode progress = ProgressMode::none;

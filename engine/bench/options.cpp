@@ -44,6 +44,9 @@ void add_strategies(CLI::App& app, StrategiesBench& options)
   strategies->add_option("--servers", options.servers, "sync.servers; 0: Hogwild in one window of a node")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
+  strategies->add_option("--server-threads", options.server_threads, "sync.server_threads, of Hogwild's servers")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   strategies->add_flag("!--no-pack", options.pack, "A message a tensor");
   strategies->add_option("--allreduce", options.allreduce, "sync.allreduce")->capture_default_str();
   add_choice(*strategies, "--progress", options.progress, "sync.progress");

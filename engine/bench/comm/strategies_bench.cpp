@@ -32,6 +32,7 @@ RunSpec spec_of(const StrategiesBench& options, const std::string& strategy)
   spec.sync.progress = options.progress;
   spec.sync.period = options.period;
   spec.sync.servers = options.servers;
+  spec.sync.server_threads = options.server_threads;
   spec.sync.pack = options.pack;
   spec.sync.alpha = 0.9 / options.workers;
   spec.resources.nodes_per_supernode = options.nodes_per_supernode;

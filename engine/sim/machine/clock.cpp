@@ -1,10 +1,10 @@
 // The simulated clock. Reading it takes no time.
 #include "engine/comm/machine/clock.hpp"
 
-#include <simgrid/s4u.hpp>
+#include "engine/sim/machine/rank_time.hpp"
 
 namespace dt::comm {
 
-double monotonic_s() { return simgrid::s4u::Engine::get_clock(); }
+double monotonic_s() { return sim::thread_clock_s(); }
 
 } // namespace dt::comm

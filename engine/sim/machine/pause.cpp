@@ -1,16 +1,16 @@
 // Waiting in simulated time.
 #include "engine/comm/machine/pause.hpp"
 
+#include "engine/sim/machine/rank_time.hpp"
+
 #include <algorithm>
 #include <cmath>
-
-#include <simgrid/s4u.hpp>
 
 namespace dt::comm {
 
 void pause_s(double seconds)
 {
-  if (seconds > 0) simgrid::s4u::this_actor::sleep_for(seconds);
+  if (seconds > 0) sim::spend_s(seconds);
 }
 
 // A poll that took no time would never see another rank write. Each pause is a hundredth of the wait so far, so that a wait ends

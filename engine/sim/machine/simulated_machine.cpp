@@ -2,12 +2,12 @@
 
 #include "core/error.hpp"
 #include "core/units.hpp"
+#include "engine/sim/machine/rank_time.hpp"
 
 #include <cerrno>
 #include <cstdint>
 
 #include <fmt/format.h>
-#include <simgrid/s4u.hpp>
 #include <sys/mman.h>
 
 namespace dt::sim {
@@ -59,7 +59,7 @@ bool is_folded(const void* address)
 
 void spend_memory_traffic(std::size_t bytes)
 {
-  simgrid::s4u::this_actor::sleep_for(static_cast<double>(bytes) / simulated_machine().platform.memory_bandwidth);
+  spend_s(static_cast<double>(bytes) / simulated_machine().platform.memory_bandwidth);
 }
 
 } // namespace dt::sim

@@ -26,8 +26,8 @@ std::byte* take_window_memory(std::size_t bytes);
 // meaning, so ask for vectors only.
 bool is_folded(const void* address);
 
-// Advances the simulated clock of the calling rank by the time that reading and writing `bytes` bytes of memory takes:
-// bytes / Platform::memory_bandwidth.
+// Advances the clock of the calling rank's running thread (spend_s) by the time that reading and writing `bytes` bytes of memory
+// takes: bytes / Platform::memory_bandwidth.
 void spend_memory_traffic(std::size_t bytes);
 
 } // namespace dt::sim

@@ -1,40 +1,16 @@
 #include "engine/sync/exchange/lock_free_server.hpp"
 
-#include "engine/sync/machine/threads.hpp"
-
-#include <omp.h>
-
 namespace dt::sync {
-namespace {
-
-template<class T> T take_last(std::vector<T>& values)
-{
-  const T last = values.back();
-  values.pop_back();
-  return last;
-}
-
-} // namespace
 
 LockFreeServer::LockFreeServer(std::int64_t threads, std::size_t floats, Update update)
-    : update_(std::move(update)), tasks_(static_cast<std::size_t>(threads))
+    : update_(std::move(update)), tasks_(static_cast<std::size_t>(threads)),
+      threads_(threads, [this](std::size_t number) { work(tasks_[number]); })
 {
-  require_threads("a parameter server whose threads update one centre (hogwild-sgd, hogwild-easgd with servers)");
-  for (auto& task : tasks_) {
+  for (std::size_t number = 0; number < tasks_.size(); ++number) {
+    auto& task = tasks_[number];
     for (auto* buffer : {&task.received, &task.answer, &task.scratch}) *buffer = comm::Floats(floats);
-    idle_.push_back(&task);
+    idle_.push_back(number);
   }
-  for (std::int64_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
-}
-
-LockFreeServer::~LockFreeServer()
-{
-  {
-    const std::lock_guard lock(mutex_);
-    ends_ = true;
-  }
-  was_given_.notify_all();
-  for (auto& thread : threads_) thread.join();
 }
 
 void LockFreeServer::serve(std::int64_t exchanges, ParameterServers& servers, UpdateLog& log)
@@ -54,66 +30,41 @@ void LockFreeServer::advance(Round& round)
     take_request(round);
   } else if (may_take && round.arrival.test()) {
     take_request(round);
-  } else if (Task* task = finished_task(!may_take)) {
-    answer(round, *task);
+  } else if (const auto number = threads_.finished(!may_take)) {
+    answer(round, *number);
   } else {
-    std::this_thread::yield();
+    threads_.pause_between_looks();
   }
 }
 
 void LockFreeServer::take_request(Round& round)
 {
-  Task* task = take_last(idle_);
-  task->request = round.head;
-  round.servers.receive(task->request, task->received);
-  round.log.add(task->request);
+  const auto number = idle_.back();
+  idle_.pop_back();
+  auto& task = tasks_[number];
+  task.request = round.head;
+  round.servers.receive(task.request, task.received);
+  round.log.add(task.request);
   if (++round.taken < round.exchanges) round.arrival = round.servers.next_begin(round.head);
-  {
-    const std::lock_guard lock(mutex_);
-    given_.push_back(task);
-  }
-  was_given_.notify_one();
+  threads_.give(number);
 }
 
-void LockFreeServer::answer(Round& round, Task& task)
+void LockFreeServer::answer(Round& round, std::size_t number)
 {
+  auto& task = tasks_[number];
   if (task.failure) std::rethrow_exception(task.failure);
   round.servers.answer(task.request, task.answer);
-  idle_.push_back(&task);
+  idle_.push_back(number);
   ++round.answered;
 }
 
-LockFreeServer::Task* LockFreeServer::finished_task(bool wait)
+void LockFreeServer::work(Task& task)
 {
-  std::unique_lock lock(mutex_);
-  if (wait) was_finished_.wait(lock, [&] { return !finished_.empty(); });
-  return finished_.empty() ? nullptr : take_last(finished_);
-}
-
-// The server's threads already use the cores, so each one must not start an OpenMP team of its own.
-void LockFreeServer::work()
-{
-  omp_set_num_threads(1);
-  while (Task* task = next_task()) {
-    try {
-      update_(*task);
-    } catch (const std::exception&) {
-      task->failure = std::current_exception();
-    }
-    {
-      const std::lock_guard lock(mutex_);
-      finished_.push_back(task);
-    }
-    was_finished_.notify_one();
+  try {
+    update_(task);
+  } catch (const std::exception&) {
+    task.failure = std::current_exception();
   }
-}
-
-// Null when the server ends.
-LockFreeServer::Task* LockFreeServer::next_task()
-{
-  std::unique_lock lock(mutex_);
-  was_given_.wait(lock, [&] { return ends_ || !given_.empty(); });
-  return given_.empty() ? nullptr : take_last(given_);
 }
 
 } // namespace dt::sync

@@ -3,13 +3,11 @@
 
 #include "engine/comm/machine/buffer.hpp"
 #include "engine/sync/exchange/parameter_server.hpp"
+#include "engine/sync/machine/task_threads.hpp"
 
-#include <condition_variable>
 #include <cstddef>
 #include <exception>
 #include <functional>
-#include <mutex>
-#include <thread>
 #include <vector>
 
 namespace dt::sync {
@@ -28,9 +26,6 @@ class LockFreeServer {
 
   // Starts the threads. Each task has buffers of `floats` floats.
   LockFreeServer(std::int64_t threads, std::size_t floats, Update update);
-  LockFreeServer(const LockFreeServer&) = delete;
-  LockFreeServer& operator=(const LockFreeServer&) = delete;
-  ~LockFreeServer();
 
   // Serves this number of exchanges. The log gets the updates in the order in which they were handed to threads. Rethrows
   // exceptions of updates.
@@ -48,21 +43,13 @@ class LockFreeServer {
   };
   void advance(Round& round);
   void take_request(Round& round);
-  void answer(Round& round, Task& task);
-  // Null if no task is finished and `wait` is false.
-  Task* finished_task(bool wait);
-  void work();
-  Task* next_task();
+  void answer(Round& round, std::size_t number);
+  void work(Task& task);
 
   Update update_;
-  std::vector<Task> tasks_;
-  std::vector<Task*> idle_; // used by the serving thread only
-
-  std::mutex mutex_; // protects the members below; nothing protects the centre
-  std::condition_variable was_given_, was_finished_;
-  std::vector<Task*> given_, finished_;
-  bool ends_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<Task> tasks_;       // as many as threads; nothing protects the centre
+  std::vector<std::size_t> idle_; // numbers of tasks that no thread has
+  TaskThreads threads_;           // last member: the threads use the others
 };
 
 } // namespace dt::sync
