@@ -23,6 +23,7 @@ Platform platform_of(const RunSpec& spec)
   const auto& figures = spec.platform;
   return {.nodes = spec.resources.nodes,
           .ranks_per_node = spec.resources.ranks_per_node,
+          .cores_per_rank = spec.cores_per_rank(),
           .bandwidth = figures.bandwidth,
           .latency_s = figures.latency_s,
           .nodes_per_supernode = figures.nodes_per_supernode,

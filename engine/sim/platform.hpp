@@ -11,6 +11,7 @@ namespace dt::sim {
 // nodes share a switch, and each switch has one trunk to a common one. Messages within a node have no latency.
 struct Platform {
   std::int64_t nodes = 1, ranks_per_node = 1;
+  std::int64_t cores_per_rank = 1;      // cores of a node for each of its ranks
   double bandwidth = 125e6;             // bytes/s of a node's link, in each direction at once
   double latency_s = 50e-6;             // from node to node
   std::int64_t nodes_per_supernode = 0; // 0: all nodes form one

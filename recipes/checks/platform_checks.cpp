@@ -1,4 +1,4 @@
-// Checks of simulated runs: what such a run must give, and which strategies, allreduces and sizes dtsim cannot simulate.
+// Checks of simulated runs: what such a run must give, and which allreduces and sizes dtsim cannot simulate.
 #include "core/spec/names.hpp"
 #include "core/spec/simulation_cost.hpp"
 #include "core/spec/strategy_table.hpp"
@@ -50,9 +50,6 @@ void check_sync(const RunSpec& spec, Problems& problems)
     problems.push_back(
         {{"sync.allreduce", "resources.platform"},
          "the allreduce " + ticked(sync.allreduce) + " cannot be simulated; set `sync.allreduce` to " + simulated_allreduces()});
-  if (sync.progress == ProgressMode::thread)
-    problems.push_back({{"sync.progress", "resources.platform"},
-                        "`sync.progress` thread cannot be simulated; set poll, which a simulated run does without a cost"});
   if (sync.topology == TopologySource::probe)
     problems.push_back({{"sync.topology", "resources.platform"}, "`sync.topology` probe cannot be simulated; set hosts"});
 }

@@ -67,6 +67,28 @@ TEST_CASE("equal recipes give equal simulated times, and another figure of the p
   CHECK(all.at(0).at("throughput").get<double>() < 0.5 * all.at(1).at("throughput").get<double>());
 }
 
+TEST_CASE("a communication thread hides communication on a core that the simulated node has for it")
+{
+  const Dtctl dtctl;
+  const std::string four = "resources: {nodes: 4}\n";
+  dtctl.write("sim.yaml", recipe(four + "sweep: {matrix: {sync.progress: [none, poll, thread]}}\n"));
+  CHECK(sweep(dtctl, "sim.yaml", {"--set", "sync.bucket_bytes=65536"}).at("exit_code") == 0); // else one bucket holds everything
+  const auto runs = rows(dtctl, "SELECT throughput FROM runs_flat ORDER BY sync_progress");
+  REQUIRE(runs.size() == 3);
+  const double none = runs.at(0).at("throughput"), poll = runs.at(1).at("throughput"), thread = runs.at(2).at("throughput");
+  CHECK(thread > poll);
+  CHECK(thread > none);
+  CHECK(thread < 4 * 2000);
+  const auto key = rows(dtctl, "SELECT key FROM runs_flat WHERE sync_progress = 'thread'").at(0).at("key");
+  CHECK(dtctl.run({"show", key}).out.find("core 1 of its own") != std::string::npos);
+  dtctl.write("hogwild.yaml",
+              "version: 1\nname: hogwild\nmodel: { name: lenet }\ndata: { name: synthetic }\noptimizer: { name: sgd }\n"
+              "train: {batch_per_rank: 32, steps: 4, warmup_steps: 1, modelled_rate: 2000}\n"
+              "sync: {strategy: hogwild-sgd, servers: 1, server_threads: 4}\n" +
+                  four);
+  CHECK(sweep(dtctl, "hogwild.yaml").at("exit_code") == 0);
+}
+
 TEST_CASE("simulated and measured runs of a sweep are different points, which the verdict does not rank together")
 {
   const Dtctl dtctl;

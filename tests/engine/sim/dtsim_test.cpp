@@ -1,30 +1,10 @@
 // dtsim: simulated times against what the schedules cost on paper.
-#include "core/process.hpp"
-
-#include <nlohmann/json.hpp>
-
-#include <catch2/catch.hpp>
+#include "tests/engine/sim/dtsim.hpp"
 
 using Catch::Matchers::Contains;
-using Json = nlohmann::json;
-using Words = std::vector<std::string>;
+using namespace dt::test;
 
 namespace {
-
-dt::CommandResult dtsim(Words words)
-{
-  words.insert(words.begin(), DTCTL_BINARY_DIR "/bin/dtsim");
-  return dt::run_command(words);
-}
-
-Json json_of(Words words)
-{
-  words.emplace_back("--json");
-  const auto result = dtsim(words);
-  INFO(result.err);
-  REQUIRE(result.ok());
-  return Json::parse(result.out);
-}
 
 // Simulated seconds of an allreduce of 16 MiB on links of 1 Gbit/s without latency, with memory that costs nothing.
 double allreduce_s(const std::string& algorithm, int nodes, const Words& more = {})
@@ -127,9 +107,6 @@ TEST_CASE("what cannot be simulated is refused with exit code 2")
   const auto no_nodes = dtsim({"allreduce", "--nodes", "0"});
   CHECK(no_nodes.exit_code == 2);
   CHECK_THAT(no_nodes.err, Contains("number of nodes must be at least 1"));
-  const auto thread = dtsim({"strategies", "--nodes", "2", "--progress", "thread", "--allreduce", "ring"});
-  CHECK(thread.exit_code == 2);
-  CHECK_THAT(thread.err, Contains("dtsim cannot simulate sync.progress: thread yet"));
   const auto mpi = dtsim({"allreduce", "--algorithm", "mpi"});
   CHECK(mpi.exit_code == 2);
   CHECK_THAT(mpi.err, Contains("which uses the MPI library's own algorithm"));

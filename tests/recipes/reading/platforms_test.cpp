@@ -114,6 +114,21 @@ TEST_CASE("what is impossible on a platform is refused with the place of its cau
   CHECK(errors_with(own_block).find("the block `platform` has an effect only in a simulated run") != std::string::npos);
 }
 
+TEST_CASE("a communication thread and Hogwild's server threads are simulated, and the run's job still takes one core")
+{
+  const std::string on = "resources: {platform: ethernet-10g, nodes: 4}\n";
+  for (const std::string sync :
+       {"{allreduce: ring, progress: thread}", "{allreduce: hierarchical, progress: thread}",
+        "{strategy: sync-easgd, overlap: 3, allreduce: ring, progress: thread}",
+        "{strategy: hogwild-sgd, servers: 1, server_threads: 4}", "{strategy: hogwild-easgd, servers: 2, server_threads: 4}"}) {
+    INFO(sync);
+    const auto text = simulated(on + "optimizer: {name: sgd}\n", sync);
+    REQUIRE(errors_of(text) == "");
+    CHECK(first_run(plan_of(text)).cores() == 1);
+    CHECK(first_run(plan_of(text)).job_progress_threads() == 0);
+  }
+}
+
 TEST_CASE("what cannot be simulated is refused, and the message says what can")
 {
   const std::string on = "resources: {platform: ethernet-10g}\n";
@@ -122,8 +137,6 @@ TEST_CASE("what cannot be simulated is refused, and the message says what can")
                   "halving-doubling, tree, hierarchical or topology-aware") != std::string::npos);
   CHECK(errors_of(simulated(on, "{strategy: easgd, servers: 1}\noptimizer: {name: sgd}"),
                   set("resources.ranks_per_node=2")) == ""); // easgd makes no allreduce
-  CHECK(errors_of(simulated(on, "{allreduce: ring, progress: thread}")).find("`sync.progress` thread cannot be simulated") !=
-        std::string::npos);
   CHECK(errors_of(simulated(on), set("train.modelled_rate=0"))
             .find("give `train.modelled_rate` in samples/s, or `train.compute_profile`") != std::string::npos);
   CHECK(errors_of(simulated(on), set("train.target_accuracy=0.9")).find("so it has no accuracy") != std::string::npos);
