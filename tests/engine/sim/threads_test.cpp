@@ -102,7 +102,7 @@ TEST_CASE("a step with a communication thread takes its computation, and what it
       const auto threaded = step_of("sync-sgd", compute_s, on_ring(ranks, "thread", bandwidth, free_memory));
       const auto polled = step_of("sync-sgd", compute_s, on_ring(ranks, "poll", bandwidth, free_memory));
       CHECK(threaded.step_s >= std::max(compute_s, threaded.isolated_s));
-      CHECK(threaded.step_s == Approx(overlapped_s(compute_s, threaded.isolated_s)).epsilon(0.005));
+      CHECK(threaded.step_s == Approx(overlapped_s(compute_s, threaded.isolated_s)).epsilon(1e-5));
       CHECK(threaded.step_s < polled.step_s);
     }
 }
