@@ -12,8 +12,9 @@ namespace dt::comm {
 // slowest rank's end. Algorithms that are clearly slower than the best leave the race. From 256 KiB up, algorithms that the model
 // predicts to be hopeless do not enter. Races that stay undecided, as on a busy machine, continue until up to twice
 // options.timing_s. A size whose three rounds would exceed three times options.timing_s in total is skipped, and so are all
-// larger ones. Where one time is exact (timing_repeats()), each algorithm makes one sum at each size, whatever it takes. The
-// result is equal on all ranks. The traffic is not counted. Collective.
+// larger ones. Where one time is exact (timing_repeats()), each algorithm makes one sum at each size, whatever the sum takes, and
+// those that the model predicts to be hopeless do not enter from the second size on. The result is equal on all ranks. The
+// traffic is not counted. Collective.
 AllreduceTimings time_allreduces(const AllreduceOptions& options, Communicator& comm);
 
 // Whether time_allreduces could have timed all these algorithms. Cached timings of an unknown algorithm come from another program
