@@ -93,7 +93,7 @@ std::span<const Name> strategy_names()
 std::span<const Name> allreduce_names() { return allreduces; }
 bool is_library_call(std::string_view allreduce) { return allreduce == "mpi" || allreduce == "gloo"; }
 
-bool can_be_simulated(std::string_view allreduce) { return !is_library_call(allreduce) && allreduce != "dynamic"; }
+bool can_be_simulated(std::string_view allreduce) { return !is_library_call(allreduce); }
 
 std::string simulated_allreduces()
 {

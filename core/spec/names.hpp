@@ -30,8 +30,8 @@ std::span<const Name> launcher_names();
 // Whether the allreduce is one call of another library: it sends float32 only, and cannot be advanced between layers.
 bool is_library_call(std::string_view allreduce);
 
-// Whether dtsim can simulate the allreduce. Library calls would be those of the simulator's MPI library, or send past it;
-// `dynamic` times sums of real vectors.
+// Whether dtsim can simulate the allreduce. Library calls would be those of the simulator's MPI library, or send past it. A
+// simulated `dynamic` chooses among the others.
 bool can_be_simulated(std::string_view allreduce);
 // The names of those that can, for messages: "ring, tree or hierarchical".
 std::string simulated_allreduces();

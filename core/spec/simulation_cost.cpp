@@ -6,27 +6,46 @@
 namespace dt {
 namespace {
 
-// Sums before the first step, which measure the communication alone: one to warm up and five to measure.
-constexpr double own_sums = 6;
+// Before the first step, one sum measures the communication alone.
+constexpr double own_sums = 1;
 
-// Messages of one sum over P ranks. A ring sends 2 (P - 1) from each rank; the other algorithms 2 log2 P.
+// Messages of one sum over P ranks by an algorithm with few rounds: 2 log2 P from each rank.
+double few_messages(double ranks) { return ranks * 2 * std::ceil(std::log2(std::max(2.0, ranks))); }
+
+// A ring sends 2 (P - 1) from each rank.
+double ring_messages(double ranks) { return ranks * 2 * (ranks - 1); }
+
+// What `dynamic` chooses is not known before; the ring is the dearest to simulate.
 double messages_of_a_sum(const std::string& allreduce, double ranks)
 {
-  return ranks * 2 * (allreduce == "ring" ? ranks - 1 : std::ceil(std::log2(std::max(2.0, ranks))));
+  return allreduce == "ring" || allreduce == "dynamic" ? ring_messages(ranks) : few_messages(ranks);
+}
+
+// Messages with which `dynamic` times its candidates before the first step: three algorithms at ten sizes, and the ring at the
+// smallest size and at the largest ones, where it is not hopeless.
+double timing_messages(const std::string& allreduce, double ranks)
+{
+  constexpr double sizes = 10, candidates = 3, sizes_of_a_ring = 5;
+  return allreduce == "dynamic" ? sizes * candidates * few_messages(ranks) + sizes_of_a_ring * ring_messages(ranks) : 0;
 }
 
 } // namespace
 
 SimulationCost simulation_cost(const RunSpec& spec)
 {
-  // Fitted to dtsim allreduce with 64 to 4,096 ranks (docs/benchmarks.md).
-  constexpr double start_s = 0.1, a_message_s = 1.3e-6; // the latter grows with the root of the number of ranks
-  constexpr double start_bytes = 36e6, a_rank_bytes = 60e3, a_pair_bytes = 55;
+  // Fitted to dtsim allreduce with 64 to 4,096 ranks and to dtsim run with 8 to 512 (docs/benchmarks.md). A message's time grows
+  // with the root of the number of ranks, because their memory fits less and less into the processor's caches.
+  constexpr double start_s = 0.1, a_rank_s = 2e-3, a_message_s = 1.2e-6;
+  constexpr double start_bytes = 66e6, a_rank_bytes = 60e3, a_pair_bytes = 55;
+  constexpr double a_planned_message_bytes = 200, planned_lengths = 5; // the latter where `dynamic` times a ring
   const auto ranks = static_cast<double>(spec.ranks());
   const double periods = static_cast<double>(std::max<std::int64_t>(1, spec.sync.period));
   const double sums = own_sums + std::ceil(static_cast<double>(std::max<std::int64_t>(1, spec.train.steps)) / periods);
-  return {start_s + sums * messages_of_a_sum(spec.sync.allreduce, ranks) * a_message_s * std::sqrt(ranks),
-          start_bytes + ranks * (a_rank_bytes + ranks * a_pair_bytes)};
+  const double messages = sums * messages_of_a_sum(spec.sync.allreduce, ranks) + timing_messages(spec.sync.allreduce, ranks);
+  const double lengths = spec.sync.allreduce == "dynamic" ? planned_lengths : 1;
+  return {start_s + ranks * a_rank_s + messages * a_message_s * std::sqrt(ranks),
+          start_bytes + ranks * (a_rank_bytes + ranks * a_pair_bytes) +
+              lengths * a_planned_message_bytes * messages_of_a_sum(spec.sync.allreduce, ranks)};
 }
 
 } // namespace dt

@@ -16,9 +16,10 @@ void add_allreduce(CLI::App& app, AllreduceBench& options)
   if (!options.simulated) // simulated times do not scatter
     allreduce->add_option("--seconds", options.seconds, "Time to measure for")->capture_default_str()->check(CLI::PositiveNumber);
   allreduce->add_option("--repeats", options.repeats, "Repetitions to measure, instead of a time")->check(CLI::PositiveNumber);
+  // Real repetitions without a warm-up would measure its cost, and without --repeats their number comes from the warm-up.
   allreduce->add_option("--warm-up", options.warmup_repeats, "Repetitions before")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(options.simulated ? CLI::NonNegativeNumber : CLI::PositiveNumber);
   allreduce->add_flag("--json", options.json, "One JSON object");
 }
 

@@ -34,6 +34,12 @@ class Transfer {
   // Returns whether the message is complete, and lets MPI make progress. Never blocks.
   bool test();
   MPI_Request* request() { return &request_; }
+  // Tells that another call of MPI than wait() and test() has found the message complete.
+  void found_complete(const MPI_Status& status)
+  {
+    request_ = MPI_REQUEST_NULL;
+    tell(status);
+  }
 
  private:
   friend class Communicator;

@@ -61,8 +61,8 @@ void add_platform(CLI::App& app, Platform& platform)
   add_rate(app, "--memory-bandwidth", platform.memory_bandwidth, "Bandwidth at which one rank reads and writes memory");
 }
 
-// Throws a usage error for an allreduce that dtsim cannot simulate: `gloo` sends over TCP itself, and `mpi`, which `dynamic` may
-// choose too, would be the algorithm of the simulator's MPI library.
+// Throws a usage error for an allreduce that dtsim cannot simulate: `gloo` sends over TCP itself, and `mpi` would be the
+// algorithm of the simulator's MPI library.
 void require_own(const std::string& allreduce)
 {
   if (can_be_simulated(allreduce)) return;
@@ -75,7 +75,7 @@ int dispatch(int argc, char** argv)
 {
   CLI::App app{"Simulates dtctl's communication on machines that are not there; all times that it prints are simulated", "dtsim"};
   app.require_subcommand(1);
-  AllreduceBench allreduce{.algorithm = "ring", .repeats = 1, .warmup_repeats = 1, .simulated = true};
+  AllreduceBench allreduce{.algorithm = "ring", .repeats = 1, .warmup_repeats = 0, .simulated = true};
   add_allreduce(app, allreduce);
   StrategiesBench strategies{.allreduce = "ring", .simulated = true};
   add_strategies(app, strategies);

@@ -34,6 +34,7 @@ TEST_CASE("the simulated studies of the papers run at their smallest sizes")
   for (const auto* recipe : {"swcaffe-resnet50", "swcaffe-alexnet", "swflow-period", "easgd-weak-scaling", "tianhe3-models"})
     check_study(dtctl, recipe, with(two_sizes, {"--over", "train.seed=1,2"}));
   check_study(dtctl, "swcaffe-order", two_sizes);
+  check_study(dtctl, "tianhe3-dynamic", two_sizes);
   check_study(dtctl, "easgd-family-64", {});
 }
 

@@ -40,7 +40,8 @@ std::vector<double> measure(comm::Allreduce& allreduce, std::span<float> values,
 int bench_allreduce(const AllreduceBench& options, comm::Communicator& comm)
 {
   const auto topology = comm::topology_of_hosts(comm, options.nodes_per_supernode);
-  const auto allreduce = comm::make_allreduce({.algorithm = options.algorithm, .topology = topology}, comm);
+  const auto allreduce = comm::make_allreduce(
+      {.algorithm = options.algorithm, .topology = topology, .largest_bytes = static_cast<std::size_t>(options.bytes)}, comm);
   // zeros stay zeros, however often they are summed
   comm::Floats values(static_cast<std::size_t>(options.bytes) / sizeof(float));
   const auto times = measure(*allreduce, values, comm, options);
@@ -55,6 +56,7 @@ int bench_allreduce(const AllreduceBench& options, comm::Communicator& comm)
                                   {"repeats", times.size()},        {"us_median", 1e6 * median}, {"us_min", 1e6 * least},
                                   {"bytes_per_s", bytes_per_s}};
     if (options.simulated) result["simulated"] = true;
+    if (!allreduce->choice().empty()) result["choice"] = allreduce->choice();
     fmt::print("{}\n", result.dump());
   } else {
     fmt::print("{}{}, {} ranks, {} bytes: {:.1f} us (median of {}), {:.1f} us (least), {:.2f} GB/s a rank\n",

@@ -68,7 +68,7 @@ struct AllreduceOptions {
   std::string algorithm = "mpi"; // one of allreduce_names()
   Wire wire = Wire::float32;
   Topology topology{};           // topology of the communicator's ranks; empty: nodes are found by host name
-  std::filesystem::path cache{}; // folder with the timings of this machine; empty: timings are not kept
+  std::filesystem::path cache{}; // folder with the timings of this machine; empty, on all ranks alike: they are not kept
   double timing_s = 5; // approximate time for timing all algorithms; up to three times as long when the largest sums are slow
   std::size_t largest_bytes = 0; // size of the largest sum that the run will make, if known; 0: unknown
   // For tests: replaces the measured seconds of a sum. Arguments: algorithm, bytes, measured seconds. Empty: the measured time is

@@ -1,6 +1,7 @@
 #include "engine/comm/allreduce/scheduled_sum.hpp"
 
 #include "engine/comm/machine/clock.hpp"
+#include "engine/comm/machine/wait.hpp"
 
 #include <algorithm>
 
@@ -54,7 +55,7 @@ void ScheduledSum::wait()
     const auto& next = parcels_.receives[taken_];
     const double begin = comm_.trace() != nullptr ? monotonic_s() : 0;
     comm_.activity().enter(Doing::waits, "waits for a part of a sum", next.peer);
-    buffers_.receives[taken_ % window].wait();
+    wait_for_receive(taken_);
     if (comm_.trace() != nullptr)
       comm_.trace()->add({"wait", "communication", begin, monotonic_s(),
                           static_cast<std::int64_t>(next.stretch.size() * sizeof(float)), next.peer});
@@ -64,6 +65,14 @@ void ScheduledSum::wait()
   post_ready();
   finish_sends(parcels_.sends.size());
   note_end();
+}
+
+// Sends that complete meanwhile are noticed, but do not count in sent_: which receives go in place must not depend on what a
+// machine notices.
+void ScheduledSum::wait_for_receive(std::size_t k)
+{
+  noticed_ = std::max(noticed_, sent_);
+  noticed_ += wait_beside(buffers_.receives[k % window], std::span(buffers_.sends).subspan(noticed_, posted_sends_ - noticed_));
 }
 
 // Posts every send that is ready before this rank waits for anything, because other ranks need it.
@@ -131,7 +140,7 @@ void ScheduledSum::finish_sends(std::size_t count)
 {
   for (; sent_ < count; ++sent_) {
     comm_.activity().enter(Doing::waits, "waits until its part of a sum is taken", parcels_.sends[sent_].peer);
-    buffers_.sends[sent_].wait();
+    if (sent_ >= noticed_) buffers_.sends[sent_].wait();
   }
 }
 

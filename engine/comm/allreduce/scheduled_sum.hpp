@@ -32,6 +32,7 @@ class ScheduledSum : public PendingSum {
  private:
   bool complete() const { return taken_ == parcels_.receives.size() && sent_ == parcels_.sends.size(); }
   void post_ready();
+  void wait_for_receive(std::size_t k);
   void post_receive(std::size_t k);
   void post_send(std::size_t k);
   void take(std::size_t k);
@@ -57,6 +58,7 @@ class ScheduledSum : public PendingSum {
   double begin_s_ = 0;
   std::size_t posted_receives_ = 0, posted_sends_ = 0; // number of posted receives and sends, counted from the first
   std::size_t taken_ = 0, sent_ = 0;                   // receives that are processed; sends that are complete
+  std::size_t noticed_ = 0; // sends that were found complete, counted from the first; some may not count in sent_ yet
 };
 
 } // namespace dt::comm

@@ -12,11 +12,11 @@ namespace dt::comm {
 
 // After some steps the watch makes a "look". It uses, for each step, (seconds waited for sums) ÷ (seconds predicted), and takes
 // the minimum over the ranks, because the last rank to arrive waits for no other rank. If the median over the steps is above 1.3,
-// a trial begins for the choice that lost the most time against its prediction. The contenders are plain MPI (the first
-// algorithm) and the algorithms whose prediction is below the observed time; each round of the trial has one step per contender.
-// The fastest contender that beats the chosen algorithm by 5% with confidence replaces it. Otherwise plain MPI replaces it if its
-// median was faster; otherwise nothing changes. From then on predictions are scaled to the observed times, but never below the
-// timings. The pause between trials doubles.
+// a trial begins for the choice that lost the most time against its prediction. The contenders are the first algorithm
+// (plain MPI on a real machine) and the algorithms whose prediction is below the observed time; each round of the trial has one
+// step per contender. The fastest contender that beats the chosen algorithm by 5% with confidence replaces it. Otherwise the
+// first algorithm replaces it if its median was faster; otherwise nothing changes. From then on predictions are scaled to the
+// observed times, but never below the timings. The pause between trials doubles.
 class ChoiceWatch {
  public:
   static constexpr std::size_t steps_a_look = 16, rounds = 7, most_contenders = 4, first_pause = 64;

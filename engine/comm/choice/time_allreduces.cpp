@@ -2,7 +2,9 @@
 
 #include "core/error.hpp"
 #include "engine/comm/choice/race.hpp"
+#include "engine/comm/machine/buffer.hpp"
 #include "engine/comm/machine/clock.hpp"
+#include "engine/comm/machine/library.hpp"
 #include "engine/comm/vectors.hpp"
 
 #include <algorithm>
@@ -22,6 +24,7 @@ constexpr std::size_t row_bytes = 256 << 10, most_calls = 64; // upper limits of
 constexpr double row_s = 0.02; // a row is long enough if the fastest algorithm takes this long for it
 constexpr std::size_t fewest_rounds = 3, most_rounds = 96;
 constexpr double wake_up_s = 0.3; // warm-up ends after the first size that exceeds this total time
+// Where times scatter, the model may exclude algorithms from this size on, and after so many sizes.
 constexpr std::size_t model_from_bytes = 256 << 10, model_from_sizes = 3;
 constexpr double hopeless = 2; // a prediction above this multiple of the best one excludes the algorithm
 constexpr std::size_t local_add_floats = 64 << 10;
@@ -33,6 +36,7 @@ constexpr double least_s = 1e-9; // resolution of the clock
 bool is_worth_timing(const std::string& algorithm, const Topology& topology)
 {
   if (algorithm == "dynamic" || algorithm == "gloo") return false;
+  if (algorithm == "mpi") return has_library_allreduce();
   if (algorithm == "topology-aware") return topology.supernodes() > 1;
   if (algorithm == "hierarchical") return static_cast<std::size_t>(topology.nodes()) < topology.node.size();
   return true;
@@ -115,20 +119,21 @@ class Timer {
   Candidates all_;
   double begin_s_;
   double local_add_s_ = 0;
-  std::vector<Heat> heats_;  // one for each size so far
-  AllreduceTimings timings_; // results of the heats; valid on rank 0
+  bool exact_ = timing_repeats().exact(); // one time of each algorithm is enough
+  std::vector<Heat> heats_;               // one for each size so far
+  AllreduceTimings timings_;              // results of the heats; valid on rank 0
 };
 
 AllreduceTimings Timer::run()
 {
-  wake_up();
+  if (!exact_) wake_up();
   time_local_adds();
   const auto sizes = sizes_to_time(options_.largest_bytes);
   for (const auto bytes : sizes) {
-    if (!next_size_fits(bytes)) break;
+    if (!exact_ && !next_size_fits(bytes)) break;
     begin_heat(bytes, options_.timing_s / static_cast<double>(sizes.size()));
   }
-  go_on();
+  if (!exact_) go_on();
   auto everyones = parse_timings(comm_.broadcast_text(comm_.is_root() ? to_text(timings_, "") : ""), "");
   if (!everyones) throw Error(ErrorKind::internal, "the timings of the allreduces are no numbers that can be used");
   return *everyones;
@@ -140,7 +145,7 @@ void Timer::wake_up()
 {
   const double begin = monotonic_s();
   for (std::size_t bytes = least_size; bytes <= usual_largest;) {
-    std::vector<float> values(bytes / sizeof(float));
+    Floats values(bytes / sizeof(float));
     round(std::vector<bool>(all_.names.size(), true), values, 1);
     const double spent_s = monotonic_s() - begin;
     bytes = agree({spent_s < wake_up_s ? 4 * bytes : 2 * usual_largest}, comm_).front();
@@ -150,11 +155,12 @@ void Timer::wake_up()
 // Seconds of an addition in memory: the minimum of several on each rank, the maximum over the ranks.
 void Timer::time_local_adds()
 {
-  std::vector<float> into(local_add_floats), from(local_add_floats);
+  Floats into(local_add_floats);
+  const Floats from(local_add_floats);
   std::array<double, local_adds> times{};
   for (auto& time : times) {
     const double begin = monotonic_s();
-    add_to(into, std::span<const float>(from));
+    add_to(into, from);
     time = std::max(monotonic_s() - begin, least_s);
   }
   const auto everyones = comm_.gather_numbers(std::array{*std::ranges::min_element(times)});
@@ -177,15 +183,18 @@ double Timer::expected_round_s(std::size_t bytes) const
   return sum_s;
 }
 
-// On rank 0: the algorithms to time at this size. The first one always enters, because the others are compared with it.
+// On rank 0: the algorithms to time at this size. Where times scatter, the first one always enters, because the others are
+// compared with it. Exact times need no comparison, and the model may exclude algorithms from the second size on.
 std::vector<bool> Timer::entries(std::size_t bytes) const
 {
   std::vector<bool> entered(all_.names.size(), true);
-  if (bytes < model_from_bytes || timings_.bytes.size() < model_from_sizes) return entered;
+  const bool has_model =
+      exact_ ? !timings_.bytes.empty() : bytes >= model_from_bytes && timings_.bytes.size() >= model_from_sizes;
+  if (!has_model) return entered;
   std::vector<double> expected;
   for (std::size_t a = 0; a < entered.size(); ++a) expected.push_back(predicted_s(timings_, a, bytes));
   const double best = *std::ranges::min_element(expected);
-  for (std::size_t a = 1; a < entered.size(); ++a) entered[a] = expected[a] <= hopeless * best;
+  for (std::size_t a = exact_ ? 0 : 1; a < entered.size(); ++a) entered[a] = expected[a] <= hopeless * best;
   return entered;
 }
 
@@ -195,9 +204,9 @@ void Timer::begin_heat(std::size_t bytes, double budget_s)
   const auto mask = comm_.is_root() ? entries(bytes) : std::vector<bool>();
   const auto entered = agree(std::vector<std::size_t>(mask.begin(), mask.end()), comm_);
   auto& heat = heats_.emplace_back(Heat{bytes, Race(std::vector<bool>(entered.begin(), entered.end()))});
-  for (std::size_t rounds = fewest_rounds; rounds > 0;) {
+  for (std::size_t rounds = exact_ ? 1 : fewest_rounds; rounds > 0;) {
     run_rounds(heat, rounds);
-    rounds = agree({comm_.is_root() ? more_rounds(heat, budget_s - heat.spent_s) : 0}, comm_).front();
+    rounds = exact_ ? 0 : agree({comm_.is_root() ? more_rounds(heat, budget_s - heat.spent_s) : 0}, comm_).front();
   }
   if (comm_.is_root()) keep_results();
 }
@@ -229,8 +238,8 @@ std::size_t Timer::next_open_heat() const
 void Timer::run_rounds(Heat& heat, std::size_t rounds)
 {
   const double begin = monotonic_s();
-  std::vector<float> values(heat.bytes / sizeof(float)); // zeros stay zeros, however often they are summed
-  if (heat.race.rounds() == 0) heat.calls = calls_for(heat.race.running(), values);
+  Floats values(heat.bytes / sizeof(float)); // zeros stay zeros, however often they are summed
+  if (heat.race.rounds() == 0 && !exact_) heat.calls = calls_for(heat.race.running(), values);
   const double rounds_begin = monotonic_s();
   for (std::size_t r = 0; r < rounds; ++r) heat.race.add_round(round(heat.race.running(), values, heat.calls));
   heat.round_s = (monotonic_s() - rounds_begin) / static_cast<double>(rounds);
@@ -256,7 +265,7 @@ void Timer::keep_results()
   for (const auto& heat : heats_) {
     timings_.bytes.push_back(heat.bytes);
     timings_.seconds.push_back(heat.race.seconds());
-    timings_.surely.push_back(heat.race.surely());
+    if (!exact_) timings_.surely.push_back(heat.race.surely());
   }
   fit_models(timings_, local_add_floats * sizeof(float), local_add_s_);
 }

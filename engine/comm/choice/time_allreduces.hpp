@@ -6,13 +6,15 @@
 
 namespace dt::comm {
 
-// Times every algorithm other than `dynamic` that supports the wire format, at 1 KiB, 4 KiB, … up to options.largest_bytes (16
-// MiB if unknown; at most 64 MiB), and at options.largest_bytes itself. Each size gets an equal share of options.timing_s and at
-// least three rounds. A round is one sum by each algorithm in turn, timed from a barrier to the slowest rank's end. Algorithms
-// that are clearly slower than the best leave the race. From 256 KiB up, algorithms that the model predicts to be hopeless do not
-// enter. Races that stay undecided, as on a busy machine, continue until up to twice options.timing_s. A size whose three rounds
-// would exceed three times options.timing_s in total is skipped, and so are all larger ones. The result is equal on all ranks.
-// The traffic is not counted. Collective.
+// Times every algorithm of the machine other than `dynamic` that supports the wire format, at 1 KiB, 4 KiB, … up to
+// options.largest_bytes (16 MiB if unknown; at most 64 MiB), and at options.largest_bytes itself. Each size gets an equal share
+// of options.timing_s and at least three rounds. A round is one sum by each algorithm in turn, timed from a barrier to the
+// slowest rank's end. Algorithms that are clearly slower than the best leave the race. From 256 KiB up, algorithms that the model
+// predicts to be hopeless do not enter. Races that stay undecided, as on a busy machine, continue until up to twice
+// options.timing_s. A size whose three rounds would exceed three times options.timing_s in total is skipped, and so are all
+// larger ones. Where one time is exact (timing_repeats()), each algorithm makes one sum at each size, whatever the sum takes, and
+// those that the model predicts to be hopeless do not enter from the second size on. The result is equal on all ranks. The
+// traffic is not counted. Collective.
 AllreduceTimings time_allreduces(const AllreduceOptions& options, Communicator& comm);
 
 // Whether time_allreduces could have timed all these algorithms. Cached timings of an unknown algorithm come from another program

@@ -8,6 +8,7 @@
 #include "core/units.hpp"
 #include "engine/comm/choice/paired_rounds.hpp"
 #include "engine/comm/choice/time_allreduces.hpp"
+#include "engine/comm/machine/buffer.hpp"
 #include "engine/comm/placement.hpp"
 
 #include <algorithm>
@@ -83,7 +84,7 @@ double confirming_s(const ConfirmingSum& sum, const std::string& name, const All
 {
   const auto traffic = comm.traffic();
   const auto allreduce = make_allreduce(with_algorithm(options, name), comm);
-  std::vector<float> values(std::max<std::size_t>(sum.bytes / sizeof(float), 1));
+  Floats values(std::max<std::size_t>(sum.bytes / sizeof(float), 1));
   allreduce->sum(std::span(values).first(1));
   std::vector<double> seconds{fresh_sum_s(*allreduce, name, values, options, comm)};
   for (int more = 0; more < more_sums && !is_confirmed(sum, seconds.front()); ++more)
@@ -98,8 +99,9 @@ std::string mbyte_per_s(double bytes_per_s) { return fmt::format("{:.3g} MB/s", 
 
 KnownTimings kept_or_fresh_timings(const AllreduceOptions& options, Communicator& comm)
 {
-  const auto key = key_of(options, comm);
   std::string origin = "timed at this start";
+  if (options.cache.empty()) return {time_allreduces(options, comm), origin};
+  const auto key = key_of(options, comm);
   if (const auto kept = kept_timings(options, key, comm)) {
     const auto sum = confirming_sum(*kept, choose(*kept));
     const auto& name = kept->algorithms[sum.algorithm];

@@ -4,15 +4,16 @@
 #include "engine/comm/machine/clock.hpp"
 
 #include <algorithm>
-#include <array>
+#include <vector>
 
 namespace dt::sync {
 
 double measure_isolated_s(comm::Communicator& comm, const std::function<void()>& exchange)
 {
   const comm::Traffic before = comm.traffic();
-  std::array<double, 5> times{};
-  exchange(); // warm-up: connections and buffers are created
+  const auto repeats = comm::timing_repeats();
+  for (int call = 0; call < repeats.warm_up; ++call) exchange();
+  std::vector<double> times(static_cast<std::size_t>(repeats.timed));
   for (auto& time : times) {
     comm.barrier();
     const double begin_s = comm::monotonic_s();

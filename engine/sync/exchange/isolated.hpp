@@ -8,8 +8,8 @@
 
 namespace dt::sync {
 
-// Median seconds of `exchange` on this rank over a few repeats, each after a barrier, after one warm-up call. The traffic is not
-// counted. Collective.
+// Median seconds of `exchange` on this rank over the calls that the machine's scatter needs (comm::timing_repeats), each after a
+// barrier. The traffic is not counted. Collective.
 double measure_isolated_s(comm::Communicator& comm, const std::function<void()>& exchange);
 
 // The same for sums of these ranges, one after another, in a buffer of `floats` floats. Collective.

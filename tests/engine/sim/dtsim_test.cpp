@@ -1,6 +1,8 @@
 // dtsim: simulated times against what the schedules cost on paper.
 #include "tests/engine/sim/dtsim.hpp"
 
+#include <algorithm>
+
 using Catch::Matchers::Contains;
 using namespace dt::test;
 
@@ -72,6 +74,43 @@ TEST_CASE("strategies know the supernodes of their platform")
   CHECK(step_s("topology-aware") < 0.5 * step_s("halving-doubling"));
 }
 
+TEST_CASE("one simulated sum is exact: others before or after it take the same time")
+{
+  for (const auto* algorithm : {"ring", "halving-doubling", "topology-aware"})
+    CHECK(allreduce_s(algorithm, 24, {"--repeats", "3", "--warm-up", "2"}) == Approx(allreduce_s(algorithm, 24)).epsilon(1e-6));
+}
+
+TEST_CASE("a simulated dynamic uses at every size the algorithm that is fastest by dtsim's own times")
+{
+  for (const int nodes : {8, 24})
+    for (const auto* bytes : {"2048", "300000", "50000000"}) {
+      const auto sum_us = [&](const std::string& algorithm) {
+        return json_of({"allreduce", "--algorithm", algorithm, "--nodes", std::to_string(nodes), "--bytes", bytes,
+                        "--message-time", "2us", "--nodes-per-supernode", "8", "--trunk-share", "0.25", "--bandwidth", "1 GB/s"});
+      };
+      double best_us = 1e300;
+      for (const auto* algorithm : {"ring", "halving-doubling", "tree", "topology-aware"})
+        best_us = std::min(best_us, sum_us(algorithm).at("us_median").get<double>());
+      const auto dynamic = sum_us("dynamic");
+      INFO(dynamic.dump());
+      CHECK(dynamic.at("us_median").get<double>() < 1.05 * best_us);
+      CHECK_THAT(dynamic.at("choice").get<std::string>(), !Contains("mpi"));
+      CHECK(dynamic == sum_us("dynamic"));
+    }
+}
+
+TEST_CASE("a simulated step with dynamic is as fast as with the best allreduce that it may choose")
+{
+  const auto step_s = [](const std::string& allreduce) {
+    return json_of({"strategies", "--strategy", "sync-sgd", "--workers", "24", "--nodes", "24", "--nodes-per-supernode", "8",
+                    "--trunk-share", "0.25", "--allreduce", allreduce})[0]
+        .at("step_s")
+        .get<double>();
+  };
+  const double best_s = std::min({step_s("ring"), step_s("halving-doubling"), step_s("topology-aware")});
+  CHECK(step_s("dynamic") < 1.05 * best_s);
+}
+
 TEST_CASE("equal simulations give equal output")
 {
   const Words words{"strategies", "--strategy", "async-easgd,sync-sgd", "--workers", "4",
@@ -115,7 +154,7 @@ TEST_CASE("what cannot be simulated is refused with exit code 2")
     CHECK(gloo.exit_code == 2);
     CHECK(gloo.err ==
           "dtsim: dtsim cannot simulate the allreduce gloo, which sends over TCP without MPI. Take ring, halving-doubling, "
-          "tree, hierarchical or topology-aware.\n");
+          "tree, hierarchical, topology-aware or dynamic.\n");
   }
   const auto too_long = dtsim({"allreduce", "--nodes", "2", "--bytes", "200000000000"});
   CHECK(too_long.exit_code == 2);

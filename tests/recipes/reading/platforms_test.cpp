@@ -134,7 +134,8 @@ TEST_CASE("what cannot be simulated is refused, and the message says what can")
   const std::string on = "resources: {platform: ethernet-10g}\n";
   CHECK(errors_of(simulated(on, "{allreduce: mpi}"))
             .find("the allreduce `mpi` cannot be simulated; set `sync.allreduce` to ring, "
-                  "halving-doubling, tree, hierarchical or topology-aware") != std::string::npos);
+                  "halving-doubling, tree, hierarchical, topology-aware or dynamic") != std::string::npos);
+  CHECK(errors_of(simulated(on, "{allreduce: dynamic}")) == "");
   CHECK(errors_of(simulated(on, "{strategy: easgd, servers: 1}\noptimizer: {name: sgd}"),
                   set("resources.ranks_per_node=2")) == ""); // easgd makes no allreduce
   CHECK(errors_of(simulated(on), set("train.modelled_rate=0"))

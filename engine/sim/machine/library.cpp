@@ -1,0 +1,7 @@
+#include "engine/comm/machine/library.hpp"
+
+namespace dt::comm {
+
+bool has_library_allreduce() { return false; }
+
+} // namespace dt::comm
