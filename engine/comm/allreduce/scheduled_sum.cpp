@@ -36,6 +36,7 @@ std::span<Bfloat16> ScheduledSum::rounded_arrival(std::size_t slot, std::size_t 
 bool ScheduledSum::advance()
 {
   if (complete()) return true;
+  notice_sends();
   while (taken_ < parcels_.receives.size()) {
     post_ready();
     if (!buffers_.receives[taken_ % window].test() || !sends_finished(parcels_.receives[taken_].after_sends)) return false;
@@ -71,8 +72,30 @@ void ScheduledSum::wait()
 // machine notices.
 void ScheduledSum::wait_for_receive(std::size_t k)
 {
+  for (;;) {
+    noticed_ = std::max(noticed_, sent_);
+    if (wait_beside(buffers_.receives[k % window], noticed_ < posted_sends_ ? &buffers_.sends[noticed_] : nullptr)) return;
+    ++noticed_;
+    post_ready();
+  }
+}
+
+// Only where messages must wait for each other: elsewhere a test costs time and tells nothing.
+void ScheduledSum::notice_sends()
+{
+  if (most_messages_on_the_way() > parcels_.sends.size()) return;
   noticed_ = std::max(noticed_, sent_);
-  noticed_ += wait_beside(buffers_.receives[k % window], std::span(buffers_.sends).subspan(noticed_, posted_sends_ - noticed_));
+  while (noticed_ < posted_sends_ && buffers_.sends[noticed_].test()) ++noticed_;
+}
+
+bool ScheduledSum::may_send(std::size_t k) const
+{
+  const auto most = most_messages_on_the_way();
+  if (k < most) return true;
+  std::size_t on_the_way = 0;
+  for (auto s = std::max(noticed_, sent_); s < k; ++s)
+    if (parcels_.sends[s].peer == parcels_.sends[k].peer) ++on_the_way;
+  return on_the_way < most;
 }
 
 // Posts every send that is ready before this rank waits for anything, because other ranks need it.
@@ -80,8 +103,8 @@ void ScheduledSum::post_ready()
 {
   for (; posted_receives_ < parcels_.receives.size() && posted_receives_ < taken_ + window; ++posted_receives_)
     post_receive(posted_receives_);
-  for (; posted_sends_ < parcels_.sends.size() && parcels_.sends[posted_sends_].after_receives <= taken_; ++posted_sends_)
-    post_send(posted_sends_);
+  const auto is_ready = [&](std::size_t k) { return parcels_.sends[k].after_receives <= taken_ && may_send(k); };
+  for (; posted_sends_ < parcels_.sends.size() && is_ready(posted_sends_); ++posted_sends_) post_send(posted_sends_);
 }
 
 // A copying receive goes directly to its destination when nothing there is still to be added or sent.
@@ -141,12 +164,17 @@ void ScheduledSum::finish_sends(std::size_t count)
   for (; sent_ < count; ++sent_) {
     comm_.activity().enter(Doing::waits, "waits until its part of a sum is taken", parcels_.sends[sent_].peer);
     if (sent_ >= noticed_) buffers_.sends[sent_].wait();
+    noticed_ = std::max(noticed_, sent_ + 1);
+    post_ready();
   }
 }
 
 bool ScheduledSum::sends_finished(std::size_t count)
 {
-  while (sent_ < count && buffers_.sends[sent_].test()) ++sent_;
+  while (sent_ < count && sent_ < posted_sends_ && buffers_.sends[sent_].test()) {
+    ++sent_;
+    post_ready();
+  }
   return sent_ >= count;
 }
 

@@ -32,6 +32,8 @@ class ScheduledSum : public PendingSum {
  private:
   bool complete() const { return taken_ == parcels_.receives.size() && sent_ == parcels_.sends.size(); }
   void post_ready();
+  bool may_send(std::size_t k) const;
+  void notice_sends();
   void wait_for_receive(std::size_t k);
   void post_receive(std::size_t k);
   void post_send(std::size_t k);

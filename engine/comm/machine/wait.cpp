@@ -1,11 +1,15 @@
 #include "engine/comm/machine/wait.hpp"
 
+#include <limits>
+
 namespace dt::comm {
 
-std::size_t wait_beside(Transfer& awaited, std::span<Transfer>)
+bool wait_beside(Transfer& awaited, Transfer*)
 {
   awaited.wait();
-  return 0;
+  return true;
 }
+
+std::size_t most_messages_on_the_way() { return std::numeric_limits<std::size_t>::max(); }
 
 } // namespace dt::comm

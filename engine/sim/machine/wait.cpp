@@ -1,27 +1,36 @@
 // Waiting in a simulation: completed sends are taken off the simulator's hands as early as possible.
 #include "engine/comm/machine/wait.hpp"
 
+#include "engine/sim/machine/simulated_machine.hpp"
+
 #include <array>
+#include <limits>
 
 namespace dt::comm {
 
 // SimGrid keeps all messages of a rank that were not waited for in one list, which it searches whenever the rank waits for
 // another one. A ring of 1,024 ranks would leave 2,046 sends in it. MPI_Waitany takes no simulated time; MPI_Test would, and
 // leaves the message in the list.
-std::size_t wait_beside(Transfer& awaited, std::span<Transfer> earlier)
+bool wait_beside(Transfer& awaited, Transfer* send)
 {
-  for (std::size_t complete = 0; complete < earlier.size();) {
-    std::array requests{*earlier[complete].request(), *awaited.request()};
-    int first = 0;
-    MPI_Status status;
-    check_mpi(MPI_Waitany(static_cast<int>(requests.size()), requests.data(), &first, &status), "MPI_Waitany");
-    auto& transfer = first == 0 ? earlier[complete] : awaited;
-    transfer.found_complete(status);
-    if (first != 0) return complete;
-    ++complete;
+  if (send == nullptr) {
+    awaited.wait();
+    return true;
   }
-  awaited.wait();
-  return earlier.size();
+  std::array requests{*awaited.request(), *send->request()};
+  int first = 0;
+  MPI_Status status;
+  check_mpi(MPI_Waitany(static_cast<int>(requests.size()), requests.data(), &first, &status), "MPI_Waitany");
+  (first == 0 ? awaited : *send).found_complete(status);
+  return first == 0;
+}
+
+// Of the whole slices that more than 8 ranks send (message.cpp): one. The shorter messages of fewer ranks are not limited,
+// because a rank begins no message while it adds, and its link would be idle meanwhile.
+std::size_t most_messages_on_the_way()
+{
+  constexpr std::int64_t few_ranks = 8;
+  return sim::simulated_machine().platform.ranks() <= few_ranks ? std::numeric_limits<std::size_t>::max() : 1;
 }
 
 } // namespace dt::comm
