@@ -15,8 +15,9 @@ Schedule tree(const Seat& seat, const Topology&) { return tree_schedule(seat); }
 } // namespace
 
 ScheduledAllreduce::ScheduledAllreduce(MakeSchedule make_schedule, const AllreduceOptions& options, Communicator& comm,
-                                       std::size_t chunk_length)
-    : make_schedule_(make_schedule), topology_(options.topology), wire_(options.wire), comm_(comm), chunk_length_(chunk_length)
+                                       std::size_t chunk_length, Travel travel)
+    : make_schedule_(make_schedule), topology_(options.topology), wire_(options.wire), comm_(comm), chunk_length_(chunk_length),
+      travel_(travel)
 {
 }
 
@@ -83,7 +84,7 @@ std::unique_ptr<Allreduce> make_halving_doubling(const AllreduceOptions& options
 
 std::unique_ptr<Allreduce> make_tree(const AllreduceOptions& options, Communicator& comm)
 {
-  return std::make_unique<ScheduledAllreduce>(tree, options, comm);
+  return std::make_unique<ScheduledAllreduce>(tree, options, comm, 0, Travel::whole_vector);
 }
 
 std::unique_ptr<Allreduce> make_topology_aware(const AllreduceOptions& options, Communicator& comm)

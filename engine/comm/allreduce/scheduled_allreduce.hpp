@@ -11,9 +11,9 @@ namespace dt::comm {
 class ScheduledAllreduce : public Allreduce {
  public:
   using MakeSchedule = Schedule (*)(const Seat&, const Topology&);
-  // chunk_length: chunk size of messages, in numbers; 0: the one that suits the machine and the vector.
+  // chunk_length: chunk size of messages, in numbers; 0: the one that suits the machine, the vector and `travel`.
   ScheduledAllreduce(MakeSchedule make_schedule, const AllreduceOptions& options, Communicator& comm,
-                     std::size_t chunk_length = 0);
+                     std::size_t chunk_length = 0, Travel travel = Travel::slices);
   using Allreduce::sum;
   void sum(std::span<float> values) override;
   std::unique_ptr<PendingSum> begin(std::span<float> values) override;
@@ -23,7 +23,7 @@ class ScheduledAllreduce : public Allreduce {
   const Parcels& parcels_for(std::size_t length);
   std::size_t chunk_length_for(std::size_t length) const
   {
-    return chunk_length_ > 0 ? chunk_length_ : usual_chunk_length(length);
+    return chunk_length_ > 0 ? chunk_length_ : usual_chunk_length(length, travel_);
   }
 
   MakeSchedule make_schedule_;
@@ -31,6 +31,7 @@ class ScheduledAllreduce : public Allreduce {
   Wire wire_;
   Communicator& comm_;
   std::size_t chunk_length_;
+  Travel travel_;
   std::map<std::size_t, Parcels> parcels_;           // by length; a run uses only a few lengths
   std::vector<std::unique_ptr<SumBuffers>> buffers_; // buffers that no sum uses at present
   std::vector<Lent*> under_way_;                     // in the order of begin()
