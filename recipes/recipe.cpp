@@ -56,6 +56,7 @@ PlanKind kind_of(const Resolved& resolved)
   const auto& study = resolved.base.study;
   if (study.mode == StudyMode::strong) return PlanKind::strong;
   if (study.mode == StudyMode::weak) return PlanKind::weak;
+  if (study.mode == StudyMode::partition) return PlanKind::partition;
   return resolved.sweep.is_given || study.repeats > 1 ? PlanKind::sweep : PlanKind::single;
 }
 
@@ -72,6 +73,8 @@ std::string_view name_of(PlanKind kind)
     return "strong";
   case PlanKind::weak:
     return "weak";
+  case PlanKind::partition:
+    return "partition";
   }
   return "single";
 }
@@ -105,6 +108,7 @@ std::string run_name(const RunSpec& spec)
   };
   if (!spec.study.ranks.empty()) add_size("ranks=", spec.ranks());
   if (!spec.study.nodes.empty()) add_size("nodes=", spec.resources.nodes);
+  if (!spec.study.parts.empty()) add_size("parts=", spec.resources.ranks_per_node);
   auto name = spec.name + (label.empty() ? "" : "/" + label);
   if (spec.control) return name + "/control #" + std::to_string(spec.repeat - spec.study.repeats + 1);
   if (spec.study.repeats > 1) name += "/#" + std::to_string(spec.repeat + 1);

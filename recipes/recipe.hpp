@@ -45,7 +45,7 @@ struct LoadOptions {
   std::string platform{};               // overrides the recipe's resources.platform; empty: the recipe's
 };
 
-enum class PlanKind { single, sweep, strong, weak };
+enum class PlanKind { single, sweep, strong, weak, partition };
 std::string_view name_of(PlanKind kind);
 
 struct Resolved;

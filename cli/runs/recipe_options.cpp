@@ -109,6 +109,8 @@ std::string describe(const recipes::Plan& plan)
       return "a strong-scaling study";
     case recipes::PlanKind::weak:
       return "a weak-scaling study";
+    case recipes::PlanKind::partition:
+      return "a partition study";
     }
     return "";
   }();

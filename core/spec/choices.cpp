@@ -61,6 +61,8 @@ constexpr std::array evaluated{
 constexpr std::array modes{
     Choice{StudyMode::strong, Name{"strong", "the global batch stays, so the work a rank shrinks as ranks grow"}},
     Choice{StudyMode::weak, Name{"weak", "the batch a rank stays, so the global batch grows with the ranks"}},
+    Choice{StudyMode::partition,
+           Name{"partition", "the cores and the global batch stay; the cores are divided into more or fewer parts"}},
 };
 constexpr std::array orders{
     Choice{StudyOrder::random,

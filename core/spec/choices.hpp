@@ -43,7 +43,7 @@ enum class TopologySource { hosts, probe };
 enum class EvaluatedModel { automatic, centre, worker, average };
 
 // Scaling studies: `strong` keeps the global batch constant when the number of nodes grows, `weak` the batch of each rank.
-enum class StudyMode { strong, weak };
+enum class StudyMode { strong, weak, partition };
 
 // Order of submission.
 enum class StudyOrder { random, listed };

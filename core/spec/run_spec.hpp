@@ -166,8 +166,9 @@ struct UntilSpec {
 
 struct StudySpec {
   std::optional<StudyMode> mode;   // empty: no scaling study
-  std::vector<std::int64_t> ranks; // sizes of the study: exactly one of ranks and nodes is given
+  std::vector<std::int64_t> ranks; // sizes of the study: exactly one of ranks, nodes and parts is given
   std::vector<std::int64_t> nodes;
+  std::vector<std::int64_t> parts; // of a partition: ranks into which a node's cores are divided
   std::int64_t repeats = 1;
   StudyOrder order = StudyOrder::random;
   std::int64_t seed = 1;

@@ -104,8 +104,8 @@ std::vector<Key> train_keys()
       {"train.compute_profile", text, "", 0, 0, no, no, none, DT_FIELD(train.compute_profile),
        "Measured computation of a rank, for simulated runs: the name of a shipped profile, or the path of a file that "
        "`dtbench compute --profile --json` wrote, relative to the file that contains this key. Times are scaled to the run's "
-       "batch. A "
-       "run is identified by the content of the file. Give this or `modelled_rate`."},
+       "batch, and to its threads as if all of them helped equally. A run is identified by the content of the file. Give this or "
+       "`modelled_rate`."},
       {"train.seed", integer, "", 0, big, no, yes, none, DT_FIELD(train.seed),
        "Seed of the initial weights and of the order of samples."},
       {"train.eval_every_epochs", real, "epochs", 0, 1e9, no, yes, none, DT_FIELD(train.eval_every_epochs),
@@ -317,6 +317,11 @@ std::vector<Key> study_keys()
        "Sizes as numbers of ranks on resources.nodes nodes. Give this or `nodes`."},
       {"study.nodes", integer_list, "nodes", 1, 1e6, no, no, none, DT_FIELD(study.nodes),
        "Sizes as numbers of nodes with resources.ranks_per_node ranks each. Give this or `ranks`."},
+      {"study.parts", integer_list, "parts", 1, 65536, no, no, none, DT_FIELD(study.parts),
+       "With mode partition: the cores of a node (resources.ranks_per_node x resources.threads_per_rank) are divided into so "
+       "many "
+       "parts. Each part is one rank with its own weights and data; its threads are its share of the cores. A part's "
+       "train.modelled_rate is its share, too."},
       {"study.repeats", integer, "", 1, 10000, no, no, none, DT_FIELD(study.repeats), "Number of runs per point."},
       {"study.order", choice, "", 0, 0, no, no, choice_names<StudyOrder>(), DT_FIELD(study.order),
        "Order of submission. If it is not given, a sweep without a study is submitted as listed."},

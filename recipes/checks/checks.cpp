@@ -151,10 +151,12 @@ void check_environment(const RunSpec& spec, Problems& problems)
 
 void check_mode(const RunSpec& spec, Problems& problems)
 {
-  if (spec.study.mode == StudyMode::strong && spec.train.batch_per_rank > 0)
+  const bool is_strong = spec.study.mode == StudyMode::strong;
+  if ((is_strong || spec.study.mode == StudyMode::partition) && spec.train.batch_per_rank > 0)
     problems.push_back({{"train.batch_per_rank", "study.mode"},
-                        "in a strong-scaling study the global batch stays constant; give `train.global_batch` instead of "
-                        "`train.batch_per_rank`"});
+                        std::string(is_strong ? "in a strong-scaling" : "in a partition") +
+                            " study the global batch stays constant; give `train.global_batch` instead of "
+                            "`train.batch_per_rank`"});
   if (spec.study.mode == StudyMode::weak && spec.train.global_batch > 0)
     problems.push_back({{"train.global_batch", "study.mode"},
                         "in a weak-scaling study the batch per rank stays constant; give `train.batch_per_rank` instead of "
@@ -251,8 +253,17 @@ std::vector<Problem> find_length_problems(const RunSpec& spec)
 std::vector<Problem> find_study_problems(const StudySpec& study)
 {
   Problems problems;
+  const bool is_partition = study.mode == StudyMode::partition;
   const bool has_sizes = !study.ranks.empty() || !study.nodes.empty();
-  if (study.mode && !has_sizes)
+  if (is_partition && study.parts.empty())
+    problems.push_back({{"study.mode"}, "a partition study needs `study.parts`, for example [1, 2, 4]"});
+  if (!is_partition && !study.parts.empty())
+    problems.push_back({{"study.parts", "study.mode"}, "`study.parts` needs `study.mode` partition"});
+  if (is_partition && has_sizes)
+    problems.push_back({{study.ranks.empty() ? "study.nodes" : "study.ranks", "study.mode"},
+                        "the sizes of a partition study are `study.parts`; remove `study." +
+                            std::string(study.ranks.empty() ? "nodes" : "ranks") + "`"});
+  if (study.mode && !is_partition && !has_sizes)
     problems.push_back(
         {{"study.ranks", "study.nodes", "study.mode"},
          "a " + std::string(name_of(*study.mode)) + "-scaling study needs sizes: give either `study.ranks` or `study.nodes`"});
@@ -262,6 +273,7 @@ std::vector<Problem> find_study_problems(const StudySpec& study)
   check_layout(study, has_sizes, problems);
   check_sizes("study.ranks", study.ranks, problems);
   check_sizes("study.nodes", study.nodes, problems);
+  check_sizes("study.parts", study.parts, problems);
   return problems;
 }
 

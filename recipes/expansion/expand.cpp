@@ -42,7 +42,7 @@ class Expander {
   bool is_too_much()
   {
     const auto& study = resolved_.base.study;
-    const auto sizes = std::max<std::size_t>(1, study.ranks.size() + study.nodes.size());
+    const auto sizes = std::max<std::size_t>(1, study.ranks.size() + study.nodes.size() + study.parts.size());
     const auto runs_of_a_point = sizes * static_cast<std::size_t>(study.repeats); // no overflow: at most 500,000 values x 10,000
     if (resolved_.sweep.count_points(most_runs) <= most_runs / runs_of_a_point) return false;
     diagnostics_.add(resolved_.file,
@@ -183,8 +183,27 @@ class Expander {
                      std::to_string(spec.resources.nodes) + " nodes (`resources.nodes`)"}},
                point);
     }
+    for (const auto parts : spec.study.parts) cells.push_back(divided(spec, parts, point));
     if (cells.empty()) cells.push_back(std::move(spec));
     return cells;
+  }
+
+  // The same cores as `parts` ranks on each node. [You2017, "Optimizing for a single KNL chip"]
+  RunSpec divided(RunSpec spec, std::int64_t parts, const Point& point)
+  {
+    auto& resources = spec.resources;
+    const auto cores = resources.ranks_per_node * resources.threads_per_rank;
+    if (cores % parts != 0)
+      report({{{"study.parts", "resources.threads_per_rank", "resources.ranks_per_node"},
+               "`study.parts` lists " + std::to_string(parts) + ", but the " + std::to_string(cores) +
+                   " cores of a node (`resources.ranks_per_node` x `resources.threads_per_rank`) cannot be divided into so many "
+                   "equal parts"}},
+             point);
+    const auto threads = std::max<std::int64_t>(1, cores / parts);
+    spec.train.modelled_rate *= static_cast<double>(threads) / static_cast<double>(resources.threads_per_rank);
+    resources.ranks_per_node = parts;
+    resources.threads_per_rank = threads;
+    return spec;
   }
 
   // In random order, the runs are shuffled in rounds, each with every cell once. A study that is interrupted then has all sizes,

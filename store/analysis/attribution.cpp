@@ -169,12 +169,12 @@ bool belongs_to(const ScalingRow& row, const MeasuredRun& run)
   return run.series == row.label && run.nodes == row.nodes && run.ranks == row.ranks && run.workers == row.workers;
 }
 
-std::vector<Point> points_of(std::span<const AttributedRun> runs, bool is_scaling_study)
+std::vector<Point> points_of(std::span<const AttributedRun> runs, StudySizes sizes)
 {
   std::vector<MeasuredRun> measured;
   for (const auto& run : runs) measured.push_back(run.measured);
   std::vector<Point> points;
-  for (auto& row : scaling_of(measured, is_scaling_study)) points.push_back({.row = std::move(row), .members = {}});
+  for (auto& row : scaling_of(measured, sizes)) points.push_back({.row = std::move(row), .members = {}});
   for (const auto& run : runs) {
     const auto point =
         std::find_if(points.begin(), points.end(), [&](const Point& p) { return belongs_to(p.row, run.measured); });
@@ -202,21 +202,31 @@ FactorArray relative_to_ideal(const FactorArray& own)
   return relative;
 }
 
+// Between parts of the same cores, a worker of a smaller part has fewer of them.
+void count_per_core(FactorArray& relative, double workers_ratio)
+{
+  const bool is_split = !std::isnan(relative[index_of(Factor::batch)]);
+  relative[index_of(is_split ? Factor::batch : Factor::contention)] += std::log(workers_ratio);
+}
+
 void relate(Attribution& point, const Point& own, const Point& base)
 {
   point.baseline_size = base.row.size;
   point.is_baseline = &own == &base;
-  take_factors(point, relative_logs(mean_logs(own.members), mean_logs(base.members)));
   const double own_size = static_cast<double>(own.row.workers), base_size = static_cast<double>(base.row.workers);
+  auto relative = relative_logs(mean_logs(own.members), mean_logs(base.members));
+  if (own.row.is_part) count_per_core(relative, own_size / base_size);
+  take_factors(point, relative);
   const bool is_of_all_runs = own.left_out == 0 && base.left_out == 0; // then it is the interval of `results`
   if (!point.is_baseline && is_of_all_runs)
     point.interval = {own.row.efficiency_low, own.row.efficiency_high};
   else if (!point.is_baseline)
-    point.interval = efficiency_interval(throughput_moments(own.members), own_size, throughput_moments(base.members), base_size);
+    point.interval = efficiency_interval(throughput_moments(own.members), own.row.is_part ? 1 : own_size / base_size,
+                                         throughput_moments(base.members), 1);
   point.statistical_efficiency = samples_to_target(base.members) / samples_to_target(own.members);
   point.time_efficiency = point.efficiency * point.statistical_efficiency;
   const bool has_servers = own.row.workers != own.row.ranks || base.row.workers != base.row.ranks;
-  if (has_servers)
+  if (has_servers && !own.row.is_part)
     point.efficiency_per_process =
         point.efficiency * own_size / static_cast<double>(own.row.ranks) * static_cast<double>(base.row.ranks) / base_size;
 }
@@ -239,6 +249,7 @@ Attribution attribution_of(const Point& own, const Point* base)
                     .size = own.row.size,
                     .runs = static_cast<std::int64_t>(own.members.size()),
                     .left_out = own.left_out};
+  point.is_part = own.row.is_part;
   if (base)
     relate(point, own, *base);
   else
@@ -275,9 +286,9 @@ std::optional<FactorArray> log_factors(const AttributedRun& run)
   return logs;
 }
 
-std::vector<Attribution> attributions_of(std::span<const AttributedRun> runs, bool is_scaling_study)
+std::vector<Attribution> attributions_of(std::span<const AttributedRun> runs, StudySizes sizes)
 {
-  const auto points = points_of(runs, is_scaling_study);
+  const auto points = points_of(runs, sizes);
   std::vector<Attribution> attributions;
   for (const auto& point : points) attributions.push_back(attribution_of(point, base_of(point, points)));
   return attributions;

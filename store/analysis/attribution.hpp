@@ -14,8 +14,9 @@
 //             B/(B + x) · (B + x)/T, with x the time of as many exchanges of a worker that has the servers for itself; the first
 //             is exposed communication, the second is queueing
 //
-// The efficiency is the ratio of two runs' throughputs per worker, so it is the product of the ratios of their factors. POP names
-// such factors for MPI programs in general [Rosas2014].
+// The efficiency is the ratio of two runs' throughputs per worker, so it is the product of the ratios of their factors. In a
+// partition study it is the ratio of their throughputs, so the computation counts per core: its ratio is multiplied by that of
+// the workers. POP names such factors for MPI programs in general [Rosas2014].
 #pragma once
 
 #include "core/record/run_record.hpp"
@@ -80,6 +81,7 @@ struct Attribution {
   // computation are 1; then the efficiency is that of the parallel run alone, Σ u / (W T).
   std::int64_t baseline_size = 0;
   bool is_baseline = false;                      // it is compared with itself
+  bool is_part = false;                          // of a partition study: `size` is the ranks of a node, which share its cores
   double efficiency = not_measured;              // per worker; of the runs with work sums
   Interval interval{not_measured, not_measured}; // 95 %, as in scaling.hpp; NaN without a smaller size or with too few runs
   double efficiency_per_process = not_measured;  // the same with servers counted; NaN without servers
@@ -95,7 +97,7 @@ struct Attribution {
   CommunicationFigures communication{};
 };
 
-// Attributions of all points of a study that have runs with work sums, in the order of scaling_of(). is_scaling_study: as there.
-std::vector<Attribution> attributions_of(std::span<const AttributedRun> runs, bool is_scaling_study);
+// Attributions of all points of a study that have runs with work sums, in the order of scaling_of(). `sizes`: as there.
+std::vector<Attribution> attributions_of(std::span<const AttributedRun> runs, StudySizes sizes);
 
 } // namespace dt::store

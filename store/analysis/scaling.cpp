@@ -105,24 +105,26 @@ Candidate candidate_of(const ScalingRow& row) { return {row.label, row.throughpu
 
 // Computes speed-up and efficiency of the points of one label, relative to the smallest measured point. `series` is sorted by
 // size. A baseline larger than the study's smallest size gets no values itself.
-void relate(std::span<Point> series, const SmallestSizes& smallest)
+void relate(std::span<Point> series, const SmallestSizes& smallest, StudySizes sizes)
 {
-  const bool nodes = counts_nodes(series);
-  for (auto& point : series) point.row.size = nodes ? point.row.nodes : point.row.workers;
+  const bool nodes = sizes != StudySizes::parts && counts_nodes(series);
+  for (auto& point : series) {
+    point.row.is_part = sizes == StudySizes::parts;
+    point.row.size = point.row.is_part ? point.row.ranks / point.row.nodes : nodes ? point.row.nodes : point.row.workers;
+  }
   const auto base = std::find_if(series.begin(), series.end(), [](const Point& p) { return !std::isnan(p.row.throughput); });
   if (base == series.end()) return;
-  const auto base_size = static_cast<double>(base->row.size);
   for (auto& point : series) {
     auto& row = point.row;
     const bool is_base = &point == &*base;
     if (std::isnan(row.throughput)) continue;
-    if (is_base && row.size > (nodes ? smallest.nodes : smallest.workers)) continue;
-    const auto size = static_cast<double>(row.size);
+    if (is_base && (nodes ? row.nodes > smallest.nodes : row.workers > smallest.workers)) continue;
     row.baseline_size = base->row.size;
-    row.efficiency = efficiency(point.logs, size, base->logs, base_size);
-    row.speedup = row.efficiency * size;
-    row.efficiency_per_process =
-        efficiency(point.logs, static_cast<double>(row.ranks), base->logs, static_cast<double>(base->row.ranks));
+    row.efficiency = efficiency(point.logs, ideal_ratio(row, base->row), base->logs, 1);
+    row.speedup = row.is_part ? row.efficiency : row.efficiency * static_cast<double>(row.size);
+    if (!row.is_part)
+      row.efficiency_per_process =
+          efficiency(point.logs, static_cast<double>(row.ranks), base->logs, static_cast<double>(base->row.ranks));
     if (is_base) continue; // the baseline is its own reference
     row.paired_blocks = paired_blocks(row, base->row);
     const auto interval = efficiency_interval(row, base->row);
@@ -154,11 +156,16 @@ std::int64_t paired_blocks(const ScalingRow& point, const ScalingRow& base)
 
 Interval efficiency_interval(const ScalingRow& point, const ScalingRow& base)
 {
-  const auto size = static_cast<double>(point.size), base_size = static_cast<double>(base.size);
+  const double ideal = ideal_ratio(point, base);
   if (paired_blocks(point, base) == 0)
-    return efficiency_interval(log_moments(point.throughputs), size, log_moments(base.throughputs), base_size);
+    return efficiency_interval(log_moments(point.throughputs), ideal, log_moments(base.throughputs), 1);
   const auto ratio = compare_candidates(candidate_of(point), candidate_of(base), Scale::ratio, {}).interval;
-  return {ratio.low * base_size / size, ratio.high * base_size / size};
+  return {ratio.low / ideal, ratio.high / ideal};
+}
+
+double ideal_ratio(const ScalingRow& point, const ScalingRow& base)
+{
+  return point.is_part ? 1 : static_cast<double>(point.size) / static_cast<double>(base.size);
 }
 
 Fields<ScalingRow> scaling_fields()
@@ -171,16 +178,18 @@ Fields<ScalingRow> scaling_fields()
       {"ranks", DT_AT(ranks), "", "ranks of each run"},
       {"workers", DT_AT(workers), "", "ranks that train; the others serve parameters"},
       {"size", DT_AT(size), "",
-       "N: the nodes, if the points of this label vary them at a fixed number of workers per node; else the workers"},
+       "N: the nodes, if the points of this label vary them at a fixed number of workers per node; else the workers; in a "
+       "partition study the parts of a node"},
       {"runs", DT_AT(runs), "", "runs that differ only in their repeat, without A/A controls"},
       {"succeeded", DT_AT(succeeded), "", "runs that succeeded; the figures are theirs"},
       {"throughput", DT_AT(throughput), "samples/s", "median"},
       {"throughput_min", DT_AT(throughput_min), "samples/s", "smallest"},
       {"throughput_max", DT_AT(throughput_max), "samples/s", "largest"},
       {"throughput_geometric_mean", DT_AT(throughput_geometric_mean), "samples/s", "G(N), the geometric mean"},
-      {"speedup", DT_AT(speedup), "", "efficiency * N"},
+      {"speedup", DT_AT(speedup), "", "efficiency * N; in a partition study the efficiency"},
       {"efficiency", DT_AT(efficiency), "0..1",
-       "G(N) / G(N0) * N0 / N; `NULL` for a baseline above the study's smallest size, which was compared with nothing"},
+       "G(N) / G(N0) * N0 / N, in a partition study G(N) / G(N0); `NULL` for a baseline above the study's smallest size, which "
+       "was compared with nothing"},
       {"efficiency_low", DT_AT(efficiency_low), "0..1",
        "lower end of the 95 % confidence interval of the efficiency; `NULL` for a baseline and with fewer than 3 runs of either "
        "size"},
@@ -200,7 +209,7 @@ Fields<ScalingRow> scaling_fields()
   return fields;
 }
 
-std::vector<ScalingRow> scaling_of(std::span<const MeasuredRun> runs, bool is_scaling_study)
+std::vector<ScalingRow> scaling_of(std::span<const MeasuredRun> runs, StudySizes sizes)
 {
   auto points = points_of(runs);
   SmallestSizes smallest;
@@ -211,7 +220,7 @@ std::vector<ScalingRow> scaling_of(std::span<const MeasuredRun> runs, bool is_sc
   }
   for (auto begin = points.begin(); begin != points.end();) {
     const auto end = std::find_if(begin, points.end(), [&](const Point& p) { return p.row.label != begin->row.label; });
-    if (is_scaling_study || end - begin > 1) relate({begin, end}, smallest);
+    if (sizes != StudySizes::labels || end - begin > 1) relate({begin, end}, smallest, sizes);
     begin = end;
   }
   std::vector<ScalingRow> rows;

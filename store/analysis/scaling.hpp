@@ -24,6 +24,13 @@ double efficiency(const Moments& sample, double size, const Moments& base, doubl
 // Both bounds are NaN if either sample has fewer than `least_runs` values.
 Interval efficiency_interval(const Moments& sample, double size, const Moments& base, double base_size);
 
+// What the sizes of a study are. Efficiencies need a smaller size to be compared with.
+enum class StudySizes {
+  labels, // the study is no scaling study; a label with several sizes is compared with its smallest all the same
+  grow,   // strong or weak scaling: the resources grow with the size
+  parts,  // partition: the same cores, divided into more or fewer ranks, so E = G(p) / G(p0) and S = E
+};
+
 // A run of a study, with the figures that scaling is computed from. A figure that was not measured is NaN.
 struct MeasuredRun {
   std::string series; // label without the size
@@ -55,13 +62,17 @@ struct ScalingRow {
   std::vector<double> throughputs;
   std::vector<std::string> blocks{};
   std::int64_t paired_blocks = 0;
+  bool is_part = false; // of StudySizes::parts; `size` is then the ranks of a node
 };
 // The order is that of the view `scaling`.
 Fields<ScalingRow> scaling_fields();
 
 // The points of a study, sorted by label in natural order (period=4 before period=16), then by size. `runs` holds every stored
-// run of the study except its A/A controls. Outside a scaling study (strong or weak), a label with a single size has no baseline.
-std::vector<ScalingRow> scaling_of(std::span<const MeasuredRun> runs, bool is_scaling_study);
+// run of the study except its A/A controls. With StudySizes::labels, a label with a single size has no baseline.
+std::vector<ScalingRow> scaling_of(std::span<const MeasuredRun> runs, StudySizes sizes);
+
+// G(N) / G(N0) of a point that loses nothing: the ratio of the sizes, or 1 between parts of the same cores.
+double ideal_ratio(const ScalingRow& point, const ScalingRow& base);
 
 // The number of blocks if both points have one run in every block, and at least `least_runs` blocks; otherwise 0.
 std::int64_t paired_blocks(const ScalingRow& point, const ScalingRow& base);

@@ -74,7 +74,11 @@ std::string_view counted(std::string_view word)
   return key;
 }
 
-bool is_size(std::string_view word) { return counted(word) == "ranks" || counted(word) == "nodes"; }
+bool is_size(std::string_view word)
+{
+  const auto what = counted(word);
+  return what == "ranks" || what == "nodes" || what == "parts";
+}
 bool is_density(std::string_view word) { return counted(word) == "ranks_per_node"; }
 
 // A row of a table: columns and their values.

@@ -72,7 +72,7 @@ std::vector<Attribution> attributions_of_study(Database& database, const std::st
   auto s = connection.statement("SELECT " + measured_run_columns() + attributed_columns + std::string(measured_run_tables));
   s.bind(study_id);
   while (s.next()) runs.push_back(attributed_run_of(s));
-  auto attributions = attributions_of(runs, is_scaling_study(connection, study_id));
+  auto attributions = attributions_of(runs, sizes_of_study(connection, study_id));
   const auto links = fitted_links(database, study_id);
   for (auto& point : attributions)
     if (const auto link = links.find(point.label); link != links.end() && point.ranks > 1)

@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/spec/strategy_table.hpp"
 #include "store/database/sqlite.hpp"
+#include "store/query/scaling_query.hpp"
 
 #include <algorithm>
 #include <map>
@@ -56,6 +57,9 @@ SeriesTraits traits_of(const Statement& s, int at)
 
 Runs read_runs(Connection& connection, const std::string& study_id)
 {
+  if (sizes_of_study(connection, study_id) == StudySizes::parts)
+    throw Error(ErrorKind::usage, "a partition study divides the same cores, so there is no larger size to predict; study "
+                                  "strong or weak scaling instead");
   Runs runs;
   auto s = ask(connection, study_id,
                "SELECT run_id, chosen.series, resources_nodes, ranks, workers, batch_per_rank, resources_ranks_per_node, "

@@ -27,11 +27,13 @@ MeasuredRun measured_run_of(Statement& row)
           .time_to_accuracy_s = row.real(9)};
 }
 
-bool is_scaling_study(Connection& connection, const std::string& study_key)
+StudySizes sizes_of_study(Connection& connection, const std::string& study_key)
 {
-  auto kind = connection.statement("SELECT kind IN ('strong', 'weak') FROM studies WHERE key = ?");
+  auto kind = connection.statement("SELECT kind FROM studies WHERE key = ?");
   kind.bind(study_key);
-  return kind.next() && kind.integer(0) != 0;
+  const auto word = kind.next() ? kind.text(0) : std::string();
+  if (word == "partition") return StudySizes::parts;
+  return word == "strong" || word == "weak" ? StudySizes::grow : StudySizes::labels;
 }
 
 std::vector<ScalingRow> scaling_of_study(Connection& connection, const std::string& study_key)
@@ -40,7 +42,7 @@ std::vector<ScalingRow> scaling_of_study(Connection& connection, const std::stri
   auto s = connection.statement("SELECT " + measured_run_columns() + std::string(measured_run_tables));
   s.bind(study_key);
   while (s.next()) runs.push_back(measured_run_of(s));
-  return scaling_of(runs, is_scaling_study(connection, study_key));
+  return scaling_of(runs, sizes_of_study(connection, study_key));
 }
 
 std::vector<ScalingRow> scaling_of_study(Database& database, const std::string& study_id)

@@ -31,7 +31,7 @@ inline constexpr int measured_run_width = 11;
 MeasuredRun measured_run_of(Statement& row);
 
 // Whether the study with this key is a scaling study (strong or weak).
-bool is_scaling_study(Connection& connection, const std::string& study_key);
+StudySizes sizes_of_study(Connection& connection, const std::string& study_key);
 
 // The points of the study with this key, from its stored runs.
 std::vector<ScalingRow> scaling_of_study(Connection& connection, const std::string& study_key);

@@ -33,7 +33,8 @@ bool is(std::size_t factor, Factor wanted) { return factor == static_cast<std::s
 // Without a measurement of one rank alone, `contention` is the whole computation.
 std::string cost_of(const Attribution& point, std::size_t factor)
 {
-  if (is(factor, Factor::contention) && !point.has_split) return "slower computation";
+  if (is(factor, Factor::contention) && !point.has_split) return point.is_part ? "computation per core" : "slower computation";
+  if (is(factor, Factor::batch) && point.is_part) return "fewer threads and a smaller batch per rank";
   return words[factor].cost;
 }
 
@@ -48,6 +49,7 @@ std::string counted(std::int64_t count, const char* thing) { return fmt::format(
 // The unit in which the label's sizes are counted.
 const char* unit_of(const Attribution& point)
 {
+  if (point.is_part) return "part";
   if (point.size == point.nodes) return "node";
   return point.workers == point.ranks ? "rank" : "worker";
 }
@@ -210,7 +212,8 @@ std::string losses_of(const Attribution& point)
 std::string compared_with(const Attribution& point)
 {
   if (point.baseline_size == 0) return "of the throughput that its own computation would allow without any waiting";
-  return fmt::format("of the throughput per worker of {}", counted(point.baseline_size, unit_of(point)));
+  return fmt::format("of the throughput {}of {}", point.is_part ? "" : "per worker ",
+                     counted(point.baseline_size, unit_of(point)));
 }
 
 std::string target_words(const Attribution& point)

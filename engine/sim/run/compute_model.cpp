@@ -57,7 +57,9 @@ void use_profile(const RunSpec& spec, const std::vector<nn::LayerDescription>& l
                               spec.train.compute_profile, layer.name, spec.model.name));
     model.layers.push_back({layer.parameters, 0, found->second});
   }
-  const double scale = static_cast<double>(model.batch) / static_cast<double>(profile.batch);
+  // Threads beyond those of the profile are taken to help in proportion.
+  const double threads = static_cast<double>(spec.resources.threads_per_rank) / static_cast<double>(profile.threads);
+  const double scale = static_cast<double>(model.batch) / static_cast<double>(profile.batch) / threads;
   model.forward_s = scale * profile.forward_s();
   model.backward_s = scale * profile.backward_s();
   constexpr std::uint64_t seeds_between_repeats = 1'000'003;

@@ -142,9 +142,25 @@ std::string efficiency_text(const ScalingRow& row)
   return text;
 }
 
+// A simulated run's label begins so (recipes/expansion). Without a compute profile its times have no scatter.
+bool is_simulated(const ScalingRow& row) { return row.label.starts_with("simulated"); }
+
+std::string parts_words(const ScalingRow& row) { return std::to_string(row.size) + (row.size == 1 ? " part" : " parts"); }
+
+// How fast the parts are together, compared with the fewest parts.
+std::string part_text(const ScalingRow& row, const ScalingRow& fewest)
+{
+  auto text = parts_words(row) + ": " + number_text("%.2fx", row.speedup) + " the throughput of " + parts_words(fewest);
+  if (!std::isfinite(row.efficiency_low)) return text;
+  text += " [" + number_text("%.2f", row.efficiency_low) + ", " + number_text("%.2f", row.efficiency_high) + "], ";
+  if (row.efficiency_low > 1) return text + "faster";
+  return text + (row.efficiency_high < 1 ? "slower" : "not measurably different");
+}
+
 // What repeats are missing, if an efficiency has no interval.
 std::string missing_repeats(std::span<const ScalingRow> points)
 {
+  if (std::all_of(points.begin(), points.end(), is_simulated)) return ". The times are simulated: they lack a machine's scatter";
   std::vector<Candidate> candidates;
   double fewest = least_runs;
   for (const auto& point : points) {
@@ -154,7 +170,8 @@ std::string missing_repeats(std::span<const ScalingRow> points)
   if (fewest >= least_runs) return "";
   const auto scatter = pooled_scatter(candidates, Scale::ratio);
   const double resolvable = resolvable_difference(scatter.cv, scatter.freedom, fewest, fewest, 0.95);
-  const std::string text = ". With fewer than 3 runs of a size, the runs do not show whether its efficiency differs from 100 %: ";
+  const auto text = ". With fewer than 3 runs of a size, the runs do not show whether its efficiency differs from " +
+                    std::string(points.front().is_part ? "that of the fewest parts: " : "100 %: ");
   return text + (std::isnan(resolvable)
                      ? "without repeats nothing is known about the scatter"
                      : "the smallest difference that these runs could resolve is " + two_digits(100 * resolvable) + " %");
@@ -221,10 +238,16 @@ std::string scaling_sentence(std::span<const ScalingRow> points)
   if (measured.empty()) return "No run has succeeded, so nothing can be said";
   const bool in_nodes = measured.front()->nodes != measured.back()->nodes && measured.back()->size == measured.back()->nodes;
   if (measured.size() == 1)
-    return "Only one size was measured (" + size_words(*measured.front(), in_nodes) + "), so there is no efficiency to report";
+    return "Only one size was measured (" +
+           (measured.front()->is_part ? parts_words(*measured.front()) : size_words(*measured.front(), in_nodes)) +
+           "), so there is no efficiency to report";
   std::vector<std::string> parts;
   for (std::size_t i = 1; i < measured.size(); ++i) {
     if (!std::isfinite(measured[i]->efficiency)) continue;
+    if (measured[i]->is_part) {
+      parts.push_back(part_text(*measured[i], *measured.front()));
+      continue;
+    }
     auto part = size_words(*measured[i], in_nodes) + ": " + efficiency_text(*measured[i]) + against_ideal(*measured[i]);
     if (i > 1) part += against_smaller(*measured[i], *measured[i - 1], in_nodes);
     parts.push_back(part);

@@ -150,6 +150,8 @@ TEST_CASE("strong scaling keeps the global batch, weak scaling that of a rank")
   CHECK(problems_after([&](RunSpec& s) { per_rank(s), s.study.mode = StudyMode::weak; }).empty());
   CHECK(problems_after([&](RunSpec& s) { per_rank(s), s.study.mode = StudyMode::strong; }) ==
         "in a strong-scaling study the global batch stays constant; give `train.global_batch` instead of `train.batch_per_rank`");
+  CHECK(problems_after([&](RunSpec& s) { per_rank(s), s.study.mode = StudyMode::partition; }) ==
+        "in a partition study the global batch stays constant; give `train.global_batch` instead of `train.batch_per_rank`");
   CHECK(problems_after([](RunSpec& s) { s.study.mode = StudyMode::weak; }) ==
         "in a weak-scaling study the batch per rank stays constant; give `train.batch_per_rank` instead of `train.global_batch`");
 }
@@ -166,6 +168,16 @@ TEST_CASE("a study has a mode and sizes, each once")
   CHECK(find_study_problems(study).empty());
   study.ranks = {4, 1, 4};
   CHECK(find_study_problems(study)[0].message == "`study.ranks` lists 4 twice; for several runs of a size use `study.repeats`");
+  study = {};
+  study.parts = {1, 2};
+  CHECK(find_study_problems(study).at(0).message == "`study.parts` needs `study.mode` partition");
+  study.mode = StudyMode::partition;
+  CHECK(find_study_problems(study).empty());
+  study.nodes = {1};
+  CHECK(find_study_problems(study).at(0).message == "the sizes of a partition study are `study.parts`; remove `study.nodes`");
+  study = {};
+  study.mode = StudyMode::partition;
+  CHECK(find_study_problems(study).at(0).message == "a partition study needs `study.parts`, for example [1, 2, 4]");
   study = {};
   study.nodes = {1};
   CHECK(find_study_problems(study)[0].message == "sizes need a `study.mode`; allowed: strong, weak");

@@ -75,6 +75,36 @@ TEST_CASE("sizes by ranks fill the nodes there are, sizes by nodes keep the rank
   CHECK(names_of(nodes) == Names{"nodes=1", "nodes=2"});
 }
 
+TEST_CASE("a partition divides a node's cores, and the modelled rate with them, into parts")
+{
+  const auto plan = plan_of(minimal("resources: { nodes: 2, ranks_per_node: 2, threads_per_rank: 4 }\n"
+                                    "study: { mode: partition, parts: [1, 2, 8], order: listed }\n"));
+  CHECK(names_of(plan) == Names{"parts=1", "parts=2", "parts=8"});
+  const std::vector<std::pair<std::int64_t, std::int64_t>> wanted{{1, 8}, {2, 4}, {8, 1}};
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    CHECK(plan.runs.at(i).resources.ranks_per_node == wanted[i].first);
+    CHECK(plan.runs.at(i).resources.threads_per_rank == wanted[i].second);
+    CHECK(plan.runs.at(i).resources.nodes == 2);
+    CHECK(plan.runs.at(i).train.global_batch == 64);
+  }
+  LoadOptions options;
+  options.set = {"train.modelled_rate=1000"};
+  const TemporaryFolder folder;
+  const auto file = folder.write(
+      "r.yaml", minimal("resources: { threads_per_rank: 4 }\nstudy: { mode: partition, parts: [1, 4], order: listed }\n"));
+  const auto modelled = load_plan(file, options);
+  CHECK(modelled.runs.at(0).train.modelled_rate == 1000);
+  CHECK(modelled.runs.at(1).train.modelled_rate == 250);
+}
+
+TEST_CASE("cores that cannot be divided into equal parts are refused")
+{
+  CHECK(errors("resources: { threads_per_rank: 4 }\nstudy: { mode: partition, parts: [1, 3] }\n")
+            .find("`study.parts` lists 3, but the 4 cores of a node (`resources.ranks_per_node` x `resources.threads_per_rank`) "
+                  "cannot be "
+                  "divided into so many equal parts") != std::string::npos);
+}
+
 TEST_CASE("ranks that the nodes cannot share evenly are refused")
 {
   CHECK(errors("resources: { nodes: 2 }\nstudy: { mode: strong, ranks: [1, 2, 3] }\n") ==

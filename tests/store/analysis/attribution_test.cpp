@@ -96,8 +96,8 @@ TEST_CASE("the factors of a point multiply to the efficiency that scaling_of com
         runs.push_back(random_run(random, workers, has_servers));
         measured.push_back(runs.back().measured);
       }
-    const auto points = attributions_of(runs, true);
-    const auto rows = scaling_of(measured, true);
+    const auto points = attributions_of(runs, StudySizes::grow);
+    const auto rows = scaling_of(measured, StudySizes::grow);
     REQUIRE(points.size() == rows.size());
     for (std::size_t i = 0; i < points.size(); ++i) {
       CHECK(std::abs(std::log(points[i].efficiency / rows[i].efficiency)) < 1e-9);
@@ -150,7 +150,7 @@ TEST_CASE("a cause that is planted in the figures appears in its factor and in n
     run.measured.throughput /= 1.25;
     plant(run);
     const std::vector<AttributedRun> runs{perfect_run(1), run};
-    const auto points = attributions_of(runs, true);
+    const auto points = attributions_of(runs, StudySizes::grow);
     const auto& point = at_workers(points, 4);
     INFO(factor_names[static_cast<std::size_t>(factor)]);
     CHECK(point.efficiency == Approx(0.8));
@@ -168,9 +168,29 @@ TEST_CASE("a gain is a negative loss")
   run.update_s = 0.2;
   run.lone_compute_s = 0.007;
   const std::vector<AttributedRun> runs{perfect_run(1), run};
-  const auto points = attributions_of(runs, true);
+  const auto points = attributions_of(runs, StudySizes::grow);
   CHECK(at_workers(points, 2).efficiency == Approx(1.25));
   CHECK(lost(at_workers(points, 2), Factor::batch) == Approx(-0.25));
+}
+
+TEST_CASE("in a partition study the computation counts per core")
+{
+  // Two parts with half of the cores each compute a sample in 1.6 times the time, together therefore 1.25 times as fast, and
+  // wait for each other for a tenth of the step.
+  auto run = perfect_run(2);
+  const double useful_s = 0.8 * run.work.useful_step_max_s;
+  run.work = {2 * useful_s, useful_s, useful_s, useful_s};
+  run.measured_s = useful_s / 0.9;
+  run.lone_compute_s = not_measured;
+  auto base = perfect_run(1);
+  run.samples = base.samples;
+  run.measured.throughput = static_cast<double>(run.samples) / run.measured_s;
+  const std::vector<AttributedRun> runs{base, run};
+  const auto points = attributions_of(runs, StudySizes::parts);
+  const auto& point = at_workers(points, 2);
+  CHECK(point.efficiency == Approx(1.25 * 0.9));
+  CHECK(factor_of(point, Factor::contention) == Approx(1.25));
+  CHECK(factor_of(point, Factor::communication) == Approx(0.9));
 }
 
 TEST_CASE("queueing at a server is what an exchange takes longer than alone, and efficiency is per worker and per process")
@@ -183,7 +203,7 @@ TEST_CASE("queueing at a server is what an exchange takes longer than alone, and
   auto base = perfect_run(1);
   base.measured.ranks = 2;
   const std::vector<AttributedRun> runs{base, run};
-  const auto points = attributions_of(runs, true);
+  const auto points = attributions_of(runs, StudySizes::grow);
   const auto& point = at_workers(points, 4);
   CHECK(point.efficiency == Approx(0.5));
   CHECK(factor_of(point, Factor::communication) == Approx(1 / 1.25));
@@ -199,7 +219,7 @@ TEST_CASE("without a time of one rank alone the computation is one factor")
   run.measured_s = 1.25;
   run.measured.throughput /= 1.25;
   const std::vector<AttributedRun> runs{perfect_run(1), run};
-  const auto points = attributions_of(runs, true);
+  const auto points = attributions_of(runs, StudySizes::grow);
   const auto& point = at_workers(points, 4);
   CHECK_FALSE(point.has_split);
   CHECK(std::isnan(factor_of(point, Factor::batch)));
@@ -212,13 +232,13 @@ TEST_CASE("runs without sums are counted and left out, and a study of such runs 
   auto old = perfect_run(4);
   old.work = {not_measured, not_measured, not_measured, not_measured};
   const std::vector<AttributedRun> mixed{perfect_run(1), perfect_run(4), old};
-  const auto points = attributions_of(mixed, true);
+  const auto points = attributions_of(mixed, StudySizes::grow);
   CHECK(at_workers(points, 4).runs == 1);
   CHECK(at_workers(points, 4).left_out == 1);
-  CHECK(attributions_of(std::vector<AttributedRun>{old}, true).empty());
+  CHECK(attributions_of(std::vector<AttributedRun>{old}, StudySizes::grow).empty());
   auto failed = perfect_run(4);
   failed.measured.succeeded = false;
-  CHECK(attributions_of(std::vector<AttributedRun>{failed}, true).empty());
+  CHECK(attributions_of(std::vector<AttributedRun>{failed}, StudySizes::grow).empty());
 }
 
 TEST_CASE("a single size is compared with an ideal machine, which says nothing about its computation")
@@ -226,7 +246,7 @@ TEST_CASE("a single size is compared with an ideal machine, which says nothing a
   auto run = perfect_run(4);
   run.measured_s = 1.25;
   run.work = {4, 1, 1, 1};
-  const auto points = attributions_of(std::vector<AttributedRun>{run}, false);
+  const auto points = attributions_of(std::vector<AttributedRun>{run}, StudySizes::labels);
   REQUIRE(points.size() == 1);
   CHECK(points[0].baseline_size == 0);
   CHECK(points[0].efficiency == Approx(0.8));
@@ -243,11 +263,11 @@ TEST_CASE("statistical efficiency compares samples to the target, with misses as
     return run;
   };
   const std::vector<AttributedRun> runs{with_target(1, 1000), with_target(4, 2000), with_target(4, 0), with_target(4, 2500)};
-  const auto points = attributions_of(runs, true);
+  const auto points = attributions_of(runs, StudySizes::grow);
   CHECK(at_workers(points, 4).statistical_efficiency == Approx(0.4)); // the median of 2000, 2500 and infinity is 2500
   CHECK(at_workers(points, 4).time_efficiency == Approx(0.4 * at_workers(points, 4).efficiency));
   const std::vector<AttributedRun> missed{with_target(1, 1000), with_target(4, 0), with_target(4, 0), with_target(4, 2500)};
-  CHECK(std::isnan(at_workers(attributions_of(missed, true), 4).statistical_efficiency));
+  CHECK(std::isnan(at_workers(attributions_of(missed, StudySizes::grow), 4).statistical_efficiency));
 }
 
 TEST_CASE("the host that most runs waited for is named with its number of runs")
@@ -257,7 +277,7 @@ TEST_CASE("the host that most runs waited for is named with its number of runs")
     runs.push_back(perfect_run(4));
     runs.back().latest_host = host;
   }
-  const auto points = attributions_of(runs, true);
+  const auto points = attributions_of(runs, StudySizes::grow);
   CHECK(at_workers(points, 4).latest_host == "host3");
   CHECK(at_workers(points, 4).latest_host_runs == 3);
   CHECK(at_workers(points, 1).latest_host.empty());
@@ -270,7 +290,7 @@ TEST_CASE("communication is told with its hidden part and its bandwidth")
   run.exposed_s = 0.004;
   run.bytes = 1e6;
   run.messages = 2;
-  const auto points = attributions_of(std::vector<AttributedRun>{run}, false);
+  const auto points = attributions_of(std::vector<AttributedRun>{run}, StudySizes::labels);
   const auto& communication = points[0].communication;
   CHECK(communication.hidden_s == Approx(0.006));
   CHECK(communication.bandwidth == Approx(1e8));

@@ -131,10 +131,36 @@ TEST_CASE("efficiency per process counts parameter servers, efficiency per worke
   runs[1].workers = 2;
   runs[1].ranks = 3;
   runs[1].throughput = 180;
-  const auto rows = scaling_of(runs, true);
+  const auto rows = scaling_of(runs, StudySizes::grow);
   CHECK(rows[1].efficiency == Approx(0.9));
   CHECK(rows[1].efficiency_per_process == Approx(0.6));
   CHECK(rows[0].efficiency_per_process == Approx(1));
+}
+
+TEST_CASE("parts of the same cores are compared by throughput alone")
+{
+  std::vector<MeasuredRun> runs;
+  for (const auto& [parts, throughput] : {std::pair{1, 100.0}, std::pair{2, 130.0}, std::pair{4, 80.0}})
+    for (const double scatter : {0.99, 1.0, 1.01}) {
+      MeasuredRun run;
+      run.nodes = 2;
+      run.ranks = run.workers = 2 * parts;
+      run.succeeded = true;
+      run.throughput = throughput * scatter;
+      runs.push_back(run);
+    }
+  const auto rows = scaling_of(runs, StudySizes::parts);
+  REQUIRE(rows.size() == 3);
+  for (const auto& [i, size, ratio] : {std::tuple{0, 1, 1.0}, std::tuple{1, 2, 1.3}, std::tuple{2, 4, 0.8}}) {
+    const auto& row = rows[static_cast<std::size_t>(i)];
+    CHECK(row.size == size);
+    CHECK(row.efficiency == Approx(ratio));
+    CHECK(row.speedup == Approx(ratio));
+    CHECK(row.baseline_size == 1);
+    CHECK(std::isnan(row.efficiency_per_process));
+  }
+  CHECK(rows[1].efficiency_low > 1.2);
+  CHECK(rows[1].efficiency_high < 1.4);
 }
 
 TEST_CASE("runs of a ladder are paired within their blocks, so that a drift of the machine does not widen the interval")
@@ -154,7 +180,7 @@ TEST_CASE("runs of a ladder are paired within their blocks, so that a drift of t
       run.block = "17 " + std::to_string(block);
       runs.push_back(run);
     }
-  const auto paired = scaling_of(runs, true).at(1), unpaired = scaling_of(separate, true).at(1);
+  const auto paired = scaling_of(runs, StudySizes::grow).at(1), unpaired = scaling_of(separate, StudySizes::grow).at(1);
   CHECK(paired.efficiency == Approx(0.8).epsilon(0.01));
   CHECK(paired.efficiency == Approx(unpaired.efficiency));
   CHECK(paired.efficiency_high - paired.efficiency_low < 0.01);
@@ -162,5 +188,5 @@ TEST_CASE("runs of a ladder are paired within their blocks, so that a drift of t
   CHECK(unpaired.paired_blocks == 0);
   CHECK(unpaired.efficiency_high - unpaired.efficiency_low > 0.2);
   runs.back().block.clear(); // one run outside of the ladder: nothing is paired
-  CHECK(scaling_of(runs, true).at(1).efficiency_high == Approx(unpaired.efficiency_high));
+  CHECK(scaling_of(runs, StudySizes::grow).at(1).efficiency_high == Approx(unpaired.efficiency_high));
 }

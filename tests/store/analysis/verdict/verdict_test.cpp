@@ -235,7 +235,7 @@ std::string scaling_sentence_of(const std::vector<std::pair<std::int64_t, Values
   std::vector<MeasuredRun> runs;
   for (const auto& [ranks, values] : sizes)
     for (const double value : values) runs.push_back(measured(ranks, value));
-  return scaling_sentence(scaling_of(runs, true));
+  return scaling_sentence(scaling_of(runs, StudySizes::grow));
 }
 
 } // namespace
@@ -248,6 +248,26 @@ TEST_CASE("a scaling study says for each size whether its efficiency differs fro
   CHECK_THAT(scaling_sentence_of({{1, {100, 110, 90}}, {2, {190, 210, 180}}}), Contains("not measurably different from 100 %"));
 }
 
+TEST_CASE("a partition study says how fast more parts are together")
+{
+  std::vector<MeasuredRun> runs;
+  for (const auto& [parts, throughput] : {std::pair{1, 100.0}, std::pair{2, 130.0}, std::pair{4, 80.0}, std::pair{8, 100.0}})
+    for (const double scatter : {0.99, 1.0, 1.01}) runs.push_back(measured(parts, throughput * scatter));
+  const auto text = scaling_sentence(scaling_of(runs, StudySizes::parts));
+  CHECK_THAT(text, StartsWith("2 parts: 1.30x the throughput of 1 part ["));
+  CHECK_THAT(text, Contains("], faster; 4 parts: 0.80x") && Contains("], slower; 8 parts: 1.00x") &&
+                       Contains("], not measurably different"));
+  CHECK_THAT(scaling_sentence(scaling_of(std::span(runs).first(3), StudySizes::parts)), Contains("(1 part)"));
+}
+
+TEST_CASE("simulated sizes need no repeats")
+{
+  std::vector<MeasuredRun> runs{measured(1, 100), measured(2, 190)};
+  for (auto& run : runs) run.series = "simulated";
+  CHECK_THAT(scaling_sentence(scaling_of(runs, StudySizes::grow)),
+             Contains("efficiency 95.0 %. The times are simulated: they lack a machine's scatter"));
+}
+
 TEST_CASE("a scaling study that is a ladder compares a size with the next smaller one in pairs")
 {
   std::vector<MeasuredRun> runs;
@@ -256,9 +276,10 @@ TEST_CASE("a scaling study that is a ladder compares a size with the next smalle
       const double drift = 1 - 0.2 * block, scatter = 1 + 0.001 * (ranks * block % 2);
       runs.push_back(measured(ranks, ideal * drift * scatter));
     }
-  CHECK_THAT(scaling_sentence(scaling_of(runs, true)), Contains("not measurably different from that at 2 ranks"));
+  CHECK_THAT(scaling_sentence(scaling_of(runs, StudySizes::grow)), Contains("not measurably different from that at 2 ranks"));
   for (std::size_t i = 0; i < runs.size(); ++i) runs[i].block = "17 " + std::to_string(i / 3);
-  CHECK_THAT(scaling_sentence(scaling_of(runs, true)), Contains("below 100 %; 4 ranks") && Contains("and below that at 2 ranks"));
+  CHECK_THAT(scaling_sentence(scaling_of(runs, StudySizes::grow)),
+             Contains("below 100 %; 4 ranks") && Contains("and below that at 2 ranks"));
 }
 
 TEST_CASE("a scaling study says what is missing with one size or with too few runs")
