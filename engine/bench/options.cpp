@@ -13,8 +13,12 @@ void add_allreduce(CLI::App& app, AllreduceBench& options)
       app.add_subcommand("allreduce", std::string("One allreduce over all ranks") + how_to_start(options.simulated));
   allreduce->add_option("--bytes", options.bytes, "Size of the vector")->capture_default_str()->check(CLI::PositiveNumber);
   allreduce->add_option("--algorithm", options.algorithm, "The algorithm")->capture_default_str();
-  if (!options.simulated) // simulated times do not scatter
+  if (!options.simulated) { // simulated times do not scatter, and the platform's options have the supernodes
     allreduce->add_option("--seconds", options.seconds, "Time to measure for")->capture_default_str()->check(CLI::PositiveNumber);
+    allreduce->add_option("--nodes-per-supernode", options.nodes_per_supernode, "Consecutive nodes that share a switch; 0: all")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+  }
   allreduce->add_option("--repeats", options.repeats, "Repetitions to measure, instead of a time")->check(CLI::PositiveNumber);
   // Real repetitions without a warm-up would measure its cost, and without --repeats their number comes from the warm-up.
   allreduce->add_option("--warm-up", options.warmup_repeats, "Repetitions before")
