@@ -18,7 +18,7 @@ void check_study(const Dtctl& dtctl, const std::string& recipe, const Words& sma
   INFO(outcome.dump(1));
   CHECK(outcome.at("exit_code") == 0);
   const auto rows = dtctl.json({"query", "SELECT state, throughput FROM runs_flat WHERE study = '" + recipe + "'"}).at("rows");
-  CHECK(rows.size() > 2);
+  CHECK(rows.size() >= 2);
   for (const auto& row : rows) {
     CHECK(row.at("state") == "succeeded");
     CHECK(row.at("throughput").get<double>() > 0);
@@ -31,20 +31,26 @@ TEST_CASE("the simulated studies of the papers run at their smallest sizes")
 {
   const Dtctl dtctl;
   const Words two_sizes{"--set", "study.nodes=[1,4]"};
-  for (const auto* recipe : {"swcaffe-resnet50", "swcaffe-alexnet", "swflow-period", "easgd-weak-scaling", "tianhe3-models"})
+  for (const auto* recipe : {"swcaffe-resnet50", "swcaffe-alexnet", "swflow-period", "easgd-weak-scaling",
+                             "easgd-weak-scaling-profile", "tianhe3-models"})
     check_study(dtctl, recipe, with(two_sizes, {"--over", "train.seed=1,2"}));
   check_study(dtctl, "swcaffe-order", two_sizes);
   check_study(dtctl, "tianhe3-dynamic", two_sizes);
   check_study(dtctl, "easgd-family-64", {});
+  check_study(dtctl, "easgd-partition-64", {"--set", "train.steps=4", "--set", "train.warmup_steps=1"});
 }
 
 TEST_CASE("the real studies of the papers that need one machine run on little data")
 {
   const Dtctl dtctl;
   REQUIRE(dtctl.run({"data", "make", "digits", "--train", "4096", "--test", "100"}).exit_code == 0);
-  REQUIRE(dtctl.run({"data", "make", "shapes", "--train", "256", "--test", "32"}).exit_code == 0);
+  REQUIRE(dtctl.run({"data", "make", "shapes", "--train", "512", "--test", "32"}).exit_code == 0);
   const Words once{"--set", "study.repeats=1", "--set", "resources.oversubscribe=true"};
-  check_study(dtctl, "large-batches", with(once, {"--set", "train.epochs=2", "--set", "optimizer.warmup_epochs=0"}));
+  const Words two_epochs{"--set", "train.epochs=2", "--set", "optimizer.warmup_epochs=0"};
+  check_study(dtctl, "large-batches", with(once, two_epochs));
+  check_study(dtctl, "large-batches-resnet20",
+              with(once, with(two_epochs, {"--set", "data.train_samples=512", "--set", "data.test_samples=32"})));
+  check_study(dtctl, "easgd-partition", with(once, {"--set", "train.epochs=1", "--set", "train.warmup_steps=1"}));
   check_study(dtctl, "swflow-accuracy", with(once, {"--set", "train.epochs=1"}));
   check_study(dtctl, "tianhe3-gloo",
               with(once, {"--set", "train.steps=4", "--set", "train.warmup_steps=1", "--set", "data.train_samples=256", "--set",
