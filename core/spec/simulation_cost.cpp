@@ -15,10 +15,11 @@ double few_messages(double ranks) { return ranks * 2 * std::ceil(std::log2(std::
 // A ring sends 2 (P - 1) from each rank.
 double ring_messages(double ranks) { return ranks * 2 * (ranks - 1); }
 
-// A tree passes the vector on in 64 chunks over each of its P - 1 connections, up and down.
-double tree_messages(double ranks) { return 64 * 2 * (ranks - 1); }
+// A tree has P - 1 connections. The chunks go over each of them twice: up for the sum, down with the result.
+double tree_messages(double ranks) { return chunks_of_whole_vector * 2 * (ranks - 1); }
 
-// What `dynamic` chooses is not known before; the ring is the dearest to simulate.
+// Messages of one sum. `dynamic` counts as a ring: which algorithm it will use is known only after its timings, and a ring takes
+// longest to simulate.
 double messages_of_a_sum(const std::string& allreduce, double ranks)
 {
   if (allreduce == "tree") return tree_messages(ranks);

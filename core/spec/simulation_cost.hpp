@@ -7,6 +7,11 @@ namespace dt {
 
 inline constexpr std::int64_t most_simulated_ranks = 65536;
 
+// The real time of a simulation grows with the number of messages. So beyond this number of ranks dtsim sends each slice of a sum
+// as one message, and cuts a vector that ranks pass on as a whole (tree) into this number of chunks.
+inline constexpr std::int64_t most_ranks_with_short_messages = 8;
+inline constexpr int chunks_of_whole_vector = 64;
+
 struct SimulationCost {
   double real_s = 0;       // processor time, on one core
   double memory_bytes = 0; // of the process

@@ -188,7 +188,7 @@ class Expander {
     return cells;
   }
 
-  // The same cores as `parts` ranks on each node. [You2017, "Optimizing for a single KNL chip"]
+  // Returns the run with the cores of each node divided into `parts` ranks. [You2017, "Optimizing for a single KNL chip"]
   RunSpec divided(RunSpec spec, std::int64_t parts, const Point& point)
   {
     auto& resources = spec.resources;
@@ -196,8 +196,7 @@ class Expander {
     if (cores % parts != 0)
       report({{{"study.parts", "resources.threads_per_rank", "resources.ranks_per_node"},
                "`study.parts` lists " + std::to_string(parts) + ", but the " + std::to_string(cores) +
-                   " cores of a node (`resources.ranks_per_node` x `resources.threads_per_rank`) cannot be divided into so many "
-                   "equal parts"}},
+                   " cores of a node (`resources.ranks_per_node` x `resources.threads_per_rank`) are not a multiple of it"}},
              point);
     const auto threads = std::max<std::int64_t>(1, cores / parts);
     spec.train.modelled_rate *= static_cast<double>(threads) / static_cast<double>(resources.threads_per_rank);

@@ -135,6 +135,12 @@ void relate(std::span<Point> series, const SmallestSizes& smallest, StudySizes s
 
 } // namespace
 
+StudySizes sizes_of_kind(std::string_view kind)
+{
+  if (kind == "partition") return StudySizes::parts;
+  return kind == "strong" || kind == "weak" ? StudySizes::grow : StudySizes::labels;
+}
+
 double efficiency(const Moments& sample, double size, const Moments& base, double base_size)
 {
   return std::exp(sample.mean - base.mean) * base_size / size;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dt::store {
@@ -24,12 +25,15 @@ double efficiency(const Moments& sample, double size, const Moments& base, doubl
 // Both bounds are NaN if either sample has fewer than `least_runs` values.
 Interval efficiency_interval(const Moments& sample, double size, const Moments& base, double base_size);
 
-// What the sizes of a study are. Efficiencies need a smaller size to be compared with.
+// What distinguishes the points of one label in a study, and so how scaling_of() compares them.
 enum class StudySizes {
   labels, // the study is no scaling study; a label with several sizes is compared with its smallest all the same
   grow,   // strong or weak scaling: the resources grow with the size
   parts,  // partition: the same cores, divided into more or fewer ranks, so E = G(p) / G(p0) and S = E
 };
+
+// Of StudyRecord::kind.
+StudySizes sizes_of_kind(std::string_view kind);
 
 // A run of a study, with the figures that scaling is computed from. A figure that was not measured is NaN.
 struct MeasuredRun {

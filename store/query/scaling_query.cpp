@@ -31,9 +31,7 @@ StudySizes sizes_of_study(Connection& connection, const std::string& study_key)
 {
   auto kind = connection.statement("SELECT kind FROM studies WHERE key = ?");
   kind.bind(study_key);
-  const auto word = kind.next() ? kind.text(0) : std::string();
-  if (word == "partition") return StudySizes::parts;
-  return word == "strong" || word == "weak" ? StudySizes::grow : StudySizes::labels;
+  return sizes_of_kind(kind.next() ? kind.text(0) : "");
 }
 
 std::vector<ScalingRow> scaling_of_study(Connection& connection, const std::string& study_key)

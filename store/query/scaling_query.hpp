@@ -30,7 +30,7 @@ inline constexpr int measured_run_width = 11;
 // The current row of such a query.
 MeasuredRun measured_run_of(Statement& row);
 
-// Whether the study with this key is a scaling study (strong or weak).
+// What the sizes of the study with this key are.
 StudySizes sizes_of_study(Connection& connection, const std::string& study_key);
 
 // The points of the study with this key, from its stored runs.

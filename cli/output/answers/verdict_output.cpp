@@ -5,8 +5,6 @@
 #include "store/query/compared_runs.hpp"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <utility>
 
 namespace dt::cli {
@@ -67,8 +65,7 @@ void print_verdict(Context& context, ResultsStore& results, const Selection& sel
   }
   const bool has_one_label =
       std::all_of(points.begin(), points.end(), [&](const auto& point) { return point.label == points.front().label; });
-  constexpr std::array<std::string_view, 3> kinds{"strong", "weak", "partition"};
-  const bool is_scaling = selection.study && std::find(kinds.begin(), kinds.end(), selection.study->kind) != kinds.end();
+  const bool is_scaling = selection.study && store::sizes_of_kind(selection.study->kind) != store::StudySizes::labels;
   if (has_one_label && (points.size() > 1 || is_scaling))
     return print(context, "scaling", {store::scaling_sentence(points)}, Json::array());
   print(context, "none", {}, Json::array());

@@ -24,7 +24,8 @@ constexpr std::size_t row_bytes = 256 << 10, most_calls = 64; // upper limits of
 constexpr double row_s = 0.02; // a row is long enough if the fastest algorithm takes this long for it
 constexpr std::size_t fewest_rounds = 3, most_rounds = 96;
 constexpr double wake_up_s = 0.3; // warm-up ends after the first size that exceeds this total time
-// Where times scatter, the model may exclude algorithms from this size on, and after so many sizes.
+// On a machine whose times scatter, the cost model excludes hopeless algorithms only at sums of at least model_from_bytes, and
+// only when model_from_sizes smaller sizes have been timed.
 constexpr std::size_t model_from_bytes = 256 << 10, model_from_sizes = 3;
 constexpr double hopeless = 2; // a prediction above this multiple of the best one excludes the algorithm
 constexpr std::size_t local_add_floats = 64 << 10;

@@ -19,7 +19,7 @@ struct RankTime {
   CapturedTime* captured = nullptr;
 };
 
-// Of the ranks that have a communication thread or captured time, by their actor.
+// The state of each rank that has a communication thread or whose time is being captured. Key: the id of the rank's actor.
 std::unordered_map<aid_t, RankTime>& rank_times()
 {
   static std::unordered_map<aid_t, RankTime> times;

@@ -25,12 +25,8 @@ bool wait_beside(Transfer& awaited, Transfer* send)
   return first == 0;
 }
 
-// Of the whole slices that more than 8 ranks send (message.cpp): one. The shorter messages of fewer ranks are not limited,
-// because a rank begins no message while it adds, and its link would be idle meanwhile.
-std::size_t most_messages_on_the_way()
-{
-  constexpr std::int64_t few_ranks = 8;
-  return sim::simulated_machine().platform.ranks() <= few_ranks ? std::numeric_limits<std::size_t>::max() : 1;
-}
+// One, where messages are whole slices. Short messages are not limited: a rank begins no message while it adds, so with a limit
+// its link would be idle during each addition.
+std::size_t most_messages_on_the_way() { return sim::sends_whole_slices() ? 1 : std::numeric_limits<std::size_t>::max(); }
 
 } // namespace dt::comm

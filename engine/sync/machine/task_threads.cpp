@@ -79,7 +79,7 @@ void TaskThreads::Pool::run()
   }
 }
 
-// Nothing when the pool ends.
+// Blocks until a task is given, and returns its number. Returns nothing if the pool is being destroyed and no task is left.
 std::optional<std::size_t> TaskThreads::Pool::next_task()
 {
   std::unique_lock lock(mutex_);

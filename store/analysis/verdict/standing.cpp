@@ -111,8 +111,8 @@ bool none_reached(const Standing& standing)
 
 std::string size_words(const ScalingRow& row, bool in_nodes)
 {
-  const auto count = in_nodes ? row.nodes : row.workers;
-  const std::string unit = in_nodes ? " node" : row.workers == row.ranks ? " rank" : " worker";
+  const auto count = row.is_part ? row.size : in_nodes ? row.nodes : row.workers;
+  const std::string unit = row.is_part ? " part" : in_nodes ? " node" : row.workers == row.ranks ? " rank" : " worker";
   return std::to_string(count) + unit + (count == 1 ? "" : "s");
 }
 
@@ -145,12 +145,10 @@ std::string efficiency_text(const ScalingRow& row)
 // A simulated run's label begins so (recipes/expansion). Without a compute profile its times have no scatter.
 bool is_simulated(const ScalingRow& row) { return row.label.starts_with("simulated"); }
 
-std::string parts_words(const ScalingRow& row) { return std::to_string(row.size) + (row.size == 1 ? " part" : " parts"); }
-
 // How fast the parts are together, compared with the fewest parts.
 std::string part_text(const ScalingRow& row, const ScalingRow& fewest)
 {
-  auto text = parts_words(row) + ": " + number_text("%.2fx", row.speedup) + " the throughput of " + parts_words(fewest);
+  auto text = number_text("%.2fx", row.speedup) + " the throughput of " + size_words(fewest, false);
   if (!std::isfinite(row.efficiency_low)) return text;
   text += " [" + number_text("%.2f", row.efficiency_low) + ", " + number_text("%.2f", row.efficiency_high) + "], ";
   if (row.efficiency_low > 1) return text + "faster";
@@ -238,19 +236,14 @@ std::string scaling_sentence(std::span<const ScalingRow> points)
   if (measured.empty()) return "No run has succeeded, so nothing can be said";
   const bool in_nodes = measured.front()->nodes != measured.back()->nodes && measured.back()->size == measured.back()->nodes;
   if (measured.size() == 1)
-    return "Only one size was measured (" +
-           (measured.front()->is_part ? parts_words(*measured.front()) : size_words(*measured.front(), in_nodes)) +
-           "), so there is no efficiency to report";
+    return "Only one size was measured (" + size_words(*measured.front(), in_nodes) + "), so there is no efficiency to report";
   std::vector<std::string> parts;
   for (std::size_t i = 1; i < measured.size(); ++i) {
     if (!std::isfinite(measured[i]->efficiency)) continue;
-    if (measured[i]->is_part) {
-      parts.push_back(part_text(*measured[i], *measured.front()));
-      continue;
-    }
-    auto part = size_words(*measured[i], in_nodes) + ": " + efficiency_text(*measured[i]) + against_ideal(*measured[i]);
-    if (i > 1) part += against_smaller(*measured[i], *measured[i - 1], in_nodes);
-    parts.push_back(part);
+    const auto& row = *measured[i];
+    auto text = row.is_part ? part_text(row, *measured.front()) : efficiency_text(row) + against_ideal(row);
+    if (i > 1 && !row.is_part) text += against_smaller(row, *measured[i - 1], in_nodes);
+    parts.push_back(size_words(row, in_nodes) + ": " + text);
   }
   if (parts.empty()) return "The smallest size was not measured, so there is no efficiency to report";
   return join(parts, "; ") + missing_repeats(points);

@@ -88,7 +88,7 @@ Words with_server(int threads, const std::string& bandwidth, const std::string& 
           memory};
 }
 
-// Of the scaled weights.
+// Size of the weights of the model that --scale makes.
 constexpr double megabytes = 24.95;
 
 } // namespace

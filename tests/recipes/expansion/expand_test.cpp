@@ -101,8 +101,8 @@ TEST_CASE("cores that cannot be divided into equal parts are refused")
 {
   CHECK(errors("resources: { threads_per_rank: 4 }\nstudy: { mode: partition, parts: [1, 3] }\n")
             .find("`study.parts` lists 3, but the 4 cores of a node (`resources.ranks_per_node` x `resources.threads_per_rank`) "
-                  "cannot be "
-                  "divided into so many equal parts") != std::string::npos);
+                  "are not "
+                  "a multiple of it") != std::string::npos);
 }
 
 TEST_CASE("ranks that the nodes cannot share evenly are refused")
