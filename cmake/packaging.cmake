@@ -15,6 +15,8 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # What dpkg-shlibdeps cannot see: the job scripts start mpirun.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "openmpi-bin, bash")
+# dtctl plot draws with gnuplot; dtctl export to MLflow speaks HTTP through curl. Both verbs say so where the program is missing.
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "gnuplot-nox, curl")
 # Slurm's library is loaded when it is used (jobs/slurm/load.cpp); the package must not bring it where there is no Slurm.
 get_property(slurm_soname GLOBAL PROPERTY DTCTL_LIBSLURM)
 if(slurm_soname)
