@@ -1,5 +1,6 @@
 #include "core/process.hpp"
 
+#include "core/descriptor.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
@@ -19,6 +20,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,14 +47,28 @@ struct Pipe {
   }
 };
 
-pid_t spawn(const std::vector<std::string>& words, const Pipe& out, const Pipe& err)
+// Memory that is read as a file, from its begin. It holds any number of bytes, so nobody has to feed the program while it runs.
+Descriptor memory_with(std::string_view bytes)
+{
+  Descriptor memory(::memfd_create("input", MFD_CLOEXEC));
+  if (!memory.is_open()) throw system_error("memfd_create", errno);
+  write_all(memory.get(), bytes, "the input of a program");
+  if (::lseek(memory.get(), 0, SEEK_SET) != 0) throw system_error("lseek", errno);
+  return memory;
+}
+
+// `input`: what the program reads; a closed descriptor for /dev/null.
+pid_t spawn(const std::vector<std::string>& words, const Descriptor& input, const Pipe& out, const Pipe& err)
 {
   std::vector<char*> argv;
   for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  if (input.is_open())
+    posix_spawn_file_actions_adddup2(&actions, input.get(), 0);
+  else
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, out.ends[1], 1);
   posix_spawn_file_actions_adddup2(&actions, err.ends[1], 2);
   pid_t child = 0;
@@ -137,12 +153,13 @@ const std::string& boot_id()
 
 } // namespace
 
-CommandResult run_command(const std::vector<std::string>& words, double timeout_s)
+CommandResult run_command(const std::vector<std::string>& words, double timeout_s, std::string_view input)
 {
   if (words.empty()) throw Error(ErrorKind::internal, "run_command needs a program");
   const auto begun = std::chrono::steady_clock::now();
   Pipe out, err;
-  const pid_t child = spawn(words, out, err);
+  const auto memory = input.empty() ? Descriptor(-1) : memory_with(input);
+  const pid_t child = spawn(words, memory, out, err);
   out.close_write();
   err.close_write();
   CommandResult result;

@@ -21,9 +21,10 @@ struct CommandResult {
   bool ok() const { return exit_code == 0 && signal == 0 && !timed_out; }
 };
 
-// Runs a program (found in PATH, without a shell, with standard input from /dev/null) and waits for it. If timeout_s is not 0,
-// the program is killed after that many seconds. Throws an environment error if the program cannot be started.
-CommandResult run_command(const std::vector<std::string>& words, double timeout_s = 0);
+// Runs a program (found in PATH, without a shell) and waits for it. Its standard input holds `input`, which never touches a disk
+// and no list of processes shows; without it, standard input is /dev/null. If timeout_s is not 0, the program is killed after
+// that many seconds. Throws a SystemError if the program cannot be started; its number is ENOENT if there is no such program.
+CommandResult run_command(const std::vector<std::string>& words, double timeout_s = 0, std::string_view input = {});
 
 // After this call, a write beyond the file size limit (ulimit -f, RLIMIT_FSIZE) fails with EFBIG; by default SIGXFSZ would end
 // the process. Programs started later keep the default behaviour.

@@ -132,6 +132,15 @@ TEST_CASE("a command's input is empty")
   CHECK(result.out.empty());
 }
 
+TEST_CASE("a command reads the input that it is given, to its last byte, however much it is")
+{
+  const auto input = std::string(300000, 'x') + std::string("\0\n", 2);
+  const auto result = run_command({"cat"}, 60, input);
+  CHECK(result.ok());
+  CHECK(result.out == input);
+  CHECK(run_command({"true"}, 60, input).ok());
+}
+
 TEST_CASE("words reach the program as they are, without a shell")
 {
   const auto result = run_command({"printf", "%s|", "a b", "", "$HOME", "*", "'"}, 60);
