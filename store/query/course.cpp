@@ -1,0 +1,103 @@
+#include "store/query/course.hpp"
+
+#include "store/database/sqlite.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+namespace dt::store {
+namespace {
+
+std::vector<CoursePart> attempts_of(Connection& connection, const std::string& key)
+{
+  auto s = connection.statement(
+      "SELECT attempts.attempt, coalesce(begin_unix_s, submitted_unix_s, 0), min(step), max(step) FROM runs "
+      "JOIN attempts ON attempts.run_id = runs.id JOIN steps ON steps.run_id = runs.id AND steps.attempt = attempts.attempt "
+      "WHERE runs.key = ? GROUP BY attempts.attempt ORDER BY attempts.attempt");
+  s.bind(key);
+  std::vector<CoursePart> attempts;
+  while (s.next()) attempts.push_back({static_cast<int>(s.integer(0)), s.real(1), s.integer(2), s.integer(3)});
+  return attempts;
+}
+
+StepEvent step_of(const Statement& s)
+{
+  return {.step = s.integer(0),
+          .epoch = s.real(1),
+          .elapsed_s = s.real(2),
+          .loss = s.real(3),
+          .learning_rate = s.real(4),
+          .step_s = s.real(5),
+          .phase_s = {s.real(6), s.real(7), s.real(8), s.real(9), s.real(10), 0}};
+}
+
+EvalEvent eval_of(const Statement& s)
+{
+  return {s.integer(0), s.real(1), s.real(2), s.real(3), s.real(4), s.integer(5), s.real(6)};
+}
+
+constexpr const char* of_part =
+    " JOIN runs ON runs.id = run_id WHERE runs.key = ? AND events.attempt = ? AND step BETWEEN ? AND ? ORDER BY step";
+
+// elapsed_s counts over all attempts. Its value when this attempt began is that of its first step less the step's time.
+double elapsed_at_begin(const StepEvent& first) { return first.step > 1 ? first.elapsed_s - first.step_s : 0; }
+
+void add_steps(Connection& connection, const std::string& key, const CoursePart& part, Course& course)
+{
+  auto s = connection.statement("SELECT step, epoch, elapsed_s, loss, learning_rate, step_s, input_s, forward_s, backward_s, "
+                                "communication_s, optimizer_s FROM steps AS events" +
+                                std::string(of_part));
+  s.bind(key, part.attempt, part.first_step, part.last_step);
+  while (s.next()) course.steps.push_back({part.begin_unix_s, step_of(s)});
+}
+
+void add_evals(Connection& connection, const std::string& key, const CoursePart& part, Course& course)
+{
+  auto s = connection.statement("SELECT step, epoch, elapsed_s, loss, accuracy, samples, eval_s FROM evals AS events" +
+                                std::string(of_part));
+  s.bind(key, part.attempt, part.first_step, part.last_step);
+  while (s.next()) course.evals.push_back({part.begin_unix_s, eval_of(s)});
+}
+
+void add_part(Connection& connection, const std::string& key, const CoursePart& part, Course& course)
+{
+  const auto steps = course.steps.size(), evals = course.evals.size();
+  add_steps(connection, key, part, course);
+  if (course.steps.size() == steps) return;
+  add_evals(connection, key, part, course);
+  const double before_s = elapsed_at_begin(course.steps[steps].event);
+  for (auto i = steps; i < course.steps.size(); ++i) course.steps[i].unix_s += course.steps[i].event.elapsed_s - before_s;
+  for (auto i = evals; i < course.evals.size(); ++i) course.evals[i].unix_s += course.evals[i].event.elapsed_s - before_s;
+}
+
+} // namespace
+
+std::vector<CoursePart> parts_of_course(const std::vector<CoursePart>& attempts)
+{
+  std::vector<CoursePart> parts;
+  auto until = std::numeric_limits<std::int64_t>::max(); // the last step that is still missing
+  for (auto attempt = attempts.rbegin(); attempt != attempts.rend(); ++attempt) {
+    const bool did_it = attempt->first_step <= until && until <= attempt->last_step;
+    if (!parts.empty() && !did_it) continue;
+    parts.push_back(*attempt);
+    parts.back().last_step = std::min(until, attempt->last_step);
+    until = attempt->first_step - 1;
+  }
+  std::reverse(parts.begin(), parts.end());
+  return parts;
+}
+
+Course course_of_run(Database& database, const std::string& key)
+{
+  auto& connection = database.impl().connection;
+  Course course;
+  const auto parts = parts_of_course(attempts_of(connection, key));
+  if (parts.empty()) return course;
+  course.first_attempt = parts.front().attempt;
+  course.begin_unix_s = parts.front().begin_unix_s;
+  for (const auto& part : parts) add_part(connection, key, part, course);
+  return course;
+}
+
+} // namespace dt::store
