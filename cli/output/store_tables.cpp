@@ -8,17 +8,6 @@
 namespace dt::cli {
 namespace {
 
-std::string text_of(const store::Cell& cell)
-{
-  struct Printer {
-    std::string operator()(std::monostate) const { return ""; }
-    std::string operator()(std::int64_t v) const { return std::to_string(v); }
-    std::string operator()(double v) const { return format_shortest(v); }
-    std::string operator()(const std::string& v) const { return v; }
-  };
-  return std::visit(Printer{}, cell);
-}
-
 bool is_number_column(const store::Table& table, std::size_t column)
 {
   bool any = false;
@@ -38,6 +27,17 @@ std::string csv_value(const std::string& text)
 }
 
 } // namespace
+
+std::string text_of(const store::Cell& cell)
+{
+  struct Printer {
+    std::string operator()(std::monostate) const { return ""; }
+    std::string operator()(std::int64_t v) const { return std::to_string(v); }
+    std::string operator()(double v) const { return format_shortest(v); }
+    std::string operator()(const std::string& v) const { return v; }
+  };
+  return std::visit(Printer{}, cell);
+}
 
 Cell cell_of(const store::Cell& cell)
 {

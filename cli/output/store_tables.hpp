@@ -10,6 +10,9 @@ namespace dt::cli {
 
 Cell cell_of(const store::Cell& cell);
 
+// The value with all its digits, as in CSV; empty for NULL.
+std::string text_of(const store::Cell& cell);
+
 // Columns that contain only numbers are right-aligned.
 Table table_of(const std::string& name, const store::Table& table);
 

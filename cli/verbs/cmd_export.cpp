@@ -1,82 +1,111 @@
-// dtctl export: all columns of the selected runs, for other programs.
+// dtctl export: the selected runs for other programs.
+#include "cli/export/exports.hpp"
+#include "cli/export/flat_rows.hpp"
+#include "cli/export/http.hpp"
 #include "cli/output/store_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
 
-#include <algorithm>
 #include <memory>
 
 namespace dt::cli {
 namespace {
 
-constexpr std::size_t keys_a_query = 400;
-
 struct ExportOptions {
   Selector selector;
   std::string format = "csv";
-  std::string file;
+  std::string output;
+  std::string url;
 };
 
-std::string quoted_list(const std::vector<std::string>& keys, std::size_t begin, std::size_t end)
+// The formats that are a text of the rows.
+std::string document_of(const std::string& format, const store::Table& rows)
 {
-  std::string list;
-  for (auto i = begin; i < end; ++i) list += (i == begin ? "'" : ",'") + keys[i] + "'"; // hexadecimal digits need no escaping
-  return list;
+  return format == "csv" ? csv_of(rows) : format == "jsonl" ? json_lines(rows) : json_document(rows);
 }
 
-// All columns of runs_flat, one row per run: as part of the selected study, else of the run's newest study.
-store::Table flat_rows(ResultsStore& results, const Selection& selection)
+void export_rows(Context& context, const FlatRows& rows, const ExportOptions& options)
 {
-  const auto keys = keys_of(selection.runs);
-  const auto which = selection.study ? "study_key = '" + selection.study->id + "'" : std::string("newest");
-  const store::QueryLimits limits{.time_s = 600, .rows = 10'000'000};
-  auto table = store::query(results.database(), "SELECT * FROM runs_flat LIMIT 0", limits);
-  for (std::size_t begin = 0; begin < keys.size(); begin += keys_a_query) {
-    const auto list = quoted_list(keys, begin, std::min(keys.size(), begin + keys_a_query));
-    auto part = store::query(results.database(),
-                             "SELECT * FROM runs_flat WHERE " + which + " AND key IN (" + list + ") ORDER BY position", limits);
-    std::move(part.rows.begin(), part.rows.end(), std::back_inserter(table.rows));
+  if (!options.output.empty()) {
+    write_file_atomic(options.output, document_of(options.format, rows.table()), Readers::everybody);
+    context.out.field("file", "written to", text_cell(options.output));
+    context.out.field("rows", "runs", count_cell(static_cast<std::int64_t>(rows.size())));
+  } else if (context.json) {
+    context.out.table(table_of("runs", rows.table()));
+  } else {
+    context.out.block("", document_of(options.format, rows.table()));
   }
-  return table;
 }
 
-std::string json_document(const Table& table)
+// Before anything is looked up.
+void check(const ExportOptions& options)
 {
-  const Json value{{"schema", json_schema_version}, {"verb", "export"}, {"exit_code", 0}, {table.name, to_json(table)}};
-  return value.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const auto require = [](bool fulfilled, const std::string& what) {
+    if (!fulfilled) throw Error(ErrorKind::usage, what + "; see: dtctl export --help");
+  };
+  const auto& format = options.format;
+  require(format != "tensorboard" || !options.output.empty(), "--format tensorboard needs the folder to write: --output FOLDER");
+  require(format != "prometheus" || !options.output.empty(), "--format prometheus needs the file to write: --output FILE.prom");
+  require(format != "prometheus" || options.output.ends_with(".prom"),
+          "the name of the file must end in .prom, because the textfile collector of node_exporter reads no other files");
+  require(format != "mlflow" || !options.url.empty(), "--format mlflow needs the URL of the tracking server: --to URL");
+  require(format != "mlflow" || options.output.empty(), "--format mlflow writes no file, so it does not take --output");
+  require(format == "mlflow" || options.url.empty(), "--to is only for --format mlflow");
+  if (format == "mlflow") checked_url(options.url);
 }
 
 ExitCode export_runs(Context& context, const ExportOptions& options)
 {
+  check(options);
   ResultsStore results(context);
-  const auto rows = flat_rows(results, select(results, options.selector));
-  const auto table = table_of("runs", rows);
-  const bool as_json = options.format == "json";
-  if (!options.file.empty()) {
-    write_file_atomic(options.file, as_json ? json_document(table) : csv_of(rows), Readers::everybody);
-    context.out.field("file", "written to", text_cell(options.file));
-    context.out.field("rows", "runs", count_cell(static_cast<std::int64_t>(rows.rows.size())));
-  } else if (context.json) {
-    context.out.table(table);
-  } else {
-    context.out.block("", as_json ? json_document(table) : csv_of(rows));
-  }
+  const auto selection = select(results, options.selector);
+  if (options.format == "tensorboard")
+    export_tensorboard(context, results, selection, options.output);
+  else if (options.format == "prometheus")
+    export_prometheus(context, results, selection, options.output);
+  else if (options.format == "mlflow")
+    export_mlflow(context, results, selection, options.url);
+  else
+    export_rows(context, flat_rows(results, selection), options);
   return ExitCode::ok;
 }
+
+constexpr const char* details =
+    "The formats:\n"
+    "  csv          one line for each run, for spreadsheets and data frames\n"
+    "  json         one document, also for dtctl compare --reference\n"
+    "  jsonl        one JSON object a line for each run, for tools that read line by line\n"
+    "  tensorboard  the curves of each run as an event file in a sub-folder of --output\n"
+    "  prometheus   gauges of whole studies and their points in the file --output, whose name ends in .prom, for the textfile\n"
+    "               collector of node_exporter\n"
+    "  mlflow       parameters, curves and results of each run, sent to the MLflow tracking server at --to. An export that is\n"
+    "               repeated sends only what is new. Set MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and\n"
+    "               MLFLOW_TRACKING_PASSWORD, if the server asks for credentials. Needs the program curl.\n"
+    "The columns of csv, json and jsonl are those of the view runs_flat: parameters, states, measurements, environment.\n\n"
+    "Examples:\n"
+    "  dtctl export all --format csv --output runs.csv\n"
+    "  dtctl export scaling --format json --output reference.json\n"
+    "  dtctl export last --format jsonl | grep '\"state\":\"failed\"'\n"
+    "  dtctl export scaling --format tensorboard --output boards\n"
+    "  dtctl export all --format prometheus --output /var/lib/prometheus/node-exporter/dtctl.prom\n"
+    "  dtctl export scaling --format mlflow --to http://127.0.0.1:5000";
 
 } // namespace
 
 void add_export(Commands& commands)
 {
   auto options = std::make_shared<ExportOptions>();
-  auto& verb = commands.add({"export", result_verbs, "All columns of the selected runs as CSV or JSON.",
-                             "The columns are those of the view runs_flat: parameters, states, measurements, environment.\n\n"
-                             "Example:\n  dtctl export all --format csv --output runs.csv"},
+  auto& verb = commands.add({"export", result_verbs, "Give the selected runs to other programs, in their formats.", details},
                             [options](Context& context) { return export_runs(context, *options); });
   add_selector(verb, options->selector);
-  verb.add_option("--format", options->format, "csv or json")->type_name("csv|json")->one_of({"csv", "json"});
-  verb.add_option("-o,--output", options->file, "file to write; default: standard output")->type_name("FILE");
+  verb.add_option("--format", options->format, "csv (default), json, jsonl, tensorboard, prometheus or mlflow")
+      ->type_name("csv|json|jsonl|tensorboard|prometheus|mlflow")
+      ->one_of({"csv", "json", "jsonl", "tensorboard", "prometheus", "mlflow"});
+  verb.add_option("-o,--output", options->output,
+                  "file to write, for tensorboard the folder; default: standard output (csv, json, jsonl)")
+      ->type_name("FILE");
+  verb.add_option("--to", options->url, "for mlflow: http or https URL of the tracking server")->type_name("URL");
 }
 
 } // namespace dt::cli

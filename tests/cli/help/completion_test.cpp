@@ -50,7 +50,7 @@ TEST_CASE("options are completed after a dash")
 
 TEST_CASE("an option's value is completed by what the option takes")
 {
-  CHECK(offered({"export", "--format", ""}) == Strings{"csv", "json"});
+  CHECK(offered({"export", "--format", ""}) == Strings{"csv", "json", "jsonl", "tensorboard", "prometheus", "mlflow"});
   CHECK(offered({"sweep", "--set", ""}) == Strings{"KEY=VALUE-1", "KEY=VALUE-2"});
   CHECK(offered({"sweep", "--profile", ""}) == Strings{"NAME-1", "NAME-2"});
 }

@@ -1,0 +1,28 @@
+// What `dtctl export` writes, one function for each kind of reader.
+#pragma once
+
+#include "cli/context.hpp"
+#include "cli/runs/selectors.hpp"
+#include "store/database/database.hpp"
+
+#include <filesystem>
+#include <string>
+
+namespace dt::cli {
+
+// One JSON document in which `runs` holds an object for each row.
+std::string json_document(const store::Table& rows);
+
+// JSON Lines: an object for each row, in a line of its own, with the members of json_document.
+std::string json_lines(const store::Table& rows);
+
+// Writes the curves of the selected runs as TensorBoard event files, one sub-folder a run. The same runs give the same bytes.
+void export_tensorboard(Context& context, ResultsStore& results, const Selection& selection, const std::filesystem::path& folder);
+
+// Writes gauges of the studies that the selected runs belong to, for the textfile collector of Prometheus' node_exporter.
+void export_prometheus(Context& context, ResultsStore& results, const Selection& selection, const std::filesystem::path& file);
+
+// Sends the selected runs to the MLflow tracking server at this URL. What was sent before is not sent again.
+void export_mlflow(Context& context, ResultsStore& results, const Selection& selection, const std::string& url);
+
+} // namespace dt::cli
