@@ -78,12 +78,31 @@ pid_t spawn(const std::vector<std::string>& words, const Descriptor& input, cons
   return child;
 }
 
+// Passes on the complete lines of a text that grows.
+class Lines {
+ public:
+  explicit Lines(const LineReader& reader) : reader_(reader) {}
+  void pass_on(std::string_view text)
+  {
+    if (!reader_) return;
+    for (auto end = text.find('\n', passed_); end != text.npos; end = text.find('\n', passed_)) {
+      reader_(text.substr(passed_, end - passed_));
+      passed_ = end + 1;
+    }
+  }
+
+ private:
+  const LineReader& reader_;
+  std::size_t passed_ = 0;
+};
+
 // Reads both streams until they are closed. Returns false if the time ran out first.
-bool drain(Pipe& out, Pipe& err, CommandResult& result, double timeout_s)
+bool drain(Pipe& out, Pipe& err, CommandResult& result, double timeout_s, const LineReader& on_line)
 {
   using clock = std::chrono::steady_clock;
   const auto deadline = clock::now() + std::chrono::duration<double>(timeout_s);
   std::array<char, 16384> block{};
+  Lines lines(on_line);
   while (out.ends[0] >= 0 || err.ends[0] >= 0) {
     int wait_ms = -1;
     if (timeout_s > 0) {
@@ -101,6 +120,7 @@ bool drain(Pipe& out, Pipe& err, CommandResult& result, double timeout_s)
       else if (got == 0 || errno != EINTR)
         (i == 0 ? out : err).close_read();
     }
+    lines.pass_on(result.out);
   }
   return true;
 }
@@ -153,7 +173,8 @@ const std::string& boot_id()
 
 } // namespace
 
-CommandResult run_command(const std::vector<std::string>& words, double timeout_s, std::string_view input)
+CommandResult run_command(const std::vector<std::string>& words, double timeout_s, std::string_view input,
+                          const LineReader& on_line)
 {
   if (words.empty()) throw Error(ErrorKind::internal, "run_command needs a program");
   const auto begun = std::chrono::steady_clock::now();
@@ -164,7 +185,7 @@ CommandResult run_command(const std::vector<std::string>& words, double timeout_
   err.close_write();
   CommandResult result;
   std::optional<int> ended;
-  if (drain(out, err, result, timeout_s)) {
+  if (drain(out, err, result, timeout_s, on_line)) {
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
     ended = wait_for(child, timeout_s > 0 ? std::max(timeout_s - taken.count(), 1e-6) : 0);
   }

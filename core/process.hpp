@@ -21,10 +21,15 @@ struct CommandResult {
   bool ok() const { return exit_code == 0 && signal == 0 && !timed_out; }
 };
 
+// Receives a line without its line feed.
+using LineReader = std::function<void(std::string_view line)>;
+
 // Runs a program (found in PATH, without a shell) and waits for it. Its standard input holds `input`, which never touches a disk
 // and no list of processes shows; without it, standard input is /dev/null. If timeout_s is not 0, the program is killed after
-// that many seconds. Throws a SystemError if the program cannot be started; its number is ENOENT if there is no such program.
-CommandResult run_command(const std::vector<std::string>& words, double timeout_s = 0, std::string_view input = {});
+// that many seconds. `on_line` receives every complete line of its standard output as soon as it is there. Throws a SystemError if
+// the program cannot be started; its number is ENOENT if there is no such program.
+CommandResult run_command(const std::vector<std::string>& words, double timeout_s = 0, std::string_view input = {},
+                          const LineReader& on_line = {});
 
 // After this call, a write beyond the file size limit (ulimit -f, RLIMIT_FSIZE) fails with EFBIG; by default SIGXFSZ would end
 // the process. Programs started later keep the default behaviour.

@@ -1,10 +1,12 @@
-// Displays the progress of runs, redrawn in a terminal or line by line.
+// Displays progress, of runs or of one count: redrawn in a terminal, line by line elsewhere.
 #pragma once
 
 #include "cli/output/terminal.hpp"
 #include "cli/runs/results_store.hpp"
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace dt::cli {
@@ -12,12 +14,50 @@ namespace dt::cli {
 class ProgressView {
  public:
   virtual ~ProgressView() = default;
-  virtual void show(const std::vector<RunView>& runs) = 0;
+  // `left_s` is the estimated time until all runs have ended; NaN: there is no estimate.
+  virtual void show(const std::vector<RunView>& runs, double left_s) = 0;
   // Ends the drawing, so that other text can be written below it.
   virtual void leave() = 0;
 };
 
-// In a terminal: a table that is redrawn. Elsewhere: a line whenever a run's state changes. Nothing if `quiet`.
+// In a terminal: a table that is redrawn, below a bar as wide as the terminal. Elsewhere: a line whenever a run's state changes,
+// and now and then (LogTimes) a line about all runs. Nothing if `quiet`.
 std::unique_ptr<ProgressView> make_progress_view(const Terminal& terminal, bool to_stderr, bool quiet);
+
+// The progress of one count, such as the images of a data set.
+class CountView {
+ public:
+  virtual ~CountView() = default;
+  virtual void show(double done, double all, double now_s) = 0;
+  // Erases the line, so that other text can be written.
+  virtual void leave() = 0;
+};
+
+// On standard error. In a terminal: one line that is redrawn. Elsewhere: a line now and then. Nothing if `quiet`.
+std::unique_ptr<CountView> make_count_view(const Terminal& terminal, bool quiet, const std::string& unit);
+
+// When a log gets a line: at the first estimate of the remaining time, and in intervals that grow with the time that has passed,
+// so that a day has about a hundred lines.
+class LogTimes {
+ public:
+  // Times are in seconds and must not decrease. The first call begins the first interval.
+  bool is_due(double now_s, bool has_estimate);
+
+ private:
+  std::optional<double> begin_s_;
+  double last_s_ = 0;
+  bool had_estimate_ = false;
+};
+
+// "[####....] 17:41:30  about 4 min left  6 runs: 2 succeeded, 4 queued", of exactly `columns` if the text leaves room for the
+// bar, else cut to them. `now` is the time of day.
+std::string headline(const std::vector<RunView>& runs, double left_s, const std::string& now, std::size_t columns);
+
+// The line of a log: "2 of 6 runs ended, 1 running, 3 queued, about 4 min left"; of a single run its step, rate and time left.
+// Empty if there is nothing to say.
+std::string log_line(const std::vector<RunView>& runs, double left_s, double now_unix_s);
+
+// "12000 of 24000 images, 4100 images/s, about 3 s left", as far as the rate is known.
+std::string count_text(double done, double all, double per_s, const std::string& unit);
 
 } // namespace dt::cli

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 
 #include <fmt/format.h>
@@ -42,20 +43,41 @@ Style style_of(RunState state)
 // Whether the run is running or suspended.
 bool is_begun(const RunView& run) { return run.row.state == RunState::running || run.row.state == RunState::suspended; }
 
+Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+// Whether the run has begun and has said how far it is.
+bool has_progress(const RunView& run) { return run.live && run.live->heartbeat && is_begun(run); }
+
+// NaN for a simulated run: its samples are not those of a second of the simulation.
+double samples_per_s(const RunView& run)
+{
+  if (run.row.label.starts_with("simulated")) return not_measured;
+  return run.row.global_batch > 0 ? steps_per_s(run) * static_cast<double>(run.row.global_batch) : not_measured;
+}
+
+// Three digits: "5210", "52.1", "0.52".
+std::string rate_number(double value) { return value >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value); }
+
+// data: both rates
+Cell rate_cell(const RunView& run)
+{
+  const double steps = has_progress(run) ? steps_per_s(run) : not_measured;
+  if (!std::isfinite(steps)) return {nullptr, "", Style::plain};
+  return {Json{{"steps_per_s", steps}, {"samples_per_s", number_or_null(samples_per_s(run))}}, rate_text(run), Style::plain};
+}
+
 // Returns "120/400, 35s left".
 Cell progress_cell(const RunView& run, double now)
 {
-  if (!run.live || !run.live->heartbeat || !is_begun(run)) return {nullptr, "", Style::plain};
+  if (!has_progress(run)) return {nullptr, "", Style::plain};
   const auto& beat = *run.live->heartbeat;
   const double left = remaining_s(run, now);
   const double silence_s = now - beat.unix_s;
   const std::string stalled = !run.live->verdict.stalled        ? ""
                               : silence_s < jobs::stall_after_s ? ", stands still"
                                                                 : ", no heartbeat for " + format_duration(silence_s);
-  Json data{{"step", beat.step},
-            {"steps", beat.steps},
-            {"remaining_s", left == left ? Json(left) : Json(nullptr)},
-            {"stalled", run.live->verdict.stalled}};
+  Json data{
+      {"step", beat.step}, {"steps", beat.steps}, {"remaining_s", number_or_null(left)}, {"stalled", run.live->verdict.stalled}};
   auto text =
       fmt::format("{}/{}{}{}", beat.step, beat.steps, left == left ? ", " + format_duration(left) + " left" : "", stalled);
   return {std::move(data), std::move(text), run.live->verdict.stalled ? Style::warning : Style::plain};
@@ -110,6 +132,7 @@ Table status_table(const std::vector<RunView>& runs)
                {"state", "state"},
                {"attempt", "try", Align::right, 2},
                {"progress", "step", Align::left, 1},
+               {"rate", "speed", Align::right, 3},
                {"cause", "cause"},
                {"waits_for", ""},
                {"remedy", ""},
@@ -119,7 +142,7 @@ Table status_table(const std::vector<RunView>& runs)
   const double now = now_unix_s();
   for (const auto& run : runs)
     table.rows.push_back({key_cell(run.row.key), text_cell(run.row.name), state_cell(run.row.state), count_cell(run.row.attempt),
-                          progress_cell(run, now), Cell{run.row.cause, words_for(run), Style::plain},
+                          progress_cell(run, now), rate_cell(run), Cell{run.row.cause, words_for(run), Style::plain},
                           text_cell(waiting_reason(run)), text_cell(is_hindered(run) ? run.live->job.hindrance.remedy : ""),
                           count_cell(restarts(run))});
   return table;
@@ -208,16 +231,40 @@ double fraction_done(const RunView& run)
   return static_cast<double>(run.live->heartbeat->step) / static_cast<double>(run.live->heartbeat->steps);
 }
 
-double remaining_s(const RunView& run, double now_unix_s)
+double steps_per_s(const RunView& run)
 {
+  if (std::isfinite(run.steps_per_s)) return run.steps_per_s;
   if (!run.live || !run.live->heartbeat || !run.live->begin) return not_measured;
   const auto& beat = *run.live->heartbeat;
   // The steps of earlier attempts took no time of this attempt.
   const auto own_steps = static_cast<double>(beat.step - run.resumed_step);
-  if (!(own_steps > 0) || beat.steps <= 0) return not_measured;
   const double active_s = beat.unix_s - run.live->begin->unix_s - run.live->job.suspended_s;
-  if (!(active_s > 0)) return not_measured;
-  const double left_s = active_s / own_steps * static_cast<double>(beat.steps - beat.step);
+  return own_steps > 0 && active_s > 0 ? own_steps / active_s : not_measured;
+}
+
+std::string rate_text(const RunView& run)
+{
+  const double samples = samples_per_s(run), steps = steps_per_s(run);
+  if (std::isfinite(samples)) return rate_number(samples) + " samples/s";
+  return std::isfinite(steps) ? rate_number(steps) + " steps/s" : "";
+}
+
+std::string progress_text(const RunView& run, double now_unix_s)
+{
+  if (!has_progress(run)) return "";
+  const auto& beat = *run.live->heartbeat;
+  std::vector<std::string> words{fmt::format("step {} of {}", beat.step, beat.steps)};
+  if (auto rate = rate_text(run); !rate.empty()) words.push_back(std::move(rate));
+  if (const double left = remaining_s(run, now_unix_s); std::isfinite(left)) words.push_back(format_duration(left) + " left");
+  return join(words, ", ");
+}
+
+double remaining_s(const RunView& run, double now_unix_s)
+{
+  const double rate = steps_per_s(run);
+  if (!run.live || !run.live->heartbeat || run.live->heartbeat->steps <= 0 || !(rate > 0)) return not_measured;
+  const auto& beat = *run.live->heartbeat;
+  const double left_s = static_cast<double>(beat.steps - beat.step) / rate;
   return run.live->job.is_suspended ? left_s : std::max(0.0, beat.unix_s + left_s - now_unix_s);
 }
 

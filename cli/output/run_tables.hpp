@@ -23,7 +23,7 @@ bool is_hindered(const RunView& run);
 // How often the scheduler has restarted the run's job.
 int restarts(const RunView& run);
 
-// Columns: key, run, state, progress, cause.
+// Columns: key, run, state, progress, rate, cause.
 Table status_table(const std::vector<RunView>& runs);
 
 // Columns: key, run, ranks, throughput, shares, accuracies. One row per run.
@@ -32,15 +32,25 @@ Table measurement_table(const std::vector<RunView>& runs);
 // Number of runs in each state, for programs: {"succeeded": 4, "running": 2}.
 Json state_counts(const std::vector<RunView>& runs);
 
-// Returns "6 runs: 4 succeeded, 2 running".
 // Returns "1 running, 2 queued".
 std::string states_text(const std::vector<RunView>& runs);
+// Returns "6 runs: 4 succeeded, 2 running".
 std::string summary(const std::vector<RunView>& runs);
 
 // Completed fraction of a running run, from its heartbeat; NaN if unknown.
 double fraction_done(const RunView& run);
 
-// Estimated seconds until the end at the speed so far; NaN if unknown. Time in suspension does not count, and the estimate of a
+// Steps per second of a running run: its recent rate if dtctl follows it, else the mean since its begin, without suspensions. NaN
+// if unknown.
+double steps_per_s(const RunView& run);
+
+// "5210 samples/s", or "12.5 steps/s" where the samples of a step are unknown or simulated. Empty if the rate is unknown.
+std::string rate_text(const RunView& run);
+
+// "step 120 of 400, 5210 samples/s, 35s left", as far as it is known; empty for a run that does not run.
+std::string progress_text(const RunView& run, double now_unix_s);
+
+// Estimated seconds until the end at that rate; NaN if unknown. Time in suspension does not count, and the estimate of a
 // suspended run does not change.
 double remaining_s(const RunView& run, double now_unix_s);
 

@@ -206,12 +206,14 @@ FollowEnd follow_runs(Context& context, const Home& home, const Follow& follow)
   Patience patience(context);
   Room room;
   Hindrances hindrances(context);
+  StudyClock clock(home, follow.earlier, follow.most_runs);
   for (auto runs = unseen_runs(follow);;) {
     const auto look = Clock::now();
     std::vector<std::string> troubles;
     look_again(home, runs, troubles);
     const double look_s = seconds_since(look);
-    view->show(runs);
+    clock.look(runs);
+    view->show(runs, clock.remaining_s(runs, now_unix_s()));
     hindrances.tell(runs, *view);
     hand_over(context, home, runs, room, *view, troubles);
     if (settling.is_over(all_ended(home, runs), runs)) return FollowEnd::all_ended;

@@ -3,6 +3,7 @@
 
 #include "cli/context.hpp"
 #include "cli/runs/results_store.hpp"
+#include "cli/runs/time_left/study_clock.hpp"
 
 #include <string>
 #include <vector>
@@ -14,11 +15,14 @@ struct Follow {
   Terminal terminal;                    // where progress is shown
   bool to_stderr = true;                // false: to standard output
   double timeout_s = 0;                 // 0: no limit
+  std::vector<FinishedRun> earlier{};   // other runs of the study: their times tell how long these will take
+  std::int64_t most_runs = 0;           // at the same time (--max-jobs); 0: no limit
 };
 
 enum class FollowEnd { all_ended, timed_out, unreachable, reader_left };
 
-// Shows the progress of runs: redraws a table in a terminal, writes a line per change elsewhere. Returns when nothing more will
+// Shows the progress of runs and the estimated time until all have ended: redraws a table in a terminal, writes lines elsewhere
+// (make_progress_view). Returns when nothing more will
 // happen: every run is final, or was never submitted and no dtctl is submitting. Deferred runs are submitted when other runs end,
 // and once a minute. A run that its scheduler will not start as it is (jobs::Hindrance) is reported once and waited for, because
 // limits can be raised and nodes can return. If a run has its result but its job has not recorded its end, waits for that up to

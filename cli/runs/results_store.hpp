@@ -18,7 +18,8 @@ namespace dt::cli {
 struct RunView {
   store::RunRow row; // if `live` is set, its state, cause and attempt are copied from there
   std::optional<jobs::RunStatus> live;
-  std::int64_t resumed_step = 0; // of a running attempt: the step of the checkpoint from which it probably continued
+  std::int64_t resumed_step = 0;     // of a running attempt: the step of the checkpoint from which it probably continued
+  double steps_per_s = not_measured; // of a running attempt that dtctl follows: its recent rate
 };
 
 // Updates a view with a run's current state.

@@ -132,16 +132,22 @@ void warn_of_open_home(Context& context, const Home& home, const Resolved& resol
         home.root().string(), *mode, shell_quote(home.root().string()));
 }
 
-void follow_study(Context& context, const Home& home, const StudyRecord& study)
+void follow_study(Context& context, const Home& home, const StudyRecord& study, std::int64_t max_jobs,
+                  std::vector<FinishedRun> earlier = {})
 {
-  Follow follow{
-      .keys = study.run_keys, .names = study.run_names, .terminal = context.err_terminal, .to_stderr = true, .timeout_s = 0};
+  Follow follow{.keys = study.run_keys,
+                .names = study.run_names,
+                .terminal = context.err_terminal,
+                .to_stderr = true,
+                .timeout_s = 0,
+                .earlier = std::move(earlier),
+                .most_runs = max_jobs};
   follow_runs(context, home, follow);
 }
 
-ExitCode wait_for(Context& context, ResultsStore& results, const StudyRecord& study)
+ExitCode wait_for(Context& context, ResultsStore& results, const StudyRecord& study, std::int64_t max_jobs)
 {
-  follow_study(context, results.home(), study);
+  follow_study(context, results.home(), study, max_jobs);
   const auto runs = results.up_to_date([&] { return store::runs_of_study(results.database(), study.id); });
   print_outcome(context, runs);
   return exit_code_of(runs);
@@ -321,17 +327,19 @@ std::vector<std::string> refusals_of(const std::vector<jobs::SubmitReport>& repo
 
 // Follows the runs that had not ended before the submission.
 void follow_unfinished(Context& context, const Home& home, const StudyRecord& study,
-                       const std::vector<jobs::SubmitReport>& reports)
+                       const std::vector<jobs::SubmitReport>& reports, std::int64_t max_jobs)
 {
   auto unfinished = study;
   unfinished.run_keys.clear();
   unfinished.run_names.clear();
+  std::vector<FinishedRun> earlier;
   for (std::size_t i = 0; i < reports.size(); ++i) {
+    if (reports[i].action == Action::already_done) earlier.push_back({reports[i].key, reports[i].attempt});
     if (reports[i].action == Action::already_done || reports[i].action == Action::left_failed) continue;
     unfinished.run_keys.push_back(study.run_keys[i]);
     unfinished.run_names.push_back(study.run_names[i]);
   }
-  if (!unfinished.run_keys.empty()) follow_study(context, home, unfinished);
+  if (!unfinished.run_keys.empty()) follow_study(context, home, unfinished, max_jobs, std::move(earlier));
 }
 
 bool has_all(const std::vector<jobs::SubmitReport>& reports)
@@ -350,7 +358,7 @@ ExitCode submit_and_wait(Context& context, ResultsStore& results, Resolved& reso
     print_refusals(context, refusals_of(reports));
     return exit_code_of(reports);
   }
-  follow_unfinished(context, results.home(), resolved.study, reports);
+  follow_unfinished(context, results.home(), resolved.study, reports, options.max_jobs);
   return exit_code_of(results.up_to_date([&] { return store::runs_of_study(results.database(), resolved.study.id); }));
 }
 
@@ -382,7 +390,7 @@ ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& op
       context.messages.info("Follow the runs with: dtctl watch. Then: dtctl results.");
     return code;
   }
-  const auto waited = wait_for(context, results, resolved.study);
+  const auto waited = wait_for(context, results, resolved.study, options.max_jobs);
   // Deferred runs were submitted while waiting.
   return has_all(reports) ? waited : code;
 }

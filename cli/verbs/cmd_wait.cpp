@@ -76,8 +76,11 @@ void add_watch(Commands& commands)
   auto options = std::make_shared<WaitOptions>();
   auto& verb = commands.add(
       {"watch", run_verbs, "Show the progress of runs until they have ended.",
-       "In a terminal the table is redrawn; elsewhere a line is printed when the state of a run changes. Ctrl-C leaves the jobs\n"
-       "running. Exit 1 if a run did not succeed."},
+       "In a terminal the table is redrawn; elsewhere a line is printed when the state of a run changes, and once a minute one\n"
+       "about all runs, less often when they take hours. As soon as a run has finished, an estimate of the time that all runs\n"
+       "still take is shown; it follows from the times of the finished runs. Ctrl-C leaves the jobs running. Exit 1 if a run "
+       "did\n"
+       "not succeed."},
       [options](Context& context) { return watch(context, *options); });
   add_wait_options(verb, *options);
 }
@@ -87,9 +90,10 @@ void add_wait(Commands& commands)
   auto options = std::make_shared<WaitOptions>();
   auto& verb = commands.add(
       {"wait", run_verbs, "Wait until runs have ended; progress goes to standard error.",
-       "Ctrl-C leaves the jobs running. Exit 1 if a run did not succeed, 124 if --timeout passed. If the scheduler will not\n"
-       "start a run as submitted (the run exceeds a limit, or is held), wait prints the reason and continues to wait. Runs for\n"
-       "which the scheduler had no room are submitted when others end.\n\n"
+       "Progress is shown as by watch. Ctrl-C leaves the jobs running. Exit 1 if a run did not succeed, 124 if --timeout\n"
+       "passed. If the scheduler will not start a run as submitted (the run exceeds a limit, or is held), wait prints the "
+       "reason\n"
+       "and continues to wait. Runs for which the scheduler had no room are submitted when others end.\n\n"
        "Example:\n  dtctl wait last --timeout 1h && dtctl results"},
       [options](Context& context) { return wait(context, *options); });
   add_wait_options(verb, *options);

@@ -72,6 +72,21 @@ TEST_CASE("a command's two streams are kept apart, byte by byte")
   CHECK(result.ok());
 }
 
+TEST_CASE("complete lines of a command's output are passed on while it runs")
+{
+  const test::TemporaryFolder folder;
+  const auto go = (folder.path() / "go").string();
+  std::vector<std::string> lines;
+  const auto result =
+      run_command({"sh", "-c", "echo one; while [ ! -e '" + go + "' ]; do sleep 0.01; done; printf 'two\n\nrest'"}, 60, {},
+                  [&](std::string_view line) {
+                    if (lines.empty()) std::ofstream(go) << "now"; // else the command waits forever
+                    lines.emplace_back(line);
+                  });
+  CHECK(lines == std::vector<std::string>{"one", "two", ""});
+  CHECK(result.out == "one\ntwo\n\nrest");
+}
+
 TEST_CASE("a command's exit code is told, and only 0 is ok")
 {
   const int code = GENERATE(0, 1, 2, 127, 255);

@@ -4,6 +4,7 @@
 #include "tests/cli/driver.hpp"
 
 #include <algorithm>
+#include <thread>
 
 #include <catch2/catch.hpp>
 
@@ -37,7 +38,40 @@ std::size_t attempts_in(const std::filesystem::path& home)
   return attempts;
 }
 
+// Two runs, one after the other: each takes the whole machine. The second one waits until there is a file `go`.
+std::string second_waits(const std::filesystem::path& folder)
+{
+  const auto cores = std::to_string(std::thread::hardware_concurrency());
+  const auto first = (folder / "first").string(), go = (folder / "go").string();
+  return tiny_recipe("resources: {threads_per_rank: " + cores + ", setup: [\"if [ -e '" + first + "' ]; then while [ ! -e '" +
+                     go + "' ]; do sleep 0.1; done; else : > '" + first + "'; fi\"]}\nsweep: {matrix: {train.seed: [1, 2]}}\n");
+}
+
 } // namespace
+
+TEST_CASE(
+    "sweep --wait says in a log how long the rest takes, once a run has finished, and says nothing of it on standard output")
+{
+  const Dtctl dtctl;
+  dtctl.write("two.yaml", second_waits(dtctl.folder()));
+  const auto command = dt::shell_join(dtctl.command({"sweep", "two.yaml", "--wait"})) + " 2>&1 >out";
+  std::vector<std::string> estimates;
+  const auto log = dt::run_command({"sh", "-c", "cd " + dt::shell_quote(dtctl.folder().string()) + " && " + command}, 100, {},
+                                   [&](std::string_view line) {
+                                     if (!line.ends_with(" left")) return;
+                                     estimates.emplace_back(line);
+                                     dtctl.write("go", "");
+                                   });
+  dtctl.run({"cancel", "all"}); // if no estimate came, the second run still waits
+  INFO(log.out);
+  REQUIRE_FALSE(estimates.empty());
+  CHECK(estimates.front().find("  1 of 2 runs ended, 1 ") != std::string::npos);
+  CHECK(log.out.find("succeeded") < log.out.find(estimates.front()));
+  CHECK(log.exit_code == 0);
+  CHECK(dt::read_file(dtctl.folder() / "out").find(" left") == std::string::npos);
+  CHECK(dtctl.run({"wait", "last", "--quiet"}).err == "");
+  CHECK(dtctl.run({"sweep", "two.yaml", "--wait", "--force", "--quiet"}).err == "");
+}
 
 TEST_CASE("a strong-scaling study over 1 and 2 ranks yields efficiencies with intervals")
 {
