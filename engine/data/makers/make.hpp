@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 
 namespace dt::data {
@@ -12,6 +13,9 @@ struct MakeOptions {
   std::filesystem::path folder;            // created with its parents if missing
   std::int64_t train = 20000, test = 4000; // numbers of images, 10 to 1,000,000 each; the ten classes are equally frequent
   std::uint64_t seed = 1;
+  // Is called now and then, about two hundred times in all, with the numbers of images that are rendered and that will be. If it
+  // throws, nothing is written.
+  std::function<void(std::int64_t done, std::int64_t all)> progress{};
 };
 
 // Writes all files and a hidden .dtctl-data.json with the options, or nothing. Equal options give equal bytes on every machine.

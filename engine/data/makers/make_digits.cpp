@@ -77,7 +77,7 @@ std::string idx_header(std::initializer_list<std::int64_t> sizes)
   return header;
 }
 
-void make_part(const std::string& name, const MadePart& part, std::int64_t count, const FileSink& sink)
+void make_part(const std::string& name, const MadePart& part, std::int64_t count, ImageCount& made, const FileSink& sink)
 {
   const auto glyphs = digit_glyphs();
   std::string images = idx_header({count, side, side}), labels = idx_header({count});
@@ -90,6 +90,7 @@ void make_part(const std::string& name, const MadePart& part, std::int64_t count
     Random random = part.random(i);
     const auto& styles = glyphs[label];
     draw_digit(styles[random.below(styles.size())], random, pixels);
+    made.add_one();
   }
   sink(name + "-images-idx3-ubyte", images);
   sink(name + "-labels-idx1-ubyte", labels);
@@ -99,8 +100,9 @@ void make_part(const std::string& name, const MadePart& part, std::int64_t count
 
 void make_digits(const MakeOptions& options, const FileSink& sink)
 {
-  make_part("train", MadePart(options.seed, false), options.train, sink);
-  make_part("t10k", MadePart(options.seed, true), options.test, sink);
+  ImageCount made(options);
+  make_part("train", MadePart(options.seed, false), options.train, made, sink);
+  make_part("t10k", MadePart(options.seed, true), options.test, made, sink);
 }
 
 } // namespace dt::data

@@ -167,7 +167,7 @@ void draw_picture(std::uint8_t shape, const Outlines& corners, Random& random, s
 }
 
 // Records for the samples in `range`: a label byte and three planes each.
-std::string records(const MadePart& part, SampleRange range)
+std::string records(const MadePart& part, SampleRange range, ImageCount& made)
 {
   constexpr std::int64_t image_bytes = planes * side * side;
   const Outlines corners = outlines();
@@ -177,6 +177,7 @@ std::string records(const MadePart& part, SampleRange range)
     Random random = part.random(i);
     record[0] = part.label(i);
     draw_picture(record[0], corners, random, record + 1);
+    made.add_one();
   }
   return bytes;
 }
@@ -187,9 +188,10 @@ void make_shapes(const MakeOptions& options, const FileSink& sink)
 {
   constexpr int batches = 5;
   const MadePart train(options.seed, false), test(options.seed, true);
+  ImageCount made(options);
   for (int i = 0; i < batches; ++i)
-    sink(fmt::format("data_batch_{}.bin", i + 1), records(train, shard(options.train, i, batches)));
-  sink("test_batch.bin", records(test, {0, options.test}));
+    sink(fmt::format("data_batch_{}.bin", i + 1), records(train, shard(options.train, i, batches), made));
+  sink("test_batch.bin", records(test, {0, options.test}, made));
 }
 
 } // namespace dt::data

@@ -13,6 +13,26 @@ namespace dt::data {
 // Receives each finished file of the set.
 using FileSink = std::function<void(std::string_view name, std::string_view bytes)>;
 
+// Counts the rendered images of both parts, and reports them as MakeOptions::progress says.
+class ImageCount {
+ public:
+  explicit ImageCount(const MakeOptions& options)
+      : report_(options.progress), all_(options.train + options.test), step_(all_ / reports + 1)
+  {
+  }
+  // Call this after every image.
+  void add_one()
+  {
+    ++done_;
+    if (report_ && (done_ % step_ == 0 || done_ == all_)) report_(done_, all_);
+  }
+
+ private:
+  static constexpr std::int64_t reports = 200;
+  const std::function<void(std::int64_t, std::int64_t)>& report_;
+  std::int64_t all_, step_, done_ = 0;
+};
+
 // 28x28 digits in MNIST's four IDX files.
 void make_digits(const MakeOptions& options, const FileSink& sink);
 // 3x32x32 shapes in CIFAR-10's six files, with the training images in equal parts.

@@ -13,17 +13,40 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <csignal>
+#include <cstdio>
 #include <iterator>
 #include <string>
 #include <vector>
+
+#include <unistd.h>
 
 namespace {
 
 using namespace dt;
 using namespace dt::train;
 
-int make(const data::MakeOptions& options)
+// Writes "images DONE ALL" to standard output. If nobody reads it any more, throws, so that the maker removes what it has begun.
+void report_images(std::int64_t done, std::int64_t all)
 {
+  std::printf("images %lld %lld\n", static_cast<long long>(done), static_cast<long long>(all));
+  if (std::fflush(stdout) != 0)
+    throw Error(ErrorKind::environment, "the reader of the progress has ended; the data set was not made");
+}
+
+// With progress, the reader decides: when it ends, also by Ctrl-C, the pipe closes, and this program ends in an orderly way.
+void follow_reader()
+{
+  std::signal(SIGPIPE, SIG_IGN);
+  if (::isatty(STDOUT_FILENO) == 0) std::signal(SIGINT, SIG_IGN);
+}
+
+int make(data::MakeOptions options, bool with_progress)
+{
+  if (with_progress) {
+    follow_reader();
+    options.progress = report_images;
+  }
   const bool made = data::make_data(options);
   fmt::print("{}: {} training and {} test images of {} {}\n", options.folder.string(), options.train, options.test, options.kind,
              made ? "made" : "are there already");
@@ -46,7 +69,7 @@ void add_describe(CLI::App& data, DataReportOptions& options)
   describe->add_flag("--json", options.json, "One JSON object");
 }
 
-void add_data(CLI::App& app, data::MakeOptions& options, DataReportOptions& report)
+void add_data(CLI::App& app, data::MakeOptions& options, bool& with_progress, DataReportOptions& report)
 {
   auto* data = app.add_subcommand("data", "Data sets")->require_subcommand(1);
   add_describe(*data, report);
@@ -58,6 +81,7 @@ void add_data(CLI::App& app, data::MakeOptions& options, DataReportOptions& repo
   make->add_option("--train", options.train, "Training images")->capture_default_str()->check(CLI::PositiveNumber);
   make->add_option("--test", options.test, "Test images")->capture_default_str()->check(CLI::PositiveNumber);
   make->add_option("--seed", options.seed, "Seed of the drawing")->capture_default_str();
+  make->add_flag("--progress", with_progress, "Print lines \"images DONE ALL\" while the images are rendered");
 }
 
 CLI::App* add_network(CLI::App& app, const char* verb, const char* help, ModelReportOptions& options)
@@ -116,13 +140,14 @@ int dispatch(int argc, char** argv)
   });
   JobOptions job;
   data::MakeOptions data;
+  bool with_progress = false;
   DataReportOptions described;
   ModelReportOptions model;
   StartReportOptions start;
   add_run(app, job);
   add_model(app, model);
   add_start(app, start);
-  add_data(app, data, described);
+  add_data(app, data, with_progress, described);
   WeightsExport weights;
   add_export(app, weights);
   app.add_subcommand("hello", "Let the ranks meet: what dtctl doctor --launchers starts")->group("");
@@ -136,7 +161,7 @@ int dispatch(int argc, char** argv)
   if (app.got_subcommand("start")) return report_start(start);
   if (app.got_subcommand("data") && app.get_subcommand("data")->got_subcommand("describe")) return report_data(described);
   if (app.got_subcommand("export-weights")) return export_weights(weights);
-  return app.got_subcommand("run") ? run_job(job) : make(data);
+  return app.got_subcommand("run") ? run_job(job) : make(data, with_progress);
 }
 
 } // namespace

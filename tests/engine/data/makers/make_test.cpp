@@ -312,6 +312,37 @@ TEST_CASE("a disk that fills up leaves the set that was there, and nothing half 
   CHECK(names_of(parent.path()) == std::vector<std::string>{"digits"});
 }
 
+TEST_CASE("the images that are rendered are counted to the last, and the count changes no byte")
+{
+  const test::TemporaryFolder parent;
+  for (const auto* kind : {"digits", "shapes"}) {
+    auto counted = options(kind, parent.path() / kind / "counted", 1000, 300);
+    std::vector<std::int64_t> counts;
+    counted.progress = [&](std::int64_t done, std::int64_t all) {
+      CHECK(all == 1300);
+      counts.push_back(done);
+    };
+    make_data(counted);
+    CHECK(std::is_sorted(counts.begin(), counts.end()));
+    CHECK(counts.size() > 100);
+    CHECK(counts.size() <= 201);
+    REQUIRE(counts.back() == 1300);
+    make_data(options(kind, parent.path() / kind / "silent", 1000, 300));
+    CHECK(files_of(parent.path() / kind / "counted") == files_of(parent.path() / kind / "silent"));
+  }
+}
+
+TEST_CASE("a maker that is stopped by its progress leaves nothing")
+{
+  const test::TemporaryFolder parent;
+  auto stopped = options("shapes", parent.path() / "shapes", 1000, 300);
+  stopped.progress = [](std::int64_t done, std::int64_t) {
+    if (done > 900) throw Error(ErrorKind::environment, "nobody reads");
+  };
+  CHECK_THROWS_WITH(make_data(stopped), "nobody reads");
+  CHECK(names_of(parent.path()).empty());
+}
+
 TEST_CASE("options that make no sense are refused, with what is allowed")
 {
   const test::TemporaryFolder parent;
