@@ -48,12 +48,22 @@ std::vector<Candidate> keys()
   return candidates;
 }
 
+std::vector<Candidate> named(std::span<const Name> names)
+{
+  std::vector<Candidate> candidates;
+  for (const auto& name : names) candidates.push_back({std::string(name.name), std::string(name.help)});
+  return candidates;
+}
+
 std::vector<Candidate> values_of(Context& context, const std::string& kind)
 {
   std::vector<Candidate> candidates;
   if (kind == "SELECTOR") return selectors(context.home());
   if (kind == "STUDY") return studies(context.home());
   if (kind.starts_with("KEY=")) return keys();
+  if (kind == "MODEL") return named(model_names());
+  if (kind == "DATA") return named(data_names());
+  if (kind == "STRATEGIES") return named(strategy_names());
   if (kind == "RECIPE")
     for (const auto& recipe : shipped_recipes()) candidates.push_back({recipe.name, "shipped recipe"});
   if (kind == "PLATFORM")

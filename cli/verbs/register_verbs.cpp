@@ -4,7 +4,8 @@ namespace dt::cli {
 
 void register_verbs(Commands& commands)
 {
-  for (const auto add : {add_validate, add_plan, add_submit, add_sweep, add_recipe, add_models, add_strategies}) add(commands);
+  for (const auto add : {add_new, add_validate, add_plan, add_submit, add_sweep, add_recipe, add_models, add_strategies})
+    add(commands);
   for (const auto add : {add_status, add_watch, add_wait, add_logs, add_explain, add_cancel, add_retry}) add(commands);
   for (const auto add : {add_results, add_compare, add_predict, add_show, add_list, add_trace, add_query, add_export,
                          add_export_weights, add_remove})

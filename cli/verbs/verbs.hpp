@@ -5,6 +5,7 @@
 
 namespace dt::cli {
 
+void add_new(Commands& commands);
 void add_validate(Commands& commands);
 void add_plan(Commands& commands);
 void add_submit(Commands& commands);

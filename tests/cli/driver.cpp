@@ -129,6 +129,11 @@ void TerminalSession::resize(unsigned short columns) const
   REQUIRE(::ioctl(terminal_, TIOCSWINSZ, &size) == 0);
 }
 
+void TerminalSession::type(const std::string& keys) const
+{
+  REQUIRE(::write(terminal_, keys.data(), keys.size()) == static_cast<ssize_t>(keys.size()));
+}
+
 bool TerminalSession::read_until(const std::string& what)
 {
   std::array<char, 4096> block{};

@@ -53,6 +53,8 @@ class TerminalSession {
   TerminalSession& operator=(const TerminalSession&) = delete;
   ~TerminalSession();
   void resize(unsigned short columns) const;
+  // Sends keys, as if they were typed: "\003" is Ctrl-C.
+  void type(const std::string& keys) const;
   // Reads until this appears in what was read since the last call; false when the program ended before.
   bool read_until(const std::string& what);
   // Everything read so far, without carriage returns.

@@ -142,7 +142,7 @@ TEST_CASE("a slip of the pen is answered with what was probably meant")
 {
   const Dtctl dtctl;
   CHECK(dtctl.run({"stauts"})
-            .err.starts_with("dtctl: error: there is no verb \"stauts\"; did you mean status?\nverbs: validate, plan, "));
+            .err.starts_with("dtctl: error: there is no verb \"stauts\"; did you mean status?\nverbs: new, validate, plan, "));
   CHECK(dtctl.run({"db", "rebuidl"}).err ==
         "dtctl: error: there is no verb \"rebuidl\"; did you mean rebuild?\nverbs: migrate, rebuild, check\n");
   CHECK(dtctl.run({"status", "--failde"}).err ==

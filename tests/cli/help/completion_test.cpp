@@ -37,7 +37,7 @@ TEST_CASE("every verb that help shows is offered, and no hidden one")
   for (const auto* verb : visible_verbs(commands.root())) visible.push_back(verb->get_name());
   CHECK(offered({""}) == visible);
   CHECK(std::find(visible.begin(), visible.end(), "supervise") == visible.end());
-  CHECK(visible.size() == 29);
+  CHECK(visible.size() == 30);
 }
 
 TEST_CASE("verbs are completed below verbs") { CHECK(offered({"db", "m"}) == Strings{"migrate"}); }
@@ -53,6 +53,8 @@ TEST_CASE("an option's value is completed by what the option takes")
   CHECK(offered({"export", "--format", ""}) == Strings{"csv", "json", "jsonl", "tensorboard", "prometheus", "mlflow"});
   CHECK(offered({"sweep", "--set", ""}) == Strings{"KEY=VALUE-1", "KEY=VALUE-2"});
   CHECK(offered({"sweep", "--profile", ""}) == Strings{"NAME-1", "NAME-2"});
+  CHECK(offered({"new", "--model", ""}) == Strings{"MODEL-1", "MODEL-2"});
+  CHECK(offered({"new", "--study", ""}) == Strings{"strong", "weak", "partition", "none"});
 }
 
 TEST_CASE("an argument is completed by what the verb takes, once")

@@ -1,0 +1,71 @@
+// RecipeWishes: what a user of `dtctl new` wants, from which the text of the recipe is made. Pure functions.
+#pragma once
+
+#include "core/spec/choices.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt::cli {
+
+enum class SizeUnit { ranks, nodes, parts };
+
+struct RecipeWishes {
+  std::string file; // path of the recipe, for the commands in its comments; empty: standard output
+  std::string name;
+  std::string model, data;
+  std::vector<std::string> strategies;
+  std::optional<StudyMode> study; // nothing: no scaling study
+  SizeUnit unit = SizeUnit::ranks;
+  std::vector<std::int64_t> sizes; // of the study; without a study at most one
+  std::int64_t ranks_per_node = 1; // with unit nodes
+  std::int64_t repeats = 1;        // runs per size
+  std::int64_t global_batch = 0;   // 0: batch_per_rank is given
+  std::int64_t batch_per_rank = 0;
+  std::string profile; // machine profile; empty: none
+  bool on_slurm = false;
+  std::string partition; // on Slurm; empty: the cluster's default
+
+  bool is_single() const { return !study && strategies.size() == 1 && repeats == 1; }
+};
+
+// Reads "1,2,4". Throws a usage error for anything else than different whole numbers from 1 to 1,000,000.
+std::vector<std::int64_t> parse_sizes(std::string_view text);
+// Reads "sync-sgd,easgd". Throws a usage error for an unknown or repeated strategy.
+std::vector<std::string> parse_strategies(std::string_view text);
+
+// The word of "--study none" is no study. Throws a usage error for an unknown word.
+std::optional<StudyMode> parse_study(std::string_view text);
+// The words that parse_study knows.
+std::vector<std::string> study_words();
+
+// A data set that suits the model, and a model that suits the data set.
+std::string default_data(std::string_view model);
+std::string default_model(std::string_view data);
+
+// Whether the data set has the images for which the model was published, so that nobody need ask the engine. True for synthetic,
+// whose images get the model's shape, and for custom, whose layers fit all data sets.
+bool fits_surely(std::string_view model, std::string_view data);
+
+// Sizes with 1, 2, 4, … workers that fit on `cores`; at least one. Without a study a single size.
+std::vector<std::int64_t> default_sizes(const RecipeWishes& wishes, std::int64_t cores);
+
+// Ranks of a size, and those of them that train under a strategy with its default number of servers.
+std::int64_t ranks_at(const RecipeWishes& wishes, std::int64_t size);
+std::int64_t workers_at(const RecipeWishes& wishes, std::int64_t size, const std::string& strategy);
+
+// Samples of all workers per step at the largest size.
+std::int64_t largest_step(const RecipeWishes& wishes);
+
+// Chooses a batch that suits all sizes, if none was given. Throws a usage error if there is none of a sensible size.
+void choose_batch(RecipeWishes& wishes);
+
+// Throws a usage error for wishes that contradict each other: a strategy without a worker at one of the sizes, a global batch
+// that cannot be divided among the workers, a batch that the kind of study does not take, several sizes without a study.
+void check_wishes(const RecipeWishes& wishes);
+
+} // namespace dt::cli

@@ -1,0 +1,396 @@
+// dtctl new: writes a commented recipe, from options or from the answers to a few questions.
+#include "cli/checks/engine_model.hpp"
+#include "cli/recipe_text/questions.hpp"
+#include "cli/recipe_text/recipe_text.hpp"
+#include "cli/recipe_text/yaml_scalar.hpp"
+#include "cli/runs/recipe_options.hpp"
+#include "cli/verbs/verbs.hpp"
+#include "core/file.hpp"
+#include "core/text.hpp"
+#include "jobs/local/cores.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+namespace dt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct NewOptions {
+  std::string file, name, model, data, strategies, study, ranks, nodes, parts, profile, partition;
+  std::int64_t ranks_per_node = 0, repeats = 0, global_batch = 0, batch_per_rank = 0; // 0: not given
+  bool force = false, defaults = false;
+
+  bool to_stdout() const { return file.empty() || file == "-"; }
+};
+
+// The names of machines that an answer may give besides the profiles.
+constexpr const char* this_machine = "local";
+constexpr const char* slurm = "slurm";
+
+std::vector<std::string> profile_names(Context& context)
+{
+  std::vector<std::string> names;
+  for (const auto& profile : recipes::list_profiles(load_options(context, {}))) names.push_back(profile.name);
+  return names;
+}
+
+// What the engine says against a network for a data set; empty if it fits, or if the engine cannot run here: the job will say it.
+std::string objection(const std::string& model, const std::string& data)
+{
+  if (fits_surely(model, data)) return "";
+  DataSpec spec;
+  spec.name = data;
+  const auto shape = input_shape_of(spec).value();
+  try {
+    ask_engine({.model = model, .image = image_text(shape), .classes = shape.classes});
+    return "";
+  } catch (const Error& error) {
+    return error.kind() == ErrorKind::recipe ? error.what() : "";
+  }
+}
+
+std::vector<std::string> models_for(const std::string& data)
+{
+  auto models = strings_of(model_names());
+  std::erase_if(models, [&](const std::string& model) { return !objection(model, data).empty(); });
+  return models;
+}
+
+std::vector<std::string> data_for(const std::string& model)
+{
+  auto sets = strings_of(data_names());
+  std::erase_if(sets, [&](const std::string& data) { return !objection(model, data).empty(); });
+  return sets;
+}
+
+// One member per thing that an option or an answer decides. Each takes a text, and throws a usage error if it cannot be used.
+class Taker {
+ public:
+  Taker(Context& context, RecipeWishes& wishes) : profiles_(profile_names(context)), wishes_(wishes) {}
+
+  void model(const std::string& text)
+  {
+    const auto model = known("model", text, model_names());
+    require_fit(model, wishes_.data);
+    wishes_.model = model;
+  }
+
+  void data(const std::string& text)
+  {
+    const auto data = known("data set", text, data_names());
+    require_fit(wishes_.model, data);
+    wishes_.data = data;
+  }
+
+  void strategies(const std::string& text) { wishes_.strategies = parse_strategies(text); }
+  void study(const std::string& text) { wishes_.study = parse_study(text); }
+
+  void sizes(SizeUnit unit, const std::string& text)
+  {
+    auto wished = wishes_;
+    wished.unit = unit;
+    wished.sizes = parse_sizes(text);
+    check_wishes(wished);
+    wishes_ = std::move(wished);
+  }
+
+  void profile(const std::string& text)
+  {
+    if (std::find(profiles_.begin(), profiles_.end(), text) == profiles_.end())
+      throw Error(ErrorKind::usage, fmt::format("there is no machine profile \"{}\"{}", printable(text),
+                                                profiles_.empty() ? "; dtctl config paths says where profiles are defined"
+                                                                  : advice(text, profiles_)));
+    wishes_.profile = text;
+    wishes_.unit = SizeUnit::nodes;
+  }
+
+  void partition(const std::string& text)
+  {
+    if (text.empty() || !is_plain_line(text))
+      throw Error(ErrorKind::usage, fmt::format("\"{}\" is not the name of a partition", printable(text)));
+    wishes_.partition = text;
+    on_slurm();
+  }
+
+  void name(const std::string& text)
+  {
+    if (trim(text).empty() || !is_plain_line(text))
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("\"{}\" cannot be the name of a recipe: it must be one line without control characters; give --name",
+                      printable(text)));
+    wishes_.name = text;
+  }
+
+  std::vector<std::string> machines() const
+  {
+    std::vector<std::string> names{this_machine};
+    names.insert(names.end(), profiles_.begin(), profiles_.end());
+    if (std::find(names.begin(), names.end(), slurm) == names.end()) names.emplace_back(slurm);
+    return names;
+  }
+
+  // An answer: this machine, a profile, or Slurm without a profile.
+  void machine(const std::string& text)
+  {
+    const auto names = machines();
+    if (std::find(names.begin(), names.end(), text) == names.end())
+      throw Error(ErrorKind::usage, fmt::format("there is no machine \"{}\"{}", printable(text), advice(text, names)));
+    if (std::find(profiles_.begin(), profiles_.end(), text) != profiles_.end()) return profile(text);
+    if (text == slurm) on_slurm();
+  }
+
+ private:
+  static std::string known(const std::string& what, const std::string& text, std::span<const Name> names)
+  {
+    if (!contains(names, text))
+      throw Error(ErrorKind::usage,
+                  fmt::format("there is no {} \"{}\"{}", what, printable(text), advice(text, strings_of(names))));
+    return text;
+  }
+
+  // Either may still be empty.
+  static void require_fit(const std::string& model, const std::string& data)
+  {
+    if (model.empty() || data.empty()) return;
+    if (const auto reason = objection(model, data); !reason.empty())
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} cannot train on {}: {} Models that fit {}: {}. Data sets that fit {}: {}.", model, data, reason,
+                              data, join(models_for(data), ", "), model, join(data_for(model), ", ")));
+  }
+
+  void on_slurm()
+  {
+    wishes_.on_slurm = true;
+    wishes_.unit = SizeUnit::nodes;
+  }
+
+  std::vector<std::string> profiles_;
+  RecipeWishes& wishes_;
+};
+
+// Puts the option's name before the message of a value that it refuses.
+template<class Take> void take_option(const std::string& option, const std::string& value, Take take)
+{
+  if (value.empty()) return;
+  try {
+    take(value);
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    throw Error(error.kind(), message.starts_with("--") ? message : option + ": " + message); // it names another option
+  }
+}
+
+// Fills the wishes from the options, and all that is missing from answers or defaults.
+class Wishing {
+ public:
+  Wishing(Context& context, const NewOptions& options) : context_(context), options_(options), taker_(context, wishes_) {}
+
+  RecipeWishes complete()
+  {
+    take_options();
+    const bool asks = !options_.defaults && !context_.json && ::isatty(STDIN_FILENO) == 1;
+    fill("model", options_.model, asks,
+         {"model", strings_of(model_names()), default_model(options_.data), [&](auto& a) { taker_.model(a); }});
+    fill("data set", options_.data, asks,
+         {"data set", strings_of(data_names()), default_data(wishes_.model), [&](auto& a) { taker_.data(a); }});
+    fill("strategy", options_.strategies, asks,
+         {"strategies, with commas between them", strings_of(strategy_names()), "sync-sgd",
+          [&](auto& a) { taker_.strategies(a); }});
+    fill("machine", options_.profile + options_.partition, asks,
+         {"machine", taker_.machines(), this_machine, [&](auto& a) { taker_.machine(a); }});
+    fill_sizes(asks);
+    choose_batch(wishes_);
+    check_wishes(wishes_);
+    remember_unasked();
+    return wishes_;
+  }
+
+  // "model lenet", "data set digits", …: what was neither given nor answered.
+  const std::vector<std::string>& defaults() const { return defaults_; }
+
+ private:
+  void take_options()
+  {
+    wishes_.file = options_.to_stdout() ? "" : options_.file;
+    wishes_.ranks_per_node = std::max<std::int64_t>(1, options_.ranks_per_node);
+    wishes_.global_batch = options_.global_batch;
+    wishes_.batch_per_rank = options_.batch_per_rank;
+    take_option("--model", options_.model, [&](const auto& text) { taker_.model(text); });
+    take_option("--data", options_.data, [&](const auto& text) { taker_.data(text); });
+    take_option("--strategy", options_.strategies, [&](const auto& text) { taker_.strategies(text); });
+    take_option("--profile", options_.profile, [&](const auto& text) { taker_.profile(text); });
+    take_option("--cluster", options_.partition, [&](const auto& text) { taker_.partition(text); });
+    take_option("--study", options_.study, [&](const auto& text) { taker_.study(text); });
+    if (options_.study.empty()) wishes_.study = options_.parts.empty() ? StudyMode::strong : StudyMode::partition;
+    wishes_.repeats = options_.repeats > 0 ? options_.repeats : wishes_.study ? 3 : 1;
+    take_name();
+    parse_given_sizes();
+  }
+
+  // What no question asks for.
+  void remember_unasked()
+  {
+    if (options_.study.empty() && options_.parts.empty()) defaults_.emplace_back("study strong");
+    if (options_.repeats == 0) defaults_.push_back(fmt::format("repeats {}", wishes_.repeats));
+    if (options_.global_batch > 0 || options_.batch_per_rank > 0) return;
+    defaults_.push_back(wishes_.global_batch > 0 ? fmt::format("global batch {}", wishes_.global_batch)
+                                                 : fmt::format("batch per rank {}", wishes_.batch_per_rank));
+  }
+
+  // Wrong sizes are reported before the first question; what depends on other answers is checked later.
+  void parse_given_sizes() const
+  {
+    take_option("--ranks", options_.ranks, parse_sizes);
+    take_option("--nodes", options_.nodes, parse_sizes);
+    take_option("--parts", options_.parts, parse_sizes);
+  }
+
+  void take_name()
+  {
+    if (!options_.name.empty()) return take_option("--name", options_.name, [&](const auto& text) { taker_.name(text); });
+    if (!wishes_.file.empty()) taker_.name(fs::path(wishes_.file).stem().string());
+  }
+
+  // Does nothing if the option was given. Asks, or takes the default and remembers it.
+  void fill(const std::string& what, const std::string& given, bool asks, const Question& question)
+  {
+    if (!given.empty()) return;
+    if (asks) return ask(question, std::cin, std::cerr, context_.err_terminal.columns);
+    question.take(question.default_answer);
+    defaults_.push_back(what + " " + question.default_answer);
+  }
+
+  void fill_sizes(bool asks)
+  {
+    if (!options_.ranks.empty()) wishes_.unit = SizeUnit::ranks;
+    if (!options_.nodes.empty()) wishes_.unit = SizeUnit::nodes;
+    if (wishes_.study == StudyMode::partition) wishes_.unit = SizeUnit::parts;
+    const auto unit = wishes_.unit;
+    const auto take = [this, unit](const std::string& text) { taker_.sizes(unit, text); };
+    const std::string word = unit == SizeUnit::nodes ? "nodes" : unit == SizeUnit::parts ? "parts" : "ranks";
+    const auto given = options_.ranks + options_.nodes + options_.parts;
+    if (!given.empty()) {
+      const auto used = !options_.parts.empty() ? SizeUnit::parts : unit;
+      return take_option("--" + word, given, [&](const std::string& text) { taker_.sizes(used, text); });
+    }
+    const auto sizes = default_sizes(wishes_, static_cast<std::int64_t>(jobs::local::usable_cores().size()));
+    const auto topic = wishes_.study ? "sizes, in " + word : "number of " + word;
+    fill(word, "", asks, {topic, {}, fmt::format("{}", fmt::join(sizes, ",")), take});
+  }
+
+  Context& context_;
+  const NewOptions& options_;
+  RecipeWishes wishes_;
+  Taker taker_;
+  std::vector<std::string> defaults_;
+};
+
+// Before any question: a file that is there is an error unless --force is given.
+void check_file(const NewOptions& options)
+{
+  if (options.to_stdout()) return;
+  if (!is_plain_line(options.file))
+    throw Error(ErrorKind::usage,
+                "\"" + printable(options.file) + "\" cannot be the path of a recipe: it has control characters");
+  if (!options.force && is_there(options.file))
+    throw Error(ErrorKind::usage, options.file + " exists, and nothing was written; give another name, or --force to replace it");
+}
+
+void write(const NewOptions& options, const std::string& text)
+{
+  if (options.force) return write_file_atomic(options.file, text, Readers::everybody);
+  if (!create_file_exclusive(options.file, text, Readers::everybody))
+    throw Error(ErrorKind::usage, options.file + " was made by somebody else in the meantime, and was left as it is");
+}
+
+void tell_defaults(Context& context, const std::vector<std::string>& defaults)
+{
+  if (!defaults.empty()) context.messages.info("not given, so defaults were taken: {}", join(defaults, ", "));
+  context.out.data("defaults", defaults);
+}
+
+ExitCode make_recipe(Context& context, const NewOptions& options)
+{
+  check_file(options);
+  Wishing wishing(context, options);
+  auto wishes = wishing.complete();
+  if (wishes.name.empty()) wishes.name = wishes.model + "-" + (wishes.study ? std::string(name_of(*wishes.study)) : "run");
+  const auto text = recipe_text(wishes);
+  tell_defaults(context, wishing.defaults());
+  if (options.to_stdout()) {
+    context.out.block("recipe", text);
+    return ExitCode::ok;
+  }
+  write(options, text);
+  context.out.field("file", "recipe", text_cell(options.file, Style::strong));
+  context.out.data("recipe", text);
+  const auto file = shell_quote(options.file);
+  context.messages.info("Check it with: dtctl validate {}. Run it with: dtctl {} {} --wait", file, verb_for(wishes), file);
+  return ExitCode::ok;
+}
+
+void add_wish_options(Verb& verb, NewOptions& options)
+{
+  verb.add_option("--name", options.name, "name of the recipe; default: the name of the file")->type_name("TEXT");
+  verb.add_option("--model", options.model, "network to train (dtctl models)")->type_name("MODEL");
+  verb.add_option("--data", options.data, "data set (dtctl models)")->type_name("DATA");
+  verb.add_option("--strategy", options.strategies,
+                  "strategies to train with (dtctl strategies), with commas between them; several are compared")
+      ->type_name("STRATEGIES");
+  verb.add_option("--study", options.study, "kind of study (strong); none: no scaling study")
+      ->type_name(join(study_words(), "|"));
+  verb.add_option("--repeats", options.repeats, "runs per size (3; without a study 1)")->type_name("N")->check(positive_number());
+  auto* global = verb.add_option("--global-batch", options.global_batch, "samples of all ranks per step");
+  global->type_name("N")->check(positive_number());
+  verb.add_option("--batch-per-rank", options.batch_per_rank, "samples of each rank per step")
+      ->type_name("N")
+      ->check(positive_number())
+      ->excludes(global);
+}
+
+void add_size_options(Verb& verb, NewOptions& options)
+{
+  auto* ranks = verb.add_option("--ranks", options.ranks, "sizes as numbers of ranks on one node")->type_name("1,2,...");
+  auto* nodes = verb.add_option("--nodes", options.nodes, "sizes as numbers of nodes")->type_name("1,2,...")->excludes(ranks);
+  verb.add_option("--parts", options.parts, "sizes of a partition study: ranks into which the cores of a node are divided")
+      ->type_name("1,2,...")
+      ->excludes(ranks)
+      ->excludes(nodes);
+  verb.add_option("--ranks-per-node", options.ranks_per_node, "with nodes: ranks on each of them (1)")
+      ->type_name("N")
+      ->check(positive_number())
+      ->excludes(ranks);
+  auto* profile = verb.add_option("--profile", options.profile, "machine profile that supplies the resources")->type_name("NAME");
+  verb.add_option("--cluster", options.partition, "run on Slurm, in this partition")->type_name("PARTITION")->excludes(profile);
+}
+
+} // namespace
+
+void add_new(Commands& commands)
+{
+  auto options = std::make_shared<NewOptions>();
+  auto& verb = commands.add(
+      {"new", recipe_verbs, "Write a commented recipe, from options or from the answers to a few questions.",
+       "In a terminal, asks for model, data set, strategies, machine and sizes, as far as no option gives them; an empty answer\n"
+       "takes the default in brackets. Without a terminal, or with --defaults, takes the defaults and says which. Without FILE,\n"
+       "prints the recipe. Ctrl-C and the end of the input leave no file.\n\n"
+       "Example:\n  dtctl new my-study.yaml --model lenet --data digits --ranks 1,2 --repeats 3\n"
+       "  dtctl new compare.yaml --strategy sync-sgd,local-sgd --study weak --defaults"},
+      [options](Context& context) { return make_recipe(context, *options); });
+  verb.add_option("FILE", options->file, "file to write; - or none: standard output")->type_name("FILE");
+  add_wish_options(verb, *options);
+  add_size_options(verb, *options);
+  verb.add_flag("-y,--defaults", options->defaults, "ask nothing: take the default for everything that is not given");
+  verb.add_flag("--force", options->force, "replace FILE if it exists");
+}
+
+} // namespace dt::cli

@@ -1,0 +1,179 @@
+// What dtctl new writes, read by the recipe reader: every strategy, every model with every data set that fits it, every study.
+#include "cli/recipe_text/recipe_text.hpp"
+
+#include "cli/checks/engine_model.hpp"
+#include "core/file.hpp"
+#include "core/paths.hpp"
+#include "core/spec/spec_schema.hpp"
+#include "core/spec/strategy_table.hpp"
+#include "core/text.hpp"
+#include "recipes/recipe.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+
+using namespace dt;
+using namespace dt::cli;
+
+namespace {
+
+struct Kind {
+  std::optional<StudyMode> study;
+  SizeUnit unit;
+};
+
+constexpr Kind kinds[] = {{std::nullopt, SizeUnit::ranks},        {std::nullopt, SizeUnit::nodes},
+                          {StudyMode::strong, SizeUnit::ranks},   {StudyMode::strong, SizeUnit::nodes},
+                          {StudyMode::weak, SizeUnit::ranks},     {StudyMode::weak, SizeUnit::nodes},
+                          {StudyMode::partition, SizeUnit::parts}};
+
+RecipeWishes wishes_for(const std::string& model, const std::string& data, std::vector<std::string> strategies, const Kind& kind)
+{
+  RecipeWishes wishes;
+  wishes.name = "new";
+  wishes.model = model;
+  wishes.data = data;
+  wishes.strategies = std::move(strategies);
+  wishes.study = kind.study;
+  wishes.unit = kind.unit;
+  wishes.repeats = kind.study ? 3 : 1;
+  wishes.sizes = default_sizes(wishes, 8);
+  choose_batch(wishes);
+  check_wishes(wishes);
+  return wishes;
+}
+
+recipes::Plan plan_of(const RecipeWishes& wishes)
+{
+  static const test::TemporaryFolder folder;
+  const auto file = folder.path() / "new.yaml";
+  const auto text = recipe_text(wishes);
+  replace_file(file, text);
+  INFO(text);
+  auto plan = recipes::load_plan(file, {});
+  REQUIRE_FALSE(plan.runs.empty());
+  if (wishes.strategies.size() == 1) REQUIRE(plan.warnings.empty());
+  return plan;
+}
+
+bool fits(const std::string& model, const std::string& data)
+{
+  if (fits_surely(model, data)) return true;
+  DataSpec spec;
+  spec.name = data;
+  const auto shape = input_shape_of(spec).value();
+  try {
+    ask_engine({.model = model, .image = image_text(shape), .classes = shape.classes});
+    return true;
+  } catch (const Error& error) {
+    REQUIRE(error.kind() == ErrorKind::recipe);
+    return false;
+  }
+}
+
+// Every model with every data set that fits it.
+std::vector<std::pair<std::string, std::string>> pairs()
+{
+  ::setenv("DTCTL_ENGINE", DTCTL_BINARY_DIR "/bin/dtengine", 1);
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const auto& model : strings_of(model_names()))
+    for (const auto& data : strings_of(data_names()))
+      if (fits(model, data)) found.emplace_back(model, data);
+  return found;
+}
+
+// The keys of `sync` that the text sets, in lines that are no comments.
+std::vector<std::string> keys_of_sync(const std::string& text)
+{
+  std::vector<std::string> keys;
+  bool inside = false;
+  for (const auto& line : split(text, '\n')) {
+    if (!line.empty() && line.front() != ' ') inside = line == "sync:";
+    const auto word = std::string(trim(line));
+    if (inside && line.starts_with("  ") && !word.starts_with('#')) keys.push_back("sync." + word.substr(0, word.find(':')));
+  }
+  return keys;
+}
+
+} // namespace
+
+TEST_CASE("every strategy with every model, every data set that fits it and every kind of study is a valid recipe")
+{
+  const auto all = pairs();
+  CHECK(all.size() > 3 * model_names().size() / 2);
+  for (const auto& [model, data] : all)
+    for (const auto& strategy : strings_of(strategy_names()))
+      for (const auto& kind : kinds) {
+        INFO(model << " " << data << " " << strategy);
+        const auto wishes = wishes_for(model, data, {strategy}, kind);
+        const auto plan = plan_of(wishes);
+        REQUIRE(plan.runs.size() == wishes.sizes.size() * static_cast<std::size_t>(wishes.repeats));
+        REQUIRE(plan.runs.front().model.name == model);
+        REQUIRE(plan.runs.front().data.name == data);
+        REQUIRE(plan.runs.front().sync.strategy == strategy);
+        REQUIRE(plan.runs.front().study.mode == kind.study);
+      }
+}
+
+TEST_CASE("every two strategies are compared in a valid recipe")
+{
+  for (const auto& one : strings_of(strategy_names()))
+    for (const auto& other : strings_of(strategy_names()))
+      for (const auto& kind : kinds) {
+        if (one == other) continue;
+        INFO(one << " " << other);
+        const auto wishes = wishes_for("lenet", "digits", {one, other}, kind);
+        REQUIRE(plan_of(wishes).runs.size() == 2 * wishes.sizes.size() * static_cast<std::size_t>(wishes.repeats));
+      }
+}
+
+TEST_CASE("a key of sync is set only where the strategy reads it, and has its default")
+{
+  for (const auto& strategy : strings_of(strategy_names())) {
+    const auto wishes = wishes_for("lenet", "digits", {strategy}, kinds[0]);
+    const auto keys = keys_of_sync(recipe_text(wishes));
+    const auto& run = plan_of(wishes).runs.front();
+    INFO(strategy << ": " << join(keys, ", "));
+    CHECK(keys.front() == "sync.strategy");
+    for (const auto& path : keys) {
+      CHECK(reads(strategy, path));
+      const auto& key = *find_key(path);
+      const bool polls = path == "sync.allreduce" && strategy == "sync-easgd"; // mpi cannot be polled
+      if (path != "sync.strategy" && !polls) CHECK(value_of(run, key) == default_of(key));
+    }
+  }
+  const auto easgd = keys_of_sync(recipe_text(wishes_for("lenet", "digits", {"easgd"}, kinds[0])));
+  CHECK(easgd ==
+        std::vector<std::string>{"sync.strategy", "sync.period", "sync.elastic", "sync.servers", "sync.server_placement"});
+}
+
+TEST_CASE("every key of sync that the strategy reads has its help as a comment")
+{
+  for (const auto& strategy : strings_of(strategy_names())) {
+    const auto text = recipe_text(wishes_for("lenet", "digits", {strategy}, kinds[0]));
+    std::string joined; // without the line breaks of comments
+    for (const auto& line : split(text, '\n')) joined += std::string(trim(line)).substr(line.find('#') == line.npos ? 0 : 1);
+    for (const auto& key : spec_keys()) {
+      if (!key.path.starts_with("sync.") || readers_of(key.path).empty()) continue;
+      INFO(strategy << " " << key.path);
+      CHECK((joined.find(key.help) != joined.npos) == reads(strategy, key.path));
+    }
+  }
+}
+
+TEST_CASE("names of hostile text end as the texts that they are")
+{
+  for (const std::string text :
+       {"a: b # c", "\"; rm -rf ~; \"", "'", "- [x]", "{", "!!python/object", "null", "\\x41", "&a *a"}) {
+    auto wishes = wishes_for("lenet", "digits", {"sync-sgd"}, kinds[3]);
+    wishes.name = text;
+    wishes.on_slurm = true;
+    wishes.partition = text;
+    wishes.file = text + ".yaml";
+    const auto plan = plan_of(wishes);
+    CHECK(plan.name == text);
+    CHECK(plan.runs.front().resources.partition == text);
+  }
+}

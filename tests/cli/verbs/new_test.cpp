@@ -1,0 +1,196 @@
+// dtctl new, with the real program.
+#include "core/file.hpp"
+#include "core/spec/names.hpp"
+#include "core/text.hpp"
+#include "tests/cli/driver.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+
+namespace fs = std::filesystem;
+using dt::test::Dtctl;
+using dt::test::TerminalSession;
+using dt::test::Words;
+
+namespace {
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// Nothing but what the driver makes, and the home.
+bool has_no_recipe(const Dtctl& dtctl)
+{
+  for (const auto& entry : fs::directory_iterator(dtctl.folder()))
+    if (entry.is_regular_file()) return false;
+  return true;
+}
+
+void check_refused(const Words& options, const std::string& message)
+{
+  const Dtctl dtctl;
+  const auto result = dtctl.run(dt::test::with({"new", "x.yaml"}, options));
+  INFO(dt::shell_join(options) << "\n" << result.err);
+  CHECK(result.exit_code == 2);
+  CHECK(holds(result.err, message));
+  CHECK(result.out == "");
+  CHECK(has_no_recipe(dtctl));
+}
+
+} // namespace
+
+TEST_CASE("without a terminal new takes defaults, says which, and prints the recipe")
+{
+  const Dtctl dtctl;
+  const auto result = dtctl.run({"new", "--ranks", "1,2", "--model", "lenet"});
+  CHECK(result.exit_code == 0);
+  CHECK(result.err ==
+        "dtctl: not given, so defaults were taken: data set digits, strategy sync-sgd, machine local, study strong, "
+        "repeats 3, global batch 128\n");
+  CHECK(result.out.starts_with("# A strong-scaling study of lenet on digits with sync-sgd.\n"));
+  CHECK(has_no_recipe(dtctl));
+  dtctl.write("printed.yaml", result.out);
+  CHECK(dtctl.run({"validate", "printed.yaml"}).exit_code == 0);
+  CHECK(dtctl.run({"new", "-", "--ranks", "1,2", "--model", "lenet"}).out == result.out);
+}
+
+TEST_CASE("every strategy, and every kind of study, is written, validated and planned by the program")
+{
+  const Dtctl dtctl;
+  const auto check = [&](const std::string& name, const Words& options) {
+    const auto file = name + ".yaml";
+    INFO(name);
+    REQUIRE(dtctl.run(dt::test::with({"new", file, "--quiet"}, options)).exit_code == 0);
+    CHECK(dtctl.run({"validate", file}).exit_code == 0);
+    const auto plan = dtctl.run({"plan", file, "--set", "resources.oversubscribe=true"});
+    INFO(plan.out << plan.err);
+    CHECK(plan.exit_code == 0);
+  };
+  REQUIRE(dtctl.run({"data", "make", "digits", "--train", "2000", "--test", "100"}).exit_code == 0);
+  for (const auto& strategy : dt::strings_of(dt::strategy_names())) check(strategy, {"--strategy", strategy, "--study", "none"});
+  check("strong", {"--study", "strong", "--ranks", "1,2,4"});
+  check("weak", {"--study", "weak", "--ranks", "1,2"});
+  check("partition", {"--parts", "1,2"});
+  check("nodes", {"--nodes", "1,2,4", "--ranks-per-node", "2", "--cluster", "batch"});
+  check("sweep", {"--strategy", "easgd,sync-sgd,async-msgd", "--ranks", "2,3"});
+  check("custom", {"--model", "custom"});
+}
+
+TEST_CASE("a file is never replaced without --force")
+{
+  const Dtctl dtctl;
+  dtctl.write("mine.yaml", "years of work");
+  const auto refused = dtctl.run({"new", "mine.yaml"});
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err == "dtctl: error: mine.yaml exists, and nothing was written; give another name, or --force to replace it\n");
+  CHECK(dt::read_file(dtctl.folder() / "mine.yaml") == "years of work");
+  CHECK(dtctl.run({"new", "mine.yaml", "--force"}).exit_code == 0);
+  CHECK(dtctl.run({"validate", "mine.yaml"}).exit_code == 0);
+}
+
+TEST_CASE("a wrong value of an option is refused at once, with the option, the mistake and the remedy")
+{
+  check_refused({"--model", "lenett"}, "--model: there is no model \"lenett\"; did you mean `lenet`? Allowed: lenet, alexnet");
+  check_refused({"--data", "mnst"}, "--data: there is no data set \"mnst\"; did you mean `mnist`?");
+  check_refused({"--strategy", "sync-sgd,easdg"}, "--strategy: there is no strategy \"easdg\"; did you mean `easgd`?");
+  check_refused({"--study", "strog"}, "--study: there is no kind of study \"strog\"; did you mean `strong`?");
+  check_refused({"--ranks", "1,two"}, "--ranks: \"two\" is not a whole number from 1 to 1000000; write sizes such as 1,2,4");
+  check_refused({"--ranks", "1,2", "--strategy", "easgd"}, "--ranks: easgd has a parameter server");
+  check_refused({"--ranks", "3", "--global-batch", "128"}, "--global-batch 128 is not a multiple of the 3 ranks");
+  check_refused({"--ranks", "1", "--nodes", "2"}, "excludes");
+  check_refused({"--parts", "1,2", "--study", "weak"}, "--parts are the sizes of --study partition");
+  check_refused({"--repeats", "0"}, "--repeats");
+  check_refused({"--profile", "nowhere"}, "--profile: there is no machine profile \"nowhere\"");
+}
+
+TEST_CASE("a model that does not fit the data set is refused with those that do")
+{
+  check_refused({"--model", "alexnet", "--data", "digits"},
+                "--data: alexnet cannot train on digits: Images of 1x28x28 are too small");
+  check_refused({"--model", "alexnet", "--data", "digits"}, "Models that fit digits: lenet, ");
+  check_refused({"--model", "alexnet", "--data", "digits"}, "Data sets that fit alexnet: synthetic.");
+}
+
+TEST_CASE("hostile text in names is quoted or refused")
+{
+  const Dtctl dtctl;
+  const std::string name = "a: \"b\" # 'c' \\";
+  REQUIRE(dtctl.run({"new", "q.yaml", "--name", name, "--cluster", name}).exit_code == 0);
+  CHECK(dtctl.json({"validate", "q.yaml"}).at("name") == name);
+  for (const std::string text : {"two\nlines", "\033[31mred", "tab\there", "\xff", "\xe2\x80\xae"}) {
+    check_refused({"--name", text}, "cannot be the name of a recipe");
+    check_refused({"--cluster", text}, "--cluster: ");
+    const auto result = dtctl.run({"new", text + ".yaml"});
+    CHECK(result.exit_code == 2);
+    CHECK(holds(result.err, "cannot be the path of a recipe"));
+    CHECK_FALSE(holds(result.err, "\033"));
+  }
+}
+
+TEST_CASE("a machine profile is written into the recipe, and its sizes are nodes")
+{
+  const Dtctl dtctl;
+  dtctl.write("dtctl.yaml", "profiles: {team: {resources: {scheduler: slurm, partition: batch}}}\n");
+  const auto result = dtctl.run({"new", "p.yaml", "--profile", "team"});
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  const auto text = dt::read_file(dtctl.folder() / "p.yaml");
+  CHECK(holds(text, "\nprofile: team\n"));
+  CHECK(holds(text, "\n  nodes: [1, 2, 4]\n"));
+  CHECK(dtctl.run({"validate", "p.yaml"}).exit_code == 0);
+  check_refused({"--profile", "team", "--cluster", "batch"}, "excludes");
+}
+
+TEST_CASE("in JSON new answers with the recipe and the defaults, and asks nothing")
+{
+  const Dtctl dtctl;
+  const auto answer = dtctl.json({"new", "j.yaml", "--model", "lenet"});
+  CHECK(answer.at("file") == "j.yaml");
+  CHECK(answer.at("recipe") == dt::read_file(dtctl.folder() / "j.yaml"));
+  CHECK(answer.at("defaults").size() == 7);
+}
+
+TEST_CASE("in a terminal new asks for what is missing, and asks again after an unknown answer")
+{
+  const Dtctl dtctl;
+  TerminalSession session(dtctl, {"new", "asked.yaml", "--strategy", "sync-sgd"}, 100);
+  REQUIRE(session.read_until("model [lenet]: "));
+  session.type("resnet2\n");
+  REQUIRE(session.read_until("did you mean `resnet20`?"));
+  REQUIRE(session.read_until("model [lenet]: "));
+  session.type("resnet20\n");
+  REQUIRE(session.read_until("data set [shapes]: "));
+  session.type("\n");
+  REQUIRE(session.read_until("machine [local]: "));
+  session.type("\n");
+  REQUIRE(session.read_until("sizes, in ranks ["));
+  CHECK_FALSE(fs::exists(dtctl.folder() / "asked.yaml"));
+  session.type("1,2,3\n");
+  REQUIRE(session.read_until("dtctl sweep asked.yaml --wait"));
+  session.read_until("no such text: until the program has ended");
+  const auto text = dt::read_file(dtctl.folder() / "asked.yaml");
+  CHECK(holds(text, "model: { name: resnet20 }"));
+  CHECK(holds(text, "data: { name: shapes }"));
+  CHECK(holds(text, "ranks: [1, 2, 3]"));
+  CHECK(holds(text, "global_batch: 132"));
+}
+
+TEST_CASE("Ctrl-C and the end of the input leave no file")
+{
+  for (const std::string key : {"\003", "\004"}) {
+    const Dtctl dtctl;
+    TerminalSession session(dtctl, {"new", "never.yaml"}, 100);
+    REQUIRE(session.read_until("model [lenet]: "));
+    session.type("lenet\n");
+    REQUIRE(session.read_until("data set [digits]: "));
+    session.type(key);
+    session.read_until("no such text: until the program has ended");
+    CHECK(has_no_recipe(dtctl));
+  }
+}
+
+TEST_CASE("with --defaults nothing is asked in a terminal either")
+{
+  const Dtctl dtctl;
+  CHECK_FALSE(holds(dtctl.in_terminal({"new", "d.yaml", "--defaults"}, 100), "model [lenet]"));
+  CHECK(fs::exists(dtctl.folder() / "d.yaml"));
+}
