@@ -26,8 +26,8 @@ using LineReader = std::function<void(std::string_view line)>;
 
 // Runs a program (found in PATH, without a shell) and waits for it. Its standard input holds `input`, which never touches a disk
 // and no list of processes shows; without it, standard input is /dev/null. If timeout_s is not 0, the program is killed after
-// that many seconds. `on_line` receives every complete line of its standard output as soon as it is there. Throws a SystemError if
-// the program cannot be started; its number is ENOENT if there is no such program.
+// that many seconds. `on_line` receives every complete line of its standard output as soon as it is there. Throws a SystemError
+// if the program cannot be started; its number is ENOENT if there is no such program.
 CommandResult run_command(const std::vector<std::string>& words, double timeout_s = 0, std::string_view input = {},
                           const LineReader& on_line = {});
 

@@ -1,18 +1,17 @@
 // dtctl results: throughput, scaling, communication and accuracy of a study.
+#include "cli/output/answers/doubt_output.hpp"
 #include "cli/output/answers/pareto_output.hpp"
 #include "cli/output/answers/prediction_tables.hpp"
+#include "cli/output/answers/scaling_table.hpp"
 #include "cli/output/answers/verdict_output.hpp"
 #include "cli/output/answers/why_output.hpp"
 #include "cli/output/run_tables.hpp"
-#include "cli/output/table_column.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/text.hpp"
 #include "store/query/doubts.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 #include <memory>
 
 #include <fmt/format.h>
@@ -27,201 +26,6 @@ struct ResultsOptions {
   std::string best_by; // a criterion; empty: none
   bool predictions = false;
 };
-
-bool has_interval(const store::ScalingRow& row)
-{
-  return std::isfinite(row.efficiency_low) && std::isfinite(row.efficiency_high);
-}
-
-// Returns "91.5% [90.2, 92.4]". Without an interval: "91.5% [-]" if other rows of the table have one, else "91.5%".
-Cell efficiency_cell(const store::ScalingRow& row, bool others_have_intervals)
-{
-  auto cell = percent_cell(row.efficiency);
-  if (has_interval(row))
-    cell.text += fmt::format(" [{:.1f}, {:.1f}]", row.efficiency_low * 100, row.efficiency_high * 100);
-  else if (others_have_intervals && std::isfinite(row.efficiency))
-    cell.text += " [-]";
-  return cell;
-}
-
-// Returns "1.9 s", "1.9 s (2/3)" if one of three runs missed the target, or "- (1/3)" if most did.
-Cell target_cell(const store::ScalingRow& row)
-{
-  auto cell = seconds_cell(row.time_to_accuracy_s);
-  if (row.reached == row.target_runs) return cell;
-  cell.text += fmt::format(" ({}/{})", row.reached, row.target_runs);
-  cell.style = Style::warning;
-  return cell;
-}
-
-// Returns true when some ranks are parameter servers, which do not train.
-bool has_servers(const std::vector<store::ScalingRow>& rows)
-{
-  return std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.workers != row.ranks; });
-}
-
-Cell runs_cell(const store::ScalingRow& row)
-{
-  const auto text = row.succeeded == row.runs ? std::to_string(row.runs) : fmt::format("{}/{}", row.succeeded, row.runs);
-  return {row.succeeded, text, row.succeeded == row.runs ? Style::plain : Style::warning};
-}
-
-Cell factor_cell(double value)
-{
-  auto cell = real_cell(value, 3);
-  if (std::isfinite(value)) cell.text = fmt::format("{:.2f}x", value);
-  return cell;
-}
-
-Cell baseline_cell(const store::ScalingRow& row)
-{
-  return row.baseline_size == 0 ? Cell{nullptr, "-", Style::dim} : count_cell(row.baseline_size);
-}
-
-using ScalingColumn = TableColumn<store::ScalingRow>;
-
-// A column with a count, and one with another number.
-template<auto member> ScalingColumn count_column(std::string name, std::string title = "", int drop = 0)
-{
-  return {{std::move(name), std::move(title), Align::right, drop}, [](const auto& row) { return count_cell(row.*member); }};
-}
-template<auto member> ScalingColumn real_column(std::string name, std::string title, Cell (*cell)(double), int drop = 0)
-{
-  return {{std::move(name), std::move(title), Align::right, drop}, [cell](const auto& row) { return cell(row.*member); }};
-}
-
-Cell plain(double value) { return real_cell(value); }
-
-std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals)
-{
-  using Row = store::ScalingRow;
-  return {
-      {{"label", "point"}, [](const Row& row) { return text_cell(row.label); }},
-      count_column<&Row::nodes>("nodes", "nodes", 4),
-      count_column<&Row::ranks>("ranks", "ranks"),
-      count_column<&Row::workers>("workers", has_servers ? "workers" : ""),
-      count_column<&Row::size>("size"),
-      {{"runs_succeeded", "runs", Align::right, 3}, runs_cell},
-      count_column<&Row::runs>("runs"),
-      real_column<&Row::throughput>("throughput", "samples/s", plain),
-      real_column<&Row::throughput_min>("throughput_min", "", plain),
-      real_column<&Row::throughput_max>("throughput_max", "", plain),
-      real_column<&Row::throughput_geometric_mean>("throughput_geometric_mean", "", plain),
-      real_column<&Row::speedup>("speedup", "speed-up", factor_cell),
-      {{"efficiency", has_servers ? "efficiency/worker [95%]" : "efficiency [95%]", Align::right},
-       [has_intervals](const Row& row) { return efficiency_cell(row, has_intervals); }},
-      real_column<&Row::efficiency_low>("efficiency_low", "", percent_cell),
-      real_column<&Row::efficiency_high>("efficiency_high", "", percent_cell),
-      real_column<&Row::efficiency_per_process>("efficiency_per_process", has_servers ? "efficiency/process" : "", percent_cell,
-                                                2),
-      {{"baseline_size", ""}, baseline_cell},
-      count_column<&Row::paired_blocks>("paired_blocks"),
-      real_column<&Row::communication_share>("communication_share", "comm.", percent_cell, 1),
-      real_column<&Row::accuracy>("accuracy", "accuracy", percent_cell),
-      {{"time_to_accuracy_s", "to target", Align::right, 2}, target_cell},
-      count_column<&Row::reached>("reached"),
-      count_column<&Row::target_runs>("target_runs"),
-  };
-}
-
-Table scaling_table(const std::vector<store::ScalingRow>& rows)
-{
-  const bool has_intervals = std::any_of(rows.begin(), rows.end(), has_interval);
-  return table_of("scaling", scaling_columns(has_servers(rows), has_intervals), rows, std::identity(), "no results yet");
-}
-
-// Returns "-2.7 % from the first to the last of 3 controls (812 to 790 samples/s, spread 3.1 %); more than the noise of repeats,
-// 0.8 %".
-std::string describe(const store::Drift& drift)
-{
-  auto text =
-      fmt::format("{:+.1f} % from the first to the last of {} controls ({} to {} samples/s, spread {:.1f} %)", drift.change * 100,
-                  drift.controls, real_cell(drift.first).text, real_cell(drift.last).text, drift.spread * 100);
-  if (!std::isfinite(drift.noise)) return text + "; without repeats, the noise is unknown";
-  return text +
-         fmt::format("; {} the noise of repeats, {:.1f} %", drift.beyond_noise ? "more than" : "within", drift.noise * 100);
-}
-
-void print_drift(Context& context, const store::Drift& drift)
-{
-  context.out.field("drift", "drift",
-                    {{{"controls", drift.controls},
-                      {"first", drift.first},
-                      {"last", drift.last},
-                      {"change", drift.change},
-                      {"spread", drift.spread},
-                      {"noise", real_cell(drift.noise).value},
-                      {"beyond_noise", drift.beyond_noise}},
-                     describe(drift),
-                     drift.beyond_noise ? Style::warning : Style::plain});
-}
-
-void print_outliers(Context& context, const std::vector<store::Outlier>& outliers)
-{
-  Json list = Json::array();
-  for (const auto& outlier : outliers) {
-    const bool is_host = outlier.kind == store::Outlier::Kind::matrix_product;
-    list.push_back({{"kind", is_host ? "matrix_product" : "allreduce"},
-                    {"host", is_host ? Json(outlier.host) : Json(nullptr)},
-                    {"runs", outlier.runs},
-                    {"ranks", outlier.ranks},
-                    {"slower_by", outlier.slower_by}});
-    context.out.field("", is_host ? "slow node" : "slow network", text_cell(store::describe(outlier), Style::warning));
-  }
-  context.out.data("outliers", std::move(list));
-}
-
-Json json_of(const store::BusyRun& run)
-{
-  const auto reason = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
-  return {{"run", run.run},
-          {"others_share", reason(run.others_share)},
-          {"steal_share", reason(run.steal_share)},
-          {"load", reason(run.load)},
-          {"probe_slower_by", reason(run.probe_slower_by)},
-          {"step_spread_ratio", reason(run.step_spread_ratio)}};
-}
-
-void print_busy(Context& context, const store::Doubts& doubts)
-{
-  Json runs = Json::array();
-  for (const auto& run : doubts.busy) runs.push_back(json_of(run));
-  for (const auto& reason : store::describe(doubts.busy, doubts.measured_runs))
-    context.out.field("", "machine busy", text_cell(reason, Style::warning));
-  context.out.data("busy", {{"of_runs", doubts.measured_runs}, {"runs", std::move(runs)}});
-}
-
-void print_simulated(Context& context, const store::Doubts& doubts)
-{
-  std::size_t count = 0;
-  std::vector<std::string> platforms;
-  for (const auto& [platform, runs] : doubts.simulated_runs) {
-    count += runs;
-    platforms.push_back(platform);
-  }
-  context.out.field("simulated_runs", "simulated",
-                    {count,
-                     fmt::format("{} of {} runs were simulated on {}: their times are simulated seconds, which have no scatter",
-                                 count, doubts.measured_runs, join(platforms, ", ")),
-                     Style::warning});
-}
-
-// Prints warnings about conditions that may have distorted the results of the selected runs.
-void print_doubts(Context& context, ResultsStore& results, const Selection& selection)
-{
-  const auto doubts = store::doubts_of(results.database(), selection.study ? selection.study->id : "", keys_of(selection.runs));
-  if (doubts.drift) print_drift(context, *doubts.drift);
-  print_outliers(context, doubts.outliers);
-  print_busy(context, doubts);
-  if (!doubts.simulated_runs.empty()) print_simulated(context, doubts);
-  if (doubts.modelled_runs > 0)
-    context.out.field(
-        "modelled_runs", "modelled",
-        {doubts.modelled_runs,
-         fmt::format("{} of {} runs modelled their computation (train.modelled_rate): their throughput is not this machine's",
-                     doubts.modelled_runs, doubts.measured_runs),
-         Style::warning});
-}
 
 // How to read a table of points. Empty if there is only one run.
 std::string notes_on(const std::vector<store::ScalingRow>& points)
@@ -262,14 +66,15 @@ ExitCode results(Context& context, const ResultsOptions& options)
   if (options.why)
     print_why(context, results, selection);
   else if (!options.best_by.empty())
-    print_best(context, results, selection, options.best_by);
+    print_best(context, results.database(), rows_of(selection.runs), options.best_by);
   else if (by_run)
     context.out.table(without_empty_columns(measurement_table(selection.runs)));
   else
     context.out.table(without_empty_columns(scaling_table(points)));
-  print_doubts(context, results, selection);
+  print_doubts(context,
+               store::doubts_of(results.database(), selection.study ? selection.study->id : "", keys_of(selection.runs)));
   context.out.field("states", "in all", {state_counts(selection.runs), summary(selection.runs), Style::plain});
-  if (!by_run) print_verdict(context, results, selection, points);
+  if (!by_run) print_verdict(context, verdict_of(results.database(), &*selection.study, rows_of(selection.runs), points));
   const bool has_notes = !options.why && options.best_by.empty() && !context.json;
   if (const auto notes = notes_on(points); !notes.empty() && has_notes) context.messages.info("{}", notes);
   return ExitCode::ok;

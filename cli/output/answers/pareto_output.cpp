@@ -88,17 +88,23 @@ std::vector<std::string> criteria_names()
   return names;
 }
 
-void print_best(Context& context, ResultsStore& results, const Selection& selection, const std::string& criterion)
+BestPoints best_points_of(store::Database& database, const std::vector<store::RunRow>& runs, const std::string& criterion)
 {
-  const auto rows = rows_of(selection.runs);
-  const bool by_samples = row_of(criterion).criterion == Criterion::samples;
-  const auto samples = by_samples ? store::samples_to_target(rows) : std::map<std::string, double>();
-  const auto priced = store::priced_points(store::points_of(store::compared_runs(results.database(), rows, "")), samples);
-  require_figures(priced, row_of(criterion).criterion, criterion);
-  const auto points = store::best_points(priced, row_of(criterion).criterion);
+  const auto by = row_of(criterion).criterion;
+  const auto samples = by == Criterion::samples ? store::samples_to_target(runs) : std::map<std::string, double>();
+  const auto priced = store::priced_points(store::points_of(store::compared_runs(database, runs, "")), samples);
+  require_figures(priced, by, criterion);
+  const auto points = store::best_points(priced, by);
   const bool has_target = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.with_target > 0; });
-  context.out.table(table_of("best", best_columns(has_target, by_samples), points, std::identity(), "no runs"));
-  context.out.field("", "*", text_cell(explanation(store::partner_of(row_of(criterion).criterion, points))));
+  return {table_of("best", best_columns(has_target, by == Criterion::samples), points, std::identity(), "no runs"),
+          explanation(store::partner_of(by, points))};
+}
+
+void print_best(Context& context, store::Database& database, const std::vector<store::RunRow>& runs, const std::string& criterion)
+{
+  const auto best = best_points_of(database, runs, criterion);
+  context.out.table(best.table);
+  context.out.field("", "*", text_cell(best.explanation));
 }
 
 } // namespace dt::cli

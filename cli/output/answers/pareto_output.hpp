@@ -1,8 +1,8 @@
-// `dtctl results --best-by`: the points of a study by a criterion and by their node-hours.
+// The points of a study by a criterion and by their node-hours (`dtctl results --best-by`).
 #pragma once
 
 #include "cli/context.hpp"
-#include "cli/runs/selectors.hpp"
+#include "store/query/queries.hpp"
 
 #include <string>
 #include <vector>
@@ -12,8 +12,15 @@ namespace dt::cli {
 // The values of --best-by.
 std::vector<std::string> criteria_names();
 
-// Prints the points of the selected runs, the best first, and marks the Pareto set. Throws a usage error if no run has a figure
-// for the criterion.
-void print_best(Context& context, ResultsStore& results, const Selection& selection, const std::string& criterion);
+struct BestPoints {
+  Table table;             // the best first; those of the Pareto set are marked
+  std::string explanation; // of the mark
+};
+// The points of the runs. Throws a usage error if no run has a figure for the criterion.
+BestPoints best_points_of(store::Database& database, const std::vector<store::RunRow>& runs, const std::string& criterion);
+
+// Prints them.
+void print_best(Context& context, store::Database& database, const std::vector<store::RunRow>& runs,
+                const std::string& criterion);
 
 } // namespace dt::cli

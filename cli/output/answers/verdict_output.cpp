@@ -31,44 +31,38 @@ bool has_one_target(const store::Contest& contest)
          std::all_of(targets.begin(), targets.end(), [&](double target) { return target == targets.front(); });
 }
 
-void print(Context& context, const std::string& kind, const std::vector<std::string>& sentences, Json standings)
-{
-  Json value{{"kind", kind}, {"sentences", sentences}, {"standings", std::move(standings)}};
-  for (const auto& sentence : sentences) context.out.field("", "verdict", text_cell(sentence + "."));
-  context.out.data("verdict", std::move(value));
-}
-
-void print_contest(Context& context, const store::Contest& contest)
+StudyVerdict contest_verdict(const store::Contest& contest)
 {
   std::vector<Metric> metrics{Metric::throughput};
   if (has_one_target(contest)) metrics.push_back(Metric::time_to_target);
-  std::vector<std::string> sentences;
-  Json standings = Json::array();
+  StudyVerdict verdict{.kind = "candidates", .sentences = {}, .standings = {}};
   for (const auto metric : metrics) {
-    const auto standing = store::standing_of(contest, metric, {});
-    sentences.push_back(sentence_of(standing));
-    standings.push_back(to_json(standing));
+    verdict.standings.push_back(store::standing_of(contest, metric, {}));
+    verdict.sentences.push_back(sentence_of(verdict.standings.back()));
   }
-  print(context, "candidates", sentences, std::move(standings));
+  return verdict;
 }
 
 } // namespace
 
-void print_verdict(Context& context, ResultsStore& results, const Selection& selection,
-                   const std::vector<store::ScalingRow>& points)
+StudyVerdict verdict_of(store::Database& database, const store::StudyRow* study, const std::vector<store::RunRow>& runs,
+                        const std::vector<store::ScalingRow>& points)
 {
-  const auto contests =
-      store::contests_of(store::points_of(store::compared_runs(results.database(), rows_of(selection.runs), "")));
-  if (const auto* contest = main_contest(contests)) {
-    print_contest(context, *contest);
-    return;
-  }
+  const auto contests = store::contests_of(store::points_of(store::compared_runs(database, runs, "")));
+  if (const auto* contest = main_contest(contests)) return contest_verdict(*contest);
   const bool has_one_label =
       std::all_of(points.begin(), points.end(), [&](const auto& point) { return point.label == points.front().label; });
-  const bool is_scaling = selection.study && store::sizes_of_kind(selection.study->kind) != store::StudySizes::labels;
-  if (has_one_label && (points.size() > 1 || is_scaling))
-    return print(context, "scaling", {store::scaling_sentence(points)}, Json::array());
-  print(context, "none", {}, Json::array());
+  const bool is_scaling = study != nullptr && store::sizes_of_kind(study->kind) != store::StudySizes::labels;
+  if (has_one_label && (points.size() > 1 || is_scaling)) return {"scaling", {store::scaling_sentence(points)}, {}};
+  return {"none", {}, {}};
+}
+
+void print_verdict(Context& context, const StudyVerdict& verdict)
+{
+  Json standings = Json::array();
+  for (const auto& standing : verdict.standings) standings.push_back(to_json(standing));
+  for (const auto& sentence : verdict.sentences) context.out.field("", "verdict", text_cell(sentence + "."));
+  context.out.data("verdict", {{"kind", verdict.kind}, {"sentences", verdict.sentences}, {"standings", std::move(standings)}});
 }
 
 } // namespace dt::cli

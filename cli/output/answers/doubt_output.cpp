@@ -1,0 +1,110 @@
+#include "cli/output/answers/doubt_output.hpp"
+
+#include "core/text.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+// Returns "-2.7 % from the first to the last of 3 controls (812 to 790 samples/s, spread 3.1 %); more than the noise of repeats,
+// 0.8 %".
+std::string describe(const store::Drift& drift)
+{
+  auto text =
+      fmt::format("{:+.1f} % from the first to the last of {} controls ({} to {} samples/s, spread {:.1f} %)", drift.change * 100,
+                  drift.controls, real_cell(drift.first).text, real_cell(drift.last).text, drift.spread * 100);
+  if (!std::isfinite(drift.noise)) return text + "; without repeats, the noise is unknown";
+  return text +
+         fmt::format("; {} the noise of repeats, {:.1f} %", drift.beyond_noise ? "more than" : "within", drift.noise * 100);
+}
+
+Json json_of(const store::Drift& drift)
+{
+  return {{"controls", drift.controls},
+          {"first", drift.first},
+          {"last", drift.last},
+          {"change", drift.change},
+          {"spread", drift.spread},
+          {"noise", real_cell(drift.noise).value},
+          {"beyond_noise", drift.beyond_noise}};
+}
+
+bool is_host(const store::Outlier& outlier) { return outlier.kind == store::Outlier::Kind::matrix_product; }
+
+Json json_of(const store::Outlier& outlier)
+{
+  return {{"kind", is_host(outlier) ? "matrix_product" : "allreduce"},
+          {"host", is_host(outlier) ? Json(outlier.host) : Json(nullptr)},
+          {"runs", outlier.runs},
+          {"ranks", outlier.ranks},
+          {"slower_by", outlier.slower_by}};
+}
+
+Json json_of(const store::BusyRun& run)
+{
+  const auto reason = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
+  return {{"run", run.run},
+          {"others_share", reason(run.others_share)},
+          {"steal_share", reason(run.steal_share)},
+          {"load", reason(run.load)},
+          {"probe_slower_by", reason(run.probe_slower_by)},
+          {"step_spread_ratio", reason(run.step_spread_ratio)}};
+}
+
+template<class Items> Json list_of(const Items& items)
+{
+  Json list = Json::array();
+  for (const auto& item : items) list.push_back(json_of(item));
+  return list;
+}
+
+std::size_t simulated_count(const store::Doubts& doubts)
+{
+  std::size_t count = 0;
+  for (const auto& [platform, runs] : doubts.simulated_runs) count += runs;
+  return count;
+}
+
+std::string simulated_text(const store::Doubts& doubts)
+{
+  std::vector<std::string> platforms;
+  for (const auto& [platform, runs] : doubts.simulated_runs) platforms.push_back(platform);
+  return fmt::format("{} of {} runs were simulated on {}: their times are simulated seconds, which have no scatter",
+                     simulated_count(doubts), doubts.measured_runs, join(platforms, ", "));
+}
+
+std::string modelled_text(const store::Doubts& doubts)
+{
+  return fmt::format("{} of {} runs modelled their computation (train.modelled_rate): their throughput is not this machine's",
+                     doubts.modelled_runs, doubts.measured_runs);
+}
+
+} // namespace
+
+std::vector<DoubtLine> doubt_lines(const store::Doubts& doubts)
+{
+  std::vector<DoubtLine> lines;
+  if (doubts.drift) lines.push_back({"drift", describe(*doubts.drift), doubts.drift->beyond_noise});
+  for (const auto& outlier : doubts.outliers)
+    lines.push_back({is_host(outlier) ? "slow node" : "slow network", store::describe(outlier)});
+  for (const auto& reason : store::describe(doubts.busy, doubts.measured_runs)) lines.push_back({"machine busy", reason});
+  if (!doubts.simulated_runs.empty()) lines.push_back({"simulated", simulated_text(doubts)});
+  if (doubts.modelled_runs > 0) lines.push_back({"modelled", modelled_text(doubts)});
+  return lines;
+}
+
+void print_doubts(Context& context, const store::Doubts& doubts)
+{
+  for (const auto& line : doubt_lines(doubts))
+    context.out.field("", line.label, text_cell(line.text, line.is_warning ? Style::warning : Style::plain));
+  if (doubts.drift) context.out.data("drift", json_of(*doubts.drift));
+  context.out.data("outliers", list_of(doubts.outliers));
+  context.out.data("busy", {{"of_runs", doubts.measured_runs}, {"runs", list_of(doubts.busy)}});
+  if (!doubts.simulated_runs.empty()) context.out.data("simulated_runs", simulated_count(doubts));
+  if (doubts.modelled_runs > 0) context.out.data("modelled_runs", doubts.modelled_runs);
+}
+
+} // namespace dt::cli
