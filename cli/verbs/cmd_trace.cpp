@@ -2,6 +2,7 @@
 #include "cli/output/standard_out.hpp"
 #include "cli/output/trace_events.hpp"
 #include "cli/runs/selectors.hpp"
+#include "cli/runs/timelines.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
@@ -40,23 +41,9 @@ StepRange steps_of(const std::string& text)
   return {*first, *last};
 }
 
-bool has_timelines(const AttemptFolder& attempt) { return !names_in(attempt.trace()).empty(); }
-
-bool was_traced(const Home& home, const RunView& run)
+AttemptFolder require_traced_attempt(const Home& home, const RunView& run, int wanted)
 {
-  const auto numbers = attempt_numbers(home.run(run.row.key));
-  return std::any_of(numbers.begin(), numbers.end(),
-                     [&](int number) { return has_timelines(AttemptFolder(home.run(run.row.key), number)); });
-}
-
-AttemptFolder traced_attempt(const Home& home, const RunView& run, int wanted)
-{
-  auto numbers = attempt_numbers(home.run(run.row.key));
-  std::reverse(numbers.begin(), numbers.end());
-  for (const int number : numbers) {
-    const AttemptFolder attempt(home.run(run.row.key), number);
-    if ((wanted == 0 || wanted == number) && has_timelines(attempt)) return attempt;
-  }
+  if (auto attempt = traced_attempt(home, run.row.key, wanted)) return *attempt;
   const auto name = printable(run.row.name) + (wanted == 0 ? "" : fmt::format(" (attempt {})", wanted));
   if (run.row.state == RunState::running)
     throw Error(ErrorKind::usage, name + " is running and has no timelines yet; they are written at its end, if its recipe has "
@@ -66,23 +53,15 @@ AttemptFolder traced_attempt(const Home& home, const RunView& run, int wanted)
 }
 
 // Reads the timelines, sorted by rank. Warns about torn ones and leaves them out.
-std::vector<TraceRecord> read_timelines(Context& context, const AttemptFolder& attempt)
+std::vector<TraceRecord> read_with_warnings(Context& context, const AttemptFolder& attempt)
 {
-  std::vector<TraceRecord> records;
-  for (const auto& name : names_in(attempt.trace())) {
-    if (!name.starts_with("rank-")) continue;
-    auto record = parse_trace(read_file(attempt.trace() / name));
-    if (!record) {
-      context.messages.warn("{} is incomplete and was left out", (attempt.trace() / name).string());
-      continue;
-    }
-    if (record->forgotten > 0)
-      context.messages.warn("rank {} did not record its last {} spans, because its buffer was full", record->rank,
-                            record->forgotten);
-    records.push_back(std::move(*record));
-  }
-  std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
-  return records;
+  auto timelines = read_timelines(attempt, std::numeric_limits<int>::max());
+  for (const auto& file : timelines.incomplete) context.messages.warn("{} is incomplete and was left out", file.string());
+  for (const auto& record : timelines.ranks)
+    if (record.forgotten > 0)
+      context.messages.warn("rank {} did not record its last {} spans, because its buffer was full", record.rank,
+                            record.forgotten);
+  return std::move(timelines.ranks);
 }
 
 // Throws a usage error if no rank recorded a span of these steps.
@@ -104,10 +83,10 @@ ExitCode trace(Context& context, const TraceOptions& options)
 {
   const auto steps = steps_of(options.steps);
   ResultsStore results(context);
-  const auto run =
-      select_newest(context, results, options.selector, [&](const RunView& one) { return was_traced(results.home(), one); });
-  const auto attempt = traced_attempt(results.home(), run, options.attempt);
-  const auto records = read_timelines(context, attempt);
+  const auto run = select_newest(context, results, options.selector,
+                                 [&](const RunView& one) { return traced_attempt(results.home(), one.row.key).has_value(); });
+  const auto attempt = require_traced_attempt(results.home(), run, options.attempt);
+  const auto records = read_with_warnings(context, attempt);
   if (!options.steps.empty()) require_steps(records, steps, run);
   if (options.file.empty() && !context.json) {
     write_trace_events(records, steps, write_out);

@@ -9,15 +9,18 @@
 namespace dt::store {
 namespace {
 
+// The first and the last step of an attempt are found in the primary key, without reading the steps between them.
 std::vector<CoursePart> attempts_of(Connection& connection, const std::string& key)
 {
   auto s = connection.statement(
-      "SELECT attempts.attempt, coalesce(begin_unix_s, submitted_unix_s, 0), min(step), max(step) FROM runs "
-      "JOIN attempts ON attempts.run_id = runs.id JOIN steps ON steps.run_id = runs.id AND steps.attempt = attempts.attempt "
-      "WHERE runs.key = ? GROUP BY attempts.attempt ORDER BY attempts.attempt");
+      "SELECT attempt, coalesce(begin_unix_s, submitted_unix_s, 0), "
+      "(SELECT min(step) FROM steps WHERE steps.run_id = tries.run_id AND steps.attempt = tries.attempt) AS first_step, "
+      "(SELECT max(step) FROM steps WHERE steps.run_id = tries.run_id AND steps.attempt = tries.attempt) "
+      "FROM attempts AS tries WHERE run_id = (SELECT id FROM runs WHERE key = ?) ORDER BY attempt");
   s.bind(key);
   std::vector<CoursePart> attempts;
-  while (s.next()) attempts.push_back({static_cast<int>(s.integer(0)), s.real(1), s.integer(2), s.integer(3)});
+  while (s.next())
+    if (!s.is_null(2)) attempts.push_back({static_cast<int>(s.integer(0)), s.real(1), s.integer(2), s.integer(3)});
   return attempts;
 }
 
@@ -88,11 +91,16 @@ std::vector<CoursePart> parts_of_course(const std::vector<CoursePart>& attempts)
   return parts;
 }
 
+std::vector<CoursePart> parts_of_run(Database& database, const std::string& key)
+{
+  return parts_of_course(attempts_of(database.impl().connection, key));
+}
+
 Course course_of_run(Database& database, const std::string& key)
 {
   auto& connection = database.impl().connection;
   Course course;
-  const auto parts = parts_of_course(attempts_of(connection, key));
+  const auto parts = parts_of_run(database, key);
   if (parts.empty()) return course;
   course.first_attempt = parts.front().attempt;
   course.begin_unix_s = parts.front().begin_unix_s;

@@ -40,6 +40,9 @@ struct CoursePart {
 // goes back through the newest earlier attempt that did the checkpoint's step. The result is in the order of the steps.
 std::vector<CoursePart> parts_of_course(const std::vector<CoursePart>& attempts);
 
+// The same of a stored run.
+std::vector<CoursePart> parts_of_run(Database& database, const std::string& key);
+
 // Empty if the database has no step of the run.
 Course course_of_run(Database& database, const std::string& key);
 

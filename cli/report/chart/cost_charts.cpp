@@ -1,0 +1,172 @@
+// Charts of what a point costs: time to the target, and time against node-hours.
+#include "cli/report/chart/charts.hpp"
+#include "core/statistics.hpp"
+#include "store/analysis/verdict/best_points.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+constexpr std::size_t most_bars = 24;
+
+// The points of the drawn labels.
+std::vector<store::ComparedPoint> drawn_points(const ChartSource& source)
+{
+  const auto labels = drawn_labels(source);
+  std::vector<store::ComparedPoint> points;
+  for (const auto& point : source.compared)
+    if (std::find(labels.begin(), labels.end(), point.candidate) != labels.end()) points.push_back(point);
+  return points;
+}
+
+int colour_of(const ChartSource& source, const std::string& label)
+{
+  const auto labels = drawn_labels(source);
+  return static_cast<int>(std::find(labels.begin(), labels.end(), label) - labels.begin());
+}
+
+Origin origin_of(const store::ComparedPoint& point)
+{
+  return !point.runs.empty() && !point.runs.front().platform.empty() ? Origin::simulated : Origin::measured;
+}
+
+// Times to the target of the runs that reached it, ascending.
+std::vector<double> times_to_target(const store::ComparedPoint& point)
+{
+  std::vector<double> times;
+  for (const auto& run : point.runs)
+    if (run.succeeded && !run.is_control && run.target_accuracy > 0 && run.time_to_accuracy_s > 0 &&
+        std::isfinite(run.time_to_accuracy_s))
+      times.push_back(run.time_to_accuracy_s);
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+struct TargetBar {
+  const store::ComparedPoint* point;
+  std::vector<double> times;
+  store::PricedPoint priced;
+};
+
+// Points of which at least half of the runs reached the target, the fastest first.
+std::vector<TargetBar> target_bars(const std::vector<store::ComparedPoint>& points)
+{
+  const auto priced = store::priced_points(points, {});
+  std::vector<TargetBar> bars;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (std::isfinite(priced[i].time_to_target_s)) bars.push_back({&points[i], times_to_target(points[i]), priced[i]});
+  std::stable_sort(bars.begin(), bars.end(),
+                   [](const auto& a, const auto& b) { return a.priced.time_to_target_s < b.priced.time_to_target_s; });
+  if (bars.size() > most_bars) bars.resize(most_bars);
+  return bars;
+}
+
+void add(Chart& chart, const TargetBar& bar, int colour)
+{
+  ChartPoint point{.x = static_cast<double>(chart.x.categories.size()),
+                   .y = bar.priced.time_to_target_s,
+                   .note = fmt::format("{} of {} runs reached the target", bar.priced.reached, bar.priced.with_target)};
+  if (bar.times.size() > 1) point.low = bar.times.front(), point.high = bar.times.back();
+  chart.x.categories.push_back(store::name_of(*bar.point));
+  const auto origin = origin_of(*bar.point);
+  auto& all = chart.series;
+  auto series = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.origin == origin; });
+  if (series == all.end())
+    series = all.insert(all.end(), {.name = origin == Origin::simulated ? "simulated" : "measured",
+                                    .mark = Mark::bar,
+                                    .origin = origin,
+                                    .points = {},
+                                    .colour = colour});
+  series->points.push_back(std::move(point));
+}
+
+// What the y axis of the Pareto chart is about.
+struct Time {
+  bool to_target = false;
+  double of(const store::PricedPoint& priced, const store::ComparedPoint& point) const
+  {
+    if (to_target) return priced.time_to_target_s;
+    std::vector<double> times;
+    for (const auto& run : point.runs)
+      if (run.succeeded && !run.is_control && run.wall_s > 0) times.push_back(run.wall_s);
+    return median(times);
+  }
+};
+
+// The points of one label.
+Series pareto_series(const ChartSource& source, const std::string& label, const std::vector<store::ComparedPoint>& points,
+                     const std::vector<store::PricedPoint>& priced, Time time)
+{
+  Series series{.name = legend_name(source, label), .mark = Mark::points, .points = {}, .colour = colour_of(source, label)};
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double y = time.of(priced[i], points[i]);
+    if (points[i].candidate != label || !std::isfinite(y) || !std::isfinite(priced[i].node_hours)) continue;
+    series.origin = origin_of(points[i]);
+    series.points.push_back({priced[i].node_hours, y, not_measured, not_measured, store::name_of(points[i])});
+  }
+  return series;
+}
+
+// The points that no other point is at least as good as in both and better in one, as a line.
+Series best_line(const std::vector<Series>& all)
+{
+  std::vector<ChartPoint> points;
+  for (const auto& series : all) points.insert(points.end(), series.points.begin(), series.points.end());
+  std::stable_sort(points.begin(), points.end(),
+                   [](const auto& a, const auto& b) { return std::pair(a.x, a.y) < std::pair(b.x, b.y); });
+  Series line{.name = "best: no point beats it in both", .mark = Mark::line, .origin = Origin::ideal, .points = {}, .colour = 0};
+  for (const auto& point : points)
+    if (line.points.empty() || point.y < line.points.back().y) line.points.push_back(point);
+  return line;
+}
+
+} // namespace
+
+Charts target_chart(const ChartSource& source)
+{
+  const auto points = drawn_points(source);
+  const auto bars = target_bars(points);
+  if (bars.empty())
+    return {{},
+            "No point has a time to a target accuracy: that needs train.target_accuracy in the recipe, and at least half of a "
+            "point's runs that reach it."};
+  Chart chart{.id = "target",
+              .title = "Time to the target accuracy",
+              .caption =
+                  "Bar: median over the repeats; a run that missed the target counts as infinite. Line: from the fastest to "
+                  "the slowest run that reached it." +
+                  drawn_note(source),
+              .x = {},
+              .y = {.title = "time to the target [s]", .from_zero = true},
+              .is_horizontal = true};
+  for (const auto& bar : bars) add(chart, bar, 0);
+  return {{std::move(chart)}, ""};
+}
+
+Charts pareto_chart(const ChartSource& source)
+{
+  const auto points = drawn_points(source);
+  const auto priced = store::priced_points(points, {});
+  const Time time{std::any_of(priced.begin(), priced.end(), [](const auto& p) { return std::isfinite(p.time_to_target_s); })};
+  Chart chart{.id = "pareto",
+              .title = "Time against node-hours",
+              .caption = "Medians over the repeats. The line joins the points that no other point beats in both time and "
+                         "node-hours." +
+                         drawn_note(source),
+              .x = {.title = "node-hours of a run", .from_zero = true},
+              .y = {.title = time.to_target ? "time to the target [s]" : "time of a run [s]", .from_zero = true}};
+  for (const auto& label : drawn_labels(source)) {
+    auto series = pareto_series(source, label, points, priced, time);
+    if (!series.points.empty()) chart.series.push_back(std::move(series));
+  }
+  if (chart.series.empty()) return {{}, "No succeeded run has a time, so there is nothing to weigh."};
+  chart.series.push_back(best_line(chart.series));
+  return {{std::move(chart)}, ""};
+}
+
+} // namespace dt::cli

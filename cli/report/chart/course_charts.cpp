@@ -1,0 +1,158 @@
+// Charts of loss and accuracy during the training.
+#include "cli/report/chart/charts.hpp"
+#include "core/statistics.hpp"
+#include "store/query/pictures/curves.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+constexpr std::int64_t most_points = 150; // of a curve
+constexpr std::size_t most_repeats = 10;
+
+using Curve = std::vector<store::CurvePoint>;
+
+enum class Over { time, samples };
+
+double x_of(const store::CurvePoint& point, Over over) { return over == Over::time ? point.elapsed_s : point.samples; }
+
+// What one chart shows.
+struct Shown {
+  std::string id, title, y_title;
+  Over over = Over::time;
+  Curve store::RunCurves::*curve = nullptr;
+  bool is_share = false;
+};
+
+// The value of a curve at x, between its first and its last point.
+double value_at(const Curve& curve, Over over, double x)
+{
+  const auto after = std::find_if(curve.begin(), curve.end(), [&](const auto& point) { return x_of(point, over) >= x; });
+  if (after == curve.end()) return curve.back().value;
+  if (after == curve.begin()) return after->value;
+  const auto before = after - 1;
+  const double width = x_of(*after, over) - x_of(*before, over);
+  const double part = width > 0 ? (x - x_of(*before, over)) / width : 1;
+  return before->value + part * (after->value - before->value);
+}
+
+// Median, smallest and largest value of the repeats at the points of the first one, as far as all of them went.
+std::vector<ChartPoint> spread_of(const std::vector<const Curve*>& curves, Over over)
+{
+  double first = -INFINITY, last = INFINITY;
+  for (const auto* curve : curves) {
+    first = std::max(first, x_of(curve->front(), over));
+    last = std::min(last, x_of(curve->back(), over));
+  }
+  std::vector<ChartPoint> points;
+  for (const auto& point : *curves.front()) {
+    const double x = x_of(point, over);
+    if (x < first || x > last) continue;
+    std::vector<double> values;
+    for (const auto* curve : curves) values.push_back(value_at(*curve, over, x));
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    const double lowest = *low, highest = *high;
+    ChartPoint shown{x, median(values), not_measured, not_measured,
+                     runs_text(static_cast<std::int64_t>(curves.size()), static_cast<std::int64_t>(curves.size()))};
+    if (curves.size() > 1) shown.low = lowest, shown.high = highest;
+    points.push_back(std::move(shown));
+  }
+  return points;
+}
+
+// The runs of the label's largest size.
+std::vector<std::string> largest_runs(const ChartSource& source, const std::string& label)
+{
+  const store::ComparedPoint* largest = nullptr;
+  for (const auto& point : source.compared)
+    if (point.candidate == label) largest = &point;
+  std::vector<std::string> keys;
+  if (largest != nullptr)
+    for (const auto& run : largest->runs)
+      if (!run.is_control && keys.size() < most_repeats) keys.push_back(run.key);
+  return keys;
+}
+
+Series series_of(const ChartSource& source, const std::string& label, int colour, const Shown& shown)
+{
+  Series series{.name = legend_name(source, label),
+                .mark = Mark::band,
+                .origin = is_simulated(source, label) ? Origin::simulated : Origin::measured,
+                .points = {},
+                .colour = colour};
+  const auto courses = store::curves_of(source.database, largest_runs(source, label), most_points);
+  std::vector<const Curve*> curves;
+  for (const auto& course : courses)
+    if (!(course.*shown.curve).empty()) curves.push_back(&(course.*shown.curve));
+  if (!curves.empty()) series.points = spread_of(curves, shown.over);
+  return series;
+}
+
+// A loss that falls by more than a factor of 20 is drawn on a logarithmic scale.
+AxisScale scale_of(const std::vector<Series>& all)
+{
+  double low = INFINITY, high = 0;
+  for (const auto& series : all)
+    for (const auto& point : series.points) {
+      low = std::min(low, point.y);
+      high = std::max(high, point.y);
+    }
+  return low > 0 && high / low > 20 ? AxisScale::log10 : AxisScale::linear;
+}
+
+Charts course_chart(const ChartSource& source, const Shown& shown)
+{
+  Chart chart{.id = shown.id,
+              .title = shown.title,
+              .caption = "The largest size of each label. Line: median of the repeats. Band: from the smallest to the largest "
+                         "repeat, as far as all repeats went." +
+                         drawn_note(source),
+              .x = {.title = shown.over == Over::time ? "training time [s]" : "samples", .from_zero = true},
+              .y = {.title = shown.y_title, .is_share = shown.is_share}};
+  int colour = 0;
+  for (const auto& label : drawn_labels(source)) {
+    auto series = series_of(source, label, colour++, shown);
+    if (!series.points.empty()) chart.series.push_back(std::move(series));
+  }
+  if (chart.series.empty()) return {};
+  if (!shown.is_share) chart.y.scale = scale_of(chart.series);
+  return {{std::move(chart)}, ""};
+}
+
+Charts loss_chart(const ChartSource& source, Over over)
+{
+  auto charts = course_chart(source, {.id = over == Over::time ? "loss" : "loss-samples",
+                                      .title = over == Over::time ? "Training loss over time" : "Training loss over samples",
+                                      .y_title = "training loss",
+                                      .over = over,
+                                      .curve = &store::RunCurves::loss});
+  if (charts.charts.empty()) charts.missing = "No run has recorded a training loss yet. Simulated runs have none.";
+  return charts;
+}
+
+Charts accuracy_chart(const ChartSource& source, Over over)
+{
+  auto charts =
+      course_chart(source, {.id = over == Over::time ? "accuracy" : "accuracy-samples",
+                            .title = over == Over::time ? "Held-out accuracy over time" : "Held-out accuracy over samples",
+                            .y_title = "accuracy",
+                            .over = over,
+                            .curve = &store::RunCurves::accuracy,
+                            .is_share = true});
+  if (charts.charts.empty())
+    charts.missing = "No run was evaluated during the training. Set train.eval_every_epochs in the recipe.";
+  return charts;
+}
+
+} // namespace
+
+Charts loss_over_time(const ChartSource& source) { return loss_chart(source, Over::time); }
+Charts loss_over_samples(const ChartSource& source) { return loss_chart(source, Over::samples); }
+Charts accuracy_over_time(const ChartSource& source) { return accuracy_chart(source, Over::time); }
+Charts accuracy_over_samples(const ChartSource& source) { return accuracy_chart(source, Over::samples); }
+
+} // namespace dt::cli

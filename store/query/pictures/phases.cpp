@@ -1,0 +1,43 @@
+#include "store/query/pictures/phases.hpp"
+
+#include "store/database/sqlite.hpp"
+
+#include <tuple>
+
+namespace dt::store {
+
+std::vector<PointPhases> phases_of_points(Database& database, const std::string& study_id)
+{
+  auto s = database.impl().connection.statement(
+      "SELECT series, resources_nodes, runs.ranks, phase, avg(mean_s), count(DISTINCT runs.id), min(position) AS first "
+      "FROM studies JOIN study_runs ON study_runs.study_id = studies.id JOIN runs ON runs.id = study_runs.run_id "
+      "JOIN rank_phases ON rank_phases.run_id = runs.id JOIN ranks ON ranks.run_id = runs.id AND ranks.rank = rank_phases.rank "
+      "WHERE studies.key = ? AND NOT control AND state = 'succeeded' AND role = 'worker' AND phase <> 'evaluation' "
+      "GROUP BY series, resources_nodes, runs.ranks, phase ORDER BY first, series, resources_nodes, runs.ranks");
+  s.bind(study_id);
+  std::vector<PointPhases> points;
+  const auto place = [](const PointPhases& point) { return std::tie(point.label, point.nodes, point.ranks); };
+  while (s.next()) {
+    const PointPhases point{s.text(0), s.integer(1), s.integer(2), s.integer(5), {}};
+    if (points.empty() || place(points.back()) != place(point)) points.push_back(point);
+    points.back().phases[s.text(3)] = s.real(4);
+  }
+  return points;
+}
+
+std::vector<RankPhases> phases_of_ranks(Database& database, const std::string& key)
+{
+  auto s = database.impl().connection.statement(
+      "SELECT ranks.rank, role, host, phase, mean_s FROM runs JOIN ranks ON ranks.run_id = runs.id "
+      "JOIN rank_phases ON rank_phases.run_id = runs.id AND rank_phases.rank = ranks.rank "
+      "WHERE key = ? AND phase <> 'evaluation' ORDER BY ranks.rank");
+  s.bind(key);
+  std::vector<RankPhases> ranks;
+  while (s.next()) {
+    if (ranks.empty() || ranks.back().rank != s.integer(0)) ranks.push_back({s.integer(0), s.text(1), s.text(2), {}});
+    ranks.back().phases[s.text(3)] = s.real(4);
+  }
+  return ranks;
+}
+
+} // namespace dt::store
