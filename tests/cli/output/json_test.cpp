@@ -37,6 +37,7 @@ Words with_arguments(Words words)
   if (verb == "validate" || verb == "plan" || verb == "submit" || verb == "sweep") words.push_back("tiny.yaml");
   if (verb == "query") words.push_back("select count(*) as runs from runs_flat");
   if (verb == "export-weights") words.push_back("--list");
+  if (verb == "plot") words.insert(words.end(), {"--kind", "efficiency"});
   if (verb == "remove") words.push_back("last");
   if (verb == "completion") words.push_back("bash");
   if (verb == "make") words.insert(words.end(), {"digits", "--train", "20", "--test", "10"});
@@ -51,12 +52,12 @@ TEST_CASE("every verb answers in one JSON value, on an empty home")
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", tiny_recipe());
   const auto verbs = all_verbs(dtctl);
-  CHECK(verbs.size() == 36);
+  CHECK(verbs.size() == 37);
   for (const auto& words : verbs) {
     INFO(dt::join(words, " "));
     const auto value = dtctl.json(with_arguments(words));
     CHECK(value.at("verb") == dt::join(words, " "));
-    if (value.contains("error"))
+    if (value.contains("error") && words != Words{"serve"}) // which runs until it is ended, and so has no value to print
       CHECK(value.at("error").at("message").get<std::string>().find("nothing has been submitted yet") == 0);
   }
 }

@@ -1,0 +1,130 @@
+// dtctl report: one study as one self-contained HTML file.
+#include "cli/output/store_tables.hpp"
+#include "cli/report/html/study_page.hpp"
+#include "cli/runs/selectors.hpp"
+#include "cli/verbs/verbs.hpp"
+#include "core/file.hpp"
+#include "core/spec/run_key.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// More runs than this are in a CSV file beside the report. 1,000 rows are about 400 kB of HTML.
+constexpr std::size_t most_run_rows = 1000;
+
+struct ReportOptions {
+  std::vector<std::string> studies;
+  std::string file;
+};
+
+// A file name of the study's name: letters, digits, `-`, `_` and `.`, none of the latter at the beginning.
+std::string file_stem(const store::StudyRow& study)
+{
+  std::string stem;
+  for (const char c : study.name) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    stem += is_plain || (c == '.' && !stem.empty()) ? c : '-';
+  }
+  return stem + "-" + short_key(study.id);
+}
+
+Selection select_study(ResultsStore& results, const std::string& what)
+{
+  Selector selector;
+  selector.what = what;
+  auto selection = select(results, selector);
+  if (!selection.study || !selection.whole_study)
+    throw Error(ErrorKind::usage, "a report is about a whole study; " + printable(what) + " is not one. See: dtctl list");
+  return selection;
+}
+
+fs::path default_file(const std::vector<Selection>& studies)
+{
+  return studies.size() == 1 ? file_stem(*studies.front().study) + ".html" : "studies.html";
+}
+
+// Writes the runs that are too many for the page beside it. Returns the file's name; empty if there was no need.
+std::string write_runs(ResultsStore& results, const Selection& selection, const fs::path& report)
+{
+  if (selection.runs.size() <= most_run_rows) return "";
+  auto file = report;
+  file.replace_filename(report.stem().string() + "-" + short_key(selection.study->id) + "-runs.csv");
+  const store::QueryLimits limits{.time_s = 600, .rows = 10'000'000};
+  const auto rows = store::query(
+      results.database(), "SELECT * FROM runs_flat WHERE study_key = '" + selection.study->id + "' ORDER BY position", limits);
+  write_file_atomic(file, csv_of(rows), Readers::everybody);
+  return file.filename().string();
+}
+
+ReportedStudy reported(ResultsStore& results, const Selection& selection, const fs::path& file)
+{
+  const auto& study = *selection.study;
+  return {chart_source(results.database(), results.home(), study, rows_of(selection.runs)), selection.runs,
+          record_of(results.home(), study),
+          StudyPageOptions{.most_run_rows = most_run_rows, .runs_file = write_runs(results, selection, file)}};
+}
+
+void print_studies(Context& context, const std::vector<ReportedStudy>& studies, const fs::path& folder)
+{
+  Json ids = Json::array(), beside = Json::array();
+  for (const auto& [source, runs, record, options] : studies) {
+    context.out.field("", "study",
+                      text_cell(fmt::format("{} ({})", source.study.name, short_key(source.study.id)), Style::strong));
+    ids.push_back(source.study.id);
+    if (options.runs_file.empty()) continue;
+    beside.push_back((folder / options.runs_file).string());
+    context.out.field("", "its runs", text_cell(beside.back().get<std::string>()));
+  }
+  context.out.data("studies", std::move(ids));
+  context.out.data("runs_files", std::move(beside));
+}
+
+ExitCode report(Context& context, const ReportOptions& options)
+{
+  ResultsStore results(context);
+  results.take_in_predictions();
+  std::vector<Selection> selections;
+  for (const auto& study : options.studies) selections.push_back(select_study(results, study));
+  const auto file = options.file.empty() ? default_file(selections) : fs::path(options.file);
+  std::vector<ReportedStudy> studies;
+  for (const auto& selection : selections) studies.push_back(reported(results, selection, file));
+  const auto html = studies_report(studies).html(Delivery::file);
+  write_file_atomic(file, html, Readers::everybody);
+  print_studies(context, studies, file.parent_path());
+  context.out.field("file", "written to", text_cell(file.string()));
+  context.out.field("bytes", "size", {html.size(), format_bytes(static_cast<double>(html.size()))});
+  return ExitCode::ok;
+}
+
+} // namespace
+
+void add_report(Commands& commands)
+{
+  auto options = std::make_shared<ReportOptions>();
+  options->studies = {"last"};
+  auto& verb = commands.add(
+      {"report", result_verbs, "Write studies as one HTML file with charts, tables and recipes.",
+       "The file needs nothing else: it opens without internet, on any machine with a browser, and can be sent by mail. It "
+       "holds\n"
+       "the verdict, efficiency and speed-up, where the efficiency went, loss and accuracy, time against node-hours, the\n"
+       "prediction, phases of the ranks, a timeline, the drift of the machine, the environment, all runs and the recipe.\n"
+       "Values of variables whose names look like secrets are masked. Beyond 1,000 runs a CSV file beside it has the runs.\n\n"
+       "Example:\n  dtctl report last -o report.html"},
+      [options](Context& context) { return report(context, *options); });
+  verb.add_option("STUDY", options->studies, "last (default: the newest study), or the name or id of a study; may be a list")
+      ->type_name("STUDY");
+  verb.add_option("-o,--output", options->file,
+                  "file to write; default: NAME-ID.html in the current folder, of several studies studies.html")
+      ->type_name("FILE");
+}
+
+} // namespace dt::cli
