@@ -26,6 +26,8 @@ class Output {
   // Writes a text verbatim: a script, a log, a help page. Without a name it is only for people. On a terminal, control characters
   // and direction marks become \xNN, because the text may come from a file.
   virtual void block(const std::string& name, std::string_view text) = 0;
+  // Writes a drawing of characters; only for people. On a terminal, of all control characters only colours pass.
+  virtual void drawing(std::string_view text) = 0;
   // Writes a JSON member; only for programs.
   virtual void data(const std::string& name, Json value) = 0;
   // Completes the results. Throws an environment error if they could not be written. A closed pipe is not an error: the reader

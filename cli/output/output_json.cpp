@@ -32,6 +32,7 @@ class JsonOutput : public Output {
   void field(const std::string& name, const std::string&, const Cell& cell) override { data(name, cell.value); }
   void table(const Table& table) override { members_[table.name] = cli::to_json(table); }
   void block(const std::string& name, std::string_view text) override { data(name, text); }
+  void drawing(std::string_view) override {}
 
   void data(const std::string& name, Json value) override
   {

@@ -11,6 +11,30 @@
 namespace dt::cli {
 namespace {
 
+// The length of the terminal code at the beginning of `text` that sets colours ("ESC [ 38 ; 5 ; 32 m"); 0 if there is none.
+std::size_t colour_code_length(std::string_view text)
+{
+  if (!text.starts_with("\033[")) return 0;
+  const auto end = text.find_first_not_of("0123456789;", 2);
+  return end != std::string_view::npos && text[end] == 'm' ? end + 1 : 0;
+}
+
+// Like printable_lines, but keeps colours.
+std::string printable_drawing(std::string_view text)
+{
+  std::string shown;
+  while (!text.empty()) {
+    if (const auto code = colour_code_length(text); code > 0) {
+      shown += text.substr(0, code);
+      text.remove_prefix(code);
+    }
+    const auto plain = text.substr(0, text.find('\033', 1));
+    shown += printable_lines(plain);
+    text.remove_prefix(plain.size());
+  }
+  return shown;
+}
+
 class TextOutput : public Output {
  public:
   TextOutput(const Terminal& out, const Terminal& err) : out_(out), err_(err) {}
@@ -38,6 +62,13 @@ class TextOutput : public Output {
     flush_fields();
     out_.is_terminal ? write_out(printable_lines(text)) : write_out(text);
     if (!text.empty() && text.back() != '\n') write_out("\n");
+    after_part_ = true;
+  }
+
+  void drawing(std::string_view text) override
+  {
+    flush_fields();
+    out_.is_terminal ? write_out(printable_drawing(text)) : write_out(text);
     after_part_ = true;
   }
 

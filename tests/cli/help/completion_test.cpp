@@ -37,7 +37,7 @@ TEST_CASE("every verb that help shows is offered, and no hidden one")
   for (const auto* verb : visible_verbs(commands.root())) visible.push_back(verb->get_name());
   CHECK(offered({""}) == visible);
   CHECK(std::find(visible.begin(), visible.end(), "supervise") == visible.end());
-  CHECK(visible.size() == 31);
+  CHECK(visible.size() == 32);
 }
 
 TEST_CASE("verbs are completed below verbs") { CHECK(offered({"db", "m"}) == Strings{"migrate"}); }
@@ -51,6 +51,7 @@ TEST_CASE("options are completed after a dash")
 TEST_CASE("an option's value is completed by what the option takes")
 {
   CHECK(offered({"export", "--format", ""}) == Strings{"csv", "json", "jsonl", "tensorboard", "prometheus", "mlflow"});
+  CHECK(offered({"plot", "--kind", "p"}) == Strings{"pareto", "phases", "prediction"});
   CHECK(offered({"sweep", "--set", ""}) == Strings{"KEY=VALUE-1", "KEY=VALUE-2"});
   CHECK(offered({"sweep", "--profile", ""}) == Strings{"NAME-1", "NAME-2"});
   CHECK(offered({"new", "--model", ""}) == Strings{"MODEL-1", "MODEL-2"});
