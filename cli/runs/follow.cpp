@@ -100,11 +100,7 @@ class Settling {
 // cluster's controller serves many users, so it is asked less often, and with jitter.
 double pause_s(double last_look_s, const std::vector<RunView>& runs, std::minstd_rand& jitter)
 {
-  const bool on_cluster = std::any_of(runs.begin(), runs.end(), [](const RunView& run) {
-    return !is_final(run.row.state) && run.live && run.live->submission &&
-           scheduler_row(run.live->submission->scheduler).serves_other_users;
-  });
-  if (!on_cluster) return std::clamp(10 * last_look_s, 0.3, 10.0);
+  if (!is_on_shared_scheduler(runs)) return std::clamp(10 * last_look_s, 0.3, 10.0);
   return std::clamp(10 * last_look_s, 2.0, 30.0) * std::uniform_real_distribution<double>(1, 1.25)(jitter);
 }
 
@@ -193,6 +189,14 @@ class Hindrances {
 }
 
 } // namespace
+
+bool is_on_shared_scheduler(const std::vector<RunView>& runs)
+{
+  return std::any_of(runs.begin(), runs.end(), [](const RunView& run) {
+    return !is_final(run.row.state) && run.live && run.live->submission &&
+           scheduler_row(run.live->submission->scheduler).serves_other_users;
+  });
+}
 
 FollowEnd follow_runs(Context& context, const Home& home, const Follow& follow)
 {

@@ -30,6 +30,9 @@ enum class FollowEnd { all_ended, timed_out, unreachable, reader_left };
 // running.
 FollowEnd follow_runs(Context& context, const Home& home, const Follow& follow);
 
+// Whether one of the runs has not ended and is with a scheduler that serves other users: such a one is asked less often.
+bool is_on_shared_scheduler(const std::vector<RunView>& runs);
+
 // Prints the final table and summary of the runs, and the next commands if some failed.
 void print_outcome(Context& context, const std::vector<RunView>& runs);
 

@@ -3,6 +3,7 @@
 #include "cli/output/answers/comparison_tables.hpp"
 #include "cli/output/answers/junit.hpp"
 #include "cli/runs/compared_side.hpp"
+#include "cli/verbs/compare.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
@@ -17,11 +18,6 @@ namespace {
 
 using store::Judged;
 using store::Metric;
-
-struct CompareOptions {
-  std::string a = "last", b, where_a, where_b;
-  std::string by, metric = "throughput", margin = "2%", reference, junit;
-};
 
 std::vector<Judged> judged_pairs(const store::Matching& matching, Metric metric, const store::Rule& rule)
 {
@@ -150,11 +146,12 @@ ExitCode rank(Context& context, const CompareOptions& options, const ComparedSid
   return ExitCode::ok;
 }
 
-ExitCode compare(Context& context, const CompareOptions& options)
+} // namespace
+
+ExitCode compare(Context& context, ResultsStore& results, const CompareOptions& options)
 {
   const store::Rule rule{.margin = margin_of(options.margin)};
   store::metric_of(options.metric);
-  ResultsStore results(context);
   const auto a = side_of(results, {.what = options.a, .where = options.where_a}, options.by);
   if (is_reference_file(options.reference)) {
     if (!options.where_b.empty())
@@ -169,8 +166,6 @@ ExitCode compare(Context& context, const CompareOptions& options)
   return compare_sides(context, options, a,
                        side_of(results, {.what = b.empty() ? options.a : b, .where = options.where_b}, options.by), rule);
 }
-
-} // namespace
 
 void add_compare(Commands& commands)
 {
@@ -190,7 +185,10 @@ void add_compare(Commands& commands)
        "to target with misses, the verdict is slower. It is 1 if a point of A has no succeeded run.\n\n"
        "Examples:\n  dtctl compare new-study old-study\n  dtctl compare last --by sync.strategy --metric time-to-target\n"
        "  dtctl compare last --reference baseline.json --margin 5% --junit results.xml"},
-      [options](Context& context) { return compare(context, *options); });
+      [options](Context& context) {
+        ResultsStore results(context);
+        return compare(context, results, *options);
+      });
   const std::string selectors = ": last, the name or id of a study, a point (STUDY/LABEL), the key or name of a run, or all";
   verb.add_option("A", options->a, "what is compared" + selectors + "; default: last")->type_name("A");
   auto* b = verb.add_option("B", options->b, "what it is compared with; without it, candidates within A compete")->type_name("B");

@@ -26,6 +26,7 @@ void add_results(Commands& commands);
 void add_compare(Commands& commands);
 void add_predict(Commands& commands);
 void add_report(Commands& commands);
+void add_serve(Commands& commands);
 void add_plot(Commands& commands);
 void add_show(Commands& commands);
 void add_list(Commands& commands);

@@ -153,6 +153,13 @@ Database::~Database() = default;
 Database::Database(Database&&) noexcept = default;
 
 int Database::version() const { return schema_version(impl_->connection); }
+std::int64_t Database::changes()
+{
+  // data_version counts the commits of other connections, total_changes the rows that this one has changed.
+  auto& connection = impl_->connection;
+  return (connection.integer_of("PRAGMA data_version") << 32) + sqlite3_total_changes64(connection.handle());
+}
+
 std::string Database::journal_mode() const { return impl_->journal_mode; }
 std::string Database::file_system() const { return impl_->file_system.name; }
 

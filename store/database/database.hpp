@@ -41,6 +41,9 @@ class Database {
   // Runs PRAGMA integrity_check, foreign_key_check and dtctl's own rules. Returns the problems; empty if there are none.
   std::vector<std::string> check();
 
+  // A number that is another one whenever the content has changed, by this process or by another.
+  std::int64_t changes();
+
   struct Impl; // defined in store/database/sqlite.hpp, for this folder only
   Impl& impl() { return *impl_; }
 

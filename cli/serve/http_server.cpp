@@ -1,0 +1,152 @@
+#include "cli/serve/http_server.hpp"
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+#include <civetweb.h>
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+constexpr const char* threads =
+    "128"; // clients that are answered at the same time; one that is slow keeps its thread for up to 5 s
+
+std::string lower_case(std::string text)
+{
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+std::string decoded(std::string_view text)
+{
+  std::string plain(text.size() + 1, '\0');
+  constexpr int is_form = 1; // `+` is a blank
+  const int size =
+      mg_url_decode(text.data(), static_cast<int>(text.size()), plain.data(), static_cast<int>(plain.size()), is_form);
+  plain.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
+  return plain;
+}
+
+std::map<std::string, std::string> parameters_of(const char* query)
+{
+  std::map<std::string, std::string> parameters;
+  if (query == nullptr) return parameters;
+  for (const auto& pair : split(query, '&')) {
+    const auto equals = pair.find('=');
+    if (equals == std::string::npos) continue;
+    parameters[decoded(std::string_view(pair).substr(0, equals))] = decoded(std::string_view(pair).substr(equals + 1));
+  }
+  return parameters;
+}
+
+HttpRequest request_of(const mg_request_info& info)
+{
+  HttpRequest request{.method = info.request_method == nullptr ? "" : info.request_method,
+                      .path = info.request_uri == nullptr ? "" : info.request_uri,
+                      .parameters = parameters_of(info.query_string),
+                      .headers = {}};
+  for (int i = 0; i < info.num_headers; ++i)
+    request.headers.emplace(lower_case(info.http_headers[i].name), info.http_headers[i].value);
+  return request;
+}
+
+const char* reason_of(int status)
+{
+  switch (status) {
+  case 200:
+    return "OK";
+  case 301:
+    return "Moved Permanently";
+  case 304:
+    return "Not Modified";
+  case 400:
+    return "Bad Request";
+  case 403:
+    return "Forbidden";
+  case 404:
+    return "Not Found";
+  case 405:
+    return "Method Not Allowed";
+  default:
+    return "Internal Server Error";
+  }
+}
+
+std::string head_of(const HttpResponse& response)
+{
+  auto head = fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: {}\r\n"
+                          "Content-Security-Policy: {}\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
+                          "Cross-Origin-Resource-Policy: same-origin\r\nCross-Origin-Opener-Policy: same-origin\r\n"
+                          "Connection: close\r\n",
+                          response.status, reason_of(response.status), response.type, response.body.size(), response.cache,
+                          response.security_policy);
+  if (!response.version.empty()) head += fmt::format("ETag: \"{}\"\r\n", response.version);
+  if (!response.location.empty()) head += fmt::format("Location: {}\r\n", response.location);
+  return head + "\r\n";
+}
+
+int answer(mg_connection* connection)
+{
+  const auto* info = mg_get_request_info(connection);
+  const auto& handler = *static_cast<const HttpHandler*>(info->user_data);
+  const auto request = request_of(*info);
+  const auto response = handler(request);
+  const auto head = head_of(response);
+  mg_write(connection, head.data(), head.size());
+  if (request.method != "HEAD" && response.status != 304) mg_write(connection, response.body.data(), response.body.size());
+  return response.status;
+}
+
+} // namespace
+
+std::string HttpRequest::header(const std::string& name) const
+{
+  const auto found = headers.find(name);
+  return found == headers.end() ? "" : found->second;
+}
+
+HttpServer::HttpServer(int port, HttpHandler handler) : handler_(std::move(handler))
+{
+  mg_init_library(0);
+  const auto address = "127.0.0.1:" + std::to_string(port);
+  const std::array<const char*, 13> options{"listening_ports",
+                                            address.c_str(),
+                                            "num_threads",
+                                            threads,
+                                            "request_timeout_ms",
+                                            "5000",
+                                            "max_request_size",
+                                            "8192",
+                                            "enable_keep_alive",
+                                            "no",
+                                            "tcp_nodelay",
+                                            "1",
+                                            nullptr};
+  mg_callbacks callbacks{};
+  callbacks.begin_request = answer;
+  callbacks.log_message = [](const mg_connection*, const char*) { return 1; }; // a client's fault is no message of dtctl's
+  server_ = mg_start(&callbacks, &handler_, const_cast<const char**>(options.data()));
+  mg_server_port ports{};
+  if (server_ == nullptr || mg_get_server_ports(server_, 1, &ports) != 1) {
+    if (server_ != nullptr) mg_stop(server_);
+    mg_exit_library();
+    throw Error(ErrorKind::environment, "cannot listen on " + address +
+                                            "; another program may use the port. Choose another with "
+                                            "--port, or leave the option out for a free one");
+  }
+  port_ = ports.port;
+}
+
+HttpServer::~HttpServer()
+{
+  mg_stop(server_);
+  mg_exit_library();
+}
+
+} // namespace dt::cli

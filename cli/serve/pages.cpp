@@ -1,0 +1,209 @@
+#include "cli/serve/pages.hpp"
+
+#include "cli/output/run_tables.hpp"
+#include "cli/output/study_table.hpp"
+#include "cli/report/html/markup.hpp"
+#include "cli/report/html/study_page.hpp"
+#include "cli/runs/selectors.hpp"
+#include "cli/serve/page_output.hpp"
+#include "cli/verbs/compare.hpp"
+#include "core/paths.hpp"
+#include "core/process.hpp"
+#include "core/spec/run_key.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <spdlog/sinks/ostream_sink.h>
+
+namespace dt::cli {
+namespace {
+
+constexpr std::int64_t usual_studies = 50, most_studies = 10'000;
+
+std::string parameter(const std::map<std::string, std::string>& parameters, const std::string& name)
+{
+  const auto found = parameters.find(name);
+  return found == parameters.end() ? "" : found->second;
+}
+
+bool is_key(const std::string& text)
+{
+  return !text.empty() && text.size() <= 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+bool has_open_runs(const store::StudyRow& study) { return study.succeeded + study.failed < study.runs; }
+
+std::string run_address(const std::string& key) { return "run?key=" + key; }
+
+// A labelled field of a form.
+std::string text_field(const char* name, const char* label, const std::string& value)
+{
+  return fmt::format("<label for=\"{0}\">{1}<input id=\"{0}\" name=\"{0}\" value=\"{2}\"></label>\n", name, label,
+                     escaped(value));
+}
+
+std::string choice_field(const char* name, const char* label, const std::vector<std::string>& choices, const std::string& chosen)
+{
+  auto html = fmt::format("<label for=\"{0}\">{1}<select id=\"{0}\" name=\"{0}\">", name, label);
+  for (const auto& choice : choices)
+    html += fmt::format("<option{}>{}</option>", choice == chosen ? " selected" : "", escaped(choice));
+  return html + "</select></label>\n";
+}
+
+std::string compare_form(const std::map<std::string, std::string>& parameters)
+{
+  const auto metric = parameter(parameters, "metric");
+  return "<form action=\"compare\" method=\"get\">\n" +
+         text_field("a", "A: a study, or STUDY/LABEL", parameters.contains("a") ? parameter(parameters, "a") : "last") +
+         text_field("b", "B (empty: candidates within A)", parameter(parameters, "b")) +
+         text_field("by", "By key, such as sync.strategy (may be empty)", parameter(parameters, "by")) +
+         choice_field("metric", "Metric", {"throughput", "time-to-target", "step-time", "accuracy"},
+                      metric.empty() ? "throughput" : metric) +
+         "<button type=\"submit\">Compare</button></form>\n";
+}
+
+std::string query_form(const std::string& sql)
+{
+  return "<form action=\"query\" method=\"get\">\n<label class=\"whole\" for=\"sql\">One SELECT statement. Views: scaling (a row "
+         "per "
+         "point), runs_flat (a row per run), phases_flat (a row per run, rank and phase)<textarea id=\"sql\" name=\"sql\" "
+         "spellcheck=\"false\">" +
+         escaped(sql) + "</textarea></label>\n<button type=\"submit\">Ask</button></form>\n";
+}
+
+ServedPage new_page(const std::string& title, const std::string& subtitle)
+{
+  ServedPage served{.page = Page(title, subtitle)};
+  served.page.set_links(links_html());
+  return served;
+}
+
+Cell cell_of(const Json& value)
+{
+  if (value.is_number_float()) return real_cell(value.get<double>(), 6);
+  if (value.is_null()) return {value, "", Style::plain};
+  return {value, value.is_string() ? value.get<std::string>() : value.dump(), Style::plain};
+}
+
+// The rows of `dtctl query --json` as a table.
+Table table_of_answer(const Json& answer)
+{
+  Table table{"rows", {}, {}, "no rows"};
+  for (const auto& column : answer.at("columns")) table.columns.push_back({column.get<std::string>(), column.get<std::string>()});
+  for (const auto& row : answer.at("rows")) {
+    auto& cells = table.rows.emplace_back();
+    for (auto& column : table.columns) {
+      cells.push_back(cell_of(row.value(column.name, Json())));
+      if (cells.back().value.is_number()) column.align = Align::right;
+    }
+  }
+  return table;
+}
+
+void add_answer(Page& page, const CommandResult& result)
+{
+  const auto answer = Json::parse(result.out, nullptr, false);
+  if (answer.is_discarded())
+    return page.paragraph("The query gave no answer" + (result.err.empty() ? "." : ": " + result.err), "doubt");
+  if (answer.contains("error")) return page.paragraph(answer["error"].value("message", "the query failed"), "doubt");
+  page.table(table_of_answer(answer), "rows");
+  if (answer.value("truncated", false)) page.paragraph("Only the first 1,000 rows are shown. All rows: dtctl query", "doubt");
+}
+
+} // namespace
+
+std::string links_html()
+{
+  return "<nav aria-label=\"Pages\"><a href=\"./\">Studies</a><a href=\"compare\">Compare</a><a href=\"query\">Query</a></nav>\n";
+}
+
+ServedPage error_page(int status, const std::string& text)
+{
+  auto served = new_page(status == 404 ? "Not found" : "Error", "");
+  served.status = status;
+  served.page.paragraph(text);
+  served.page.set_still();
+  return served;
+}
+
+ServedPage studies_page(ResultsStore& results, bool all)
+{
+  const auto limit = all ? most_studies : usual_studies;
+  auto studies = store::list_studies(results.database(), limit);
+  std::vector<RunView> open; // the runs of studies that have not ended
+  for (const auto& study : studies)
+    if (has_open_runs(study))
+      for (auto& run : results.up_to_date([&] { return store::runs_of_study(results.database(), study.id); }))
+        open.push_back(std::move(run));
+  if (!open.empty()) studies = store::list_studies(results.database(), limit);
+  auto served = new_page("Studies", "Of " + results.home().root().string() + ", the newest first.");
+  std::vector<std::string> links;
+  for (const auto& study : studies) links.push_back("study?id=" + study.id);
+  served.page.table(study_table(studies), "studies", links);
+  if (static_cast<std::int64_t>(studies.size()) == limit && !all)
+    served.page.markup(fmt::format("<p><a href=\"./?all=yes\">All studies</a>; these are the newest {}.</p>\n", limit));
+  served.fresh_s = fresh_s_of(open);
+  return served;
+}
+
+ServedPage served_study_page(ResultsStore& results, const std::string& id)
+{
+  if (!is_key(id)) return error_page(404, "A study's address ends in id= and its id.");
+  Selector selector;
+  selector.what = id;
+  const auto selection = select(results, selector);
+  if (!selection.study) return error_page(404, "There is no study with this id.");
+  ServedPage served{.page =
+                        study_page({chart_source(results.database(), results.home(), *selection.study, rows_of(selection.runs)),
+                                    selection.runs, record_of(results.home(), *selection.study),
+                                    StudyPageOptions{.most_run_rows = 1000, .runs_file = "", .run_address = run_address}})};
+  served.page.set_links(links_html());
+  served.fresh_s = fresh_s_of(selection.runs);
+  return served;
+}
+
+ServedPage compare_page(Context& context, ResultsStore& results, const std::map<std::string, std::string>& parameters)
+{
+  auto served = new_page("Compare", "Which is better, how sure that is, and what would decide.");
+  served.page.markup(compare_form(parameters));
+  served.page.set_still();
+  if (!parameters.contains("a")) return served;
+  std::ostringstream said;
+  spdlog::logger messages("page", std::make_shared<spdlog::sinks::ostream_sink_mt>(said));
+  messages.set_pattern("%v");
+  PageOutput out(served.page);
+  Context own{out, messages, {}, {}};
+  CompareOptions options;
+  options.a = parameter(parameters, "a");
+  options.b = parameter(parameters, "b");
+  options.by = parameter(parameters, "by");
+  if (const auto metric = parameter(parameters, "metric"); !metric.empty()) options.metric = metric;
+  try {
+    compare(own, results, options);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::usage) throw;
+    served.page.paragraph(error.what(), "doubt");
+  }
+  context.note(own.troubles);
+  for (const auto& line : split(said.str(), '\n')) served.page.paragraph(line, "doubt");
+  return served;
+}
+
+ServedPage query_page(const std::map<std::string, std::string>& parameters)
+{
+  const auto sql = parameter(parameters, "sql");
+  auto served = new_page("Query", "Read-only SQL on the results, for at most 10 seconds and 1,000 rows.");
+  served.page.markup(query_form(sql));
+  served.page.set_still();
+  if (sql.empty()) return served;
+  constexpr double patience_s = 20;
+  add_answer(
+      served.page,
+      run_command({own_program().string(), "query", "--json", "--limit", "1000", "--timeout", "10", "--", sql}, patience_s));
+  return served;
+}
+
+} // namespace dt::cli

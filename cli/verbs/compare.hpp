@@ -1,0 +1,21 @@
+// What `dtctl compare` answers, also for the page of `dtctl serve`.
+#pragma once
+
+#include "cli/runs/results_store.hpp"
+#include "core/error.hpp"
+
+#include <string>
+
+namespace dt::cli {
+
+// The options of `dtctl compare`.
+struct CompareOptions {
+  std::string a = "last", b, where_a, where_b;
+  std::string by, metric = "throughput", margin = "2%";
+  std::string reference, junit; // a study or a file to compare with, and a file to write; empty: none
+};
+
+// Prints the comparison. Throws usage errors for options that name nothing or do not fit each other.
+ExitCode compare(Context& context, ResultsStore& results, const CompareOptions& options);
+
+} // namespace dt::cli
