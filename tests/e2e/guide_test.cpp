@@ -138,10 +138,11 @@ void check_page(const std::string& page)
 
 const std::set<std::string>& tested_pages()
 {
-  static const std::set<std::string> pages{"first-study.md",          "your-own-recipe.md",      "reading-the-results.md",
-                                           "comparing-strategies.md", "your-own-data.md",        "going-on-from-weights.md",
-                                           "on-a-cluster.md",         "when-something-fails.md", "questions.md",
-                                           "simulating-a-machine.md", "which-strategy.md"};
+  static const std::set<std::string> pages{
+      "first-study.md",   "your-own-recipe.md",       "reading-the-results.md", "comparing-strategies.md",
+      "your-own-data.md", "going-on-from-weights.md", "on-a-cluster.md",        "when-something-fails.md",
+      "questions.md",     "simulating-a-machine.md",  "which-strategy.md",      "reports.md",
+      "figures.md"};
   return pages;
 }
 
@@ -170,7 +171,7 @@ TEST_CASE("every page of the guide is tested, and the contents page leads to it"
   const auto contents = dt::read_file(guide() / "README.md");
   std::set<std::string> pages;
   for (const auto& entry : fs::directory_iterator(guide()))
-    if (entry.path().filename() != "README.md") pages.insert(entry.path().filename().string());
+    if (entry.is_regular_file() && entry.path().filename() != "README.md") pages.insert(entry.path().filename().string());
   CHECK(pages == tested_pages());
   for (const auto& page : pages) {
     INFO(page);
@@ -181,6 +182,7 @@ TEST_CASE("every page of the guide is tested, and the contents page leads to it"
 TEST_CASE("the guide's commands work: first-study.md") { check_page("first-study.md"); }
 TEST_CASE("the guide's commands work: your-own-recipe.md") { check_page("your-own-recipe.md"); }
 TEST_CASE("the guide's commands work: reading-the-results.md") { check_page("reading-the-results.md"); }
+TEST_CASE("the guide's commands work: reports.md") { check_page("reports.md"); }
 TEST_CASE("the guide's commands work: comparing-strategies.md") { check_page("comparing-strategies.md"); }
 TEST_CASE("the guide's commands work: your-own-data.md") { check_page("your-own-data.md"); }
 TEST_CASE("the guide's commands work: going-on-from-weights.md") { check_page("going-on-from-weights.md"); }
@@ -192,4 +194,5 @@ TEST_CASE("the guide's commands work: simulating-a-machine.md")
   if (!fs::exists(fs::path(Dtctl::program()).parent_path() / "dtsim")) return; // built without SimGrid or with sanitizers
   check_page("simulating-a-machine.md");
 }
+TEST_CASE("the guide's commands work: figures.md") { check_page("figures.md"); }
 TEST_CASE("the guide's commands work: which-strategy.md") { check_page("which-strategy.md"); }
