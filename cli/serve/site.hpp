@@ -29,8 +29,8 @@ class Site {
  public:
   // Opens the results database. The context must outlive the site.
   explicit Site(Context& context);
-  // The answer to a request for the page of this name (cli/serve/access.hpp: page_name). Can be called by several threads. Never
-  // throws: an error becomes a page that says what happened.
+  // The answer to a request for the page of this name (cli/serve/access.hpp: page_name). Can be called by several threads. An
+  // error while the page is made becomes a page that says what happened; throws if the database cannot be asked at all.
   HttpResponse answer(const HttpRequest& request, const std::string& name);
 
  private:
