@@ -112,11 +112,16 @@ Series pareto_series(const ChartSource& source, const std::string& label, const 
   return series;
 }
 
-// The points that no other point is at least as good as in both and better in one, as a line.
+// The points that no other point is at least as good as in both and better in one, as a line. Simulated points do not compete
+// with measured ones.
 Series best_line(const std::vector<Series>& all)
 {
+  const bool has_measured =
+      std::any_of(all.begin(), all.end(), [](const auto& series) { return series.origin == Origin::measured; });
   std::vector<ChartPoint> points;
-  for (const auto& series : all) points.insert(points.end(), series.points.begin(), series.points.end());
+  for (const auto& series : all)
+    if (!has_measured || series.origin == Origin::measured)
+      points.insert(points.end(), series.points.begin(), series.points.end());
   std::stable_sort(points.begin(), points.end(),
                    [](const auto& a, const auto& b) { return std::pair(a.x, a.y) < std::pair(b.x, b.y); });
   Series line{.name = "best: no point beats it in both", .mark = Mark::line, .origin = Origin::ideal, .points = {}, .colour = 0};

@@ -190,6 +190,19 @@ TEST_CASE("the phases, the drift and the timeline that a report draws are those 
   CHECK(backward[0][3].get<double>() == Approx(7));
 }
 
+TEST_CASE("the line of the best points joins measured points only, each better in one of time and node-hours than the next")
+{
+  const PicturedHome home;
+  const auto chart = chart_in(charts_in(report_of(home)), "pareto");
+  const auto line = series_in(chart, "best: no point beats it in both").at("points");
+  REQUIRE_FALSE(line.empty());
+  for (std::size_t i = 1; i < line.size(); ++i) {
+    CHECK(line[i - 1][0] < line[i][0]);
+    CHECK(line[i - 1][1] > line[i][1]);
+  }
+  for (const auto& point : line) CHECK_THAT(point[4].get<std::string>(), !Contains("simulated"));
+}
+
 TEST_CASE("an earlier prediction stands in a report with how it scored")
 {
   const PicturedHome home;
