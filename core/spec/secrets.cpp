@@ -25,34 +25,59 @@ std::size_t begin_of_name(std::string_view text, std::size_t end)
   return end;
 }
 
-// Position after the value that begins at `begin`. A quoted value includes its quotes; another value ends at a comma, a brace, a
-// comment or the end of the line.
-std::size_t end_of_value(std::string_view line, std::size_t begin)
+// Position after the quoted text that begins at `begin`, as YAML writes it: \" within double quotes, '' within single ones.
+std::size_t end_of_quoted(std::string_view line, std::size_t begin)
 {
-  const char quote = begin < line.size() ? line[begin] : ' ';
-  if (quote == '"' || quote == '\'') {
-    const auto end = line.find(quote, begin + 1);
-    return end == line.npos ? line.size() : end + 1;
+  const char quote = line[begin];
+  for (auto at = begin + 1; at < line.size(); ++at) {
+    if (quote == '"' && line[at] == '\\') {
+      ++at;
+    } else if (line[at] == quote) {
+      if (quote == '"' || at + 1 == line.size() || line[at + 1] != quote) return at + 1;
+      ++at;
+    }
   }
-  const auto end = std::min({line.find(',', begin), line.find('}', begin), line.find(" #", begin), line.size()});
-  return begin + trim(line.substr(begin, end - begin)).size();
+  return line.size();
 }
 
-std::string masked_line(std::string_view line)
+// Position after the value that begins at `begin`, behind the mark `:` or `=`. In doubt, too much is a value: a value in a flow
+// mapping ends at a comma or a brace, one of the shell at a blank, any other at a comment or the end of the line.
+std::size_t end_of_value(std::string_view line, std::size_t begin, char mark, bool in_flow)
 {
-  std::string shown;
+  if (line[begin] == '"' || line[begin] == '\'') return end_of_quoted(line, begin);
+  const auto comment = std::min(line.find(" #", begin), line.size());
+  const auto end = mark == '=' ? line.find_first_of(" \t\"'", begin) : in_flow ? line.find_first_of(",}", begin) : line.size();
+  return begin + trim(line.substr(begin, std::min(comment, end) - begin)).size();
+}
+
+struct MaskedLine {
+  std::string text;
+  // Lines that are indented deeper than this belong to a secret value; npos: none do.
+  std::size_t secret_indent = std::string_view::npos;
+};
+
+// Whether the lines below may belong to the value: there is none in this line, or a mark of a text of several lines, or a plain
+// or quoted text that may go on.
+bool may_go_on(std::string_view line, std::size_t name) { return line.substr(0, name).find_first_not_of(" \t-\"'") == line.npos; }
+
+MaskedLine masked_line(std::string_view line)
+{
+  MaskedLine masked;
   std::size_t done = 0;
   for (auto at = line.find_first_of(":="); at != line.npos; at = line.find_first_of(":=", at + 1)) {
     if (at < done) continue;
     auto name_end = at;
     if (name_end > 0 && (line[name_end - 1] == '"' || line[name_end - 1] == '\'')) --name_end; // a quoted key
     const auto name = begin_of_name(line, name_end);
+    if (!looks_secret(line.substr(name, name_end - name))) continue;
+    if (line[at] == ':' && may_go_on(line, name)) masked.secret_indent = std::min(line.find_first_not_of(" \t-"), line.size());
     const auto value = std::min(line.find_first_not_of(" \t", at + 1), line.size());
-    if (!looks_secret(line.substr(name, name_end - name)) || value == line.size()) continue;
-    shown.append(line.substr(done, value - done)).append(secret_mask);
-    done = end_of_value(line, value);
+    if (value == line.size()) continue;
+    masked.text.append(line.substr(done, value - done)).append(secret_mask);
+    done = end_of_value(line, value, line[at], line.substr(0, name).find('{') != line.npos);
   }
-  return shown.append(line.substr(done));
+  masked.text.append(line.substr(done));
+  return masked;
 }
 
 } // namespace
@@ -91,7 +116,18 @@ RunSpec without_secrets(RunSpec spec)
 std::string without_secrets(std::string_view recipe_text)
 {
   std::vector<std::string> lines;
-  for (const auto& line : split(recipe_text, '\n')) lines.push_back(masked_line(line));
+  auto secret_indent = std::string_view::npos;
+  for (const auto& line : split(recipe_text, '\n')) {
+    const auto indent = std::min(line.find_first_not_of(" \t"), line.size());
+    if (secret_indent != std::string_view::npos && (indent > secret_indent || (indent == line.size() && !line.empty()))) {
+      if (lines.back() != std::string(secret_indent + 2, ' ') + std::string(secret_mask))
+        lines.push_back(std::string(secret_indent + 2, ' ') + std::string(secret_mask));
+      continue;
+    }
+    auto masked = masked_line(line);
+    if (!line.empty()) secret_indent = masked.secret_indent;
+    lines.push_back(std::move(masked.text));
+  }
   return join(lines, "\n");
 }
 

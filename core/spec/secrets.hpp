@@ -27,8 +27,7 @@ RunSpec without_secrets(RunSpec spec);
 // Returns the value of a recipe key as text, with the values of secrets masked.
 std::string text_without_secrets(const FieldValue& value);
 
-// Masks the values after `NAME:` or `NAME=` in the text of a recipe if NAME looks like a secret. Only a value on the same line as
-// its name is found.
+// Masks the values after `NAME:` or `NAME=` in the text of a recipe if NAME looks like a secret, also values of several lines.
 std::string without_secrets(std::string_view recipe_text);
 
 } // namespace dt

@@ -37,6 +37,13 @@ TEST_CASE("secrets on a line of a recipe are masked, in every way of writing the
   CHECK(masked("env: {API_TOKEN: abc, OMP: 2, \"DB_PASSWORD\": 'a, b'}") ==
         "env: {API_TOKEN: ***, OMP: 2, \"DB_PASSWORD\": ***}");
   CHECK(masked("  - export MY_SECRET=\"x y\" && run") == "  - export MY_SECRET=*** && run");
+  CHECK(masked("env:\n  DB_PASSWORD: abc,def}ghi\n  OMP: 2") == "env:\n  DB_PASSWORD: ***\n  OMP: 2");
+  CHECK(masked("TOKEN: \"a\\\"b\" # mine") == "TOKEN: *** # mine");
+  CHECK(masked("TOKEN: 'ab''cd'") == "TOKEN: ***");
+  CHECK(masked("env:\n  API_TOKEN: >-\n    first\n    second\n  OMP: 2") == "env:\n  API_TOKEN: ***\n    ***\n  OMP: 2");
+  CHECK(masked("env:\n  API_TOKEN:\n    abc\n  OMP: 2") == "env:\n  API_TOKEN:\n    ***\n  OMP: 2");
+  CHECK(masked("env:\n  API_TOKEN: abc\n    def\n  OMP: 2") == "env:\n  API_TOKEN: ***\n    ***\n  OMP: 2");
+  CHECK(masked("  - export MY_SECRET=abc,def && run") == "  - export MY_SECRET=*** && run");
   CHECK(masked("train: {seed: 1}\nAPI_TOKEN:") == "train: {seed: 1}\nAPI_TOKEN:");
 }
 
