@@ -293,7 +293,10 @@ void write_threads(Text& text, const RecipeWishes& wishes)
 
 void write_slurm(Text& text, const RecipeWishes& wishes)
 {
-  if (!wishes.on_slurm) return;
+  if (!wishes.on_slurm) {
+    if (wishes.profile.empty()) text.line("scheduler: local", 2); // a profile named `default` may say something else
+    return;
+  }
   text.line("scheduler: slurm", 2);
   if (wishes.partition.empty())
     text.line("# partition: NAME", 2);

@@ -107,16 +107,6 @@ void check_sizes(const RecipeWishes& wishes)
     refuse("--ranks-per-node needs --nodes; --ranks are ranks in all, on one node");
 }
 
-void check_batch(const RecipeWishes& wishes)
-{
-  if (wishes.global_batch > 0 && wishes.batch_per_rank > 0) refuse("give --global-batch or --batch-per-rank, not both");
-  if (wishes.study == StudyMode::weak && wishes.global_batch > 0)
-    refuse("in a weak-scaling study the batch of each rank stays the same; give --batch-per-rank instead of --global-batch");
-  if (wishes.study && wishes.study != StudyMode::weak && wishes.batch_per_rank > 0)
-    refuse(fmt::format("in a {} study the global batch stays the same; give --global-batch instead of --batch-per-rank",
-                       wishes.study == StudyMode::strong ? "strong-scaling" : "partition"));
-}
-
 void check_division(const RecipeWishes& wishes)
 {
   if (wishes.global_batch == 0) return;
@@ -235,6 +225,16 @@ void choose_batch(RecipeWishes& wishes)
                        largest_batch));
   const std::int64_t wanted = is_large ? 16 : 128;
   wishes.global_batch = (wanted + *multiple - 1) / *multiple * *multiple;
+}
+
+void check_batch(const RecipeWishes& wishes)
+{
+  if (wishes.global_batch > 0 && wishes.batch_per_rank > 0) refuse("give --global-batch or --batch-per-rank, not both");
+  if (wishes.study == StudyMode::weak && wishes.global_batch > 0)
+    refuse("in a weak-scaling study the batch of each rank stays the same; give --batch-per-rank instead of --global-batch");
+  if (wishes.study && wishes.study != StudyMode::weak && wishes.batch_per_rank > 0)
+    refuse(fmt::format("in a {} study the global batch stays the same; give --global-batch instead of --batch-per-rank",
+                       wishes.study == StudyMode::strong ? "strong-scaling" : "partition"));
 }
 
 void check_wishes(const RecipeWishes& wishes)

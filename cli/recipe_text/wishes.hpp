@@ -64,6 +64,9 @@ std::int64_t largest_step(const RecipeWishes& wishes);
 // Chooses a batch that suits all sizes, if none was given. Throws a usage error if there is none of a sensible size.
 void choose_batch(RecipeWishes& wishes);
 
+// Throws a usage error for a batch that the kind of study does not take.
+void check_batch(const RecipeWishes& wishes);
+
 // Throws a usage error for wishes that contradict each other: a strategy without a worker at one of the sizes, a global batch
 // that cannot be divided among the workers, a batch that the kind of study does not take, several sizes without a study.
 void check_wishes(const RecipeWishes& wishes);

@@ -197,7 +197,7 @@ class Wishing {
   RecipeWishes complete()
   {
     take_options();
-    const bool asks = !options_.defaults && !context_.json && ::isatty(STDIN_FILENO) == 1;
+    const bool asks = !options_.defaults && !context_.json && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
     fill("model", options_.model, asks,
          {"model", strings_of(model_names()), default_model(options_.data), [&](auto& a) { taker_.model(a); }});
     fill("data set", options_.data, asks,
@@ -233,6 +233,7 @@ class Wishing {
     if (options_.study.empty()) wishes_.study = options_.parts.empty() ? StudyMode::strong : StudyMode::partition;
     wishes_.repeats = options_.repeats > 0 ? options_.repeats : wishes_.study ? 3 : 1;
     take_name();
+    check_batch(wishes_); // options that contradict each other; no answer to a question could mend that
     parse_given_sizes();
   }
 
@@ -279,9 +280,13 @@ class Wishing {
     const std::string word = unit == SizeUnit::nodes ? "nodes" : unit == SizeUnit::parts ? "parts" : "ranks";
     const auto given = options_.ranks + options_.nodes + options_.parts;
     if (!given.empty()) {
-      const auto used = !options_.parts.empty() ? SizeUnit::parts : unit;
-      return take_option("--" + word, given, [&](const std::string& text) { taker_.sizes(used, text); });
+      const auto used = !options_.parts.empty() ? SizeUnit::parts : !options_.nodes.empty() ? SizeUnit::nodes : SizeUnit::ranks;
+      const auto name = used == SizeUnit::nodes ? "--nodes" : used == SizeUnit::parts ? "--parts" : "--ranks";
+      return take_option(name, given, [&](const std::string& text) { taker_.sizes(used, text); });
     }
+    if (wishes_.ranks_per_node > 1 && unit != SizeUnit::nodes)
+      throw Error(ErrorKind::usage,
+                  "--ranks-per-node needs --nodes, --profile or --cluster; --ranks are ranks in all, on one node");
     const auto sizes = default_sizes(wishes_, static_cast<std::int64_t>(jobs::local::usable_cores().size()));
     const auto topic = wishes_.study ? "sizes, in " + word : "number of " + word;
     fill(word, "", asks, {topic, {}, fmt::format("{}", fmt::join(sizes, ",")), take});
@@ -301,6 +306,9 @@ void check_file(const NewOptions& options)
   if (!is_plain_line(options.file))
     throw Error(ErrorKind::usage,
                 "\"" + printable(options.file) + "\" cannot be the path of a recipe: it has control characters");
+  if (const auto folder = fs::path(options.file).parent_path(); !folder.empty() && !fs::is_directory(folder))
+    throw Error(ErrorKind::usage,
+                "there is no folder " + printable(folder.string()) + "; make it first: mkdir -p " + shell_quote(folder.string()));
   if (!options.force && is_there(options.file))
     throw Error(ErrorKind::usage, options.file + " exists, and nothing was written; give another name, or --force to replace it");
 }

@@ -194,3 +194,27 @@ TEST_CASE("with --defaults nothing is asked in a terminal either")
   CHECK_FALSE(holds(dtctl.in_terminal({"new", "d.yaml", "--defaults"}, 100), "model [lenet]"));
   CHECK(fs::exists(dtctl.folder() / "d.yaml"));
 }
+
+TEST_CASE("options of dtctl new that contradict each other are told before any question, by the name of the option")
+{
+  const Dtctl dtctl;
+  const auto refused = [&](const Words& options, const std::string& why) {
+    const auto result = dtctl.run(dt::test::with({"new", "contradiction.yaml", "--defaults"}, options));
+    CHECK(result.exit_code == 2);
+    CHECK_THAT(result.err, Catch::Contains(why));
+    CHECK_FALSE(std::filesystem::exists(dtctl.folder() / "contradiction.yaml"));
+  };
+  refused({"--batch-per-rank", "32"}, "give --global-batch instead of --batch-per-rank");
+  refused({"--study", "weak", "--global-batch", "128"}, "give --batch-per-rank instead of --global-batch");
+  refused({"--ranks-per-node", "2"}, "--ranks-per-node needs --nodes");
+  refused({"--study", "partition", "--nodes", "2,4"}, "its sizes are --parts");
+  const auto missing = dtctl.run({"new", "no-such-folder/x.yaml", "--defaults"});
+  CHECK(missing.exit_code == 2);
+  CHECK_THAT(missing.err, Catch::Contains("mkdir -p no-such-folder"));
+}
+
+TEST_CASE("a recipe for this machine says so, because a profile named default may say something else")
+{
+  const Dtctl dtctl;
+  CHECK_THAT(dtctl.run({"new", "--defaults"}).out, Catch::Contains("scheduler: local"));
+}
