@@ -92,7 +92,8 @@ class LiveView : public ProgressView {
     std::string text = headline(runs, left_s, time_of_day(), columns - 1) + "\n";
     auto shown = runs;
     std::stable_sort(shown.begin(), shown.end(), [](const RunView& a, const RunView& b) { return rank_of(a) < rank_of(b); });
-    const std::size_t room = terminal_.rows > 8 ? terminal_.rows - 4 : 4;
+    // Beside the runs: headline, titles, a note on columns that were left out (up to two lines), "and N more", the cursor's line.
+    const std::size_t room = terminal_.rows > 10 ? terminal_.rows - 7 : 3;
     const auto hidden = shown.size() > room ? shown.size() - room : 0;
     shown.resize(shown.size() - hidden);
     text += layout(status_table(shown), columns - 1,

@@ -72,8 +72,11 @@ std::string run_maker(Context& context, const std::vector<std::string>& words)
   view->leave();
   if (result.exit_code == static_cast<int>(ExitCode::usage)) throw Error(ErrorKind::usage, without_name(result.err));
   if (!result.ok())
-    throw Error(ErrorKind::environment, "making the data set failed with exit code " + std::to_string(result.exit_code) + ": " +
-                                            shell_join(words) + "\n" + said + std::string(trim(result.err)));
+    throw Error(ErrorKind::environment, "making the data set " +
+                                            (result.signal != 0 ? "was ended by " + signal_name(result.signal)
+                                                                : "failed with exit code " + std::to_string(result.exit_code)) +
+                                            ": " + shell_join(words) + "\n" + said + (said.empty() ? "" : "\n") +
+                                            std::string(trim(result.err)));
   return said;
 }
 

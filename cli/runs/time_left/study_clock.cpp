@@ -1,6 +1,8 @@
 #include "cli/runs/time_left/study_clock.hpp"
 
 #include "cli/output/run_tables.hpp"
+
+#include "cli/output/run_tables.hpp"
 #include "cli/runs/checkpoints.hpp"
 #include "core/record/claim.hpp"
 #include "core/record/run_record.hpp"
@@ -127,6 +129,9 @@ double StudyClock::remaining_s(const std::vector<RunView>& runs, double now_unix
   if (!has_finished(runs) || std::none_of(runs.begin(), runs.end(), is_open)) return not_measured;
   const bool on_cluster =
       std::any_of(runs.begin(), runs.end(), [](const RunView& run) { return is_open(run) && is_on_cluster(run); });
+  // Runs that cannot start have no end to wait for. Of a cluster that runs nothing now, nobody knows how much it will run.
+  if (std::any_of(runs.begin(), runs.end(), is_hindered)) return not_measured;
+  if (on_cluster && std::none_of(runs.begin(), runs.end(), is_begun)) return not_measured;
   const auto room = room_for(runs, on_cluster);
   std::vector<TimedRun> all;
   for (const auto& run : runs) {
