@@ -79,13 +79,12 @@ std::string checked_url(const std::string& url)
   const auto refuse = [&](const char* why) {
     throw Error(ErrorKind::usage, "--to " + printable(url) + ": " + why + "; an example: --to http://127.0.0.1:5000");
   };
+  if (url.find('@') != std::string::npos) // first, because other messages repeat the URL, and it may hold a password
+    throw Error(ErrorKind::usage, "--to takes no user name and no password, which every list of processes would show; set "
+                                  "MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD");
   const auto scheme = url.starts_with("http://") ? 7U : url.starts_with("https://") ? 8U : 0U;
   if (scheme == 0) refuse("the URL must begin with http:// or https://");
   const auto host = url.substr(scheme, url.find('/', scheme) - scheme);
-  // The message must not repeat the password.
-  if (host.find('@') != std::string::npos)
-    throw Error(ErrorKind::usage, "--to takes no user name and no password, which every list of processes would show; set "
-                                  "MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD");
   if (host.empty() || host.front() == ':') refuse("the URL names no host");
   if (!std::all_of(url.begin(), url.end(), is_url_character))
     refuse("the URL holds a character that the address of a server cannot hold");
@@ -122,7 +121,7 @@ std::string HttpClient::configuration(const Request& request) const
   if (!request.body.empty())
     text += option("header", "Content-Type: application/json") + option("header", "Expect:") +
             option("data-binary", "@" + (folder_ / "request").string());
-  // A server may ask for a later repetition; one later than 30 s is not made.
+  // The server may ask for a pause (Retry-After). curl stops retrying after 30 s.
   if (request.repeatable) text += "retry = 2\nretry-delay = 1\nretry-max-time = 30\n";
   return text;
 }

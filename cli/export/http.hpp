@@ -20,7 +20,7 @@ struct Request {
   std::string method;      // GET or POST
   std::string path;        // after the server's URL, with the query; percent-encoded
   std::string body{};      // JSON
-  bool repeatable = false; // the server's state after two equal requests is that after one, so a lost answer may be asked again
+  bool repeatable = false; // idempotent: sending it twice has the effect of sending it once, so it may be retried
 };
 
 struct Answer {

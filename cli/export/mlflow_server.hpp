@@ -14,8 +14,9 @@ namespace dt::cli {
 // Limits of one call of runs/log-batch. The server counts metrics, parameters and tags together, and takes 1 MB at most.
 inline constexpr std::size_t most_entities = 1000, most_params = 100, most_tags = 100;
 
-// Limits of texts, in characters. A longer text is cut to so many bytes.
-inline constexpr std::size_t longest_param = 6000, longest_tag = 5000, longest_run_name = 250, longest_experiment_name = 500;
+// Limits of texts, in characters. A longer text is cut to so many bytes. Parameters: servers before MLflow 2.8 take 500 (later
+// ones 6000).
+inline constexpr std::size_t longest_param = 500, longest_tag = 5000, longest_run_name = 250, longest_experiment_name = 500;
 
 // The text as valid UTF-8 of at most so many bytes.
 std::string clipped(const std::string& text, std::size_t bytes);

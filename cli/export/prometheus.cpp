@@ -64,7 +64,8 @@ struct Gauges {
   Gauge last_result{"dtctl_study_last_result_timestamp_seconds",
                     "Time at which the newest result of the study was written, in seconds since 1970-01-01 UTC."};
   std::vector<PointGauge> points{
-      {{"dtctl_point_succeeded_runs", "Number of runs of the point that succeeded; its other figures are theirs."},
+      {{"dtctl_point_succeeded_runs",
+        "Number of succeeded runs of the point. The other gauges of the point are computed from these runs."},
        [](const store::ScalingRow& row) { return static_cast<double>(row.succeeded); }},
       {{"dtctl_point_throughput_samples_per_second", "Median throughput of the runs of the point, in samples per second."},
        [](const store::ScalingRow& row) { return row.throughput; }},

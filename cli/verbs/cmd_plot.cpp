@@ -246,7 +246,7 @@ std::string details()
          "  .tex        for \\input in LaTeX, with LaTeX's own fonts: FILE.tex, which includes a second file, FILE.pdf. LaTeX "
          "needs\n"
          "              the packages graphicx and color, and \\graphicspath if the files are in another folder.\n"
-         "Figures are as wide as a column of a paper: 3.5 in, with --columns 2 7.16 in. Texts are 8 pt high. Measured figures "
+         "Figures are as wide as a column of a paper: 3.5 in, with --columns 2 7.16 in. Texts are 8 pt high. Measured values "
          "have\n"
          "filled marks and solid lines, simulated ones hollow marks and dashed lines, predicted ones dotted lines.\n\n"
          "Kinds:\n" +
