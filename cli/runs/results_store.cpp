@@ -131,7 +131,7 @@ ResultsStore::ResultsStore(Context& context, const std::string& later) : context
   } catch (const Error& error) {
     if (is_new || error.kind() != ErrorKind::environment) throw;
     database_.emplace(home_.database(), store::Access::read_only);
-    writable_ = false;
+    opened_writable_ = writable_ = false;
     context_.messages.warn("results may be out of date: {}", error.what());
   }
   read_again();

@@ -37,6 +37,10 @@ class ResultsStore {
   // Returns the rows of `query`, after reconciling and storing all of them that have not succeeded.
   std::vector<RunView> up_to_date(const std::function<std::vector<store::RunRow>()>& query);
 
+  // After a write that failed nothing more is written, so that a command warns once. A program that goes on calls this to try
+  // again.
+  void try_writing_again() { writable_ = opened_writable_; }
+
   // Updates the newest study, for queries that do not name a study.
   void refresh_newest();
 
@@ -63,7 +67,7 @@ class ResultsStore {
   Context& context_;
   Home home_;
   std::optional<store::Database> database_;
-  bool writable_ = true;
+  bool opened_writable_ = true, writable_ = true;
 };
 
 // Calls jobs::reconcile. Schedulers that cannot be reached are noted in the context.

@@ -31,8 +31,8 @@ bool is_loopback(std::string_view authority)
   return std::find(names.begin(), names.end(), host_of(authority)) != names.end();
 }
 
-// A page of another site that loads, frames or fetches this one. A link that the user follows is no such thing: without the token
-// in its address it leads nowhere.
+// A page of another site that loads, frames or fetches this one. A link that the user follows is allowed: it opens a page only if
+// its address contains the token.
 bool is_from_another_site(const HttpRequest& request)
 {
   const auto origin = request.header("origin");

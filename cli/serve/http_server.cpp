@@ -91,7 +91,7 @@ std::string head_of(const HttpResponse& response)
   return head + "\r\n";
 }
 
-int answer(mg_connection* connection)
+int answer_request(mg_connection* connection)
 {
   const auto* info = mg_get_request_info(connection);
   const auto& handler = *static_cast<const HttpHandler*>(info->user_data);
@@ -101,6 +101,16 @@ int answer(mg_connection* connection)
   mg_write(connection, head.data(), head.size());
   if (request.method != "HEAD" && response.status != 304) mg_write(connection, response.body.data(), response.body.size());
   return response.status;
+}
+
+// Called by civetweb, which is C: no exception may leave.
+int answer(mg_connection* connection)
+{
+  try {
+    return answer_request(connection);
+  } catch (const std::exception&) { // out of memory
+    return 500;
+  }
 }
 
 } // namespace

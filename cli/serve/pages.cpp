@@ -125,7 +125,10 @@ ServedPage error_page(int status, const std::string& text)
   auto served = new_page(status == 404 ? "Not found" : "Error", "");
   served.status = status;
   served.page.paragraph(text);
-  served.page.set_still();
+  if (status < 500)
+    served.page.set_still();
+  else
+    served.fresh_s = 1; // what is wrong now may be right in a moment
   return served;
 }
 
@@ -133,11 +136,14 @@ ServedPage studies_page(ResultsStore& results, bool all)
 {
   const auto limit = all ? most_studies : usual_studies;
   auto studies = store::list_studies(results.database(), limit);
-  std::vector<RunView> open; // the runs of studies that have not ended
-  for (const auto& study : studies)
-    if (has_open_runs(study))
-      for (auto& run : results.up_to_date([&] { return store::runs_of_study(results.database(), study.id); }))
-        open.push_back(std::move(run));
+  // The runs of studies that have not ended, asked for at once: a scheduler is asked once.
+  const auto open = results.up_to_date([&] {
+    std::vector<store::RunRow> rows;
+    for (const auto& study : studies)
+      if (has_open_runs(study))
+        for (auto& row : store::runs_of_study(results.database(), study.id)) rows.push_back(std::move(row));
+    return rows;
+  });
   if (!open.empty()) studies = store::list_studies(results.database(), limit);
   auto served = new_page("Studies", "Of " + results.home().root().string() + ", the newest first.");
   std::vector<std::string> links;
@@ -171,6 +177,7 @@ ServedPage compare_page(Context& context, ResultsStore& results, const std::map<
   served.page.markup(compare_form(parameters));
   served.page.set_still();
   if (!parameters.contains("a")) return served;
+  served.fresh_s = 10; // its runs may go on
   std::ostringstream said;
   spdlog::logger messages("page", std::make_shared<spdlog::sinks::ostream_sink_mt>(said));
   messages.set_pattern("%v");

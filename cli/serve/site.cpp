@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace dt::cli {
 namespace {
@@ -57,13 +58,27 @@ std::string parameter(const HttpRequest& request, const std::string& name)
 double fresh_s_of(const std::vector<RunView>& runs)
 {
   if (is_on_shared_scheduler(runs)) return 10;
-  const bool is_live = std::any_of(runs.begin(), runs.end(), [](const RunView& run) { return !is_final(run.row.state); });
+  const bool is_live = std::any_of(runs.begin(), runs.end(), [](const RunView& run) {
+    const bool is_about_to_end = run.row.state == RunState::succeeded && run.live && !run.live->verdict.exit_code;
+    return !is_final(run.row.state) || is_about_to_end;
+  });
   return is_live ? 1 : std::numeric_limits<double>::infinity();
 }
 
 Site::Site(Context& context) : context_(context), results_(context) {}
 
 ServedPage Site::make(const std::string& name, const HttpRequest& request)
+{
+  context_.troubles.clear();
+  context_.unreadable.clear();
+  results_.try_writing_again();
+  auto served = made(name, request);
+  for (const auto& trouble : context_.troubles)
+    served.page.paragraph(trouble + " The states shown come only from the files of the runs.", "doubt");
+  return served;
+}
+
+ServedPage Site::made(const std::string& name, const HttpRequest& request)
 {
   try {
     if (name.empty()) return studies_page(results_, !parameter(request, "all").empty());
@@ -81,7 +96,7 @@ ServedPage Site::make(const std::string& name, const HttpRequest& request)
 bool Site::is_up_to_date(const Kept& kept)
 {
   const std::chrono::duration<double> age = Clock::now() - kept.made;
-  return kept.changes == results_.database().changes() && age.count() < kept.fresh_s;
+  return age.count() < kept.least_s || (kept.changes == results_.database().changes() && age.count() < kept.fresh_s);
 }
 
 const Site::Kept& Site::up_to_date(const std::string& name, const HttpRequest& request)
@@ -91,14 +106,16 @@ const Site::Kept& Site::up_to_date(const std::string& name, const HttpRequest& r
   if (found != kept_.end() && is_up_to_date(found->second)) return found->second;
   if (kept_.size() >= most_kept) kept_.clear();
   const auto begin = Clock::now();
+  const auto changes = results_.database().changes(); // before: what is written meanwhile makes the page old
   const auto made = make(name, request);
   auto& kept = kept_[place];
   const std::chrono::duration<double> cost = Clock::now() - begin;
   kept = {.html = made.page.html(Delivery::server),
           .version = made.page.version(),
           .status = made.status,
-          .fresh_s = std::max(made.fresh_s, 5 * cost.count()), // many readers cost no more than one
-          .changes = results_.database().changes(),
+          .fresh_s = made.fresh_s,
+          .least_s = std::max(std::isfinite(made.fresh_s) ? made.fresh_s : 0.0, 5 * cost.count()),
+          .changes = changes,
           .made = Clock::now()};
   return kept;
 }

@@ -16,8 +16,8 @@ namespace dt::cli {
 
 struct ServedPage {
   Page page;
-  // How long the page need not be made again although runs go on. Infinite: all runs that it is about have ended, so it changes
-  // only with the database.
+  // For so many seconds the page is not made again, even if its runs go on. Infinite: all runs that it is about have ended, so it
+  // changes only with the database.
   double fresh_s = std::numeric_limits<double>::infinity();
   int status = 200;
 };
@@ -39,12 +39,15 @@ class Site {
     std::string html, version;
     int status = 200;
     double fresh_s = 0;
+    // So long it is kept even if the database changes: many readers cost no more than one, and a scheduler is not asked again.
+    double least_s = 0;
     std::int64_t changes = 0; // of the database when the page was made
     Clock::time_point made;
   };
   const Kept& up_to_date(const std::string& name, const HttpRequest& request);
   bool is_up_to_date(const Kept& kept);
   ServedPage make(const std::string& name, const HttpRequest& request);
+  ServedPage made(const std::string& name, const HttpRequest& request);
 
   Context& context_;
   std::mutex mutex_; // of all below: SQLite's connection is used by one thread at a time

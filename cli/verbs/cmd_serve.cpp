@@ -47,7 +47,7 @@ ExitCode serve(Context& context, int port)
       "Open the address in a browser on this machine. From another machine, first: ssh -L {0}:127.0.0.1:{0} {1}", server.port(),
       host_name());
   context.messages.info("Whoever has the address can read all results. Ctrl-C ends the server.");
-  while (interrupt.signal() == 0) interrupt.sleep_s(3600);
+  while (interrupt.signal() == 0) interrupt.sleep_s(0.5);
   return ExitCode::ok;
 }
 

@@ -364,7 +364,14 @@
     return data ? JSON.parse(data.textContent) : [];
   }
   function draw_all() {
+    const hidden = hidden_series();
+    for (const [id, old] of drawn)
+      if (!document.getElementById('chart-' + id)) {
+        old.destroy();
+        drawn.delete(id);
+      }
     for (const chart of charts_of_page()) draw(chart);
+    hide_series(hidden);
   }
   // The data of a chart as CSV, with the full figures of the page.
   function chart_csv(chart) {

@@ -15,22 +15,23 @@
     for (const table of document.querySelectorAll('table[id]')) {
       const head = table.querySelector('th[aria-sort]');
       tables.set(table.id, {
-        column: head ? head.cellIndex : -1,
+        column: head ? head.dataset.name : null,
         descending: head ? head.getAttribute('aria-sort') === 'descending' : false,
-        left: table.parentElement.scrollLeft,
-        top: table.parentElement.scrollTop,
       });
     }
-    return { tables, hidden: dtctl_charts.hidden_series(), focus: document.activeElement && document.activeElement.id };
+    const boxes = Array.from(document.querySelectorAll('pre, .scroll'), (box) => [box.scrollLeft, box.scrollTop]);
+    return { tables, boxes, hidden: dtctl_charts.hidden_series(), focus: document.activeElement && document.activeElement.id };
   }
   function restore(state) {
     for (const [id, table] of state.tables) {
       const place = document.getElementById(id);
       if (!place) continue;
-      if (table.column >= 0) dtctl_page.sort(place, table.column, table.descending);
-      place.parentElement.scrollLeft = table.left;
-      place.parentElement.scrollTop = table.top;
+      const head = Array.from(place.tHead.rows[0].cells).find((cell) => cell.dataset.name === table.column);
+      if (head) dtctl_page.sort(place, head.cellIndex, table.descending);
     }
+    document.querySelectorAll('pre, .scroll').forEach((box, index) => {
+      if (index < state.boxes.length) [box.scrollLeft, box.scrollTop] = state.boxes[index];
+    });
     dtctl_charts.hide_series(state.hidden);
     const focus = state.focus && document.getElementById(state.focus);
     if (focus) focus.focus({ preventScroll: true });

@@ -43,7 +43,7 @@ std::string legend_name(const ChartSource& source, const std::string& label);
 // Returns "5 runs" or "1 run"; "of 6" is added where some did not succeed.
 std::string runs_text(std::int64_t succeeded, std::int64_t runs);
 
-// Returns "size" in the unit of the study: "nodes", "ranks" or "ranks per node".
+// What sizes of the study count: "nodes", "workers" or "ranks per node".
 std::string size_title(const ChartSource& source);
 
 } // namespace dt::cli

@@ -62,7 +62,6 @@ std::vector<TargetBar> target_bars(const std::vector<store::ComparedPoint>& poin
     if (std::isfinite(priced[i].time_to_target_s)) bars.push_back({&points[i], times_to_target(points[i]), priced[i]});
   std::stable_sort(bars.begin(), bars.end(),
                    [](const auto& a, const auto& b) { return a.priced.time_to_target_s < b.priced.time_to_target_s; });
-  if (bars.size() > most_bars) bars.resize(most_bars);
   return bars;
 }
 
@@ -149,7 +148,8 @@ Charts target_chart(const ChartSource& source)
               .x = {},
               .y = {.title = "time to the target [s]", .from_zero = true},
               .is_horizontal = true};
-  for (const auto& bar : bars) add(chart, bar, 0);
+  if (bars.size() > most_bars) chart.caption += fmt::format(" Drawn: the {} fastest of {} points.", most_bars, bars.size());
+  for (std::size_t i = 0; i < std::min(bars.size(), most_bars); ++i) add(chart, bars[i], 0);
   return {{std::move(chart)}, ""};
 }
 

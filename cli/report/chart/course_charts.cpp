@@ -64,16 +64,19 @@ std::vector<ChartPoint> spread_of(const std::vector<const Curve*>& curves, Over 
   return points;
 }
 
-// The runs of the label's largest size.
+// A run that failed would cut the curves of its repeats where it ended.
+bool is_drawn(const store::ComparedRun& run) { return run.succeeded && !run.is_control; }
+
+// The runs of the label's largest size that has succeeded ones.
 std::vector<std::string> largest_runs(const ChartSource& source, const std::string& label)
 {
   const store::ComparedPoint* largest = nullptr;
   for (const auto& point : source.compared)
-    if (point.candidate == label) largest = &point;
+    if (point.candidate == label && std::any_of(point.runs.begin(), point.runs.end(), is_drawn)) largest = &point;
   std::vector<std::string> keys;
   if (largest != nullptr)
     for (const auto& run : largest->runs)
-      if (!run.is_control && keys.size() < most_repeats) keys.push_back(run.key);
+      if (is_drawn(run) && keys.size() < most_repeats) keys.push_back(run.key);
   return keys;
 }
 
@@ -109,7 +112,7 @@ Charts course_chart(const ChartSource& source, const Shown& shown)
   Chart chart{.id = shown.id,
               .title = shown.title,
               .caption = "The largest size of each label. Line: median of the repeats. Band: from the smallest to the largest "
-                         "repeat, as far as all repeats went." +
+                         "repeat, and ends where the shortest repeat ends." +
                          drawn_note(source),
               .x = {.title = shown.over == Over::time ? "training time [s]" : "samples", .from_zero = true},
               .y = {.title = shown.y_title, .is_share = shown.is_share}};
@@ -144,7 +147,9 @@ Charts accuracy_chart(const ChartSource& source, Over over)
                             .curve = &store::RunCurves::accuracy,
                             .is_share = true});
   if (charts.charts.empty())
-    charts.missing = "No run was evaluated during the training. Set train.eval_every_epochs in the recipe.";
+    charts.missing =
+        "No accuracy can be drawn: no run was evaluated, or the times of the repeats' evaluations do not overlap. Set "
+        "train.eval_every_epochs in the recipe.";
   return charts;
 }
 

@@ -50,7 +50,6 @@ std::vector<store::PointPhases> drawn_points(const ChartSource& source)
     return std::tuple(std::find(labels.begin(), labels.end(), point.label), point.nodes, point.ranks);
   };
   std::stable_sort(points.begin(), points.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
-  if (points.size() > most_bars) points.resize(most_bars);
   return points;
 }
 
@@ -58,7 +57,9 @@ std::vector<store::PointPhases> drawn_points(const ChartSource& source)
 
 Charts phase_chart(const ChartSource& source)
 {
-  const auto points = drawn_points(source);
+  auto points = drawn_points(source);
+  const auto all = points.size();
+  if (all > most_bars) points.resize(most_bars);
   if (points.empty()) return {{}, "No succeeded run has recorded the phases of its steps."};
   Chart chart{.id = "phases",
               .title = "Phases of a step",
@@ -70,6 +71,7 @@ Charts phase_chart(const ChartSource& source)
               .y = {.title = "time per step [ms]", .from_zero = true},
               .is_stacked = true,
               .is_horizontal = true};
+  if (all > most_bars) chart.caption += fmt::format(" Drawn: the first {} of {} points.", most_bars, all);
   for (const auto& point : points) chart.x.categories.push_back(category_of(point));
   const bool all_simulated =
       std::all_of(points.begin(), points.end(), [&](const auto& point) { return is_simulated(source, point.label); });

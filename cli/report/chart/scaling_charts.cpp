@@ -76,7 +76,10 @@ Charts efficiency_chart(const ChartSource& source)
 {
   Chart chart{.id = "efficiency",
               .title = "Scaling efficiency",
-              .caption = std::string("Throughput per worker, relative to the smallest size of the same label. ") + interval_note,
+              .caption =
+                  std::string(is_partition(source) ? "Throughput of the same cores, relative to the fewest ranks per node. "
+                                                   : "Throughput per worker, relative to the smallest size of the same label. ") +
+                  interval_note,
               .x = {},
               .y = {.title = "efficiency", .is_share = true, .from_zero = true}};
   const auto to_point = [](const store::ScalingRow& row) {
@@ -90,7 +93,9 @@ Charts speedup_chart(const ChartSource& source)
 {
   Chart chart{.id = "speedup",
               .title = "Speed-up",
-              .caption = std::string("Efficiency times the size. ") + interval_note,
+              .caption = std::string(is_partition(source) ? "Equal to the efficiency, because the cores are the same. "
+                                                          : "Efficiency times the size. ") +
+                         interval_note,
               .x = {},
               .y = {.title = "speed-up", .from_zero = true}};
   const auto to_point = [&](const store::ScalingRow& row) {

@@ -35,6 +35,7 @@ std::optional<std::int64_t> middle_step(const TraceRecord& record)
 }
 
 struct Drawn {
+  std::size_t ranks = 0;
   std::vector<std::string> rows; // "rank 0 on host1", "rank 0: sums"
   std::vector<Slice> slices;
 };
@@ -60,10 +61,11 @@ Drawn drawn_of(const std::vector<TraceRecord>& ranks, std::int64_t step)
 {
   Drawn drawn;
   for (const auto& record : ranks) {
+    if (drawn.slices.size() > most_spans) break; // the caption says how many ranks are drawn
+    ++drawn.ranks;
     add_track(drawn, record, training, step, fmt::format("rank {} on {}", record.rank, record.host));
     add_track(drawn, record, sums, step, fmt::format("rank {}: sums", record.rank));
   }
-  if (drawn.slices.size() > most_spans) drawn.slices.resize(most_spans);
   return drawn;
 }
 
@@ -117,7 +119,7 @@ Charts timeline_chart(const ChartSource& source)
               .caption =
                   fmt::format("One step in the middle of the run, of {} of {} ranks, on rank 0's clock. For all steps: dtctl "
                               "trace {} -o trace.json",
-                              ranks.size(), traced->run->ranks, traced->run->key.substr(0, 10)),
+                              drawn.ranks, traced->run->ranks, traced->run->key.substr(0, 10)),
               .x = {.title = "", .categories = drawn.rows},
               .y = {.title = "time since the step began [ms]", .from_zero = true},
               .series = series_of(drawn),

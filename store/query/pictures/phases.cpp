@@ -9,11 +9,11 @@ namespace dt::store {
 std::vector<PointPhases> phases_of_points(Database& database, const std::string& study_id)
 {
   auto s = database.impl().connection.statement(
-      "SELECT series, resources_nodes, runs.ranks, phase, avg(mean_s), count(DISTINCT runs.id), min(position) AS first "
+      "SELECT series, resources_nodes, runs.ranks, phase, avg(mean_s), count(DISTINCT runs.id) "
       "FROM studies JOIN study_runs ON study_runs.study_id = studies.id JOIN runs ON runs.id = study_runs.run_id "
       "JOIN rank_phases ON rank_phases.run_id = runs.id JOIN ranks ON ranks.run_id = runs.id AND ranks.rank = rank_phases.rank "
       "WHERE studies.key = ? AND NOT control AND state = 'succeeded' AND role = 'worker' AND phase <> 'evaluation' "
-      "GROUP BY series, resources_nodes, runs.ranks, phase ORDER BY first, series, resources_nodes, runs.ranks");
+      "GROUP BY series, resources_nodes, runs.ranks, phase ORDER BY series, resources_nodes, runs.ranks");
   s.bind(study_id);
   std::vector<PointPhases> points;
   const auto place = [](const PointPhases& point) { return std::tie(point.label, point.nodes, point.ranks); };

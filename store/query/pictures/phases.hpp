@@ -21,7 +21,7 @@ struct PointPhases {
   std::int64_t runs = 0;
   PhaseTimes phases;
 };
-// In the study's order, without A/A controls.
+// By label and size, without A/A controls.
 std::vector<PointPhases> phases_of_points(Database& database, const std::string& study_id);
 
 struct RankPhases {

@@ -15,7 +15,7 @@ SELECT name, value, count(*) AS times FROM (
   UNION ALL SELECT 'data_id', data_id FROM asked
   UNION ALL SELECT 'scheduler', scheduler FROM asked JOIN attempts USING (run_id, attempt)
   UNION ALL SELECT 'host of rank 0', host FROM asked JOIN attempts USING (run_id, attempt))
-WHERE value <> '' GROUP BY name, value ORDER BY name, times DESC, value)sql";
+WHERE value <> '' AND name NOT IN ('slurm_job_id', 'slurm_array_job_id', 'slurm_array_task', 'slurm_restart_count') GROUP BY name, value ORDER BY name, times DESC, value)sql";
 
 } // namespace
 
