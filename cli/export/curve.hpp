@@ -11,7 +11,7 @@
 
 namespace dt::cli {
 
-// What was measured in a step, or in the evaluation after it. `values` has the same names in the same order for every step.
+// The figures of one step, or of the evaluation after it, each with its name. All steps have the same names in the same order.
 struct CurvePoint {
   bool is_evaluation = false;
   std::int64_t step = 0;

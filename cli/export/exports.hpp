@@ -1,4 +1,4 @@
-// What `dtctl export` writes, one function for each kind of reader.
+// The formats of `dtctl export`, a function for each.
 #pragma once
 
 #include "cli/context.hpp"
@@ -22,7 +22,8 @@ void export_tensorboard(Context& context, ResultsStore& results, const Selection
 // Writes gauges of the studies that the selected runs belong to, for the textfile collector of Prometheus' node_exporter.
 void export_prometheus(Context& context, ResultsStore& results, const Selection& selection, const std::filesystem::path& file);
 
-// Sends the selected runs to the MLflow tracking server at this URL. What was sent before is not sent again.
+// Sends the selected runs to the MLflow tracking server at this URL. Of a run
+// that the server has already, only newer steps are sent; a run of two studies is sent once for each study.
 void export_mlflow(Context& context, ResultsStore& results, const Selection& selection, const std::string& url);
 
 } // namespace dt::cli

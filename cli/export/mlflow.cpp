@@ -35,7 +35,7 @@ constexpr const char* result_tag = "dtctl.exported_result";
 
 std::int64_t milliseconds(double unix_s) { return std::isfinite(unix_s) ? static_cast<std::int64_t>(unix_s * 1000) : 0; }
 
-// Of MLflow's states. Empty: what became of the run is not known.
+// The state of MLflow that corresponds to this state of a run. Empty if the run's state is unknown.
 std::string status_of(const std::string& state)
 {
   switch (run_state_of(state).value_or(RunState::unknown)) {

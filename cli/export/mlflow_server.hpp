@@ -14,15 +14,15 @@ namespace dt::cli {
 // Limits of one call of runs/log-batch. The server counts metrics, parameters and tags together, and takes 1 MB at most.
 inline constexpr std::size_t most_entities = 1000, most_params = 100, most_tags = 100;
 
-// Limits of texts, in characters. A longer text is cut to so many bytes. Parameters: servers before MLflow 2.8 take 500 (later
-// ones 6000).
+// The longest texts that are sent, in bytes; longer ones are cut. MLflow limits them in characters. It took parameters of up to
+// 500 characters until September 2023 and takes 6000 since (github.com/mlflow/mlflow/pull/9709).
 inline constexpr std::size_t longest_param = 500, longest_tag = 5000, longest_run_name = 250, longest_experiment_name = 500;
 
-// The text as valid UTF-8 of at most so many bytes.
+// Returns the text, cut to at most `bytes` bytes without splitting a UTF-8 character. Invalid UTF-8 becomes \xNN.
 std::string clipped(const std::string& text, std::size_t bytes);
 
-// What one call of runs/log-batch adds to a run. The server stores the tags last, so a tag that says how far the metrics get is
-// never ahead of them.
+// The metrics, parameters and tags that one call of runs/log-batch adds to a run. The server stores the tags after the metrics. A
+// tag that holds the number of exported steps is therefore never larger than the number of steps that the server has stored.
 struct Batch {
   Json metrics = Json::array();
   TextMap params, tags;

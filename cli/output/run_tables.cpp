@@ -48,7 +48,7 @@ Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : 
 // Whether the run has begun and has said how far it is.
 bool has_progress(const RunView& run) { return run.live && run.live->heartbeat && is_begun(run); }
 
-// NaN for a simulated run: its samples are not those of a second of the simulation.
+// NaN for a simulated run, because its samples in a second of real time say nothing about the simulated machine.
 double samples_per_s(const RunView& run)
 {
   if (run.row.label.starts_with("simulated")) return not_measured;
@@ -58,7 +58,7 @@ double samples_per_s(const RunView& run)
 // Three digits: "5210", "52.1", "0.52".
 std::string rate_number(double value) { return value >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value); }
 
-// data: both rates
+// For programs: both rates. For people: the one that rate_text chooses.
 Cell rate_cell(const RunView& run)
 {
   const double steps = has_progress(run) ? steps_per_s(run) : not_measured;

@@ -191,8 +191,8 @@ class RaceLoop {
     }
     context_.out.field("study", "study", {id_, all_.study.name + " (" + short_key(id_) + ")", Style::strong});
     context_.out.table(without_empty_columns(std::move(table)));
-    print_verdict(context_, verdict_of(results_.database(), selection.study ? &*selection.study : nullptr,
-                                       rows_of(selection.runs), store::scaling_of_study(results_.database(), id_)));
+    print_verdict(context_, verdict_of(selection.study ? selection.study->kind : "", compared_points(results_, selection),
+                                       store::scaling_of_study(results_.database(), id_)));
     print_outcome(context_, selection.runs);
     return exit_code_of(selection.runs);
   }

@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
+#include "store/query/compared_runs.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -213,6 +214,11 @@ std::vector<store::RunRow> rows_of(const std::vector<RunView>& runs)
   rows.reserve(runs.size());
   for (const auto& run : runs) rows.push_back(run.row);
   return rows;
+}
+
+std::vector<store::ComparedPoint> compared_points(ResultsStore& results, const Selection& selection)
+{
+  return store::points_of(store::compared_runs(results.database(), rows_of(selection.runs), ""));
 }
 
 } // namespace dt::cli

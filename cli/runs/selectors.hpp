@@ -4,6 +4,7 @@
 #include "cli/verb.hpp"
 
 #include "cli/runs/results_store.hpp"
+#include "store/analysis/verdict/compared_points.hpp"
 
 #include <optional>
 #include <string>
@@ -47,5 +48,8 @@ std::vector<std::string> keys_of(const std::vector<RunView>& runs);
 
 // The rows of the runs, with their current state.
 std::vector<store::RunRow> rows_of(const std::vector<RunView>& runs);
+
+// The points of the selected runs.
+std::vector<store::ComparedPoint> compared_points(ResultsStore& results, const Selection& selection);
 
 } // namespace dt::cli

@@ -1,5 +1,6 @@
-// Who may see the pages of `dtctl serve`. The loopback of a login node is shared with other users, and a browser sends requests
-// to it for any page that it shows; so each address contains a secret, and requests that look like another site's are refused.
+// Decides who may see the pages of `dtctl serve`. The loopback of a login node is shared with other users, and a browser sends
+// requests to it for any page that it shows; so each address contains a secret, and requests that look like another site's are
+// refused.
 #pragma once
 
 #include "cli/serve/http_server.hpp"

@@ -91,26 +91,32 @@ std::string head_of(const HttpResponse& response)
   return head + "\r\n";
 }
 
-int answer_request(mg_connection* connection)
+HttpResponse handled(const HttpHandler& handler, const HttpRequest& request)
 {
-  const auto* info = mg_get_request_info(connection);
-  const auto& handler = *static_cast<const HttpHandler*>(info->user_data);
-  const auto request = request_of(*info);
-  const auto response = handler(request);
+  try {
+    return handler(request);
+  } catch (const std::exception& error) {
+    return {.status = 500, .type = "text/plain; charset=utf-8", .body = printable_lines(error.what()) + "\n"};
+  }
+}
+
+void answer_request(mg_connection* connection, const mg_request_info& info)
+{
+  const auto request = request_of(info);
+  const auto response = handled(*static_cast<const HttpHandler*>(info.user_data), request);
   const auto head = head_of(response);
   mg_write(connection, head.data(), head.size());
   if (request.method != "HEAD" && response.status != 304) mg_write(connection, response.body.data(), response.body.size());
-  return response.status;
 }
 
-// Called by civetweb, which is C: no exception may leave.
+// Called by civetweb, which is written in C: no exception may leave. Returns 1: the request is answered.
 int answer(mg_connection* connection)
 {
   try {
-    return answer_request(connection);
-  } catch (const std::exception&) { // out of memory
-    return 500;
+    answer_request(connection, *mg_get_request_info(connection));
+  } catch (const std::exception&) { // out of memory; the connection is closed without an answer
   }
+  return 1;
 }
 
 } // namespace
@@ -119,6 +125,12 @@ std::string HttpRequest::header(const std::string& name) const
 {
   const auto found = headers.find(name);
   return found == headers.end() ? "" : found->second;
+}
+
+std::string HttpRequest::parameter(const std::string& name) const
+{
+  const auto found = parameters.find(name);
+  return found == parameters.end() ? "" : found->second;
 }
 
 HttpServer::HttpServer(int port, HttpHandler handler) : handler_(std::move(handler))

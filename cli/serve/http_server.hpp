@@ -14,7 +14,9 @@ struct HttpRequest {
   std::string path;                              // decoded: "/token/study"
   std::map<std::string, std::string> parameters; // of the query string, decoded
   std::map<std::string, std::string> headers;    // names in lower case
+  // Empty if the request has none of this name.
   std::string header(const std::string& name) const;
+  std::string parameter(const std::string& name) const;
 };
 
 struct HttpResponse {
@@ -27,7 +29,7 @@ struct HttpResponse {
   std::string security_policy = "default-src 'none'"; // Content-Security-Policy
 };
 
-// Called by several threads at the same time. Must not throw.
+// Called by several threads at the same time. What it throws becomes an answer with status 500.
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
 class HttpServer {

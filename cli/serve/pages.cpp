@@ -23,12 +23,6 @@ namespace {
 
 constexpr std::int64_t usual_studies = 50, most_studies = 10'000;
 
-std::string parameter(const std::map<std::string, std::string>& parameters, const std::string& name)
-{
-  const auto found = parameters.find(name);
-  return found == parameters.end() ? "" : found->second;
-}
-
 bool is_key(const std::string& text)
 {
   return !text.empty() && text.size() <= 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
@@ -53,13 +47,13 @@ std::string choice_field(const char* name, const char* label, const std::vector<
   return html + "</select></label>\n";
 }
 
-std::string compare_form(const std::map<std::string, std::string>& parameters)
+std::string compare_form(const HttpRequest& request)
 {
-  const auto metric = parameter(parameters, "metric");
+  const auto metric = request.parameter("metric");
   return "<form action=\"compare\" method=\"get\">\n" +
-         text_field("a", "A: a study, or STUDY/LABEL", parameters.contains("a") ? parameter(parameters, "a") : "last") +
-         text_field("b", "B (empty: candidates within A)", parameter(parameters, "b")) +
-         text_field("by", "By key, such as sync.strategy (may be empty)", parameter(parameters, "by")) +
+         text_field("a", "A: a study, or STUDY/LABEL", request.parameters.contains("a") ? request.parameter("a") : "last") +
+         text_field("b", "B (empty: candidates within A)", request.parameter("b")) +
+         text_field("by", "By key, such as sync.strategy (may be empty)", request.parameter("by")) +
          choice_field("metric", "Metric", {"throughput", "time-to-target", "step-time", "accuracy"},
                       metric.empty() ? "throughput" : metric) +
          "<button type=\"submit\">Compare</button></form>\n";
@@ -109,7 +103,7 @@ void add_answer(Page& page, const CommandResult& result)
   if (answer.is_discarded())
     return page.paragraph("The query gave no answer" + (result.err.empty() ? "." : ": " + result.err), "doubt");
   if (answer.contains("error")) return page.paragraph(answer["error"].value("message", "the query failed"), "doubt");
-  page.table(table_of_answer(answer), "rows");
+  page.table(table_of_answer(answer), "rows", {}, 1000);
   if (answer.value("truncated", false)) page.paragraph("Only the first 1,000 rows are shown. All rows: dtctl query", "doubt");
 }
 
@@ -148,7 +142,7 @@ ServedPage studies_page(ResultsStore& results, bool all)
   auto served = new_page("Studies", "Of " + results.home().root().string() + ", the newest first.");
   std::vector<std::string> links;
   for (const auto& study : studies) links.push_back("study?id=" + study.id);
-  served.page.table(study_table(studies), "studies", links);
+  served.page.table(study_table(studies), "studies", links, studies.size());
   if (static_cast<std::int64_t>(studies.size()) == limit && !all)
     served.page.markup(fmt::format("<p><a href=\"./?all=yes\">All studies</a>; these are the newest {}.</p>\n", limit));
   served.fresh_s = fresh_s_of(open);
@@ -171,12 +165,12 @@ ServedPage served_study_page(ResultsStore& results, const std::string& id)
   return served;
 }
 
-ServedPage compare_page(Context& context, ResultsStore& results, const std::map<std::string, std::string>& parameters)
+ServedPage compare_page(Context& context, ResultsStore& results, const HttpRequest& request)
 {
   auto served = new_page("Compare", "Which is better, how sure that is, and what would decide.");
-  served.page.markup(compare_form(parameters));
+  served.page.markup(compare_form(request));
   served.page.set_still();
-  if (!parameters.contains("a")) return served;
+  if (!request.parameters.contains("a")) return served;
   served.fresh_s = 10; // its runs may go on
   std::ostringstream said;
   spdlog::logger messages("page", std::make_shared<spdlog::sinks::ostream_sink_mt>(said));
@@ -184,10 +178,10 @@ ServedPage compare_page(Context& context, ResultsStore& results, const std::map<
   PageOutput out(served.page);
   Context own{out, messages, {}, {}};
   CompareOptions options;
-  options.a = parameter(parameters, "a");
-  options.b = parameter(parameters, "b");
-  options.by = parameter(parameters, "by");
-  if (const auto metric = parameter(parameters, "metric"); !metric.empty()) options.metric = metric;
+  options.a = request.parameter("a");
+  options.b = request.parameter("b");
+  options.by = request.parameter("by");
+  if (const auto metric = request.parameter("metric"); !metric.empty()) options.metric = metric;
   try {
     compare(own, results, options);
   } catch (const Error& error) {
@@ -199,9 +193,9 @@ ServedPage compare_page(Context& context, ResultsStore& results, const std::map<
   return served;
 }
 
-ServedPage query_page(const std::map<std::string, std::string>& parameters)
+ServedPage query_page(const HttpRequest& request)
 {
-  const auto sql = parameter(parameters, "sql");
+  const auto sql = request.parameter("sql");
   auto served = new_page("Query", "Read-only SQL on the results, for at most 10 seconds and 1,000 rows.");
   served.page.markup(query_form(sql));
   served.page.set_still();

@@ -15,11 +15,11 @@ ServedPage served_study_page(ResultsStore& results, const std::string& id);
 // figures.
 ServedPage run_page(ResultsStore& results, const std::string& key);
 
-// A comparison of the parameters `a` and `b` (selectors), `by` and `metric`; without them only the form.
-ServedPage compare_page(Context& context, ResultsStore& results, const std::map<std::string, std::string>& parameters);
+// A comparison of the request's parameters `a` and `b` (selectors), `by` and `metric`; without them only the form.
+ServedPage compare_page(Context& context, ResultsStore& results, const HttpRequest& request);
 
 // The answer to the SQL statement in the parameter `sql`, by `dtctl query` in a process of its own, with its limits.
-ServedPage query_page(const std::map<std::string, std::string>& parameters);
+ServedPage query_page(const HttpRequest& request);
 
 // A page with a sentence.
 ServedPage error_page(int status, const std::string& text);

@@ -11,11 +11,11 @@
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/quick_file.hpp"
 #include "store/query/pictures/curves.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 
 #include <fmt/format.h>
 
@@ -23,20 +23,13 @@ namespace dt::cli {
 namespace {
 
 constexpr std::int64_t most_points = 300;
-constexpr std::streamoff most_events_bytes = 4 << 20, most_log_bytes = 32 << 10;
+constexpr std::size_t most_events_bytes = 4 << 20, most_log_bytes = 32 << 10;
 
 // The end of a file, from the beginning of a line. Empty if there is no such file.
-std::string end_of_file(const std::filesystem::path& path, std::streamoff most_bytes)
+std::string end_of_file(const std::filesystem::path& path, std::size_t most_bytes)
 {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return "";
-  const auto size = static_cast<std::streamoff>(file.tellg());
-  const auto begin = std::max<std::streamoff>(0, size - most_bytes);
-  file.seekg(begin);
-  std::string text(static_cast<std::size_t>(size - begin), '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return begin == 0 ? text : text.substr(std::min(text.size(), text.find('\n') + 1));
+  auto text = jobs::read_tail(path, most_bytes);
+  return text.size() < most_bytes ? text : text.substr(std::min(text.size(), text.find('\n') + 1));
 }
 
 // The course of a run that has not ended, from the file that it writes.

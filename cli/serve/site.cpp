@@ -47,12 +47,6 @@ bool has_version(const HttpRequest& request, const std::string& version)
   return request.header("if-none-match").find('"' + version + '"') != std::string::npos;
 }
 
-std::string parameter(const HttpRequest& request, const std::string& name)
-{
-  const auto found = request.parameters.find(name);
-  return found == request.parameters.end() ? "" : found->second;
-}
-
 } // namespace
 
 double fresh_s_of(const std::vector<RunView>& runs)
@@ -67,24 +61,24 @@ double fresh_s_of(const std::vector<RunView>& runs)
 
 Site::Site(Context& context) : context_(context), results_(context) {}
 
-ServedPage Site::make(const std::string& name, const HttpRequest& request)
+ServedPage Site::make_page(const std::string& name, const HttpRequest& request)
 {
   context_.troubles.clear();
   context_.unreadable.clear();
   results_.try_writing_again();
-  auto served = made(name, request);
+  auto served = page_named(name, request);
   for (const auto& trouble : context_.troubles)
     served.page.paragraph(trouble + " The states shown come only from the files of the runs.", "doubt");
   return served;
 }
 
-ServedPage Site::made(const std::string& name, const HttpRequest& request)
+ServedPage Site::page_named(const std::string& name, const HttpRequest& request)
 {
   try {
-    if (name.empty()) return studies_page(results_, !parameter(request, "all").empty());
-    if (name == "study") return served_study_page(results_, parameter(request, "id"));
-    if (name == "run") return run_page(results_, parameter(request, "key"));
-    if (name == "compare") return compare_page(context_, results_, request.parameters);
+    if (name.empty()) return studies_page(results_, !request.parameter("all").empty());
+    if (name == "study") return served_study_page(results_, request.parameter("id"));
+    if (name == "run") return run_page(results_, request.parameter("key"));
+    if (name == "compare") return compare_page(context_, results_, request);
     return error_page(404, "There is no such page.");
   } catch (const Error& error) {
     return error_page(error.kind() == ErrorKind::usage ? 404 : 500, error.what());
@@ -107,7 +101,7 @@ const Site::Kept& Site::up_to_date(const std::string& name, const HttpRequest& r
   if (kept_.size() >= most_kept) kept_.clear();
   const auto begin = Clock::now();
   const auto changes = results_.database().changes(); // before: what is written meanwhile makes the page old
-  const auto made = make(name, request);
+  const auto made = make_page(name, request);
   auto& kept = kept_[place];
   const std::chrono::duration<double> cost = Clock::now() - begin;
   kept = {.html = made.page.html(Delivery::server),
@@ -126,7 +120,7 @@ HttpResponse Site::answer(const HttpRequest& request, const std::string& name)
   if (asset != assets.end()) return asset_answer(*asset);
   HttpResponse response{.body = {}, .cache = "no-cache, private", .security_policy = content_security_policy(Delivery::server)};
   if (name == "query") { // by a process of its own, so the other pages need not wait for it
-    const auto made = query_page(request.parameters);
+    const auto made = query_page(request);
     response.status = made.status;
     response.body = made.page.html(Delivery::server);
     response.version = made.page.version();

@@ -46,8 +46,9 @@ class Site {
   };
   const Kept& up_to_date(const std::string& name, const HttpRequest& request);
   bool is_up_to_date(const Kept& kept);
-  ServedPage make(const std::string& name, const HttpRequest& request);
-  ServedPage made(const std::string& name, const HttpRequest& request);
+  // The page, with the schedulers that could not be reached while it was made.
+  ServedPage make_page(const std::string& name, const HttpRequest& request);
+  ServedPage page_named(const std::string& name, const HttpRequest& request);
 
   Context& context_;
   std::mutex mutex_; // of all below: SQLite's connection is used by one thread at a time

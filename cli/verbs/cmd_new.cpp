@@ -42,7 +42,8 @@ std::vector<std::string> profile_names(Context& context)
   return names;
 }
 
-// What the engine says against a network for a data set; empty if it fits, or if the engine cannot run here: the job will say it.
+// Why the engine refuses this network for this data set. Empty if it accepts it, or if the engine cannot run here; then the job
+// reports the mistake.
 std::string objection(const std::string& model, const std::string& data)
 {
   if (fits_surely(model, data)) return "";
@@ -237,7 +238,7 @@ class Wishing {
     parse_given_sizes();
   }
 
-  // What no question asks for.
+  // Remembers the defaults of the options that no question asks for.
   void remember_unasked()
   {
     if (options_.study.empty() && options_.parts.empty()) defaults_.emplace_back("study strong");

@@ -97,6 +97,7 @@ void keep_label(ChartSource& source, const std::string& wanted)
   std::erase_if(source.scaling, [&](const auto& point) { return !is_wanted(point.label); });
   std::erase_if(source.compared, [&](const auto& point) { return !is_wanted(point.candidate); });
   std::erase_if(source.runs, [&](const auto& run) { return !is_wanted(run.series); });
+  choose_labels(source);
 }
 
 Charts make_charts(const ChartKind& kind, const PlotOptions& options, const ChartSource& source)

@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -52,25 +53,36 @@ fs::path default_file(const std::vector<Selection>& studies)
   return studies.size() == 1 ? file_stem(*studies.front().study) + ".html" : "studies.html";
 }
 
-// Writes the runs that are too many for the page beside it. Returns the file's name; empty if there was no need.
-std::string write_runs(ResultsStore& results, const Selection& selection, const fs::path& report)
+// Writes the rows of a view that belong to the study into a CSV file beside the report, and returns its name.
+std::string write_beside(ResultsStore& results, const store::StudyRow& study, const fs::path& report, const std::string& name,
+                         const std::string& rows)
 {
-  if (selection.runs.size() <= most_run_rows) return "";
   auto file = report;
-  file.replace_filename(report.stem().string() + "-" + short_key(selection.study->id) + "-runs.csv");
+  file.replace_filename(report.stem().string() + "-" + short_key(study.id) + "-" + name + ".csv");
   const store::QueryLimits limits{.time_s = 600, .rows = 10'000'000};
-  const auto rows = store::query(
-      results.database(), "SELECT * FROM runs_flat WHERE study_key = '" + selection.study->id + "' ORDER BY position", limits);
-  write_file_atomic(file, csv_of(rows), Readers::everybody);
+  const auto table = store::query(results.database(), "SELECT * FROM " + rows, limits);
+  write_file_atomic(file, csv_of(table), Readers::everybody);
   return file.filename().string();
+}
+
+// Writes what is too much for the page beside it.
+StudyPageOptions page_options(ResultsStore& results, const ChartSource& source, const fs::path& report)
+{
+  StudyPageOptions options{.most_run_rows = most_run_rows};
+  const auto of_study = " WHERE study_key = '" + source.study.id + "'";
+  if (source.runs.size() > most_run_rows)
+    options.runs_file = write_beside(results, source.study, report, "runs", "runs_flat" + of_study + " ORDER BY position");
+  if (source.scaling.size() > most_table_rows)
+    options.points_file = write_beside(results, source.study, report, "points", "scaling" + of_study);
+  return options;
 }
 
 ReportedStudy reported(ResultsStore& results, const Selection& selection, const fs::path& file)
 {
   const auto& study = *selection.study;
-  return {chart_source(results.database(), results.home(), study, rows_of(selection.runs)), selection.runs,
-          record_of(results.home(), study),
-          StudyPageOptions{.most_run_rows = most_run_rows, .runs_file = write_runs(results, selection, file)}};
+  auto source = chart_source(results.database(), results.home(), study, rows_of(selection.runs));
+  auto options = page_options(results, source, file);
+  return {std::move(source), selection.runs, record_of(results.home(), study), std::move(options)};
 }
 
 void print_studies(Context& context, const std::vector<ReportedStudy>& studies, const fs::path& folder)
@@ -80,12 +92,14 @@ void print_studies(Context& context, const std::vector<ReportedStudy>& studies, 
     context.out.field("", "study",
                       text_cell(fmt::format("{} ({})", source.study.name, short_key(source.study.id)), Style::strong));
     ids.push_back(source.study.id);
-    if (options.runs_file.empty()) continue;
-    beside.push_back((folder / options.runs_file).string());
-    context.out.field("", "its runs", text_cell(beside.back().get<std::string>()));
+    for (const auto& [label, name] : {std::pair{"its runs", options.runs_file}, {"its points", options.points_file}}) {
+      if (name.empty()) continue;
+      beside.push_back((folder / name).string());
+      context.out.field("", label, text_cell(beside.back().get<std::string>()));
+    }
   }
   context.out.data("studies", std::move(ids));
-  context.out.data("runs_files", std::move(beside));
+  context.out.data("files_beside", std::move(beside));
 }
 
 ExitCode report(Context& context, const ReportOptions& options)
@@ -117,7 +131,8 @@ void add_report(Commands& commands)
        "holds\n"
        "the verdict, efficiency and speed-up, where the efficiency went, loss and accuracy, time against node-hours, the\n"
        "prediction, phases of the ranks, a timeline, the drift of the machine, the environment, all runs and the recipe.\n"
-       "Values of variables whose names look like secrets are masked. Beyond 1,000 runs a CSV file beside it has the runs.\n\n"
+       "Values of variables whose names look like secrets are masked. CSV files beside it have the runs beyond\n"
+       "1,000 and the points beyond 250.\n\n"
        "Example:\n  dtctl report last -o report.html"},
       [options](Context& context) { return report(context, *options); });
   verb.add_option("STUDY", options->studies, "last (default: the newest study), or the name or id of a study; may be a list")

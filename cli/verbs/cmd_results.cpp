@@ -66,7 +66,7 @@ ExitCode results(Context& context, const ResultsOptions& options)
   if (options.why)
     print_why(context, results, selection);
   else if (!options.best_by.empty())
-    print_best(context, results.database(), rows_of(selection.runs), options.best_by);
+    print_best(context, best_points_of(compared_points(results, selection), rows_of(selection.runs), options.best_by));
   else if (by_run)
     context.out.table(without_empty_columns(measurement_table(selection.runs)));
   else
@@ -74,7 +74,7 @@ ExitCode results(Context& context, const ResultsOptions& options)
   print_doubts(context,
                store::doubts_of(results.database(), selection.study ? selection.study->id : "", keys_of(selection.runs)));
   context.out.field("states", "in all", {state_counts(selection.runs), summary(selection.runs), Style::plain});
-  if (!by_run) print_verdict(context, verdict_of(results.database(), &*selection.study, rows_of(selection.runs), points));
+  if (!by_run) print_verdict(context, verdict_of(selection.study->kind, compared_points(results, selection), points));
   const bool has_notes = !options.why && options.best_by.empty() && !context.json;
   if (const auto notes = notes_on(points); !notes.empty() && has_notes) context.messages.info("{}", notes);
   return ExitCode::ok;

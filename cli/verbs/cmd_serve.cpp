@@ -5,9 +5,7 @@
 #include "cli/serve/site.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/process.hpp"
-#include "core/text.hpp"
 
-#include <exception>
 #include <memory>
 
 #include <fmt/format.h>
@@ -15,21 +13,11 @@
 namespace dt::cli {
 namespace {
 
-HttpResponse page_of(Site& site, const std::string& token, const HttpRequest& request)
+HttpResponse respond(Site& site, const std::string& token, const HttpRequest& request)
 {
   if (auto refused = refusal(request, token)) return *refused;
   if (request.path == "/" + token) return {.status = 301, .type = "text/plain", .body = "", .location = "/" + token + "/"};
   return site.answer(request, page_name(request));
-}
-
-// The server's threads are C, so no exception may leave.
-HttpResponse respond(Site& site, const std::string& token, const HttpRequest& request)
-{
-  try {
-    return page_of(site, token, request);
-  } catch (const std::exception& error) {
-    return {.status = 500, .type = "text/plain; charset=utf-8", .body = printable_lines(error.what()) + "\n"};
-  }
 }
 
 ExitCode serve(Context& context, int port)

@@ -1,4 +1,4 @@
-// What `dtctl compare` answers, also for the page of `dtctl serve`.
+// The comparison of `dtctl compare`, which a page of `dtctl serve` shows too.
 #pragma once
 
 #include "cli/runs/results_store.hpp"

@@ -56,9 +56,12 @@ struct MaskedLine {
   std::size_t secret_indent = std::string_view::npos;
 };
 
-// Whether the lines below may belong to the value: there is none in this line, or a mark of a text of several lines, or a plain
-// or quoted text that may go on.
-bool may_go_on(std::string_view line, std::size_t name) { return line.substr(0, name).find_first_not_of(" \t-\"'") == line.npos; }
+// Whether the name that begins at `name` is the key of a block mapping: nothing but its indentation, a dash or a quote is before
+// it. Lines below that are indented deeper then belong to its value.
+bool is_block_key(std::string_view line, std::size_t name)
+{
+  return line.substr(0, name).find_first_not_of(" \t-\"'") == line.npos;
+}
 
 MaskedLine masked_line(std::string_view line)
 {
@@ -70,7 +73,7 @@ MaskedLine masked_line(std::string_view line)
     if (name_end > 0 && (line[name_end - 1] == '"' || line[name_end - 1] == '\'')) --name_end; // a quoted key
     const auto name = begin_of_name(line, name_end);
     if (!looks_secret(line.substr(name, name_end - name))) continue;
-    if (line[at] == ':' && may_go_on(line, name)) masked.secret_indent = std::min(line.find_first_not_of(" \t-"), line.size());
+    if (line[at] == ':' && is_block_key(line, name)) masked.secret_indent = std::min(line.find_first_not_of(" \t-"), line.size());
     const auto value = std::min(line.find_first_not_of(" \t", at + 1), line.size());
     if (value == line.size()) continue;
     masked.text.append(line.substr(done, value - done)).append(secret_mask);

@@ -28,7 +28,7 @@ struct Course {
   std::vector<CourseEval> evals;
 };
 
-// What the attempt of these steps contributes to the course.
+// The steps of one attempt that are part of the course.
 struct CoursePart {
   int attempt = 0;
   double begin_unix_s = 0;

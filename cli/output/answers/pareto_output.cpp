@@ -88,21 +88,21 @@ std::vector<std::string> criteria_names()
   return names;
 }
 
-BestPoints best_points_of(store::Database& database, const std::vector<store::RunRow>& runs, const std::string& criterion)
+BestPoints best_points_of(const std::vector<store::ComparedPoint>& points, const std::vector<store::RunRow>& runs,
+                          const std::string& criterion)
 {
   const auto by = row_of(criterion).criterion;
   const auto samples = by == Criterion::samples ? store::samples_to_target(runs) : std::map<std::string, double>();
-  const auto priced = store::priced_points(store::points_of(store::compared_runs(database, runs, "")), samples);
+  const auto priced = store::priced_points(points, samples);
   require_figures(priced, by, criterion);
-  const auto points = store::best_points(priced, by);
-  const bool has_target = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.with_target > 0; });
-  return {table_of("best", best_columns(has_target, by == Criterion::samples), points, std::identity(), "no runs"),
-          explanation(store::partner_of(by, points))};
+  const auto best = store::best_points(priced, by);
+  const bool has_target = std::any_of(best.begin(), best.end(), [](const auto& point) { return point.with_target > 0; });
+  return {table_of("best", best_columns(has_target, by == Criterion::samples), best, std::identity(), "no runs"),
+          explanation(store::partner_of(by, best))};
 }
 
-void print_best(Context& context, store::Database& database, const std::vector<store::RunRow>& runs, const std::string& criterion)
+void print_best(Context& context, const BestPoints& best)
 {
-  const auto best = best_points_of(database, runs, criterion);
   context.out.table(best.table);
   context.out.field("", "*", text_cell(best.explanation));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/context.hpp"
+#include "store/analysis/verdict/compared_points.hpp"
 #include "store/query/queries.hpp"
 
 #include <string>
@@ -16,11 +17,11 @@ struct BestPoints {
   Table table;             // the best first; those of the Pareto set are marked
   std::string explanation; // of the mark
 };
-// The points of the runs. Throws a usage error if no run has a figure for the criterion.
-BestPoints best_points_of(store::Database& database, const std::vector<store::RunRow>& runs, const std::string& criterion);
+// The `points` of the `runs`, as store::points_of makes them. Throws a usage error if no run has a figure for the criterion.
+BestPoints best_points_of(const std::vector<store::ComparedPoint>& points, const std::vector<store::RunRow>& runs,
+                          const std::string& criterion);
 
 // Prints them.
-void print_best(Context& context, store::Database& database, const std::vector<store::RunRow>& runs,
-                const std::string& criterion);
+void print_best(Context& context, const BestPoints& best);
 
 } // namespace dt::cli

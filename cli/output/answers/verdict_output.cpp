@@ -2,7 +2,6 @@
 
 #include "cli/output/answers/comparison_tables.hpp"
 #include "core/text.hpp"
-#include "store/query/compared_runs.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -45,14 +44,14 @@ StudyVerdict contest_verdict(const store::Contest& contest)
 
 } // namespace
 
-StudyVerdict verdict_of(store::Database& database, const store::StudyRow* study, const std::vector<store::RunRow>& runs,
+StudyVerdict verdict_of(std::string_view kind, const std::vector<store::ComparedPoint>& compared,
                         const std::vector<store::ScalingRow>& points)
 {
-  const auto contests = store::contests_of(store::points_of(store::compared_runs(database, runs, "")));
+  const auto contests = store::contests_of(compared);
   if (const auto* contest = main_contest(contests)) return contest_verdict(*contest);
   const bool has_one_label =
       std::all_of(points.begin(), points.end(), [&](const auto& point) { return point.label == points.front().label; });
-  const bool is_scaling = study != nullptr && store::sizes_of_kind(study->kind) != store::StudySizes::labels;
+  const bool is_scaling = store::sizes_of_kind(kind) != store::StudySizes::labels;
   if (has_one_label && (points.size() > 1 || is_scaling)) return {"scaling", {store::scaling_sentence(points)}, {}};
   return {"none", {}, {}};
 }

@@ -4,9 +4,8 @@
 #include "cli/context.hpp"
 #include "store/analysis/scaling.hpp"
 #include "store/analysis/verdict/verdict.hpp"
-#include "store/query/queries.hpp"
-
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dt::cli {
@@ -19,8 +18,9 @@ struct StudyVerdict {
   std::vector<store::Standing> standings; // of candidates: by throughput, and by time to target if all have the same
 };
 
-// `study`: null if the runs are none. `runs` are its runs and `points` its points.
-StudyVerdict verdict_of(store::Database& database, const store::StudyRow* study, const std::vector<store::RunRow>& runs,
+// `kind`: that of the study (StudyRow::kind); empty if the runs are none. `compared` and `points` are its points, as a comparison
+// and as scaling see them.
+StudyVerdict verdict_of(std::string_view kind, const std::vector<store::ComparedPoint>& compared,
                         const std::vector<store::ScalingRow>& points);
 
 // Prints the sentences, and for programs the object `verdict`.

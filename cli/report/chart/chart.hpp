@@ -18,8 +18,9 @@ enum class Mark {
   floating, // bars from low to high, in categories
 };
 
-// What the figures of a series are. Renderers draw each kind differently, so that nobody takes a simulated figure for a measured
-// one: filled marks and solid lines are measured, hollow marks and dashed lines are simulated, dotted lines are predicted.
+// Where the figures of a series come from. Renderers draw each origin differently, so that nobody takes a simulated figure for a
+// measured one: filled marks and solid lines are measured, hollow marks and dashed lines are simulated, dotted lines are
+// predicted.
 enum class Origin { measured, simulated, predicted, ideal };
 
 struct ChartPoint {

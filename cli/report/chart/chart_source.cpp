@@ -3,26 +3,21 @@
 #include "store/query/compared_runs.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 
 namespace dt::cli {
 namespace {
 
-std::vector<std::string> all_labels(const ChartSource& source)
+// The highest throughput of each label at any size, in samples/s; 0 if none was measured.
+std::map<std::string, double> best_throughputs(const ChartSource& source)
 {
-  std::vector<std::string> labels;
-  for (const auto& point : source.scaling)
-    if (labels.empty() || labels.back() != point.label) labels.push_back(point.label);
-  return labels;
-}
-
-double best_throughput(const ChartSource& source, const std::string& label)
-{
-  double best = -1;
-  for (const auto& point : source.scaling)
-    if (point.label == label && point.throughput > best) best = point.throughput;
+  std::map<std::string, double> best;
+  for (const auto& point : source.scaling) {
+    auto& known = best[point.label];
+    if (point.throughput > known) known = point.throughput;
+  }
   return best;
 }
 
@@ -32,33 +27,37 @@ ChartSource chart_source(store::Database& database, const Home& home, const stor
                          std::vector<store::RunRow> runs)
 {
   auto compared = store::points_of(store::compared_runs(database, runs, ""));
-  return {database, home, study, std::move(runs), store::scaling_of_study(database, study.id), std::move(compared)};
+  ChartSource source{database, home, study, std::move(runs), store::scaling_of_study(database, study.id), std::move(compared)};
+  choose_labels(source);
+  return source;
 }
 
-bool is_simulated(const ChartSource& source, const std::string& label)
+void choose_labels(ChartSource& source)
 {
+  source.labels.clear();
+  source.simulated.clear();
+  for (const auto& point : source.scaling)
+    if (source.labels.empty() || source.labels.back() != point.label) source.labels.push_back(point.label);
   for (const auto& point : source.compared)
-    if (point.candidate == label && !point.runs.empty()) return !point.runs.front().platform.empty();
-  return false;
+    if (!point.runs.empty() && !point.runs.front().platform.empty()) source.simulated.insert(point.candidate);
+  source.all_labels = source.labels.size();
+  if (source.all_labels <= most_labels) return;
+  const auto throughputs = best_throughputs(source);
+  auto best = source.labels;
+  std::stable_sort(best.begin(), best.end(), [&](const auto& a, const auto& b) { return throughputs.at(a) > throughputs.at(b); });
+  best.resize(most_labels);
+  std::erase_if(source.labels, [&](const auto& label) { return std::find(best.begin(), best.end(), label) == best.end(); });
 }
 
-std::vector<std::string> drawn_labels(const ChartSource& source)
+bool is_drawn(const ChartSource& source, const std::string& label)
 {
-  auto labels = all_labels(source);
-  if (labels.size() <= most_labels) return labels;
-  auto best = labels;
-  std::stable_sort(best.begin(), best.end(),
-                   [&](const auto& a, const auto& b) { return best_throughput(source, a) > best_throughput(source, b); });
-  best.resize(most_labels);
-  std::erase_if(labels, [&](const auto& label) { return std::find(best.begin(), best.end(), label) == best.end(); });
-  return labels;
+  return std::find(source.labels.begin(), source.labels.end(), label) != source.labels.end();
 }
 
 std::string drawn_note(const ChartSource& source)
 {
-  const auto labels = all_labels(source).size();
-  if (labels <= most_labels) return "";
-  return fmt::format(" Drawn: the {} labels of the highest throughput, of {}.", most_labels, labels);
+  if (source.labels.size() == source.all_labels) return "";
+  return fmt::format(" Drawn: the {} labels of the highest throughput, of {}.", source.labels.size(), source.all_labels);
 }
 
 std::string legend_name(const ChartSource& source, const std::string& label) { return label.empty() ? source.study.name : label; }

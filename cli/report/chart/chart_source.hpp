@@ -1,4 +1,4 @@
-// What charts are made from: one study in the results database.
+// A study as it is read from the results database to make its charts.
 #pragma once
 
 #include "store/analysis/scaling.hpp"
@@ -7,6 +7,7 @@
 
 #include "core/paths.hpp"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,21 +20,29 @@ struct ChartSource {
   std::vector<store::RunRow> runs;            // of the study, in its order, with their current state
   std::vector<store::ScalingRow> scaling;     // store::scaling_of_study
   std::vector<store::ComparedPoint> compared; // store::points_of its runs
+  // Chosen by choose_labels:
+  std::vector<std::string> labels{}; // the labels that charts draw; their indices are the colours of their series in all charts
+  std::size_t all_labels = 0;        // the number of labels that the study has
+  std::set<std::string> simulated{}; // the labels whose runs were simulated
 };
 
 // Reads the study's points from the database.
 ChartSource chart_source(store::Database& database, const Home& home, const store::StudyRow& study,
                          std::vector<store::RunRow> runs);
 
-// Whether the runs of this label were simulated. A label's runs are either all simulated or all measured.
-bool is_simulated(const ChartSource& source, const std::string& label);
-
-// At most this many labels are drawn in one chart: more cannot be told apart.
+// One chart draws at most so many labels, because more cannot be told apart.
 inline constexpr std::size_t most_labels = 8;
 
-// The labels that charts draw, in the study's order: all, or the `most_labels` of the highest throughput at any size. Their
-// indices are the colours of their series in all charts.
-std::vector<std::string> drawn_labels(const ChartSource& source);
+// Chooses what charts draw from the points in `source`: all labels in the study's order, or the `most_labels` of the highest
+// throughput at any size. To be called again by whoever changes the points.
+void choose_labels(ChartSource& source);
+
+// Whether the runs of this label were simulated. A label's runs are either all simulated or all measured.
+inline bool is_simulated(const ChartSource& source, const std::string& label) { return source.simulated.contains(label); }
+
+// Whether charts draw this label.
+bool is_drawn(const ChartSource& source, const std::string& label);
+
 // Returns " Drawn: the 8 labels of the highest throughput, of 20." Empty if all labels are drawn.
 std::string drawn_note(const ChartSource& source);
 
@@ -43,7 +52,7 @@ std::string legend_name(const ChartSource& source, const std::string& label);
 // Returns "5 runs" or "1 run"; "of 6" is added where some did not succeed.
 std::string runs_text(std::int64_t succeeded, std::int64_t runs);
 
-// What sizes of the study count: "nodes", "workers" or "ranks per node".
+// The unit in which the study counts its sizes: "nodes", "workers" or "ranks per node".
 std::string size_title(const ChartSource& source);
 
 } // namespace dt::cli

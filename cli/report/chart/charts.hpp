@@ -28,7 +28,7 @@ Charts prediction_charts(const ChartSource& source);
 Charts timeline_chart(const ChartSource& source);
 Charts drift_chart(const ChartSource& source);
 
-// What `dtctl plot --kind` knows.
+// A value of `dtctl plot --kind`: its name, its line of help and the function that makes its charts.
 struct ChartKind {
   std::string_view name;
   std::string_view help;

@@ -17,17 +17,9 @@ constexpr std::size_t most_bars = 24;
 // The points of the drawn labels.
 std::vector<store::ComparedPoint> drawn_points(const ChartSource& source)
 {
-  const auto labels = drawn_labels(source);
-  std::vector<store::ComparedPoint> points;
-  for (const auto& point : source.compared)
-    if (std::find(labels.begin(), labels.end(), point.candidate) != labels.end()) points.push_back(point);
+  auto points = source.compared;
+  std::erase_if(points, [&](const auto& point) { return !is_drawn(source, point.candidate); });
   return points;
-}
-
-int colour_of(const ChartSource& source, const std::string& label)
-{
-  const auto labels = drawn_labels(source);
-  return static_cast<int>(std::find(labels.begin(), labels.end(), label) - labels.begin());
 }
 
 Origin origin_of(const store::ComparedPoint& point)
@@ -84,7 +76,7 @@ void add(Chart& chart, const TargetBar& bar, int colour)
   series->points.push_back(std::move(point));
 }
 
-// What the y axis of the Pareto chart is about.
+// The time on the y axis of the Pareto chart: to the target accuracy, or of the whole run.
 struct Time {
   bool to_target = false;
   double of(const store::PricedPoint& priced, const store::ComparedPoint& point) const
@@ -98,10 +90,10 @@ struct Time {
 };
 
 // The points of one label.
-Series pareto_series(const ChartSource& source, const std::string& label, const std::vector<store::ComparedPoint>& points,
-                     const std::vector<store::PricedPoint>& priced, Time time)
+Series pareto_series(const ChartSource& source, const std::string& label, int colour,
+                     const std::vector<store::ComparedPoint>& points, const std::vector<store::PricedPoint>& priced, Time time)
 {
-  Series series{.name = legend_name(source, label), .mark = Mark::points, .points = {}, .colour = colour_of(source, label)};
+  Series series{.name = legend_name(source, label), .mark = Mark::points, .points = {}, .colour = colour};
   for (std::size_t i = 0; i < points.size(); ++i) {
     const double y = time.of(priced[i], points[i]);
     if (points[i].candidate != label || !std::isfinite(y) || !std::isfinite(priced[i].node_hours)) continue;
@@ -165,8 +157,9 @@ Charts pareto_chart(const ChartSource& source)
                          drawn_note(source),
               .x = {.title = "node-hours of a run", .from_zero = true},
               .y = {.title = time.to_target ? "time to the target [s]" : "time of a run [s]", .from_zero = true}};
-  for (const auto& label : drawn_labels(source)) {
-    auto series = pareto_series(source, label, points, priced, time);
+  int colour = 0;
+  for (const auto& label : source.labels) {
+    auto series = pareto_series(source, label, colour++, points, priced, time);
     if (!series.points.empty()) chart.series.push_back(std::move(series));
   }
   if (chart.series.empty()) return {{}, "No succeeded run has a time, so there is nothing to weigh."};

@@ -20,7 +20,7 @@ enum class Over { time, samples };
 
 double x_of(const store::CurvePoint& point, Over over) { return over == Over::time ? point.elapsed_s : point.samples; }
 
-// What one chart shows.
+// One chart of curves: its names, its x axis, and the figures that it draws.
 struct Shown {
   std::string id, title, y_title;
   Over over = Over::time;
@@ -65,18 +65,18 @@ std::vector<ChartPoint> spread_of(const std::vector<const Curve*>& curves, Over 
 }
 
 // A run that failed would cut the curves of its repeats where it ended.
-bool is_drawn(const store::ComparedRun& run) { return run.succeeded && !run.is_control; }
+bool has_curve(const store::ComparedRun& run) { return run.succeeded && !run.is_control; }
 
 // The runs of the label's largest size that has succeeded ones.
 std::vector<std::string> largest_runs(const ChartSource& source, const std::string& label)
 {
   const store::ComparedPoint* largest = nullptr;
   for (const auto& point : source.compared)
-    if (point.candidate == label && std::any_of(point.runs.begin(), point.runs.end(), is_drawn)) largest = &point;
+    if (point.candidate == label && std::any_of(point.runs.begin(), point.runs.end(), has_curve)) largest = &point;
   std::vector<std::string> keys;
   if (largest != nullptr)
     for (const auto& run : largest->runs)
-      if (is_drawn(run) && keys.size() < most_repeats) keys.push_back(run.key);
+      if (has_curve(run) && keys.size() < most_repeats) keys.push_back(run.key);
   return keys;
 }
 
@@ -117,7 +117,7 @@ Charts course_chart(const ChartSource& source, const Shown& shown)
               .x = {.title = shown.over == Over::time ? "training time [s]" : "samples", .from_zero = true},
               .y = {.title = shown.y_title, .is_share = shown.is_share}};
   int colour = 0;
-  for (const auto& label : drawn_labels(source)) {
+  for (const auto& label : source.labels) {
     auto series = series_of(source, label, colour++, shown);
     if (!series.points.empty()) chart.series.push_back(std::move(series));
   }

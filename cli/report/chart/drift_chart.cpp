@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -38,11 +39,11 @@ std::map<Point, double> means_of(const std::vector<store::RunMoment>& runs)
 Charts drift_chart(const ChartSource& source)
 {
   auto runs = store::run_moments(source.database, source.study.id);
-  const auto is_of_source = [&](const store::RunMoment& run) {
-    if (run.is_control) return true; // controls are about the machine, whatever label is asked for
-    return std::any_of(source.scaling.begin(), source.scaling.end(), [&](const auto& point) { return point.label == run.label; });
-  };
-  std::erase_if(runs, [&](const auto& run) { return !is_of_source(run) || is_simulated(source, run.label); });
+  std::set<std::string> labels;
+  for (const auto& point : source.scaling) labels.insert(point.label);
+  // Controls are about the machine, whatever label is asked for.
+  std::erase_if(
+      runs, [&](const auto& run) { return is_simulated(source, run.label) || !(run.is_control || labels.contains(run.label)); });
   const auto means = means_of(runs);
   std::erase_if(runs, [&](const auto& run) { return !means.contains(point_of(run)); });
   if (runs.empty())

@@ -42,12 +42,11 @@ std::string category_of(const store::PointPhases& point)
 
 std::vector<store::PointPhases> drawn_points(const ChartSource& source)
 {
-  const auto labels = drawn_labels(source);
   auto points = store::phases_of_points(source.database, source.study.id);
-  std::erase_if(points, [&](const auto& point) { return std::find(labels.begin(), labels.end(), point.label) == labels.end(); });
+  std::erase_if(points, [&](const auto& point) { return !is_drawn(source, point.label); });
   // The order of a study may be shuffled.
   const auto place = [&](const auto& point) {
-    return std::tuple(std::find(labels.begin(), labels.end(), point.label), point.nodes, point.ranks);
+    return std::tuple(std::find(source.labels.begin(), source.labels.end(), point.label), point.nodes, point.ranks);
   };
   std::stable_sort(points.begin(), points.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
   return points;

@@ -100,10 +100,9 @@ std::string sentence(std::string message)
 Charts prediction_charts(const ChartSource& source)
 {
   Charts charts;
-  const auto labels = drawn_labels(source);
   try {
     for (const auto& measured : store::measurements_of_study(source.database, source.study.id, std::nullopt)) {
-      if (std::find(labels.begin(), labels.end(), measured.series) == labels.end()) continue;
+      if (!is_drawn(source, measured.series)) continue;
       try {
         add_chart(charts, source, measured);
       } catch (const Error& error) {

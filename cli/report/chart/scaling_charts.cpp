@@ -51,7 +51,7 @@ Charts scaling_chart(const ChartSource& source, Chart chart, const ToPoint& to_p
   chart.x = size_axis(source, sizes);
   if (!chart.y.is_share) chart.y.scale = chart.x.scale; // on equal scales the ideal line is straight
   int colour = 0;
-  for (const auto& label : drawn_labels(source)) {
+  for (const auto& label : source.labels) {
     auto series = series_of(source, label, colour++, to_point);
     if (!series.points.empty()) chart.series.push_back(std::move(series));
   }

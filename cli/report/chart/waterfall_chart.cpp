@@ -87,7 +87,7 @@ Charts waterfall_charts(const ChartSource& source)
 Charts waterfall_charts(const ChartSource& source, const std::vector<store::Attribution>& points)
 {
   Charts charts;
-  for (const auto& label : drawn_labels(source))
+  for (const auto& label : source.labels)
     if (const auto* point = largest(points, label)) {
       charts.charts.push_back(waterfall_of(source, *point));
       charts.charts.back().id += fmt::format("-{}", charts.charts.size());

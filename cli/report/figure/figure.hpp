@@ -10,7 +10,7 @@
 
 namespace dt::cli {
 
-// What gnuplot was asked to draw, and what it said beside that.
+// A drawn figure: the files that were written or the characters for the terminal, and gnuplot's warnings.
 struct Figure {
   std::vector<std::filesystem::path> files{}; // that were written
   std::string drawing{};                      // of FigureFormat::terminal

@@ -12,7 +12,7 @@
 namespace dt::cli {
 namespace {
 
-// What page.js shows in the corner of a page.
+// The buttons in the corner of a page, which page.js answers. Without JavaScript they are hidden.
 constexpr const char* tools = "<div class=\"tools\"><button type=\"button\" id=\"theme\">Light or dark</button>"
                               "<button type=\"button\" id=\"print\">Print</button></div>";
 
@@ -77,9 +77,12 @@ void Page::paragraph(std::string_view text, std::string_view css_class)
 
 void Page::preformatted(std::string_view text) { body_ += "<pre tabindex=\"0\">" + escaped(text) + "</pre>\n"; }
 
-void Page::table(const Table& table, const std::string& name, const std::vector<std::string>& links)
+void Page::table(Table table, const std::string& name, const std::vector<std::string>& links, std::size_t most_rows)
 {
+  const auto rows = table.rows.size();
+  if (rows > most_rows) table.rows.resize(most_rows);
   body_ += table_html(table, prefix_ + name, links);
+  if (rows > most_rows) paragraph(fmt::format("Shown: the first {} of {} rows.", most_rows, rows), "dim");
 }
 
 std::string Page::figures(const Charts& charts)
@@ -89,8 +92,7 @@ std::string Page::figures(const Charts& charts)
   for (auto chart : charts.charts) {
     chart.id = prefix_ + chart.id;
     html += figure_html(chart);
-    charts_.push_back(to_json(chart));
-    data_size_ += script_json(charts_.back()).size();
+    charts_ += (charts_.empty() ? "" : ",") + script_json(to_json(chart));
   }
   return html;
 }
@@ -139,7 +141,7 @@ std::string Page::head(Delivery delivery) const
 std::string Page::version() const
 {
   Hasher hasher;
-  for (const auto& part : {title_, subtitle_, links_, body_, script_json(charts_)}) hasher.update(part);
+  for (const auto* part : {&title_, &subtitle_, &links_, &body_, &charts_}) hasher.update(*part);
   return hasher.hex();
 }
 
@@ -149,7 +151,7 @@ std::string Page::html(Delivery delivery) const
          fmt::format("<header><div><h1>{}</h1>\n{}</div>\n{}</header>\n", escaped(title_), cli::paragraph(subtitle_, "dim"),
                      tools) +
          navigation() + "<main id=\"content\">\n" + body_ + (in_section_ ? "</section>\n" : "") +
-         "</main>\n<script type=\"application/json\" id=\"charts\">" + script_json(charts_) + "</script>\n</div>\n" +
+         "</main>\n<script type=\"application/json\" id=\"charts\">[" + charts_ + "]</script>\n</div>\n" +
          "<footer>Made by dtctl " DTCTL_VERSION ".</footer>\n" + scripts(delivery) + "</body>\n</html>\n";
 }
 

@@ -10,18 +10,21 @@
 
 namespace dt::cli {
 
-// Where scripts and style come from.
+// How a page gets its scripts and its style.
 enum class Delivery {
   file,   // they stand in the page, which needs nothing else and opens anywhere
   server, // from the server's folder assets/
 };
+
+// So many rows of a table are on a page, unless a caller asks for another number. 250 rows are about 250 kB of HTML.
+inline constexpr std::size_t most_table_rows = 250;
 
 class Page {
  public:
   // `subtitle`: a line under the title.
   Page(std::string title, std::string subtitle);
 
-  // What follows is about this study, on a page of several: its heading, and names of its own for sections, tables and charts.
+  // On a page about several studies: begins the part about this one. The ids of its sections, tables and charts get a prefix.
   void begin_study(std::string_view name, std::string_view subtitle);
   // Begins a section with a heading. `id`: of its address in the page.
   void section(std::string_view id, std::string_view title);
@@ -29,8 +32,10 @@ class Page {
   // Text is escaped; an empty text adds nothing.
   void paragraph(std::string_view text, std::string_view css_class = "");
   void preformatted(std::string_view text);
-  // As table_html (cli/report/html/markup.hpp).
-  void table(const Table& table, const std::string& name, const std::vector<std::string>& links = {});
+  // As table_html (cli/report/html/markup.hpp), but of a longer table only the first `most_rows` rows, and a sentence that says
+  // so.
+  void table(Table table, const std::string& name, const std::vector<std::string>& links = {},
+             std::size_t most_rows = most_table_rows);
   // Adds the charts, several side by side where there is room, or the sentence why there are none.
   void charts(const Charts& charts);
   // The same of several kinds.
@@ -46,8 +51,6 @@ class Page {
   std::string html(Delivery delivery) const;
   // A hash of what the page shows. It stands in the page as data-version.
   std::string version() const;
-  // Size of what was added so far, in bytes.
-  std::size_t size() const { return body_.size() + data_size_; }
 
  private:
   std::string figures(const Charts& charts);
@@ -64,8 +67,7 @@ class Page {
   std::string prefix_;        // of ids: "s2-" in the second of several studies
   int studies_ = 0;
   bool in_section_ = false, is_still_ = false;
-  Json charts_ = Json::array();
-  std::size_t data_size_ = 0;
+  std::string charts_; // the JSON of the charts, with commas between them
 };
 
 // The Content-Security-Policy of a page: nothing is loaded from anywhere. In a file, the scripts and the style that stand in the

@@ -52,7 +52,7 @@ void add_progress(Page& page, const Content& content)
     if (!is_final(run.row.state) && open.size() < content.options.most_run_rows) open.push_back(run);
   if (open.empty()) return;
   page.heading("Runs that have not ended");
-  page.table(without_empty_columns(status_table(open)), "progress", links_of(content, open));
+  page.table(without_empty_columns(status_table(open)), "progress", links_of(content, open), content.options.most_run_rows);
 }
 
 void add_doubts(Page& page, const std::vector<DoubtLine>& lines, const std::string& study)
@@ -68,7 +68,7 @@ void add_verdict(Page& page, const Content& content)
 {
   const auto& source = content.source;
   page.section("verdict", "Verdict");
-  const auto verdict = verdict_of(source.database, &source.study, source.runs, source.scaling);
+  const auto verdict = verdict_of(source.study.kind, source.compared, source.scaling);
   for (const auto& sentence : verdict.sentences) page.paragraph(sentence + ".", "verdict");
   if (verdict.sentences.empty())
     page.paragraph("There is nothing to compare: the study has one point. Its figures are below.", "verdict");
@@ -77,29 +77,44 @@ void add_verdict(Page& page, const Content& content)
   add_progress(page, content);
 }
 
+// All points, or of a study with more than a table shows those of the drawn labels.
+template<class Point> std::vector<Point> shown_points(const Content& content, std::vector<Point> points)
+{
+  if (points.size() > most_table_rows)
+    std::erase_if(points, [&](const Point& point) { return !is_drawn(content.source, point.label); });
+  return points;
+}
+
 void add_scaling(Page& page, const Content& content)
 {
   page.section("scaling", "Efficiency and speed-up");
   page.charts_side_by_side({efficiency_chart(content.source), speedup_chart(content.source)});
-  page.table(without_empty_columns(scaling_table(content.source.scaling)), "points");
+  const auto points = shown_points(content, content.source.scaling);
+  page.table(without_empty_columns(scaling_table(points)), "points");
+  if (points.size() == content.source.scaling.size()) return;
+  const auto id = short_key(content.source.study.id);
+  page.paragraph(fmt::format("Shown here and below: the points of the drawn labels, {} of {}. All points{}", points.size(),
+                             content.source.scaling.size(),
+                             content.options.points_file.empty()
+                                 ? ": dtctl query \"SELECT * FROM scaling WHERE study_key LIKE '" + id + "%'\""
+                                 : " are in " + content.options.points_file + "."));
 }
 
 // A sentence for each point; of a large study, for the largest size of each drawn label.
 void add_reasons(Page& page, const Content& content, const std::vector<store::Attribution>& points)
 {
   constexpr std::size_t most_sentences = 12;
-  const auto labels = drawn_labels(content.source);
   for (std::size_t i = 0; i < points.size(); ++i) {
     const bool is_largest = i + 1 == points.size() || points[i + 1].label != points[i].label;
-    const bool is_drawn = std::find(labels.begin(), labels.end(), points[i].label) != labels.end();
-    if (points.size() <= most_sentences || (is_largest && is_drawn)) page.paragraph(sentence_of(points[i]));
+    if (points.size() <= most_sentences || (is_largest && is_drawn(content.source, points[i].label)))
+      page.paragraph(sentence_of(points[i]));
   }
 }
 
 void add_attribution(Page& page, const Content& content)
 {
   page.section("why", "Where the efficiency went");
-  const auto points = store::attributions_of_study(content.source.database, content.source.study.id);
+  const auto points = shown_points(content, store::attributions_of_study(content.source.database, content.source.study.id));
   add_reasons(page, content, points);
   page.charts(waterfall_charts(content.source, points));
   if (points.empty()) return;
@@ -124,7 +139,7 @@ void add_best_table(Page& page, const ChartSource& source)
 {
   for (const char* criterion : {"time-to-target", "throughput"}) {
     try {
-      const auto best = best_points_of(source.database, source.runs, criterion);
+      const auto best = best_points_of(source.compared, source.runs, criterion);
       page.table(without_empty_columns(best.table), "best");
       page.paragraph("* " + best.explanation + ".", "dim");
       return;
@@ -232,7 +247,8 @@ void add_runs(Page& page, const Content& content)
 {
   page.section("runs", "Runs");
   if (content.runs.size() <= content.options.most_run_rows)
-    return page.table(without_empty_columns(measurement_table(content.runs)), "runs", links_of(content, content.runs));
+    return page.table(without_empty_columns(measurement_table(content.runs)), "runs", links_of(content, content.runs),
+                      content.options.most_run_rows);
   page.paragraph(fmt::format(
       "The study has {} runs, more than a page can show; the table of points above has their medians.{}", content.runs.size(),
       content.options.runs_file.empty() ? " All runs: dtctl export " + short_key(content.source.study.id) + " -o runs.csv"

@@ -16,12 +16,13 @@ struct StudyPageOptions {
   // More runs than this are not in the page's table of runs, which then names the file `runs_file` that has them.
   std::size_t most_run_rows = 1000;
   std::string runs_file{};
+  std::string points_file{}; // the same of a study with more than most_table_rows points
   // Returns the address of the page about a run, given its key; null: runs have no pages.
   std::string (*run_address)(const std::string& key) = nullptr;
 };
 
-// What a page is made from. `runs`: all runs of the study, with their current state. `record`: the study's file; nothing if it is
-// gone.
+// A study and all that its page shows. `runs`: all runs of the study, with their current state. `record`: the study's file;
+// nothing if it is gone.
 struct ReportedStudy {
   ChartSource source;
   std::vector<RunView> runs;

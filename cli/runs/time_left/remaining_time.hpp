@@ -10,7 +10,7 @@
 
 namespace dt::cli {
 
-// What the estimate must know about a run.
+// A run, as the estimate of the remaining time needs it.
 struct TimedRun {
   enum class Stage { finished, running, waiting };
   Stage stage = Stage::waiting;

@@ -32,7 +32,7 @@ class StudyClock {
   double remaining_s(const std::vector<RunView>& runs, double now_unix_s);
 
  private:
-  // What the recipe says about a run.
+  // The figures of a run that its recipe decides.
   struct Facts {
     std::string label; // without the size
     std::int64_t nodes = 1, ranks = 1, cores = 1;

@@ -19,8 +19,9 @@ inline const std::string breaking_text =
 class PicturedHome {
  public:
   // Two labels at 1, 2 and 4 ranks with three repeats and a target, one label that was simulated, two A/A controls, a traced run.
-  // `name` is the study's; `extra` is added to its first label.
-  explicit PicturedHome(const std::string& name = "pictured", const std::string& extra = "") : name_(name)
+  // `name` is the study's; `extra` is added to its first label; with a `target` of 0 the runs have no target accuracy.
+  explicit PicturedHome(const std::string& name = "pictured", const std::string& extra = "", double target = 0.8)
+      : name_(name), target_(target)
   {
     for (int strategy = 0; strategy < 2; ++strategy)
       for (const int ranks : {1, 2, 4})
@@ -60,7 +61,7 @@ class PicturedHome {
     spec.name = name_;
     spec.label = label + " ranks=" + std::to_string(ranks);
     spec.train.seed = label == "control" ? 77 : 1; // the label is no part of a run's key
-    spec.train.target_accuracy = 0.8;
+    spec.train.target_accuracy = target_;
     spec.resources.env["API_TOKEN"] = "planted-secret";
     return spec;
   }
@@ -187,6 +188,7 @@ class PicturedHome {
   }
 
   std::string name_;
+  double target_;
 };
 
 } // namespace dt::test
