@@ -1,6 +1,7 @@
 // 128-bit content hashes (XXH3), for keys and identities. Not cryptographic: do not use them for secrets.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,6 +10,9 @@ namespace dt {
 
 // Returns 32 lower-case hexadecimal digits.
 std::string hash_hex(std::string_view bytes);
+
+// A 64-bit hash (XXH3), to find accidental changes of stored bytes.
+std::uint64_t hash64(std::string_view bytes);
 
 // Computes the digest of hash_hex over bytes that arrive in pieces.
 class Hasher {

@@ -25,9 +25,14 @@ class Home {
   std::filesystem::path predictions() const { return root_ / "predictions"; }
   std::filesystem::path database() const { return root_ / "results.db"; }
   std::filesystem::path local_queue() const { return root_ / "local"; }
-  std::filesystem::path data_folder(const DataSpec& data) const
+  std::filesystem::path data() const { return root_ / "data"; }
+  // The file of the packed set with this name.
+  std::filesystem::path packed_set(const std::string& name) const { return data() / (name + ".pack"); }
+  // The folder of a data set; the file of a packed one.
+  std::filesystem::path data_place(const DataSpec& spec) const
   {
-    return data.path.empty() ? root_ / "data" / data.name : std::filesystem::path(data.path);
+    if (!spec.path.empty()) return spec.path;
+    return spec.name == "packed" ? packed_set(spec.set) : data() / spec.name;
   }
 
  private:

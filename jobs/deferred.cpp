@@ -40,7 +40,7 @@ JobRequest request_for(const Waiting& run)
   const auto& submission = *run.latest.record.submission;
   JobRequest request{run.latest.key, submission.token, AttemptFolder(std::filesystem::absolute(run.latest.folder->path())),
                      planned.spec.job_resources()};
-  request.progress_threads = planned.spec.job_progress_threads();
+  request.side_threads = planned.spec.job_side_threads();
   if (planned.spec.study.layout == StudyLayout::ladder) request.ladder = submission.study;
   request.after = run.deferral.after;
   return request;

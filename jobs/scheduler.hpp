@@ -21,9 +21,9 @@ struct JobRequest {
   AttemptFolder attempt;
   ResourcesSpec resources;
   std::string ladder{}; // requests with the same text share an allocation, in the order of the requests; empty: a separate job
-  std::vector<std::string> after{};  // ids of this scheduler's jobs that must end before this job starts
-  std::int64_t progress_threads = 0; // per rank, in addition to its compute threads (RunSpec)
-  std::int64_t cores_per_rank() const { return resources.threads_per_rank + progress_threads; }
+  std::vector<std::string> after{}; // ids of this scheduler's jobs that must end before this job starts
+  std::int64_t side_threads = 0;    // per rank, in addition to its compute threads (RunSpec)
+  std::int64_t cores_per_rank() const { return resources.threads_per_rank + side_threads; }
 };
 
 // The scheduler's answer to a request: accepted (an id), refused (an error), unanswered (no reply came), or deferred (no room for

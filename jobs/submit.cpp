@@ -203,7 +203,7 @@ class Submitter {
     const AttemptFolder attempt(fs::absolute(home_.run(run.key)), decision.number);
     const auto& scheduler = run.spec.resources.scheduler;
     JobRequest request{run.key, decision.token, attempt, run.spec.job_resources()};
-    request.progress_threads = run.spec.job_progress_threads();
+    request.side_threads = run.spec.job_side_threads();
     if (run.spec.study.layout == StudyLayout::ladder) request.ladder = options_.study;
     request.after = predecessors_.job_ids[scheduler];
     Submission submission{decision.number, decision.token, scheduler, options_.study, now_unix_s(), {}};
@@ -274,7 +274,7 @@ class Submitter {
     const auto& run = *job.run;
     const auto& attempt = job.request.attempt;
     const auto script = batch_script({run, attempt, run.spec.is_simulated() ? options_.simulator : options_.engine,
-                                      fs::absolute(home_.data_folder(run.spec.data)).string(), options_.agent},
+                                      fs::absolute(home_.data_place(run.spec.data)).string(), options_.agent},
                                      *make_launcher(run.spec.resources.launcher));
     if (attempt.number() == 1) make_folders(attempt.run_folder());
     take_folder(job);
@@ -370,7 +370,7 @@ std::vector<std::string> known_refusals(std::span<const PlannedRun> runs)
   std::vector<std::string> refusals;
   for (const auto& run : runs) {
     const bool is_here = scheduler_row(run.spec.resources.scheduler).uses_this_machine;
-    refusals.push_back(is_here ? local::objection(run.spec.job_resources(), run.spec.job_progress_threads(), cores) : "");
+    refusals.push_back(is_here ? local::objection(run.spec.job_resources(), run.spec.job_side_threads(), cores) : "");
   }
   return refusals;
 }

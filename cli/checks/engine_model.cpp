@@ -51,10 +51,11 @@ Json ask_engine(const ModelQuestion& question)
   return Json::parse(answer_to(words, "a model"));
 }
 
-DataFacts ask_engine_of_data(const std::string& name, const std::filesystem::path& folder)
+DataFacts ask_engine_of_data(const DataSpec& data, const std::filesystem::path& place)
 {
-  const auto said = Json::parse(
-      answer_to({engine_program().string(), "data", "describe", name, "--folder", folder.string(), "--json"}, "a data set"));
+  const auto said = Json::parse(answer_to({engine_program().string(), "data", "describe", data.name, "--folder", place.string(),
+                                           "--image-size", std::to_string(data.image_size), "--json"},
+                                          "a data set"));
   DataFacts facts{parse_image(said.at("image").get<std::string>()).value(), said.at("train_samples"), said.at("test_samples")};
   facts.shape.classes = said.at("classes");
   return facts;

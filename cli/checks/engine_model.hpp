@@ -32,8 +32,9 @@ struct DataFacts {
   std::int64_t train_samples = 0, test_samples = 0;
 };
 
-// Throws a recipe error with dtengine's message if the folder does not contain the data set `name`.
-DataFacts ask_engine_of_data(const std::string& name, const std::filesystem::path& folder);
+// Throws a recipe error with dtengine's message if `place` (a folder; the file of a packed set) does not contain the data set
+// that the recipe names, or if the set cannot be used as the recipe says.
+DataFacts ask_engine_of_data(const DataSpec& data, const std::filesystem::path& place);
 
 // Throws a recipe error with dtengine's message if the model cannot use the weights in the file.
 void ask_engine_to_start(const ModelQuestion& model, const std::filesystem::path& file);

@@ -14,6 +14,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -49,7 +50,7 @@ class InputChecks {
     check_scheduler_args(run);
     if (run.is_simulated()) return check_simulated(run);
     const auto* data = run.data.name == "synthetic" ? nullptr : data_of(run);
-    const bool is_refused = data != nullptr && refused_data_.contains({data->name, data->folder});
+    const bool is_refused = data != nullptr && refused_data_.contains({data->name, data->folder, data->image_size});
     if (is_refused) return;
     if (data != nullptr && data->facts) check_samples(run, *data);
     const auto shape = data != nullptr && data->facts ? std::optional(data->facts->shape) : input_shape_of(run.data);
@@ -65,7 +66,7 @@ class InputChecks {
   }
 
  private:
-  using Place = std::pair<std::string, fs::path>; // name and folder of a data set
+  using Place = std::tuple<std::string, fs::path, std::int64_t>; // name and folder of a data set, data.image_size
 
   // Adds each finding once, because runs of a sweep share most of them.
   void add(recipes::Diagnostic finding)
@@ -132,14 +133,14 @@ class InputChecks {
 
   const CheckedData* data_of(const RunSpec& run)
   {
-    const Place place{run.data.name, fs::absolute(home_.data_folder(run.data))};
-    const auto same = [&](const CheckedData& known) { return known.name == place.first && known.folder == place.second; };
+    const Place place{run.data.name, fs::absolute(home_.data_place(run.data)), run.data.image_size};
+    const auto same = [&](const CheckedData& known) { return Place{known.name, known.folder, known.image_size} == place; };
     if (const auto known = std::find_if(data_.begin(), data_.end(), same); known != data_.end()) return &*known;
-    CheckedData data{place.first, place.second, std::nullopt, {}};
-    const auto ask = [&] { data.facts = ask_engine_of_data(data.name, data.folder); };
+    CheckedData data{run.data.name, std::get<fs::path>(place), run.data.image_size, std::nullopt, {}};
+    const auto ask = [&] { data.facts = ask_engine_of_data(run.data, data.folder); };
     if (!holds_files(data.folder))
       data.remedy = how_to_get(run.data, data.folder);
-    else if (!is_granted(run, {"data.path", "data.name"}, ask))
+    else if (!is_granted(run, {"data.set", "data.path", "data.name"}, ask))
       refused_data_.insert(place);
     return &data_.emplace_back(std::move(data));
   }

@@ -16,7 +16,8 @@ namespace dt::cli {
 // A data set of the plan that consists of files.
 struct CheckedData {
   std::string name;
-  std::filesystem::path folder;
+  std::filesystem::path folder;   // of a packed set: its file
+  std::int64_t image_size = 0;    // data.image_size
   std::optional<DataFacts> facts; // nothing if the files do not exist
   std::string remedy;             // how to get the files, if they do not exist
 };

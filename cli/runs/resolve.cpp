@@ -29,7 +29,7 @@ const std::string& Identities::simulation(const RunSpec& run)
 
 const std::string& Identities::data(const DataSpec& data)
 {
-  const auto folder = home_.data_folder(data);
+  const auto folder = home_.data_place(data);
   const auto [entry, is_new] = data_ids_.try_emplace({data.name, folder.string()});
   if (is_new) entry->second = data_id(data, folder);
   return entry->second;
@@ -67,7 +67,7 @@ const std::string& data_of(Identities& identities, const recipes::Plan& plan, co
   try {
     return identities.data(run.data);
   } catch (const Error& error) {
-    throw Error(error.kind(), to_text(plan.finding(run, {"data.path", "data.name"}, error.what())));
+    throw Error(error.kind(), to_text(plan.finding(run, {"data.set", "data.path", "data.name"}, error.what())));
   }
 }
 

@@ -1,4 +1,5 @@
 // dtctl completion, and the hidden verbs __complete (called by the shells) and man (called by the build).
+#include "cli/data/data_sets.hpp"
 #include "cli/help/completion.hpp"
 #include "cli/runs/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
@@ -63,6 +64,8 @@ std::vector<Candidate> values_of(Context& context, const std::string& kind)
   if (kind.starts_with("KEY=")) return keys();
   if (kind == "MODEL") return named(model_names());
   if (kind == "DATA") return named(data_names());
+  if (kind == "SET")
+    for (const auto& set : data_sets(context.home())) candidates.push_back({set.name, set.kind});
   if (kind == "STRATEGIES") return named(strategy_names());
   if (kind == "RECIPE")
     for (const auto& recipe : shipped_recipes()) candidates.push_back({recipe.name, "shipped recipe"});

@@ -49,9 +49,10 @@ std::string objection(const std::string& model, const std::string& data)
   if (fits_surely(model, data)) return "";
   DataSpec spec;
   spec.name = data;
-  const auto shape = input_shape_of(spec).value();
+  const auto shape = input_shape_of(spec);
+  if (!shape) return "";
   try {
-    ask_engine({.model = model, .image = image_text(shape), .classes = shape.classes});
+    ask_engine({.model = model, .image = image_text(*shape), .classes = shape->classes});
     return "";
   } catch (const Error& error) {
     return error.kind() == ErrorKind::recipe ? error.what() : "";
@@ -65,9 +66,17 @@ std::vector<std::string> models_for(const std::string& data)
   return models;
 }
 
-std::vector<std::string> data_for(const std::string& model)
+// The data sets whose images have a known shape: all but packed ones, of which only the file tells it.
+std::vector<std::string> known_sets()
 {
   auto sets = strings_of(data_names());
+  std::erase(sets, "packed");
+  return sets;
+}
+
+std::vector<std::string> data_for(const std::string& model)
+{
+  auto sets = known_sets();
   std::erase_if(sets, [&](const std::string& data) { return !objection(model, data).empty(); });
   return sets;
 }
@@ -87,6 +96,10 @@ class Taker {
   void data(const std::string& text)
   {
     const auto data = known("data set", text, data_names());
+    if (data == "packed")
+      throw Error(ErrorKind::usage,
+                  "`dtctl new` writes no recipe for packed sets; take another set, and then write `data: { name: packed, set: "
+                  "NAME }` into the recipe.");
     require_fit(wishes_.model, data);
     wishes_.data = data;
   }
@@ -202,7 +215,7 @@ class Wishing {
     fill("model", options_.model, asks,
          {"model", strings_of(model_names()), default_model(options_.data), [&](auto& a) { taker_.model(a); }});
     fill("data set", options_.data, asks,
-         {"data set", strings_of(data_names()), default_data(wishes_.model), [&](auto& a) { taker_.data(a); }});
+         {"data set", known_sets(), default_data(wishes_.model), [&](auto& a) { taker_.data(a); }});
     fill("strategy", options_.strategies, asks,
          {"strategies, with commas between them", strings_of(strategy_names()), "sync-sgd",
           [&](auto& a) { taker_.strategies(a); }});

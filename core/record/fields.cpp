@@ -194,6 +194,9 @@ Fields<RunResult> result_fields()
       {"messages_sent", &sum_over_ranks<&RankRecord::messages_sent>, "", "messages of all ranks in the measured steps", computed},
       {"memory_peak_bytes", &largest_memory_peak, "bytes", "largest resident set of any rank", computed},
       {"parameters", DT_AT(R, parameters), "", "trained numbers of the model"},
+      {"replaced_samples", DT_AT(R, replaced_samples), "samples",
+       "how often a sample could not be decoded and the next one took its place (data.corrupt: skip), since resumed_step", later,
+       "", true},
       {"weights_hash", DT_AT(R, weights_hash), "", "hash of the final weights: equal runs end in equal bits"},
       {"unix_s", DT_AT(R, unix_s), "s", "when the result was written", required, "finished_unix_s"},
   };

@@ -58,6 +58,26 @@ constexpr std::array evaluated{
     Choice{EvaluatedModel::worker, Name{"worker", "rank 0's weights"}},
     Choice{EvaluatedModel::average, Name{"average", "the mean of the workers' weights"}},
 };
+constexpr std::array data_orders{
+    Choice{DataOrder::automatic, Name{"auto", "blocks for packed sets, samples for the others"}},
+    Choice{DataOrder::samples,
+           Name{"samples", "one random permutation of all samples in each epoch; a packed set is then read in random order"}},
+    Choice{DataOrder::blocks, Name{"blocks", "blocks of consecutive samples in random order, and random order within each block; "
+                                             "each rank reads whole blocks"}},
+    Choice{DataOrder::file, Name{"file", "the order of the file; each rank reads one contiguous part of it"}},
+};
+constexpr std::array crops{
+    Choice{ImageCrop::none, Name{"none", "the whole image; if it is to get another size, its largest square in the centre"}},
+    Choice{ImageCrop::pad, Name{"pad", "black edges of `data.pad` pixels are added, and a random part of the image's size is cut "
+                                       "out (He 2016)"}},
+    Choice{ImageCrop::random_resized,
+           Name{"random-resized", "a random part of 8 to 100 % of the area and an aspect ratio of 3/4 to 4/3, resized (Szegedy "
+                                  "2015); test images: the central 87.5 %"}},
+};
+constexpr std::array corrupt_samples{
+    Choice{CorruptSamples::refuse, Name{"refuse", "the run fails and names the sample"}},
+    Choice{CorruptSamples::skip, Name{"skip", "the next sample of the set takes its place; the result counts such samples"}},
+};
 constexpr std::array modes{
     Choice{StudyMode::strong, Name{"strong", "the global batch stays, so the work a rank shrinks as ranks grow"}},
     Choice{StudyMode::weak, Name{"weak", "the batch a rank stays, so the global batch grows with the ranks"}},
@@ -85,6 +105,9 @@ constexpr std::array race_metrics{
 
 template<> std::span<const Choice<Engine>> choices<Engine>() { return engines; }
 template<> std::span<const Choice<BatchNormSamples>> choices<BatchNormSamples>() { return batch_norms; }
+template<> std::span<const Choice<DataOrder>> choices<DataOrder>() { return data_orders; }
+template<> std::span<const Choice<ImageCrop>> choices<ImageCrop>() { return crops; }
+template<> std::span<const Choice<CorruptSamples>> choices<CorruptSamples>() { return corrupt_samples; }
 template<> std::span<const Choice<Precision>> choices<Precision>() { return precisions; }
 template<> std::span<const Choice<ElasticForm>> choices<ElasticForm>() { return elastic; }
 template<> std::span<const Choice<ProgressMode>> choices<ProgressMode>() { return progress; }

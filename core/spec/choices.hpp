@@ -21,6 +21,15 @@ enum class Engine { onednn, reference };
 // Samples over which batch normalisation computes mean and variance.
 enum class BatchNormSamples { local, synchronized };
 
+// Order in which ranks read the samples of an epoch.
+enum class DataOrder { automatic, samples, blocks, file };
+
+// How training images are cropped.
+enum class ImageCrop { none, pad, random_resized };
+
+// What happens when a sample cannot be decoded.
+enum class CorruptSamples { refuse, skip };
+
 // Number format in which the layers compute.
 enum class Precision { fp32, bf16 };
 
@@ -64,6 +73,9 @@ template<class Value> struct Choice {
 template<class Value> std::span<const Choice<Value>> choices() = delete;
 template<> std::span<const Choice<Engine>> choices<Engine>();
 template<> std::span<const Choice<BatchNormSamples>> choices<BatchNormSamples>();
+template<> std::span<const Choice<DataOrder>> choices<DataOrder>();
+template<> std::span<const Choice<ImageCrop>> choices<ImageCrop>();
+template<> std::span<const Choice<CorruptSamples>> choices<CorruptSamples>();
 template<> std::span<const Choice<Precision>> choices<Precision>();
 template<> std::span<const Choice<ElasticForm>> choices<ElasticForm>();
 template<> std::span<const Choice<ProgressMode>> choices<ProgressMode>();

@@ -45,6 +45,12 @@ constexpr std::array models{
 
 } // namespace
 
+InputShape with_image_size(InputShape shape, const DataSpec& data)
+{
+  if (data.image_size > 0) shape.height = shape.width = data.image_size;
+  return shape;
+}
+
 std::string image_text(const InputShape& shape)
 {
   return std::to_string(shape.channels) + "x" + std::to_string(shape.height) + "x" + std::to_string(shape.width);
@@ -68,7 +74,7 @@ std::optional<InputShape> input_shape_of(const DataSpec& data)
 {
   if (data.name == "synthetic") return InputShape{data.channels, data.height, data.width, data.classes};
   for (const auto& facts : data_facts)
-    if (facts.name == data.name) return facts.shape;
+    if (facts.name == data.name) return with_image_size(facts.shape, data);
   return std::nullopt;
 }
 

@@ -18,12 +18,16 @@ struct InputShape {
   friend auto operator<=>(const InputShape&, const InputShape&) = default;
 };
 
+// The shape with height and width of data.image_size, if the recipe gives it.
+InputShape with_image_size(InputShape shape, const DataSpec& data);
+
 // Returns "3x32x32": channels, height and width, without the classes.
 std::string image_text(const InputShape& shape);
 // Reads the text that image_text writes. Returns nothing if it is not three whole numbers above 0.
 std::optional<InputShape> parse_image(std::string_view text);
 
-// Shape of the data set's images. Returns nothing if the name is not one of data_names().
+// Shape of the images that the network gets. Returns nothing for a packed set, whose file tells the shape, and if the name is not
+// one of data_names().
 std::optional<InputShape> input_shape_of(const DataSpec& data);
 
 // A model with the image shape and number of classes for which it was published.

@@ -40,6 +40,7 @@ constexpr std::array data_sets{
                   "the files say, one class more than the largest label"},
     Name{"cifar10", "CIFAR-10 in its binary files, 3x32x32, 10 classes"},
     Name{"cifar100", "CIFAR-100 in its binary files, 3x32x32, 100 fine classes"},
+    Name{"packed", "a set of any size and image format that `dtctl data pack` has written into one file"},
     Name{"synthetic", "random images of any shape, made in memory: for throughput, not for accuracy"},
 };
 constexpr std::array schedules{

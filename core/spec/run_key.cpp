@@ -1,5 +1,6 @@
 #include "core/spec/run_key.hpp"
 
+#include "core/data/packed_file.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
@@ -188,29 +189,31 @@ std::string read_build_id(const std::filesystem::path& program)
   return id;
 }
 
-std::string how_to_get(const DataSpec& data, const std::filesystem::path& folder)
+std::string how_to_get(const DataSpec& data, const std::filesystem::path& place)
 {
+  if (data.name == "packed") return "make it with: dtctl data pack SOURCE -o " + shell_quote(place.string());
   const bool makeable = data.name == "digits" || data.name == "shapes";
   if (!makeable) return "put its files there, or name their folder in data.path";
   const bool elsewhere = !data.path.empty();
-  return "make it with: dtctl data make " + data.name + (elsewhere ? " --out " + shell_quote(folder.string()) : "");
+  return "make it with: dtctl data make " + data.name + (elsewhere ? " --out " + shell_quote(place.string()) : "");
 }
 
-std::string data_id(const DataSpec& data, const std::filesystem::path& folder)
+std::string data_id(const DataSpec& data, const std::filesystem::path& place)
 {
   namespace fs = std::filesystem;
   if (data.name == "synthetic") return "synthetic";
-  auto files = data_files(folder);
+  if (data.name == "packed") return packed_id(place);
+  auto files = data_files(place);
   if (files.empty()) {
     throw Error(ErrorKind::environment,
-                "data set " + data.name + ": no files in " + folder.string() + "; " + how_to_get(data, folder));
+                "data set " + data.name + ": no files in " + place.string() + "; " + how_to_get(data, place));
   }
   std::sort(files.begin(), files.end());
   Hasher hasher;
   for (const auto& file : files) {
     const auto bytes = read_file(file);
     // Use the file's name in this folder: fs::relative would follow a link to the place of the bytes.
-    hasher.update(file.lexically_relative(folder).string() + '\0' + std::to_string(bytes.size()) + '\0');
+    hasher.update(file.lexically_relative(place).string() + '\0' + std::to_string(bytes.size()) + '\0');
     hasher.update(bytes);
   }
   return hasher.hex();

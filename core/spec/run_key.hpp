@@ -38,11 +38,11 @@ std::vector<std::string> differences(const PlannedRun& before, const PlannedRun&
 std::string read_build_id(const std::filesystem::path& program);
 
 // Advice for a user whose data folder has no files: the command that makes the data set, or the files to copy there.
-std::string how_to_get(const DataSpec& data, const std::filesystem::path& folder);
+std::string how_to_get(const DataSpec& data, const std::filesystem::path& place);
 
-// Hash over the names and bytes of the regular files in a data folder. The id of synthetic data is "synthetic". If the folder is
-// missing or empty, throws an environment error that says how to get the data.
-std::string data_id(const DataSpec& data, const std::filesystem::path& folder);
+// Hash over the names and bytes of the regular files in a data folder; of a packed set the id in its file, whose index is
+// checked. The id of synthetic data is "synthetic". If there is no data, throws an error that says how to get it.
+std::string data_id(const DataSpec& data, const std::filesystem::path& place);
 
 // The beginning of a checkpoint's 512-byte header. After it follow the 32 digits of a hash over everything behind the header
 // (engine/train/weights/checkpoint.hpp).

@@ -32,7 +32,17 @@ struct DataSpec {
   std::int64_t width = 28;
   std::int64_t classes = 10;
   bool shuffle = true;
-  std::int64_t prefetch_batches = 2; // batches that a background thread reads ahead; 0: the training loop reads them
+  std::int64_t prefetch_batches = 2; // batches that background threads read ahead; 0: the training loop reads them
+  std::string set;                   // packed: name of a set in <home>/data; empty: `path` is the set's file
+  DataOrder order = DataOrder::automatic;
+  std::int64_t block_bytes = std::int64_t{8} << 20; // size of the blocks of `order: blocks` and `file`
+  bool direct_io = false;                           // packed: read blocks past the page cache (O_DIRECT)
+  std::int64_t decode_threads = 0;  // threads per rank, each with a core, that decode; 0: one thread without a core of its own
+  std::int64_t image_size = 0;      // side in pixels of the square images that the model gets; 0: as the set has them
+  ImageCrop crop = ImageCrop::none; // of training images
+  std::int64_t pad = 4;             // crop pad: pixels added at each edge
+  bool flip = false;                // mirror every second training image, by chance
+  CorruptSamples corrupt = CorruptSamples::refuse;
 };
 
 // Training samples of the data set `synthetic` for train_samples 0.
@@ -198,7 +208,7 @@ struct RunSpec {
   bool is_simulated() const { return !resources.platform.empty(); }
   // The resources that the run's job asks its scheduler for: `resources`, or one core on one node if the run is simulated.
   ResourcesSpec job_resources() const;
-  std::int64_t job_progress_threads() const { return is_simulated() ? 0 : progress_threads(); }
+  std::int64_t job_side_threads() const { return is_simulated() ? 0 : side_threads(); }
 
   std::int64_t ranks() const { return resources.nodes * resources.ranks_per_node; }
   // Ranks that serve parameters, and ranks that train.
@@ -206,7 +216,9 @@ struct RunSpec {
   std::int64_t workers() const { return ranks() - servers(); }
   // Threads per rank that only progress messages while the other threads compute. Each needs a core.
   std::int64_t progress_threads() const { return sync.progress == ProgressMode::thread ? 1 : 0; }
-  std::int64_t cores_per_rank() const { return resources.threads_per_rank + progress_threads(); }
+  // Threads per rank beside its compute threads that need a core each: they progress messages, or read and decode samples.
+  std::int64_t side_threads() const { return progress_threads() + data.decode_threads; }
+  std::int64_t cores_per_rank() const { return resources.threads_per_rank + side_threads(); }
   // Cores of all nodes that the run's job takes.
   std::int64_t cores() const { return is_simulated() ? 1 : ranks() * cores_per_rank(); }
   std::int64_t cores_per_node() const { return resources.ranks_per_node * cores_per_rank(); }

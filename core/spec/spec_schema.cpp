@@ -64,8 +64,11 @@ std::vector<Key> data_keys()
   return {
       {"data.name", choice, "", 0, 0, yes, yes, data_names(), DT_FIELD(data.name), "Data set."},
       {"data.path", text, "", 0, 0, no, no, none, DT_FIELD(data.path),
-       "Folder of the data set, relative to the file that contains this key. Default: <home>/data/<name>. A run is identified by "
-       "the content of the folder, not by its path."},
+       "Folder of the data set, relative to the file that contains this key; for packed: its file. Default: <home>/data/<name>. "
+       "A "
+       "run is identified by the content, not by the path."},
+      {"data.set", text, "", 0, 0, no, no, none, DT_FIELD(data.set),
+       "Name of a packed set in <home>/data, as `dtctl data list` shows it. Only for packed, which needs `set` or `path`."},
       {"data.train_samples", integer, "samples", 0, big, no, yes, none, DT_FIELD(data.train_samples),
        "Number of training samples to use, beginning with the first. 0: all (synthetic: 8192)."},
       {"data.test_samples", integer, "samples", 0, big, no, yes, none, DT_FIELD(data.test_samples),
@@ -80,7 +83,26 @@ std::vector<Key> data_keys()
       {"data.shuffle", boolean, "", 0, 0, no, yes, none, DT_FIELD(data.shuffle),
        "Whether each epoch visits the samples in a new order, drawn from train.seed."},
       {"data.prefetch_batches", integer, "batches", 0, 1024, no, yes, none, DT_FIELD(data.prefetch_batches),
-       "Number of batches that a background thread reads ahead. 0: the training loop reads them itself."},
+       "Number of batches that background threads read ahead. 0: the training loop reads them itself."},
+      {"data.order", choice, "", 0, 0, no, yes, choice_names<DataOrder>(), DT_FIELD(data.order),
+       "Order in which the ranks read the samples of an epoch. Every sample is read once per epoch in each of them."},
+      {"data.block_bytes", integer, "bytes", 1, 1e12, no, yes, none, DT_FIELD(data.block_bytes),
+       "Size of the blocks of the orders blocks and file. A block has as many samples as fit on average, at least one."},
+      {"data.direct_io", boolean, "", 0, 0, no, yes, none, DT_FIELD(data.direct_io),
+       "Whether blocks are read past the page cache (O_DIRECT). Only for packed."},
+      {"data.decode_threads", integer, "threads", 0, 256, no, yes, none, DT_FIELD(data.decode_threads),
+       "Threads per rank that read and decode samples, each with a core of its own beside the compute threads. 0: one thread "
+       "that shares the cores of the compute threads."},
+      {"data.image_size", integer, "pixels", 0, 65536, no, yes, none, DT_FIELD(data.image_size),
+       "Width and height of the images that the network gets. 0: the size that the images of the set have."},
+      {"data.crop", choice, "", 0, 0, no, yes, choice_names<ImageCrop>(), DT_FIELD(data.crop),
+       "Random part of each training image that is used. It depends on train.seed and the step only."},
+      {"data.pad", integer, "pixels", 0, 1024, no, yes, none, DT_FIELD(data.pad),
+       "Width of the black edges that `crop: pad` adds on each side."},
+      {"data.flip", boolean, "", 0, 0, no, yes, none, DT_FIELD(data.flip),
+       "Whether training images are mirrored horizontally with a probability of one half."},
+      {"data.corrupt", choice, "", 0, 0, no, yes, choice_names<CorruptSamples>(), DT_FIELD(data.corrupt),
+       "What a run does with a sample that cannot be decoded or has changed since it was packed. Only for packed."},
   };
 }
 
@@ -423,7 +445,8 @@ const Key* find_key(std::string_view path)
 
 bool names_content(const Key& key)
 {
-  return key.path == "data.path" || key.path == "train.start_from" || key.path == "train.compute_profile";
+  return key.path == "data.path" || key.path == "data.set" || key.path == "train.start_from" ||
+         key.path == "train.compute_profile";
 }
 
 FieldValue value_of(const RunSpec& spec, const Key& key)

@@ -125,6 +125,27 @@ struct OverlapBench {
 // Measures how much of sync-sgd's communication overlaps with the backward pass, and how much could; started by mpirun.
 int bench_overlap(const OverlapBench& options);
 
+struct InputBench {
+  std::string file; // a packed set
+  std::vector<std::string> readers{"buffered"};
+  std::vector<DataOrder> orders{DataOrder::blocks, DataOrder::samples, DataOrder::file};
+  std::vector<std::int64_t> threads{1}; // that read and decode; 0: the caller does
+  std::int64_t batch = 64;
+  std::int64_t samples = 0; // of each rank; 0: its part of an epoch
+  std::int64_t block_bytes = std::int64_t{8} << 20;
+  bool decode = true; // false: records are read, and their hashes checked
+  std::int64_t image_size = 0;
+  ImageCrop crop = ImageCrop::none;
+  bool flip = false;
+  bool cold = true, warm = true; // with the file out of the page cache, and in it
+  std::int64_t repeats = 3;
+  bool json = false;
+};
+
+// Measures how fast the batches of a packed set come, and prints the repetition with the median time of each case on rank 0.
+// Collective.
+int bench_input(const InputBench& options, comm::Communicator& comm);
+
 // Median and minimum of times in seconds. Needs at least one time.
 struct Times {
   double median = 0, least = 0;

@@ -127,6 +127,39 @@ void add_overlap(CLI::App& app, OverlapBench& options)
   overlap->add_flag("--json", options.json, "One JSON array");
 }
 
+void add_input(CLI::App& app, InputBench& options)
+{
+  auto* input = app.add_subcommand(
+      "input", "Batches of a packed set, as a run reads them, from a cold and a warm page cache; with mpirun on several ranks");
+  input->add_option("file", options.file, "The packed set")->required()->check(CLI::ExistingFile);
+  input
+      ->add_option("--readers", options.readers,
+                   "buffered; direct (O_DIRECT); mpi-io: collective reads of whole blocks, without decoding")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::IsMember({"buffered", "direct", "mpi-io"}));
+  add_choices(*input, "--orders", options.orders, "data.order, in turn");
+  input->add_option("--threads", options.threads, "Threads that read and decode, in turn; 0: the caller does")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  input->add_option("--batch", options.batch, "Samples of a batch")->capture_default_str()->check(CLI::PositiveNumber);
+  input->add_option("--samples", options.samples, "Samples that each rank reads; 0: its part of an epoch")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  input->add_option("--block-bytes", options.block_bytes, "data.block_bytes")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 30));
+  input->add_flag("!--no-decode", options.decode, "Read the records and check their hashes only");
+  input->add_option("--image-size", options.image_size, "data.image_size")->capture_default_str()->check(CLI::NonNegativeNumber);
+  add_choice(*input, "--crop", options.crop, "data.crop");
+  input->add_flag("--flip", options.flip, "data.flip");
+  input->add_flag("!--no-cold", options.cold, "Only with the file in the page cache");
+  input->add_flag("!--no-warm", options.warm, "Only with the file out of the page cache");
+  input->add_option("--repeats", options.repeats, "Repetitions of each case")->capture_default_str()->check(CLI::PositiveNumber);
+  input->add_flag("--json", options.json, "One JSON array");
+}
+
 // Under MPI, on all ranks.
 template<class Options> int on_all_ranks(int (*bench)(const Options&, comm::Communicator&), const Options& options)
 {
@@ -155,6 +188,8 @@ int dispatch(int argc, char** argv)
   add_overlap(app, overlap);
   GradientsBench gradients;
   add_gradients(app, gradients);
+  InputBench input;
+  add_input(app, input);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -162,6 +197,7 @@ int dispatch(int argc, char** argv)
   }
   if (app.got_subcommand("overlap")) return bench_overlap(overlap);
   if (app.got_subcommand("gradients")) return bench_gradients(gradients);
+  if (app.got_subcommand("input")) return on_all_ranks(bench_input, input);
   if (app.got_subcommand("strategies")) return on_all_ranks(bench_strategies, strategies);
   if (app.got_subcommand("convolution")) return bench_convolution(convolution);
   if (app.got_subcommand("matmul")) return bench_matmul(matmul);

@@ -13,11 +13,12 @@ namespace {
 
 std::string counted(std::size_t n, const char* one) { return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s"); }
 
-std::string remedy(std::size_t communication)
+std::string remedy(const RankThreads& threads)
 {
   return fmt::format("Give the job more cores or other binding (resources.launcher_args), lower resources.ranks_per_node or "
-                     "resources.threads_per_rank, {}or set resources.oversubscribe: true (timings then mean little).",
-                     communication > 0 ? "take sync.progress: poll, " : "");
+                     "resources.threads_per_rank, {}{}or set resources.oversubscribe: true (timings then mean little).",
+                     threads.decode > 0 ? "lower data.decode_threads, " : "",
+                     threads.communication > 0 ? "take sync.progress: poll, " : "");
 }
 
 // The ranks of one host, and the cores that any of them may use.
@@ -76,27 +77,28 @@ std::vector<RankPlace> gather_places(Communicator& comm)
 
 int node_count(const std::vector<RankPlace>& places) { return static_cast<int>(nodes_of(places).size()); }
 
-void require_cores(const std::vector<RankPlace>& places, std::int64_t threads_per_rank, std::int64_t communication_threads)
+void require_cores(const std::vector<RankPlace>& places, const RankThreads& threads)
 {
-  const auto threads = static_cast<std::size_t>(threads_per_rank),
-             communication = static_cast<std::size_t>(communication_threads);
-  const auto needed = threads + communication;
+  const auto needed = static_cast<std::size_t>(threads.compute + threads.communication + threads.decode);
+  const auto compute = counted(static_cast<std::size_t>(threads.compute), "thread");
+  const auto others = [&](std::string_view each) {
+    std::string text;
+    if (threads.communication > 0) text += fmt::format(" and {} more{} for sync.progress: thread", threads.communication, each);
+    if (threads.decode > 0) text += fmt::format(" and {} more{} for data.decode_threads", threads.decode, each);
+    return text;
+  };
   for (std::size_t r = 0; r < places.size(); ++r)
     if (needed > places[r].cores.size())
       throw Error(ErrorKind::run,
-                  fmt::format("Rank {} on {} may use {} (mask {}), but resources.threads_per_rank asks for {}{}. {}", r,
-                              places[r].host, counted(places[r].cores.size(), "core"), mask_text(places[r].cores),
-                              counted(threads, "thread"),
-                              communication > 0 ? fmt::format(" and sync.progress: thread for {} more", communication) : "",
-                              remedy(communication)));
+                  fmt::format("Rank {} on {} may use {} (mask {}), but needs {}: {} for resources.threads_per_rank{}. {}", r,
+                              places[r].host, counted(places[r].cores.size(), "core"), mask_text(places[r].cores), needed,
+                              compute, others(""), remedy(threads)));
   for (const auto& [host, node] : nodes_of(places))
     if (node.ranks * needed > node.cores.size())
       throw Error(ErrorKind::run,
                   fmt::format("The {} on {} share {} (mask {}), but need {}: {} each{}. {}", counted(node.ranks, "rank"), host,
                               counted(node.cores.size(), "core"), mask_text({node.cores.begin(), node.cores.end()}),
-                              node.ranks * needed, counted(threads, "thread"),
-                              communication > 0 ? fmt::format(" and {} more each for sync.progress: thread", communication) : "",
-                              remedy(communication)));
+                              node.ranks * needed, compute, others(" each"), remedy(threads)));
 }
 
 } // namespace dt::comm

@@ -21,9 +21,15 @@ std::vector<int> parse_mask(const std::string& text);
 // Number of different hosts.
 int node_count(const std::vector<RankPlace>& places);
 
+// Threads of a rank, each of which needs a core.
+struct RankThreads {
+  std::int64_t compute = 1;
+  std::int64_t communication = 0; // 1 with sync.progress: thread
+  std::int64_t decode = 0;        // data.decode_threads
+};
+
 // Throws a run error if a rank has more threads than cores in its mask, or if the ranks of a host have together more threads than
-// cores in all their masks. The error names rank or host, the masks and the remedy. communication_threads: per rank, in addition
-// to the compute threads (1 with sync.progress: thread).
-void require_cores(const std::vector<RankPlace>& places, std::int64_t threads_per_rank, std::int64_t communication_threads);
+// cores in all their masks. The error names rank or host, the masks and the remedy.
+void require_cores(const std::vector<RankPlace>& places, const RankThreads& threads);
 
 } // namespace dt::comm

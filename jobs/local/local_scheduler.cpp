@@ -174,16 +174,16 @@ JobStatus status_of(const JobHandle& job, const Place* place, const std::string&
 } // namespace
 
 // The cores of named hosts are unknown here. A rank that finds too few cores on its host reports it (launch/rank_start.hpp).
-std::string objection(const ResourcesSpec& resources, std::int64_t progress_threads, std::size_t cores)
+std::string objection(const ResourcesSpec& resources, std::int64_t side_threads, std::size_t cores)
 {
   if (auto nodes = objection_to_nodes(resources); !nodes.empty()) return nodes;
-  const auto threads = resources.threads_per_rank + progress_threads;
+  const auto threads = resources.threads_per_rank + side_threads;
   const auto needed = static_cast<std::size_t>(resources.ranks_per_node * threads);
   if (needed <= cores || resources.oversubscribe || !resources.hosts.empty()) return {};
-  const auto* progress = progress_threads > 0 ? ", one of them for communication" : "";
+  const auto beside = side_threads > 0 ? fmt::format(", {} of them beside its compute threads", side_threads) : "";
   return fmt::format("It needs {} cores ({} ranks x {} threads{}), but this machine has {}; lower resources.ranks_per_node or "
                      "resources.threads_per_rank, or set resources.oversubscribe.",
-                     needed, resources.ranks_per_node, threads, progress, cores);
+                     needed, resources.ranks_per_node, threads, beside, cores);
 }
 
 std::vector<SubmitOutcome> LocalScheduler::submit(std::span<const JobRequest> requests, const SubmitRules& rules)
@@ -191,7 +191,7 @@ std::vector<SubmitOutcome> LocalScheduler::submit(std::span<const JobRequest> re
   const auto cores = usable_cores();
   std::vector<SubmitOutcome> outcomes(requests.size());
   for (std::size_t i = 0; i < requests.size(); ++i)
-    outcomes[i].error = objection(requests[i].resources, requests[i].progress_threads, cores.size());
+    outcomes[i].error = objection(requests[i].resources, requests[i].side_threads, cores.size());
   if (std::all_of(outcomes.begin(), outcomes.end(), [](const auto& outcome) { return !outcome.error.empty(); })) return outcomes;
   queue_.make();
   add_all(queue_, requests, rules, cores, outcomes);

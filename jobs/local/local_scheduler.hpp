@@ -9,9 +9,9 @@
 
 namespace dt::jobs::local {
 
-// Explains why a job with these resources can never run on this machine; empty if it can. `progress_threads` are per rank, in
+// Explains why a job with these resources can never run on this machine; empty if it can. `side_threads` are per rank, in
 // addition to its compute threads. `cores` is the number of cores of this machine.
-std::string objection(const ResourcesSpec& resources, std::int64_t progress_threads, std::size_t cores);
+std::string objection(const ResourcesSpec& resources, std::int64_t side_threads, std::size_t cores);
 
 class LocalScheduler final : public Scheduler {
  public:

@@ -31,6 +31,19 @@ void check_required(const RunSpec& spec, Problems& problems)
   if (spec.data.name.empty()) problems.push_back({{"data.name"}, "`data.name` is missing: say which data set to train on"});
 }
 
+void check_data(const RunSpec& spec, Problems& problems)
+{
+  const auto& data = spec.data;
+  if (data.name != "packed") return;
+  if (data.set.empty() && data.path.empty())
+    problems.push_back(
+        {{"data.name"}, "data set `packed` needs `data.set`, a name that `dtctl data list` shows, or `data.path`, a file"});
+  if (!data.set.empty() && !data.path.empty())
+    problems.push_back({{"data.set", "data.path"}, "give either `data.set` or `data.path`, not both"});
+  if (data.set.find('/') != std::string::npos || data.set.starts_with('.'))
+    problems.push_back({{"data.set"}, "`data.set` is the name of a set in the home; for a file elsewhere give `data.path`"});
+}
+
 // Whether the global batch is so large that the product of batch and ranks may overflow.
 bool is_batch_too_large(const RunSpec& spec)
 {
@@ -227,6 +240,7 @@ std::vector<Problem> find_problems(const RunSpec& spec)
 {
   Problems problems;
   check_required(spec, problems);
+  check_data(spec, problems);
   find_sync_problems(spec, problems);
   find_platform_problems(spec, problems);
   if (spec.workers() <= 0) return problems; // the following checks divide by the number of workers

@@ -6,6 +6,7 @@ namespace dt::recipes {
 namespace {
 
 bool is_made_in_memory(std::string_view data_set) { return data_set == "synthetic"; }
+bool is_packed(std::string_view data_set) { return data_set == "packed"; }
 bool is_read_from_files(std::string_view data_set) { return !is_made_in_memory(data_set); }
 
 constexpr std::array keys{
@@ -14,6 +15,13 @@ constexpr std::array keys{
     DataKey{"data.height", is_made_in_memory, "has images of the shape that its files contain"},
     DataKey{"data.width", is_made_in_memory, "has images of the shape that its files contain"},
     DataKey{"data.classes", is_made_in_memory, "has as many classes as its files contain"},
+    DataKey{"data.set", is_packed, "is no packed set"},
+    DataKey{"data.corrupt", is_packed, "is read completely before the training begins"},
+    DataKey{"data.direct_io", is_packed, "is read completely before the training begins"},
+    DataKey{"data.image_size", is_read_from_files, "has images of data.height x data.width"},
+    DataKey{"data.crop", is_read_from_files, "has images of noise, which cropping does not change"},
+    DataKey{"data.pad", is_read_from_files, "has images of noise, which cropping does not change"},
+    DataKey{"data.flip", is_read_from_files, "has images of noise, which mirroring does not change"},
 };
 
 } // namespace

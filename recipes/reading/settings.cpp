@@ -70,12 +70,12 @@ void make_absolute(FieldValue& value, const fs::path& folder)
   if (!path.empty()) path = fs::absolute(folder / path).lexically_normal().string();
 }
 
-// Whether the value is a path. Platforms and compute profiles may also be names of shipped ones.
+// Whether the value is a path. data.set is a name in the home. Platforms and compute profiles may also be names of shipped ones.
 bool names_file(const Key& key, const FieldValue& value)
 {
   if (key.path == "resources.platform") return is_platform_file(std::get<std::string>(value));
   if (key.path == "train.compute_profile") return is_compute_profile_path(std::get<std::string>(value));
-  return names_content(key);
+  return names_content(key) && key.path != "data.set";
 }
 
 Node scalar_node(const Source& source, const std::string& text)

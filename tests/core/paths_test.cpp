@@ -99,9 +99,9 @@ TEST_CASE("a data set's folder is the one the recipe names, else the home's own"
   const Home home("/h");
   DataSpec data;
   data.name = "digits";
-  CHECK(home.data_folder(data) == "/h/data/digits");
+  CHECK(home.data_place(data) == "/h/data/digits");
   data.path = "/scratch/mnist";
-  CHECK(home.data_folder(data) == "/scratch/mnist");
+  CHECK(home.data_place(data) == "/scratch/mnist");
 }
 
 TEST_CASE("the user's configuration follows XDG_CONFIG_HOME when it is absolute, else HOME")

@@ -138,11 +138,20 @@ void check_page(const std::string& page)
 
 const std::set<std::string>& tested_pages()
 {
-  static const std::set<std::string> pages{
-      "first-study.md",   "your-own-recipe.md",       "reading-the-results.md", "comparing-strategies.md",
-      "your-own-data.md", "going-on-from-weights.md", "on-a-cluster.md",        "when-something-fails.md",
-      "questions.md",     "simulating-a-machine.md",  "which-strategy.md",      "reports.md",
-      "figures.md"};
+  static const std::set<std::string> pages{"first-study.md",
+                                           "your-own-recipe.md",
+                                           "reading-the-results.md",
+                                           "comparing-strategies.md",
+                                           "your-own-data.md",
+                                           "going-on-from-weights.md",
+                                           "on-a-cluster.md",
+                                           "when-something-fails.md",
+                                           "questions.md",
+                                           "simulating-a-machine.md",
+                                           "which-strategy.md",
+                                           "reports.md",
+                                           "figures.md",
+                                           "data.md"};
   return pages;
 }
 
@@ -185,6 +194,7 @@ TEST_CASE("the guide's commands work: reading-the-results.md") { check_page("rea
 TEST_CASE("the guide's commands work: reports.md") { check_page("reports.md"); }
 TEST_CASE("the guide's commands work: comparing-strategies.md") { check_page("comparing-strategies.md"); }
 TEST_CASE("the guide's commands work: your-own-data.md") { check_page("your-own-data.md"); }
+TEST_CASE("the guide's commands work: data.md") { check_page("data.md"); }
 TEST_CASE("the guide's commands work: going-on-from-weights.md") { check_page("going-on-from-weights.md"); }
 TEST_CASE("the guide's commands work: on-a-cluster.md") { check_page("on-a-cluster.md"); }
 TEST_CASE("the guide's commands work: when-something-fails.md") { check_page("when-something-fails.md"); }

@@ -151,7 +151,7 @@ sweep:
   matrix: { train.sede: [1], optimizer.weight_decay: [] }
   exclude: [resources.nodes>x]
 )") == "r.yaml:2:16: `model.name` is `lennet`; did you mean `lenet`? Allowed: " + allowed_models() + R"(
-r.yaml:3:23: unknown key `chanels` in `data`; did you mean `channels`? Allowed: name, path, train_samples, test_samples, channels, height, width, classes, shuffle, prefetch_batches
+r.yaml:3:23: unknown key `chanels` in `data`; did you mean `channels`? Allowed: name, path, set, train_samples, test_samples, channels, height, width, classes, shuffle, prefetch_batches, order, block_bytes, direct_io, decode_threads, image_size, crop, pad, flip, corrupt
 r.yaml:5:11: `train.epochs` must be a number, not the text `3`; remove the quotes
 r.yaml:6:17: `train.global_batch` 100 is not a multiple of 3 ranks; 99 and 102 are
 r.yaml:7:3: the key `global_batch` is given twice, first in line 6

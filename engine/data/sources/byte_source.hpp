@@ -1,6 +1,7 @@
 // A data set whose images are held in memory as bytes, in the form in which its files store them.
 #pragma once
 
+#include "engine/data/images/preparation.hpp"
 #include "engine/data/source.hpp"
 
 #include <cstdint>
@@ -18,14 +19,9 @@ struct ImageSet {
   std::int64_t image_bytes() const { return channels * height * width; }
 };
 
-// Mean and standard deviation of a channel's bytes, divided by 255, over the training images. They are constants of the data set
-// and do not depend on the samples that a run uses, so a run on a part of the set has the same inputs.
-struct ChannelScale {
-  float mean, deviation;
-};
-
-// Makes a source that returns pixel p of channel c as (p/255 - mean_c) / deviation_c. scales: one per channel.
-std::unique_ptr<Source> make_byte_source(ImageSet set, std::vector<ChannelScale> scales);
+// Makes a source that returns pixel p of channel c as (p/255 - mean_c) / deviation_c, cropped, resized and mirrored as the recipe
+// says. scales: one per channel.
+std::unique_ptr<Source> make_byte_source(ImageSet set, const std::vector<ChannelScale>& scales, const DataSpec& spec);
 
 // The images that a data set's reader found in its folder.
 struct ImageSets {
@@ -36,5 +32,12 @@ struct ImageSets {
 // exceed the number of images.
 Sources make_byte_sources(ImageSets sets, const std::vector<ChannelScale>& scales, const DataSpec& spec,
                           const std::filesystem::path& folder);
+
+// The numbers of images in the two halves of a data set.
+struct SampleCounts {
+  std::int64_t train = 0, test = 0;
+};
+// Throws a recipe error if data.train_samples or data.test_samples asks for more.
+void require_samples(const DataSpec& spec, const std::filesystem::path& place, const SampleCounts& counts);
 
 } // namespace dt::data

@@ -4,6 +4,7 @@
 #include "engine/data/sources/byte_source.hpp"
 #include "engine/data/sources/data_sets.hpp"
 #include "engine/data/sources/file_bytes.hpp"
+#include "engine/data/sources/image_files.hpp"
 
 #include <fmt/format.h>
 
@@ -85,28 +86,41 @@ CifarLayout cifar10_layout()
   return layout;
 }
 
+CifarLayout cifar100_layout()
+{
+  return {"cifar-100-binary", {"train.bin"}, {"test.bin"}, {{"coarse label", 20}, {"fine label", 100}}};
+}
+
 } // namespace
+
+ImageSets read_cifar10_sets(std::string_view data_set, const std::filesystem::path& folder)
+{
+  return read_cifar_sets(data_set, folder, cifar10_layout());
+}
+
+ImageSets read_cifar100_sets(std::string_view data_set, const std::filesystem::path& folder)
+{
+  return read_cifar_sets(data_set, folder, cifar100_layout());
+}
 
 Sources open_cifar10(const DataSpec& spec, const std::filesystem::path& folder)
 {
   // The usual constants of CIFAR-10's 50,000 training images.
-  return make_byte_sources(read_cifar_sets(spec.name, folder, cifar10_layout()),
-                           {{0.4914f, 0.2470f}, {0.4822f, 0.2435f}, {0.4465f, 0.2616f}}, spec, folder);
+  return make_byte_sources(read_cifar10_sets(spec.name, folder), {{0.4914f, 0.2470f}, {0.4822f, 0.2435f}, {0.4465f, 0.2616f}},
+                           spec, folder);
 }
 
 Sources open_cifar100(const DataSpec& spec, const std::filesystem::path& folder)
 {
-  const CifarLayout layout{"cifar-100-binary", {"train.bin"}, {"test.bin"}, {{"coarse label", 20}, {"fine label", 100}}};
   // The usual constants of CIFAR-100's 50,000 training images.
-  return make_byte_sources(read_cifar_sets(spec.name, folder, layout),
-                           {{0.5071f, 0.2673f}, {0.4865f, 0.2564f}, {0.4409f, 0.2762f}}, spec, folder);
+  return make_byte_sources(read_cifar100_sets(spec.name, folder), {{0.5071f, 0.2673f}, {0.4865f, 0.2564f}, {0.4409f, 0.2762f}},
+                           spec, folder);
 }
 
 Sources open_shapes(const DataSpec& spec, const std::filesystem::path& folder)
 {
   // Constants of the 20,000 training images of seed 1; other seeds and the three colours change only the third digit.
-  return make_byte_sources(read_cifar_sets(spec.name, folder, cifar10_layout()), {{0.5f, 0.267f}, {0.5f, 0.267f}, {0.5f, 0.267f}},
-                           spec, folder);
+  return make_byte_sources(read_cifar10_sets(spec.name, folder), {{0.5f, 0.267f}, {0.5f, 0.267f}, {0.5f, 0.267f}}, spec, folder);
 }
 
 } // namespace dt::data

@@ -3,6 +3,7 @@
 #include "engine/data/sources/byte_source.hpp"
 #include "engine/data/sources/data_sets.hpp"
 #include "engine/data/sources/file_bytes.hpp"
+#include "engine/data/sources/image_files.hpp"
 
 #include <fmt/format.h>
 
@@ -131,11 +132,9 @@ ImageSet read_idx_set(std::string_view data_set, const fs::path& folder, std::st
   return set;
 }
 
-// Reads MNIST's four files from a folder: {train,t10k}-images-idx3-ubyte and {train,t10k}-labels-idx1-ubyte. Each may be plain or
-// end in .gz, and may have a dot instead of the dash before idx; if several exist, the order is dash, dash with .gz, dot, dot
-// with .gz. The number of classes is `classes`, or one more than the largest training label; larger labels are refused. Throws a
-// recipe error with file, content and expectation for anything else.
-ImageSets read_idx_sets(std::string_view data_set, const fs::path& folder, std::optional<std::int64_t> classes = {})
+} // namespace
+
+ImageSets read_idx_sets(std::string_view data_set, const std::filesystem::path& folder, std::optional<std::int64_t> classes)
 {
   ImageSets sets;
   sets.train = read_idx_set(data_set, folder, "train", classes);
@@ -147,8 +146,6 @@ ImageSets read_idx_sets(std::string_view data_set, const fs::path& folder, std::
                             data_set, folder.string(), train.height, train.width, test.height, test.width));
   return sets;
 }
-
-} // namespace
 
 Sources open_mnist(const DataSpec& spec, const std::filesystem::path& folder)
 {

@@ -10,7 +10,7 @@
 namespace dt::data {
 namespace {
 
-using Open = Sources (*)(const DataSpec& spec, const std::filesystem::path& folder, std::int64_t seed);
+using Open = Sources (*)(const DataSpec& spec, const std::filesystem::path& place, std::int64_t seed);
 
 template<Sources (*open)(const DataSpec&, const std::filesystem::path&)>
 Sources from_folder(const DataSpec& spec, const std::filesystem::path& folder, std::int64_t)
@@ -26,17 +26,21 @@ struct DataSet {
 };
 
 constexpr std::array data_sets{
-    DataSet{"digits", from_folder<open_digits>},     DataSet{"shapes", from_folder<open_shapes>},
-    DataSet{"mnist", from_folder<open_mnist>},       DataSet{"cifar10", from_folder<open_cifar10>},
-    DataSet{"cifar100", from_folder<open_cifar100>}, DataSet{"synthetic", synthetic},
+    DataSet{"digits", from_folder<open_digits>},
+    DataSet{"shapes", from_folder<open_shapes>},
+    DataSet{"mnist", from_folder<open_mnist>},
+    DataSet{"cifar10", from_folder<open_cifar10>},
+    DataSet{"cifar100", from_folder<open_cifar100>},
+    DataSet{"packed", open_packed},
+    DataSet{"synthetic", synthetic},
 };
 
 } // namespace
 
-Sources open_sources(const DataSpec& spec, const std::filesystem::path& folder, std::int64_t seed)
+Sources open_sources(const DataSpec& spec, const std::filesystem::path& place, std::int64_t seed)
 {
   for (const auto& data_set : data_sets)
-    if (data_set.name == spec.name) return data_set.open(spec, folder, seed);
+    if (data_set.name == spec.name) return data_set.open(spec, place, seed);
   throw Error(ErrorKind::recipe,
               fmt::format("data.name: there is no data set {}; there are {}.", spec.name, fmt::join(registered_data(), ", ")));
 }

@@ -17,14 +17,14 @@ class SyntheticSource final : public Source {
   std::int64_t width() const override { return width_; }
   std::int64_t classes() const override { return classes_; }
 
-  std::int32_t read(std::int64_t index, float* image) const override
+  SampleRead read(const SampleRequest& request, float* image) const override
   {
-    const std::uint64_t key = sub_key(key_, static_cast<std::uint64_t>(index));
+    const std::uint64_t key = sub_key(key_, static_cast<std::uint64_t>(request.index));
     const auto label = static_cast<std::int64_t>(mix_bits(key) % static_cast<std::uint64_t>(classes_));
     const std::int64_t pixels = channels_ * height_ * width_;
     fill_noise(key, image, pixels);
     for (auto i = label * pixels / classes_; i < (label + 1) * pixels / classes_; ++i) image[i] += 1.0f;
-    return static_cast<std::int32_t>(label);
+    return {static_cast<std::int32_t>(label)};
   }
 
  private:

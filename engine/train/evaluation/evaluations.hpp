@@ -50,6 +50,8 @@ class Evaluations {
   // Whether an evaluation has reached train.target_accuracy. Equal on all ranks.
   bool reached_target() const { return !std::isnan(scores_.time_to_accuracy_s); }
   Consensus& consensus() { return consensus_; }
+  // Samples that this rank could not decode and replaced, over all evaluations.
+  std::int64_t replaced_samples() const { return evaluator_.replaced_samples(); }
 
  private:
   nn::Evaluation evaluation_of(Model model);

@@ -1,5 +1,7 @@
 #include "engine/train/evaluation/evaluator.hpp"
 
+#include "engine/data/reading/read_range.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -47,10 +49,8 @@ nn::Evaluation Evaluator::evaluate()
 
 void Evaluator::load(std::int64_t begin, std::int64_t end)
 {
-  const auto image_size = network_.options().image.size();
   std::fill(labels_.begin(), labels_.end(), -1);
-  for (auto i = begin; i < end; ++i)
-    labels_[static_cast<std::size_t>(i - begin)] = source_.read(i, images_.data() + (i - begin) * image_size);
+  replaced_samples_ += data::read_range(source_, {begin, end}, network_.options().threads, images_.data(), labels_.data());
 }
 
 } // namespace dt::train

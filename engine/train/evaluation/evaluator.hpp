@@ -16,6 +16,8 @@ class Evaluator {
   Evaluator(const nn::Network& trained, const data::Source& source, comm::Communicator& comm);
   // Evaluates the whole set; the result is the same on every rank. Each sample counts once, for any batch size. Collective.
   nn::Evaluation evaluate();
+  // Samples that this rank could not decode and replaced, over all evaluations.
+  std::int64_t replaced_samples() const { return replaced_samples_; }
 
  private:
   // Loads samples [begin, end), at most one batch. The rest of the batch gets label -1 and is not counted.
@@ -27,6 +29,7 @@ class Evaluator {
   SampleRange share_;
   std::vector<float> images_;
   std::vector<std::int32_t> labels_;
+  std::int64_t replaced_samples_ = 0;
 };
 
 } // namespace dt::train

@@ -1,5 +1,6 @@
 #include "engine/train/job/input_report.hpp"
 
+#include "core/data/packed_file.hpp"
 #include "core/error.hpp"
 #include "engine/data/source.hpp"
 #include "engine/train/weights/start.hpp"
@@ -39,6 +40,8 @@ int report_data(const DataReportOptions& options)
 {
   DataSpec spec;
   spec.name = options.name;
+  spec.image_size = options.image_size;
+  if (spec.name == "packed") PackedFile(options.folder).require_intact_index();
   const auto sources = data::open_sources(spec, options.folder, 1);
   const auto &train = *sources.train, &test = *sources.test;
   const auto image = fmt::format("{}x{}x{}", train.channels(), train.height(), train.width());

@@ -9,13 +9,14 @@
 namespace dt::train {
 
 struct DataReportOptions {
-  std::string name; // one of data_names(), except synthetic
-  std::filesystem::path folder;
+  std::string name;             // one of data_names(), except synthetic
+  std::filesystem::path folder; // of a packed set: its file
+  std::int64_t image_size = 0;  // data.image_size
   bool json = false;
 };
 
-// Reads the whole data set, as a run does, and prints the shape of its images and the numbers of classes and images. Throws a
-// recipe error with file, found and expected values if the data set does not match its name.
+// Opens the data set, as a run does (of a packed set it reads the index), and prints the shape of its images and the numbers of
+// classes and images. Throws a recipe error with file, found and expected values if the data set does not match its name.
 int report_data(const DataReportOptions& options);
 
 struct StartReportOptions {

@@ -89,6 +89,9 @@ void print_end(const RunResult& result)
   if (result.staleness.updates > 0)
     fmt::print("{} updates of the centre, staleness {:.2f} in the mean, {:.0f} at most\n", result.staleness.updates,
                result.staleness.mean, result.staleness.max);
+  if (result.replaced_samples > 0)
+    fmt::print("{} times a sample could not be decoded, and the next one was taken; `dtctl data check` names them\n",
+               result.replaced_samples);
   print_accuracies(result);
 }
 
@@ -144,7 +147,7 @@ class Job {
                            const std::map<std::string, std::string>& environment) const;
   void print_start(const BeginRecord& begin, const std::vector<comm::RankPlace>& places) const;
   void require_startable(const std::vector<comm::RankPlace>& places) const;
-  std::filesystem::path data_folder() const;
+  std::filesystem::path data_place() const;
   std::filesystem::path cache_folder() const;
   void probe() const;
   CheckpointOwner checkpoint_owner() const;
@@ -183,7 +186,7 @@ int Job::run()
   const auto checkpoint = look_for_checkpoint();
   if (recorder_) require_same_data();
   if (recorder_ && !checkpoint) require_same_start();
-  Trainer trainer({planned_.spec, data_folder(), share(checkpoint), checkpoint ? &*checkpoint : nullptr, cache_folder()}, comm_);
+  Trainer trainer({planned_.spec, data_place(), share(checkpoint), checkpoint ? &*checkpoint : nullptr, cache_folder()}, comm_);
   if (recorder_) print_facts(trainer);
   Observer silent;
   std::optional<RootObserver> root;
@@ -279,11 +282,12 @@ void Job::require_startable(const std::vector<comm::RankPlace>& places) const
                             printable(planned_.engine_build), engine_build()));
   if (spec.sync.allreduce == "gloo") comm::require_gloo();
   if (!spec.resources.oversubscribe)
-    comm::require_cores(places, spec.resources.threads_per_rank,
-                        spec.sync.progress == ProgressMode::thread && spec.ranks() > 1 ? 1 : 0);
+    comm::require_cores(places, {.compute = spec.resources.threads_per_rank,
+                                 .communication = spec.ranks() > 1 ? spec.progress_threads() : 0,
+                                 .decode = spec.data.decode_threads});
 }
 
-std::filesystem::path Job::data_folder() const
+std::filesystem::path Job::data_place() const
 {
   return options_.data.empty() ? std::filesystem::path(planned_.spec.data.path) : options_.data;
 }
@@ -342,11 +346,11 @@ std::optional<CheckpointReader> Job::look_for_checkpoint() const
   return found;
 }
 
-// The run's key contains the data set's content, which may have changed since the run was planned. All of it is hashed again: a
-// file's size and time prove nothing, and the sources read the content anyway.
+// The run's key contains the data set's content, which may have changed since the run was planned. All of it is hashed again (of
+// a packed set the index, which has a hash of every record): a file's size and time prove nothing.
 void Job::require_same_data() const
 {
-  const auto folder = data_folder();
+  const auto folder = data_place();
   const auto found = data_id(planned_.spec.data, folder);
   if (found == planned_.data_id) return;
   throw Error(

@@ -2,7 +2,7 @@
 #include "core/error.hpp"
 #include "core/process.hpp"
 #include "engine/comm/allreduce/gloo_allreduce.hpp"
-#include "engine/data/makers/make.hpp"
+#include "engine/train/job/data_verbs.hpp"
 #include "engine/train/job/hello.hpp"
 #include "engine/train/job/input_report.hpp"
 #include "engine/train/job/job.hpp"
@@ -13,45 +13,14 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <csignal>
-#include <cstdio>
 #include <iterator>
 #include <string>
 #include <vector>
-
-#include <unistd.h>
 
 namespace {
 
 using namespace dt;
 using namespace dt::train;
-
-// Writes "images DONE ALL" to standard output. If nobody reads it any more, throws, so that the maker removes what it has begun.
-void report_images(std::int64_t done, std::int64_t all)
-{
-  std::printf("images %lld %lld\n", static_cast<long long>(done), static_cast<long long>(all));
-  if (std::fflush(stdout) != 0)
-    throw Error(ErrorKind::environment, "the reader of the progress has ended; the data set was not made");
-}
-
-// With progress, the reader decides: when it ends, also by Ctrl-C, the pipe closes, and this program ends in an orderly way.
-void follow_reader()
-{
-  std::signal(SIGPIPE, SIG_IGN);
-  if (::isatty(STDOUT_FILENO) == 0) std::signal(SIGINT, SIG_IGN);
-}
-
-int make(data::MakeOptions options, bool with_progress)
-{
-  if (with_progress) {
-    follow_reader();
-    options.progress = report_images;
-  }
-  const bool made = data::make_data(options);
-  fmt::print("{}: {} training and {} test images of {} {}\n", options.folder.string(), options.train, options.test, options.kind,
-             made ? "made" : "are there already");
-  return 0;
-}
 
 void add_run(CLI::App& app, JobOptions& options)
 {
@@ -59,29 +28,6 @@ void add_run(CLI::App& app, JobOptions& options)
   run->add_option("--attempt", options.attempt, "The attempt's folder, <run>/attempts/<number>; the spec is <run>/spec.json")
       ->required();
   run->add_option("--data", options.data, "The data set's folder; the spec's data.path when left out");
-}
-
-void add_describe(CLI::App& data, DataReportOptions& options)
-{
-  auto* describe = data.add_subcommand("describe", "Read a data set's files and print what they hold");
-  describe->add_option("name", options.name, "The data set, as data.name in a recipe")->required();
-  describe->add_option("--folder", options.folder, "Its folder")->required();
-  describe->add_flag("--json", options.json, "One JSON object");
-}
-
-void add_data(CLI::App& app, data::MakeOptions& options, bool& with_progress, DataReportOptions& report)
-{
-  auto* data = app.add_subcommand("data", "Data sets")->require_subcommand(1);
-  add_describe(*data, report);
-  auto* make = data->add_subcommand("make", "Render a data set and write it in its usual file format");
-  make->add_option("kind", options.kind, "digits (IDX files, 1x28x28) or shapes (CIFAR-10 files, 3x32x32)")
-      ->required()
-      ->check(CLI::IsMember({"digits", "shapes"}));
-  make->add_option("--out", options.folder, "Folder to write into")->required();
-  make->add_option("--train", options.train, "Training images")->capture_default_str()->check(CLI::PositiveNumber);
-  make->add_option("--test", options.test, "Test images")->capture_default_str()->check(CLI::PositiveNumber);
-  make->add_option("--seed", options.seed, "Seed of the drawing")->capture_default_str();
-  make->add_flag("--progress", with_progress, "Print lines \"images DONE ALL\" while the images are rendered");
 }
 
 CLI::App* add_network(CLI::App& app, const char* verb, const char* help, ModelReportOptions& options)
@@ -139,15 +85,12 @@ int dispatch(int argc, char** argv)
                        comm::has_gloo() ? "yes" : "no, built without libgloo-dev");
   });
   JobOptions job;
-  data::MakeOptions data;
-  bool with_progress = false;
-  DataReportOptions described;
   ModelReportOptions model;
   StartReportOptions start;
   add_run(app, job);
   add_model(app, model);
   add_start(app, start);
-  add_data(app, data, with_progress, described);
+  DataVerbs data(app);
   WeightsExport weights;
   add_export(app, weights);
   app.add_subcommand("hello", "Let the ranks meet: what dtctl doctor --launchers starts")->group("");
@@ -159,9 +102,9 @@ int dispatch(int argc, char** argv)
   if (app.got_subcommand("hello")) return say_hello();
   if (app.got_subcommand("model")) return report_model(model);
   if (app.got_subcommand("start")) return report_start(start);
-  if (app.got_subcommand("data") && app.get_subcommand("data")->got_subcommand("describe")) return report_data(described);
+  if (app.got_subcommand("data")) return data.run();
   if (app.got_subcommand("export-weights")) return export_weights(weights);
-  return app.got_subcommand("run") ? run_job(job) : make(data, with_progress);
+  return run_job(job);
 }
 
 } // namespace

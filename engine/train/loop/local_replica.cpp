@@ -9,6 +9,8 @@
 #include "engine/train/loop/modelled_pass.hpp"
 #include "engine/train/loop/network_options.hpp"
 
+#include <algorithm>
+
 namespace dt::train {
 namespace {
 
@@ -21,8 +23,11 @@ data::BatchLoader::Options loader_options(const LocalReplica::Parts& parts, std:
           .rank = serves ? 0 : roles.index,
           .ranks = static_cast<int>(roles.workers.size()),
           .shuffle = parts.spec.data.shuffle,
+          .order = parts.spec.data.order,
+          .block_bytes = parts.spec.data.block_bytes,
           .seed = parts.spec.train.seed,
           .prefetch = serves ? 0 : parts.spec.data.prefetch_batches,
+          .threads = std::max<std::int64_t>(1, parts.spec.data.decode_threads),
           .first_step = steps_done};
 }
 

@@ -3,7 +3,7 @@
 
 #include "core/spec/run_spec.hpp"
 #include "engine/comm/allreduce/allreduce.hpp"
-#include "engine/data/source.hpp"
+#include "engine/data/reading/loader.hpp"
 #include "engine/nn/graph/network.hpp"
 #include "engine/optim/optimizer.hpp"
 #include "engine/sync/strategy.hpp"
@@ -45,6 +45,8 @@ class LocalReplica {
   const nn::Network& network() const { return network_; }
   optim::Optimizer& optimizer() { return *optimizer_; }
   NetworkReplica& replica() { return replica_; }
+  // Samples of this rank's batches that could not be decoded and were replaced.
+  std::int64_t replaced_samples() const { return loader_.replaced_samples(); }
 
  private:
   nn::NetworkOptions own_network_options(const Parts& parts);

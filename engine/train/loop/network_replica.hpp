@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/error.hpp"
-#include "engine/data/source.hpp"
+#include "engine/data/reading/loader.hpp"
 #include "engine/nn/graph/network.hpp"
 #include "engine/optim/optimizer.hpp"
 #include "engine/sync/replica.hpp"

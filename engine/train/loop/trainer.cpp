@@ -5,6 +5,8 @@
 #include "core/units.hpp"
 #include "engine/train/loop/network_options.hpp"
 
+#include <array>
+
 #include <fmt/format.h>
 
 namespace dt::train {
@@ -214,6 +216,14 @@ TrainingProgress Trainer::progress()
           .steps_to_accuracy = scores.steps_to_accuracy};
 }
 
+// Samples of all ranks that another sample replaced, on every rank. Collective.
+std::int64_t Trainer::replaced_samples()
+{
+  std::array sum{static_cast<double>(local_.replaced_samples() + evaluations_.replaced_samples())};
+  comm_.sum_record(sum);
+  return static_cast<std::int64_t>(sum[0]);
+}
+
 // Completes the result after the last step. Collective.
 RunResult Trainer::finish()
 {
@@ -223,6 +233,7 @@ RunResult Trainer::finish()
   result_.steps = step_;
   result_.resumed_step = resumed_.step;
   result_.parameters = local_.network().parameter_count();
+  result_.replaced_samples = replaced_samples();
   result_.weights_hash = hash_of(plain_weights());
   measurement_.fill(result_, strategy_->staleness());
   result_.samples_to_accuracy = evaluations_.scores().steps_to_accuracy * plan_.global_batch;

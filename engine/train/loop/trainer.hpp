@@ -76,6 +76,7 @@ class Trainer {
   void evaluate(Observer& observer);
   void write_checkpoint(Overseer& overseer);
   TrainingProgress progress();
+  std::int64_t replaced_samples();
   RunResult finish();
   std::vector<std::pair<std::string, std::string>> strategy_facts() const;
   bool is_done() const;

@@ -1,12 +1,12 @@
 #include "engine/train/weights/npz.hpp"
 
 #include "core/error.hpp"
+#include "engine/data/archives/npy_header.hpp"
 #include "engine/train/weights/input_file.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <limits>
 #include <set>
@@ -60,7 +60,6 @@ void put_common(std::string& bytes, const std::string& name, std::uint32_t crc, 
 // ---- npy header ----
 
 constexpr std::string_view npy_magic = "\x93NUMPY";
-constexpr std::size_t most_dims = 32; // NumPy's limit
 // prefix: magic, version, length; the whole header is a multiple of 64 bytes
 constexpr std::size_t npy_prefix = 10, npy_alignment = 64;
 
@@ -82,32 +81,6 @@ std::size_t count_of(std::span<const std::int64_t> dims)
   std::size_t count = 1;
   for (const auto dim : dims) count *= static_cast<std::size_t>(dim);
   return count;
-}
-
-// The text after 'key': in npy's dictionary; empty if the key is missing.
-std::string_view value_of(std::string_view words, std::string_view key)
-{
-  const auto at = words.find(fmt::format("'{}':", key));
-  if (at == words.npos) return {};
-  words.remove_prefix(at + key.size() + 3);
-  words.remove_prefix(std::min(words.find_first_not_of(' '), words.size()));
-  return words;
-}
-
-// Parses "(6, 1, 5, 5)"; false for any other text.
-bool read_shape(std::string_view words, std::vector<std::int64_t>& dims)
-{
-  if (!words.starts_with('(')) return false;
-  words.remove_prefix(1);
-  while (true) {
-    words.remove_prefix(std::min(words.find_first_not_of(", "), words.size()));
-    if (words.starts_with(')')) return true;
-    std::int64_t dim = -1;
-    const auto [end, error] = std::from_chars(words.data(), words.data() + words.size(), dim);
-    if (error != std::errc() || dim < 0 || dims.size() == most_dims) return false;
-    dims.push_back(dim);
-    words.remove_prefix(static_cast<std::size_t>(end - words.data()));
-  }
 }
 
 } // namespace
@@ -249,10 +222,13 @@ struct NpzReader::Impl {
     if (place.header_size > content_size) refuse(fmt::format("tensor {}: its header is longer than the member.", name));
     const auto header = file.bytes_at(place.header, place.header_size);
     const std::string_view words = std::string_view(header).substr(npy_prefix);
-    if (!value_of(words, "descr").starts_with("'<f4'")) refuse(fmt::format("tensor {} is not of 32-bit floats ('<f4').", name));
-    if (!value_of(words, "fortran_order").starts_with("False")) refuse(fmt::format("tensor {} is in Fortran's order.", name));
+    if (!data::npy_value(words, "descr").starts_with("'<f4'"))
+      refuse(fmt::format("tensor {} is not of 32-bit floats ('<f4').", name));
+    if (!data::npy_value(words, "fortran_order").starts_with("False"))
+      refuse(fmt::format("tensor {} is in Fortran's order.", name));
     TensorName tensor{std::move(name), {}};
-    if (!read_shape(value_of(words, "shape"), tensor.dims)) refuse(fmt::format("tensor {} has no shape.", tensor.name));
+    if (!data::read_npy_shape(data::npy_value(words, "shape"), tensor.dims))
+      refuse(fmt::format("tensor {} has no shape.", tensor.name));
     if (place.header_size + checked_elements(file, tensor.name, tensor.dims, file.size()) * sizeof(float) != content_size)
       refuse(fmt::format("tensor {} holds another number of bytes than its shape says.", tensor.name));
     if (content_size > file.size() - place.header)

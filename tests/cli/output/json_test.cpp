@@ -6,6 +6,7 @@
 
 using dt::test::Dtctl;
 using dt::test::tiny_recipe;
+using dt::test::with;
 using dt::test::Words;
 
 namespace {
@@ -31,6 +32,16 @@ std::vector<Words> all_verbs(const Dtctl& dtctl)
   return verbs;
 }
 
+// make, pack, check, show, list, import, remove: each uses the set of those before.
+Words arguments_of_data(const std::string& verb)
+{
+  if (verb == "make") return {"digits", "--train", "20", "--test", "10"};
+  if (verb == "pack") return {"home/data/digits", "-o", "set"};
+  if (verb == "import") return {"home/data/set.pack", "--as", "copy"};
+  if (verb == "remove") return {"copy", "--yes"};
+  return verb == "list" ? Words{} : Words{"set"};
+}
+
 Words with_arguments(Words words)
 {
   const auto verb = words.back();
@@ -38,9 +49,9 @@ Words with_arguments(Words words)
   if (verb == "query") words.push_back("select count(*) as runs from runs_flat");
   if (verb == "export-weights") words.push_back("--list");
   if (verb == "plot") words.insert(words.end(), {"--kind", "efficiency"});
+  if (words.front() == "data") return with(words, arguments_of_data(verb)); // in the order of the verbs
   if (verb == "remove") words.push_back("last");
   if (verb == "completion") words.push_back("bash");
-  if (verb == "make") words.insert(words.end(), {"digits", "--train", "20", "--test", "10"});
   if (words.front() == "submit" || words.front() == "sweep") words.push_back("--dry-run");
   return words;
 }
@@ -52,7 +63,7 @@ TEST_CASE("every verb answers in one JSON value, on an empty home")
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", tiny_recipe());
   const auto verbs = all_verbs(dtctl);
-  CHECK(verbs.size() == 39);
+  CHECK(verbs.size() == 45);
   for (const auto& words : verbs) {
     INFO(dt::join(words, " "));
     const auto value = dtctl.json(with_arguments(words));

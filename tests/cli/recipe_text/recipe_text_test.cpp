@@ -63,9 +63,10 @@ bool fits(const std::string& model, const std::string& data)
   if (fits_surely(model, data)) return true;
   DataSpec spec;
   spec.name = data;
-  const auto shape = input_shape_of(spec).value();
+  const auto shape = input_shape_of(spec);
+  if (!shape) return false; // packed: `dtctl new` does not offer it
   try {
-    ask_engine({.model = model, .image = image_text(shape), .classes = shape.classes});
+    ask_engine({.model = model, .image = image_text(*shape), .classes = shape->classes});
     return true;
   } catch (const Error& error) {
     REQUIRE(error.kind() == ErrorKind::recipe);

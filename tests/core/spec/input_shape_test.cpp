@@ -21,7 +21,7 @@ TEST_CASE("the image shape and classes of every data set are known")
 {
   for (const auto& name : data_names()) {
     INFO(name.name);
-    REQUIRE(input_shape_of(data_called(name.name)));
+    CHECK(input_shape_of(data_called(name.name)).has_value() == (name.name != "packed"));
   }
   CHECK(image_text(*input_shape_of(data_called("shapes"))) == "3x32x32");
   CHECK(input_shape_of(data_called("cifar100"))->classes == 100);

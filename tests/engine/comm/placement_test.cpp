@@ -12,7 +12,7 @@ namespace {
 std::string refusal(const std::vector<RankPlace>& places, std::int64_t threads, std::int64_t communication = 0)
 {
   try {
-    require_cores(places, threads, communication);
+    require_cores(places, {.compute = threads, .communication = communication});
   } catch (const dt::Error& error) {
     CHECK(error.kind() == dt::ErrorKind::run);
     return error.what();
@@ -48,7 +48,7 @@ TEST_CASE("overlapping masks are accepted while the host has a core for every th
 TEST_CASE("more threads than cores in one rank's mask are refused with rank, host, mask and remedy")
 {
   CHECK(refusal({{"n1", {0, 1}}, {"n2", {4}}}, 2) ==
-        std::string("Rank 1 on n2 may use 1 core (mask 4), but resources.threads_per_rank asks for 2 threads.") + remedy);
+        std::string("Rank 1 on n2 may use 1 core (mask 4), but needs 2: 2 threads for resources.threads_per_rank.") + remedy);
 }
 
 TEST_CASE("ranks that share too few cores are refused although each mask alone would do")
@@ -62,8 +62,8 @@ TEST_CASE("a communication thread needs a core of its own in every rank's mask a
   const std::string poll = std::string(remedy).replace(std::string(remedy).find("or set"), 0, "take sync.progress: poll, ");
   CHECK(refusal({{"n1", {0, 1, 2}}, {"n2", {0, 1, 2}}}, 2, 1) == "accepted");
   CHECK(refusal({{"n1", {0, 1, 2}}, {"n2", {4, 5}}}, 2, 1) ==
-        "Rank 1 on n2 may use 2 cores (mask 4-5), but resources.threads_per_rank asks for 2 threads and sync.progress: thread "
-        "for 1 more." +
+        "Rank 1 on n2 may use 2 cores (mask 4-5), but needs 3: 2 threads for resources.threads_per_rank and 1 more for "
+        "sync.progress: thread." +
             poll);
   CHECK(refusal({{"n1", {0, 1}}, {"n1", {0, 1}}}, 1, 1) ==
         "The 2 ranks on n1 share 2 cores (mask 0-1), but need 4: 1 thread each and 1 more each for sync.progress: thread." +

@@ -138,12 +138,13 @@ TEST_CASE("a thread that moves messages needs a core too")
   Playground place;
   const auto cores = local::usable_cores().size();
   auto busy = place.job("busy", "true", static_cast<std::int64_t>(cores));
-  busy.progress_threads = 1;
+  busy.side_threads = 1;
   const auto outcomes = make_scheduler("local", place.home())->submit(std::vector{busy}, {});
   CHECK(outcomes[0].error ==
-        fmt::format("It needs {} cores ({} ranks x 2 threads, one of them for communication), but this machine has {}; lower "
-                    "resources.ranks_per_node or resources.threads_per_rank, or set resources.oversubscribe.",
-                    2 * cores, cores, cores));
+        fmt::format(
+            "It needs {} cores ({} ranks x 2 threads, 1 of them beside its compute threads), but this machine has {}; lower "
+            "resources.ranks_per_node or resources.threads_per_rank, or set resources.oversubscribe.",
+            2 * cores, cores, cores));
 }
 
 TEST_CASE("a job gets as many nodes as resources.hosts names, and mpirun only can reach them")

@@ -201,7 +201,7 @@ TEST_CASE("a job asks for its run's size, time and place, and carries what it is
   resources.requeue = 2;
   all[0].after = {"12", "13_4"};
   all[0].token = "j0123456789abcdef.0";
-  all[0].progress_threads = 1;
+  all[0].side_threads = 1;
   const auto job = job_for(batches_of(all)[0], all, "/home/slurm/0123456789abcdef", {"/work", {{"PATH", "/bin"}}, 0, 0}, {});
   CHECK(job.name == "key0");
   CHECK(job.comment == "dtctl:j0123456789abcdef");

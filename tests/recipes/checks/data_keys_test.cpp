@@ -70,3 +70,38 @@ TEST_CASE("a stronger layer that names another data set takes away what it does 
   CHECK(swept.runs.at(0).data.classes == 26);
   CHECK(canonical_text(swept.runs.at(1)) == canonical_text(plain.runs.at(0)));
 }
+
+TEST_CASE("a packed set is named by data.set or data.path, and is no path where it is a name")
+{
+  CHECK(errors_of(recipe("{ name: packed }")) ==
+        "r.yaml:3:15: data set `packed` needs `data.set`, a name that `dtctl data list` shows, or `data.path`, a file");
+  CHECK(errors_of(recipe("{ name: packed, set: flowers, path: flowers.pack }")) ==
+        "r.yaml:3:28: give either `data.set` or `data.path`, not both");
+  CHECK(errors_of(recipe("{ name: packed, set: sets/flowers }")) ==
+        "r.yaml:3:28: `data.set` is the name of a set in the home; for a file elsewhere give `data.path`");
+  CHECK(errors_of(recipe("{ name: digits, set: flowers }")) ==
+        "r.yaml:3:28: `data.set` has no effect, because `digits` is no packed set; remove it");
+  CHECK(plan_of(recipe("{ name: packed, set: flowers }")).runs.at(0).data.set == "flowers");
+  const auto swept = plan_of(recipe("{ name: packed, set: flowers }", "sweep: { matrix: { data.set: [flowers, cars] } }\n"));
+  CHECK(swept.runs.at(1).data.set == "cars");
+}
+
+TEST_CASE("decoding threads take cores beside the compute threads")
+{
+  const auto run = plan_of(recipe("{ name: packed, set: flowers, decode_threads: 2 }",
+                                  "resources: { ranks_per_node: 4, threads_per_rank: 8 }\n"))
+                       .runs.at(0);
+  CHECK(run.cores_per_rank() == 10);
+  CHECK(run.cores_per_node() == 40);
+}
+
+TEST_CASE("how images are read is part of a run's identity, where the set lies is not")
+{
+  const auto text = [](const std::string& data) { return canonical_text(plan_of(recipe(data)).runs.at(0)); };
+  const auto plain = text("{ name: packed, set: flowers }");
+  CHECK(text("{ name: packed, set: cars }") == plain);
+  CHECK(text("{ name: packed, path: flowers.pack }") == plain);
+  for (const auto* key : {"order: file", "block_bytes: 100", "direct_io: true", "decode_threads: 1", "image_size: 32",
+                          "crop: pad", "flip: true", "corrupt: skip"})
+    CHECK(text("{ name: packed, set: flowers, " + std::string(key) + " }") != plain);
+}

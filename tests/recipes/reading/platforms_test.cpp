@@ -125,7 +125,7 @@ TEST_CASE("a communication thread and Hogwild's server threads are simulated, an
     const auto text = simulated(on + "optimizer: {name: sgd}\n", sync);
     REQUIRE(errors_of(text) == "");
     CHECK(first_run(plan_of(text)).cores() == 1);
-    CHECK(first_run(plan_of(text)).job_progress_threads() == 0);
+    CHECK(first_run(plan_of(text)).job_side_threads() == 0);
   }
 }
 

@@ -58,9 +58,9 @@ TEST_CASE("a misspelled key is not called missing too")
 {
   CHECK(errors_of("version: 1\nmodle: { name: lenet }\ndata: { nmae: digits }\ntrain: { epocs: 3, global_batch: 64 }\n") ==
         "r.yaml:2:1: unknown key `modle`; did you mean `model`? Allowed: " + root_keys +
-            "\nr.yaml:3:9: unknown key `nmae` in `data`; did you mean `name`? Allowed: name, path, train_samples, test_samples, "
-            "channels, "
-            "height, width, classes, shuffle, prefetch_batches"
+            "\nr.yaml:3:9: unknown key `nmae` in `data`; did you mean `name`? Allowed: name, path, set, train_samples, "
+            "test_samples, channels, height, width, classes, "
+            "shuffle, prefetch_batches, order, block_bytes, direct_io, decode_threads, image_size, crop, pad, flip, corrupt"
             "\nr.yaml:4:10: unknown key `epocs` in `train`; did you mean `epochs`? Allowed: " +
             train_keys);
 }

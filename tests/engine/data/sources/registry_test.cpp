@@ -32,6 +32,7 @@ TEST_CASE("every data set has the image shape and the classes that dtctl checks 
   const std::map<std::string_view, std::filesystem::path> folders{{"digits", digits},  {"mnist", digits},  {"shapes", shapes},
                                                                   {"cifar10", shapes}, {"cifar100", fine}, {"synthetic", ""}};
   for (const auto& name : data_names()) {
+    if (name.name == "packed") continue; // its file tells the shape
     INFO(name.name);
     DataSpec spec;
     spec.name = name.name;
@@ -46,8 +47,9 @@ TEST_CASE("an unknown data set is refused with the known ones")
 {
   DataSpec spec;
   spec.name = "imagenet";
-  CHECK_THROWS_WITH(open_sources(spec, ".", 1),
-                    "data.name: there is no data set imagenet; there are digits, shapes, mnist, cifar10, cifar100, synthetic.");
+  CHECK_THROWS_WITH(
+      open_sources(spec, ".", 1),
+      "data.name: there is no data set imagenet; there are digits, shapes, mnist, cifar10, cifar100, packed, synthetic.");
 }
 
 } // namespace dt::data

@@ -1,5 +1,5 @@
 #include "core/error.hpp"
-#include "engine/data/source.hpp"
+#include "engine/data/reading/loader.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -23,13 +23,14 @@ class SlowSource final : public Source {
   std::int64_t height() const override { return 1; }
   std::int64_t width() const override { return 2; }
   std::int64_t classes() const override { return 1000; }
-  std::int32_t read(std::int64_t index, float* image) const override
+  SampleRead read(const SampleRequest& request, float* image) const override
   {
+    const auto index = request.index;
     image[0] = image[1] = -1;
     std::this_thread::sleep_for(std::chrono::microseconds(200));
     image[0] = static_cast<float>(index);
     image[1] = -static_cast<float>(index);
-    return static_cast<std::int32_t>(index);
+    return {static_cast<std::int32_t>(index)};
   }
 };
 
@@ -42,12 +43,13 @@ class CountingSource final : public Source {
   std::int64_t height() const override { return 1; }
   std::int64_t width() const override { return 2; }
   std::int64_t classes() const override { return samples_; }
-  std::int32_t read(std::int64_t index, float* image) const override
+  SampleRead read(const SampleRequest& request, float* image) const override
   {
+    const auto index = request.index;
     if (index == broken_) throw std::runtime_error("sample cannot be read");
     image[0] = static_cast<float>(index);
     image[1] = -static_cast<float>(index);
-    return static_cast<std::int32_t>(index);
+    return {static_cast<std::int32_t>(index)};
   }
 
  private:
@@ -207,11 +209,11 @@ TEST_CASE("a loader refuses options that make no sense")
 {
   const CountingSource source(10);
   CHECK_THROWS_WITH(BatchLoader(source, options(0, 0, 1)),
-                    "A loader was asked for batches of 0 from step 0 on, 2 ahead, for rank 0 of 1.");
+                    "A loader was asked for batches of 0 from step 0 on, 2 ahead by 1 threads, for rank 0 of 1.");
   CHECK_THROWS_WITH(BatchLoader(source, options(4, 2, 2)),
-                    "A loader was asked for batches of 4 from step 0 on, 2 ahead, for rank 2 of 2.");
+                    "A loader was asked for batches of 4 from step 0 on, 2 ahead by 1 threads, for rank 2 of 2.");
   CHECK_THROWS_WITH(BatchLoader(source, options(4, 0, 1, -1)),
-                    "A loader was asked for batches of 4 from step 0 on, -1 ahead, for rank 0 of 1.");
+                    "A loader was asked for batches of 4 from step 0 on, -1 ahead by 1 threads, for rank 0 of 1.");
   CHECK_THROWS_WITH(BatchLoader(CountingSource(0), options(4, 0, 1)),
                     "An order of 0 samples was asked for; there must be at least one.");
 }

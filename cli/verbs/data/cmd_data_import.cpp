@@ -1,0 +1,124 @@
+// dtctl data import: takes a packed set that was made elsewhere into the home.
+#include "cli/data/data_sets.hpp"
+#include "cli/data/engine_call.hpp"
+#include "cli/output/progress.hpp"
+#include "cli/verbs/data/data_verbs.hpp"
+#include "core/file.hpp"
+#include "core/temporary_file.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace dt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string file, name;
+};
+
+// A copy beside its target, which is removed unless it gets the target's name.
+class Copy {
+ public:
+  explicit Copy(const fs::path& target)
+      : target_(target), path_(folder_of(target) / fmt::format(".{}.import", target.filename().string()))
+  {
+  }
+  Copy(const Copy&) = delete;
+  Copy& operator=(const Copy&) = delete;
+  ~Copy() { ::unlink(path_.c_str()); }
+  const fs::path& path() const { return path_; }
+
+  // Another call that copies to this target holds the lock.
+  void lock()
+  {
+    lock_ = FileLock::try_acquire(path_);
+    if (!lock_) throw Error(ErrorKind::usage, fmt::format("Another process imports {} at this moment.", target_.string()));
+  }
+
+  void fill(const PackedFile& from, CountView& view) const
+  {
+    Descriptor to(::open(path_.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+    if (!to.is_open()) throw system_error("create " + path_.string(), errno);
+    std::string block(std::size_t{4} << 20, '\0');
+    for (std::uint64_t done = 0; done < from.file_bytes();) {
+      const auto got = ::pread(from.descriptor(), block.data(), block.size(), static_cast<off_t>(done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) throw system_error("read " + from.path().string(), errno);
+      if (got == 0) throw Error(ErrorKind::environment, from.path().string() + " became shorter while it was copied");
+      write_all(to.get(), std::string_view(block).substr(0, static_cast<std::size_t>(got)), path_);
+      done += static_cast<std::uint64_t>(got);
+      constexpr double mebibyte = 1 << 20;
+      view.show(static_cast<double>(done) / mebibyte, static_cast<double>(from.file_bytes()) / mebibyte, now_unix_s());
+    }
+    if (::fsync(to.get()) != 0) throw system_error("sync " + path_.string(), errno);
+  }
+
+  // Gives the copy the target's name, unless that exists.
+  void commit() const
+  {
+    if (::link(path_.c_str(), target_.c_str()) != 0) throw system_error("create " + target_.string(), errno);
+    ::unlink(path_.c_str());
+    sync_folder(folder_of(target_));
+  }
+
+ private:
+  fs::path target_, path_;
+  std::optional<FileLock> lock_;
+};
+
+ExitCode import_set(Context& context, const Options& options)
+{
+  const PackedFile source(fs::absolute(options.file));
+  const auto name = options.name.empty() ? fs::path(options.file).stem().string() : options.name;
+  require_set_name(name);
+  const auto target = context.home().packed_set(name);
+  if (is_there(target))
+    throw Error(ErrorKind::usage,
+                fmt::format("There is a data set {0} already. Choose another name with --as, or remove that one first: "
+                            "dtctl data remove {0}",
+                            name));
+  make_folders(folder_of(target));
+  Copy copy(target);
+  copy.lock();
+  const auto view = make_count_view(context.err_terminal, !context.messages.should_log(spdlog::level::info), "MiB");
+  copy.fill(source, *view);
+  view->leave();
+  const auto result = ask_engine(context, {"check", "--progress", copy.path().string()}, "checking the data set");
+  const auto bad = result.at("bad").size();
+  if (bad > 0)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} of the {} images of {} {} damaged, for example {}. Nothing was imported; copy the file "
+                            "again. dtctl data check lists all of them.",
+                            bad, result.at("records").get<std::int64_t>(), options.file, bad == 1 ? "is" : "are",
+                            printable(result.at("bad").at(0).at("name").get<std::string>())));
+  copy.commit();
+  context.out.field("name", "data set", text_cell(name, Style::strong));
+  print_packed(context, PackedFile(target));
+  return ExitCode::ok;
+}
+
+} // namespace
+
+void add_data_import(Commands& commands, Verb& family)
+{
+  auto options = std::make_shared<Options>();
+  auto& verb =
+      commands.add_under(family,
+                         {"import", "Verbs", "Copy a packed set that was made elsewhere into the home.",
+                          "The copy is checked completely before it gets its name. A set of the same name is never replaced.\n\n"
+                          "Example:\n  dtctl data import /scratch/flowers.pack"},
+                         [options](Context& context) { return import_set(context, *options); });
+  verb.add_option("FILE", options->file, "the packed set")->required()->type_name("FILE");
+  verb.add_option("--as", options->name, "name of the set in the home (that of the file)")->type_name("NAME");
+}
+
+} // namespace dt::cli

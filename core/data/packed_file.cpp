@@ -1,0 +1,304 @@
+#include "core/data/packed_file.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/hash.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace dt {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+static_assert(std::endian::native == std::endian::little, "the file's numbers are read where they lie");
+
+constexpr std::string_view magic = "dtpack1\n";
+constexpr std::size_t id_bytes = 16;
+
+struct Header {
+  char magic[8];
+  std::uint64_t records, index_begin, names_begin, description_begin, file_bytes;
+  unsigned char id[id_bytes];
+};
+static_assert(sizeof(Header) == 64);
+
+Error broken(const fs::path& path, std::string_view cause)
+{
+  return Error(ErrorKind::recipe,
+               fmt::format("packed set {}: {}. Pack it again, or put a whole copy in its place.", path.string(), cause));
+}
+
+SystemError failed(std::string_view what, const fs::path& path)
+{
+  const int number = errno;
+  return system_error(fmt::format("{} {}", what, path.string()), number);
+}
+
+Descriptor open_set(const fs::path& path)
+{
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open() && errno == ENOENT)
+    throw Error(ErrorKind::recipe,
+                fmt::format("there is no packed set {}. `dtctl data pack` makes one; `dtctl data list` shows those "
+                            "that are here.",
+                            path.string()));
+  if (!file.is_open()) throw failed("open", path);
+  struct stat facts;
+  if (::fstat(file.get(), &facts) != 0) throw failed("stat", path);
+  if (!S_ISREG(facts.st_mode)) throw broken(path, "this is no regular file");
+  return file;
+}
+
+std::uint64_t size_of(const Descriptor& file, const fs::path& path)
+{
+  struct stat facts;
+  if (::fstat(file.get(), &facts) != 0) throw failed("stat", path);
+  return static_cast<std::uint64_t>(facts.st_size);
+}
+
+void read_at(int descriptor, char* bytes, std::uint64_t count, std::uint64_t begin, const fs::path& path)
+{
+  while (count > 0) {
+    const auto got = ::pread(descriptor, bytes, count, static_cast<off_t>(begin));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw failed("read", path);
+    if (got == 0) throw broken(path, "the file has become shorter");
+    bytes += got;
+    begin += static_cast<std::uint64_t>(got);
+    count -= static_cast<std::uint64_t>(got);
+  }
+}
+
+void write_at(int descriptor, std::string_view bytes, std::uint64_t begin, const fs::path& path)
+{
+  while (!bytes.empty()) {
+    const auto put = ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(begin));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) throw failed("write", path);
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+    begin += static_cast<std::uint64_t>(put);
+  }
+}
+
+Header read_header(const Descriptor& file, std::uint64_t file_bytes, const fs::path& path)
+{
+  Header header{};
+  if (file_bytes < sizeof header) throw broken(path, "this is no packed set: it is too short");
+  read_at(file.get(), reinterpret_cast<char*>(&header), sizeof header, 0, path);
+  if (std::string_view(header.magic, sizeof header.magic) != magic)
+    throw broken(path, "this is no packed set: it does not begin with \"dtpack1\"");
+  if (header.file_bytes != file_bytes)
+    throw broken(path, fmt::format("it has {} bytes, but should have {}", file_bytes, header.file_bytes));
+  const bool is_ordered = header.index_begin >= packed_records_begin && header.index_begin % alignof(PackedEntry) == 0 &&
+                          header.index_begin <= header.names_begin && header.names_begin <= header.description_begin &&
+                          header.description_begin <= file_bytes;
+  if (!is_ordered || header.records == 0 || (header.names_begin - header.index_begin) % sizeof(PackedEntry) != 0 ||
+      (header.names_begin - header.index_begin) / sizeof(PackedEntry) != header.records)
+    throw broken(path, "its header is damaged");
+  return header;
+}
+
+std::string to_hex(const unsigned char* bytes)
+{
+  std::string text;
+  for (std::size_t i = 0; i < id_bytes; ++i) text += fmt::format("{:02x}", bytes[i]);
+  return text;
+}
+
+void from_hex(std::string_view text, unsigned char* bytes)
+{
+  for (std::size_t i = 0; i < id_bytes; ++i) std::from_chars(text.data() + 2 * i, text.data() + 2 * i + 2, bytes[i], 16);
+}
+
+std::string_view bytes_of(std::span<const PackedEntry> entries)
+{
+  return {reinterpret_cast<const char*>(entries.data()), entries.size_bytes()};
+}
+
+std::string id_of(std::string_view index, std::string_view names, std::string_view description)
+{
+  Hasher hasher;
+  hasher.update(index);
+  hasher.update(names);
+  hasher.update(description);
+  return hasher.hex();
+}
+
+std::string to_json(const PackedDescription& set)
+{
+  return Json{{"encoding", set.encoding == PackedEncoding::jpeg ? "jpeg" : "pixels"},
+              {"channels", set.channels},
+              {"height", set.height},
+              {"width", set.width},
+              {"min_side", set.min_side},
+              {"max_side", set.max_side},
+              {"train_samples", set.train_samples},
+              {"test_samples", set.test_samples},
+              {"classes", set.classes},
+              {"mean", set.mean},
+              {"deviation", set.deviation},
+              {"skipped", set.skipped},
+              {"source", set.source},
+              {"options", set.options}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+PackedDescription parse_description(std::string_view text)
+{
+  const auto json = Json::parse(text);
+  PackedDescription set;
+  const auto encoding = json.at("encoding").get<std::string>();
+  if (encoding != "jpeg" && encoding != "pixels") throw Error(ErrorKind::recipe, "unknown encoding " + encoding);
+  set.encoding = encoding == "jpeg" ? PackedEncoding::jpeg : PackedEncoding::pixels;
+  const std::array numbers{std::pair("channels", &set.channels),
+                           std::pair("height", &set.height),
+                           std::pair("width", &set.width),
+                           std::pair("min_side", &set.min_side),
+                           std::pair("max_side", &set.max_side),
+                           std::pair("train_samples", &set.train_samples),
+                           std::pair("test_samples", &set.test_samples),
+                           std::pair("skipped", &set.skipped)};
+  for (const auto& [name, number] : numbers) *number = json.at(name).get<std::int64_t>();
+  set.classes = json.at("classes").get<std::vector<std::string>>();
+  set.mean = json.at("mean").get<std::vector<double>>();
+  set.deviation = json.at("deviation").get<std::vector<double>>();
+  set.source = json.at("source").get<std::string>();
+  set.options = json.at("options").get<std::string>();
+  return set;
+}
+
+// Whether the description can be that of `records` records.
+bool is_consistent(const PackedDescription& set, std::uint64_t records)
+{
+  const auto channels = static_cast<std::size_t>(set.channels);
+  return (set.channels == 1 || set.channels == 3) && set.mean.size() == channels && set.deviation.size() == channels &&
+         set.train_samples >= 1 && set.test_samples >= 0 && !set.classes.empty() && set.height >= 0 && set.width >= 0 &&
+         (set.encoding == PackedEncoding::jpeg || (set.height > 0 && set.width > 0)) &&
+         static_cast<std::uint64_t>(set.train_samples) + static_cast<std::uint64_t>(set.test_samples) == records;
+}
+
+} // namespace
+
+PackedFile::PackedFile(const fs::path& path) : path_(path), file_(open_set(path))
+{
+  const auto bytes = size_of(file_, path);
+  const auto header = read_header(file_, bytes, path);
+  auto* mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file_.get(), 0);
+  if (mapped == MAP_FAILED) throw failed("map", path);
+  mapped_ = static_cast<const char*>(mapped);
+  mapped_bytes_ = bytes;
+  names_begin_ = header.names_begin;
+  description_begin_ = header.description_begin;
+  entries_ = {reinterpret_cast<const PackedEntry*>(mapped_ + header.index_begin), header.records};
+  id_ = to_hex(header.id);
+  std::string cause;
+  try {
+    description_ = parse_description({mapped_ + description_begin_, bytes - description_begin_});
+    if (!is_consistent(description_, header.records)) cause = "its description does not fit its records";
+  } catch (const std::exception& error) {
+    cause = fmt::format("its description is damaged ({})", error.what());
+  }
+  if (cause.empty()) return;
+  ::munmap(mapped, bytes);
+  throw broken(path, cause);
+}
+
+PackedFile::~PackedFile()
+{
+  if (mapped_ != nullptr) ::munmap(const_cast<char*>(mapped_), mapped_bytes_);
+}
+
+PackedFile::PackedFile(PackedFile&& other) noexcept
+    : path_(std::move(other.path_)), file_(std::move(other.file_)), mapped_(std::exchange(other.mapped_, nullptr)),
+      mapped_bytes_(other.mapped_bytes_), names_begin_(other.names_begin_), description_begin_(other.description_begin_),
+      entries_(other.entries_), description_(std::move(other.description_)), id_(std::move(other.id_))
+{
+}
+
+std::string_view PackedFile::name(std::int64_t record) const
+{
+  const auto begin = std::min(names_begin_ + entry(record).name, description_begin_);
+  const std::string_view rest(mapped_ + begin, description_begin_ - begin);
+  return rest.substr(0, rest.find('\0'));
+}
+
+void PackedFile::require_intact_index() const
+{
+  const std::string_view names(mapped_ + names_begin_, description_begin_ - names_begin_),
+      description(mapped_ + description_begin_, mapped_bytes_ - description_begin_);
+  if (id_of(bytes_of(entries_), names, description) != id_) throw broken(path_, "its index has changed since it was packed");
+  const auto index_begin = static_cast<std::uint64_t>(reinterpret_cast<const char*>(entries_.data()) - mapped_);
+  const auto is_possible = [&](const PackedEntry& entry) {
+    return entry.begin >= packed_records_begin && entry.begin <= index_begin && entry.bytes <= index_begin - entry.begin &&
+           entry.label < description_.classes.size() && entry.name < names.size();
+  };
+  const auto wrong = std::ranges::find_if_not(entries_, is_possible);
+  if (wrong != entries_.end())
+    throw broken(path_, fmt::format("entry {} of its index lies outside the file or has no class", wrong - entries_.begin()));
+}
+
+void PackedFile::read(std::int64_t record, std::string& bytes) const
+{
+  const auto& where = entry(record);
+  bytes.resize(where.bytes);
+  read_at(file_.get(), bytes.data(), where.bytes, where.begin, path_);
+}
+
+bool PackedFile::is_intact(std::int64_t record, std::string_view bytes) const
+{
+  const auto& known = entry(record);
+  return bytes.size() == known.bytes && hash64(bytes) == known.hash;
+}
+
+std::string finish_packed_file(int descriptor, const fs::path& path, std::uint64_t records_end, std::span<PackedEntry> entries,
+                               std::span<const std::string> names, const PackedDescription& description)
+{
+  constexpr std::uint64_t alignment = 8;
+  std::string joined;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    entries[i].name = joined.size();
+    (joined += names[i]) += '\0';
+  }
+  const auto text = to_json(description);
+  Header header{};
+  std::ranges::copy(magic, header.magic);
+  header.records = entries.size();
+  header.index_begin = (std::max(records_end, packed_records_begin) + alignment - 1) / alignment * alignment;
+  header.names_begin = header.index_begin + entries.size_bytes();
+  header.description_begin = header.names_begin + joined.size();
+  header.file_bytes = header.description_begin + text.size();
+  const auto id = id_of(bytes_of(entries), joined, text);
+  from_hex(id, header.id);
+  write_at(descriptor, bytes_of(entries), header.index_begin, path);
+  write_at(descriptor, joined, header.names_begin, path);
+  write_at(descriptor, text, header.description_begin, path);
+  if (::ftruncate(descriptor, static_cast<off_t>(header.file_bytes)) != 0) throw failed("truncate", path);
+  if (::fsync(descriptor) != 0) throw failed("sync", path);
+  write_at(descriptor, {reinterpret_cast<const char*>(&header), sizeof header}, 0, path);
+  if (::fsync(descriptor) != 0) throw failed("sync", path);
+  return id;
+}
+
+std::string packed_id(const fs::path& path)
+{
+  const PackedFile file(path);
+  file.require_intact_index();
+  return file.id();
+}
+
+} // namespace dt

@@ -1,0 +1,233 @@
+#include "core/data/packed_file.hpp"
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/statistics.hpp"
+#include "core/text.hpp"
+#include "engine/bench/bench.hpp"
+#include "engine/bench/input/record_source.hpp"
+#include "engine/comm/machine/clock.hpp"
+#include "engine/comm/mpi_world.hpp"
+#include "engine/data/reading/loader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace dt::bench {
+namespace {
+
+// One line of the result.
+struct Case {
+  bool is_cold = false;
+  std::string reader; // buffered, direct, mpi-io
+  DataOrder order = DataOrder::blocks;
+  std::int64_t threads = 1; // 0: the caller reads
+  bool is_decoded = false;
+};
+
+// What a case took: its time on the slowest rank, and the sums over the ranks.
+struct Reading {
+  double seconds = 0;
+  double samples = 0, bytes = 0;    // of records
+  double calls = 0, read_bytes = 0; // read calls of the process, and the bytes that they returned
+  double device_bytes = 0;          // read from the device
+  double samples_per_s() const { return samples / seconds; }
+  double bytes_per_s() const { return bytes / seconds; }
+};
+
+// The process's own counters of input (proc(5), /proc/PID/io).
+struct Counters {
+  double calls = 0, bytes = 0, device_bytes = 0;
+};
+
+Counters look_at_counters()
+{
+  Counters counters;
+  for (const auto& line : split(read_file("/proc/self/io"), '\n')) {
+    const auto take = [&](std::string_view name, double& value) {
+      if (!line.starts_with(name)) return;
+      std::int64_t number = 0;
+      const auto* end = line.data() + line.size();
+      std::from_chars(line.data() + name.size(), end, number);
+      value = static_cast<double>(number);
+    };
+    take("syscr: ", counters.calls);
+    take("rchar: ", counters.bytes);
+    take("read_bytes: ", counters.device_bytes);
+  }
+  return counters;
+}
+
+class InputMeasurement {
+ public:
+  InputMeasurement(const InputBench& options, comm::Communicator& comm) : options_(options), comm_(comm), file_(options.file) {}
+
+  Reading measure(const Case& one)
+  {
+    if (comm_.is_root() && one.is_cold) drop();
+    comm_.barrier();
+    const auto before = look_at_counters();
+    const double begin_s = comm::monotonic_s();
+    const auto [samples, bytes] = one.reader == "mpi-io" ? read_by_mpi() : read_by_loader(one);
+    const double seconds = comm::monotonic_s() - begin_s;
+    const auto after = look_at_counters();
+    std::array sums{samples, bytes, after.calls - before.calls, after.bytes - before.bytes,
+                    after.device_bytes - before.device_bytes};
+    comm_.sum_record(sums);
+    const auto times = comm_.gather_numbers(std::array{seconds});
+    return {times.empty() ? seconds : *std::ranges::max_element(times), sums[0], sums[1], sums[2], sums[3], sums[4]};
+  }
+
+  const PackedFile& file() const { return file_; }
+
+ private:
+  using Amount = std::pair<double, double>; // samples, bytes
+
+  void drop() const
+  {
+    constexpr double few = 0.01; // the pages of the index, which is mapped
+    const double left = drop_from_cache(options_.file);
+    if (left > few)
+      throw Error(ErrorKind::environment,
+                  fmt::format("{:.0f} % of {} stay in the page cache, so reading it cold cannot be measured here", 100 * left,
+                              options_.file));
+  }
+
+  Amount read_by_loader(const Case& one) const
+  {
+    DataSpec spec;
+    spec.name = "packed";
+    spec.image_size = options_.image_size;
+    spec.direct_io = one.reader == "direct";
+    spec.crop = options_.crop;
+    spec.flip = options_.flip;
+    const auto sources = one.is_decoded ? data::open_sources(spec, options_.file, 1) : data::Sources{};
+    const auto records = one.is_decoded ? nullptr : open_records(options_.file, spec.direct_io);
+    const auto& source = one.is_decoded ? *sources.train : *records;
+    data::BatchLoader loader(source, {.batch_per_rank = options_.batch,
+                                      .rank = comm_.rank(),
+                                      .ranks = comm_.size(),
+                                      .order = one.order,
+                                      .block_bytes = options_.block_bytes,
+                                      .prefetch = one.threads > 0 ? 2 : 0,
+                                      .threads = std::max<std::int64_t>(1, one.threads)});
+    const auto steps = steps_of(source.size());
+    for (std::int64_t step = 0; step < steps; ++step) loader.next();
+    const auto samples = static_cast<double>(steps * options_.batch);
+    return {samples, samples * static_cast<double>(source.bytes_per_sample())};
+  }
+
+  // Whole batches of an epoch, or fewer if the options say so.
+  std::int64_t steps_of(std::int64_t samples) const
+  {
+    const auto all = samples / comm_.size(), wanted = options_.samples > 0 ? std::min(options_.samples, all) : all;
+    return std::max<std::int64_t>(1, wanted / options_.batch);
+  }
+
+  // The bytes of this rank's contiguous part, block after block, all ranks together.
+  Amount read_by_mpi() const
+  {
+    const auto part = data::shard(file_.description().train_samples, comm_.rank(), comm_.size());
+    const auto begin = file_.entry(part.begin).begin, end = file_.entry(part.end - 1).begin + file_.entry(part.end - 1).bytes;
+    const auto block = static_cast<std::uint64_t>(options_.block_bytes);
+    std::vector<char> bytes(block);
+    auto rounds = static_cast<double>((end - begin + block - 1) / block);
+    const auto all_rounds = comm_.gather_numbers(std::array{rounds});
+    const auto most = comm_.broadcast_text(
+        comm_.is_root() ? std::to_string(static_cast<std::int64_t>(*std::ranges::max_element(all_rounds))) : "");
+    MPI_File file = MPI_FILE_NULL;
+    if (MPI_File_open(MPI_COMM_WORLD, options_.file.c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &file) != MPI_SUCCESS)
+      throw Error(ErrorKind::environment, "MPI_File_open of " + options_.file + " failed");
+    for (std::int64_t round = 0; round < std::stoll(most); ++round) {
+      const auto place = std::min(begin + static_cast<std::uint64_t>(round) * block, end);
+      MPI_File_read_at_all(file, static_cast<MPI_Offset>(place), bytes.data(), static_cast<int>(std::min(block, end - place)),
+                           MPI_BYTE, MPI_STATUS_IGNORE);
+    }
+    MPI_File_close(&file);
+    return {static_cast<double>(part.size()), static_cast<double>(end - begin)};
+  }
+
+  const InputBench& options_;
+  comm::Communicator& comm_;
+  PackedFile file_;
+};
+
+std::vector<Case> cases_of(const InputBench& options)
+{
+  std::vector<Case> cases;
+  for (const bool is_cold : {true, false})
+    for (const auto& reader : options.readers)
+      for (const auto order : options.orders)
+        for (const auto threads : options.threads) {
+          const bool is_wanted = is_cold ? options.cold : options.warm;
+          const bool is_once = order == options.orders.front() && threads == options.threads.front();
+          if (is_wanted && (reader != "mpi-io" || is_once)) cases.push_back({is_cold, reader, order, threads, options.decode});
+        }
+  return cases;
+}
+
+nlohmann::ordered_json json_of(const Case& one, const Reading& reading, std::int64_t repeats)
+{
+  return {{"cache", one.is_cold ? "cold" : "warm"},
+          {"reader", one.reader},
+          {"order", name_of(one.order)},
+          {"threads", one.threads},
+          {"decoded", one.is_decoded},
+          {"repeats", repeats},
+          {"samples", reading.samples},
+          {"samples_per_s", reading.samples_per_s()},
+          {"bytes_per_s", reading.bytes_per_s()},
+          {"read_calls", reading.calls},
+          {"read_bytes", reading.read_bytes},
+          {"device_bytes", reading.device_bytes}};
+}
+
+void print_head(const PackedFile& file, int ranks)
+{
+  const auto& set = file.description();
+  fmt::print("{}: {} records for training, {:.0f} bytes in the mean, {}; ranks {}\n", file.path().string(), set.train_samples,
+             static_cast<double>(file.file_bytes()) / static_cast<double>(file.size()),
+             set.encoding == PackedEncoding::jpeg ? "JPEG" : "pixels", ranks);
+  fmt::print("{:<5} {:<9} {:<8} {:>7} {:>12} {:>9} {:>11} {:>14}\n", "cache", "reader", "order", "threads", "samples/s", "MB/s",
+             "read calls", "MB from device");
+}
+
+void print_row(const Case& one, const Reading& reading)
+{
+  fmt::print("{:<5} {:<9} {:<8} {:>7} {:>12.0f} {:>9.0f} {:>11.0f} {:>14.1f}\n", one.is_cold ? "cold" : "warm", one.reader,
+             one.reader == "mpi-io" ? "file" : name_of(one.order), one.threads, reading.samples_per_s(),
+             1e-6 * reading.bytes_per_s(), reading.calls, 1e-6 * reading.device_bytes);
+  std::fflush(stdout);
+}
+
+// The repetition with the median time.
+Reading median_of(std::vector<Reading> readings)
+{
+  std::ranges::sort(readings, {}, &Reading::seconds);
+  return readings[readings.size() / 2];
+}
+
+} // namespace
+
+int bench_input(const InputBench& options, comm::Communicator& comm)
+{
+  InputMeasurement measurement(options, comm);
+  auto rows = nlohmann::ordered_json::array();
+  if (comm.is_root() && !options.json) print_head(measurement.file(), comm.size());
+  if (options.warm && !options.cold) measurement.measure({.reader = "buffered", .order = DataOrder::file}); // fills the cache
+  for (const auto& one : cases_of(options)) {
+    std::vector<Reading> readings;
+    for (std::int64_t i = 0; i < options.repeats; ++i) readings.push_back(measurement.measure(one));
+    const auto reading = median_of(readings);
+    if (comm.is_root() && options.json) rows.push_back(json_of(one, reading, options.repeats));
+    if (comm.is_root() && !options.json) print_row(one, reading);
+  }
+  if (comm.is_root() && options.json) fmt::print("{}\n", rows.dump());
+  return 0;
+}
+
+} // namespace dt::bench

@@ -1,0 +1,64 @@
+#include "engine/data/images/webp.hpp"
+
+#include "core/error.hpp"
+#include "engine/data/images/channels.hpp"
+
+#include <string>
+
+#include <webp/decode.h>
+
+namespace dt::data {
+namespace {
+
+const std::uint8_t* begin_of(std::string_view bytes) { return reinterpret_cast<const std::uint8_t*>(bytes.data()); }
+
+Error failed(std::string_view cause) { return Error(ErrorKind::recipe, "the WebP cannot be decoded: " + std::string(cause)); }
+
+std::string_view cause_of(VP8StatusCode code)
+{
+  if (code == VP8_STATUS_NOT_ENOUGH_DATA) return "the file ends too early";
+  if (code == VP8_STATUS_OUT_OF_MEMORY) return "out of memory";
+  if (code == VP8_STATUS_UNSUPPORTED_FEATURE) return "it has a feature that libwebp does not know";
+  return "it is damaged";
+}
+
+// The bytes that the file has according to its RIFF header. The decoder ignores what follows the pixels.
+void require_whole(std::string_view bytes)
+{
+  constexpr std::size_t riff_header = 8;
+  std::uint64_t promised = riff_header;
+  for (std::size_t i = 0; i < 4; ++i) promised += std::uint64_t{begin_of(bytes)[4 + i]} << (8 * i);
+  if (bytes.size() < promised) throw failed("the file ends too early");
+}
+
+} // namespace
+
+void read_webp_header(std::string_view bytes, Image& image)
+{
+  WebPBitstreamFeatures features;
+  const auto code = WebPGetFeatures(begin_of(bytes), bytes.size(), &features);
+  if (code != VP8_STATUS_OK) throw failed(cause_of(code));
+  if (features.has_animation != 0) throw failed("it is an animation");
+  require_possible_size("WebP", features.height, features.width);
+  image.height = features.height, image.width = features.width, image.channels = 3;
+  image.pixels.clear();
+}
+
+void decode_webp(std::string_view bytes, std::int64_t channels, Image& image)
+{
+  read_webp_header(bytes, image);
+  require_whole(bytes);
+  image.reshape(image.height, image.width, 3);
+  WebPDecoderConfig config;
+  if (WebPInitDecoderConfig(&config) == 0)
+    throw Error(ErrorKind::environment, "libwebp has another version than dtctl was built with.");
+  config.output.colorspace = MODE_RGB;
+  config.output.is_external_memory = 1;
+  config.output.u.RGBA = {image.pixels.data(), static_cast<int>(3 * image.width), image.pixels.size()};
+  const auto code = WebPDecode(begin_of(bytes), bytes.size(), &config);
+  WebPFreeDecBuffer(&config.output);
+  if (code != VP8_STATUS_OK) throw failed(cause_of(code == VP8_STATUS_SUSPENDED ? VP8_STATUS_NOT_ENOUGH_DATA : code));
+  convert_channels(image, channels == 0 ? 3 : channels);
+}
+
+} // namespace dt::data

@@ -1,0 +1,112 @@
+#include "engine/data/packing/check.hpp"
+
+#include "core/data/packed_file.hpp"
+#include "core/error.hpp"
+#include "core/process.hpp"
+#include "engine/data/images/decoder.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+
+namespace dt::data {
+namespace {
+
+class Check {
+ public:
+  Check(const CheckOptions& options, const PackedFile& file) : options_(options), file_(file) { result_.records = file.size(); }
+
+  void work()
+  {
+    ImageDecoder decoder;
+    std::string bytes;
+    Image image;
+    std::int64_t begin = 0;
+    try {
+      while ((begin = next_.fetch_add(block)) < file_.size()) {
+        const auto end = std::min(begin + block, file_.size());
+        for (auto record = begin; record < end; ++record) look_at(record, decoder, bytes, image);
+        report(end - begin);
+      }
+    } catch (...) {
+      next_ = file_.size();
+      const std::lock_guard lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+    }
+  }
+
+  CheckResult result()
+  {
+    if (error_) std::rethrow_exception(error_);
+    std::ranges::sort(result_.bad, {}, &BadRecord::record);
+    return std::move(result_);
+  }
+
+ private:
+  static constexpr std::int64_t block = 64;
+
+  void look_at(std::int64_t record, ImageDecoder& decoder, std::string& bytes, Image& image)
+  {
+    std::string cause;
+    file_.read(record, bytes);
+    if (!file_.is_intact(record, bytes))
+      cause = "its bytes are not those that were packed";
+    else if (options_.decode)
+      cause = trouble_with(bytes, decoder, image);
+    if (cause.empty()) return;
+    const std::lock_guard lock(mutex_);
+    result_.bad.push_back({record, std::string(file_.name(record)), cause});
+  }
+
+  // Why the record is not an image of the set; empty if it is one.
+  std::string trouble_with(std::string_view bytes, ImageDecoder& decoder, Image& image) const
+  {
+    const auto& set = file_.description();
+    const auto pixels = static_cast<std::uint64_t>(set.height * set.width * set.channels);
+    if (set.encoding == PackedEncoding::pixels)
+      return bytes.size() == pixels ? "" : fmt::format("it has {} bytes; an image has {}", bytes.size(), pixels);
+    try {
+      decoder.decode(bytes, set.channels, image);
+      return "";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+
+  void report(std::int64_t records)
+  {
+    const std::lock_guard lock(mutex_);
+    done_ += records;
+    if (options_.progress) options_.progress(done_, file_.size());
+  }
+
+  const CheckOptions& options_;
+  const PackedFile& file_;
+  std::atomic<std::int64_t> next_ = 0;
+  std::mutex mutex_; // guards what follows
+  std::int64_t done_ = 0;
+  CheckResult result_;
+  std::exception_ptr error_;
+};
+
+} // namespace
+
+CheckResult check_packed(const CheckOptions& options)
+{
+  const PackedFile file(options.path);
+  file.require_intact_index();
+  Check check(options, file);
+  {
+    std::vector<std::jthread> helpers;
+    const auto threads = options.threads > 0 ? options.threads : static_cast<int>(cores_in_mask().size());
+    for (int i = 1; i < threads; ++i) helpers.emplace_back([&] { check.work(); });
+    check.work();
+  }
+  return check.result();
+}
+
+} // namespace dt::data

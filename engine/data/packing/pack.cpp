@@ -1,0 +1,151 @@
+#include "engine/data/packing/pack.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/process.hpp"
+#include "core/text.hpp"
+#include "engine/data/packing/finished_set.hpp"
+#include "engine/data/packing/pack_state.hpp"
+#include "engine/data/packing/part_pool.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace dt::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+void require_sound(const SourceListing& listing, bool allow_empty_classes)
+{
+  if (listing.items.empty())
+    throw Error(ErrorKind::usage, fmt::format("The source ({}) has no images.{}{}", listing.description,
+                                              listing.remarks.empty() ? "" : " ", fmt::join(listing.remarks, " ")));
+  std::vector<bool> is_used(listing.classes.size());
+  for (const auto& item : listing.items) is_used[item.label] = true;
+  std::vector<std::string> empty;
+  for (std::size_t label = 0; label < is_used.size(); ++label)
+    if (!is_used[label]) empty.push_back(printable(listing.classes[label]));
+  if (empty.empty() || allow_empty_classes) return;
+  const auto count = empty.size();
+  if (count > 10) empty.resize(10), empty.emplace_back("…");
+  throw Error(ErrorKind::usage,
+              fmt::format("{} of the {} classes {} no images: {}. Add images or remove the {}; --allow-empty-classes accepts {}.",
+                          count, listing.classes.size(), count == 1 ? "has" : "have", fmt::join(empty, ", "),
+                          count == 1 ? "class" : "classes", count == 1 ? "it" : "them"));
+}
+
+// "3 of 400 images cannot be decoded:" and the first ten of them.
+std::string corrupt_text(const std::vector<CorruptItem>& corrupt, const SourceListing& listing)
+{
+  constexpr std::size_t listed = 10;
+  auto text = fmt::format("{} of {} images cannot be decoded:", corrupt.size(), listing.items.size());
+  for (const auto& [item, cause] : std::span(corrupt).first(std::min(listed, corrupt.size())))
+    text += fmt::format("\n  {}: {}", printable(listing.items[static_cast<std::size_t>(item)].name), printable(cause));
+  if (corrupt.size() > listed) text += fmt::format("\n  and {} more", corrupt.size() - listed);
+  return text;
+}
+
+PackedDescription describe(const PackPlan& plan, const SourceListing& listing, const PackState& state)
+{
+  PackedDescription set;
+  PixelSums sums;
+  ImageSizes sizes;
+  for (const auto& result : state.results()) {
+    sums.add(result->sums);
+    sizes.add(result->sizes);
+  }
+  set.encoding = plan.encoding;
+  set.channels = plan.channels;
+  set.height = sizes.height;
+  set.width = sizes.width;
+  set.min_side = sizes.min_side;
+  set.max_side = sizes.max_side;
+  set.classes = listing.classes;
+  set.source = listing.description;
+  set.options = plan.options;
+  if (sums.pixels == 0) throw Error(ErrorKind::usage, "No training image can be decoded.");
+  set.mean = sums.mean(plan.channels);
+  set.deviation = sums.deviation(plan.channels);
+  return set;
+}
+
+// Writes the index and gives the file its name.
+PackResult finish(const PackOptions& options, const PackPlan& plan, const SourceListing& listing, PackState& state)
+{
+  const auto corrupt = state.corrupt();
+  if (!corrupt.empty() && !options.skip_corrupt)
+    throw Error(ErrorKind::recipe,
+                fmt::format("{}\nRepair or remove these files and pack again with --restart, or leave them out of the set with "
+                            "--corrupt skip. The other images are kept in {}, so that --corrupt skip takes little time.",
+                            corrupt_text(corrupt, listing), state.partial().string()));
+  auto set = describe(plan, listing, state);
+  std::vector<PackedEntry> entries;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < plan.order.items.size(); ++i) {
+    const auto index = plan.order.items[i];
+    const auto& item = listing.items[static_cast<std::size_t>(index)];
+    const auto hash = state.hash_of(index);
+    if (!hash) continue;
+    ++(static_cast<std::int64_t>(i) < plan.order.train ? set.train_samples : set.test_samples);
+    entries.push_back({plan.begins[static_cast<std::size_t>(index)], *hash, static_cast<std::uint32_t>(plan.record_bytes(item)),
+                       item.label, 0});
+    names.push_back(item.name);
+  }
+  set.skipped = static_cast<std::int64_t>(corrupt.size());
+  PackResult result{.remarks = listing.remarks};
+  if (!corrupt.empty()) result.remarks.push_back(corrupt_text(corrupt, listing) + "\nThey were left out.");
+  result.id = finish_packed_file(state.descriptor(), state.partial(), plan.records_end, entries, names, set);
+  result.description = std::move(set);
+  state.commit(options.force);
+  return result;
+}
+
+// Packs the parts that are missing.
+void pack_parts(const PackOptions& options, const PackPlan& plan, SourceReader& source, PackState& state)
+{
+  const auto all = static_cast<std::int64_t>(source.listing().items.size());
+  if (options.progress && state.done() > 0) options.progress(state.done(), all);
+  const auto cores = static_cast<int>(cores_in_mask().size());
+  PartPool pool{plan, source, options.threads > 0 ? options.threads : cores,
+                [&](std::uint64_t begin, std::string_view record) { state.write(begin, record); },
+                [&](PartResult&& result) {
+                  state.finish_part(std::move(result));
+                  if (options.progress) options.progress(state.done(), all);
+                }};
+  try {
+    pool.run(state.missing());
+  } catch (const Error& error) {
+    // With these options the set cannot be finished, or what is done stays for the next call.
+    error.kind() == ErrorKind::usage ? state.discard() : state.flush_if_possible();
+    throw;
+  }
+  state.flush();
+}
+
+} // namespace
+
+PackResult pack_data(const PackOptions& options)
+{
+  const auto source = open_source(options.source);
+  const auto& listing = source->listing();
+  require_sound(listing, options.allow_empty_classes);
+  const auto plan = plan_pack(options, *source);
+  if (!options.force)
+    if (auto there = equal_set(options.output, plan, listing)) {
+      there->remarks = listing.remarks;
+      return *there;
+    }
+  PackState state(options, plan, listing);
+  const auto resumed = state.done();
+  pack_parts(options, plan, *source, state);
+  auto result = finish(options, plan, listing, state);
+  result.resumed = resumed;
+  result.file_bytes = fs::file_size(options.output);
+  return result;
+}
+
+} // namespace dt::data

@@ -1,0 +1,36 @@
+// ArraySource: images and labels in the arrays of one file.
+#pragma once
+
+#include "engine/data/packing/readers/array_file.hpp"
+#include "engine/data/packing/source_reader.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace dt::data {
+
+// The order of the dimensions of an array of images.
+struct ArrayLayout {
+  std::int64_t height = 0, width = 0, channels = 0;
+  bool channels_first = false;
+};
+
+// The arrays of one split.
+struct ArrayPair {
+  ArrayInfo images, labels;
+};
+
+// Finds images and labels by their names: those that the user gives, or the usual ones. One pair, or two if there is a test set.
+// Throws a usage error that lists the arrays if there are none.
+std::vector<ArrayPair> find_pairs(const std::vector<ArrayInfo>& arrays, const SourceOptions& options);
+
+// Checks the arrays of a pair and finds the layout of the images. Throws a usage error that names the array.
+ArrayLayout layout_of(const ArrayPair& pair, const SourceOptions& options);
+
+// A source that reads this file. kind: "hdf5" or "npz".
+std::unique_ptr<SourceReader> make_array_source(std::unique_ptr<ArrayFile> file, const SourceOptions& options,
+                                                std::string_view kind);
+
+} // namespace dt::data

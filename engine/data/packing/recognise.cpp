@@ -1,0 +1,124 @@
+// The formats of sources, and how they are recognised.
+#include "core/descriptor.hpp"
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/text.hpp"
+#include "engine/data/packing/readers/readers.hpp"
+#include "engine/data/packing/source_files.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace dt::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_file(const fs::path& folder, std::initializer_list<const char*> names)
+{
+  return std::ranges::any_of(names, [&](const char* name) {
+    std::error_code error;
+    return fs::is_regular_file(folder / name, error);
+  });
+}
+
+// The first `count` bytes of a file.
+std::string first_bytes(const fs::path& path, std::size_t count)
+{
+  std::string bytes(count, '\0');
+  const auto file = open_if_exists(path);
+  const auto got = file.is_open() ? ::read(file.get(), bytes.data(), count) : 0;
+  bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return bytes;
+}
+
+bool is_hdf5(const fs::path& path)
+{
+  if (fs::is_directory(path)) return false;
+  constexpr std::string_view signature = "\x89HDF\r\n\x1a\n"; // at byte 0, 512, 1024, …
+  const auto bytes = first_bytes(path, 2048 + signature.size());
+  for (const std::size_t at : {0, 512, 1024, 2048})
+    if (bytes.size() >= at && std::string_view(bytes).substr(at).starts_with(signature)) return true;
+  return false;
+}
+
+bool is_npz(const fs::path& path) { return !fs::is_directory(path) && first_bytes(path, 4).starts_with("PK"); }
+
+bool has_tar_name(const std::string& name)
+{
+  return std::ranges::any_of(std::array{".tar", ".tar.gz", ".tgz"}, [&](const char* ending) { return name.ends_with(ending); });
+}
+
+bool has_tar_file(const fs::path& folder) { return std::ranges::any_of(names_in(folder), has_tar_name); }
+
+bool is_tar(const fs::path& path)
+{
+  if (!fs::is_directory(path)) {
+    const auto bytes = first_bytes(path, 512);
+    return has_tar_name(path.filename().string()) || bytes.starts_with("\x1f\x8b") ||
+           (bytes.size() == 512 && bytes.compare(257, 5, "ustar") == 0);
+  }
+  return has_tar_file(path) || (is_there(path / "train") && fs::is_directory(path / "train") && has_tar_file(path / "train"));
+}
+
+bool is_idx(const fs::path& path)
+{
+  return has_file(
+      path, {"train-images-idx3-ubyte", "train-images-idx3-ubyte.gz", "train-images.idx3-ubyte", "train-images.idx3-ubyte.gz"});
+}
+
+bool is_cifar10(const fs::path& path) { return has_file(path, {"data_batch_1.bin", "cifar-10-batches-bin/data_batch_1.bin"}); }
+bool is_cifar100(const fs::path& path)
+{
+  return has_file(path, {"fine_label_names.txt", "cifar-100-binary/train.bin"}) ||
+         (has_file(path, {"train.bin"}) && has_file(path, {"test.bin"}));
+}
+
+bool is_folder_of_classes(const fs::path& path) { return fs::is_directory(path); }
+
+struct Format {
+  std::string_view name;
+  bool (*matches)(const fs::path& path);
+  std::unique_ptr<SourceReader> (*open)(const SourceOptions& options);
+};
+
+// In the order in which they are tried.
+constexpr std::array formats{
+    Format{"idx", is_idx, read_idx_folder},
+    Format{"cifar10", is_cifar10, read_cifar10_folder},
+    Format{"cifar100", is_cifar100, read_cifar100_folder},
+    Format{"hdf5", is_hdf5, read_hdf5_arrays},
+    Format{"npz", is_npz, read_npz_arrays},
+    Format{"tar", is_tar, read_tar_shards},
+    Format{"folder", is_folder_of_classes, read_class_folders},
+};
+
+} // namespace
+
+std::vector<std::string> source_formats()
+{
+  std::vector<std::string> names;
+  for (const auto& format : formats) names.emplace_back(format.name);
+  return names;
+}
+
+std::unique_ptr<SourceReader> open_source(const SourceOptions& options)
+{
+  if (!is_there(options.path)) throw source_error(options.path, "there is no such file or folder.");
+  const auto found = std::ranges::find_if(formats, [&](const Format& format) {
+    return options.format.empty() ? format.matches(options.path) : format.name == options.format;
+  });
+  if (found == formats.end() && !options.format.empty())
+    throw Error(ErrorKind::usage, fmt::format("--format {}: there is no such format; there are {}.", options.format,
+                                              fmt::join(source_formats(), ", ")));
+  if (found == formats.end())
+    throw source_error(options.path, "this is not a data set that can be packed: a folder with a sub-folder of images for each "
+                                     "class, tar files, HDF5, .npz, or the files of MNIST or CIFAR.");
+  return found->open(options);
+}
+
+} // namespace dt::data

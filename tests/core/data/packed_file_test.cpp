@@ -1,0 +1,144 @@
+#include "core/data/packed_file.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/hash.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include <catch2/catch.hpp>
+#include <fcntl.h>
+
+namespace dt {
+namespace {
+
+PackedDescription description_of(std::int64_t train, std::int64_t test)
+{
+  return {.encoding = PackedEncoding::pixels,
+          .channels = 1,
+          .height = 2,
+          .width = 2,
+          .min_side = 2,
+          .max_side = 2,
+          .train_samples = train,
+          .test_samples = test,
+          .classes = {"cat", "dog"},
+          .mean = {0.5},
+          .deviation = {0.25},
+          .skipped = 3,
+          .source = "folder /data/pets",
+          .options = "--seed 1"};
+}
+
+// Writes a set of three records.
+std::string write_set(const std::filesystem::path& path)
+{
+  const std::array<std::string, 3> records{"abcd", "efgh", "ijkl"}, names{"cat/1.png", "dog/1.png", "dog/2.png"};
+  std::vector<PackedEntry> entries;
+  std::ofstream(path, std::ios::binary) << std::string(packed_records_begin, '\0') << records[0] << records[1] << records[2];
+  for (std::size_t i = 0; i < records.size(); ++i)
+    entries.push_back({packed_records_begin + 4 * i, hash64(records[i]), 4, i == 0 ? 0U : 1U, 0});
+  const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  return finish_packed_file(file.get(), path, packed_records_begin + 12, entries, names, description_of(2, 1));
+}
+
+std::string error_of_opening(const std::filesystem::path& path)
+{
+  try {
+    PackedFile(path).require_intact_index();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("a packed set gives back what was written")
+{
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "pets.pack";
+  const auto id = write_set(path);
+  const PackedFile set(path);
+  CHECK(set.id() == id);
+  CHECK(packed_id(path) == id);
+  REQUIRE(set.size() == 3);
+  CHECK(set.entry(1).label == 1);
+  CHECK(set.name(2) == "dog/2.png");
+  std::string bytes;
+  set.read(1, bytes);
+  CHECK(bytes == "efgh");
+  CHECK(set.is_intact(1, bytes));
+  CHECK_FALSE(set.is_intact(0, bytes));
+  const auto& description = set.description();
+  CHECK(description.train_samples == 2);
+  CHECK(description.classes == std::vector<std::string>{"cat", "dog"});
+  CHECK(description.deviation == std::vector<double>{0.25});
+  CHECK(description.skipped == 3);
+}
+
+TEST_CASE("the id of a packed set depends on its records, labels and names")
+{
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "a.pack";
+  const auto id = write_set(path);
+  CHECK(write_set(path) == id);
+  const std::array<std::string, 1> name{"x"}, other{"y"};
+  std::array entry{PackedEntry{packed_records_begin, 1, 4, 0, 0}};
+  const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  const auto write = [&](const auto& names) {
+    return finish_packed_file(file.get(), path, packed_records_begin + 4, entry, names, description_of(1, 0));
+  };
+  const auto first = write(name);
+  CHECK(write(other) != first);
+  entry[0].label = 1;
+  CHECK(write(name) != first);
+  entry[0].label = 0;
+  entry[0].hash = 2;
+  CHECK(write(name) != first);
+}
+
+TEST_CASE("every truncated packed set is refused")
+{
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "pets.pack";
+  write_set(path);
+  const auto bytes = read_file(path);
+  for (std::size_t length = 0; length < bytes.size(); length += length < 200 || length + 700 > bytes.size() ? 1 : 97) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes.substr(0, length);
+    REQUIRE_THROWS_AS(PackedFile(path), Error);
+  }
+}
+
+TEST_CASE("no changed byte of the header, the index, the names or the description goes unnoticed")
+{
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "pets.pack";
+  write_set(path);
+  const auto bytes = read_file(path);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 64) i = packed_records_begin + 16; // padding; the hashes of the records find changes of these
+    auto changed = bytes;
+    changed[i] = static_cast<char>(changed[i] ^ 0x20);
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << changed;
+    INFO("byte " << i);
+    REQUIRE(!error_of_opening(path).empty());
+  }
+}
+
+TEST_CASE("a file that is no packed set is refused with its path and the cause")
+{
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "text.pack";
+  CHECK(error_of_opening(path) == "there is no packed set " + path.string() +
+                                      ". `dtctl data pack` makes one; `dtctl data list` shows those that are here.");
+  std::ofstream(path) << std::string(100, 'x');
+  CHECK(error_of_opening(path) ==
+        "packed set " + path.string() +
+            ": this is no packed set: it does not begin with \"dtpack1\". Pack it again, or put a whole "
+            "copy in its place.");
+}
+
+} // namespace
+} // namespace dt

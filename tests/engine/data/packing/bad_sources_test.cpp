@@ -1,0 +1,202 @@
+// Every mistake in a source or in the options has one clear sentence.
+#include "core/error.hpp"
+#include "engine/data/packing/readers/array_source.hpp"
+#include "tests/engine/data/packing/sources.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+#include <functional>
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::test;
+
+namespace {
+
+// The message of the usage error of packing; "" if there is none.
+std::string complaint(const data::PackOptions& options)
+{
+  try {
+    data::pack_data(options);
+    return "";
+  } catch (const Error& error) {
+    CHECK(exit_code_of(error.kind()) == ExitCode::usage);
+    return error.what();
+  }
+}
+
+// A folder, and what packing its sub-folder or file "s" complains about, with FOLDER in the place of the folder's path.
+struct Bad {
+  TemporaryFolder folder;
+  data::PackOptions options = plain_options(folder.path() / "s", folder.path() / "s.pack");
+  std::string text()
+  {
+    auto message = complaint(options);
+    for (auto at = message.find(folder.path().string()); at != message.npos; at = message.find(folder.path().string()))
+      message.replace(at, folder.path().string().size(), "FOLDER");
+    CHECK(fs::exists(folder.path() / "s.pack") == message.empty());
+    CHECK_FALSE(fs::exists(folder.path() / "s.pack.partial"));
+    CHECK_FALSE(fs::exists(folder.path() / "s.pack.journal"));
+    return message;
+  }
+  fs::path source() const { return options.source.path; }
+};
+
+std::string zeros(std::size_t count) { return std::string(count, '\0'); }
+
+} // namespace
+
+TEST_CASE("a source that is missing or of no known kind is named with what can be packed")
+{
+  Bad missing, unknown;
+  CHECK(missing.text() == "FOLDER/s: there is no such file or folder.");
+  write(unknown.source(), "nothing");
+  CHECK(unknown.text() ==
+        "FOLDER/s: this is not a data set that can be packed: a folder with a sub-folder of images for each class, tar "
+        "files, HDF5, .npz, or the files of MNIST or CIFAR.");
+}
+
+TEST_CASE("folders without classes, without images or with empty classes are refused")
+{
+  Bad no_classes, no_images, empty_classes, other_classes, two_tests;
+  write(no_classes.source() / "a.png", png(1));
+  CHECK(no_classes.text() == "FOLDER/s: there are no class folders. Each class needs a folder of its own with its images.");
+  write(no_images.source() / "a" / "a.txt", "x");
+  CHECK(no_images.text() == "The source (folder s) has no images. 1 file was left out because of its extension: .txt (1).");
+  write_class_folders(empty_classes.source(), {"a", "b"}, 1);
+  fs::create_directory(empty_classes.source() / "c");
+  CHECK(empty_classes.text() ==
+        "1 of the 3 classes has no images: c. Add images or remove the class; --allow-empty-classes accepts it.");
+  write_class_folders(other_classes.source() / "train", {"a"}, 1);
+  write_class_folders(other_classes.source() / "test", {"a", "b"}, 1);
+  CHECK(other_classes.text() == "FOLDER/s/test/b: this class has no folder in train/. Both sets need the same classes.");
+  for (const auto* name : {"train", "test", "val"}) write_class_folders(two_tests.source() / name, {"a"}, 1);
+  CHECK(two_tests.text() == "FOLDER/s: there are 2 folders that may be the test set: test, val. Choose one with --test-folder.");
+}
+
+TEST_CASE("images of different sizes and kinds are refused with the first one that differs, for any number of threads")
+{
+  for (const int threads : {1, 4}) {
+    Bad sizes, kinds;
+    for (int i = 1000; i < 3000; ++i) write(sizes.source() / "a" / (std::to_string(i) + ".png"), png(i));
+    // the last image of the second part, and the first ones of the third, which another thread finds earlier
+    for (const auto* late : {"2023", "2024", "2025"}) write(sizes.source() / "a" / (std::string(late) + ".png"), png(1, 7, 5));
+    sizes.options.threads = threads;
+    CHECK(sizes.text() ==
+          "a/2023.png has 7 x 5 pixels (height x width), but a/1000.png has 6 x 5. Records of pixels need one size: give one "
+          "with --size, for example --size 6x5.");
+    write_class_folders(kinds.source(), {"a"}, 3);
+    write(kinds.source() / "a" / "1.png", png(1, 6, 5, 1));
+    kinds.options.threads = threads;
+    CHECK(kinds.text() ==
+          "a/1.png is grey, but a/0.png is in colour. A set has images of one kind: --channels 3 makes all of them colour "
+          "images, --channels 1 grey ones.");
+  }
+}
+
+TEST_CASE("options that contradict the source or each other are refused")
+{
+  Bad not_jpeg, resized_jpeg, given_split, alone;
+  write_class_folders(not_jpeg.source(), {"a"}, 1);
+  not_jpeg.options.encoding = PackedEncoding::jpeg;
+  CHECK(not_jpeg.text() == "--encoding jpeg stores JPEG files as they are, but a/0.png is not one. Use --encoding pixels.");
+  write(resized_jpeg.source() / "a" / "1.jpg", data::jpeg_bytes(numbered_image(1)));
+  resized_jpeg.options.encoding = PackedEncoding::jpeg;
+  resized_jpeg.options.height = resized_jpeg.options.width = 4;
+  CHECK(resized_jpeg.text() ==
+        "--encoding jpeg stores JPEG files as they are, so --size cannot resize them. Leave out one of the two; "
+        "data.image_size in a recipe resizes images while they are read.");
+  write_class_folders(given_split.source() / "train", {"a"}, 1);
+  write_class_folders(given_split.source() / "test", {"a"}, 1);
+  given_split.options.split.test_fraction = 0.5;
+  CHECK(given_split.text() == "The source (folder s) has a test set of its own; leave out --test-fraction.");
+}
+
+TEST_CASE("tar files with wrong members are refused with the member")
+{
+  const auto message = [](const std::vector<Member>& members) {
+    Bad bad;
+    write(bad.source(), tar(members));
+    return bad.text();
+  };
+  CHECK(message({{"1.png", png(1)}, {"1.cls", "0"}, {"2.png", png(2)}}) ==
+        "FOLDER/s: 2.png has no label: there is no member 2.cls.");
+  CHECK(message({{"1.png", png(1)}, {"1.cls", "0"}, {"1.png", png(2)}}) ==
+        "FOLDER/s: there are two images with the key 1: 1.png and 1.png. Each key names one image.");
+  CHECK(message({{"1.png", png(1)}, {"1.cls", "0"}, {"1.cls", "1"}}) == "FOLDER/s: the member 1.cls is there twice.");
+  CHECK(message({{"1.png", png(1)}, {"1.cls", " \n"}}) == "FOLDER/s: 1.cls is empty.");
+  CHECK(message({{"1.png", png(1)}, {"1.cls", "-1"}}) ==
+        "s/1.png has the label -1; labels are numbers from 0 to the number of classes - 1, below 1000000.");
+  CHECK(message({{"1.png", png(1)}, {"1.cls", "1"}}) ==
+        "1 of the 2 classes has no images: 0. Add images or remove the class; --allow-empty-classes accepts it.");
+  Bad cut;
+  const auto whole = tar({{"1.png", png(1, 60, 50)}, {"1.cls", "0"}});
+  write(cut.source(), gzip(whole).substr(0, gzip(whole).size() / 2));
+  CHECK(cut.text().starts_with("FOLDER/s: the tar file cannot be read: truncated gzip input"));
+}
+
+TEST_CASE("arrays of other names, types, shapes and sizes are refused with what is there")
+{
+  const auto labels = npy("<i8", "(2,)", zeros(16));
+  const auto message = [](const std::vector<Member>& members, const std::string& layout = "") {
+    Bad bad;
+    bad.options.source.layout = layout;
+    write(bad.source(), zip(members));
+    return bad.text();
+  };
+  CHECK(message({{"a.npy", npy("|u1", "(2, 3)", zeros(6))}, {"b.npy", labels}}) ==
+        "FOLDER/s: no images and labels with the usual names (images and labels, x and y, data and label, train_images and "
+        "train_labels, "
+        "…). The file has a (2, 3) uint8, b (2,) int64. Name them with --images and --labels.");
+  CHECK(message({{"x.npy", npy("<f4", "(2, 2, 2)", zeros(32))}, {"y.npy", labels}}) ==
+        "FOLDER/s: x (2, 2, 2) float32: images are unsigned bytes (uint8).");
+  CHECK(message({{"x.npy", npy("|u1", "(2, 4)", zeros(8))}, {"y.npy", labels}}) ==
+        "FOLDER/s: x (2, 4) uint8: images are (N, height, width), (N, height, width, channels) or (N, channels, height, width).");
+  CHECK(message({{"x.npy", npy("|u1", "(3, 2, 2)", zeros(12))}, {"y.npy", labels}}) ==
+        "FOLDER/s: y has 2 labels, but x has 3 images.");
+  CHECK(message({{"x.npy", npy("|u1", "(2, 2, 2)", zeros(8))}, {"y.npy", npy("<f8", "(2,)", zeros(16))}}) ==
+        "FOLDER/s: y (2,) float64: labels are integers, one for each image: (2,).");
+  CHECK(message({{"x.npy", npy("|u1", "(2, 3, 5, 3)", zeros(90))}, {"y.npy", labels}}) ==
+        "FOLDER/s: x (2, 3, 5, 3) uint8: the channels may be the second or the last dimension. Say which with --layout nchw or "
+        "--layout "
+        "nhwc.");
+  CHECK(message({{"x.npy", npy("|u1", "(2, 3, 5, 3)", zeros(90))}, {"y.npy", labels}}, "nchw") == "");
+  CHECK(message({{"x.npy", npy("|u1", "(2, 4, 5, 6)", zeros(240))}, {"y.npy", labels}}) ==
+        "FOLDER/s: x (2, 4, 5, 6) uint8: there are neither 1 nor 3 channels.");
+  CHECK(message({{"x.npy", npy("|u1", "(2, 2, 2)", zeros(7))}, {"y.npy", labels}}) ==
+        "FOLDER/s: member x.npy holds fewer bytes than its shape says.");
+  CHECK(message({{"x.npy", npy("|u1", "(2, 2, 2)", zeros(8), "True")}, {"y.npy", labels}}) ==
+        "FOLDER/s: member x.npy is in Fortran's order.");
+  CHECK(message({{"x.npy", npy("|u1", "(2, 2, 2)", zeros(8))},
+                 {"y.npy", npy("<i8", "(2,)", little_endian(1, 8) + zeros(8).replace(7, 1, "\x80"))}}) ==
+        "x[1] has the label -9223372036854775808; labels are numbers from 0 to the number of classes - 1, below 1000000.");
+}
+
+TEST_CASE("corrupt images are listed, and packing without them needs no second pass")
+{
+  const TemporaryFolder folder;
+  const auto source = folder.path() / "s";
+  write_class_folders(source, {"a", "b"}, 20);
+  for (int i = 0; i < 12; ++i) write(source / "a" / (std::to_string(i) + ".png"), i == 0 ? "" : png(i).substr(0, 60));
+  auto options = plain_options(source, folder.path() / "s.pack");
+  const auto message = complaint(options);
+  CHECK(message.starts_with(
+      "12 of 40 images cannot be decoded:\n  a/0.png: the file is empty\n  a/1.png: the PNG cannot be decoded: "));
+  CHECK(message.find(
+            "\n  and 2 more\nRepair or remove these files and pack again with --restart, or leave them out of the set with "
+            "--corrupt skip.") != std::string::npos);
+  CHECK_FALSE(fs::exists(options.output));
+  options.skip_corrupt = true;
+  const auto result = data::pack_data(options);
+  CHECK(result.resumed == 40);
+  CHECK(result.description.skipped == 12);
+  CHECK(result.description.train_samples == 28);
+  REQUIRE(result.remarks.size() == 1);
+  CHECK(result.remarks[0].ends_with("They were left out."));
+  const PackedFile file(options.output);
+  file.require_intact_index();
+  CHECK(file.size() == 28);
+  CHECK_FALSE(fs::exists(folder.path() / "s.pack.partial"));
+  CHECK_FALSE(fs::exists(folder.path() / "s.pack.journal"));
+  CHECK(data::pack_data(options).was_there);
+}
