@@ -171,13 +171,22 @@ fs::path simulator_program() { return program_beside("DTCTL_SIMULATOR", "dtsim",
 
 fs::path agent_program() { return program_beside("DTCTL_JOB_AGENT", "dtjob", "the program that runs jobs"); }
 
-fs::path recipe_library()
+namespace {
+
+// The folder as it is installed, below <prefix>/share/dtctl, else as it lies in the source tree.
+fs::path shipped_folder(const fs::path& installed_name, const fs::path& in_source)
 {
-  const auto installed = own_program().parent_path().parent_path() / "share" / "dtctl" / "recipes";
+  const auto installed = own_program().parent_path().parent_path() / "share" / "dtctl" / installed_name;
   if (is_visible(installed)) return installed;
   for (auto folder = own_program().parent_path(); folder != folder.parent_path(); folder = folder.parent_path())
-    if (is_visible(folder / "recipes" / "library")) return folder / "recipes" / "library";
+    if (is_visible(folder / in_source)) return folder / in_source;
   return {};
 }
+
+} // namespace
+
+fs::path recipe_library() { return shipped_folder("recipes", fs::path("recipes") / "library"); }
+
+fs::path report_modules() { return shipped_folder("report", fs::path("share") / "dtctl" / "report"); }
 
 } // namespace dt

@@ -22,6 +22,8 @@ class Home {
   std::filesystem::path run(std::string_view key) const { return runs() / key; }
   std::filesystem::path studies() const { return root_ / "studies"; }
   std::filesystem::path study(std::string_view id) const { return studies() / id; }
+  // The copy of the files of a user's own program (core/program/program_files.hpp).
+  std::filesystem::path program(std::string_view id) const { return root_ / "programs" / id; }
   std::filesystem::path predictions() const { return root_ / "predictions"; }
   std::filesystem::path database() const { return root_ / "results.db"; }
   std::filesystem::path local_queue() const { return root_ / "local"; }
@@ -66,6 +68,10 @@ std::filesystem::path simulator_program();
 // Path of dtjob, which runs a job on its node: $DTCTL_JOB_AGENT, else the folder of the running program. Throws an environment
 // error if the file does not exist.
 std::filesystem::path agent_program();
+
+// Folder of the modules with which a user's own program reports, dtctl_report.py and dtctl_report.h: <prefix>/share/dtctl/report
+// if installed, else share/dtctl/report of the source tree. Empty if neither exists.
+std::filesystem::path report_modules();
 
 // Folder of the recipes shipped with dtctl: <prefix>/share/dtctl/recipes if installed, else recipes/library of the source tree.
 // Empty if neither exists.

@@ -95,12 +95,19 @@ std::string cancel_cause(const Evidence& e)
 // The last stall that the ranks reported, if it has not resolved.
 const StallRecord* open_stall(const Evidence& e) { return e.stall && std::isnan(e.stall->resolved_unix_s) ? &*e.stall : nullptr; }
 
+// " at step 3 of 5"; a program of the user may not tell how many steps there are.
+std::string step_words(std::int64_t step, std::int64_t steps)
+{
+  return fmt::format(" at step {}", step) + (steps > 0 ? fmt::format(" of {}", steps) : "");
+}
+
 // The step that the run had reached, and the checkpoint that is kept.
 std::string progress_words(const Evidence& e)
 {
-  if (!e.preemption) return e.heartbeat ? fmt::format(" at step {} of {}", e.heartbeat->step, e.heartbeat->steps) : "";
+  if (!e.preemption) return e.heartbeat ? step_words(e.heartbeat->step, e.heartbeat->steps) : "";
   const auto& p = *e.preemption;
-  if (p.steps == 0) return " before its first step";
+  if (p.steps == 0 && p.step == 0) return " before its first step";
+  if (p.steps == 0) return step_words(p.step, p.steps); // of the user's own program, which keeps its checkpoints itself
   return fmt::format(" at step {} of {}{}", p.step, p.steps,
                      p.checkpoint.empty() ? ", and no checkpoint could be written"
                                           : "; a checkpoint is kept: " + printable(p.checkpoint));

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/program/program_files.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/units.hpp"
@@ -276,6 +277,7 @@ class Submitter {
     const auto script = batch_script({run, attempt, run.spec.is_simulated() ? options_.simulator : options_.engine,
                                       fs::absolute(home_.data_place(run.spec.data)).string(), options_.agent},
                                      *make_launcher(run.spec.resources.launcher));
+    if (run.spec.is_own_program()) keep_program(run.spec.program, run.engine_build, home_.program(run.engine_build));
     if (attempt.number() == 1) make_folders(attempt.run_folder());
     take_folder(job);
     write_spec(run, attempt);

@@ -1,5 +1,6 @@
 #include "cli/checks/input_checks.hpp"
 
+#include "cli/checks/program_checks.hpp"
 #include "cli/runs/resolve.hpp"
 #include "core/memory.hpp"
 #include "core/spec/compute_profile.hpp"
@@ -48,6 +49,8 @@ class InputChecks {
   void check(const RunSpec& run)
   {
     check_scheduler_args(run);
+    take(run, find_start_findings(run));
+    if (run.is_own_program()) return check_program(run);
     if (run.is_simulated()) return check_simulated(run);
     const auto* data = run.data.name == "synthetic" ? nullptr : data_of(run);
     const bool is_refused = data != nullptr && refused_data_.contains({data->name, data->folder, data->image_size});
@@ -101,6 +104,21 @@ class InputChecks {
       jobs::slurm::SlurmJob job;
       jobs::slurm::apply_scheduler_args(words, job);
     });
+  }
+
+  void take(const RunSpec& run, const std::vector<ProgramFinding>& findings)
+  {
+    for (const auto& finding : findings) refuse(run, finding.keys, finding.message, finding.element);
+  }
+
+  // What the user's own program does with the data set is not known, but the files must be good.
+  void check_program(const RunSpec& run)
+  {
+    const auto folder = fs::absolute(plan_.path).parent_path();
+    if (programs_.insert({run.program.files, run.program.command}).second) take(run, find_program_findings(run, folder));
+    if (run.data.name.empty() || run.data.name == "synthetic") return;
+    const auto* data = data_of(run);
+    if (data->facts) check_samples(run, *data);
   }
 
   // A simulated run reads no data, but its network must fit the images, its compute profile the network, and this machine must
@@ -194,7 +212,8 @@ class InputChecks {
   std::map<ModelQuestion, bool> fits_;
   std::set<std::pair<std::string, ModelQuestion>> starts_;
   std::set<std::vector<std::string>> scheduler_args_;
-  std::set<std::pair<std::string, std::string>> profiles_; // checked, with their models
+  std::set<std::pair<std::vector<std::string>, std::vector<std::string>>> programs_; // checked: files, command
+  std::set<std::pair<std::string, std::string>> profiles_;                           // checked, with their models
   std::set<std::string> texts_;
   std::vector<recipes::Diagnostic> found_;
 };

@@ -78,8 +78,9 @@ Cell progress_cell(const RunView& run, double now)
                                                                 : ", no heartbeat for " + format_duration(silence_s);
   Json data{
       {"step", beat.step}, {"steps", beat.steps}, {"remaining_s", number_or_null(left)}, {"stalled", run.live->verdict.stalled}};
-  auto text =
-      fmt::format("{}/{}{}{}", beat.step, beat.steps, left == left ? ", " + format_duration(left) + " left" : "", stalled);
+  // A program of the user may not tell how many steps there are.
+  const auto of_steps = beat.steps > 0 ? fmt::format("/{}", beat.steps) : "";
+  auto text = fmt::format("{}{}{}{}", beat.step, of_steps, left == left ? ", " + format_duration(left) + " left" : "", stalled);
   return {std::move(data), std::move(text), run.live->verdict.stalled ? Style::warning : Style::plain};
 }
 
@@ -253,7 +254,7 @@ std::string progress_text(const RunView& run, double now_unix_s)
 {
   if (!has_progress(run)) return "";
   const auto& beat = *run.live->heartbeat;
-  std::vector<std::string> words{fmt::format("step {} of {}", beat.step, beat.steps)};
+  std::vector<std::string> words{fmt::format("step {}", beat.step) + (beat.steps > 0 ? fmt::format(" of {}", beat.steps) : "")};
   if (auto rate = rate_text(run); !rate.empty()) words.push_back(std::move(rate));
   if (const double left = remaining_s(run, now_unix_s); std::isfinite(left)) words.push_back(format_duration(left) + " left");
   return join(words, ", ");

@@ -18,6 +18,7 @@ std::string launch_words(const std::vector<Launch>& launches)
 
 std::string preemption_words(const Preemption& p)
 {
+  if (p.steps == 0) return fmt::format("stopped on {} at step {}", p.signal, p.step); // of the user's own program
   return fmt::format("stopped on {} at step {} of {}, {}", p.signal, p.step, p.steps,
                      p.checkpoint.empty() ? "without a checkpoint" : "checkpoint " + p.checkpoint);
 }

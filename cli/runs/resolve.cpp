@@ -3,9 +3,11 @@
 #include "cli/runs/checkpoints.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/program/program_files.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 
+#include <cstdlib>
 #include <unordered_set>
 #include <utility>
 
@@ -15,9 +17,19 @@ Identities::Identities(const Home& home) : home_(home), engine_{engine_program()
 
 const std::string& Identities::build_of(const RunSpec& run)
 {
+  if (run.is_own_program()) return program(run.program);
   if (!run.is_simulated()) return engine_.build;
   if (simulator_.path.empty()) simulator_ = {simulator_program().string(), read_build_id(simulator_program())};
   return simulator_.build;
+}
+
+const std::string& Identities::program(const ProgramSpec& program)
+{
+  auto inputs = program.files;
+  inputs.push_back(program.command.front());
+  const auto [entry, is_new] = program_ids_.try_emplace(std::move(inputs));
+  if (is_new) entry->second = program_id(program);
+  return entry->second;
 }
 
 const std::string& Identities::simulation(const RunSpec& run)
@@ -31,7 +43,8 @@ const std::string& Identities::data(const DataSpec& data)
 {
   const auto folder = home_.data_place(data);
   const auto [entry, is_new] = data_ids_.try_emplace({data.name, folder.string()});
-  if (is_new) entry->second = data_id(data, folder);
+  const bool is_none = data.name.empty() && data.path.empty();
+  if (is_new) entry->second = is_none ? "none" : data_id(data, folder);
   return entry->second;
 }
 
@@ -59,6 +72,14 @@ StudyRecord study_of(const recipes::Plan& plan, const std::vector<PlannedRun>& r
   }
   study.id = study_id(study.name, study.run_keys);
   return study;
+}
+
+// Adds the variables of program.environment to resources.env, which the job sets and whose values are part of the run's key.
+// A variable that is not set here is not set in the job either.
+void take_environment(RunSpec& run)
+{
+  for (const auto& name : run.program.environment)
+    if (const char* value = std::getenv(name.c_str())) run.resources.env.emplace(name, value);
 }
 
 // The content id of the run's data set. Errors name the place of the data set in the recipe.
@@ -137,6 +158,7 @@ Resolved resolve(const Home& home, recipes::Plan plan)
     const auto& data = spec.is_simulated() ? identities.simulation(spec) : data_of(identities, plan, spec);
     spec.train.start_from = start_file(home, spec.train.start_from);
     const auto& start = identities.start(spec.train.start_from);
+    take_environment(spec);
     const auto& build = identities.build_of(spec);
     auto run = plan_run(std::move(spec), build, data, start);
     if (seen.insert(run.key).second)

@@ -19,9 +19,10 @@ class Identities {
  public:
   explicit Identities(const Home& home);
   const Home& home() const { return home_; }
-  // Build of the program that executes the run: dtengine, or dtsim for a simulated run. Throws an environment error if the
-  // program does not exist.
+  // Build of the program that executes the run: dtengine, or dtsim for a simulated run; for the user's own program the id of its
+  // content. Throws an environment error if the program does not exist, and a recipe error if program.files cannot be read.
   const std::string& build_of(const RunSpec& run);
+  // Content of the data set; "none" if neither data.name nor data.path is given.
   const std::string& data(const DataSpec& data);
   const std::string& simulator() const { return simulator_.path; } // path of dtsim; empty before the first simulated run
   const std::string& engine() const { return engine_.path; }       // path of dtengine
@@ -30,6 +31,8 @@ class Identities {
   const std::string& simulation(const RunSpec& run);
 
  private:
+  const std::string& program(const ProgramSpec& program);
+
   struct Program {
     std::string path, build;
   };
@@ -37,7 +40,8 @@ class Identities {
   Program engine_, simulator_;
   std::map<std::pair<std::string, std::string>, std::string> data_ids_; // key: (name, folder)
   std::map<std::string, std::string> start_ids_;
-  std::map<std::string, std::string> simulation_ids_; // key: train.compute_profile
+  std::map<std::string, std::string> simulation_ids_;           // key: train.compute_profile
+  std::map<std::vector<std::string>, std::string> program_ids_; // key: program.files, and the first word of the command
 };
 
 struct Resolved {

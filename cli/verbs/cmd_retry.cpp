@@ -6,6 +6,7 @@
 #include "cli/runs/selectors.hpp"
 #include "cli/runs/submission.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "core/file.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -33,12 +34,17 @@ void refuse_changed(const PlannedRun& run, Identities& identities)
     throw Error(ErrorKind::usage, "run " + short_key(run.key) + " was made with another " + what +
                                       " than the current one; submit its recipe again, which creates new runs");
   };
-  if (run.engine_build != identities.build_of(run.spec)) refuse(run.spec.is_simulated() ? "build of dtsim" : "build of dtengine");
+  const bool has_copy = run.spec.is_own_program() && is_there(identities.home().program(run.engine_build));
+  if (!has_copy && run.engine_build != identities.build_of(run.spec))
+    refuse(run.spec.is_own_program() ? "content of program.files"
+           : run.spec.is_simulated() ? "build of dtsim"
+                                     : "build of dtengine");
   if (run.spec.is_simulated()) {
     if (run.data_id != identities.simulation(run.spec)) refuse("content of " + run.spec.train.compute_profile);
     return;
   }
   if (run.data_id != identities.data(run.spec.data)) refuse("content of data set " + run.spec.data.name);
+  if (run.spec.is_own_program()) return;
   const bool begins_again = checkpoints_of(identities.home().run(run.key)).empty();
   if (begins_again && run.start_id != identities.start(run.spec.train.start_from))
     refuse("content of " + run.spec.train.start_from);

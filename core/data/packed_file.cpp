@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
+#include "core/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -60,6 +61,9 @@ Descriptor open_set(const fs::path& path)
   if (!file.is_open()) throw failed("open", path);
   struct stat facts;
   if (::fstat(file.get(), &facts) != 0) throw failed("stat", path);
+  if (S_ISDIR(facts.st_mode))
+    throw Error(ErrorKind::recipe, fmt::format("{} is a folder, not a packed set. Pack it first: dtctl data pack {} -o NAME",
+                                               path.string(), shell_quote(path.string())));
   if (!S_ISREG(facts.st_mode)) throw broken(path, "this is no regular file");
   return file;
 }
@@ -185,6 +189,8 @@ PackedDescription parse_description(std::string_view text)
 // Whether the description can be that of `records` records.
 bool is_consistent(const PackedDescription& set, std::uint64_t records)
 {
+  constexpr std::int64_t most_side = 65536, most_pixels = std::int64_t{1} << 27;
+  if (set.height > most_side || set.width > most_side || set.height * set.width > most_pixels) return false;
   const auto channels = static_cast<std::size_t>(set.channels);
   return (set.channels == 1 || set.channels == 3) && set.mean.size() == channels && set.deviation.size() == channels &&
          set.train_samples >= 1 && set.test_samples >= 0 && !set.classes.empty() && set.height >= 0 && set.width >= 0 &&
@@ -243,13 +249,18 @@ void PackedFile::require_intact_index() const
       description(mapped_ + description_begin_, mapped_bytes_ - description_begin_);
   if (id_of(bytes_of(entries_), names, description) != id_) throw broken(path_, "its index has changed since it was packed");
   const auto index_begin = static_cast<std::uint64_t>(reinterpret_cast<const char*>(entries_.data()) - mapped_);
+  std::uint64_t end = packed_records_begin; // of the record before: records do not overlap
+  const bool is_pixels = description_.encoding == PackedEncoding::pixels;
+  const auto pixel_bytes = static_cast<std::uint64_t>(description_.height * description_.width * description_.channels);
   const auto is_possible = [&](const PackedEntry& entry) {
-    return entry.begin >= packed_records_begin && entry.begin <= index_begin && entry.bytes <= index_begin - entry.begin &&
-           entry.label < description_.classes.size() && entry.name < names.size();
+    const auto begin = std::exchange(end, entry.begin + entry.bytes);
+    return entry.begin >= begin && (!is_pixels || entry.bytes == pixel_bytes) && entry.begin <= index_begin &&
+           entry.bytes <= index_begin - entry.begin && entry.label < description_.classes.size() && entry.name < names.size();
   };
   const auto wrong = std::ranges::find_if_not(entries_, is_possible);
   if (wrong != entries_.end())
-    throw broken(path_, fmt::format("entry {} of its index lies outside the file or has no class", wrong - entries_.begin()));
+    throw broken(path_, fmt::format("entry {} of its index lies outside the file, overlaps another one or has no class",
+                                    wrong - entries_.begin()));
 }
 
 void PackedFile::read(std::int64_t record, std::string& bytes) const

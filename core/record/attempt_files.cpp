@@ -79,6 +79,15 @@ Rows make_rows()
        "result; or state \": \" cause LF, what Slurm said about the end",
        "dtjob; the scheduler of this machine (\"not started\"); dtctl (what Slurm said)"},
       {reserve, "reserve", "", "32 KiB of nothing: room for error.json and end on a full disk", "rank 0; removed at the end"},
+      {work, "work", "", "of an own program: the folder it runs in, with a copy of its files, and what it writes there",
+       "dtjob; the program"},
+      {reports, "reports", "rank-RANK",
+       "text: where a rank of an own program runs, then what it reports (jobs/program/report_lines.hpp)",
+       "dtjob on the rank's node; the program, appended"},
+      {output, "output", "STREAM",
+       "of an own program with program.metrics: what rank 0 prints (stdout, stderr), until dtjob has read it",
+       "rank 0; removed at the end"},
+      {master, "master", "", "host SP port LF: MASTER_ADDR and MASTER_PORT of an own program", "dtjob on rank 0's node"},
   }};
 }
 

@@ -41,8 +41,12 @@ enum class AttemptFile {
   cancel,
   stop_reason,
   reserve,
+  work,
+  reports,
+  output,
+  master,
 };
-inline constexpr std::size_t attempt_file_count = 28;
+inline constexpr std::size_t attempt_file_count = 32;
 
 struct AttemptFileRow {
   AttemptFile file;

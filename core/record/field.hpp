@@ -19,6 +19,10 @@ inline constexpr double not_measured = std::numeric_limits<double>::quiet_NaN();
 
 using TextMap = std::map<std::string, std::string>;
 
+// The value of a count that was not measured; null in JSON, NULL in the database. dtengine counts everything; a program of the
+// user may not report a count.
+inline constexpr std::int64_t not_counted = std::numeric_limits<std::int64_t>::min();
+
 // A field's value, detached from its record.
 using FieldCell = std::variant<bool, int, std::int64_t, double, std::string, std::vector<std::string>, TextMap>;
 

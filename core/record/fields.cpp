@@ -21,14 +21,20 @@ double slowest_step_p50_s(const RunResult& result)
 template<std::int64_t RankRecord::*figure> std::int64_t sum_over_ranks(const RunResult& result)
 {
   std::int64_t sum = 0;
-  for (const auto& rank : result.ranks) sum += rank.*figure;
+  for (const auto& rank : result.ranks) {
+    if (rank.*figure == not_counted) return not_counted;
+    sum += rank.*figure;
+  }
   return sum;
 }
 
 std::int64_t largest_memory_peak(const RunResult& result)
 {
   std::int64_t largest = 0;
-  for (const auto& rank : result.ranks) largest = std::max(largest, rank.memory_peak_bytes);
+  for (const auto& rank : result.ranks) {
+    if (rank.memory_peak_bytes == not_counted) return not_counted;
+    largest = std::max(largest, rank.memory_peak_bytes);
+  }
   return largest;
 }
 

@@ -28,6 +28,7 @@ inline bool is_ours(const Json& json)
 
 // NaN and infinities are null.
 inline Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+inline Json count(std::int64_t value) { return value == not_counted ? Json(nullptr) : Json(value); }
 inline double number_of(const Json& json) { return json.is_null() ? not_measured : json.get<double>(); }
 
 // "staleness.mean" -> /staleness/mean
@@ -47,6 +48,8 @@ template<class Record> Json json_of(const Record& record, std::span<const Field<
         [](const auto& value) -> Json {
           if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>)
             return number(value);
+          else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::int64_t>)
+            return count(value);
           else
             return value;
         },
@@ -70,6 +73,8 @@ template<class Record> Record record_of(const Json& json, std::span<const Field<
             auto& value = place(record);
             if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>)
               value = number_of(json.at(pointer));
+            else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::int64_t>)
+              value = json.at(pointer).is_null() ? not_counted : json.at(pointer).template get<std::int64_t>();
             else
               value = json.at(pointer).template get<std::decay_t<decltype(value)>>();
           }

@@ -222,7 +222,7 @@ struct RunResult {
   std::map<std::string, std::string> facts; // facts determined during the run: "allreduce": "ring from 64 KiB up, else mpi"
   std::int64_t parameters = 0;
   std::int64_t replaced_samples = 0; // samples of all ranks that could not be decoded (data.corrupt: skip), since resumed_step
-  std::string weights_hash; // hash of the final weights: equal runs end with equal bits
+  std::string weights_hash;          // hash of the final weights: equal runs end with equal bits
   std::vector<RankRecord> ranks;
   std::vector<BucketRecord> buckets; // in the order of their sums; empty: the strategy sums no gradients
 };

@@ -45,6 +45,15 @@ struct DataSpec {
   CorruptSamples corrupt = CorruptSamples::refuse;
 };
 
+// The user's own program, which runs in place of dtengine.
+struct ProgramSpec {
+  std::vector<std::string> command;              // program and arguments of every rank; empty: dtengine runs
+  std::vector<std::string> files;                // files and folders whose content is part of the run's identity
+  std::map<std::string, std::string> parameters; // the program's own parameters: name -> value
+  std::map<std::string, std::string> metrics;    // figure -> regular expression over the program's output
+  std::vector<std::string> environment;          // names of variables whose values are part of the run's identity
+};
+
 // Training samples of the data set `synthetic` for train_samples 0.
 inline constexpr std::int64_t synthetic_train_samples = 8192;
 
@@ -136,6 +145,9 @@ struct ResourcesSpec {
   std::int64_t requeue = 0;         // how often a preempted, interrupted or timed-out job is started again
   std::int64_t launch_tries = 3;    // total number of launches; a launch that dies before its first step is repeated
   double max_rpc_per_s = 0;         // maximum rate of submissions to the scheduler; 0: no limit
+  std::int64_t gpus_per_node = 0;   // GPUs that the job asks for on each node
+  std::int64_t gpus_per_rank = 0;   // GPUs that each rank sees; 0: every rank sees all of its node's
+  std::vector<std::string> wrapper; // command put in front of the program of every rank, e.g. a container's
   bool oversubscribe = false;       // allow more ranks x threads than cores
   std::string scheduler = "local";
   std::string launcher = "mpirun";
@@ -197,6 +209,7 @@ struct RunSpec {
   Engine engine = Engine::onednn;
   ModelSpec model;
   DataSpec data;
+  ProgramSpec program;
   TrainSpec train;
   OptimizerSpec optimizer;
   SyncSpec sync;
@@ -206,6 +219,8 @@ struct RunSpec {
 
   // Whether dtsim simulates the run on `platform`, in one process, instead of dtengine executing it.
   bool is_simulated() const { return !resources.platform.empty(); }
+  // Whether the run executes the user's own program instead of dtengine.
+  bool is_own_program() const { return !program.command.empty(); }
   // The resources that the run's job asks its scheduler for: `resources`, or one core on one node if the run is simulated.
   ResourcesSpec job_resources() const;
   std::int64_t job_side_threads() const { return is_simulated() ? 0 : side_threads(); }

@@ -113,6 +113,7 @@ std::string text_without_secrets(const FieldValue& value)
 RunSpec without_secrets(RunSpec spec)
 {
   spec.resources.env = without_secrets(std::move(spec.resources.env));
+  spec.program.parameters = without_secrets(std::move(spec.program.parameters));
   return spec;
 }
 

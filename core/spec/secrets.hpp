@@ -21,7 +21,8 @@ bool looks_secret(std::string_view name);
 // Returns the same variables with the values of secrets masked.
 std::map<std::string, std::string> without_secrets(std::map<std::string, std::string> variables);
 
-// Returns the same spec with the secrets in resources.env masked. Only for display: such a spec must not be run.
+// Returns the same spec with the secrets in resources.env and program.parameters masked. Only for display: such a spec must not
+// be run.
 RunSpec without_secrets(RunSpec spec);
 
 // Returns the value of a recipe key as text, with the values of secrets masked.

@@ -106,6 +106,24 @@ std::vector<Key> data_keys()
   };
 }
 
+std::vector<Key> program_keys()
+{
+  return {
+      {"program.command", text_list, "", 0, 0, no, yes, none, DT_FIELD(program.command),
+       "Program and arguments that every rank runs in place of dtengine. `{KEY}` stands for the value of a key of the recipe, "
+       "e.g. `{optimizer.learning_rate}`; `{{` and `}}` for braces."},
+      {"program.files", text_list, "", 0, 0, no, no, none, DT_FIELD(program.files),
+       "Files and folders that the program needs, relative to the file that contains this key. A run is identified by their "
+       "content."},
+      {"program.parameters", text_map, "", 0, 0, no, yes, none, DT_FIELD(program.parameters),
+       "The program's own parameters and their values. Each can be a sweep's parameter: `program.parameters.NAME`."},
+      {"program.metrics", text_map, "", 0, 0, no, yes, none, DT_FIELD(program.metrics),
+       "Map of figures to regular expressions over the lines that rank 0 prints, for a program that does not report by itself."},
+      {"program.environment", text_list, "", 0, 0, no, no, none, DT_FIELD(program.environment),
+       "Names of environment variables that the program gets and whose values are part of the run's identity."},
+  };
+}
+
 std::vector<Key> train_keys()
 {
   return {
@@ -273,6 +291,12 @@ std::vector<Key> resources_keys()
        "set-up lines."},
       {"resources.max_rpc_per_s", real, "1/s", 0, 1e6, no, no, none, DT_FIELD(resources.max_rpc_per_s),
        "Maximum rate of requests to the controller during a submission (slurm). 0: no limit."},
+      {"resources.gpus_per_node", integer, "GPUs", 0, 1024, no, yes, none, DT_FIELD(resources.gpus_per_node),
+       "GPUs that the job asks its scheduler for on each node (slurm: gres)."},
+      {"resources.gpus_per_rank", integer, "GPUs", 0, 1024, no, yes, none, DT_FIELD(resources.gpus_per_rank),
+       "GPUs that each rank sees (CUDA_VISIBLE_DEVICES). 0: every rank sees all GPUs of the job on its node."},
+      {"resources.wrapper", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.wrapper),
+       "Command that is put in front of the program of every rank: a container, numactl, perf."},
       {"resources.oversubscribe", boolean, "", 0, 0, no, yes, none, DT_FIELD(resources.oversubscribe),
        "Whether more threads than cores are allowed. Timings are then not meaningful."},
       {"resources.scheduler", choice, "", 0, 0, no, yes, scheduler_names(), DT_FIELD(resources.scheduler),
@@ -387,8 +411,8 @@ std::vector<Key> sweep_keys()
 std::vector<Key> make_keys()
 {
   std::vector<Key> all;
-  for (const auto keys_of_block : {document_keys, model_keys, data_keys, train_keys, optimizer_keys, sync_keys, resources_keys,
-                                   platform_keys, study_keys, sweep_keys}) {
+  for (const auto keys_of_block : {document_keys, model_keys, data_keys, program_keys, train_keys, optimizer_keys, sync_keys,
+                                   resources_keys, platform_keys, study_keys, sweep_keys}) {
     const auto keys = keys_of_block();
     all.insert(all.end(), keys.begin(), keys.end());
   }
@@ -445,7 +469,7 @@ const Key* find_key(std::string_view path)
 
 bool names_content(const Key& key)
 {
-  return key.path == "data.path" || key.path == "data.set" || key.path == "train.start_from" ||
+  return key.path == "data.path" || key.path == "data.set" || key.path == "program.files" || key.path == "train.start_from" ||
          key.path == "train.compute_profile";
 }
 

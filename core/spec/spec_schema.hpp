@@ -91,7 +91,7 @@ std::span<const Key> spec_keys();
 // Returns the row of a key such as "train.seed", or null if there is none.
 const Key* find_key(std::string_view path);
 
-// Whether the value is a path whose content is part of the run key, while the path itself is not.
+// Whether the value is a path, or a list of paths, whose content is part of the run key, while the path itself is not.
 bool names_content(const Key& key);
 
 // The value of a key in a spec; of a choice its word. The key must have a field, also for set_value, which throws an environment

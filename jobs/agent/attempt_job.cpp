@@ -10,12 +10,14 @@
 #include "jobs/agent/script_process.hpp"
 #include "jobs/attempts.hpp"
 #include "jobs/launch/launcher.hpp"
+#include "jobs/program/program_recorder.hpp"
 #include "jobs/quick_file.hpp"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <optional>
 #include <thread>
 
@@ -33,7 +35,20 @@ using Seconds = std::chrono::seconds;
 
 constexpr int to_be_tried_again = 75;     // EX_TEMPFAIL: stopped on request
 constexpr Seconds kill_after{30};         // from the end of a time limit to SIGKILL
+constexpr Seconds orphan_grace{3};        // from the end of the ranks to SIGKILL for what they have left behind
 constexpr std::size_t stderr_tail = 8192; // enough for the launcher's report of a lost node
+
+// The parent of a process; 0 if there is no such process.
+pid_t parent_of(pid_t process)
+{
+  std::string stat;
+  try {
+    stat = read_file_if_exists(fmt::format("/proc/{}/stat", process)).value_or("");
+  } catch (const Error&) { // it has just ended
+  }
+  const auto name_end = stat.rfind(')'); // the name in parentheses may contain anything
+  return name_end == std::string::npos || name_end + 4 > stat.size() ? 0 : std::atoi(stat.c_str() + name_end + 4);
+}
 
 // The exit code of a job that was asked to stop and has nothing to tell but that.
 int exit_code_after(int signal) { return signal == SIGUSR1 ? to_be_tried_again : 128 + signal; }
@@ -89,6 +104,7 @@ class AttemptJob {
     token_ = submission.token;
     if (const auto missing = missing_predecessor(submission)) return refuse(*missing);
     take_signals();
+    if (const auto why = prepare_program()) return fail_before_launch(*why);
     while (!asked_) {
       const auto ended = run_script();
       if (!ended.has_launched) return asked_ ? stopped_before_launch() : end_of_preparation(ended.code);
@@ -119,6 +135,28 @@ class AttemptJob {
     return std::nullopt;
   }
 
+  // Of the user's own program, whose records this process writes. Returns why it cannot run, or nothing.
+  std::optional<std::string> prepare_program()
+  {
+    if (!is_there(spec_path(attempt_.run_folder()))) return std::nullopt;
+    auto run = read_planned_run(attempt_.run_folder());
+    if (!run.spec.is_own_program()) return std::nullopt;
+    recorder_.emplace(attempt_, std::move(run));
+    try {
+      recorder_->prepare();
+      return std::nullopt;
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+  }
+
+  int fail_before_launch(const std::string& why) const
+  {
+    say(why, {});
+    create_file_exclusive(attempt_.error(), to_json(RankError{0, host_name(), why, -1, now_unix_s()}));
+    return 1;
+  }
+
   int refuse(const std::filesystem::path& predecessor) const
   {
     const auto why = fmt::format("not run: run {} did not succeed", short_key(predecessor.filename().string()));
@@ -136,10 +174,12 @@ class AttemptJob {
 
   Ended run_script()
   {
+    if (recorder_) recorder_->begin_launch();
+    ended_here_at_.reset();
     ScriptProcess script(attempt_, terms_.environment);
     for (;;) {
       wait_for_event(script.launch_descriptor());
-      script.has_launched();
+      if (script.has_launched() && recorder_) record(script);
       while (const auto signal = inbox_.next()) pass_on(*signal, script);
       keep_limits(script);
       if (!is_there(attempt_.path())) end_homeless(script);
@@ -148,6 +188,31 @@ class AttemptJob {
         return {*code, script.has_launched()};
       }
     }
+  }
+
+  // Processes that a rank has started and left behind keep its output open, and mpirun waits for the end of that output.
+  void end_orphans()
+  {
+    if (!recorder_->has_ended_here()) return;
+    if (!ended_here_at_) ended_here_at_ = Clock::now();
+    if (Clock::now() - *ended_here_at_ < orphan_grace) return;
+    const auto processes = processes_with_token(token_);
+    for (const pid_t process : processes) {
+      // The launcher is this process's child. Under Slurm this process does not have the token that its children have.
+      const pid_t parent = parent_of(process);
+      const bool has_parent = parent == ::getpid() || std::find(processes.begin(), processes.end(), parent) != processes.end();
+      if (has_parent || process == ::getpid() || ::kill(process, SIGKILL) != 0) continue;
+      say(fmt::format("process {}, which the program has left behind, was ended", process), {});
+    }
+  }
+
+  void record(const ScriptProcess& script)
+  {
+    recorder_->look();
+    end_orphans();
+    if (!recorder_->is_fenced()) return;
+    say("fenced off by a later attempt; this one is ended", {});
+    kill_all(script);
   }
 
   // Slurm sends SIGTERM to every process of a job, and the script may die of it before this process has been told.
@@ -162,7 +227,7 @@ class AttemptJob {
 
   void wait_for_event(int launch_descriptor) const
   {
-    constexpr int look_ms = 2000; // how often the attempt's folder is looked for
+    const int look_ms = recorder_ ? 250 : 2000; // how often reports are read, and the attempt's folder is looked for
     std::array<pollfd, 2> sources{pollfd{inbox_.descriptor(), POLLIN, 0}, pollfd{launch_descriptor, POLLIN, 0}};
     const int left_ms = milliseconds_to(next_deadline());
     ::poll(sources.data(), sources.size(), left_ms < 0 ? look_ms : std::min(left_ms, look_ms));
@@ -260,9 +325,10 @@ class AttemptJob {
 
   // It died before its first step without a word of its own: in MPI's start-up, or on a node that was not ready. Exit codes 126
   // and 127 would be the same again (launch/rank_start.hpp).
-  bool may_launch_again(int code, std::int64_t tries) const
+  bool may_launch_again(int code, std::int64_t tries)
   {
     if (code == 0 || code == 126 || code == 127 || launches_ >= tries) return false;
+    if (recorder_ && recorder_->look_for_ranks()) return false; // every rank ran, so the program itself has failed
     for (const auto& word :
          {attempt_.cancel(), attempt_.stop_reason(), attempt_.error(), attempt_.result(), attempt_.preempted()})
       if (is_there(word)) return false;
@@ -277,10 +343,18 @@ class AttemptJob {
     return events.starts_with("step ") || events.find("\nstep ") != std::string::npos;
   }
 
+  // A launcher that was killed can leave ranks on this host, which would report into the next launch.
+  void end_left_ranks() const
+  {
+    for (const pid_t process : processes_with_token(token_))
+      if (process != ::getpid()) ::kill(process, SIGKILL);
+  }
+
   // Removes what the launch has left, and waits a second longer each time.
   void prepare_next_launch(int code)
   {
     say(fmt::format("launch {} ended with exit code {} before the first step and is tried again", launches_, code), {});
+    end_left_ranks();
     if (is_there(attempt_.begin()))
       std::filesystem::rename(attempt_.begin(), attempt_.path() / fmt::format("begin.{}.json", launches_));
     for (const auto& left : {attempt_.events(), attempt_.heartbeat(), attempt_.probe(), attempt_.reserve()})
@@ -302,15 +376,27 @@ class AttemptJob {
     return 1;
   }
 
-  int conclude(int code) const
+  int conclude(int code)
   {
+    if (recorder_) code = conclude_program(code);
     if (read_outcome(attempt_).result) return code;
     if (is_there(attempt_.preempted())) return stopped();
     if (was_cut_short(code)) return stopped_short();
     if (code != 0 && terms_.may_requeue && has_lost_a_node()) ask_for_requeue();
-    if (code != 0) return code;
+    if (code != 0) {
+      if (!why_.empty()) say(why_, code);
+      return code;
+    }
     say("the ranks ended with exit code 0 but left no result", 1);
     return 1;
+  }
+
+  // Writes the records of the user's own program, and keeps why there is no result.
+  int conclude_program(int code)
+  {
+    const auto end = recorder_->conclude(code);
+    why_ = end.why;
+    return was_cut_short(code) ? code : end.code;
   }
 
   // Whether the ranks ended because they were asked to, and not by an error or a crash of their own. A run that is ended at its
@@ -395,6 +481,9 @@ class AttemptJob {
   std::optional<int> asked_; // the last signal that asked the run to stop
   std::string token_;        // of the submission; every process of the job has it in its environment
   int launches_ = 0;
+  std::optional<ProgramRecorder> recorder_;        // of the user's own program
+  std::optional<Clock::time_point> ended_here_at_; // when all its ranks on this host were first seen to have ended
+  std::string why_;                                // why that program left no result; may be empty
 };
 
 } // namespace

@@ -74,8 +74,8 @@ std::vector<std::string> program_of(const CLI::App* verb)
 void add_starters(CLI::App& app, Work& work)
 {
   struct Options {
-    bool block_sigterm = false, may_share = false;
-    int cores = 1;
+    bool block_sigterm = false;
+    RankTerms rank;
   };
   const auto options = std::make_shared<Options>();
   auto* launch_verb = add_prefix(app, "launch", "Become the launcher of the ranks; the last line of job.sh");
@@ -85,10 +85,15 @@ void add_starters(CLI::App& app, Work& work)
     work = [launch_verb, options] { return launch(program_of(launch_verb), options->block_sigterm); };
   });
   auto* bind_verb = add_prefix(app, "bind", "Bind this rank to its cores and become its program");
-  bind_verb->add_option("--cores", options->cores, "Cores of each rank")->check(CLI::PositiveNumber)->required();
-  bind_verb->add_flag("--share", options->may_share, "Use the whole mask if it has too few cores");
+  bind_verb->add_option("--cores", options->rank.cores, "Cores of each rank")->check(CLI::PositiveNumber)->required();
+  bind_verb->add_flag("--share", options->rank.may_share, "Use the whole mask if it has too few cores");
+  bind_verb->add_option("--gpus", options->rank.gpus, "GPUs of each rank; 0: each rank sees all of its node")
+      ->check(CLI::NonNegativeNumber);
+  bind_verb->add_option("--attempt", options->rank.attempt, "The attempt whose spec names the program, the user's own");
   bind_verb->callback([&work, bind_verb, options] {
-    work = [bind_verb, options] { return bind_rank(program_of(bind_verb), options->cores, options->may_share); };
+    work = [bind_verb, options] {
+      return bind_rank(options->rank.attempt.empty() ? program_of(bind_verb) : std::vector<std::string>(), options->rank);
+    };
   });
   auto* block_verb = add_prefix(app, "block-sigterm", "Become a program with SIGTERM blocked");
   block_verb->callback([&work, block_verb] { work = [block_verb] { return become_without_sigterm(program_of(block_verb)); }; });

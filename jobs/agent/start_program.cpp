@@ -7,6 +7,7 @@
 #include "jobs/agent/inbox.hpp"
 #include "jobs/agent/script_process.hpp"
 #include "jobs/local/cores.hpp"
+#include "jobs/program/rank_program.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -63,6 +64,41 @@ std::optional<int> number_in(std::initializer_list<const char*> variables)
 
 std::string cores_of(std::size_t count) { return fmt::format("{} {}", count, count == 1 ? "core" : "cores"); }
 
+// False if the mask has too few cores.
+bool bind_to_cores(const RankPosition& position, const RankTerms& terms)
+{
+  const auto mask = cores_in_mask();
+  const auto count = static_cast<std::size_t>(terms.cores), begin = static_cast<std::size_t>(position.local_rank) * count;
+  if (begin + count <= mask.size()) {
+    local::bind_to(std::span(mask).subspan(begin, count));
+  } else if (!terms.may_share) {
+    fmt::print(stderr,
+               "dtctl: rank {} needs {} of its own, but the mask on this node has {}, which is not enough for all ranks\n",
+               position.rank, cores_of(count), cores_of(mask.size()));
+    return false;
+  }
+  return true;
+}
+
+// False if the job has too few GPUs on this node.
+bool bind_to_gpus(const RankPosition& position, int count)
+{
+  if (count == 0) return true;
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  const auto gpus = visible == nullptr || *visible == '\0' ? std::vector<std::string>() : split(visible, ',');
+  const auto begin = static_cast<std::size_t>(position.local_rank) * static_cast<std::size_t>(count);
+  if (begin + static_cast<std::size_t>(count) > gpus.size()) {
+    fmt::print(stderr,
+               "dtctl: rank {} needs {} {}, but the job sees {} on this node (CUDA_VISIBLE_DEVICES), which is not enough "
+               "for all ranks\n",
+               position.rank, count, count == 1 ? "GPU" : "GPUs", gpus.size());
+    return false;
+  }
+  const auto own = std::span(gpus).subspan(begin, static_cast<std::size_t>(count));
+  ::setenv("CUDA_VISIBLE_DEVICES", join(own, ",").c_str(), 1);
+  return true;
+}
+
 } // namespace
 
 int launch(std::vector<std::string> words, bool block_sigterm)
@@ -82,20 +118,14 @@ int become_without_sigterm(std::vector<std::string> words)
   return become(words);
 }
 
-int bind_rank(std::vector<std::string> words, int cores, bool may_share)
+int bind_rank(std::vector<std::string> words, const RankTerms& terms)
 {
   const auto local_rank = number_in({"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"});
   if (!local_rank) throw Error(ErrorKind::environment, "no launcher has set the position of this rank on its node");
-  const auto mask = cores_in_mask();
-  const auto count = static_cast<std::size_t>(cores), begin = static_cast<std::size_t>(*local_rank) * count;
-  if (begin + count <= mask.size()) {
-    local::bind_to(std::span(mask).subspan(begin, count));
-  } else if (!may_share) {
-    fmt::print(stderr,
-               "dtctl: rank {} needs {} of its own, but the mask on this node has {}, which is not enough for all ranks\n",
-               number_in({"OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}).value_or(*local_rank), cores_of(count), cores_of(mask.size()));
-    return cannot_start;
-  }
+  const auto rank = number_in({"OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}).value_or(*local_rank);
+  const RankPosition position{rank, *local_rank};
+  if (!bind_to_cores(position, terms) || !bind_to_gpus(position, terms.gpus)) return cannot_start;
+  if (!terms.attempt.empty()) words = prepare_rank(AttemptFolder(terms.attempt), position);
   return become(words);
 }
 

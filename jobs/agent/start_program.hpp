@@ -17,6 +17,12 @@ int become_without_sigterm(std::vector<std::string> words);
 
 // `dtjob bind`, once a rank: restricts the process to `cores` cores of its mask, those of the rank's position on the node, and
 // becomes `words` (jobs/launch/rank_start.hpp). If the mask has too few cores: exit code 126, or with may_share the whole mask.
-int bind_rank(std::vector<std::string> words, int cores, bool may_share);
+struct RankTerms {
+  int cores = 1;
+  bool may_share = false;
+  int gpus = 0;        // the rank sees those of its position among the job's GPUs on the node; 0: all of them
+  std::string attempt; // of the user's own program, which the process becomes in place of `words` (jobs/program); else empty
+};
+int bind_rank(std::vector<std::string> words, const RankTerms& terms);
 
 } // namespace dt::jobs::agent

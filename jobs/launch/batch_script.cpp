@@ -76,6 +76,18 @@ std::string setup(const std::vector<std::string>& lines)
   return text;
 }
 
+// What `dtjob bind` becomes. Command and wrapper of the user's own program are in spec.json, which it reads.
+std::vector<std::string> words_of_rank(const ScriptInput& input)
+{
+  const auto attempt = input.attempt.path().string();
+  if (input.run.spec.is_own_program()) return {"--attempt", attempt};
+  auto words = input.run.spec.resources.wrapper;
+  for (const auto& word :
+       {input.program, std::string("run"), std::string("--attempt"), attempt, std::string("--data"), input.data_folder})
+    words.push_back(word);
+  return words;
+}
+
 std::string launch(const ScriptInput& input, const Launcher& launcher)
 {
   const auto& spec = input.run.spec;
@@ -83,10 +95,8 @@ std::string launch(const ScriptInput& input, const Launcher& launcher)
   std::vector<std::string> words{input.agent, "launch"};
   if (launcher.blocks_sigterm(spec) && !spec.is_simulated()) words.emplace_back("--block-sigterm");
   // A simulation is one process, which needs no launcher of ranks and reads no data.
-  const auto command =
-      spec.is_simulated()
-          ? std::vector<std::string>{input.program, "run", "--attempt", attempt}
-          : launcher.command(spec, input.agent, {input.program, "run", "--attempt", attempt, "--data", input.data_folder});
+  const auto command = spec.is_simulated() ? std::vector<std::string>{input.program, "run", "--attempt", attempt}
+                                           : launcher.command(spec, input.agent, words_of_rank(input));
   words.insert(words.end(), command.begin(), command.end());
   std::string text = "step='cannot start dtjob'\nexec";
   for (const auto& word : words) text += " " + (word == attempt ? "\"$1\"" : quoted(word, "the launch command"));

@@ -17,7 +17,7 @@ namespace dt::jobs {
 // Puts `dtjob bind` before `program`. The result is the end of the launcher's command. `agent` is the path of dtjob.
 std::vector<std::string> bound(const RunSpec& spec, const std::string& agent, const std::vector<std::string>& program);
 
-// Sets the thread counts and disables binding by OpenMP.
+// Sets the thread counts and disables binding by OpenMP. On this machine it also says which GPUs the job sees.
 std::map<std::string, std::string> rank_environment(const RunSpec& spec);
 
 } // namespace dt::jobs

@@ -32,6 +32,7 @@ std::vector<std::string> SrunLauncher::command(const RunSpec& spec, const std::s
                                  "--input=none",
                                  "--export=ALL"};
   if (resources.oversubscribe) words.push_back("--overcommit");
+  if (resources.gpus_per_node > 0) words.push_back("--gres=gpu:" + std::to_string(resources.gpus_per_node));
   words.insert(words.end(), resources.launcher_args.begin(), resources.launcher_args.end());
   const auto start = bound(spec, agent, program);
   words.insert(words.end(), start.begin(), start.end());

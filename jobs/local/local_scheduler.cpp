@@ -49,7 +49,8 @@ std::int64_t cores_of(const JobRequest& request, std::size_t allowed)
 {
   const auto& resources = request.resources;
   const auto all = static_cast<std::int64_t>(allowed);
-  return resources.hosts.empty() ? std::min(resources.ranks_per_node * request.cores_per_rank(), all) : all;
+  const bool is_alone = !resources.hosts.empty() || resources.gpus_per_node > 0; // the queue does not share out GPUs
+  return is_alone ? all : std::min(resources.ranks_per_node * request.cores_per_rank(), all);
 }
 
 std::optional<std::int64_t> number_of_job(std::string_view id)

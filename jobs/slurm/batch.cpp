@@ -26,8 +26,8 @@ std::optional<std::int64_t> number_of(std::string_view text)
 auto shape_of(const JobRequest& request)
 {
   const auto& r = request.resources;
-  return std::tuple(r.nodes, r.ranks_per_node, request.cores_per_rank(), r.time_limit_s, r.oversubscribe, r.partition, r.account,
-                    r.qos, r.constraint, r.scheduler_args, r.requeue, r.signal_ahead_s, request.after);
+  return std::tuple(r.nodes, r.ranks_per_node, request.cores_per_rank(), r.gpus_per_node, r.time_limit_s, r.oversubscribe,
+                    r.partition, r.account, r.qos, r.constraint, r.scheduler_args, r.requeue, r.signal_ahead_s, request.after);
 }
 
 Batch batch_with(BatchKind kind, std::string id, std::span<const std::size_t> members)

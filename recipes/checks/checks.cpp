@@ -20,6 +20,7 @@ std::string text(std::int64_t value) { return std::to_string(value); }
 void check_required(const RunSpec& spec, Problems& problems)
 {
   if (spec.name.empty()) problems.push_back({{"name"}, "`name` must not be empty"});
+  if (spec.is_own_program()) return; // what the program needs is known to the program alone
   if (spec.model.name.empty())
     problems.push_back({{"model.name", "model.layers"}, "`model.name` is missing: say which network to train"});
   if (spec.model.name == "custom" && spec.model.layers.empty())
@@ -61,7 +62,7 @@ std::string near_multiples(std::int64_t batch, std::int64_t ranks)
 void check_batch(const RunSpec& spec, Problems& problems)
 {
   const auto& train = spec.train;
-  if (train.batch_per_rank == 0 && train.global_batch == 0)
+  if (train.batch_per_rank == 0 && train.global_batch == 0 && !spec.is_own_program())
     problems.push_back(
         {{"train.batch_per_rank", "train.global_batch"}, "give either `train.batch_per_rank` or `train.global_batch`"});
   const std::string trainers = spec.servers() > 0 ? " workers" : " ranks";
@@ -113,10 +114,10 @@ std::optional<std::int64_t> known_steps(const RunSpec& spec)
 void check_length(const RunSpec& spec, Problems& problems)
 {
   const auto& train = spec.train;
-  if (train.epochs == 0 && train.steps == 0)
+  if (train.epochs == 0 && train.steps == 0 && !spec.is_own_program())
     problems.push_back({{"train.epochs", "train.steps"}, "give either `train.epochs` or `train.steps`"});
   if (is_batch_too_large(spec)) return;
-  const auto samples = known_samples(spec.data);
+  const auto samples = spec.is_own_program() ? std::nullopt : known_samples(spec.data);
   if (samples && spec.effective_global_batch() > *samples) {
     problems.push_back({{"train.global_batch", "train.batch_per_rank", "data.train_samples"},
                         "one step of " + text(spec.effective_global_batch()) + " samples needs more than the " + text(*samples) +
@@ -160,6 +161,11 @@ void check_environment(const RunSpec& spec, Problems& problems)
       problems.push_back({{"resources.env"},
                           "`resources.env` names the variable " + ticked(name) +
                               "; allowed: letters, digits and _, not beginning with a digit"});
+  for (const auto& name : spec.program.environment)
+    if (!is_variable_name(name) || name.starts_with("DTCTL_"))
+      problems.push_back({{"program.environment"},
+                          "`program.environment` names the variable " + ticked(name) +
+                              "; allowed: letters, digits and _, not beginning with a digit or with DTCTL_"});
 }
 
 void check_mode(const RunSpec& spec, Problems& problems)
@@ -243,6 +249,7 @@ std::vector<Problem> find_problems(const RunSpec& spec)
   check_data(spec, problems);
   find_sync_problems(spec, problems);
   find_platform_problems(spec, problems);
+  find_program_problems(spec, problems);
   if (spec.workers() <= 0) return problems; // the following checks divide by the number of workers
   check_batch(spec, problems);
   check_accumulation(spec, problems);

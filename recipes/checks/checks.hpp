@@ -35,6 +35,9 @@ void find_sync_problems(const RunSpec& spec, std::vector<Problem>& problems);
 // recipes/checks/platform_checks.cpp: what a simulated run needs, and what cannot be simulated. Adds the problems.
 void find_platform_problems(const RunSpec& spec, std::vector<Problem>& problems);
 
+// recipes/checks/program_checks.cpp: the user's own program, GPUs and wrappers. Adds the problems.
+void find_program_problems(const RunSpec& spec, std::vector<Problem>& problems);
+
 // Returns values of `sync` that are allowed but probably unintended.
 std::vector<Problem> find_sync_doubts(const RunSpec& spec);
 

@@ -1,8 +1,12 @@
 #include "recipes/expansion/expand.hpp"
 
+#include "core/error.hpp"
+#include "core/program/program_words.hpp"
 #include "core/spec/run_key.hpp"
+#include "core/text.hpp"
 #include "recipes/checks/checks.hpp"
 #include "recipes/checks/data_keys.hpp"
+#include "recipes/expansion/placeholders.hpp"
 #include "recipes/reading/diagnostics.hpp"
 #include "recipes/reading/platforms.hpp"
 
@@ -35,7 +39,9 @@ class Expander {
     if (cells_.empty() && read_well_ && diagnostics_.empty())
       diagnostics_.add(sweep.exclude_mark, "`sweep.exclude` excludes all runs");
     if (diagnostics_.empty()) report(find_problems_between(cells_), {});
-    return with_controls(repeat_cells());
+    auto runs = with_controls(repeat_cells());
+    for (auto& run : runs) fill_command(run);
+    return runs;
   }
 
  private:
@@ -76,7 +82,9 @@ class Expander {
     }
     if (resolved_.settings.find("resources.signal_ahead") == nullptr) fit_signal(spec.resources);
     if (!spec.model.layers.empty() && spec.model.name.empty()) spec.model.name = "custom";
-    refuse_unused_data_keys(spec, point);
+    if (spec.is_own_program()) drop_engine_keys(spec, point);
+    if (!spec.is_own_program() && assigned_in(point, "program.command") != nullptr) spec.program = {}; // the point runs dtengine
+    if (!spec.is_own_program()) refuse_unused_data_keys(spec, point);
     if (spec.is_simulated() && !take_platform(spec, point)) return;
     if (read_well_) refuse_duplicate(spec, point);
     const auto excluded = [&](const RunSpec& cell) {
@@ -89,6 +97,11 @@ class Expander {
       if (!has_rate && is_elastic(cell.sync.strategy) && cell.workers() > 0) fit_alpha(cell);
       if (!has_progress && exchanges_beside_computation(cell.sync)) cell.sync.progress = ProgressMode::automatic;
       report(find_problems(cell), point);
+      check_placeholders(cell, point);
+      if (cell.is_own_program()) {
+        cells_.push_back(std::move(cell));
+        continue;
+      }
       for (const auto& doubt : find_sync_doubts(cell)) warnings_.add(mark_of(doubt.keys, point), doubt.message);
       cells_.push_back(std::move(cell));
     }
@@ -131,6 +144,49 @@ class Expander {
     }
   }
 
+  // A key that only dtengine reads is refused. It is allowed, and has no effect, if the recipe gives the key and the point gives
+  // the program: then other points of the sweep run dtengine.
+  void drop_engine_keys(RunSpec& spec, const Point& point)
+  {
+    const bool of_point = assigned_in(point, "program.command") != nullptr;
+    for (const auto& key : spec_keys()) {
+      if (!is_engine_key(key.path) || !is_given(key.path, point)) continue;
+      if (!of_point || assigned_in(point, key.path) != nullptr)
+        report({{{key.path, "program.command"},
+                 ticked(key.path) + " has no effect, because only dtengine reads it and `program.command` runs another program; "
+                                    "remove it"}},
+               point);
+      set_value(spec, key, default_of(key));
+    }
+  }
+
+  // Reports placeholders in program.command that cannot be filled, each at its word.
+  void check_placeholders(const RunSpec& spec, const Point& point)
+  {
+    const auto& words = spec.program.command;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      try {
+        with_values(words[i], spec);
+      } catch (const Error& error) {
+        diagnostics_.add(mark_of_word(point, i), "`program.command` " + std::string(error.what()));
+      }
+    }
+  }
+
+  Mark mark_of_word(const Point& point, std::size_t word) const
+  {
+    const auto* assigned = assigned_in(point, "program.command");
+    if (assigned == nullptr) assigned = resolved_.settings.find("program.command");
+    if (assigned == nullptr) return resolved_.file;
+    return word < assigned->items.size() ? assigned->items[word] : assigned->mark;
+  }
+
+  void fill_command(RunSpec& run) const
+  {
+    if (!diagnostics_.empty()) return;
+    for (auto& word : run.program.command) word = with_values(word, run);
+  }
+
   // Adds the figures of the platform that neither recipe nor point gives. The label tells simulated runs from measured ones, so
   // that nothing averages or ranks them together. False if there is no such platform.
   bool take_platform(RunSpec& spec, const Point& point)
@@ -160,7 +216,9 @@ class Expander {
     const auto& sweep = resolved_.sweep;
     const auto is_zip = [](const Factor& factor) { return factor.paths.size() > 1; };
     if (sweep.include.empty() && std::none_of(sweep.factors.begin(), sweep.factors.end(), is_zip)) return;
-    if (points_.insert(canonical_text(spec) + spec.data.path + '\n' + spec.train.start_from + '\n' + spec.train.compute_profile)
+    if (points_
+            .insert(canonical_text(spec) + spec.data.path + '\n' + join(spec.program.files, "\n") + '\n' + spec.train.start_from +
+                    '\n' + spec.train.compute_profile)
             .second)
       return;
     const auto& mark = point.back()->assignments.front().mark;
@@ -268,6 +326,8 @@ class Expander {
 
   void report(const std::vector<Problem>& problems, const Point& point)
   {
+    // Which program runs is not known, and so nothing about what it needs.
+    if (resolved_.settings.is_unreadable(*find_key("program.command"))) return;
     for (const auto& problem : problems) {
       const auto is_unreadable = [&](std::string_view path) { return resolved_.settings.is_unreadable(*find_key(path)); };
       if (std::any_of(problem.keys.begin(), problem.keys.end(), is_unreadable)) continue;

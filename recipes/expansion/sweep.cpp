@@ -282,6 +282,7 @@ class SweepReader {
   {
     const auto* map = std::get_if<std::map<std::string, std::string>>(&assignment.value);
     const bool is_member = map != nullptr && assignment.path != assignment.key->path;
+    if (assignment.path == "program.command" && assignment.text.empty()) return "dtengine";
     return is_member ? map->begin()->second : assignment.text;
   }
 

@@ -1,5 +1,6 @@
 #include "recipes/reading/settings.hpp"
 
+#include "core/program/program_files.hpp"
 #include "core/spec/compute_profile.hpp"
 #include "core/text.hpp"
 #include "recipes/checks/data_keys.hpp"
@@ -66,6 +67,10 @@ std::string structure_advice(const Key& key)
 
 void make_absolute(FieldValue& value, const fs::path& folder)
 {
+  if (auto* files = std::get_if<std::vector<std::string>>(&value)) {
+    for (auto& file : *files) file = program_entry(folder, file);
+    return;
+  }
   auto& path = std::get<std::string>(value);
   if (!path.empty()) path = fs::absolute(folder / path).lexically_normal().string();
 }

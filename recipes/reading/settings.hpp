@@ -64,7 +64,7 @@ struct KeyPath {
 // Returns nothing, and adds a diagnostic with the nearest key, if there is no such key.
 std::optional<KeyPath> resolve_path(std::string_view path, const Mark& mark, Diagnostics& diagnostics);
 
-// Reads a value for a full path. Relative paths (data.path, train.start_from) are resolved against `folder`.
+// Reads a value for a full path. Relative paths (data.path, program.files, train.start_from) are resolved against `folder`.
 std::optional<Assignment> read_assignment(std::string_view path, const Mark& mark, const Node& value,
                                           const std::filesystem::path& folder, Diagnostics& diagnostics);
 

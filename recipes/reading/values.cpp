@@ -1,5 +1,8 @@
 #include "recipes/reading/values.hpp"
 
+#include "core/error.hpp"
+#include "core/program/pattern.hpp"
+#include "core/program/program_words.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "recipes/reading/layers.hpp"
@@ -190,7 +193,7 @@ class ValueReader {
   std::optional<std::vector<T>> list(const Node& node, std::optional<T> (ValueReader::*element)(const Node&) const) const
   {
     if (node.kind == Node::Kind::scalar)
-      return refuse(node, " must be a list; write [" + printable(node.text.substr(0, 80)) + "]");
+      return refuse(node, " must be a list; write [" + as_elements(node.text.substr(0, 80)) + "]");
     if (node.kind != Node::Kind::list) return refuse_type(node, "a list");
     std::vector<T> values;
     bool good = true;
@@ -205,13 +208,50 @@ class ValueReader {
     return values;
   }
 
+  // The words of a command are elements of a list.
+  std::string as_elements(const std::string& text) const
+  {
+    const bool is_command = key_.path == "program.command" || key_.path == "resources.wrapper";
+    return printable(is_command ? join(split(trim(text), ' '), ", ") : text);
+  }
+
+  // Whether the key's map may have this entry.
+  bool may_contain(const Entry& entry) const
+  {
+    const auto refuse_entry = [&](const std::string& what) {
+      diagnostics_.add(entry.mark, "`" + std::string(key_.path) + "` " + what);
+      return false;
+    };
+    if (key_.path == "program.metrics" && !contains(program_metric_names(), entry.key))
+      return refuse_entry("names the unknown figure " + ticked(entry.key) +
+                          advice(entry.key, strings_of(program_metric_names())));
+    const auto is_inner = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    };
+    const bool is_name = !entry.key.empty() && std::all_of(entry.key.begin(), entry.key.end(), is_inner);
+    if (key_.path == "program.parameters" && !is_name)
+      return refuse_entry("has the name " + ticked(entry.key) + "; allowed: letters, digits and _");
+    return key_.path != "program.metrics" || is_expression(entry);
+  }
+
+  bool is_expression(const Entry& entry) const
+  {
+    try {
+      if (entry.value.kind == Node::Kind::scalar) Pattern{entry.value.text};
+      return true;
+    } catch (const Error& error) {
+      diagnostics_.add(entry.value.mark, "`program.metrics." + entry.key + "` is no regular expression: " + error.what());
+      return false;
+    }
+  }
+
   std::optional<std::map<std::string, std::string>> text_map(const Node& node) const
   {
     if (node.kind != Node::Kind::map) return refuse_type(node, "a map of names to texts");
     std::map<std::string, std::string> values;
     bool good = true;
     for (const auto& entry : node.entries) {
-      auto value = text(entry.value);
+      auto value = may_contain(entry) ? text(entry.value) : std::nullopt;
       if (value)
         values.emplace(entry.key, std::move(*value));
       else
@@ -243,7 +283,8 @@ bool takes_unit(const Key& key) { return key.unit == "share" || key.unit == "nod
 
 bool is_one_line(const Key& key)
 {
-  return key.path != "description" && key.path != "resources.setup" && key.path != "resources.env";
+  return key.path != "description" && key.path != "program.command" && key.path != "resources.setup" &&
+         key.path != "resources.env";
 }
 
 std::optional<FieldValue> read_value(const Key& key, const Node& node, Diagnostics& diagnostics)

@@ -18,7 +18,8 @@ std::string range_text(const Key& key);
 // Whether a number of this key may be written with its unit: "2 node-hours", and a share as "3%".
 bool takes_unit(const Key& key);
 
-// Whether the key's text must be a single line. That is so except for descriptions, set-up lines and environment variables.
+// Whether the key's text must be a single line. That is so except for descriptions, words of a program's command, set-up lines
+// and environment variables.
 bool is_one_line(const Key& key);
 
 // Returns the value. Returns nothing, and adds a diagnostic, if the node does not have the key's type, range or choices.

@@ -1,5 +1,6 @@
 #include "store/ingest/rows.hpp"
 
+#include "core/program/program_words.hpp"
 #include "core/record/fields.hpp"
 #include "core/spec/secrets.hpp"
 #include "core/text.hpp"
@@ -40,7 +41,7 @@ Cell cell_of(const FieldCell& value)
   struct Converter {
     Cell operator()(bool v) const { return std::int64_t{v}; }
     Cell operator()(int v) const { return std::int64_t{v}; }
-    Cell operator()(std::int64_t v) const { return v; }
+    Cell operator()(std::int64_t v) const { return v == not_counted ? Cell() : Cell(v); }
     Cell operator()(double v) const { return v; }
     Cell operator()(const std::string& v) const { return v; }
     Cell operator()(const std::vector<std::string>& v) const { return json_text(v); }
@@ -282,7 +283,11 @@ std::int64_t write_run(Connection& connection, const PlannedRun& planned, const 
                  planned.engine_build, planned.data_id, spec.label, spec.repeat, spec.ranks(), spec.workers(), spec.cores(),
                  spec.effective_global_batch(), spec.effective_batch_per_rank());
   int parameter = 15;
-  for (const auto* key : column_keys()) statement.bind_at(++parameter, cell_of(value_of(spec, *key)));
+  // dtengine's keys say nothing about a run of another program.
+  for (const auto* key : column_keys()) {
+    const bool is_unknown = spec.is_own_program() && is_engine_key(key->path);
+    statement.bind_at(++parameter, is_unknown ? Cell() : cell_of(value_of(spec, *key)));
+  }
   statement.next();
   const auto id = statement.integer(0);
   statement.finish();

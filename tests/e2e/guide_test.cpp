@@ -151,7 +151,8 @@ const std::set<std::string>& tested_pages()
                                            "which-strategy.md",
                                            "reports.md",
                                            "figures.md",
-                                           "data.md"};
+                                           "data.md",
+                                           "own-program.md"};
   return pages;
 }
 
@@ -204,5 +205,6 @@ TEST_CASE("the guide's commands work: simulating-a-machine.md")
   if (!fs::exists(fs::path(Dtctl::program()).parent_path() / "dtsim")) return; // built without SimGrid or with sanitizers
   check_page("simulating-a-machine.md");
 }
+TEST_CASE("the guide's commands work: own-program.md") { check_page("own-program.md"); }
 TEST_CASE("the guide's commands work: figures.md") { check_page("figures.md"); }
 TEST_CASE("the guide's commands work: which-strategy.md") { check_page("which-strategy.md"); }

@@ -14,6 +14,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace dt::cli {
@@ -25,6 +26,23 @@ struct Options {
   std::string file, name;
 };
 
+Error already_there(const std::string& name)
+{
+  return {ErrorKind::usage,
+          fmt::format("There is a data set {0} already. Choose another name with --as, or remove that one first: "
+                      "dtctl data remove {0}",
+                      name)};
+}
+
+// Whether the lock is on the file that has the path now: whoever held it before has removed that file.
+bool is_file_at(const FileLock& lock, const fs::path& path)
+{
+  struct stat held {
+  }, there{};
+  return ::fstat(lock.descriptor(), &held) == 0 && ::stat(path.c_str(), &there) == 0 && held.st_ino == there.st_ino &&
+         held.st_dev == there.st_dev;
+}
+
 // A copy beside its target, which is removed unless it gets the target's name.
 class Copy {
  public:
@@ -34,14 +52,19 @@ class Copy {
   }
   Copy(const Copy&) = delete;
   Copy& operator=(const Copy&) = delete;
-  ~Copy() { ::unlink(path_.c_str()); }
+  ~Copy()
+  {
+    if (lock_) ::unlink(path_.c_str()); // without the lock it is another call's copy
+  }
   const fs::path& path() const { return path_; }
 
   // Another call that copies to this target holds the lock.
   void lock()
   {
-    lock_ = FileLock::try_acquire(path_);
-    if (!lock_) throw Error(ErrorKind::usage, fmt::format("Another process imports {} at this moment.", target_.string()));
+    do {
+      lock_ = FileLock::try_acquire(path_);
+      if (!lock_) throw Error(ErrorKind::usage, fmt::format("Another process imports {} at this moment.", target_.string()));
+    } while (!is_file_at(*lock_, path_));
   }
 
   void fill(const PackedFile& from, CountView& view) const
@@ -62,11 +85,18 @@ class Copy {
     if (::fsync(to.get()) != 0) throw system_error("sync " + path_.string(), errno);
   }
 
-  // Gives the copy the target's name, unless that exists.
-  void commit() const
+  // Gives the copy the target's name and the mode of packed sets. Throws a usage error if the target exists; `name`: the set's.
+  void commit(const std::string& name)
   {
-    if (::link(path_.c_str(), target_.c_str()) != 0) throw system_error("create " + target_.string(), errno);
+    const auto mask = ::umask(0);
+    ::umask(mask);
+    if (::fchmod(lock_->descriptor(), 0644 & ~mask) != 0) throw system_error("set the mode of " + path_.string(), errno);
+    if (::link(path_.c_str(), target_.c_str()) != 0) {
+      if (errno == EEXIST) throw already_there(name);
+      throw system_error("create " + target_.string(), errno);
+    }
     ::unlink(path_.c_str());
+    lock_.reset();
     sync_folder(folder_of(target_));
   }
 
@@ -81,11 +111,7 @@ ExitCode import_set(Context& context, const Options& options)
   const auto name = options.name.empty() ? fs::path(options.file).stem().string() : options.name;
   require_set_name(name);
   const auto target = context.home().packed_set(name);
-  if (is_there(target))
-    throw Error(ErrorKind::usage,
-                fmt::format("There is a data set {0} already. Choose another name with --as, or remove that one first: "
-                            "dtctl data remove {0}",
-                            name));
+  if (is_there(target)) throw already_there(name);
   make_folders(folder_of(target));
   Copy copy(target);
   copy.lock();
@@ -100,7 +126,7 @@ ExitCode import_set(Context& context, const Options& options)
                             "again. dtctl data check lists all of them.",
                             bad, result.at("records").get<std::int64_t>(), options.file, bad == 1 ? "is" : "are",
                             printable(result.at("bad").at(0).at("name").get<std::string>())));
-  copy.commit();
+  copy.commit(name);
   context.out.field("name", "data set", text_cell(name, Style::strong));
   print_packed(context, PackedFile(target));
   return ExitCode::ok;

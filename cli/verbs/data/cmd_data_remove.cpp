@@ -7,6 +7,7 @@
 #include "core/units.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <memory>
 
 #include <fmt/format.h>
@@ -21,16 +22,56 @@ struct Options {
   bool yes = false, dry_run = false;
 };
 
+// Keeps `data pack` away from a set. A journal that was made for the lock alone goes with it.
+class PackingLock {
+ public:
+  // Throws a usage error if the set is being packed.
+  explicit PackingLock(const fs::path& packed)
+      : journal_(packed.string() + ".journal"), was_there_(is_there(journal_)), lock_(FileLock::try_acquire(journal_))
+  {
+    if (!lock_)
+      throw Error(ErrorKind::usage, fmt::format("{} is being packed at this moment. Nothing was removed.", packed.string()));
+  }
+  PackingLock(const PackingLock&) = delete;
+  PackingLock& operator=(const PackingLock&) = delete;
+  ~PackingLock()
+  {
+    std::error_code ignored;
+    if (lock_ && !was_there_) fs::remove(journal_, ignored);
+  }
+  bool was_there() const { return was_there_; }
+
+ private:
+  fs::path journal_;
+  bool was_there_;
+  std::optional<FileLock> lock_;
+};
+
 // Files and folders of the set, and how many bytes they have.
 struct Parts {
+  std::unique_ptr<PackingLock> lock; // of an unfinished set, until it is removed
   std::vector<fs::path> paths;
   std::uint64_t bytes = 0;
 };
 
+// Whether the file begins like a packed set, however damaged the rest may be.
+bool begins_like_packed(const fs::path& path)
+{
+  constexpr std::string_view magic = "dtpack1\n";
+  std::string bytes(magic.size(), '\0');
+  std::ifstream(path, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  return bytes == magic;
+}
+
 void add_packed(Parts& parts, const fs::path& path)
 {
   if (!is_there(path)) return;
-  parts.bytes += PackedFile(path).file_bytes(); // throws if this is another file
+  try {
+    (void)PackedFile(path);
+  } catch (const Error&) {
+    if (!fs::is_regular_file(path) || !begins_like_packed(path)) throw; // another file
+  }
+  parts.bytes += fs::file_size(path);
   parts.paths.push_back(path);
 }
 
@@ -38,14 +79,13 @@ void add_packed(Parts& parts, const fs::path& path)
 void add_unfinished(Parts& parts, const fs::path& packed)
 {
   const fs::path partial = packed.string() + ".partial", journal = packed.string() + ".journal";
-  if (!is_there(journal)) return;
-  if (!FileLock::try_acquire(journal))
-    throw Error(ErrorKind::usage, fmt::format("{} is being packed at this moment. Nothing was removed.", packed.string()));
+  if (!is_there(journal) && !is_there(partial)) return;
+  parts.lock = std::make_unique<PackingLock>(packed);
   if (is_there(partial)) {
     parts.bytes += fs::file_size(partial);
     parts.paths.push_back(partial);
   }
-  parts.paths.push_back(journal);
+  if (parts.lock->was_there()) parts.paths.push_back(journal);
 }
 
 void add_folder(Parts& parts, const fs::path& folder)
@@ -67,8 +107,8 @@ Parts parts_of(const Home& home, const std::string& name)
   require_set_name(name);
   const auto packed = home.packed_set(name);
   Parts parts;
+  add_unfinished(parts, packed); // first, because a set that is being packed may get its name at any moment
   add_packed(parts, packed);
-  add_unfinished(parts, packed);
   add_folder(parts, home.data() / name);
   if (!parts.paths.empty()) return parts;
   std::vector<std::string> names;

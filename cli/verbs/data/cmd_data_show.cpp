@@ -2,11 +2,14 @@
 #include "cli/data/data_sets.hpp"
 #include "cli/data/engine_call.hpp"
 #include "cli/verbs/data/data_verbs.hpp"
+#include "core/error.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+
+#include <fmt/format.h>
 
 namespace dt::cli {
 namespace {
@@ -55,6 +58,9 @@ std::vector<std::string> words_for(const Context& context, const Options& option
 
 ExitCode show(Context& context, const Options& options)
 {
+  constexpr std::int64_t most_images = 1024; // of dtengine
+  if (options.count > most_images)
+    throw Error(ErrorKind::usage, fmt::format("-n {}: at most {} images can be shown.", options.count, most_images));
   const auto path = packed_path(context.home(), options.set);
   const PackedFile file(path);
   const auto result = ask_engine(context, words_for(context, options, path), "showing the data set");

@@ -51,12 +51,13 @@ std::optional<PackResult> equal_set(const std::filesystem::path& path, const Pac
   std::string why;
   try {
     const PackedFile file(path);
+    file.require_intact_index();
     why = difference(file, plan, listing);
     if (why.empty())
       return PackResult{.was_there = true, .id = file.id(), .file_bytes = file.file_bytes(), .description = file.description()};
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::recipe) throw;
-    why = "it is not a complete packed set";
+    why = "it is not a complete packed set, or damaged";
   }
   throw Error(ErrorKind::usage,
               fmt::format("{} exists already, and {}. Nothing was written; choose another name, or replace it with --force.",

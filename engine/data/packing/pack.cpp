@@ -19,23 +19,31 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// `whose`: the beginning of the message. Classes are given by label.
+void require_used(const std::vector<bool>& is_used, const std::vector<std::string>& classes, std::string_view whose)
+{
+  std::vector<std::string> empty;
+  for (std::size_t label = 0; label < is_used.size(); ++label)
+    if (!is_used[label]) empty.push_back(printable(classes[label]));
+  if (empty.empty()) return;
+  const auto count = empty.size();
+  if (count > 10) empty.resize(10), empty.emplace_back("…");
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("{}{} of the {} classes {} no images: {}. Add images or remove the {}; --allow-empty-classes accepts {}.",
+                  whose, count, classes.size(), count == 1 ? "has" : "have", fmt::join(empty, ", "),
+                  count == 1 ? "class" : "classes", count == 1 ? "it" : "them"));
+}
+
 void require_sound(const SourceListing& listing, bool allow_empty_classes)
 {
   if (listing.items.empty())
     throw Error(ErrorKind::usage, fmt::format("The source ({}) has no images.{}{}", listing.description,
                                               listing.remarks.empty() ? "" : " ", fmt::join(listing.remarks, " ")));
+  if (allow_empty_classes) return;
   std::vector<bool> is_used(listing.classes.size());
   for (const auto& item : listing.items) is_used[item.label] = true;
-  std::vector<std::string> empty;
-  for (std::size_t label = 0; label < is_used.size(); ++label)
-    if (!is_used[label]) empty.push_back(printable(listing.classes[label]));
-  if (empty.empty() || allow_empty_classes) return;
-  const auto count = empty.size();
-  if (count > 10) empty.resize(10), empty.emplace_back("…");
-  throw Error(ErrorKind::usage,
-              fmt::format("{} of the {} classes {} no images: {}. Add images or remove the {}; --allow-empty-classes accepts {}.",
-                          count, listing.classes.size(), count == 1 ? "has" : "have", fmt::join(empty, ", "),
-                          count == 1 ? "class" : "classes", count == 1 ? "it" : "them"));
+  require_used(is_used, listing.classes, "");
 }
 
 // "3 of 400 images cannot be decoded:" and the first ten of them.
@@ -85,6 +93,7 @@ PackResult finish(const PackOptions& options, const PackPlan& plan, const Source
   auto set = describe(plan, listing, state);
   std::vector<PackedEntry> entries;
   std::vector<std::string> names;
+  std::vector<bool> is_used(listing.classes.size());
   for (std::size_t i = 0; i < plan.order.items.size(); ++i) {
     const auto index = plan.order.items[i];
     const auto& item = listing.items[static_cast<std::size_t>(index)];
@@ -94,14 +103,27 @@ PackResult finish(const PackOptions& options, const PackPlan& plan, const Source
     entries.push_back({plan.begins[static_cast<std::size_t>(index)], *hash, static_cast<std::uint32_t>(plan.record_bytes(item)),
                        item.label, 0});
     names.push_back(item.name);
+    is_used[item.label] = true;
   }
+  if (!options.allow_empty_classes) require_used(is_used, listing.classes, "Without the images that cannot be decoded, ");
   set.skipped = static_cast<std::int64_t>(corrupt.size());
   PackResult result{.remarks = listing.remarks};
   if (!corrupt.empty()) result.remarks.push_back(corrupt_text(corrupt, listing) + "\nThey were left out.");
+  if (set.test_samples == 0 && plan.order.train < static_cast<std::int64_t>(plan.order.items.size()))
+    result.remarks.emplace_back("No image of the test set can be decoded, so the set has no test images.");
   result.id = finish_packed_file(state.descriptor(), state.partial(), plan.records_end, entries, names, set);
   result.description = std::move(set);
   state.commit(options.force);
   return result;
+}
+
+// Files that changed between their listing and now may have been read in part before and in part after.
+void require_unchanged(const SourceOptions& options, const SourceListing& listing)
+{
+  if (open_source(options)->listing().stamp != listing.stamp)
+    throw Error(ErrorKind::usage,
+                fmt::format("The source ({}) has changed while it was packed. Pack it again when nothing writes into it.",
+                            printable(listing.description)));
 }
 
 // Packs the parts that are missing.
@@ -117,7 +139,9 @@ void pack_parts(const PackOptions& options, const PackPlan& plan, SourceReader& 
                   if (options.progress) options.progress(state.done(), all);
                 }};
   try {
-    pool.run(state.missing());
+    const auto missing = state.missing();
+    pool.run(missing);
+    if (!missing.empty()) require_unchanged(options.source, source.listing());
   } catch (const Error& error) {
     // With these options the set cannot be finished, or what is done stays for the next call.
     error.kind() == ErrorKind::usage ? state.discard() : state.flush_if_possible();

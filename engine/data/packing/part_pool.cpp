@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "engine/data/packing/record_maker.hpp"
+#include "engine/data/packing/source_files.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -10,6 +11,8 @@
 #include <limits>
 #include <mutex>
 #include <thread>
+
+#include <fmt/format.h>
 
 namespace dt::data {
 namespace {
@@ -98,6 +101,12 @@ class Run {
       result.corrupt.push_back({item, error.what()});
       return;
     }
+    const auto& listed = pool_.source.listing().items[static_cast<std::size_t>(item)];
+    if (const auto planned = pool_.plan.record_bytes(listed); record.size() != planned) // it would cover its neighbour
+      throw source_error(listed.name,
+                         fmt::format("the image has changed since it was listed: its record has {} bytes and not {}. "
+                                     "Call dtctl data pack again when nothing writes into the source.",
+                                     record.size(), planned));
     const auto& image = maker.image();
     result.sizes.add(image.height, image.width);
     if (pool_.plan.is_train[static_cast<std::size_t>(item)]) result.sums.add(image);

@@ -80,22 +80,42 @@ bool is_cifar100(const fs::path& path)
 
 bool is_folder_of_classes(const fs::path& path) { return fs::is_directory(path); }
 
+enum class Place { folder, file, either };
+
 struct Format {
   std::string_view name;
+  Place place; // of its sources
   bool (*matches)(const fs::path& path);
   std::unique_ptr<SourceReader> (*open)(const SourceOptions& options);
 };
 
 // In the order in which they are tried.
 constexpr std::array formats{
-    Format{"idx", is_idx, read_idx_folder},
-    Format{"cifar10", is_cifar10, read_cifar10_folder},
-    Format{"cifar100", is_cifar100, read_cifar100_folder},
-    Format{"hdf5", is_hdf5, read_hdf5_arrays},
-    Format{"npz", is_npz, read_npz_arrays},
-    Format{"tar", is_tar, read_tar_shards},
-    Format{"folder", is_folder_of_classes, read_class_folders},
+    Format{"idx", Place::folder, is_idx, read_idx_folder},
+    Format{"cifar10", Place::folder, is_cifar10, read_cifar10_folder},
+    Format{"cifar100", Place::folder, is_cifar100, read_cifar100_folder},
+    Format{"hdf5", Place::file, is_hdf5, read_hdf5_arrays},
+    Format{"npz", Place::file, is_npz, read_npz_arrays},
+    Format{"tar", Place::either, is_tar, read_tar_shards},
+    Format{"folder", Place::folder, is_folder_of_classes, read_class_folders},
 };
+
+void require_place(const fs::path& path, const Format& format)
+{
+  const bool is_directory = fs::is_directory(path);
+  if (format.place == Place::folder && !is_directory)
+    throw source_error(path, fmt::format("--format {} needs a folder, but this is a file.", format.name));
+  if (format.place == Place::file && is_directory)
+    throw source_error(path, fmt::format("--format {} needs a file, but this is a folder.", format.name));
+}
+
+// The description of a set is JSON, which can hold no other names.
+void require_utf8(const fs::path& path, const std::vector<std::string>& classes)
+{
+  for (const auto& name : classes)
+    if (!is_valid_utf8(name))
+      throw source_error(path, fmt::format("the name of the class {} is not UTF-8. Rename the class.", printable(name)));
+}
 
 } // namespace
 
@@ -109,6 +129,8 @@ std::vector<std::string> source_formats()
 std::unique_ptr<SourceReader> open_source(const SourceOptions& options)
 {
   if (!is_there(options.path)) throw source_error(options.path, "there is no such file or folder.");
+  if (!fs::is_directory(options.path) && !fs::is_regular_file(options.path))
+    throw source_error(options.path, "this is neither a folder nor a regular file.");
   const auto found = std::ranges::find_if(formats, [&](const Format& format) {
     return options.format.empty() ? format.matches(options.path) : format.name == options.format;
   });
@@ -118,7 +140,10 @@ std::unique_ptr<SourceReader> open_source(const SourceOptions& options)
   if (found == formats.end())
     throw source_error(options.path, "this is not a data set that can be packed: a folder with a sub-folder of images for each "
                                      "class, tar files, HDF5, .npz, or the files of MNIST or CIFAR.");
-  return found->open(options);
+  require_place(options.path, *found);
+  auto source = found->open(options);
+  require_utf8(options.path, source->listing().classes);
+  return source;
 }
 
 } // namespace dt::data

@@ -7,7 +7,8 @@ namespace dt::data {
 
 const Block& AwaitedBlock::get()
 {
-  std::call_once(once_, [this] { block_ = source_.fetch(samples_); }); // after an exception, the next caller tries again
+  const std::lock_guard lock(mutex_);
+  if (!block_) block_ = source_.fetch(samples_); // after an exception, the next caller tries again
   return *block_;
 }
 

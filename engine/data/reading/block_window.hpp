@@ -24,7 +24,7 @@ class AwaitedBlock {
  private:
   const Source& source_;
   SampleRange samples_;
-  std::once_flag once_;
+  std::mutex mutex_; // held while the block is read
   std::shared_ptr<const Block> block_;
 };
 

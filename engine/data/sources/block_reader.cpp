@@ -93,8 +93,9 @@ std::shared_ptr<const RecordBlock> BlockReader::read(SampleRange records) const
   for (std::uint64_t done = 0; done < block->size();) {
     const auto got = ::pread(descriptor, block->bytes() + done, block->size() - done, static_cast<off_t>(begin + done));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw system_error("read " + file_->path().string(), errno);
-    if (got == 0) break; // the file ends inside the last page; a record that is missing does not have its hash
+    if (got < 0) throw system_error("read " + file_->path().string() + (direct_.is_open() ? " past the page cache" : ""), errno);
+    const bool is_partial_page = direct_.is_open() && got % static_cast<ssize_t>(page) != 0; // the end of the file
+    if (is_partial_page || got == 0) break; // the file ends inside the last page; a record that is missing does not have its hash
     done += static_cast<std::uint64_t>(got);
   }
   return block;

@@ -98,7 +98,8 @@ Error file_error(const std::filesystem::path& path, std::string_view cause)
 std::string how_to_get(std::string_view data_set)
 {
   if (data_set == "digits" || data_set == "shapes") return fmt::format("Make it with: dtctl data make {}", data_set);
-  return "Put its files there, or name their folder in data.path.";
+  return "Put its files there, or name their folder in data.path. Images of your own are packed first: dtctl data pack FOLDER -o "
+         "NAME; then data.name is packed.";
 }
 
 std::optional<std::filesystem::path> find_file(const std::filesystem::path& folder, std::span<const std::string> names)

@@ -73,6 +73,9 @@ std::vector<Sample> read_samples(const PackedFile& file, const std::vector<std::
     Sample sample{record, {}, set.classes.at(file.entry(record).label), std::string(file.name(record))};
     file.read(record, bytes);
     try {
+      if (!file.is_intact(record, bytes))
+        throw Error(ErrorKind::recipe,
+                    "the image is damaged: its bytes are not those that were packed. dtctl data check lists all damaged images");
       if (set.encoding == PackedEncoding::jpeg)
         decoder.decode(bytes, set.channels, sample.image);
       else

@@ -60,13 +60,13 @@ recipes::Plan plan_of(const RecipeWishes& wishes)
 
 bool fits(const std::string& model, const std::string& data)
 {
+  if (data == "packed") return false; // `dtctl new` does not offer it
   if (fits_surely(model, data)) return true;
   DataSpec spec;
   spec.name = data;
-  const auto shape = input_shape_of(spec);
-  if (!shape) return false; // packed: `dtctl new` does not offer it
+  const auto shape = input_shape_of(spec).value();
   try {
-    ask_engine({.model = model, .image = image_text(*shape), .classes = shape->classes});
+    ask_engine({.model = model, .image = image_text(shape), .classes = shape.classes});
     return true;
   } catch (const Error& error) {
     REQUIRE(error.kind() == ErrorKind::recipe);

@@ -1,5 +1,6 @@
 // dtctl data pack, check, show, list, import and remove, with the real engine.
 #include "core/data/packed_file.hpp"
+#include "core/file.hpp"
 #include "tests/cli/driver.hpp"
 #include "tests/engine/data/bytes.hpp"
 #include "tests/engine/data/images/write_jpeg.hpp"
@@ -121,6 +122,8 @@ TEST_CASE("data check names damaged images and ends with exit code 1")
   const auto json = dtctl.json({"data", "check", "pets"});
   CHECK(json.at("bad")[0].at("record") == 7);
   CHECK(json.at("exit_code") == 1);
+  CHECK_THAT(message_of(dtctl, {"data", "show", "pets", "-n", "40"}), Contains("the image is damaged"));
+  CHECK(message_of(dtctl, {"data", "show", "pets", "-n", "1025"}) == "-n 1025: at most 1024 images can be shown.");
   CHECK_THAT(message_of(dtctl, {"data", "import", path.string(), "--as", "copy"}),
              Contains("1 of the 40 images of") && Contains("Nothing was imported"));
   for (const auto& entry : fs::directory_iterator(dtctl.home() / "data")) CHECK(entry.path().filename() == "pets.pack");
@@ -133,7 +136,15 @@ TEST_CASE("an import never replaces a set, and refuses what is no packed set")
   write_numbered_pixels(dtctl.folder() / "a.pack", 10, 2);
   write_numbered_pixels(dtctl.folder() / "b.pack", 20, 2);
   CHECK(dtctl.run({"data", "import", "a.pack"}).ok());
+  CHECK((fs::status(dtctl.home() / "data" / "a.pack").permissions() & fs::perms::group_read) != fs::perms::none);
   CHECK_THAT(message_of(dtctl, {"data", "import", "b.pack", "--as", "a"}), Contains("There is a data set a already."));
+  {
+    const auto copy = dtctl.write("home/data/.b.pack.import", "another process's copy");
+    const auto lock = dt::FileLock::acquire(copy);
+    CHECK_THAT(message_of(dtctl, {"data", "import", "b.pack"}), Contains("Another process imports"));
+    CHECK(read(copy) == "another process's copy");
+  }
+  CHECK(dtctl.run({"data", "import", "b.pack"}).ok());
   CHECK(dtctl.json({"data", "list"}).at("sets")[0].at("train") == 10);
   dtctl.write("c.pack", "text");
   CHECK(dtctl.run({"data", "import", "c.pack"}).exit_code == 2);
@@ -160,6 +171,30 @@ TEST_CASE("data remove asks, tells, and refuses what dtctl did not make")
   dtctl.write("home/data/odd.pack", "text");
   CHECK(dtctl.run({"data", "remove", "odd", "--yes"}).exit_code == 2);
   CHECK(dtctl.json({"data", "list"}).at("sets")[1].at("kind") == "damaged");
+}
+
+TEST_CASE("damaged and unfinished sets can be removed, but not while they are packed")
+{
+  const Dtctl dtctl;
+  fs::create_directories(dtctl.home() / "data");
+  const auto path = dtctl.home() / "data" / "a.pack", partial = dtctl.home() / "data" / "b.pack.partial";
+  write_numbered_pixels(path, 10, 2);
+  fs::resize_file(path, 4000);
+  CHECK(dtctl.json({"data", "list"}).at("sets")[0].at("kind") == "damaged");
+  CHECK(dtctl.json({"data", "remove", "a", "--yes"}).at("bytes") == 4000);
+  CHECK_FALSE(fs::exists(path));
+  write(partial, "records");
+  CHECK(dtctl.json({"data", "list"}).at("sets")[0].at("kind") == "unfinished");
+  const auto journal = dtctl.home() / "data" / "b.pack.journal";
+  {
+    const auto lock = dt::FileLock::acquire(journal);
+    CHECK_THAT(message_of(dtctl, {"data", "remove", "b", "--yes"}), Contains("is being packed at this moment"));
+  }
+  fs::remove(journal);
+  CHECK(dtctl.json({"data", "remove", "b", "--dry-run"}).at("files").size() == 1);
+  CHECK(fs::exists(partial));
+  CHECK(dtctl.run({"data", "remove", "b", "--yes"}).ok());
+  CHECK(fs::is_empty(dtctl.home() / "data"));
 }
 
 TEST_CASE("when data pack is killed the engine ends too, and the next call goes on from there")

@@ -127,6 +127,31 @@ TEST_CASE("no changed byte of the header, the index, the names or the descriptio
   }
 }
 
+TEST_CASE("a folder in place of a packed set is refused with the command that packs it")
+{
+  const test::TemporaryFolder folder;
+  CHECK(error_of_opening(folder.path()) == folder.path().string() +
+                                               " is a folder, not a packed set. Pack it first: dtctl data pack " +
+                                               folder.path().string() + " -o NAME");
+}
+
+TEST_CASE("records that overlap or have another size than their pixels are refused")
+{
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "crafted.pack";
+  const std::array<std::string, 2> names{"a", "b"};
+  const auto write = [&](std::uint64_t second_begin, std::uint32_t bytes) {
+    std::array entries{PackedEntry{packed_records_begin, 1, 4, 0, 0}, PackedEntry{second_begin, 1, bytes, 0, 0}};
+    const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    finish_packed_file(file.get(), path, packed_records_begin + 8, entries, names, description_of(2, 0));
+    return error_of_opening(path);
+  };
+  CHECK(write(packed_records_begin + 4, 4).empty());
+  CHECK(write(packed_records_begin + 2, 4).find("entry 1 of its index lies outside the file, overlaps another one") !=
+        std::string::npos);
+  CHECK(write(packed_records_begin + 4, 3).find("entry 1") != std::string::npos);
+}
+
 TEST_CASE("a file that is no packed set is refused with its path and the cause")
 {
   const test::TemporaryFolder folder;

@@ -160,7 +160,7 @@ TEST_CASE("keys of a block stand together, in the order of the reference")
     const std::string block(dot == std::string_view::npos ? "" : key.path.substr(0, dot));
     if (blocks.empty() || blocks.back() != block) blocks.push_back(block);
   }
-  CHECK(blocks == std::vector<std::string>{"", "model", "data", "train", "optimizer", "sync", "resources", "platform",
+  CHECK(blocks == std::vector<std::string>{"", "model", "data", "program", "train", "optimizer", "sync", "resources", "platform",
                                            "study", "sweep"});
 }
 

@@ -159,6 +159,25 @@ TEST_CASE("a rank is bound to a core for each compute thread and one for the thr
   CHECK_THAT(script, Catch::Contains(" OMP_NUM_THREADS=3 "));
 }
 
+TEST_CASE("on this machine a job sees the first GPUs, on a cluster those that the scheduler gives it")
+{
+  auto run = lenet(2);
+  CHECK_THAT(script_of(run), !Catch::Contains("CUDA_VISIBLE_DEVICES"));
+  run.spec.resources.gpus_per_node = 2;
+  run.spec.resources.gpus_per_rank = 1;
+  CHECK_THAT(script_of(run), Catch::Contains("CUDA_VISIBLE_DEVICES=0,1"));
+  CHECK_THAT(script_of(run), Catch::Contains(" --gpus 1 "));
+  run.spec.resources.scheduler = "slurm";
+  CHECK_THAT(script_of(run), !Catch::Contains("CUDA_VISIBLE_DEVICES"));
+}
+
+TEST_CASE("a thread that decodes gets a core beside the compute threads")
+{
+  auto run = lenet(2, 3);
+  run.spec.data.decode_threads = 2;
+  CHECK_THAT(script_of(run), Catch::Contains(" bind --cores 5 "));
+}
+
 TEST_CASE("mpirun is told the first of the hosts, each with its ranks, unless a cluster's scheduler tells it")
 {
   auto run = lenet(2);

@@ -114,6 +114,7 @@ TEST_CASE("whatever Slurm is asked for sets two shapes apart")
                                                               [](JobRequest& r) { r.resources.partition = "x"; },
                                                               [](JobRequest& r) { r.resources.account = "x"; },
                                                               [](JobRequest& r) { r.resources.qos = "x"; },
+                                                              [](JobRequest& r) { r.resources.gpus_per_node = 2; },
                                                               [](JobRequest& r) { r.resources.constraint = "x"; },
                                                               [](JobRequest& r) { r.resources.scheduler_args = {"-H"}; },
                                                               [](JobRequest& r) { r.resources.requeue = 1; },

@@ -9,8 +9,9 @@ using namespace dt::recipes::test;
 
 namespace {
 
-const std::string root_keys = "version, name, description, extends, profile, engine, model, data, train, optimizer, sync, "
-                              "resources, platform, study, sweep";
+const std::string root_keys =
+    "version, name, description, extends, profile, engine, model, data, program, train, optimizer, sync, "
+    "resources, platform, study, sweep";
 const std::string train_keys = allowed_keys("train");
 
 } // namespace

@@ -75,9 +75,9 @@ TEST_CASE("option --set of an unknown key names the nearest")
   const auto train = allowed_keys("train", "train.");
   CHECK(errors_with("train.epoch=3") == "--set: unknown key `train.epoch`; did you mean `train.epochs`? Allowed: " + train);
   CHECK(errors_with("epochs=3") == "--set: unknown key `epochs`; did you mean `train.epochs`? Allowed: a full path in model, "
-                                   "data, train, optimizer, sync, resources, platform, study");
-  CHECK(errors_with("foo.bar=3") ==
-        "--set: unknown key `foo.bar`; allowed: a full path in model, data, train, optimizer, sync, resources, platform, study");
+                                   "data, program, train, optimizer, sync, resources, platform, study");
+  CHECK(errors_with("foo.bar=3") == "--set: unknown key `foo.bar`; allowed: a full path in model, data, program, train, "
+                                    "optimizer, sync, resources, platform, study");
 }
 
 TEST_CASE("option --set of what is no value says where it goes")

@@ -46,7 +46,8 @@ class ClassFolders final : public SourceReader {
   {
     listing_.description = "folder " + last_name(root_);
     const auto test = test_folder(options);
-    const bool has_train = is_split("train") && (!test.empty() || sub_folders(root_).size() == 1);
+    const bool has_train = is_split("train");
+    if (has_train && test.empty()) require_train_alone();
     if (!options.test_folder.empty() && !has_train)
       throw source_error(root_, "--test-folder needs a folder train/ with class folders for the training set.");
     listing_.classes = sub_folders(has_train ? root_ / "train" : root_);
@@ -69,6 +70,24 @@ class ClassFolders final : public SourceReader {
  private:
   // Whether the source's sub-folder `name` contains class folders.
   bool is_split(const std::string& name) const { return is_folder(root_ / name) && !sub_folders(root_ / name).empty(); }
+
+  // Without a test set, folders beside train/ would be neither classes nor images of it.
+  void require_train_alone() const
+  {
+    auto others = sub_folders(root_);
+    std::erase(others, "train");
+    if (others.empty()) return;
+    constexpr std::size_t listed = 5;
+    const auto count = others.size();
+    for (auto& name : others) name = printable(name) + "/";
+    if (count > listed) others.resize(listed), others.emplace_back("…");
+    throw source_error(root_,
+                       fmt::format("train/ has class folders, but {} beside it {}: {}. Remove or move {}, or name the folder "
+                                   "of the test set, which needs class folders too, with --test-folder.",
+                                   count == 1 ? "the folder" : "the folders",
+                                   count == 1 ? "is no test set with class folders" : "are no test sets with class folders",
+                                   fmt::join(others, ", "), count == 1 ? "it" : "them"));
+  }
 
   // The sub-folder with the test set; empty if there is none.
   std::string test_folder(const SourceOptions& options) const
@@ -136,7 +155,7 @@ class ClassFolders final : public SourceReader {
     std::string bytes, trouble;
     try {
       bytes = read_file(root_ / item.name);
-      if (bytes.size() != item.bytes && item.bytes != 0)
+      if (bytes.size() != item.bytes)
         throw source_error(root_ / item.name, fmt::format("the file had {} bytes and now has {}. Call dtctl data pack again when "
                                                           "nothing writes into the source.",
                                                           item.bytes, bytes.size()));

@@ -64,3 +64,25 @@ TEST_CASE("a WebP that is cut anywhere is refused")
       CHECK_THROWS_AS(decode_webp(webp.substr(0, length), 0, back), dt::Error);
     }
 }
+
+TEST_CASE("a WebP that is cut behind its pixels is refused too")
+{
+  const auto number = [](std::size_t value, int bytes) {
+    std::string text;
+    for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
+    return text;
+  };
+  const auto image = gradient(9, 7, 3);
+  constexpr std::size_t riff_header = 12;
+  const auto pixels = lossless(image).substr(riff_header);
+  const auto chunks =
+      "WEBPVP8X" + number(10, 4) + number(8, 4) + number(6, 3) + number(8, 3) + pixels + "EXIF" + number(4, 4) + "abcd";
+  const auto webp = "RIFF" + number(chunks.size(), 4) + chunks;
+  Image back;
+  decode_webp(webp, 0, back);
+  CHECK(back.pixels == image.pixels);
+  for (auto length = webp.size() - 12; length < webp.size(); ++length) {
+    INFO(length);
+    CHECK_THROWS_AS(decode_webp(webp.substr(0, length), 0, back), dt::Error);
+  }
+}

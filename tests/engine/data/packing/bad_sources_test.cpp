@@ -74,6 +74,36 @@ TEST_CASE("folders without classes, without images or with empty classes are ref
   CHECK(two_tests.text() == "FOLDER/s: there are 2 folders that may be the test set: test, val. Choose one with --test-folder.");
 }
 
+TEST_CASE("train/ with class folders beside folders that are no test set is refused")
+{
+  Bad flat, more;
+  write_class_folders(flat.source() / "train", {"cat", "dog"}, 1);
+  write(flat.source() / "test" / "1.png", png(1));
+  CHECK(
+      flat.text() ==
+      "FOLDER/s: train/ has class folders, but the folder beside it is no test set with class folders: test/. Remove or move it, "
+      "or name the folder of the test set, which needs class folders too, with --test-folder.");
+  write_class_folders(more.source() / "train", {"cat", "dog"}, 1);
+  write(more.source() / "extra" / "1.png", png(1));
+  write_class_folders(more.source() / "unlabeled", {"0"}, 1);
+  CHECK(more.text().find("are no test sets with class folders: extra/, unlabeled/. Remove or move them") != std::string::npos);
+}
+
+TEST_CASE("a source of the wrong kind for its format, and class names that are not UTF-8, are refused")
+{
+  Bad device, folder, file, name;
+  device.options.source.path = "/dev/null";
+  CHECK(device.text() == "/dev/null: this is neither a folder nor a regular file.");
+  write_class_folders(folder.source(), {"a"}, 1);
+  folder.options.source.format = "npz";
+  CHECK(folder.text() == "FOLDER/s: --format npz needs a file, but this is a folder.");
+  write(file.source(), "x");
+  file.options.source.format = "folder";
+  CHECK(file.text() == "FOLDER/s: --format folder needs a folder, but this is a file.");
+  write_class_folders(name.source(), {"a", "b\xff"}, 1);
+  CHECK(name.text() == "FOLDER/s: the name of the class b\\xff is not UTF-8. Rename the class.");
+}
+
 TEST_CASE("images of different sizes and kinds are refused with the first one that differs, for any number of threads")
 {
   for (const int threads : {1, 4}) {
@@ -199,4 +229,26 @@ TEST_CASE("corrupt images are listed, and packing without them needs no second p
   CHECK_FALSE(fs::exists(folder.path() / "s.pack.partial"));
   CHECK_FALSE(fs::exists(folder.path() / "s.pack.journal"));
   CHECK(data::pack_data(options).was_there);
+}
+
+TEST_CASE("leaving out corrupt images never empties a class unnoticed, and a remark tells when it empties the test set")
+{
+  const TemporaryFolder folder;
+  const auto source = folder.path() / "s";
+  write_class_folders(source / "train", {"a", "b"}, 2);
+  write(source / "test" / "a" / "x.png", "no image");
+  for (const auto* name : {"0.png", "1.png"}) write(source / "train" / "b" / name, "no image");
+  auto options = plain_options(source, folder.path() / "s.pack");
+  options.split.test_fraction.reset();
+  options.skip_corrupt = true;
+  CHECK(complaint(options) ==
+        "Without the images that cannot be decoded, 1 of the 2 classes has no images: b. Add images or remove the class; "
+        "--allow-empty-classes accepts it.");
+  CHECK_FALSE(fs::exists(options.output));
+  options.allow_empty_classes = true;
+  const auto result = data::pack_data(options);
+  CHECK(result.resumed == 5);
+  CHECK(result.description.test_samples == 0);
+  REQUIRE(result.remarks.size() == 2);
+  CHECK(result.remarks[1] == "No image of the test set can be decoded, so the set has no test images.");
 }

@@ -130,8 +130,11 @@ TEST_CASE("a missing CIFAR file is named with the folder and what to do")
   fs::remove(folder.path() / "data_batch_4.bin");
   const std::string missing = ": no file data_batch_4.bin or cifar-10-batches-bin/data_batch_4.bin in " + folder.path().string() +
                               ", which holds data_batch_1.bin, data_batch_2.bin, data_batch_3.bin and 2 more";
-  CHECK_THROWS_WITH(open("cifar10", folder.path()),
-                    "data set cifar10" + missing + ". Put its files there, or name their folder in data.path.");
+  CHECK_THROWS_WITH(
+      open("cifar10", folder.path()),
+      "data set cifar10" + missing +
+          ". Put its files there, or name their folder in data.path. Images of your own are packed first: dtctl data pack "
+          "FOLDER -o NAME; then data.name is packed.");
   CHECK_THROWS_WITH(open("shapes", folder.path()), "data set shapes" + missing + ". Make it with: dtctl data make shapes");
 }
 

@@ -159,8 +159,11 @@ TEST_CASE("a missing file is named with the folder and what to do")
   const std::string missing =
       ": no file t10k-labels-idx1-ubyte or t10k-labels-idx1-ubyte.gz or t10k-labels.idx1-ubyte or t10k-labels.idx1-ubyte.gz in ";
   const std::string there = ", which holds t10k-images-idx3-ubyte, train-images-idx3-ubyte, train-labels-idx1-ubyte";
-  CHECK_THROWS_WITH(mnist.open("mnist"), "data set mnist" + missing + mnist.folder() + there +
-                                             ". Put its files there, or name their folder in data.path.");
+  CHECK_THROWS_WITH(
+      mnist.open("mnist"),
+      "data set mnist" + missing + mnist.folder() + there +
+          ". Put its files there, or name their folder in data.path. Images of your own are packed first: dtctl data pack "
+          "FOLDER -o NAME; then data.name is packed.");
   CHECK_THROWS_WITH(mnist.open("digits"),
                     "data set digits" + missing + mnist.folder() + there + ". Make it with: dtctl data make digits");
 }

@@ -155,8 +155,7 @@ TEST_CASE("more threads than cores in the mask are refused unless the recipe all
   REQUIRE(dt::read_error(refused.attempt()));
   CHECK(dt::read_error(refused.attempt())->rank == 0);
   CHECK_THAT(dt::read_error(refused.attempt())->cause,
-             Contains("but resources.threads_per_rank asks for " + std::to_string(spec.resources.threads_per_rank) +
-                      " threads. Give the job"));
+             Contains(std::to_string(spec.resources.threads_per_rank) + " threads for resources.threads_per_rank. Give the job"));
   spec.resources.oversubscribe = true;
   CHECK(EngineRun(spec).run(1).ok());
 }

@@ -1,0 +1,56 @@
+#include "core/program/program_words.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace dt {
+namespace {
+
+constexpr std::array metrics{
+    Name{"step", "number of the step, from 1; without it the lines with a loss are counted"},
+    Name{"loss", "training loss of a step: every line with it is a step"},
+    Name{"samples", "samples of all ranks since the last line with it"},
+    Name{"step_s", "seconds since the last line with it, without evaluations"},
+    Name{"learning_rate", "learning rate of the step"},
+    Name{"epoch", "epochs so far"},
+    Name{"input_s", "seconds of the step in which the program waited for its batch"},
+    Name{"forward_s", "seconds of the forward pass"},
+    Name{"backward_s", "seconds of the backward pass"},
+    Name{"communication_s", "seconds of exposed communication"},
+    Name{"optimizer_s", "seconds of the update"},
+    Name{"throughput", "samples of all ranks per second, as the program measures them; the last line counts"},
+    Name{"accuracy", "held-out accuracy, 0 to 1: every line with it is an evaluation"},
+    Name{"accuracy_percent", "the same in percent"},
+    Name{"eval_loss", "loss on the held-out set"},
+    Name{"result", "the line that a program prints only when it has finished its training"},
+};
+
+} // namespace
+
+std::span<const Name> program_metric_names() { return metrics; }
+
+bool is_engine_key(std::string_view path)
+{
+  constexpr std::array<std::string_view, 8> others{"engine",
+                                                   "resources.platform",
+                                                   "train.checkpoint_every",
+                                                   "train.compute_profile",
+                                                   "train.final_checkpoint",
+                                                   "train.modelled_rate",
+                                                   "train.start_from",
+                                                   "train.trace"};
+  return path.starts_with("sync.") || path.starts_with("platform.") ||
+         std::find(others.begin(), others.end(), path) != others.end();
+}
+
+std::string variable_of_key(std::string_view path)
+{
+  std::string name = "DTCTL_";
+  for (const char c : path) {
+    const bool is_lower = c >= 'a' && c <= 'z', is_other = (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    name += is_lower ? static_cast<char>(c - 'a' + 'A') : is_other ? c : '_';
+  }
+  return name;
+}
+
+} // namespace dt

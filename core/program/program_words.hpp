@@ -1,0 +1,24 @@
+// Names around the user's own program: figures of program.metrics, environment variables, and the keys that only dtengine reads.
+#pragma once
+
+#include "core/spec/names.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace dt {
+
+// The names that program.metrics may contain, with their meaning.
+std::span<const Name> program_metric_names();
+
+// The name of the environment variable with the value of a key: "DTCTL_OPTIMIZER_LEARNING_RATE" for optimizer.learning_rate,
+// "DTCTL_PROGRAM_PARAMETERS_HIDDEN" for program.parameters.hidden.
+std::string variable_of_key(std::string_view path);
+
+// Whether only dtengine or dtsim reads the key, so that it has no meaning for a run of the user's own program. Keys that dtctl
+// itself acts on (resources, study, train.warmup_steps, train.target_accuracy, …) and keys whose values the program gets (model,
+// data, train, optimizer) are no engine keys.
+bool is_engine_key(std::string_view path);
+
+} // namespace dt

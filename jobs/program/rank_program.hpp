@@ -1,0 +1,31 @@
+// The start of one rank of the user's own program: its environment, the address at which the ranks meet, and its report.
+//
+// Every rank gets, besides the values of the recipe's keys (program_variables), what torchrun would set: MASTER_ADDR,
+// MASTER_PORT, RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE.
+#pragma once
+
+#include "core/record/run_record.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dt::jobs {
+
+// The position of a rank, as its launcher tells it.
+struct RankPosition {
+  int rank = 0, local_rank = 0;
+};
+
+// The variables that all ranks get: DTCTL_OPTIMIZER_LEARNING_RATE and so on for every key of model, data, train and optimizer
+// and for the numbers of resources, DTCTL_PROGRAM_PARAMETERS_NAME, DTCTL_SPEC (path of the JSON file with all keys),
+// DTCTL_RUN_KEY, DTCTL_REPEAT, DTCTL_INCLUDE (folder of dtctl_report.h), DTCTL_DATA_FOLDER (if there is a data set) and
+// DTCTL_KEEP_FOLDER (a folder that all attempts of the run share).
+std::map<std::string, std::string> program_variables(const PlannedRun& run, const AttemptFolder& attempt);
+
+// Prepares this process to become the program of a rank: sets its environment, begins its report, enters its working folder and,
+// with program.metrics, sends the output of rank 0 to the files that dtjob reads. Returns the words to execute. SIGUSR1, the
+// warning ahead of a time limit, is ignored until the program handles it. Throws an environment error.
+std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPosition& position);
+
+} // namespace dt::jobs

@@ -1,0 +1,193 @@
+#include "jobs/program/report_lines.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace dt::jobs {
+namespace {
+
+constexpr std::size_t longest_line = 64 * 1024, block_bytes = 256 * 1024;
+
+// Takes the words of a line one after another. After the first word that does not fit, is_good is false.
+class Words {
+ public:
+  explicit Words(std::string_view line) : rest_(line) {}
+  bool is_good() const { return good_; }
+  bool is_done() const { return good_ && rest_.empty(); }
+
+  std::string_view word()
+  {
+    const auto end = std::min(rest_.find(' '), rest_.size());
+    const auto word = rest_.substr(0, end);
+    rest_.remove_prefix(std::min(end + 1, rest_.size()));
+    good_ = good_ && !word.empty();
+    return word;
+  }
+
+  template<class Number> Number number()
+  {
+    Number value{};
+    const auto text = word();
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    good_ = good_ && error == std::errc() && end == text.data() + text.size();
+    return value;
+  }
+
+  // A number that is not below 0, or NaN.
+  double quantity()
+  {
+    const auto value = number<double>();
+    good_ = good_ && !(value < 0) && !std::isinf(value);
+    return value;
+  }
+
+  std::int64_t count()
+  {
+    const auto value = number<std::int64_t>();
+    good_ = good_ && value >= 0;
+    return value;
+  }
+
+  std::string rest()
+  {
+    std::string text(rest_);
+    rest_ = {};
+    return text;
+  }
+
+ private:
+  std::string_view rest_;
+  bool good_ = true;
+};
+
+template<class Line> ReportLine if_whole(const Words& words, Line line)
+{
+  return words.is_done() ? ReportLine(std::move(line)) : ReportLine();
+}
+
+ReportLine rank_line(Words& words)
+{
+  RankLine line;
+  line.rank = words.number<int>();
+  line.pid = words.number<int>();
+  line.host = words.word();
+  line.cores = words.word();
+  line.gpus = words.word();
+  return if_whole(words, line);
+}
+
+ReportLine step_line(Words& words)
+{
+  StepLine line;
+  line.step = words.count();
+  line.clock_s = words.quantity();
+  line.step_s = words.quantity();
+  line.samples = words.quantity();
+  line.loss = words.number<double>();
+  line.learning_rate = words.number<double>();
+  line.epoch = words.quantity();
+  for (const auto phase : {Phase::input, Phase::forward, Phase::backward, Phase::communication, Phase::optimizer})
+    line.phase_s[static_cast<std::size_t>(phase)] = words.quantity();
+  return if_whole(words, line);
+}
+
+ReportLine evaluation_line(Words& words)
+{
+  EvaluationLine line;
+  line.step = words.count();
+  line.clock_s = words.quantity();
+  line.eval_s = words.quantity();
+  line.accuracy = words.quantity();
+  line.loss = words.number<double>();
+  line.samples = words.quantity();
+  return line.accuracy > 1 ? ReportLine() : if_whole(words, line);
+}
+
+BeginLine begin_line(Words& words)
+{
+  BeginLine line;
+  line.clock_s = words.quantity();
+  line.step = words.count();
+  return line;
+}
+
+ResultLine result_line(Words& words)
+{
+  ResultLine line;
+  line.clock_s = words.quantity();
+  line.parameters = words.quantity();
+  return line;
+}
+
+ErrorLine error_line(Words& words)
+{
+  ErrorLine line;
+  line.step = words.number<std::int64_t>();
+  line.cause = words.rest();
+  return line;
+}
+
+} // namespace
+
+ReportLine parse_report_line(std::string_view text)
+{
+  Words words(text);
+  const auto tag = words.word();
+  if (tag == "step") return step_line(words);
+  if (tag == "eval") return evaluation_line(words);
+  if (tag == "rank") return rank_line(words);
+  if (tag == "begin") {
+    auto line = begin_line(words);
+    return if_whole(words, line);
+  }
+  if (tag == "memory") {
+    const MemoryLine line{words.quantity()};
+    return if_whole(words, line);
+  }
+  if (tag == "error") {
+    auto line = error_line(words);
+    return if_whole(words, std::move(line));
+  }
+  if (tag == "result") {
+    auto line = result_line(words);
+    return if_whole(words, line);
+  }
+  return {};
+}
+
+std::string to_line(const RankLine& line)
+{
+  return fmt::format("rank {} {} {} {} {}\n", line.rank, line.pid, line.host, line.cores, line.gpus);
+}
+
+std::vector<std::string> LineTail::next(bool is_complete)
+{
+  std::vector<std::string> lines;
+  const auto file = open_if_exists(path_);
+  std::string block(block_bytes, '\0');
+  while (file.is_open()) {
+    const auto got = ::pread(file.get(), block.data(), block.size(), offset_);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw system_error("read " + path_.string(), errno);
+    if (got == 0) break;
+    offset_ += got;
+    for (const char c : std::string_view(block).substr(0, static_cast<std::size_t>(got))) {
+      if (c == '\n')
+        lines.push_back(std::exchange(rest_, {}));
+      else if (rest_.size() < longest_line)
+        rest_ += c;
+    }
+  }
+  if (is_complete && !rest_.empty()) lines.push_back(std::exchange(rest_, {}));
+  return lines;
+}
+
+} // namespace dt::jobs

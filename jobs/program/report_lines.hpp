@@ -1,0 +1,78 @@
+// The file reports/rank-R of an attempt of the user's own program: what this rank has reported, a line per call of its module
+// (share/dtctl/report).
+//
+//   report     = rank { begin | step | evaluation | memory | error | result }    a last line without LF is torn and not read
+//   rank       = "rank" SP rank SP pid SP host SP cores SP gpus LF      written by dtjob before the program starts; "-": none
+//   begin      = "begin" SP clock SP step LF                            steps that were done before, by an earlier attempt
+//   step       = "step" SP step SP clock SP step_s SP samples SP loss SP learning_rate SP epoch
+//                SP input_s SP forward_s SP backward_s SP communication_s SP optimizer_s LF
+//   evaluation = "eval" SP step SP clock SP eval_s SP accuracy SP loss SP samples LF
+//   memory     = "memory" SP bytes LF                                   largest resident set so far
+//   error      = "error" SP step SP text LF
+//   result     = "result" SP clock SP parameters LF
+//
+// Numbers are decimal; "nan" stands for what the program does not report. clock: seconds of a monotonic clock, whose zero has no
+// meaning. step_s: seconds since the last begin, step or evaluation.
+#pragma once
+
+#include "core/record/event_record.hpp"
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace dt::jobs {
+
+struct RankLine {
+  int rank = 0, pid = 0;
+  std::string host, cores, gpus; // gpus: "-" if the rank has none
+};
+struct BeginLine {
+  double clock_s = 0;
+  std::int64_t step = 0;
+};
+struct StepLine {
+  std::int64_t step = 0;
+  double clock_s = 0, step_s = 0, samples = 0, loss = 0, learning_rate = 0, epoch = 0;
+  std::array<double, phase_count> phase_s{}; // NaN for phases that are not reported; evaluation: 0
+};
+struct EvaluationLine {
+  std::int64_t step = 0;
+  double clock_s = 0, eval_s = 0, accuracy = 0, loss = 0, samples = 0;
+};
+struct MemoryLine {
+  double bytes = 0;
+};
+struct ErrorLine {
+  std::int64_t step = -1;
+  std::string cause;
+};
+struct ResultLine {
+  double clock_s = 0, parameters = 0;
+};
+
+// monostate: the line is damaged, or a negative time, a negative number of samples or an accuracy above 1 stands in it.
+using ReportLine = std::variant<std::monostate, RankLine, BeginLine, StepLine, EvaluationLine, MemoryLine, ErrorLine, ResultLine>;
+ReportLine parse_report_line(std::string_view line);
+
+std::string to_line(const RankLine& line);
+
+// Reads the complete lines that were appended to a file since the last call.
+class LineTail {
+ public:
+  explicit LineTail(std::filesystem::path path) : path_(std::move(path)) {}
+  // Returns them without their line feeds. A line of more than 64 KiB is cut. Empty if there is no file. With `is_complete`,
+  // nobody writes any more: a last line without line feed is returned too.
+  std::vector<std::string> next(bool is_complete = false);
+
+ private:
+  std::filesystem::path path_;
+  std::int64_t offset_ = 0; // of the first byte that was not read
+  std::string rest_;        // of the last line, which has no line feed yet
+};
+
+} // namespace dt::jobs

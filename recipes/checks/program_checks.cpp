@@ -1,0 +1,85 @@
+// Checks of the user's own program, and of GPUs and wrappers.
+#include "core/program/program_words.hpp"
+#include "recipes/checks/checks.hpp"
+#include "recipes/reading/diagnostics.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace dt::recipes {
+namespace {
+
+using Problems = std::vector<Problem>;
+
+std::string text(std::int64_t value) { return std::to_string(value); }
+
+void check_command(const RunSpec& spec, Problems& problems)
+{
+  const auto& program = spec.program;
+  if (!program.command.empty() && program.command.front().empty())
+    problems.push_back({{"program.command"}, "`program.command` begins with an empty word; write the program's name first"});
+  if (!program.command.empty()) return;
+  const auto require_command = [&](std::string_view key, bool is_given) {
+    if (is_given)
+      problems.push_back(
+          {{key}, ticked(key) + " has an effect only together with `program.command`; give it, or remove the key"});
+  };
+  require_command("program.files", !program.files.empty());
+  require_command("program.parameters", !program.parameters.empty());
+  require_command("program.metrics", !program.metrics.empty());
+  require_command("program.environment", !program.environment.empty());
+}
+
+// Two parameters must not share an environment variable.
+void check_parameters(const RunSpec& spec, Problems& problems)
+{
+  std::map<std::string, std::string> seen; // key: variable
+  for (const auto& [name, value] : spec.program.parameters)
+    if (const auto [other, is_new] = seen.emplace(variable_of_key("program.parameters." + name), name); !is_new)
+      problems.push_back({{"program.parameters"},
+                          "`program.parameters` has the names " + ticked(other->second) + " and " + ticked(name) +
+                              ", which are one environment variable: " + other->first + "; rename one"});
+}
+
+void check_wrapper(const RunSpec& spec, Problems& problems)
+{
+  const auto& wrapper = spec.resources.wrapper;
+  if (!wrapper.empty() && wrapper.front().empty())
+    problems.push_back({{"resources.wrapper"}, "`resources.wrapper` begins with an empty word; write a program's name first"});
+  if (!wrapper.empty() && spec.is_simulated())
+    problems.push_back({{"resources.wrapper", "resources.platform"},
+                        "a simulated run starts no ranks, so there is nothing to wrap; remove "
+                        "`resources.wrapper`"});
+}
+
+void check_gpus(const RunSpec& spec, Problems& problems)
+{
+  const auto& resources = spec.resources;
+  const auto per_node = resources.gpus_per_node, per_rank = resources.gpus_per_rank;
+  if (per_node == 0 && per_rank == 0) return;
+  const std::string_view given = per_node > 0 ? "resources.gpus_per_node" : "resources.gpus_per_rank";
+  if (!spec.is_own_program()) {
+    problems.push_back({{given},
+                        "dtengine computes on processor cores and uses no GPU; remove " + ticked(given) +
+                            ", or run a program of your own (`program.command`)"});
+  } else if (per_node == 0) {
+    problems.push_back({{given}, "`resources.gpus_per_rank` needs `resources.gpus_per_node`: the GPUs that the job asks for"});
+  } else if (per_rank * resources.ranks_per_node > per_node) {
+    problems.push_back({{"resources.gpus_per_rank", "resources.gpus_per_node", "study.ranks", "resources.ranks_per_node"},
+                        text(resources.ranks_per_node) + " ranks on a node with " + text(per_rank) +
+                            " GPUs each (`resources.gpus_per_rank`) need " + text(per_rank * resources.ranks_per_node) +
+                            ", but `resources.gpus_per_node` is " + text(per_node)});
+  }
+}
+
+} // namespace
+
+void find_program_problems(const RunSpec& spec, std::vector<Problem>& problems)
+{
+  check_command(spec, problems);
+  check_parameters(spec, problems);
+  check_wrapper(spec, problems);
+  check_gpus(spec, problems);
+}
+
+} // namespace dt::recipes

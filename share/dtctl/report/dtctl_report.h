@@ -1,0 +1,223 @@
+/* Reports the figures of a training to dtctl, from C or C++. One file, without dependencies; POSIX.
+ *
+ *   #include <dtctl_report.h>                     include path: <prefix>/share/dtctl/report
+ *
+ *   dtctl_report_begin(0);                        just before the first step
+ *   for (...) {
+ *     double begin = dtctl_report_clock();
+ *     ...
+ *     dtctl_report_phase(DTCTL_FORWARD, dtctl_report_clock() - begin);
+ *     dtctl_report_step(loss, samples);           on every rank, with the samples of this rank
+ *   }
+ *   dtctl_report_evaluation(accuracy, loss, samples);   accuracy between 0 and 1
+ *   dtctl_report_result();                        at the end; without it the run has failed. Only that of rank 0 counts
+ *
+ * What is not known is DTCTL_UNKNOWN. Include the file in one source file of a program: its state is per source file. Calls from
+ * several threads at once are allowed. In a process that dtctl has not started, all functions do nothing.
+ * With -std=c11, define _POSIX_C_SOURCE as 200809L before the first include; -std=gnu11 and C++ need nothing.
+ * All functions return 0; -1 if the report could not be written (errno says why) or a value is impossible (EINVAL).
+ */
+#ifndef DTCTL_REPORT_H
+#define DTCTL_REPORT_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DTCTL_UNKNOWN ((double)NAN)
+
+enum dtctl_phase { DTCTL_INPUT, DTCTL_FORWARD, DTCTL_BACKWARD, DTCTL_COMMUNICATION, DTCTL_OPTIMIZER };
+enum { dtctl_phases = 5 };
+
+struct dtctl_report_state {
+  int lock, file, is_open, has_mark;
+  long long step;
+  double mark; /* when the last begin, step or evaluation ended */
+  double phase_s[5];
+  int has_phase[5];
+};
+static struct dtctl_report_state dtctl_report_;
+
+static inline void dtctl_report_lock_(void)
+{
+  while (__sync_lock_test_and_set(&dtctl_report_.lock, 1)) {
+  }
+}
+static inline void dtctl_report_unlock_(void) { __sync_lock_release(&dtctl_report_.lock); }
+
+/* Seconds of a monotonic clock. */
+static inline double dtctl_report_clock(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static inline int dtctl_report_write_(const char* line, int length)
+{
+  const char* path = getenv("DTCTL_REPORT");
+  if (path == NULL || *path == '\0') return 0;
+  if (!dtctl_report_.is_open) {
+    dtctl_report_.file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (dtctl_report_.file < 0) return -1;
+    dtctl_report_.is_open = 1;
+  }
+  while (length > 0) {
+    const ssize_t written = write(dtctl_report_.file, line, (size_t)length);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return -1;
+    line += written;
+    length -= (int)written;
+  }
+  return 0;
+}
+
+/* Writes a line of numbers. A locale of the program may print decimal commas; the report has points. */
+static inline int dtctl_report_figures_(char* line, int length)
+{
+  int i;
+  for (i = 0; i < length; ++i)
+    if (line[i] == ',') line[i] = '.';
+  return dtctl_report_write_(line, length);
+}
+
+/* Appends a blank and a number. */
+static inline int dtctl_report_number_(char* text, int at, int size, double value)
+{
+  return at + (isnan(value) ? snprintf(text + at, (size_t)(size - at), " nan")
+                            : snprintf(text + at, (size_t)(size - at), " %.17g", value));
+}
+
+/* Seconds since the mark, which moves to `now`. Unknown before the first begin or step. */
+static inline double dtctl_report_lap_(double now)
+{
+  const double lap = dtctl_report_.has_mark ? now - dtctl_report_.mark : DTCTL_UNKNOWN;
+  dtctl_report_.mark = now;
+  dtctl_report_.has_mark = 1;
+  memset(dtctl_report_.phase_s, 0, sizeof dtctl_report_.phase_s);
+  memset(dtctl_report_.has_phase, 0, sizeof dtctl_report_.has_phase);
+  return lap;
+}
+
+/* The training begins now. A program that goes on from a checkpoint gives the number of steps that were done before. */
+static inline int dtctl_report_begin(long long steps_before)
+{
+  char line[96];
+  int code;
+  double now;
+  if (steps_before < 0) return errno = EINVAL, -1;
+  dtctl_report_lock_();
+  now = dtctl_report_clock();
+  dtctl_report_.step = steps_before;
+  (void)dtctl_report_lap_(now);
+  code = dtctl_report_figures_(line, snprintf(line, sizeof line, "begin %.9f %lld\n", now, steps_before));
+  dtctl_report_unlock_();
+  return code;
+}
+
+/* Adds seconds to a phase of the current step. */
+static inline int dtctl_report_phase(enum dtctl_phase phase, double seconds)
+{
+  if ((int)phase < 0 || (int)phase >= dtctl_phases || seconds < 0) return errno = EINVAL, -1;
+  dtctl_report_lock_();
+  dtctl_report_.phase_s[phase] += seconds;
+  dtctl_report_.has_phase[phase] = 1;
+  dtctl_report_unlock_();
+  return 0;
+}
+
+/* One step has ended. samples: that this rank has trained with in it. */
+static inline int dtctl_report_step(double loss, double samples)
+{
+  char line[512];
+  int at, i, code;
+  double now, phase_s[5];
+  if (samples < 0) return errno = EINVAL, -1;
+  dtctl_report_lock_();
+  now = dtctl_report_clock();
+  for (i = 0; i < dtctl_phases; ++i) phase_s[i] = dtctl_report_.has_phase[i] ? dtctl_report_.phase_s[i] : DTCTL_UNKNOWN;
+  at = snprintf(line, sizeof line, "step %lld %.9f", ++dtctl_report_.step, now);
+  at = dtctl_report_number_(line, at, (int)sizeof line, dtctl_report_lap_(now));
+  at = dtctl_report_number_(line, at, (int)sizeof line, samples);
+  at = dtctl_report_number_(line, at, (int)sizeof line, loss);
+  at += snprintf(line + at, sizeof line - (size_t)at, " nan nan"); /* learning rate and epoch */
+  for (i = 0; i < dtctl_phases; ++i) at = dtctl_report_number_(line, at, (int)sizeof line, phase_s[i]);
+  line[at++] = '\n';
+  code = dtctl_report_figures_(line, at);
+  dtctl_report_unlock_();
+  return code;
+}
+
+/* The model was evaluated on the held-out set, since the last step. */
+static inline int dtctl_report_evaluation(double accuracy, double loss, double samples)
+{
+  char line[256];
+  int at, code;
+  double now;
+  if (!(accuracy >= 0 && accuracy <= 1) || samples < 0) return errno = EINVAL, -1;
+  dtctl_report_lock_();
+  now = dtctl_report_clock();
+  at = snprintf(line, sizeof line, "eval %lld %.9f", dtctl_report_.step, now);
+  at = dtctl_report_number_(line, at, (int)sizeof line, dtctl_report_lap_(now));
+  at = dtctl_report_number_(line, at, (int)sizeof line, accuracy);
+  at = dtctl_report_number_(line, at, (int)sizeof line, loss);
+  at = dtctl_report_number_(line, at, (int)sizeof line, samples);
+  line[at++] = '\n';
+  code = dtctl_report_figures_(line, at);
+  dtctl_report_unlock_();
+  return code;
+}
+
+/* The training has failed on this rank, for this reason (one line). */
+static inline int dtctl_report_error(const char* cause)
+{
+  char line[1024];
+  int length, i, code;
+  dtctl_report_lock_();
+  length = snprintf(line, sizeof line - 1, "error %lld %s", dtctl_report_.step, cause);
+  if (length > (int)sizeof line - 2) length = (int)sizeof line - 2;
+  for (i = 0; i < length; ++i)
+    if (line[i] == '\n') line[i] = ' ';
+  line[length++] = '\n';
+  code = dtctl_report_write_(line, length);
+  dtctl_report_unlock_();
+  return code;
+}
+
+/* The training has reached its end. */
+static inline int dtctl_report_result(void)
+{
+  char line[128], status[4096];
+  int code, file;
+  const char* peak = NULL;
+  dtctl_report_lock_();
+  file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  if (file >= 0) {
+    const ssize_t got = read(file, status, sizeof status - 1);
+    status[got > 0 ? got : 0] = '\0';
+    peak = strstr(status, "VmHWM:");
+    close(file);
+  }
+  code = 0;
+  if (peak != NULL)
+    code = dtctl_report_write_(line, snprintf(line, sizeof line, "memory %lld\n", atoll(peak + strlen("VmHWM:")) * 1024));
+  if (code == 0) code = dtctl_report_figures_(line, snprintf(line, sizeof line, "result %.9f nan\n", dtctl_report_clock()));
+  dtctl_report_unlock_();
+  return code;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,157 @@
+"""Reports the figures of a training to dtctl.
+
+    import dtctl_report as report
+
+    report.begin()                                # just before the first step
+    for batch in batches:
+        with report.phase("input"):
+            images, labels = next(batch)
+        ...
+        report.step(loss=loss.item(), samples=len(labels))
+    report.evaluation(accuracy=0.98)              # between 0 and 1
+    report.result()                               # at the end of the training; without it the run has failed
+
+Call begin(), step() and evaluation() on every rank, each with the samples of this rank; dtctl adds them up. Where only rank 0
+calls step(), its samples must be those of all ranks. Only the result() of rank 0 counts.
+
+dtctl puts the folder of this file on PYTHONPATH. In a process that dtctl has not started, all functions do nothing. The module
+uses the standard library only. Each call writes one line to the file that DTCTL_REPORT names.
+"""
+
+import contextlib
+import math
+import os
+import sys
+import threading
+import time
+
+PHASES = ("input", "forward", "backward", "communication", "optimizer")
+
+_lock = threading.RLock()
+_file = None
+_step = 0
+_mark = None  # when the last begin(), step() or evaluation() ended
+_phase_s = {}
+
+
+def is_active():
+    """Whether dtctl has started this process."""
+    return bool(os.environ.get("DTCTL_REPORT"))
+
+
+def _number(value, name, lowest=None, highest=None):
+    if value is None:
+        return "nan"
+    number = float(value)
+    if lowest is not None and number < lowest:
+        raise ValueError(f"dtctl_report: {name} is {number!r}, but must be at least {lowest}")
+    if highest is not None and number > highest:
+        raise ValueError(f"dtctl_report: {name} is {number!r}, but must be at most {highest}")
+    return "nan" if math.isnan(number) else repr(number)
+
+
+def _write(*words):
+    global _file
+    if not is_active():
+        return
+    if _file is None:
+        _file = os.open(os.environ["DTCTL_REPORT"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    line = " ".join(str(word) for word in words).encode("utf-8", "replace") + b"\n"
+    while line:
+        line = line[os.write(_file, line):]
+
+
+def _require_phase(name):
+    if name not in PHASES:
+        raise ValueError(f"dtctl_report: there is no phase {name!r}; use one of: {', '.join(PHASES)}")
+
+
+def begin(step=0):
+    """The training begins now. A program that goes on from a checkpoint gives the number of steps that were done before."""
+    global _mark, _step
+    with _lock:
+        _step = int(step)
+        _mark = time.monotonic()
+        _phase_s.clear()
+        _write("begin", repr(_mark), _step)
+
+
+@contextlib.contextmanager
+def phase(name):
+    """Adds the time of a `with` block to a phase of the current step."""
+    _require_phase(name)
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        with _lock:
+            _phase_s[name] = _phase_s.get(name, 0.0) + time.perf_counter() - started
+
+
+def step(loss=None, samples=None, phases=None, learning_rate=None, epoch=None):
+    """One step of the training has ended.
+
+    loss, learning_rate, epoch: of this step. samples: that this rank has trained with in this step. phases: seconds by name, such
+    as {"forward": 0.01}; they are added to those that phase() has measured. What is not given is unknown to dtctl.
+    """
+    global _mark, _step
+    for name in phases or {}:
+        _require_phase(name)
+    with _lock:
+        for name, seconds in (phases or {}).items():
+            _number(seconds, f"the time of {name}", lowest=0)
+            _phase_s[name] = _phase_s.get(name, 0.0) + float(seconds)
+        now = time.monotonic()
+        words = [_number(samples, "samples", lowest=0), _number(loss, "loss"), _number(learning_rate, "learning_rate"),
+                 _number(epoch, "epoch", lowest=0)]
+        words += [_number(_phase_s.get(name), name) for name in PHASES]
+        _step += 1
+        _write("step", _step, repr(now), _number(None if _mark is None else now - _mark, "step"), *words)
+        _mark = now
+        _phase_s.clear()
+
+
+def evaluation(accuracy, loss=None, samples=None):
+    """The model was evaluated on the held-out set, since the last step. accuracy: the share of correct answers, 0 to 1."""
+    global _mark
+    with _lock:
+        now = time.monotonic()
+        words = [_number(accuracy, "accuracy", lowest=0, highest=1), _number(loss, "loss"),
+                 _number(samples, "samples", lowest=0)]
+        _write("eval", _step, repr(now), _number(None if _mark is None else now - _mark, "evaluation"), *words)
+        _mark = now
+        _phase_s.clear()
+
+
+def result(parameters=None):
+    """The training has reached its end. parameters: number of trained parameters of the model."""
+    with _lock:
+        _report_memory()
+        _write("result", repr(time.monotonic()), _number(parameters, "parameters", lowest=0))
+
+
+def error(cause):
+    """The training has failed on this rank, for this reason. An uncaught exception is reported by itself."""
+    with _lock:
+        _write("error", _step, " ".join(str(cause).split()) or "unknown")
+
+
+def _report_memory():
+    try:
+        with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+            for line in status:
+                if line.startswith("VmHWM:"):
+                    _write("memory", int(line.split()[1]) * 1024)
+    except (OSError, ValueError, IndexError):
+        pass
+
+
+def _report_exception(kind, value, trace):
+    with contextlib.suppress(Exception):
+        error(f"{kind.__name__}: {value}" if str(value) else kind.__name__)
+    _previous_hook(kind, value, trace)
+
+
+_previous_hook = sys.excepthook
+if is_active():
+    sys.excepthook = _report_exception

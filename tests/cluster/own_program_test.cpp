@@ -1,0 +1,85 @@
+// Programs of the user on Slurm: two nodes, GPUs, and jobs that are started again.
+#include "tests/cluster/playground.hpp"
+
+#include "core/file.hpp"
+
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::test;
+
+namespace {
+
+const std::string recipe = "version: 1\nname: own\nprogram:\n  command: [python3, train.py]\n  files: [train.py]\n";
+
+// Writes where it runs into the folder that all attempts share, then reports a few steps and a result.
+std::string trainer(const std::string& more = "")
+{
+  return "import dtctl_report as report, os, signal, sys, time\n"
+         "keep = os.environ['DTCTL_KEEP_FOLDER']\n"
+         "names = ['RANK', 'LOCAL_RANK', 'WORLD_SIZE', 'LOCAL_WORLD_SIZE']\n"
+         "words = [os.environ[name] for name in names] + [os.environ.get('CUDA_VISIBLE_DEVICES', '-')]\n"
+         "open(keep + '/rank-' + os.environ['RANK'], 'w').write(' '.join(words))\n"
+         "report.begin()\nreport.step(loss=1.0, samples=10)\n" +
+         more + "\nfor i in range(8): report.step(loss=1.0, samples=10)\nreport.result()\n";
+}
+
+std::string kept(const ClusterUser& user, const std::string& name)
+{
+  return read_file_if_exists(user.run_folders().at(0) / "keep" / name).value_or("");
+}
+
+} // namespace
+
+TEST_CASE("a program runs on two nodes through mpirun and through srun, and its result is that of all ranks")
+{
+  const Cluster cluster({"--nodes", "2"});
+  for (const auto* launcher : {"mpirun", "srun"}) {
+    INFO(launcher);
+    const ClusterUser user(cluster);
+    user.dtctl().write("train.py", trainer());
+    const std::string mpi = std::string(launcher) == "srun" ? ", launcher_args: ['--mpi=none']" : "";
+    user.sweep(recipe + "resources: {nodes: 2, ranks_per_node: 2, launcher: " + launcher + mpi + "}\n");
+    CHECK(user.wait(90) == 0);
+    INFO(user.runs().dump());
+    CHECK(user.states() == Json{{"succeeded", 1}});
+    for (int rank = 0; rank < 4; ++rank)
+      CHECK(
+          kept(user, "rank-" + std::to_string(rank)).starts_with(std::to_string(rank) + " " + std::to_string(rank % 2) + " 4 2"));
+    CHECK(results_of(user.run_folders().at(0)).at(0).measured_samples == 4 * 4 * 10);
+  }
+}
+
+TEST_CASE("every rank sees its own GPUs of those that Slurm gave the job, and a job that asks for too many is refused")
+{
+  const Cluster cluster({"--nodes", "1", "--cpus", "4", "--gpus", "4"});
+  const ClusterUser user(cluster), greedy(cluster);
+  user.dtctl().write("train.py", trainer());
+  user.sweep(recipe + "resources: {ranks_per_node: 2, gpus_per_node: 4, gpus_per_rank: 2}\n");
+  CHECK(user.wait(90) == 0);
+  INFO(user.runs().dump());
+  CHECK(kept(user, "rank-0") == "0 0 2 2 0,1");
+  CHECK(kept(user, "rank-1") == "1 1 2 2 2,3");
+  greedy.dtctl().write("train.py", trainer());
+  greedy.try_sweep(recipe + "resources: {gpus_per_node: 5}\n");
+  const auto run = greedy.json({"status", "all"}).at("runs");
+  CHECK((run.empty() || run[0].at("state") != "running"));
+}
+
+TEST_CASE("a program whose job is requeued goes on in a second attempt from what it has kept")
+{
+  const Cluster cluster({"--nodes", "1"});
+  const ClusterUser user(cluster);
+  user.dtctl().write("train.py", trainer("first = not os.path.exists(keep + '/started')\n"
+                                         "open(keep + '/started', 'w').close()\n"
+                                         "if first: time.sleep(1000)\n"));
+  user.sweep(recipe, {"--set", "resources.requeue=2"});
+  REQUIRE(eventually([&] { return is_there(user.run_folders().at(0) / "keep" / "started"); }, 60));
+  cluster.slurm({"scontrol", "requeue", *slurm_jobs(user).begin()});
+  CHECK(user.wait(150) == 0);
+  CHECK(user.states() == Json{{"succeeded", 1}});
+  CHECK(attempt_numbers(user.run_folders().at(0)).size() == 2);
+  check_nothing_ran_twice(user);
+}

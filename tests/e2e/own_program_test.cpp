@@ -1,0 +1,354 @@
+// Programs of the user in place of dtengine: what they report, how they fail, and what is left of them.
+#include "core/file.hpp"
+#include "core/record/claim.hpp"
+#include "core/record/run_record.hpp"
+#include "core/text.hpp"
+#include "tests/cli/driver.hpp"
+#include "tests/support/eventually.hpp"
+
+#include <csignal>
+#include <filesystem>
+
+#include <catch2/catch.hpp>
+
+namespace fs = std::filesystem;
+using dt::test::Dtctl;
+using dt::test::eventually;
+using dt::test::Json;
+
+namespace {
+
+std::string recipe(const std::string& more = "", const std::string& program = "")
+{
+  return "version: 1\nname: own\nprogram:\n  command: [python3, train.py]\n  files: [train.py]\n" + program + more;
+}
+
+// A home with train.py.
+struct Own {
+  Dtctl dtctl;
+  explicit Own(const std::string& source, const std::string& recipe_text = recipe())
+  {
+    dtctl.write("train.py", source);
+    dtctl.write("own.yaml", recipe_text);
+  }
+  ~Own() { dtctl.run({"cancel", "all"}); }
+  Json submit(const std::string& verb = "submit") const { return dtctl.json({verb, "own.yaml", "--wait"}); }
+  Json run() const { return dtctl.json({"status"}).at("runs")[0]; }
+  std::string state() const { return run().at("state"); }
+  std::string cause() const { return run().at("cause"); }
+  fs::path run_folder() const
+  {
+    for (const auto& entry : fs::directory_iterator(dtctl.home() / "runs")) return entry.path();
+    return {};
+  }
+  dt::AttemptFolder attempt() const { return {run_folder(), dt::attempt_numbers(run_folder()).back()}; }
+  // Processes that the job has left behind.
+  std::size_t left_behind() const
+  {
+    const auto submission = dt::read_submission(attempt());
+    return submission ? dt::processes_with_token(submission->token).size() : 0;
+  }
+};
+
+// Reports `steps` steps of 10 samples, and a result.
+std::string trainer(const std::string& more = "", int steps = 8)
+{
+  return "import dtctl_report as report, os, signal, sys, time\n" + more + "\nreport.begin()\nfor i in range(" +
+         std::to_string(steps) +
+         "):\n    time.sleep(0.002)\n    report.step(loss=1.0 / (i + 1), samples=10)\n"
+         "report.evaluation(accuracy=0.75, samples=100)\nreport.result(parameters=5)\n";
+}
+
+} // namespace
+
+TEST_CASE("a program's steps, evaluations and result are those of its run, and what it does not report is NULL")
+{
+  const Own own(trainer(), recipe("resources: {ranks_per_node: 2}\ntrain: {target_accuracy: 0.5}\n"));
+  CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
+  const auto result = dt::read_result(own.attempt());
+  REQUIRE(result);
+  CHECK(result->steps == 8);
+  CHECK(result->measured_samples == 2 * 3 * 10); // of 2 ranks, after 5 steps of warm-up
+  CHECK(result->throughput == Approx(60 / result->measured_s));
+  CHECK(result->accuracy == 0.75);
+  CHECK(result->samples_to_accuracy == 160);
+  CHECK(result->parameters == 5);
+  const auto begin = dt::read_begin(own.attempt());
+  REQUIRE(begin);
+  CHECK(begin->rank_hosts == std::vector<std::string>(2, dt::host_name()));
+  CHECK(begin->rank_masks[0] != begin->rank_masks[1]);
+  const auto row = own.dtctl
+                       .json({"query", "SELECT communication_share, bytes_sent, staleness_mean, eval_loss, accuracy, model_name, "
+                                       "sync_strategy, optimizer_learning_rate, program_command FROM results JOIN runs ON "
+                                       "runs.id = run_id"})
+                       .at("rows")[0];
+  INFO(row.dump());
+  for (const auto* name : {"communication_share", "bytes_sent", "staleness_mean", "eval_loss"}) CHECK(row.at(name).is_null());
+  CHECK(row.at("sync_strategy").is_null()); // dtengine's keys say nothing about this run
+  CHECK(row.at("accuracy") == 0.75);
+}
+
+TEST_CASE("a value reaches the program as argument, variable and file, and each value of a sweep is a run")
+{
+  const std::string check = "import json\n"
+                            "spec = json.load(open(os.environ['DTCTL_SPEC']))\n"
+                            "assert sys.argv[1:] == ['--lr=' + os.environ['DTCTL_OPTIMIZER_LEARNING_RATE'], '{x}'], sys.argv\n"
+                            "assert float(sys.argv[1][5:]) == spec['optimizer']['learning_rate']\n"
+                            "assert os.environ['DTCTL_PROGRAM_PARAMETERS_HIDDEN'] == spec['program']['parameters']['hidden']\n"
+                            "assert os.environ['OWN_FLAG'] == 'on'\n"
+                            "assert os.path.samefile(os.getcwd(), os.path.dirname(sys.argv[0]) or '.')\n";
+  const Own own(trainer(check),
+                "version: 1\nname: own\nprogram:\n  command: [python3, train.py, \"--lr={optimizer.learning_rate}\", \"{{x}}\"]\n"
+                "  files: [train.py]\n  parameters: {hidden: 16}\n  environment: [OWN_FLAG]\n"
+                "sweep: {matrix: {optimizer.learning_rate: [0.1, 0.02], program.parameters.hidden: [16, 32]}}\n");
+  const auto outcome = own.dtctl.json({"sweep", "own.yaml", "--wait"}, {"OWN_FLAG=on"});
+  INFO(outcome.dump());
+  CHECK(outcome.at("states") == Json{{"succeeded", 4}});
+  CHECK(own.dtctl.json({"sweep", "own.yaml"}, {"OWN_FLAG=on"}).at("counts") == Json{{"already_done", 4}});
+  CHECK(own.dtctl.json({"plan", "own.yaml"}, {"OWN_FLAG=off"}).at("to_submit") == 4); // the variable is part of the key
+}
+
+TEST_CASE("ranks get what torchrun would set, and the port is free")
+{
+  const auto script = trainer(
+      "names = ['MASTER_ADDR', 'RANK', 'LOCAL_RANK', 'WORLD_SIZE', 'LOCAL_WORLD_SIZE']\n"
+      "open(os.environ['DTCTL_KEEP_FOLDER'] + '/' + os.environ['RANK'], 'w').write(' '.join(os.environ[n] for n in names))\n"
+      "if os.environ['RANK'] == '0':\n"
+      "    import socket\n"
+      "    listener = socket.socket()\n"
+      "    listener.bind(('', int(os.environ['MASTER_PORT'])))\n");
+  const Own own(script, recipe("resources: {ranks_per_node: 2}\n"));
+  REQUIRE(own.submit().at("states") == Json{{"succeeded", 1}});
+  CHECK(dt::read_file(own.run_folder() / "keep" / "0") == "127.0.0.1 0 0 2 2");
+  CHECK(dt::read_file(own.run_folder() / "keep" / "1") == "127.0.0.1 1 1 2 2");
+}
+
+TEST_CASE("a program that cannot be changed is read through expressions over what rank 0 prints")
+{
+  const Own own("import os, time\n"
+                "for i in range(1, 9):\n"
+                "    if os.environ['RANK'] == '0' or i > 100: print(f'step {i} loss {1 / i:.4f}: 20 images in 0.5 s')\n"
+                "if os.environ['RANK'] == '0': print('accuracy 97.5 %')\n",
+                recipe("resources: {ranks_per_node: 2}\n",
+                       "  metrics: {step: 'step (\\d+)', loss: 'loss ([0-9.]+)', samples: '(\\d+) "
+                       "images', step_s: 'in ([0-9.]+) s', accuracy_percent: 'accuracy ([0-9.]+)'}\n"));
+  CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
+  const auto result = dt::read_result(own.attempt());
+  REQUIRE(result);
+  CHECK(result->throughput == 40);
+  CHECK(result->accuracy == Approx(0.975));
+  CHECK(result->final_loss == Approx(0.125));
+  CHECK(dt::read_file(own.attempt().out()).find("step 8 loss 0.1250: 20 images") != std::string::npos);
+}
+
+TEST_CASE("an expression that no line matches is missing evidence: the run has failed")
+{
+  const Own own("print('loss 0.5')\n", recipe("", "  metrics: {loss: 'loss ([0-9.]+)', accuracy: 'accuracy ([0-9.]+)'}\n"));
+  CHECK(own.submit().at("states") == Json{{"failed", 1}});
+  CHECK(own.cause() == "the program ended with exit code 0, but rank 0 printed no line that matches program.metrics.accuracy "
+                       "(accuracy ([0-9.]+)) (exit code 1)");
+}
+
+TEST_CASE("a program that ends with exit code 0 and reports no result has failed")
+{
+  const Own own("pass\n");
+  CHECK(own.submit().at("states") == Json{{"failed", 1}});
+  CHECK(own.cause().starts_with("the program ended with exit code 0, but rank 0 reported no result; call dtctl_report.result()"));
+  CHECK(own.dtctl.json({"explain"}).at("runs")[0].at("why").get<std::string>().find("reported no result") != std::string::npos);
+}
+
+TEST_CASE("half a record is none: a torn result does not count")
+{
+  const Own own("import os\nimport dtctl_report as report\nreport.begin()\nreport.step(loss=1.0, samples=3)\n"
+                "open(os.environ['DTCTL_REPORT'], 'a').write('result 12.5 3')\n");
+  CHECK(own.submit().at("states") == Json{{"failed", 1}});
+  CHECK(own.cause().find("rank 0 reported no result") != std::string::npos);
+}
+
+TEST_CASE("an exception is the cause, with rank and step, and the program is not launched again")
+{
+  const Own own("import dtctl_report as report, os\nreport.begin()\nreport.step(loss=1.0, samples=3)\n"
+                "if os.environ['RANK'] == '1': raise ValueError('no such layer: x')\nimport time; time.sleep(1000)\n",
+                recipe("resources: {ranks_per_node: 2}\n"));
+  CHECK(own.submit().at("states") == Json{{"failed", 1}});
+  CHECK(own.cause() == "rank 1 on " + dt::host_name() + ": ValueError: no such layer: x (step 1)");
+  CHECK(dt::read_launches(own.attempt()).size() == 1);
+  CHECK(eventually([&] { return own.left_behind() == 0; }));
+}
+
+TEST_CASE("a program that fails before its first step is launched once")
+{
+  const Own own("raise SystemExit('no data here')\n");
+  CHECK(own.submit().at("states") == Json{{"failed", 1}});
+  CHECK(own.cause().find("no data here") != std::string::npos);
+  CHECK(dt::read_launches(own.attempt()).size() == 1);
+}
+
+TEST_CASE("an error that a rank reports fails the run, also if every rank ends with exit code 0 and rank 0 has a result")
+{
+  const Own own(trainer("if os.environ['RANK'] == '1': report.error('the loss is NaN')"),
+                recipe("resources: {ranks_per_node: 2}\n"));
+  CHECK(own.submit().at("states") == Json{{"failed", 1}});
+  CHECK(own.cause().find("rank 1") != std::string::npos);
+  CHECK(own.cause().find("the loss is NaN") != std::string::npos);
+}
+
+TEST_CASE("a result does not outweigh an error at the end")
+{
+  const Own own(trainer() + "sys.exit(3)\n");
+  CHECK(own.submit().at("states") == Json{{"failed", 1}});
+  CHECK(own.cause() == "the program reported its result, but then ended with an error (exit code 3)");
+}
+
+TEST_CASE("a program that hangs and ignores SIGTERM times out, is seen to stand still, and leaves no process")
+{
+  const Own own("import dtctl_report as report, signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+                "report.begin()\nreport.step(loss=1.0, samples=3)\ntime.sleep(1000)\n",
+                recipe("resources: {time_limit: 4s, signal_ahead: 1s}\ntrain: {stall_after: 1s}\n"));
+  CHECK(own.submit().at("states") == Json{{"timed_out", 1}});
+  CHECK(own.cause().starts_with("it reached its time limit at step 1; before that it was stalled: no progress for "));
+  CHECK(eventually([&] { return own.left_behind() == 0; }));
+}
+
+TEST_CASE("a program that ignores SIGTERM is cancelled, and leaves no process")
+{
+  const Own own("import dtctl_report as report, signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+                "report.begin()\nreport.step(loss=1.0, samples=3)\ntime.sleep(1000)\n");
+  own.dtctl.json({"submit", "own.yaml"});
+  REQUIRE(eventually([&] { return own.state() == "running" && own.run().at("progress").is_object(); }));
+  CHECK(own.dtctl.json({"cancel"}).at("cancelled") == 1);
+  CHECK(own.dtctl.run({"wait", "--timeout", "60"}).exit_code == 1);
+  CHECK(own.state() == "cancelled");
+  CHECK(eventually([&] { return own.left_behind() == 0; }));
+}
+
+TEST_CASE("children that a program leaves behind are ended, and its run has the result that it reported")
+{
+  const Own own(trainer("if os.fork() == 0:\n    signal.signal(signal.SIGTERM, signal.SIG_IGN)\n    time.sleep(1234)\n"));
+  CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
+  CHECK(dt::read_file(own.attempt().err()).find("which the program has left behind, was ended") != std::string::npos);
+  CHECK(eventually([&] { return own.left_behind() == 0; }));
+}
+
+TEST_CASE("the warning ahead of the time limit reaches a program that handles it, and its run was stopped in order")
+{
+  const Own own("import dtctl_report as report, signal, sys, time\nsignal.signal(signal.SIGUSR1, lambda *_: sys.exit(0))\n"
+                "report.begin()\nreport.step(loss=1.0, samples=3)\ntime.sleep(1000)\n",
+                recipe("resources: {time_limit: 60s, signal_ahead: 58s}\n"));
+  CHECK(own.submit().at("states") == Json{{"preempted", 1}});
+  CHECK(own.cause() == "it reached its time limit at step 1");
+}
+
+TEST_CASE("train.py that is edited while a job waits changes neither the job nor its key, and a changed copy is refused")
+{
+  const Own own(trainer());
+  own.dtctl.write("own.yaml", recipe("resources: {setup: ['until [ -e " + (own.dtctl.folder() / "go").string() +
+                                     " ]; do sleep 0.02; done']}\n"));
+  own.dtctl.json({"submit", "own.yaml"});
+  const auto key = own.run().at("key");
+  own.dtctl.write("train.py", "raise SystemExit(1)\n");
+  own.dtctl.write("go", "");
+  CHECK(own.dtctl.run({"wait", "--timeout", "60"}).exit_code == 0);
+  CHECK(own.dtctl.json({"plan", "own.yaml"}).at("runs")[0].at("key") != key);
+
+  for (const auto& entry : fs::recursive_directory_iterator(own.dtctl.home() / "programs"))
+    if (entry.path().filename() == "train.py") dt::write_file_atomic(entry.path(), "print('not the same')\n");
+  own.dtctl.write("train.py", trainer());
+  CHECK(own.dtctl.json({"submit", "own.yaml", "--force", "--wait"}).at("states") == Json{{"failed", 1}});
+  CHECK(own.cause().find("the program has other content than when this run was planned") != std::string::npos);
+}
+
+TEST_CASE("what is wrong with a program is refused before the submission, with its place and exit code 2")
+{
+  const Own own(trainer());
+  const auto error_of = [&](const std::string& text) {
+    own.dtctl.write("bad.yaml", "version: 1\nname: bad\n" + text);
+    const auto result = own.dtctl.run({"submit", "bad.yaml"});
+    CHECK(result.exit_code == 2);
+    return std::string(dt::trim(result.err));
+  };
+  const auto program = [](const std::string& command, const std::string& more = "") {
+    return "program:\n  command: " + command + "\n  files: [train.py]\n" + more;
+  };
+  CHECK(error_of(program("[nosuch, train.py]")).find("bad.yaml:4:13: `program.command`: there is no program nosuch in PATH") !=
+        std::string::npos);
+  CHECK(error_of(program("[train.py]"))
+            .find("4:13: `program.command`: train.py is in program.files, but not in PATH; write ./train.py") !=
+        std::string::npos);
+  CHECK(error_of(program("[./train.py]")).find("4:13: `program.command`: ./train.py is not executable") != std::string::npos);
+  CHECK(
+      error_of(program("[python3, trian.py]")).find("4:22: `program.command` names trian.py, which is not in `program.files`") !=
+      std::string::npos);
+  CHECK(error_of("program:\n  command: [python3]\n  files: [nosuch.py]\n")
+            .find("5:10: program.files: there is no file or folder ") != std::string::npos);
+  CHECK(error_of(program("[python3, train.py, \"{model.nam}\"]"))
+            .find("4:32: `program.command` names the unknown key `{model.nam}`; did you mean `{model.name}`?") !=
+        std::string::npos);
+  CHECK(error_of(program("[python3, train.py]", "  metrics: {loss: '(a'}\n"))
+            .find("6:19: `program.metrics.loss` is no regular expression: Unmatched ( or \\(") != std::string::npos);
+  CHECK(
+      error_of(program("[python3, train.py]") + "sync: {strategy: easgd}\n")
+          .find(
+              "6:18: `sync.strategy` has no effect, because only dtengine reads it and `program.command` runs another program") !=
+      std::string::npos);
+  CHECK(error_of(program("[python3, train.py]") + "resources: {gpus_per_node: 1}\n")
+            .find("6:28: `resources.gpus_per_node` asks for 1, but this machine has no GPU") != std::string::npos);
+  CHECK(error_of(
+            "model: {name: lenet}\ndata: {name: synthetic}\ntrain: {global_batch: 8, steps: 9}\nresources: {gpus_per_node: 1}\n")
+            .find("dtengine computes on processor cores and uses no GPU") != std::string::npos);
+}
+
+TEST_CASE("a wrapper is put in front of every rank, of dtengine too")
+{
+  const Own own(trainer());
+  own.dtctl.write("wrap", "#!/bin/bash\necho \"wrapped $*\" >> \"$(dirname \"$0\")/trace\"\nexec \"$@\"\n");
+  const auto wrap = own.dtctl.folder() / "wrap";
+  fs::permissions(wrap, fs::perms::owner_all);
+  const auto with_wrapper = "resources: {wrapper: [" + wrap.string() + "], ranks_per_node: 2}\n";
+  own.dtctl.write("own.yaml", recipe(with_wrapper));
+  CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
+  own.dtctl.write("tiny.yaml", dt::test::tiny_recipe(with_wrapper));
+  CHECK(own.dtctl.json({"submit", "tiny.yaml", "--wait"}).at("states") == Json{{"succeeded", 1}});
+  const auto trace = dt::read_file(own.dtctl.folder() / "trace");
+  CHECK(trace.starts_with("wrapped python3 train.py\nwrapped python3 train.py\nwrapped "));
+  CHECK(trace.find("dtengine run --attempt") != std::string::npos);
+}
+
+TEST_CASE("the shipped MPI program in C is compiled in the job, and its phases explain the lost efficiency")
+{
+  const Dtctl dtctl;
+  const auto outcome = dtctl.json({"sweep", "mpi-program", "--set", "train.steps=60", "--set", "study.repeats=1", "--wait"});
+  INFO(outcome.dump());
+  CHECK(outcome.at("states") == Json{{"succeeded", 2}});
+  const auto rows =
+      dtctl
+          .json({"query", "SELECT ranks, throughput, communication_share, work_useful_s, memory_peak_bytes FROM results "
+                          "JOIN runs ON runs.id = run_id ORDER BY ranks"})
+          .at("rows");
+  REQUIRE(rows.size() == 2);
+  for (const auto& row : rows)
+    for (const auto* name : {"throughput", "communication_share", "work_useful_s", "memory_peak_bytes"}) CHECK(row.at(name) > 0);
+}
+
+TEST_CASE("PyTorch and dtengine train the same network on the same data in one study")
+{
+  const dt::test::Words with_torch{"PATH=/usr/bin:/bin:/usr/local/bin"};
+  if (!dt::run_command({"/usr/bin/python3", "-c", "import torch.distributed"}).ok()) return; // Debian: python3-torch
+  const Dtctl dtctl;
+  REQUIRE(dtctl.run({"data", "make", "digits", "--train", "2560", "--test", "256"}).ok());
+  const auto outcome =
+      dtctl.json({"sweep", "pytorch-ddp", "--set", "study.repeats=1", "--set", "train.epochs=6", "--wait"}, with_torch);
+  INFO(outcome.dump());
+  CHECK(outcome.at("states") == Json{{"succeeded", 4}});
+  const auto rows =
+      dtctl
+          .json({"query", "SELECT label, ranks, accuracy, parameters, communication_share, sync_strategy FROM results JOIN "
+                          "runs ON runs.id = run_id ORDER BY label, ranks"})
+          .at("rows");
+  REQUIRE(rows.size() == 4);
+  for (const auto& row : rows) {
+    CHECK(row.at("parameters") == 61706); // of LeNet
+    CHECK(row.at("accuracy") > 0.5);
+    CHECK((row.at("sync_strategy").is_null()) == (row.at("label") != "command=dtengine"));
+  }
+}

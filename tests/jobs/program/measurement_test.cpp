@@ -1,0 +1,117 @@
+#include "jobs/program/measurement.hpp"
+
+#include <cmath>
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::jobs;
+
+namespace {
+
+constexpr double unknown = not_measured;
+
+StepLine step(std::int64_t number, double seconds, double samples, double forward_s = unknown)
+{
+  StepLine line{.step = number, .clock_s = 100.0 + static_cast<double>(number), .step_s = seconds, .samples = samples};
+  line.loss = 1.0 / static_cast<double>(number);
+  line.phase_s = {0, forward_s, 0, 0, 0, 0};
+  return line;
+}
+
+RankReport rank(int number, std::vector<StepLine> steps)
+{
+  RankReport report;
+  report.start.rank = number;
+  report.begin = BeginLine{100, 0};
+  report.steps = std::move(steps);
+  return report;
+}
+
+RunSpec spec_with_warmup(std::int64_t steps)
+{
+  RunSpec spec;
+  spec.train.warmup_steps = steps;
+  return spec;
+}
+
+RunResult result_of(const RunSpec& spec, const std::vector<RankReport>& reports)
+{
+  ProgramMeasurement measurement(spec);
+  for (const auto& report : reports) measurement.add(report);
+  return measurement.result();
+}
+
+} // namespace
+
+TEST_CASE("throughput is the samples of all ranks over the time of the slowest, without the warm-up")
+{
+  const auto result = result_of(spec_with_warmup(1), {rank(0, {step(1, 9, 10), step(2, 1, 10), step(3, 1, 10)}),
+                                                      rank(1, {step(1, 9, 10), step(2, 1, 10), step(3, 3, 10)})});
+  CHECK(result.measured_samples == 40);
+  CHECK(result.measured_s == 4);
+  CHECK(result.throughput == 10);
+  CHECK(result.steps == 3);
+  CHECK(result.warmup_steps == 1);
+  CHECK(result.final_loss == 1.0 / 3);
+}
+
+TEST_CASE("what a program does not report is not measured, and is never 0")
+{
+  const auto silent = result_of(spec_with_warmup(0), {rank(0, {})});
+  CHECK(silent.steps == not_counted);
+  CHECK(silent.measured_samples == not_counted);
+  CHECK(std::isnan(silent.throughput));
+  CHECK(std::isnan(silent.accuracy));
+  CHECK(std::isnan(silent.communication_share));
+  CHECK(silent.parameters == not_counted);
+  CHECK(silent.ranks[0].memory_peak_bytes == not_counted);
+  CHECK(silent.ranks[0].bytes_sent == not_counted);
+  const auto without_samples = result_of(spec_with_warmup(0), {rank(0, {step(1, 1, unknown)})});
+  CHECK(std::isnan(without_samples.throughput));
+  CHECK(without_samples.measured_samples == not_counted);
+  CHECK(without_samples.measured_s == 1);
+  CHECK(std::isnan(without_samples.work.useful_s));
+}
+
+TEST_CASE("without begin() the first step is not measured, and times from the start are not known")
+{
+  auto report = rank(0, {step(1, unknown, 10), step(2, 1, 10)});
+  report.begin.reset();
+  report.evaluations.push_back({.step = 2, .clock_s = 103, .eval_s = 1, .accuracy = 0.9, .loss = unknown, .samples = unknown});
+  auto spec = spec_with_warmup(0);
+  spec.train.target_accuracy = 0.5;
+  const auto result = result_of(spec, {report});
+  CHECK(result.throughput == 10);
+  CHECK(result.measured_samples == 10);
+  CHECK(std::isnan(result.wall_s));
+  CHECK(std::isnan(result.time_to_accuracy_s));
+  CHECK(result.samples_to_accuracy == 20);
+}
+
+TEST_CASE("the sums of attribution are those of the phases of all ranks, step by step")
+{
+  const auto result = result_of(spec_with_warmup(0),
+                                {rank(0, {step(1, 4, 1, 1), step(2, 4, 1, 3)}), rank(1, {step(1, 4, 1, 2), step(2, 4, 1, 1)})});
+  CHECK(result.work.useful_s == 7);
+  CHECK(result.work.useful_max_s == 4);
+  CHECK(result.work.useful_step_max_s == 5);
+  CHECK(result.work.busy_step_max_s == 5);
+  CHECK(result.ranks[0].late_s == 1);
+  CHECK(result.ranks[1].late_s == 0.5);
+}
+
+TEST_CASE("a program that goes on from a checkpoint leaves out its warm-up again, and its time to the target is not known")
+{
+  auto report = rank(0, {step(101, 9, 10), step(102, 1, 10)});
+  report.begin = BeginLine{100, 100};
+  report.evaluations.push_back({.step = 102, .clock_s = 103, .eval_s = 1, .accuracy = 0.9, .loss = 0, .samples = 10});
+  auto spec = spec_with_warmup(1);
+  spec.train.target_accuracy = 0.5;
+  const auto result = result_of(spec, {report});
+  CHECK(result.throughput == 10);
+  CHECK(result.resumed_step == 100);
+  CHECK(result.steps == 102);
+  CHECK(std::isnan(result.time_to_accuracy_s));
+  CHECK(result.samples_to_accuracy == not_counted);
+}

@@ -1,0 +1,57 @@
+#include "jobs/program/report_lines.hpp"
+
+#include "tests/jobs/playground.hpp"
+
+#include <cmath>
+#include <fstream>
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::jobs;
+
+TEST_CASE("a line of a report is read as it was written")
+{
+  const RankLine start{3, 4711, "node7", "0-1,4", "2,3"};
+  auto text = to_line(start);
+  text.pop_back();
+  const auto read = std::get<RankLine>(parse_report_line(text));
+  CHECK(read.rank == 3);
+  CHECK(read.pid == 4711);
+  CHECK(read.host == "node7");
+  CHECK(read.cores == "0-1,4");
+  CHECK(read.gpus == "2,3");
+  const auto step = std::get<StepLine>(parse_report_line("step 7 10.5 0.25 32 1.5 nan nan nan 0.1 0.2 nan 0"));
+  CHECK(step.step == 7);
+  CHECK(step.step_s == 0.25);
+  CHECK(step.samples == 32);
+  CHECK(std::isnan(step.learning_rate));
+  CHECK(step.phase_s[static_cast<std::size_t>(Phase::forward)] == 0.1);
+  CHECK(std::get<ErrorLine>(parse_report_line("error 3 ValueError: no such layer")).cause == "ValueError: no such layer");
+}
+
+TEST_CASE("a damaged line of a report is none")
+{
+  for (const auto* text :
+       {"", "step", "step 1", "step 7 10.5 0.25 32 1.5 nan nan nan 0.1 0.2 nan", "step x 1 1 1 1 1 1 1 1 1 1 1",
+        "step 7 10.5 -0.25 32 1.5 nan nan nan 0.1 0.2 nan 0", "step -1 1 1 1 1 1 1 1 1 1 1 1", "eval 1 1 1 1.5 1 1",
+        "eval 1 1 1 -0.5 1 1", "result 12", "result 1 2 3", "other 1", "step 1 inf 1 1 1 1 1 1 1 1 1 1"}) {
+    INFO(text);
+    CHECK(std::holds_alternative<std::monostate>(parse_report_line(text)));
+  }
+}
+
+TEST_CASE("lines are read when they are complete, each once")
+{
+  const jobs::testing::Folder folder;
+  const auto path = folder.path() / "rank-0";
+  LineTail tail(path);
+  CHECK(tail.next().empty());
+  std::ofstream(path, std::ios::app) << "one\ntw";
+  CHECK(tail.next() == std::vector<std::string>{"one"});
+  CHECK(tail.next().empty());
+  std::ofstream(path, std::ios::app) << "o\nthree";
+  CHECK(tail.next() == std::vector<std::string>{"two"});
+  CHECK(tail.next(true) == std::vector<std::string>{"three"});
+  CHECK(tail.next(true).empty());
+}

@@ -1,0 +1,116 @@
+#include "recipes/expansion/placeholders.hpp"
+
+#include "core/error.hpp"
+#include "tests/recipes/support.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::recipes;
+using namespace dt::recipes::test;
+
+namespace {
+
+RunSpec sample()
+{
+  RunSpec run;
+  run.optimizer.learning_rate = 0.05;
+  run.train.seed = 7;
+  run.train.stop_at_target = true;
+  run.program.parameters = {{"hidden", "32"}};
+  return run;
+}
+
+std::string refusal_of(const std::string& word)
+{
+  try {
+    with_values(word, sample());
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// A recipe of a program, with more lines.
+std::string own(const std::string& command, const std::string& more = "")
+{
+  return "version: 1\nprogram: { command: " + command + ", parameters: { hidden: 16 } }\n" + more;
+}
+
+std::vector<std::string> command_of(const std::string& text, std::size_t run = 0)
+{
+  return plan_of(text).runs.at(run).program.command;
+}
+
+} // namespace
+
+TEST_CASE("a placeholder is replaced by the value of its key, in the shortest form, anywhere in a word")
+{
+  CHECK(with_values("--lr={optimizer.learning_rate}", sample()) == "--lr=0.05");
+  CHECK(with_values("{train.seed}-{program.parameters.hidden}", sample()) == "7-32");
+  CHECK(with_values("{ train.stop_at_target }", sample()) == "true");
+  CHECK(with_values("{{a}} {{{train.seed}}}", sample()) == "{a} {7}");
+  CHECK(with_values("", sample()).empty());
+}
+
+TEST_CASE("a placeholder without a value, an unknown one and a single brace are refused")
+{
+  CHECK(refusal_of("{optimizer.learning_rat}") == "names the unknown key `{optimizer.learning_rat}`; did you mean "
+                                                  "`{optimizer.learning_rate}`? Write `{{` and `}}` for braces");
+  CHECK(refusal_of("{hidden}").starts_with("names the unknown key `{hidden}`; did you mean `{program.parameters.hidden}`?"));
+  CHECK(refusal_of("{program.parameters.width}").starts_with("names the unknown key `{program.parameters.width}`"));
+  CHECK(refusal_of("{model.name}") == "names `{model.name}`, which has no value in this run");
+  CHECK(refusal_of("{study.ranks}") == "names `{study.ranks}`, which has no single value; the JSON file DTCTL_SPEC has it");
+  CHECK(refusal_of("a}") == "has a `}` without its partner; write a brace twice: `{{`, `}}`");
+  CHECK(refusal_of("{a") == "has a `{` without its partner; write a brace twice: `{{`, `}}`");
+}
+
+TEST_CASE("each run of a sweep has its own command, with the seed of its repeat")
+{
+  const auto text =
+      own("[train, \"{program.parameters.hidden}\", \"{train.seed}\"]",
+          "sweep: { matrix: { program.parameters.hidden: [16, 32] } }\nstudy: { repeats: 2, vary_seed: true, order: listed }\n");
+  CHECK(command_of(text, 0) == std::vector<std::string>{"train", "16", "1"});
+  CHECK(command_of(text, 1) == std::vector<std::string>{"train", "16", "2"});
+  CHECK(command_of(text, 2) == std::vector<std::string>{"train", "32", "1"});
+}
+
+TEST_CASE("a program needs no model, data, batch or length, and dtengine's keys are refused where they stand")
+{
+  CHECK(errors_of(own("[train]")).empty());
+  CHECK(
+      errors_of(own("[train]", "engine: reference\nsync: { strategy: easgd }\ntrain: { trace: true }\n")) ==
+      "r.yaml:3:9: `engine` has no effect, because only dtengine reads it and `program.command` runs another program; remove it\n"
+      "r.yaml:4:19: `sync.strategy` has no effect, because only dtengine reads it and `program.command` runs another program; "
+      "remove it\n"
+      "r.yaml:5:17: `train.trace` has no effect, because only dtengine reads it and `program.command` runs another program; "
+      "remove it");
+  CHECK(errors_of(own("train it")) == "r.yaml:2:21: `program.command` must be a list; write [train, it]");
+}
+
+TEST_CASE("a sweep over the command runs dtengine and the program, and dtengine's keys are dtengine's only")
+{
+  const auto plan = plan_of(minimal("sync: { period: 1, allreduce: ring }\nprogram: { parameters: { a: 1 } }\n"
+                                    "sweep: { matrix: { program.command: [[], [train]] } }\n"));
+  REQUIRE(plan.runs.size() == 2);
+  CHECK(plan.runs[0].label == "command=dtengine");
+  CHECK_FALSE(plan.runs[0].is_own_program());
+  CHECK(plan.runs[0].sync.allreduce == "ring");
+  CHECK(plan.runs[0].program.parameters.empty());
+  CHECK(plan.runs[1].is_own_program());
+  CHECK(plan.runs[1].sync.allreduce == "mpi");
+}
+
+TEST_CASE("GPUs, parameters and wrappers are checked against each other")
+{
+  CHECK(errors_of(own("[train]", "resources: { gpus_per_rank: 1 }\n")) ==
+        "r.yaml:3:29: `resources.gpus_per_rank` needs `resources.gpus_per_node`: the GPUs that the job asks for");
+  CHECK(errors_of(own("[train]", "resources: { gpus_per_rank: 2, gpus_per_node: 2, ranks_per_node: 2 }\n")) ==
+        "r.yaml:3:29: 2 ranks on a node with 2 GPUs each (`resources.gpus_per_rank`) need 4, but `resources.gpus_per_node` is 2");
+  CHECK(errors_of("version: 1\nprogram: { command: [a], parameters: { b: 1, B: 2 } }\n") ==
+        "r.yaml:2:38: `program.parameters` has the names `B` and `b`, which are one environment variable: "
+        "DTCTL_PROGRAM_PARAMETERS_B; "
+        "rename one");
+  CHECK(errors_of(minimal("program: { files: [x] }\n")) ==
+        "r.yaml:5:19: `program.files` has an effect only together with `program.command`; give it, or remove the key");
+}
