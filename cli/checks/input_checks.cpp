@@ -111,7 +111,7 @@ class InputChecks {
     for (const auto& finding : findings) refuse(run, finding.keys, finding.message, finding.element);
   }
 
-  // What the user's own program does with the data set is not known, but the files must be good.
+  // Checks the files of the data set, not whether the network fits the images: only the user's own program knows its network.
   void check_program(const RunSpec& run)
   {
     const auto folder = fs::absolute(plan_.path).parent_path();

@@ -18,11 +18,11 @@ struct ProgramFinding {
   std::optional<std::size_t> element{}; // of the list in keys.front(), from 0
 };
 
-// What would make the run fail, as far as it is known here. A program is looked for in PATH only if the run is executed on this
-// machine, without modules and set-up lines. `folder` is the recipe's.
+// Returns the mistakes in `program` that would make the run fail: a missing program or file, for example. It looks for the
+// program in PATH only if the run is executed on this machine, without modules and set-up lines. `folder` is the recipe's.
 std::vector<ProgramFinding> find_program_findings(const RunSpec& run, const std::filesystem::path& folder);
 
-// What is wrong with resources.wrapper and with the GPUs of any run.
+// Returns the mistakes in resources.wrapper and in the numbers of GPUs, of runs of dtengine too.
 std::vector<ProgramFinding> find_start_findings(const RunSpec& run);
 
 } // namespace dt::cli

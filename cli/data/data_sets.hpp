@@ -13,13 +13,13 @@
 namespace dt::cli {
 
 // The file that NAME|FILE of a command line means: a word with a slash or the ending .pack is a path, any other is the name of a
-// set in the home. `checks_name`: throws a usage error for a name that no set can have.
+// set in the home. Throws a usage error for a name that no set can have.
 std::filesystem::path packed_path(const Home& home, const std::string& word);
 
 // Throws a usage error unless the name consists of letters, digits, ".", "_" and "-" and begins with a letter or digit.
 void require_set_name(const std::string& name);
 
-// What `dtctl data make` wrote into a folder.
+// A data set that `dtctl data make` has written, as the folder's record .dtctl-data.json describes it.
 struct MadeFolder {
   std::string kind; // "digits"
   std::int64_t train = 0, test = 0;
@@ -27,7 +27,7 @@ struct MadeFolder {
   std::vector<std::string> files; // names, with that of the record itself
 };
 
-// Nothing if the folder has no record of `dtctl data make`.
+// Reads the folder's record. Returns nothing if `dtctl data make` has not written this folder.
 std::optional<MadeFolder> made_folder(const std::filesystem::path& folder);
 
 // A data set in the home. No records are read.

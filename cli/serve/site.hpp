@@ -16,8 +16,8 @@ namespace dt::cli {
 
 struct ServedPage {
   Page page;
-  // For so many seconds the page is not made again, even if its runs go on. Infinite: all runs that it is about have ended, so it
-  // changes only with the database.
+  // Seconds for which the server keeps this page before it makes it again. Infinite if all runs on the page have ended: then the
+  // server makes it again only when the database changes.
   double fresh_s = std::numeric_limits<double>::infinity();
   int status = 200;
 };

@@ -1,7 +1,7 @@
 #include "core/data/packed_file.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/file_at.hpp"
 #include "core/hash.hpp"
 #include "core/text.hpp"
 
@@ -28,7 +28,6 @@ using Json = nlohmann::ordered_json;
 
 static_assert(std::endian::native == std::endian::little, "the file's numbers are read where they lie");
 
-constexpr std::string_view magic = "dtpack1\n";
 constexpr std::size_t id_bytes = 16;
 
 struct Header {
@@ -75,36 +74,17 @@ std::uint64_t size_of(const Descriptor& file, const fs::path& path)
   return static_cast<std::uint64_t>(facts.st_size);
 }
 
-void read_at(int descriptor, char* bytes, std::uint64_t count, std::uint64_t begin, const fs::path& path)
+void read_whole(int descriptor, char* bytes, std::uint64_t count, std::uint64_t begin, const fs::path& path)
 {
-  while (count > 0) {
-    const auto got = ::pread(descriptor, bytes, count, static_cast<off_t>(begin));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw failed("read", path);
-    if (got == 0) throw broken(path, "the file has become shorter");
-    bytes += got;
-    begin += static_cast<std::uint64_t>(got);
-    count -= static_cast<std::uint64_t>(got);
-  }
-}
-
-void write_at(int descriptor, std::string_view bytes, std::uint64_t begin, const fs::path& path)
-{
-  while (!bytes.empty()) {
-    const auto put = ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(begin));
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) throw failed("write", path);
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-    begin += static_cast<std::uint64_t>(put);
-  }
+  if (read_at(descriptor, bytes, count, begin, path) < count) throw broken(path, "the file has become shorter");
 }
 
 Header read_header(const Descriptor& file, std::uint64_t file_bytes, const fs::path& path)
 {
   Header header{};
   if (file_bytes < sizeof header) throw broken(path, "this is no packed set: it is too short");
-  read_at(file.get(), reinterpret_cast<char*>(&header), sizeof header, 0, path);
-  if (std::string_view(header.magic, sizeof header.magic) != magic)
+  read_whole(file.get(), reinterpret_cast<char*>(&header), sizeof header, 0, path);
+  if (std::string_view(header.magic, sizeof header.magic) != packed_magic)
     throw broken(path, "this is no packed set: it does not begin with \"dtpack1\"");
   if (header.file_bytes != file_bytes)
     throw broken(path, fmt::format("it has {} bytes, but should have {}", file_bytes, header.file_bytes));
@@ -229,13 +209,6 @@ PackedFile::~PackedFile()
   if (mapped_ != nullptr) ::munmap(const_cast<char*>(mapped_), mapped_bytes_);
 }
 
-PackedFile::PackedFile(PackedFile&& other) noexcept
-    : path_(std::move(other.path_)), file_(std::move(other.file_)), mapped_(std::exchange(other.mapped_, nullptr)),
-      mapped_bytes_(other.mapped_bytes_), names_begin_(other.names_begin_), description_begin_(other.description_begin_),
-      entries_(other.entries_), description_(std::move(other.description_)), id_(std::move(other.id_))
-{
-}
-
 std::string_view PackedFile::name(std::int64_t record) const
 {
   const auto begin = std::min(names_begin_ + entry(record).name, description_begin_);
@@ -267,7 +240,7 @@ void PackedFile::read(std::int64_t record, std::string& bytes) const
 {
   const auto& where = entry(record);
   bytes.resize(where.bytes);
-  read_at(file_.get(), bytes.data(), where.bytes, where.begin, path_);
+  read_whole(file_.get(), bytes.data(), where.bytes, where.begin, path_);
 }
 
 bool PackedFile::is_intact(std::int64_t record, std::string_view bytes) const
@@ -287,7 +260,7 @@ std::string finish_packed_file(int descriptor, const fs::path& path, std::uint64
   }
   const auto text = to_json(description);
   Header header{};
-  std::ranges::copy(magic, header.magic);
+  std::ranges::copy(packed_magic, header.magic);
   header.records = entries.size();
   header.index_begin = (std::max(records_end, packed_records_begin) + alignment - 1) / alignment * alignment;
   header.names_begin = header.index_begin + entries.size_bytes();

@@ -26,7 +26,7 @@
 
 namespace dt {
 
-// What the records of a packed set contain.
+// Format of the records: the bytes of the pixels, or a JPEG file.
 enum class PackedEncoding { pixels, jpeg };
 
 // The description at the end of the file.
@@ -53,7 +53,9 @@ struct PackedEntry {
 };
 static_assert(sizeof(PackedEntry) == 32);
 
+inline constexpr std::int64_t most_shown_samples = 1024; // that `data show` draws in one call
 inline constexpr std::uint64_t packed_records_begin = 4096;
+inline constexpr std::string_view packed_magic = "dtpack1\n"; // the first bytes of the file
 inline constexpr std::string_view packed_extension = ".pack";
 
 // An open packed set. Index and names are mapped into memory, so that opening takes the same time for any number of records; the
@@ -64,7 +66,8 @@ class PackedFile {
   // environment error if it cannot be read.
   explicit PackedFile(const std::filesystem::path& path);
   ~PackedFile();
-  PackedFile(PackedFile&&) noexcept;
+  PackedFile(const PackedFile&) = delete;
+  PackedFile& operator=(const PackedFile&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
   const PackedDescription& description() const { return description_; }

@@ -27,7 +27,7 @@ enum class DataOrder { automatic, samples, blocks, file };
 // How training images are cropped.
 enum class ImageCrop { none, pad, random_resized };
 
-// What happens when a sample cannot be decoded.
+// Whether a run fails at a sample that cannot be decoded, or takes the next sample in its place.
 enum class CorruptSamples { refuse, skip };
 
 // Number format in which the layers compute.

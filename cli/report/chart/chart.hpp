@@ -18,8 +18,8 @@ enum class Mark {
   floating, // bars from low to high, in categories
 };
 
-// Where the figures of a series come from. Renderers draw each origin differently, so that nobody takes a simulated figure for a
-// measured one: filled marks and solid lines are measured, hollow marks and dashed lines are simulated, dotted lines are
+// Whether the figures of a series were measured, simulated or predicted, or are the ideal line. Renderers draw each of them
+// differently: filled marks and solid lines are measured, hollow marks and dashed lines are simulated, dotted lines are
 // predicted.
 enum class Origin { measured, simulated, predicted, ideal };
 

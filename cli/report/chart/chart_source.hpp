@@ -30,7 +30,7 @@ struct ChartSource {
 ChartSource chart_source(store::Database& database, const Home& home, const store::StudyRow& study,
                          std::vector<store::RunRow> runs);
 
-// One chart draws at most so many labels, because more cannot be told apart.
+// Largest number of labels in one chart: readers cannot tell more colours and marks apart.
 inline constexpr std::size_t most_labels = 8;
 
 // Chooses what charts draw from the points in `source`: all labels in the study's order, or the `most_labels` of the highest

@@ -3,7 +3,7 @@
 #include "cli/data/engine_call.hpp"
 #include "cli/output/progress.hpp"
 #include "cli/verbs/data/data_verbs.hpp"
-#include "core/file.hpp"
+#include "core/file_at.hpp"
 #include "core/temporary_file.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -34,15 +34,6 @@ Error already_there(const std::string& name)
                       name)};
 }
 
-// Whether the lock is on the file that has the path now: whoever held it before has removed that file.
-bool is_file_at(const FileLock& lock, const fs::path& path)
-{
-  struct stat held {
-  }, there{};
-  return ::fstat(lock.descriptor(), &held) == 0 && ::stat(path.c_str(), &there) == 0 && held.st_ino == there.st_ino &&
-         held.st_dev == there.st_dev;
-}
-
 // A copy beside its target, which is removed unless it gets the target's name.
 class Copy {
  public:
@@ -61,10 +52,8 @@ class Copy {
   // Another call that copies to this target holds the lock.
   void lock()
   {
-    do {
-      lock_ = FileLock::try_acquire(path_);
-      if (!lock_) throw Error(ErrorKind::usage, fmt::format("Another process imports {} at this moment.", target_.string()));
-    } while (!is_file_at(*lock_, path_));
+    lock_ = try_lock_removable(path_);
+    if (!lock_) throw Error(ErrorKind::usage, fmt::format("Another process imports {} at this moment.", target_.string()));
   }
 
   void fill(const PackedFile& from, CountView& view) const
@@ -73,12 +62,11 @@ class Copy {
     if (!to.is_open()) throw system_error("create " + path_.string(), errno);
     std::string block(std::size_t{4} << 20, '\0');
     for (std::uint64_t done = 0; done < from.file_bytes();) {
-      const auto got = ::pread(from.descriptor(), block.data(), block.size(), static_cast<off_t>(done));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) throw system_error("read " + from.path().string(), errno);
+      const auto got = read_at(from.descriptor(), block.data(), std::min<std::uint64_t>(block.size(), from.file_bytes() - done),
+                               done, from.path());
       if (got == 0) throw Error(ErrorKind::environment, from.path().string() + " became shorter while it was copied");
-      write_all(to.get(), std::string_view(block).substr(0, static_cast<std::size_t>(got)), path_);
-      done += static_cast<std::uint64_t>(got);
+      write_all(to.get(), std::string_view(block).substr(0, got), path_);
+      done += got;
       constexpr double mebibyte = 1 << 20;
       view.show(static_cast<double>(done) / mebibyte, static_cast<double>(from.file_bytes()) / mebibyte, now_unix_s());
     }

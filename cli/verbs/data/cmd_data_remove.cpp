@@ -57,10 +57,9 @@ struct Parts {
 // Whether the file begins like a packed set, however damaged the rest may be.
 bool begins_like_packed(const fs::path& path)
 {
-  constexpr std::string_view magic = "dtpack1\n";
-  std::string bytes(magic.size(), '\0');
+  std::string bytes(packed_magic.size(), '\0');
   std::ifstream(path, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  return bytes == magic;
+  return bytes == packed_magic;
 }
 
 void add_packed(Parts& parts, const fs::path& path)
@@ -75,7 +74,7 @@ void add_packed(Parts& parts, const fs::path& path)
   parts.paths.push_back(path);
 }
 
-// What an interrupted `data pack` has left.
+// Adds the partial file and the journal that an interrupted `data pack` has left.
 void add_unfinished(Parts& parts, const fs::path& packed)
 {
   const fs::path partial = packed.string() + ".partial", journal = packed.string() + ".journal";

@@ -58,9 +58,8 @@ std::vector<std::string> words_for(const Context& context, const Options& option
 
 ExitCode show(Context& context, const Options& options)
 {
-  constexpr std::int64_t most_images = 1024; // of dtengine
-  if (options.count > most_images)
-    throw Error(ErrorKind::usage, fmt::format("-n {}: at most {} images can be shown.", options.count, most_images));
+  if (options.count > most_shown_samples)
+    throw Error(ErrorKind::usage, fmt::format("-n {}: at most {} images can be shown.", options.count, most_shown_samples));
   const auto path = packed_path(context.home(), options.set);
   const PackedFile file(path);
   const auto result = ask_engine(context, words_for(context, options, path), "showing the data set");

@@ -30,7 +30,7 @@ struct Case {
   bool is_decoded = false;
 };
 
-// What a case took: its time on the slowest rank, and the sums over the ranks.
+// The measurement of one case: the time of the slowest rank, and sums over all ranks.
 struct Reading {
   double seconds = 0;
   double samples = 0, bytes = 0;    // of records

@@ -1,6 +1,6 @@
 #include "engine/data/archives/zip_file.hpp"
 
-#include "core/file.hpp"
+#include "core/file_at.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -63,13 +63,8 @@ Error ZipFile::damaged(std::string_view cause) const
 void ZipFile::read(std::uint64_t begin, std::string& bytes) const
 {
   if (begin > file_bytes_ || bytes.size() > file_bytes_ - begin) throw damaged("the zip archive is cut short.");
-  for (std::size_t done = 0; done < bytes.size();) {
-    const auto got = ::pread(file_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(begin + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw system_error("read " + path_.string(), errno);
-    if (got == 0) throw damaged("the zip archive is cut short.");
-    done += static_cast<std::size_t>(got);
-  }
+  if (read_at(file_.get(), bytes.data(), bytes.size(), begin, path_) < bytes.size())
+    throw damaged("the zip archive is cut short.");
 }
 
 ZipFile::Directory ZipFile::find_directory() const

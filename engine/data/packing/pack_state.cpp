@@ -1,6 +1,7 @@
 #include "engine/data/packing/pack_state.hpp"
 
 #include "core/error.hpp"
+#include "core/file_at.hpp"
 #include "core/temporary_file.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -27,27 +28,7 @@ fs::path with_ending(const fs::path& path, std::string_view ending)
   return longer;
 }
 
-void write_at(int descriptor, std::string_view bytes, std::uint64_t begin, const fs::path& path)
-{
-  while (!bytes.empty()) {
-    const auto put = ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(begin));
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) throw system_error("write " + path.string(), errno);
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-    begin += static_cast<std::uint64_t>(put);
-  }
-}
-
-// Whether the lock is on the file that has the path now: whoever held it before may have removed that file.
-bool is_file_at(const FileLock& lock, const fs::path& path)
-{
-  struct stat held {
-  }, there{};
-  return ::fstat(lock.descriptor(), &held) == 0 && ::stat(path.c_str(), &there) == 0 && held.st_ino == there.st_ino &&
-         held.st_dev == there.st_dev;
-}
-
-// What differs from an interrupted call; empty if nothing does.
+// Says in which point this call differs from the interrupted one; empty if in none.
 std::string difference(const JournalHeader& there, const JournalHeader& wanted)
 {
   if (there.source != wanted.source) return fmt::format("another source ({})", printable(there.source));
@@ -70,12 +51,10 @@ PackState::PackState(const PackOptions& options, const PackPlan& plan, const Sou
 
 void PackState::lock()
 {
-  do {
-    lock_ = FileLock::try_acquire(journal_path_);
-    if (!lock_)
-      throw Error(ErrorKind::usage,
-                  fmt::format("Another process packs {} at this moment. Wait until it has ended.", output_.string()));
-  } while (!is_file_at(*lock_, journal_path_));
+  lock_ = try_lock_removable(journal_path_);
+  if (!lock_)
+    throw Error(ErrorKind::usage,
+                fmt::format("Another process packs {} at this moment. Wait until it has ended.", output_.string()));
 }
 
 void PackState::resume_or_begin(bool restart)

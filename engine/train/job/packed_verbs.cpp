@@ -141,7 +141,7 @@ CLI::App* add_show(CLI::App& data, ShowWords& words)
 {
   auto* show = data.add_subcommand("show", "Show samples of a packed set");
   show->add_option("file", words.file, "The file")->required();
-  show->add_option("-n,--count", words.choice.count, "Number of samples")->check(CLI::Range(1, 1024));
+  show->add_option("-n,--count", words.choice.count, "Number of samples")->check(CLI::Range(std::int64_t{1}, most_shown_samples));
   show->add_option("--split", words.choice.split, "train or test")->check(CLI::IsMember({"train", "test"}));
   show->add_option("--class", words.choice.class_name, "Name or number of a class");
   show->add_option("--seed", words.choice.seed, "Seed of the choice");

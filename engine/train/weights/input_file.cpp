@@ -1,6 +1,7 @@
 #include "engine/train/weights/input_file.hpp"
 
 #include "core/error.hpp"
+#include "core/file_at.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -58,14 +59,8 @@ void InputFile::require(std::uint64_t offset, std::uint64_t count) const
 void InputFile::read(std::uint64_t offset, std::span<char> bytes) const
 {
   require(offset, bytes.size());
-  while (!bytes.empty()) {
-    const auto got = ::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw system_error("read " + path_.string(), errno);
-    if (got == 0) refuse("it became shorter while it was read.");
-    bytes = bytes.subspan(static_cast<std::size_t>(got));
-    offset += static_cast<std::uint64_t>(got);
-  }
+  if (read_at(descriptor_, bytes.data(), bytes.size(), offset, path_) < bytes.size())
+    refuse("it became shorter while it was read.");
 }
 
 std::string InputFile::bytes_at(std::uint64_t offset, std::uint64_t count) const

@@ -55,11 +55,12 @@ inline std::string counting(std::size_t count, unsigned first = 0)
   return bytes;
 }
 
-inline std::string gzip(std::string_view bytes)
+// Compressed by zlib. window_bits: 15 + 16 writes a gzip file, -15 bare deflated data.
+inline std::string compressed(std::string_view bytes, int window_bits)
 {
   z_stream stream{};
-  deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  std::string packed(deflateBound(&stream, static_cast<uLong>(bytes.size())), '\0');
+  deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY);
+  std::string packed(deflateBound(&stream, static_cast<uLong>(bytes.size())) + 16, '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   stream.avail_in = static_cast<uInt>(bytes.size());
   stream.next_out = reinterpret_cast<Bytef*>(packed.data());
@@ -69,5 +70,7 @@ inline std::string gzip(std::string_view bytes)
   deflateEnd(&stream);
   return packed;
 }
+
+inline std::string gzip(std::string_view bytes) { return compressed(bytes, 15 + 16); }
 
 } // namespace dt::test

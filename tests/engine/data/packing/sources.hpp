@@ -91,20 +91,7 @@ inline std::string little_endian(std::uint64_t value, int bytes)
   return text;
 }
 
-inline std::string deflated(std::string_view bytes)
-{
-  z_stream stream{};
-  deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY);
-  std::string packed(deflateBound(&stream, static_cast<uLong>(bytes.size())) + 16, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  deflate(&stream, Z_FINISH);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
-}
+inline std::string deflated(std::string_view bytes) { return compressed(bytes, -15); }
 
 // A zip archive. is_large: all sizes and offsets are in zip64 fields, as in archives above 4 GiB.
 inline std::string zip(const std::vector<Member>& members, bool is_deflated = false, bool is_large = false)
