@@ -219,6 +219,21 @@ TEST_CASE("in blocks, order and seed decide: epochs and seeds differ, and a resu
   CHECK(read(options, 7, 5) == std::vector(whole.begin() + 70, whole.end()));
 }
 
+TEST_CASE(
+    "in blocks, the samples of a block are in random order, another one in each epoch, and in the file's order without shuffling")
+{
+  BlockOrder::Options options{.samples = 50, .samples_per_block = 50, .shuffle = true, .seed = 2, .batch_per_rank = 50};
+  std::vector<std::int64_t> first(50), second(50);
+  BlockOrder shuffled(options);
+  shuffled.fill(0, first);
+  shuffled.fill(1, second);
+  CHECK_FALSE(std::ranges::is_sorted(first));
+  CHECK(first != second);
+  options.shuffle = false;
+  BlockOrder(options).fill(0, first);
+  CHECK(std::ranges::is_sorted(first));
+}
+
 TEST_CASE("the block that is read ahead is the next one that the rank needs")
 {
   const bool shuffle = GENERATE(true, false);
