@@ -42,13 +42,14 @@ std::optional<std::string> lost_node(const std::string& words)
   return printable(match[1].matched ? match[1].str() : match[2].str()) + " was lost: the launcher can no longer reach it";
 }
 
-// The last line that a program printed. Prefers messages of dtctl's own script, and skips the frame that mpirun prints around its
-// messages.
+// The last line that a program printed. Prefers messages of dtctl's own script, and skips dtctl's notes and the frame that mpirun
+// prints around its messages.
 std::string last_line(const std::string& words)
 {
   std::string last;
   for (const auto& raw : split(words, '\n')) {
     const auto line = trim(raw);
+    if (line.starts_with("dtctl: note: ")) continue;
     if (line.starts_with("dtctl: ")) return printable(line.substr(7));
     if (line.starts_with("Primary job ") && !last.empty()) break;
     if (!line.empty() && line.find_first_not_of('-') != std::string_view::npos) last = line;
@@ -107,7 +108,7 @@ std::string progress_words(const Evidence& e)
   if (!e.preemption) return e.heartbeat ? step_words(e.heartbeat->step, e.heartbeat->steps) : "";
   const auto& p = *e.preemption;
   if (p.steps == 0 && p.step == 0) return " before its first step";
-  if (p.steps == 0) return step_words(p.step, p.steps); // of the user's own program, which keeps its checkpoints itself
+  if (p.steps == 0 || e.is_own_program) return step_words(p.step, p.steps); // such a program keeps its checkpoints itself
   return fmt::format(" at step {} of {}{}", p.step, p.steps,
                      p.checkpoint.empty() ? ", and no checkpoint could be written"
                                           : "; a checkpoint is kept: " + printable(p.checkpoint));

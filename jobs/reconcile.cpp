@@ -32,10 +32,11 @@ Evidence read_evidence(LatestAttempt& latest, const JobStatus& job)
 {
   auto& reader = *latest.reader;
   if (job.state != JobStatus::State::queued) reader.list_again();
-  Evidence evidence{latest.record, {}, job};
+  Evidence evidence{latest.record, {}, false, job};
   reader.read(files_of_every_verdict, evidence);
   if (evidence.has_result) return evidence;
   reader.read(files_without_result, evidence);
+  evidence.is_own_program = evidence.preemption && reader.has(AttemptFile::work);
   if (reader.may_have(AttemptFile::err)) evidence.last_words = read_tail(reader.folder().err(), stderr_tail_bytes);
   return evidence;
 }

@@ -244,6 +244,8 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.heartbeat = Heartbeat{now - 2, 3, 10};
     add("unknown to its scheduler but beating", e, RunState::running, "");
   }
+  add("a note of dtctl is no cause", ended_with(3, "dtctl: note: the program reports steps again\nKeyError: 'x'\n"),
+      RunState::failed, "exit code 3: KeyError: 'x'");
   add("nothing", Evidence{}, RunState::planned, "");
   {
     auto e = ended_with(75);
@@ -257,6 +259,9 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.preemption->checkpoint.clear();
     add("no room for a checkpoint", e, RunState::preempted,
         "it reached its time limit at step 120 of 400, and no checkpoint could be written");
+    e.is_own_program = true;
+    add("a program that writes its own checkpoints", e, RunState::preempted, "it reached its time limit at step 120 of 400");
+    e.is_own_program = false;
     e.preemption->checkpoint = "step-120.h5";
     e.submission->scheduler = "slurm";
     e.job.state = JobState::queued;
