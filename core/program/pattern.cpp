@@ -79,12 +79,14 @@ Pattern::Pattern(std::string_view text)
   compiled_ = std::move(compiled);
 }
 
+bool Pattern::has_group() const { return compiled_->expression.re_nsub > 0; }
+
 std::optional<double> Pattern::number_in(const std::string& line) const
 {
   std::array<regmatch_t, most_groups + 1> places{};
   if (::regexec(&compiled_->expression, line.c_str(), places.size(), places.data(), 0) != 0) return std::nullopt;
-  const auto& place = compiled_->expression.re_nsub > 0 ? places[1] : places[0];
-  if (place.rm_so < 0) return std::nullopt;
+  const auto& place = places[1];
+  if (!has_group() || place.rm_so < 0) return std::nullopt;
   const auto begin = static_cast<std::size_t>(place.rm_so), end = static_cast<std::size_t>(place.rm_eo);
   const auto digits = without_plus(trim(std::string_view(line).substr(begin, end - begin)));
   double value = 0;

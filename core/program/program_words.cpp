@@ -7,21 +7,22 @@ namespace dt {
 namespace {
 
 constexpr std::array metrics{
-    Name{"step", "number of the step, from 1; without it the lines with a loss are counted"},
-    Name{"loss", "training loss of a step: every line with it is a step"},
+    Name{"step", "number of the step, from 1; without it the lines that are steps are counted"},
+    Name{"loss", "training loss of a step: a line with it, samples or step_s is a step"},
     Name{"samples", "samples of all ranks since the last line with it"},
     Name{"step_s", "seconds since the last line with it, without evaluations"},
-    Name{"learning_rate", "learning rate of the step"},
-    Name{"epoch", "epochs so far"},
+    Name{"learning_rate", "learning rate; one that stands alone in a line holds for the steps after it"},
+    Name{"epoch", "epochs so far; a number that stands alone in a line holds for the steps after it"},
     Name{"input_s", "seconds of the step in which the program waited for its batch"},
     Name{"forward_s", "seconds of the forward pass"},
     Name{"backward_s", "seconds of the backward pass"},
     Name{"communication_s", "seconds of exposed communication"},
     Name{"optimizer_s", "seconds of the update"},
     Name{"throughput", "samples of all ranks per second, as the program measures them; the last line counts"},
-    Name{"accuracy", "held-out accuracy, 0 to 1: every line with it is an evaluation"},
-    Name{"accuracy_percent", "the same in percent"},
-    Name{"eval_loss", "loss on the held-out set"},
+    Name{"accuracy", "held-out accuracy, 0 to 1: a line with it or eval_loss is an evaluation"},
+    Name{"accuracy_percent", "the same, 0 to 100 percent"},
+    Name{"eval_loss",
+         "loss on the held-out set; its line and that of the accuracy are one evaluation if no step stands between them"},
     Name{"result", "the line that a program prints only when it has finished its training"},
 };
 

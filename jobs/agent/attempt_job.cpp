@@ -16,8 +16,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <thread>
 
@@ -182,7 +184,7 @@ class AttemptJob {
       if (script.has_launched() && recorder_) record(script);
       while (const auto signal = inbox_.next()) pass_on(*signal, script);
       keep_limits(script);
-      if (!is_there(attempt_.path())) end_homeless(script);
+      if (holds([&] { return !is_there(attempt_.path()); })) end_homeless(script);
       if (const auto code = script.exit_code()) {
         await_cause(*code);
         return {*code, script.has_launched()};
@@ -202,15 +204,45 @@ class AttemptJob {
       const pid_t parent = parent_of(process);
       const bool has_parent = parent == ::getpid() || std::find(processes.begin(), processes.end(), parent) != processes.end();
       if (has_parent || process == ::getpid() || ::kill(process, SIGKILL) != 0) continue;
-      say(fmt::format("process {}, which the program has left behind, was ended", process), {});
+      say(fmt::format("note: process {}, which the program has left behind, was ended", process), {});
+    }
+  }
+
+  // A full disk or a file server that does not answer may pass, and the training does not need these records.
+  void look()
+  {
+    try {
+      recorder_->look();
+      if (!unrecorded_) return;
+      const auto time_s = std::chrono::duration<double>(Clock::now() - unrecorded_->since).count();
+      say(fmt::format("note: the records of the run are complete again; for {} they could not be written: {}",
+                      format_duration(std::ceil(time_s)), unrecorded_->cause),
+          {});
+      unrecorded_.reset();
+    } catch (const std::exception& error) {
+      if (unrecorded_) return; // it is told once
+      unrecorded_ = {Clock::now(), error.what()};
+      say(fmt::format("note: the records of the run cannot be written now: {}. The training goes on, and dtjob tries again",
+                      error.what()),
+          {});
+    }
+  }
+
+  // False if the file system cannot answer now.
+  template<class Question> static bool holds(Question question)
+  {
+    try {
+      return question();
+    } catch (const Error&) {
+      return false;
     }
   }
 
   void record(const ScriptProcess& script)
   {
-    recorder_->look();
+    look();
     end_orphans();
-    if (!recorder_->is_fenced()) return;
+    if (!holds([&] { return recorder_->is_fenced(); })) return;
     say("fenced off by a later attempt; this one is ended", {});
     kill_all(script);
   }
@@ -238,9 +270,16 @@ class AttemptJob {
     while (const auto signal = inbox_.next()) note(*signal);
   }
 
+  // The ranks are told to stop, from now on.
+  void ask(int signal)
+  {
+    if (!asked_) asked_unix_s_ = now_unix_s();
+    asked_ = signal;
+  }
+
   void note(int signal)
   {
-    asked_ = signal;
+    ask(signal);
     if (terms_.on_signal) terms_.on_signal(signal);
   }
 
@@ -257,7 +296,10 @@ class AttemptJob {
   }
 
   // Cancelled or out of time: the ranks are ended instead of asked for a checkpoint.
-  bool must_end() const { return is_there(attempt_.cancel()) || is_there(attempt_.stop_reason()); }
+  bool must_end() const
+  {
+    return holds([&] { return is_there(attempt_.cancel()); }) || holds([&] { return is_there(attempt_.stop_reason()); });
+  }
 
   // ---- the attempt's own time limit ----------------------------------------------------------------------------------
 
@@ -287,12 +329,12 @@ class AttemptJob {
   {
     if (take_if_due(warn_at_)) {
       put(attempt_.stop_reason(), std::string(time_limit_reason) + "\n");
-      asked_ = SIGUSR1;
+      ask(SIGUSR1);
       tell(SIGUSR1, script);
     }
     if (take_if_due(limit_at_)) {
       put(attempt_.stop_reason(), std::string(time_limit_reason) + "\n");
-      asked_ = SIGTERM;
+      ask(SIGTERM);
       tell(SIGTERM, script);
       kill_at_ = Clock::now() + kill_after;
     }
@@ -394,16 +436,17 @@ class AttemptJob {
   // Writes the records of the user's own program, and keeps why there is no result.
   int conclude_program(int code)
   {
-    const auto end = recorder_->conclude(code);
+    const auto end = recorder_->conclude(code, asked_unix_s_);
     why_ = end.why;
     return was_cut_short(code) ? code : end.code;
   }
 
   // Whether the ranks ended because they were asked to, and not by an error or a crash of their own. A run that is ended at its
-  // time limit has timed out instead.
+  // time limit has timed out instead. When a rank of the user's own program leaves, the others may crash (PyTorch aborts).
   bool was_cut_short(int code) const
   {
-    if (!asked_ || is_there(attempt_.cancel()) || is_there(attempt_.error()) || is_crash(code)) return false;
+    if (!asked_ || is_there(attempt_.cancel()) || is_there(attempt_.error())) return false;
+    if (is_crash(code) && !recorder_) return false;
     return asked_ == SIGUSR1 || !is_there(attempt_.stop_reason());
   }
 
@@ -469,8 +512,8 @@ class AttemptJob {
   {
     const auto line = fmt::format("dtctl: {}{}\n", printable(what), code ? fmt::format(" (exit code {})", *code) : "");
     const Descriptor file(::open(attempt_.err().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-    const int out = file.is_open() ? file.get() : STDERR_FILENO;
-    [[maybe_unused]] const auto written = ::write(out, line.data(), line.size());
+    if (file.is_open() && ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size())) return;
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
   }
 
   const AttemptFolder& attempt_;
@@ -478,10 +521,16 @@ class AttemptJob {
   Inbox& inbox_;
   Clock::time_point begin_;
   std::optional<Clock::time_point> warn_at_, limit_at_, kill_at_;
-  std::optional<int> asked_; // the last signal that asked the run to stop
-  std::string token_;        // of the submission; every process of the job has it in its environment
+  std::optional<int> asked_;                                      // the last signal that asked the run to stop
+  double asked_unix_s_ = std::numeric_limits<double>::infinity(); // when the first one did
+  std::string token_; // of the submission; every process of the job has it in its environment
   int launches_ = 0;
-  std::optional<ProgramRecorder> recorder_;        // of the user's own program
+  std::optional<ProgramRecorder> recorder_; // of the user's own program
+  struct Unrecorded {
+    Clock::time_point since;
+    std::string cause;
+  };
+  std::optional<Unrecorded> unrecorded_;           // records of that program cannot be written now
   std::optional<Clock::time_point> ended_here_at_; // when all its ranks on this host were first seen to have ended
   std::string why_;                                // why that program left no result; may be empty
 };

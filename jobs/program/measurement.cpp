@@ -49,39 +49,71 @@ std::int64_t count_of(double value) { return std::isnan(value) ? not_counted : s
 
 } // namespace
 
-void RankReport::take(const ReportLine& line)
+// Steps that were done before this attempt. A program that does not say so may have gone on from a checkpoint of an earlier
+// attempt, unless it prints the number 1 for its first step.
+std::optional<std::int64_t> ProgramMeasurement::steps_before(const RankReport& report) const
 {
-  struct Taker {
-    RankReport& report;
-    void operator()(std::monostate) const { ++report.damaged_lines; }
-    void operator()(const RankLine& start) const { report.start = start; }
-    void operator()(const BeginLine& begin) const { report.begin = begin; }
-    void operator()(const StepLine& step) const { report.steps.push_back(step); }
-    void operator()(const EvaluationLine& evaluation) const { report.evaluations.push_back(evaluation); }
-    void operator()(const MemoryLine& memory) const { report.memory_bytes = memory.bytes; }
-    void operator()(const ErrorLine& error) const
-    {
-      if (!report.error) report.error = error;
-    }
-    void operator()(const ResultLine& result) const { report.result = result; }
-  };
-  std::visit(Taker{*this}, line);
+  if (report.begin) return report.begin->step;
+  const bool begins_at_1 = report.is_numbered && !report.steps.empty() && report.steps.front().step == 1;
+  return attempt_ == 1 || begins_at_1 ? std::optional<std::int64_t>(0) : std::nullopt;
 }
 
 // Every attempt leaves out its own warm-up steps, and a step of unknown length. A line may stand for many steps: those since the
-// line before it.
+// line before it. If it is not known where the attempt began, its first line is left out, and the warm-up is counted from there.
 bool ProgramMeasurement::is_measured(const RankReport& report, std::size_t line) const
 {
-  const auto before = report.begin ? report.begin->step : 0;
-  const auto begun_at = line == 0 ? before : report.steps[line - 1].step;
-  return begun_at >= before + spec_.train.warmup_steps && !std::isnan(report.steps[line].step_s);
+  if (std::isnan(report.steps[line].step_s)) return false;
+  const auto before = steps_before(report);
+  if (line == 0) return before && spec_.train.warmup_steps == 0;
+  return report.steps[line - 1].step >= before.value_or(report.steps.front().step) + spec_.train.warmup_steps;
+}
+
+std::size_t ProgramMeasurement::ranks_with_steps() const
+{
+  return static_cast<std::size_t>(
+      std::count_if(reported_.begin(), reported_.end(), [](const Reported& rank) { return rank.last_step > 0; }));
+}
+
+// It reports no steps, although not only rank 0 does. Rank 0 alone may report the samples of all.
+bool ProgramMeasurement::is_silent(const Reported& rank) const
+{
+  return rank.last_step == 0 && latest_step_ > 0 && (rank.rank == 0 || ranks_with_steps() > 1);
+}
+
+// It ended at an earlier step than another rank, and did not say that this was its end.
+bool ProgramMeasurement::has_stopped(const Reported& rank) const
+{
+  return rank.last_step > 0 && rank.last_step < latest_step_ && !rank.has_result && ranks_with_steps() > 1;
+}
+
+bool ProgramMeasurement::is_complete() const
+{
+  return std::none_of(reported_.begin(), reported_.end(),
+                      [&](const Reported& rank) { return is_silent(rank) || has_stopped(rank); });
+}
+
+std::vector<std::string> ProgramMeasurement::gaps() const
+{
+  std::vector<std::string> found;
+  const auto unknown = "the throughput is not known, because a part of the samples is missing";
+  for (const auto& rank : reported_) {
+    if (is_silent(rank))
+      found.push_back(fmt::format("rank {} reported no steps, although other ranks did: {}", rank.rank, unknown));
+    if (has_stopped(rank))
+      found.push_back(fmt::format("rank {} reported its last step at {} of {} and no result: {}", rank.rank, rank.last_step,
+                                  latest_step_, unknown));
+  }
+  if (found.empty() && ranks_with_steps() == 1 && reported_.size() > 1 && !root_.is_printed)
+    found.push_back(
+        fmt::format("only rank 0 of {} ranks reported steps; its samples count as those of all ranks", reported_.size()));
+  return found;
 }
 
 void ProgramMeasurement::add_root(const RankReport& report)
 {
   root_ = report;
   root_.steps.clear();
-  first_step_ = report.begin ? report.begin->step : 0;
+  first_step_ = steps_before(report);
   if (report.steps.empty()) return;
   for (const auto& step : report.steps) root_steps_.push_back(step.step);
   final_loss_ = report.steps.back().loss;
@@ -92,6 +124,9 @@ void ProgramMeasurement::add_root(const RankReport& report)
 void ProgramMeasurement::add(const RankReport& report)
 {
   if (ranks_.empty()) add_root(report);
+  const auto last_step = report.steps.empty() ? 0 : report.steps.back().step;
+  latest_step_ = std::max(latest_step_, last_step);
+  reported_.push_back({report.start.rank, last_step, report.result.has_value()});
   const int index = static_cast<int>(ranks_.size());
   std::vector<double> step_s, evaluation_s;
   std::array<std::vector<double>, phase_count> phase_s;
@@ -134,7 +169,7 @@ void ProgramMeasurement::add_throughput(RunResult& result) const
   double samples = 0, steps = 0, share = 0;
   for (const auto& step : sums_)
     if (step.is_measured) ++steps, samples += step.samples;
-  if (steps == 0) samples = not_measured;
+  if (steps == 0 || !is_complete()) samples = not_measured;
   result.measured_samples = count_of(samples);
   result.measured_s = largest(measured_s_);
   result.throughput = result.measured_s > 0 ? samples / result.measured_s : not_measured;
@@ -146,7 +181,7 @@ void ProgramMeasurement::add_throughput(RunResult& result) const
 // The sums of attribution need the phases of all ranks, which meet at every step.
 void ProgramMeasurement::add_work(RunResult& result) const
 {
-  if (useful_s_.empty() || useful_s_.size() != ranks_.size()) return;
+  if (useful_s_.empty() || useful_s_.size() != ranks_.size() || !is_complete()) return;
   auto& work = result.work;
   work = {std::accumulate(useful_s_.begin(), useful_s_.end(), 0.0), largest(useful_s_), 0, 0};
   std::vector<double> late_s(ranks_.size(), 0);
@@ -167,37 +202,47 @@ void ProgramMeasurement::add_work(RunResult& result) const
 void ProgramMeasurement::add_to_target(RunResult& result) const
 {
   const double target = spec_.train.target_accuracy;
+  const auto is_known = [](const EvaluationLine& evaluation) { return !std::isnan(evaluation.accuracy); };
+  if (first_step_ != 0 || std::none_of(root_.evaluations.begin(), root_.evaluations.end(), is_known)) {
+    result.samples_to_accuracy = not_counted;
+    return;
+  }
   const auto reached = [&](const EvaluationLine& evaluation) { return target > 0 && evaluation.accuracy >= target; };
   const auto first = std::find_if(root_.evaluations.begin(), root_.evaluations.end(), reached);
-  if (first_step_ > 0) result.samples_to_accuracy = not_counted;
-  if (first == root_.evaluations.end() || first_step_ > 0) return;
+  if (first == root_.evaluations.end()) return;
   if (root_.begin) result.time_to_accuracy_s = first->clock_s - root_.begin->clock_s;
   double samples = 0;
   for (std::size_t i = 0; i < root_steps_.size() && root_steps_[i] <= first->step; ++i) samples += sums_[i].samples;
-  result.samples_to_accuracy = count_of(sums_.empty() ? not_measured : samples);
+  result.samples_to_accuracy = count_of(sums_.empty() || !is_complete() ? not_measured : samples);
 }
 
 RunResult ProgramMeasurement::result() const
 {
   RunResult result;
   result.unix_s = now_unix_s();
-  result.steps = root_steps_.empty() ? not_counted : root_steps_.back();
-  result.warmup_steps = root_steps_.empty() ? not_counted : std::min(root_steps_.back() - first_step_, spec_.train.warmup_steps);
-  result.resumed_step = first_step_;
+  const bool counts_all = first_step_ || root_.is_numbered; // not only the lines of this attempt
+  result.steps = root_steps_.empty() || !counts_all ? not_counted : root_steps_.back();
+  result.warmup_steps = result.resumed_step = not_counted;
+  if (first_step_) result.resumed_step = *first_step_;
+  if (first_step_ && !root_steps_.empty())
+    result.warmup_steps = std::min(root_steps_.back() - *first_step_, spec_.train.warmup_steps);
   result.ranks = ranks_;
   add_throughput(result);
   add_work(result);
   result.wall_s = root_.begin ? last_clock_s_ - root_.begin->clock_s : not_measured;
   result.final_loss = final_loss_;
   result.parameters = count_of(root_.result ? root_.result->parameters : not_measured);
-  if (!root_.evaluations.empty()) {
-    result.accuracy = root_.evaluations.back().accuracy;
-    result.eval_loss = root_.evaluations.back().loss;
-    for (const auto& evaluation : root_.evaluations) result.best_accuracy = std::fmax(result.best_accuracy, evaluation.accuracy);
+  for (const auto& evaluation : root_.evaluations) { // one that is printed may have only one of the two
+    if (!std::isnan(evaluation.accuracy)) result.accuracy = evaluation.accuracy;
+    if (!std::isnan(evaluation.loss)) result.eval_loss = evaluation.loss;
+    result.best_accuracy = std::fmax(result.best_accuracy, evaluation.accuracy);
   }
   add_to_target(result);
-  if (useful_s_.size() > 1 && useful_s_.size() < ranks_.size())
-    result.facts["ranks that reported steps"] = fmt::format("{} of {}", useful_s_.size(), ranks_.size());
+  if (const auto with_steps = ranks_with_steps(); with_steps > 0 && with_steps < ranks_.size() && !root_.is_printed)
+    result.facts["ranks that reported steps"] = fmt::format("{} of {}", with_steps, ranks_.size());
+  for (const auto& rank : reported_)
+    if (rank.last_step > 0 && rank.last_step < latest_step_ && ranks_with_steps() > 1)
+      result.facts[fmt::format("last step of rank {}", rank.rank)] = fmt::format("{} of {}", rank.last_step, latest_step_);
   return result;
 }
 

@@ -3,37 +3,25 @@
 #pragma once
 
 #include "core/record/run_record.hpp"
-#include "jobs/program/report_lines.hpp"
+#include "jobs/program/rank_report.hpp"
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace dt::jobs {
 
-// What one rank has reported.
-struct RankReport {
-  RankLine start;
-  std::optional<BeginLine> begin;
-  std::vector<StepLine> steps;
-  std::vector<EvaluationLine> evaluations;
-  double memory_bytes = not_measured;
-  double throughput = not_measured; // as the program prints it (program.metrics)
-  std::optional<ErrorLine> error;
-  std::optional<ResultLine> result;
-  std::int64_t damaged_lines = 0;
-
-  // Takes one line of the rank's report.
-  void take(const ReportLine& line);
-};
-
 class ProgramMeasurement {
  public:
-  explicit ProgramMeasurement(const RunSpec& spec) : spec_(spec) {}
+  // `attempt`: its number. A later attempt that does not report begin() may have begun anywhere.
+  explicit ProgramMeasurement(const RunSpec& spec, int attempt = 1) : spec_(spec), attempt_(attempt) {}
   // Adds the next rank; rank 0 first. The report is not needed afterwards.
   void add(const RankReport& report);
   // The result of the run. Its time is now.
   RunResult result() const;
+  // What the reports of the ranks lack, a sentence each. The figures that need it are then not measured.
+  std::vector<std::string> gaps() const;
 
  private:
   // Figures of one reported step, over the ranks that reported it.
@@ -45,16 +33,31 @@ class ProgramMeasurement {
     bool is_measured = false;
   };
 
+  // A rank's report, in short.
+  struct Reported {
+    int rank = 0;
+    std::int64_t last_step = 0; // 0: it reported no steps
+    bool has_result = false;
+  };
+
+  std::optional<std::int64_t> steps_before(const RankReport& report) const;
   bool is_measured(const RankReport& report, std::size_t line) const;
+  std::size_t ranks_with_steps() const;
+  bool is_silent(const Reported& rank) const;
+  bool has_stopped(const Reported& rank) const;
+  bool is_complete() const;
   void add_root(const RankReport& report);
   void add_to_target(RunResult& result) const;
   void add_work(RunResult& result) const;
   void add_throughput(RunResult& result) const;
 
   RunSpec spec_;
-  RankReport root_;                      // rank 0, without its steps
-  std::vector<std::int64_t> root_steps_; // the numbers of its steps
-  std::int64_t first_step_ = 0;          // steps that were done before this attempt
+  int attempt_;
+  RankReport root_;                        // rank 0, without its steps
+  std::vector<std::int64_t> root_steps_;   // the numbers of its steps
+  std::optional<std::int64_t> first_step_; // steps that were done before this attempt; nothing: not known
+  std::int64_t latest_step_ = 0;           // of any rank
+  std::vector<Reported> reported_;         // of each rank
   double last_clock_s_ = not_measured, final_loss_ = not_measured;
   std::vector<StepSums> sums_; // one per reported step, in order
   std::vector<RankRecord> ranks_;

@@ -8,13 +8,17 @@
 #include "core/record/run_record.hpp"
 #include "jobs/program/measurement.hpp"
 #include "jobs/program/output_reader.hpp"
+#include "jobs/program/pending_text.hpp"
 
 #include <chrono>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dt::jobs {
@@ -28,7 +32,8 @@ class ProgramRecorder {
   void prepare();
   // Removes what an earlier launch has left.
   void begin_launch();
-  // Takes over what rank 0 has reported since the last call: events.log, heartbeat, begin.json, stall.json.
+  // Takes over what rank 0 has reported since the last call: events.log, heartbeat, begin.json, stall.json. Throws if a record
+  // cannot be read or written now, after all others were; the next call then goes on where this one stopped.
   void look();
   // Whether the program was started on every rank. Another launch would then end in the same way.
   bool has_started() const { return started_.size() == ranks(); }
@@ -43,9 +48,10 @@ class ProgramRecorder {
     int code = 0;
     std::string why; // one sentence if there is no result although the exit code was 0, or a result although it was not
   };
-  // After the ranks have ended with this exit code: reads all reports, and writes error.json or the result. A result needs both:
-  // that rank 0 reported it, and the exit code 0.
-  End conclude(int code);
+  // After the ranks have ended with this exit code: reads all reports, and writes error.json or the result. A result needs all of
+  // these: that rank 0 reported it, that no rank reported an error, the exit code 0, and that every record was written. An error
+  // that was reported after `told_to_stop_unix_s` is not the cause of the run's end.
+  End conclude(int code, double told_to_stop_unix_s = std::numeric_limits<double>::infinity());
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -56,34 +62,48 @@ class ProgramRecorder {
   void find_started();
   void write_begin();
   void read_root();
-  void read_output(bool is_complete);
+  void read_output(bool is_last);
+  void write_records();
+  std::string write_last_records();
+  End outcome(int code, double told_to_stop_unix_s, const std::string& trouble);
   void append_events();
   void beat();
   void watch_progress();
   std::vector<MissingRank> behind() const;
   RankReport report_of_other(std::size_t rank) const;
   std::string missing_evidence() const;
-  std::string write_error(const std::vector<RankReport>& reports) const;
-  void say(const std::string& what) const;
+  std::string write_error(std::span<const RankReport> reports, double told_to_stop_unix_s);
+  // Adds a line to log_. A note is not the cause of a run's end (judge.cpp).
+  void say(const std::string& what);
 
   AttemptFolder attempt_;
   PlannedRun run_;
+  PendingText log_; // messages for the user, in the attempt's stderr
   // Of this launch.
   struct Stream {
-    LineTail tail;
-    std::filesystem::path copy_to;
+    Stream(std::filesystem::path from, std::filesystem::path to)
+        : tail(std::move(from)), copy(std::move(to), PendingText::Writers::shared)
+    {
+    }
+    FileTail tail;
+    LineCutter lines{LineCutter::Ends::line_feed_or_carriage_return};
+    PendingText copy;
+    bool ends_line = true; // what was read so far ends in a line feed
   };
   std::map<std::size_t, RankLine> started_; // by rank
   std::unique_ptr<LineTail> root_tail_;
   std::vector<Stream> output_; // with program.metrics
   std::optional<OutputReader> reader_;
   RankReport root_;
-  std::size_t steps_written_ = 0, evaluations_written_ = 0; // to events.log
-  double training_s_ = 0;                                   // sum of the steps that were written
-  bool has_begun_ = false;                                  // begin.json is there
+  std::optional<PendingText> events_;
+  std::size_t steps_written_ = 0, evaluations_written_ = 0; // to events_
+  double last_epoch_ = not_measured;
+  double training_s_ = 0;  // sum of the steps that were written
+  bool has_begun_ = false; // begin.json is there
   Clock::time_point beaten_{}, looked_for_ranks_{}, advanced_{};
   std::size_t advances_ = 0;
-  std::optional<StallRecord> stall_;
+  std::optional<StallRecord> stall_; // the last one, also when the program has gone on since
+  bool is_stall_written_ = false, has_told_of_long_line_ = false;
 };
 
 } // namespace dt::jobs

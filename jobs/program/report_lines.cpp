@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include <unistd.h>
 
@@ -131,6 +132,7 @@ ErrorLine error_line(Words& words)
 {
   ErrorLine line;
   line.step = words.number<std::int64_t>();
+  line.unix_s = words.quantity();
   line.cause = words.rest();
   return line;
 }
@@ -168,25 +170,44 @@ std::string to_line(const RankLine& line)
   return fmt::format("rank {} {} {} {} {}\n", line.rank, line.pid, line.host, line.cores, line.gpus);
 }
 
-std::vector<std::string> LineTail::next(bool is_complete)
+std::string FileTail::next()
 {
-  std::vector<std::string> lines;
+  std::string text;
   const auto file = open_if_exists(path_);
   std::string block(block_bytes, '\0');
   while (file.is_open()) {
     const auto got = ::pread(file.get(), block.data(), block.size(), offset_);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw system_error("read " + path_.string(), errno);
-    if (got == 0) break;
+    if (got < 0 && text.empty()) throw system_error("read " + path_.string(), errno);
+    if (got <= 0) break; // what was read before an error is used, and the next call meets the error again
     offset_ += got;
-    for (const char c : std::string_view(block).substr(0, static_cast<std::size_t>(got))) {
-      if (c == '\n')
-        lines.push_back(std::exchange(rest_, {}));
-      else if (rest_.size() < longest_line)
-        rest_ += c;
-    }
+    text.append(block, 0, static_cast<std::size_t>(got));
   }
-  if (is_complete && !rest_.empty()) lines.push_back(std::exchange(rest_, {}));
+  return text;
+}
+
+void LineCutter::end_line(std::vector<std::string>& lines)
+{
+  cut_lines_ += is_cut_ ? 1 : 0;
+  is_cut_ = false;
+  if (ends_ == Ends::line_feed || !rest_.empty()) lines.push_back(std::exchange(rest_, {}));
+}
+
+std::vector<std::string> LineCutter::take(std::string_view piece, bool is_last)
+{
+  const std::string_view ends = ends_ == Ends::line_feed ? "\n" : "\n\r";
+  std::vector<std::string> lines;
+  while (!piece.empty()) {
+    const auto end = piece.find_first_of(ends);
+    const auto part = piece.substr(0, end);
+    const auto room = longest_line - rest_.size();
+    is_cut_ = is_cut_ || part.size() > room;
+    rest_ += part.substr(0, room);
+    if (end == std::string_view::npos) break;
+    end_line(lines);
+    piece.remove_prefix(end + 1);
+  }
+  if (is_last && !rest_.empty()) end_line(lines);
   return lines;
 }
 

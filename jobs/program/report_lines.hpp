@@ -8,7 +8,7 @@
 //                SP input_s SP forward_s SP backward_s SP communication_s SP optimizer_s LF
 //   evaluation = "eval" SP step SP clock SP eval_s SP accuracy SP loss SP samples LF
 //   memory     = "memory" SP bytes LF                                   largest resident set so far
-//   error      = "error" SP step SP text LF
+//   error      = "error" SP step SP unix_s SP text LF                    unix_s: seconds since 1970, to compare ranks
 //   result     = "result" SP clock SP parameters LF
 //
 // Numbers are decimal; "nan" stands for what the program does not report. clock: seconds of a monotonic clock, whose zero has no
@@ -49,6 +49,7 @@ struct MemoryLine {
 };
 struct ErrorLine {
   std::int64_t step = -1;
+  double unix_s = 0;
   std::string cause;
 };
 struct ResultLine {
@@ -61,18 +62,47 @@ ReportLine parse_report_line(std::string_view line);
 
 std::string to_line(const RankLine& line);
 
-// Reads the complete lines that were appended to a file since the last call.
-class LineTail {
+// Reads what was appended to a file since the last call.
+class FileTail {
  public:
-  explicit LineTail(std::filesystem::path path) : path_(std::move(path)) {}
-  // Returns them without their line feeds. A line of more than 64 KiB is cut. Empty if there is no file. With `is_complete`,
-  // nobody writes any more: a last line without line feed is returned too.
-  std::vector<std::string> next(bool is_complete = false);
+  explicit FileTail(std::filesystem::path path) : path_(std::move(path)) {}
+  // Empty if there is nothing new or no file. Throws a SystemError if nothing could be read; the next call goes on there.
+  std::string next();
 
  private:
   std::filesystem::path path_;
   std::int64_t offset_ = 0; // of the first byte that was not read
-  std::string rest_;        // of the last line, which has no line feed yet
+};
+
+// Cuts a text that comes in pieces into lines. Of a line of more than 64 KiB it keeps the beginning.
+class LineCutter {
+ public:
+  enum class Ends { line_feed, line_feed_or_carriage_return }; // progress bars end their lines with carriage returns
+  explicit LineCutter(Ends ends = Ends::line_feed) : ends_(ends) {}
+  // The lines that the piece completes, without their ends; with carriage returns, empty lines are left out. With `is_last`, also
+  // what comes after the last end.
+  std::vector<std::string> take(std::string_view piece, bool is_last = false);
+  // Lines of which only the beginning was kept.
+  std::int64_t cut_lines() const { return cut_lines_; }
+
+ private:
+  void end_line(std::vector<std::string>& lines);
+
+  Ends ends_;
+  std::string rest_; // of the last line, which has no end yet
+  bool is_cut_ = false;
+  std::int64_t cut_lines_ = 0;
+};
+
+// Reads the complete lines that were appended to a file since the last call, without their line feeds.
+class LineTail {
+ public:
+  explicit LineTail(std::filesystem::path path) : tail_(std::move(path)) {}
+  std::vector<std::string> next() { return cutter_.take(tail_.next()); }
+
+ private:
+  FileTail tail_;
+  LineCutter cutter_;
 };
 
 } // namespace dt::jobs

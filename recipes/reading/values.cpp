@@ -237,8 +237,12 @@ class ValueReader {
   bool is_expression(const Entry& entry) const
   {
     try {
-      if (entry.value.kind == Node::Kind::scalar) Pattern{entry.value.text};
-      return true;
+      if (entry.value.kind != Node::Kind::scalar) return true;
+      const Pattern pattern(entry.value.text);
+      if (pattern.has_group() || entry.key == "result") return true; // of a result the line alone counts
+      diagnostics_.add(entry.value.mark, "`program.metrics." + entry.key +
+                                             "` has no group: put the number in parentheses, as in `" + "loss ([0-9.]+)`");
+      return false;
     } catch (const Error& error) {
       diagnostics_.add(entry.value.mark, "`program.metrics." + entry.key + "` is no regular expression: " + error.what());
       return false;

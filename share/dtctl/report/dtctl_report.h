@@ -7,18 +7,25 @@
  *     double begin = dtctl_report_clock();
  *     ...
  *     dtctl_report_phase(DTCTL_FORWARD, dtctl_report_clock() - begin);
+ *     dtctl_report_schedule(learning_rate, epoch);  may be left out
  *     dtctl_report_step(loss, samples);           on every rank, with the samples of this rank
  *   }
  *   dtctl_report_evaluation(accuracy, loss, samples);   accuracy between 0 and 1
+ *   dtctl_report_parameters(parameters);          may be left out
  *   dtctl_report_result();                        at the end; without it the run has failed. Only that of rank 0 counts
  *
  * What is not known is DTCTL_UNKNOWN. Include the file in one source file of a program: its state is per source file. Calls from
  * several threads at once are allowed. In a process that dtctl has not started, all functions do nothing.
- * With -std=c11, define _POSIX_C_SOURCE as 200809L before the first include; -std=gnu11 and C++ need nothing.
- * All functions return 0; -1 if the report could not be written (errno says why) or a value is impossible (EINVAL).
+ * With -std=c99 or c11, include it before all other files or define _POSIX_C_SOURCE as 200809L; -std=gnu11 and C++ need nothing.
+ * All functions return 0; -1 if the report could not be written (errno says why) or a value is impossible (EINVAL). The line is
+ * then lost, but the report goes on with the next one.
  */
 #ifndef DTCTL_REPORT_H
 #define DTCTL_REPORT_H
+
+#if defined(__STRICT_ANSI__) && !defined(__cplusplus) && !defined(_POSIX_C_SOURCE)
+#define _POSIX_C_SOURCE 200809L /* for clock_gettime and O_CLOEXEC */
+#endif
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,10 +48,15 @@ enum { dtctl_phases = 5 };
 
 struct dtctl_report_state {
   int lock, file, is_open, has_mark;
+  int is_torn; /* the file ends in half a line */
   long long step;
   double mark; /* when the last begin, step or evaluation ended */
   double phase_s[5];
   int has_phase[5];
+  double learning_rate, epoch; /* of the current step */
+  int has_schedule;
+  double parameters;
+  int has_parameters;
 };
 static struct dtctl_report_state dtctl_report_;
 
@@ -72,10 +84,15 @@ static inline int dtctl_report_write_(const char* line, int length)
     if (dtctl_report_.file < 0) return -1;
     dtctl_report_.is_open = 1;
   }
+  if (dtctl_report_.is_torn) { /* dtctl leaves out the half line */
+    if (write(dtctl_report_.file, "\n", 1) != 1) return -1;
+    dtctl_report_.is_torn = 0;
+  }
   while (length > 0) {
     const ssize_t written = write(dtctl_report_.file, line, (size_t)length);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return -1;
+    dtctl_report_.is_torn = written < length;
     line += written;
     length -= (int)written;
   }
@@ -136,6 +153,29 @@ static inline int dtctl_report_phase(enum dtctl_phase phase, double seconds)
   return 0;
 }
 
+/* The learning rate of the current step, and the epochs so far. */
+static inline int dtctl_report_schedule(double learning_rate, double epoch)
+{
+  if (epoch < 0) return errno = EINVAL, -1;
+  dtctl_report_lock_();
+  dtctl_report_.learning_rate = learning_rate;
+  dtctl_report_.epoch = epoch;
+  dtctl_report_.has_schedule = 1;
+  dtctl_report_unlock_();
+  return 0;
+}
+
+/* The number of trained parameters of the model, for the result. */
+static inline int dtctl_report_parameters(double parameters)
+{
+  if (parameters < 0) return errno = EINVAL, -1;
+  dtctl_report_lock_();
+  dtctl_report_.parameters = parameters;
+  dtctl_report_.has_parameters = 1;
+  dtctl_report_unlock_();
+  return 0;
+}
+
 /* One step has ended. samples: that this rank has trained with in it. */
 static inline int dtctl_report_step(double loss, double samples)
 {
@@ -150,7 +190,9 @@ static inline int dtctl_report_step(double loss, double samples)
   at = dtctl_report_number_(line, at, (int)sizeof line, dtctl_report_lap_(now));
   at = dtctl_report_number_(line, at, (int)sizeof line, samples);
   at = dtctl_report_number_(line, at, (int)sizeof line, loss);
-  at += snprintf(line + at, sizeof line - (size_t)at, " nan nan"); /* learning rate and epoch */
+  at = dtctl_report_number_(line, at, (int)sizeof line, dtctl_report_.has_schedule ? dtctl_report_.learning_rate : DTCTL_UNKNOWN);
+  at = dtctl_report_number_(line, at, (int)sizeof line, dtctl_report_.has_schedule ? dtctl_report_.epoch : DTCTL_UNKNOWN);
+  dtctl_report_.has_schedule = 0;
   for (i = 0; i < dtctl_phases; ++i) at = dtctl_report_number_(line, at, (int)sizeof line, phase_s[i]);
   line[at++] = '\n';
   code = dtctl_report_figures_(line, at);
@@ -178,13 +220,16 @@ static inline int dtctl_report_evaluation(double accuracy, double loss, double s
   return code;
 }
 
-/* The training has failed on this rank, for this reason (one line). */
+/* The training has failed on this rank, for this reason (one line). The time is that of the calendar, to compare ranks. */
 static inline int dtctl_report_error(const char* cause)
 {
   char line[1024];
   int length, i, code;
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
   dtctl_report_lock_();
-  length = snprintf(line, sizeof line - 1, "error %lld %s", dtctl_report_.step, cause);
+  length = snprintf(line, sizeof line - 1, "error %lld %lld.%06ld %s", dtctl_report_.step, (long long)now.tv_sec,
+                    now.tv_nsec / 1000, cause);
   if (length > (int)sizeof line - 2) length = (int)sizeof line - 2;
   for (i = 0; i < length; ++i)
     if (line[i] == '\n') line[i] = ' ';
@@ -198,7 +243,7 @@ static inline int dtctl_report_error(const char* cause)
 static inline int dtctl_report_result(void)
 {
   char line[128], status[4096];
-  int code, file;
+  int at, code, file;
   const char* peak = NULL;
   dtctl_report_lock_();
   file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
@@ -211,7 +256,10 @@ static inline int dtctl_report_result(void)
   code = 0;
   if (peak != NULL)
     code = dtctl_report_write_(line, snprintf(line, sizeof line, "memory %lld\n", atoll(peak + strlen("VmHWM:")) * 1024));
-  if (code == 0) code = dtctl_report_figures_(line, snprintf(line, sizeof line, "result %.9f nan\n", dtctl_report_clock()));
+  at = snprintf(line, sizeof line, "result %.9f", dtctl_report_clock());
+  at = dtctl_report_number_(line, at, (int)sizeof line, dtctl_report_.has_parameters ? dtctl_report_.parameters : DTCTL_UNKNOWN);
+  line[at++] = '\n';
+  if (code == 0) code = dtctl_report_figures_(line, at);
   dtctl_report_unlock_();
   return code;
 }

@@ -29,6 +29,7 @@ PHASES = ("input", "forward", "backward", "communication", "optimizer")
 
 _lock = threading.RLock()
 _file = None
+_unwritten = b""  # lines that could not be written yet
 _step = 0
 _mark = None  # when the last begin(), step() or evaluation() ended
 _phase_s = {}
@@ -51,14 +52,20 @@ def _number(value, name, lowest=None, highest=None):
 
 
 def _write(*words):
-    global _file
     if not is_active():
         return
+    global _unwritten
+    _unwritten += " ".join(str(word) for word in words).encode("utf-8", "replace") + b"\n"
+    with contextlib.suppress(OSError):  # a full disk must not end the training: the next call tries again
+        _flush()
+
+
+def _flush():
+    global _file, _unwritten
     if _file is None:
         _file = os.open(os.environ["DTCTL_REPORT"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    line = " ".join(str(word) for word in words).encode("utf-8", "replace") + b"\n"
-    while line:
-        line = line[os.write(_file, line):]
+    while _unwritten:
+        _unwritten = _unwritten[os.write(_file, _unwritten):]
 
 
 def _require_phase(name):
@@ -124,16 +131,21 @@ def evaluation(accuracy, loss=None, samples=None):
 
 
 def result(parameters=None):
-    """The training has reached its end. parameters: number of trained parameters of the model."""
+    """The training has reached its end. parameters: number of trained parameters of the model.
+
+    Raises OSError if the report could not be written, because the disk is full for example.
+    """
     with _lock:
         _report_memory()
         _write("result", repr(time.monotonic()), _number(parameters, "parameters", lowest=0))
+        if is_active():
+            _flush()
 
 
 def error(cause):
     """The training has failed on this rank, for this reason. An uncaught exception is reported by itself."""
     with _lock:
-        _write("error", _step, " ".join(str(cause).split()) or "unknown")
+        _write("error", _step, repr(time.time()), " ".join(str(cause).split()) or "unknown")
 
 
 def _report_memory():

@@ -9,11 +9,12 @@
 
 using dt::Pattern;
 
-TEST_CASE("an expression finds the number in its group, or in the whole match")
+TEST_CASE("an expression finds the number in its group, and says whether it has one")
 {
   CHECK(Pattern("loss (\\d+\\.\\d+)").number_in("step 3 loss 0.25 ok") == 0.25);
   CHECK(Pattern("acc=([-+0-9.e]+)").number_in("acc=9.5e-1,") == 0.95);
-  CHECK(Pattern("^[0-9]+$").number_in("17") == 17);
+  CHECK_FALSE(Pattern("^[0-9]+$").has_group());
+  CHECK_FALSE(Pattern("^[0-9]+$").number_in("17"));
   CHECK(Pattern("loss ([^ ]+)").number_in("loss +3") == 3);
   CHECK(std::isnan(*Pattern("loss ([^ ]+)").number_in("loss nan")));
 }

@@ -35,11 +35,18 @@ RunSpec spec_with_warmup(std::int64_t steps)
   return spec;
 }
 
-RunResult result_of(const RunSpec& spec, const std::vector<RankReport>& reports)
+RunResult result_of(const RunSpec& spec, const std::vector<RankReport>& reports, int attempt = 1)
 {
-  ProgramMeasurement measurement(spec);
+  ProgramMeasurement measurement(spec, attempt);
   for (const auto& report : reports) measurement.add(report);
   return measurement.result();
+}
+
+std::vector<std::string> gaps_of(const std::vector<RankReport>& reports)
+{
+  ProgramMeasurement measurement(spec_with_warmup(0));
+  for (const auto& report : reports) measurement.add(report);
+  return measurement.gaps();
 }
 
 } // namespace
@@ -114,4 +121,73 @@ TEST_CASE("a program that goes on from a checkpoint leaves out its warm-up again
   CHECK(result.steps == 102);
   CHECK(std::isnan(result.time_to_accuracy_s));
   CHECK(result.samples_to_accuracy == not_counted);
+}
+
+TEST_CASE("if a rank reports no steps although several others do, the throughput is not known and the rank is named")
+{
+  const std::vector<RankReport> reports{rank(0, {step(1, 1, 10)}), rank(1, {}), rank(2, {step(1, 1, 10)})};
+  const auto result = result_of(spec_with_warmup(0), reports);
+  CHECK(std::isnan(result.throughput));
+  CHECK(result.measured_samples == not_counted);
+  CHECK(result.facts.at("ranks that reported steps") == "2 of 3");
+  CHECK(gaps_of(reports) == std::vector<std::string>{"rank 1 reported no steps, although other ranks did: the throughput is not "
+                                                     "known, because a part of the samples is missing"});
+}
+
+TEST_CASE("rank 0 alone may report the samples of all ranks, which the record says")
+{
+  const std::vector<RankReport> reports{rank(0, {step(1, 1, 20)}), rank(1, {})};
+  const auto result = result_of(spec_with_warmup(0), reports);
+  CHECK(result.throughput == 20);
+  CHECK(result.facts.at("ranks that reported steps") == "1 of 2");
+  CHECK(gaps_of(reports).size() == 1);
+}
+
+TEST_CASE("a rank whose report ends early has stopped reporting, unless it says that this is its end")
+{
+  std::vector<RankReport> reports{rank(0, {step(1, 1, 10), step(2, 1, 10)}), rank(1, {step(1, 1, 10)})};
+  auto result = result_of(spec_with_warmup(0), reports);
+  CHECK(std::isnan(result.throughput));
+  CHECK(gaps_of(reports).size() == 1);
+  reports[1].result = ResultLine{};
+  result = result_of(spec_with_warmup(0), reports);
+  CHECK(result.throughput == 15);
+  CHECK(result.facts.at("last step of rank 1") == "1 of 2");
+  CHECK(gaps_of(reports).empty());
+}
+
+TEST_CASE("of a later attempt whose begin nobody reports, what depends on it is not known, and its warm-up is left out")
+{
+  auto report = rank(0, {step(100, 9, 10), step(110, 5, 10), step(120, 1, 10)});
+  report.begin.reset();
+  report.is_printed = report.is_numbered = true;
+  report.evaluations.push_back({.step = 120, .clock_s = unknown, .eval_s = unknown, .accuracy = 0.9, .loss = 0, .samples = 10});
+  auto spec = spec_with_warmup(5);
+  spec.train.target_accuracy = 0.5;
+  const auto later = result_of(spec, {report}, 2);
+  CHECK(later.resumed_step == not_counted);
+  CHECK(later.warmup_steps == not_counted);
+  CHECK(later.samples_to_accuracy == not_counted);
+  CHECK(later.steps == 120);
+  CHECK(later.throughput == 10); // of the last line: before it are 10 steps, after the first line
+  const auto first = result_of(spec, {report}, 1);
+  CHECK(first.resumed_step == 0);
+  CHECK(first.warmup_steps == 5);
+  CHECK(first.samples_to_accuracy == 30);
+  report.steps.front().step = 1; // it began at the beginning again
+  CHECK(result_of(spec, {report}, 2).resumed_step == 0);
+  report.is_numbered = false; // the lines are counted, so the number of the first is always 1
+  CHECK(result_of(spec, {report}, 2).resumed_step == not_counted);
+  CHECK(result_of(spec, {report}, 2).steps == not_counted);
+}
+
+TEST_CASE(
+    "without an evaluation it is not known how many samples the target accuracy needs, and with one 0 says that it was not met")
+{
+  auto spec = spec_with_warmup(0);
+  spec.train.target_accuracy = 0.5;
+  auto report = rank(0, {step(1, 1, 10)});
+  CHECK(result_of(spec, {report}).samples_to_accuracy == not_counted);
+  report.evaluations.push_back({.step = 1, .clock_s = 102, .eval_s = 1, .accuracy = 0.25, .loss = 0, .samples = 10});
+  CHECK(result_of(spec, {report}).samples_to_accuracy == 0);
 }

@@ -27,7 +27,9 @@ TEST_CASE("a line of a report is read as it was written")
   CHECK(step.samples == 32);
   CHECK(std::isnan(step.learning_rate));
   CHECK(step.phase_s[static_cast<std::size_t>(Phase::forward)] == 0.1);
-  CHECK(std::get<ErrorLine>(parse_report_line("error 3 ValueError: no such layer")).cause == "ValueError: no such layer");
+  CHECK(std::get<ErrorLine>(parse_report_line("error 3 1800000000.25 ValueError: no such layer")).cause ==
+        "ValueError: no such layer");
+  CHECK(std::get<ErrorLine>(parse_report_line("error 3 1800000000.25 ValueError")).unix_s == 1800000000.25);
 }
 
 TEST_CASE("a damaged line of a report is none")
@@ -52,6 +54,25 @@ TEST_CASE("lines are read when they are complete, each once")
   CHECK(tail.next().empty());
   std::ofstream(path, std::ios::app) << "o\nthree";
   CHECK(tail.next() == std::vector<std::string>{"two"});
-  CHECK(tail.next(true) == std::vector<std::string>{"three"});
-  CHECK(tail.next(true).empty());
+}
+
+TEST_CASE("lines of a progress bar end in carriage returns, and what comes after the last end is a line at the end")
+{
+  using Lines = std::vector<std::string>;
+  LineCutter cutter(LineCutter::Ends::line_feed_or_carriage_return);
+  CHECK(cutter.take("1%\r2%\r\n3") == Lines{"1%", "2%"});
+  CHECK(cutter.take("%") == Lines{});
+  CHECK(cutter.take(" done", true) == Lines{"3% done"});
+  CHECK(cutter.take("", true).empty());
+}
+
+TEST_CASE("of a line of more than 64 KiB the beginning is kept and the line is counted, and the next line is whole")
+{
+  LineCutter cutter;
+  CHECK(cutter.take(std::string(60'000, 'a')).empty());
+  const auto lines = cutter.take(std::string(60'000, 'b') + "\nnext\n");
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0] == std::string(60'000, 'a') + std::string(5'536, 'b'));
+  CHECK(lines[1] == "next");
+  CHECK(cutter.cut_lines() == 1);
 }

@@ -1,0 +1,112 @@
+// The end of an attempt of the user's own program: ProgramRecorder::conclude and what it needs.
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/record/attempt_start.hpp"
+#include "core/text.hpp"
+#include "jobs/program/parts.hpp"
+#include "jobs/program/program_recorder.hpp"
+
+#include <fmt/format.h>
+
+namespace dt::jobs {
+
+// Why the run has no result although its program ended well; empty if it has one.
+std::string ProgramRecorder::missing_evidence() const
+{
+  if (root_.result) return {};
+  if (!reader_)
+    return "the program ended with exit code 0, but rank 0 reported no result; call dtctl_report.result() at the end of the "
+           "training, or describe the program's output in program.metrics";
+  const auto missing = reader_->missing();
+  if (missing.empty()) return {};
+  if (const auto refusal = reader_->refusal(missing.front()); !refusal.empty()) return refusal;
+  return fmt::format("the program ended with exit code 0, but rank 0 printed no line that matches program.metrics.{} ({})",
+                     missing.front(), run_.spec.program.metrics.at(missing.front()));
+}
+
+// Returns a sentence about the error that the run failed with; empty if no rank reported one. A rank that reports an error after
+// the run was told to stop may only have lost a rank that did so. Such an error is no cause, but no result comes out of it
+// either.
+std::string ProgramRecorder::write_error(std::span<const RankReport> reports, double told_to_stop_unix_s)
+{
+  // Clocks of nodes differ, and Slurm may signal the ranks shortly before this process.
+  constexpr double tolerance_s = 1;
+  const auto* report = earliest_error(reports, told_to_stop_unix_s - tolerance_s);
+  if (report == nullptr) {
+    const auto* late = earliest_error(reports);
+    if (late == nullptr) return {};
+    const auto why = fmt::format("rank {} reported an error after the run was told to stop: {}", late->start.rank,
+                                 printable(late->error->cause));
+    say(why);
+    return why;
+  }
+  const auto& [step, unix_s, cause] = *report->error;
+  const RankError error{report->start.rank, report->start.host, printable(cause), step, unix_s};
+  const auto why = fmt::format("rank {} reported an error: {}", error.rank, error.cause);
+  try {
+    create_file_exclusive(attempt_.error(), to_json(error));
+    return why;
+  } catch (const Error& trouble) {
+    return fmt::format("{} ({})", why, trouble.what());
+  }
+}
+
+// Returns why a record is missing or not whole; empty if all records are.
+std::string ProgramRecorder::write_last_records()
+{
+  Parts parts;
+  parts.attempt([&] { find_started(); });
+  parts.attempt([&] { read_root(); });
+  parts.attempt([&] { read_output(true); });
+  append_events();
+  if (!has_begun_ && !started_.empty()) parts.attempt([&] { write_begin(); });
+  parts.attempt([&] { write_records(); });
+  if (has_begun_) parts.attempt([&] { beat(); });
+  try {
+    parts.require_success();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  std::error_code none;
+  std::filesystem::remove_all(attempt_.path_of(AttemptFile::output), none);
+  return {};
+}
+
+ProgramRecorder::End ProgramRecorder::conclude(int code, double told_to_stop_unix_s)
+{
+  const auto trouble = write_last_records();
+  const auto end = outcome(code, told_to_stop_unix_s, trouble);
+  Parts().attempt([&] { log_.write(); });
+  return end;
+}
+
+ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix_s, const std::string& trouble)
+{
+  constexpr int unwritten = static_cast<int>(ExitCode::environment);
+  const bool has_result = missing_evidence().empty();
+  std::vector<RankReport> reports{root_};
+  for (std::size_t rank = 1; rank < ranks(); ++rank) reports.push_back(report_of_other(rank));
+  const auto error = write_error(reports, told_to_stop_unix_s);
+  const auto unrecorded = "the run's records could not be written, so it has no result: " + trouble;
+  if (code != 0) {
+    if (!error.empty()) return {code, error};
+    return {code, has_result && !reader_ ? "the program reported its result, but then ended with an error" : ""};
+  }
+  // An error counts although the exit code is 0: the training has failed on that rank.
+  if (!error.empty()) return {1, error};
+  if (!trouble.empty()) return {unwritten, unrecorded};
+  if (!has_result) return {1, missing_evidence()};
+  ProgramMeasurement measurement(run_.spec, attempt_.number());
+  for (const auto& report : reports) {
+    if (report.damaged_lines > 0)
+      say(fmt::format("{} of the report of rank {} {} damaged and left out",
+                      report.damaged_lines == 1 ? "1 line" : fmt::format("{} lines", report.damaged_lines), report.start.rank,
+                      report.damaged_lines == 1 ? "is" : "are"));
+    measurement.add(report);
+  }
+  for (const auto& gap : measurement.gaps()) say(gap);
+  if (!commit_result(attempt_, measurement.result())) return {1, fenced_off(successor_of(attempt_).value_or(0))};
+  return {0, {}};
+}
+
+} // namespace dt::jobs

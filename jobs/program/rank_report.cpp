@@ -1,0 +1,34 @@
+#include "jobs/program/rank_report.hpp"
+
+namespace dt::jobs {
+
+void RankReport::take(const ReportLine& line)
+{
+  struct Taker {
+    RankReport& report;
+    void operator()(std::monostate) const { ++report.damaged_lines; }
+    void operator()(const RankLine& start) const { report.start = start; }
+    void operator()(const BeginLine& begin) const { report.begin = begin; }
+    void operator()(const StepLine& step) const { report.steps.push_back(step); }
+    void operator()(const EvaluationLine& evaluation) const { report.evaluations.push_back(evaluation); }
+    void operator()(const MemoryLine& memory) const { report.memory_bytes = memory.bytes; }
+    void operator()(const ErrorLine& error) const
+    {
+      if (!report.error) report.error = error;
+    }
+    void operator()(const ResultLine& result) const { report.result = result; }
+  };
+  std::visit(Taker{*this}, line);
+}
+
+const RankReport* earliest_error(std::span<const RankReport> reports, double until_unix_s)
+{
+  const RankReport* earliest = nullptr;
+  for (const auto& report : reports) {
+    if (!report.error || report.error->unix_s >= until_unix_s) continue;
+    if (earliest == nullptr || report.error->unix_s < earliest->error->unix_s) earliest = &report;
+  }
+  return earliest;
+}
+
+} // namespace dt::jobs

@@ -1,0 +1,37 @@
+// RankReport: what one rank of the user's own program has reported, and what the reports of all ranks say together.
+#pragma once
+
+#include "core/record/field.hpp"
+#include "jobs/program/report_lines.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt::jobs {
+
+struct RankReport {
+  RankLine start;
+  std::optional<BeginLine> begin;
+  std::vector<StepLine> steps;
+  std::vector<EvaluationLine> evaluations;
+  double memory_bytes = not_measured;
+  double throughput = not_measured; // as the program prints it (program.metrics)
+  std::optional<ErrorLine> error;
+  std::optional<ResultLine> result;
+  std::int64_t damaged_lines = 0;
+  bool is_printed = false;  // found in the output of rank 0, which stands for all ranks (program.metrics)
+  bool is_numbered = false; // the numbers of the steps are those of the program, which goes on counting in a later attempt
+
+  // Takes one line of the rank's report.
+  void take(const ReportLine& line);
+};
+
+// The earliest error before `until_unix_s` (the clocks of all ranks' hosts are taken to agree); a null pointer if there is none.
+const RankReport* earliest_error(std::span<const RankReport> reports,
+                                 double until_unix_s = std::numeric_limits<double>::infinity());
+
+} // namespace dt::jobs

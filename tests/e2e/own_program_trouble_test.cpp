@@ -1,0 +1,179 @@
+// Trouble around programs of the user: records that cannot be written, ranks that fail one after another, figures that are
+// missing.
+#include "core/file.hpp"
+#include "core/record/event_record.hpp"
+#include "core/text.hpp"
+#include "tests/e2e/own_program.hpp"
+#include "tests/support/eventually.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <catch2/catch.hpp>
+
+namespace fs = std::filesystem;
+using Catch::Matchers::Contains;
+using dt::test::eventually;
+using dt::test::Json;
+using dt::test::Own;
+using dt::test::recipe;
+using dt::test::trainer;
+
+namespace {
+
+const std::string two_ranks = "resources: {ranks_per_node: 2}\n";
+
+// Python: waits until there is a file of this name in the folder of the test.
+std::string wait_for(const Own& own, const std::string& name)
+{
+  return "while not os.path.exists('" + (own.dtctl.folder() / name).string() + "'): time.sleep(0.01)\n";
+}
+
+std::string words_of(const Own& own) { return dt::read_file_if_exists(own.attempt().err()).value_or(""); }
+
+std::size_t lines_with(const std::string& text, const std::string& beginning)
+{
+  std::size_t count = 0;
+  for (const auto& line : dt::split(text, '\n')) count += line.starts_with(beginning);
+  return count;
+}
+
+} // namespace
+
+TEST_CASE("records that cannot be written for a while do not end the training, and are complete afterwards")
+{
+  const Own own("");
+  own.dtctl.write("train.py", "import dtctl_report as report, os, time\nreport.begin()\n" + wait_for(own, "begin") +
+                                  "for i in range(4): report.step(loss=1.0, samples=10)\n" + wait_for(own, "go") +
+                                  "for i in range(4): report.step(loss=1.0, samples=10)\nreport.result()\n");
+  own.dtctl.json({"submit", "own.yaml"});
+  REQUIRE(eventually([&] { return dt::is_there(own.attempt().heartbeat()); }));
+  fs::create_directory(own.attempt().events()); // so that it cannot be opened
+  own.dtctl.write("begin", "");
+  REQUIRE(
+      eventually([&] { return words_of(own).find("cannot be written now") != std::string::npos || own.state() == "failed"; }));
+  CHECK(own.left_behind() > 0);
+  fs::remove(own.attempt().events());
+  REQUIRE(eventually([&] { return words_of(own).find("are complete again") != std::string::npos || own.state() == "failed"; }));
+  own.dtctl.write("go", "");
+  CHECK(own.dtctl.run({"wait", "--timeout", "60"}).exit_code == 0);
+  CHECK(lines_with(dt::read_file(own.attempt().events()), "step ") == 8);
+  CHECK(lines_with(words_of(own), "dtctl: note: the records of the run cannot be written now: open ") == 1); // told once
+}
+
+TEST_CASE("a run whose records cannot be written at its end has failed, although its program has a result")
+{
+  const Own own("");
+  own.dtctl.write("train.py", "import dtctl_report as report, os, time\nreport.begin()\n" + wait_for(own, "begin") +
+                                  "report.step(loss=1.0, samples=10)\nreport.result()\n");
+  own.dtctl.json({"submit", "own.yaml"});
+  REQUIRE(eventually([&] { return dt::is_there(own.attempt().heartbeat()); }));
+  fs::create_directory(own.attempt().events());
+  own.dtctl.write("begin", "");
+  REQUIRE(eventually([&] { return dt::is_there(own.attempt().end()); }));
+  fs::remove(own.attempt().events());
+  CHECK(own.state() == "failed");
+  CHECK(own.cause() == "the run's records could not be written, so it has no result: open " + own.attempt().events().string() +
+                           ": Is a directory (exit code 74)");
+  CHECK_FALSE(dt::is_there(own.attempt().result()));
+}
+
+TEST_CASE("of the errors of several ranks the earliest is the cause")
+{
+  const Own own("import dtctl_report as report, os, time\nreport.begin()\nreport.step(loss=1.0, samples=3)\n"
+                "failed = os.environ['DTCTL_KEEP_FOLDER'] + '/failed'\n"
+                "if os.environ['RANK'] == '1':\n    report.error('the loss is NaN')\n    open(failed, 'w').close()\n"
+                "    time.sleep(1000)\n"
+                "while not os.path.exists(failed): time.sleep(0.01)\n"
+                "raise RuntimeError('connection closed by peer')\n",
+                recipe(two_ranks));
+  CHECK(own.submit().at("states") == Json{{"failed", 1}});
+  CHECK(own.cause() == "rank 1 on " + dt::host_name() + ": the loss is NaN (step 1)");
+}
+
+TEST_CASE("a rank that fails because another one has left after the warning does not turn a stopped run into a failed one")
+{
+  const std::string way = GENERATE("raise RuntimeError('connection closed by peer')", "os.abort()");
+  const Own own("import dtctl_report as report, os, signal, sys, time\n"
+                "left = os.environ['DTCTL_KEEP_FOLDER'] + '/left'\n"
+                "def leave(*_):\n    open(left, 'w').close()\n    sys.exit(0)\n"
+                "if os.environ['RANK'] == '0': signal.signal(signal.SIGUSR1, leave)\n"
+                "report.begin()\nreport.step(loss=1.0, samples=3)\n"
+                "while not os.path.exists(left): time.sleep(0.01)\n" +
+                    way + "\n",
+                recipe("resources: {ranks_per_node: 2, time_limit: 60s, signal_ahead: 57s}\n"));
+  CHECK(own.submit().at("states") == Json{{"preempted", 1}});
+  CHECK(own.cause() == "it reached its time limit at step 1");
+  if (way != "os.abort()")
+    CHECK_THAT(words_of(own),
+               Contains("rank 1 reported an error after the run was told to stop: RuntimeError: connection closed"));
+}
+
+TEST_CASE("a run that is stopped does not say that no checkpoint could be written: its program keeps its own")
+{
+  const Own own("import dtctl_report as report, signal, sys, time\nsignal.signal(signal.SIGUSR1, lambda *_: sys.exit(0))\n"
+                "report.begin()\nreport.step(loss=1.0, samples=3)\ntime.sleep(1000)\n",
+                recipe("train: {steps: 100}\nresources: {time_limit: 60s, signal_ahead: 57s}\n"));
+  CHECK(own.submit().at("states") == Json{{"preempted", 1}});
+  CHECK(own.cause() == "it reached its time limit at step 1 of 100");
+}
+
+TEST_CASE("a rank that reports nothing is noticed in the record and in the log")
+{
+  const Own own("import os\nif os.environ['RANK'] == '1': raise SystemExit(0)\n" + trainer(), recipe(two_ranks));
+  CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
+  const auto result = dt::read_result(own.attempt());
+  REQUIRE(result);
+  CHECK(result->facts.at("ranks that reported steps") == "1 of 2");
+  CHECK_THAT(words_of(own),
+             Contains("dtctl: note: only rank 0 of 2 ranks reported steps; its samples count as those of all ranks"));
+}
+
+TEST_CASE("a rank that stops reporting leaves the throughput unknown, because a part of the samples is missing")
+{
+  const Own own("import dtctl_report as report, os, time\nreport.begin()\nfor i in range(20):\n    time.sleep(0.002)\n"
+                "    if os.environ['RANK'] == '0' or i < 10: report.step(loss=1.0, samples=10)\n"
+                "if os.environ['RANK'] == '0': report.result()\n",
+                recipe(two_ranks));
+  CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
+  CHECK_THAT(words_of(own), Contains("dtctl: note: rank 1 reported its last step at 10 of 20 and no result"));
+  CHECK(own.dtctl.json({"query", "SELECT throughput FROM results"}).at("rows")[0].at("throughput").is_null());
+}
+
+TEST_CASE("a progress bar whose lines end in carriage returns is read, and its text is kept as it was")
+{
+  const Own own("for i in range(1, 2001): print(f'step {i} loss {1 / i:.6f} ' + 40 * '#', end='\\r')\nprint()\n",
+                recipe("", "  metrics: {step: 'step (\\d+)', loss: 'loss ([0-9.]+)'}\n"));
+  CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
+  const auto result = dt::read_result(own.attempt());
+  REQUIRE(result);
+  CHECK(result->steps == 2000);
+  CHECK(lines_with(dt::read_file(own.attempt().events()), "step ") == 2000);
+  const auto text = dt::read_file(own.attempt().out());
+  CHECK(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\r')) == 2000);
+}
+
+TEST_CASE("a line of more than 64 KiB is kept whole, and the log says that expressions see its beginning only")
+{
+  const Own own("print('loss 0.5 ' + 100000 * 'x' + ' the end')\n", recipe("", "  metrics: {loss: 'loss ([0-9.]+)'}\n"));
+  CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
+  CHECK(dt::read_file(own.attempt().out()).find("x the end\n") != std::string::npos);
+  CHECK_THAT(words_of(own), Contains("a line of more than 64 KiB was printed; program.metrics looks at its first 64 KiB only"));
+}
+
+TEST_CASE("an accuracy in percent that the recipe takes for a share fails the run and says which key to use")
+{
+  const Own own("print('loss 0.5 accuracy 97.5')\n",
+                recipe("", "  metrics: {loss: 'loss ([0-9.]+)', accuracy: 'accuracy ([0-9.]+)'}\n"));
+  CHECK(own.submit().at("states") == Json{{"failed", 1}});
+  CHECK_THAT(own.cause(), Contains("program.metrics.accuracy found 97.5, but an accuracy lies between 0 and 1; use "
+                                   "accuracy_percent if the program prints percent"));
+}
+
+TEST_CASE("an expression without a group is refused before the submission, with its place and exit code 2")
+{
+  const Own own(trainer(), recipe("", "  metrics: {loss: 'loss [0-9.]+', result: 'done'}\n"));
+  const auto refused = own.dtctl.run({"submit", "own.yaml"});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Contains("own.yaml:6:19: `program.metrics.loss` has no group: put the number in parentheses"));
+}

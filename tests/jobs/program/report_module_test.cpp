@@ -1,0 +1,140 @@
+// The modules in share/dtctl/report: what they write is what report_lines.hpp reads, and both can say the same.
+#include "core/file.hpp"
+#include "core/process.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "jobs/program/rank_report.hpp"
+#include "tests/jobs/playground.hpp"
+#include "tests/support/tiny_disk.hpp"
+
+#include <cmath>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::jobs;
+
+namespace {
+
+using Words = std::vector<std::string>;
+const std::string modules = std::string(DTCTL_SOURCE_DIR) + "/share/dtctl/report";
+
+const std::string in_c = R"(#include <dtctl_report.h>
+int main(void)
+{
+  int failed = dtctl_report_begin(100);
+  failed |= dtctl_report_phase(DTCTL_FORWARD, 0.5);
+  failed |= dtctl_report_schedule(0.125, 2.5);
+  failed |= dtctl_report_step(1.5, 10);
+  failed |= dtctl_report_step(1.25, 20);
+  failed |= dtctl_report_evaluation(0.75, DTCTL_UNKNOWN, 100);
+  failed |= dtctl_report_error("no\nroom");
+  failed |= dtctl_report_parameters(61706);
+  return failed | dtctl_report_result();
+}
+)";
+
+const std::string in_python = R"(import dtctl_report as report
+report.begin(step=100)
+report.step(loss=1.5, samples=10, phases={"forward": 0.5}, learning_rate=0.125, epoch=2.5)
+report.step(loss=1.25, samples=20)
+report.evaluation(accuracy=0.75, samples=100)
+report.error("no\nroom")
+report.result(parameters=61706)
+)";
+
+void require_ok(const Words& command)
+{
+  const auto result = run_command(command);
+  INFO(result.err);
+  REQUIRE(result.ok());
+}
+
+RankReport report_in(const std::filesystem::path& path)
+{
+  RankReport report;
+  for (const auto& line : LineTail(path).next()) report.take(parse_report_line(line));
+  return report;
+}
+
+void check_report(const RankReport& report)
+{
+  CHECK(report.damaged_lines == 0);
+  REQUIRE(report.begin);
+  CHECK(report.begin->step == 100);
+  REQUIRE(report.steps.size() == 2);
+  CHECK(report.steps[0].step == 101);
+  CHECK(report.steps[0].learning_rate == 0.125);
+  CHECK(report.steps[0].epoch == 2.5);
+  CHECK(report.steps[0].phase_s[static_cast<std::size_t>(Phase::forward)] == 0.5);
+  CHECK(std::isnan(report.steps[1].learning_rate)); // a figure is that of one step
+  CHECK(report.steps[1].samples == 20);
+  REQUIRE(report.evaluations.size() == 1);
+  CHECK(report.evaluations[0].accuracy == 0.75);
+  CHECK(std::isnan(report.evaluations[0].loss));
+  REQUIRE(report.error);
+  CHECK(report.error->cause == "no room");
+  CHECK(std::abs(report.error->unix_s - now_unix_s()) < 600);
+  REQUIRE(report.result);
+  CHECK(report.result->parameters == 61706);
+  CHECK(report.memory_bytes > 0);
+}
+
+} // namespace
+
+TEST_CASE("the header compiles as C and as C++ without a warning, and reports everything that the Python module does")
+{
+  const jobs::testing::Folder folder;
+  const auto source = (folder.path() / "report.c").string(), program = (folder.path() / "report").string();
+  std::ofstream(source) << in_c;
+  for (const Words& language :
+       {Words{"cc", "-x", "c", "-std=c99"}, Words{"cc", "-x", "c", "-std=gnu17"}, Words{"c++", "-x", "c++", "-std=c++20"}}) {
+    INFO(join(language, " "));
+    auto command = language;
+    for (const auto& word : Words{"-Wall", "-Wextra", "-Werror", "-pedantic", "-I" + modules, source, "-o", program, "-lm"})
+      command.push_back(word);
+    require_ok(command);
+    const auto path = folder.path() / ("report-" + language.back());
+    require_ok({"env", "DTCTL_REPORT=" + path.string(), program});
+    check_report(report_in(path));
+  }
+}
+
+TEST_CASE("the Python module reports the same")
+{
+  const jobs::testing::Folder folder;
+  std::ofstream(folder.path() / "report.py") << in_python;
+  const auto path = folder.path() / "report";
+  require_ok({"env", "DTCTL_REPORT=" + path.string(), "PYTHONPATH=" + modules, "PYTHONDONTWRITEBYTECODE=1", "python3",
+              (folder.path() / "report.py").string()});
+  check_report(report_in(path));
+}
+
+TEST_CASE("a full disk does not end a training in Python, and its report is whole when there is room again")
+{
+  const jobs::testing::Folder folder, disk_folder;
+  const test::TinyDisk disk(disk_folder.path(), 16 * 1024);
+  if (!disk.is_mounted()) return; // needs root
+  const auto other = (disk_folder.path() / "other").string(), path = (disk_folder.path() / "report").string();
+  std::ofstream(other) << std::string(8 * 1024, 'x');
+  std::ofstream(folder.path() / "train.py") << "import dtctl_report as report, os\nreport.begin()\n"
+                                               "for i in range(100): report.step(loss=1.0, samples=10)\n"
+                                               "assert os.path.getsize('" +
+                                                   path +
+                                                   "') <= 8192\n"
+                                                   "try: report.result()\nexcept OSError: print('told')\n"
+                                                   "os.remove('" +
+                                                   other + "')\nreport.result()\n";
+  const auto result = run_command({"env", "DTCTL_REPORT=" + path, "PYTHONPATH=" + modules, "PYTHONDONTWRITEBYTECODE=1", "python3",
+                                   (folder.path() / "train.py").string()});
+  INFO(result.err);
+  CHECK(result.ok());
+  CHECK(result.out == "told\n");
+  const auto report = report_in(path);
+  CHECK(report.steps.size() == 100);
+  CHECK(report.damaged_lines == 0);
+  CHECK(report.result);
+}
