@@ -232,9 +232,9 @@ void ProgramRecorder::append_events()
 
 void ProgramRecorder::beat()
 {
-  beaten_ = Clock::now();
   const auto step = root_.steps.empty() ? (root_.begin ? root_.begin->step : 0) : root_.steps.back().step;
   replace_file(attempt_.heartbeat(), to_line(Heartbeat{now_unix_s(), step, planned_steps(run_.spec)}));
+  beaten_ = Clock::now(); // one that could not be written is tried again by the next look, so that no look succeeds before
 }
 
 // A program that reports steps and then reports nothing for train.stall_after stands still. One that reports none says nothing

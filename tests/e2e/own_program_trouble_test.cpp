@@ -61,6 +61,35 @@ TEST_CASE("records that cannot be written for a while do not end the training, a
   CHECK(lines_with(words_of(own), "dtctl: note: the records of the run cannot be written now: open ") == 1); // told once
 }
 
+TEST_CASE("a heartbeat that cannot be written is told once, and not told to be complete between two attempts")
+{
+  const Own own("");
+  own.dtctl.write("train.py", "import dtctl_report as report, os, time\nreport.begin()\nreport.step(loss=1.0, samples=10)\n" +
+                                  wait_for(own, "second") + "report.step(loss=1.0, samples=10)\n" + wait_for(own, "third") +
+                                  "report.step(loss=1.0, samples=10)\n" + wait_for(own, "go") + "report.result()\n");
+  own.dtctl.json({"submit", "own.yaml"});
+  REQUIRE(eventually([&] { return dt::is_there(own.attempt().heartbeat()); }));
+  const auto has_steps = [&](std::size_t steps) {
+    return eventually([&] { return lines_with(dt::read_file(own.attempt().events()), "step ") == steps; });
+  };
+  std::error_code in_the_way; // dtjob may write the file between the two
+  REQUIRE(eventually([&] {
+    fs::remove(own.attempt().heartbeat(), in_the_way);
+    return fs::create_directory(own.attempt().heartbeat(), in_the_way);
+  }));
+  REQUIRE(eventually([&] { return words_of(own).find("cannot be written now") != std::string::npos; }));
+  own.dtctl.write("second", "");
+  REQUIRE(has_steps(2));
+  own.dtctl.write("third", "");
+  REQUIRE(has_steps(3)); // what the look at the second step had to say is said
+  CHECK(words_of(own).find("are complete again") == std::string::npos);
+  fs::remove(own.attempt().heartbeat());
+  CHECK(eventually([&] { return words_of(own).find("are complete again") != std::string::npos; }));
+  own.dtctl.write("go", "");
+  CHECK(own.dtctl.run({"wait", "--timeout", "60"}).exit_code == 0);
+  CHECK(lines_with(words_of(own), "dtctl: note: the records of the run cannot be written now: ") == 1);
+}
+
 TEST_CASE("a run whose records cannot be written at its end has failed, although its program has a result")
 {
   const Own own("");
@@ -168,6 +197,27 @@ TEST_CASE("an accuracy in percent that the recipe takes for a share fails the ru
   CHECK(own.submit().at("states") == Json{{"failed", 1}});
   CHECK_THAT(own.cause(), Contains("program.metrics.accuracy found 97.5, but an accuracy lies between 0 and 1; use "
                                    "accuracy_percent if the program prints percent"));
+}
+
+TEST_CASE("an attempt that goes on from what an earlier one has kept does not take the figures of the whole run for its own")
+{
+  const Own own("import os, time\nkept = os.environ['DTCTL_KEEP_FOLDER'] + '/kept'\nbefore = 100 if os.path.exists(kept) else 0\n"
+                "for i in range(before + 1, before + 21): print(f'step {i} loss 0.5: 20 images in 0.5 s, accuracy 0.9')\n"
+                "open(kept, 'w').close()\nraise SystemExit(before == 0)\n",
+                recipe("train: {target_accuracy: 0.8}\n",
+                       "  metrics: {step: 'step (\\d+)', loss: 'loss ([0-9.]+)', samples: '(\\d+) images', step_s: 'in ([0-9.]+) "
+                       "s', accuracy: 'accuracy ([0-9.]+)'}\n"));
+  CHECK(own.submit().at("states") == Json{{"failed", 1}});
+  own.dtctl.json({"retry", "last"});
+  CHECK(own.dtctl.run({"wait", "--timeout", "60"}).exit_code == 0);
+  const auto row = own.dtctl
+                       .json({"query", "SELECT steps, resumed_step, warmup_steps, samples_to_accuracy, throughput FROM results "
+                                       "ORDER BY attempt DESC LIMIT 1"})
+                       .at("rows")[0];
+  INFO(row.dump());
+  CHECK(row.at("steps") == 120);
+  CHECK(row.at("throughput") == 40);
+  for (const auto* name : {"resumed_step", "warmup_steps", "samples_to_accuracy"}) CHECK(row.at(name).is_null());
 }
 
 TEST_CASE("an expression without a group is refused before the submission, with its place and exit code 2")
