@@ -2,7 +2,6 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
-#include "core/program/program_files.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/units.hpp"
@@ -10,6 +9,7 @@
 #include "jobs/launch/batch_script.hpp"
 #include "jobs/local/cores.hpp"
 #include "jobs/local/local_scheduler.hpp"
+#include "jobs/program/program_copies.hpp"
 #include "jobs/quick_file.hpp"
 
 #include <map>
@@ -34,6 +34,7 @@ struct Decision {
   std::string reason;
   bool takes_up = false; // the folder is left from an interrupted submission, for which nothing was started
   bool was_deferred = false;
+  bool begins_anew = false; // without what earlier attempts have kept
 };
 
 std::string outcome_words(const RunStatus& status)
@@ -57,6 +58,12 @@ Decision next_attempt(const RunStatus& status, const std::string& why)
   return {Action::submitted, status.newest_attempt + 1, {}, why};
 }
 
+Decision anew(Decision decision)
+{
+  decision.begins_anew = true;
+  return decision;
+}
+
 Decision decide(const RunStatus& status, const SubmitOptions& options, const fs::path& run_folder)
 {
   const auto state = status.verdict.state;
@@ -72,7 +79,7 @@ Decision decide(const RunStatus& status, const SubmitOptions& options, const fs:
             true,
             status.is_deferred};
   if (state == RunState::succeeded && options.force)
-    return next_attempt(status, "it succeeded and runs again because of --force");
+    return anew(next_attempt(status, "it succeeded and runs again because of --force"));
   if (state == RunState::succeeded)
     return {Action::already_done, status.attempt, {}, fmt::format("attempt {} succeeded", status.attempt)};
   if (!is_final(state)) return {Action::already_active, status.attempt, {}, outcome_words(status)};
@@ -88,6 +95,7 @@ struct Prepared {
   Submission submission;
   bool takes_up = false;          // copied from the decision
   bool was_deferred = false;      // copied from the decision
+  bool begins_anew = false;       // copied from the decision
   bool owns_folder = false;       // this submission made or took over the attempt's folder, so it may remove it
   std::optional<Error> failure{}; // error from writing the folder
 };
@@ -215,7 +223,8 @@ class Submitter {
                          .request = std::move(request),
                          .submission = std::move(submission),
                          .takes_up = decision.takes_up,
-                         .was_deferred = decision.was_deferred});
+                         .was_deferred = decision.was_deferred,
+                         .begins_anew = decision.begins_anew});
   }
 
   void assign_tokens(Scheduler& scheduler, const std::vector<Prepared*>& jobs) const
@@ -277,7 +286,8 @@ class Submitter {
     const auto script = batch_script({run, attempt, run.spec.is_simulated() ? options_.simulator : options_.engine,
                                       fs::absolute(home_.data_place(run.spec.data)).string(), options_.agent},
                                      *make_launcher(run.spec.resources.launcher));
-    if (run.spec.is_own_program()) keep_program(run.spec.program, run.engine_build, home_.program(run.engine_build));
+    programs_.keep(run);
+    if (job.begins_anew) forget_kept(attempt);
     if (attempt.number() == 1) make_folders(attempt.run_folder());
     take_folder(job);
     write_spec(run, attempt);
@@ -347,6 +357,7 @@ class Submitter {
   const SubmitOptions& options_;
   Predecessors predecessors_;
   Scripts scripts_;
+  ProgramCopies programs_{home_};
   std::vector<SubmitReport> reports_;
   std::vector<Prepared> prepared_;
   std::map<std::string, std::vector<Prepared*>> groups_; // key: scheduler

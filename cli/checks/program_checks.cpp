@@ -110,7 +110,7 @@ std::vector<ProgramFinding> find_program_findings(const RunSpec& run, const fs::
   Findings findings;
   try {
     check_command(run, program_files(run.program), folder, findings);
-    if (findings.empty()) program_id(run.program); // reads all files
+    if (findings.empty()) program_id(run); // reads all files
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::recipe) throw;
     findings.push_back({{"program.files", "program.command"}, error.what()});

@@ -17,18 +17,19 @@ Identities::Identities(const Home& home) : home_(home), engine_{engine_program()
 
 const std::string& Identities::build_of(const RunSpec& run)
 {
-  if (run.is_own_program()) return program(run.program);
+  if (run.is_own_program()) return program(run);
   if (!run.is_simulated()) return engine_.build;
   if (simulator_.path.empty()) simulator_ = {simulator_program().string(), read_build_id(simulator_program())};
   return simulator_.build;
 }
 
-const std::string& Identities::program(const ProgramSpec& program)
+const std::string& Identities::program(const RunSpec& run)
 {
-  auto inputs = program.files;
-  inputs.push_back(program.command.front());
+  auto inputs = run.program.files;
+  inputs.push_back(run.program.command.front());
+  inputs.emplace_back(run.resources.wrapper.empty() ? "" : "wrapper");
   const auto [entry, is_new] = program_ids_.try_emplace(std::move(inputs));
-  if (is_new) entry->second = program_id(program);
+  if (is_new) entry->second = program_id(run);
   return entry->second;
 }
 

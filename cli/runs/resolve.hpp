@@ -31,7 +31,7 @@ class Identities {
   const std::string& simulation(const RunSpec& run);
 
  private:
-  const std::string& program(const ProgramSpec& program);
+  const std::string& program(const RunSpec& run);
 
   struct Program {
     std::string path, build;
@@ -41,7 +41,7 @@ class Identities {
   std::map<std::pair<std::string, std::string>, std::string> data_ids_; // key: (name, folder)
   std::map<std::string, std::string> start_ids_;
   std::map<std::string, std::string> simulation_ids_;           // key: train.compute_profile
-  std::map<std::vector<std::string>, std::string> program_ids_; // key: program.files, and the first word of the command
+  std::map<std::vector<std::string>, std::string> program_ids_; // key: program.files, command's first word, wrapper
 };
 
 struct Resolved {

@@ -7,6 +7,8 @@
 #include "core/units.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -29,18 +31,54 @@ bool is_left_out(const fs::path& path)
   return name.starts_with('.') || name == "__pycache__";
 }
 
-// Adds the regular files in a folder and below. `everything`: also those that is_left_out.
-void add_folder(const fs::path& folder, const std::string& prefix, bool everything, std::vector<ProgramFile>& files)
-{
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (!everything && is_left_out(it->path()))
-      it.disable_recursion_pending();
-    else if (it->is_regular_file())
-      files.push_back({prefix + it->path().lexically_relative(folder).string(), it->path(), is_executable(it->path())});
+// Walks through the folders of a program. Symbolic links are followed, because a copy needs what they lead to.
+class Walk {
+ public:
+  // `everything`: also what is_left_out.
+  Walk(bool everything, std::vector<ProgramFile>& files) : everything_(everything), files_(files) {}
+
+  // Adds the regular files in the folder and below. `prefix`: the folder's name in the copy, with "/" at its end.
+  void add_folder(const fs::path& folder, const std::string& prefix)
+  {
+    open_.push_back(fs::canonical(folder));
+    for (const auto& entry : fs::directory_iterator(folder))
+      if (everything_ || !is_left_out(entry.path())) add(entry, prefix + entry.path().filename().string());
+    open_.pop_back();
   }
-  if (error) throw refusal("folder " + folder.string() + " cannot be read: " + error.message());
-}
+
+ private:
+  void add(const fs::directory_entry& entry, const std::string& name)
+  {
+    const auto& path = entry.path();
+    std::error_code broken;
+    const auto kind = entry.status(broken).type(); // of what a link leads to
+    if (kind == fs::file_type::not_found)
+      throw refusal(fmt::format("the symbolic link {} leads to {}, which does not exist; mend or remove the link", shown(path),
+                                shown(fs::read_symlink(path))));
+    if (broken) throw refusal(shown(path) + " cannot be read: " + broken.message());
+    if (kind == fs::file_type::regular) files_.push_back({name, path, is_executable(path)});
+    if (kind != fs::file_type::directory) return;
+    if (entry.is_symlink()) require_no_loop(path);
+    add_folder(path, name + "/");
+  }
+
+  // Only a link can lead back to a folder that is being walked through.
+  void require_no_loop(const fs::path& link) const
+  {
+    const auto target = fs::canonical(link);
+    if (std::find(open_.begin(), open_.end(), target) != open_.end())
+      throw refusal(
+          fmt::format("the symbolic link {} leads back to {}, the folder that contains it, so a copy would have no end; "
+                      "remove the link, or name the files in program.files one by one",
+                      shown(link), shown(target)));
+  }
+
+  static std::string shown(const fs::path& path) { return printable(path.lexically_normal().string()); }
+
+  bool everything_;
+  std::vector<ProgramFile>& files_;
+  std::vector<fs::path> open_; // the folders from the first to the one that is read now, without links in their paths
+};
 
 void add_entry(const std::string& entry, std::vector<ProgramFile>& files)
 {
@@ -54,7 +92,7 @@ void add_entry(const std::string& entry, std::vector<ProgramFile>& files)
   if (kind == fs::file_type::not_found) throw refusal("there is no file or folder " + printable(shown));
   if (error) throw refusal(printable(shown) + " cannot be read: " + error.message());
   if (kind == fs::file_type::directory)
-    add_folder(path, name == "." ? "" : name + "/", false, files);
+    Walk(false, files).add_folder(path, name == "." ? "" : name + "/");
   else if (kind == fs::file_type::regular)
     files.push_back({name, path, is_executable(path)});
   else
@@ -95,7 +133,7 @@ void require_size(const std::vector<ProgramFile>& files)
         format_bytes(static_cast<double>(bytes)), files.size(), format_bytes(static_cast<double>(largest_program_bytes))));
 }
 
-std::string id_of(const ProgramSpec& program, const std::vector<ProgramFile>& files)
+std::string id_of_files(const std::vector<ProgramFile>& files)
 {
   require_size(files);
   Hasher hasher;
@@ -104,10 +142,25 @@ std::string id_of(const ProgramSpec& program, const std::vector<ProgramFile>& fi
     hasher.update(file.name + '\0' + (file.is_executable ? 'x' : '-') + std::to_string(bytes.size()) + '\0');
     hasher.update(bytes);
   }
-  const fs::path first = program.command.empty() ? "" : program.command.front();
-  std::error_code unknown;
-  if (first.is_absolute() && fs::is_regular_file(first, unknown)) hasher.update(std::string("command\0", 8) + bytes_of(first));
   return "files-" + hasher.hex();
+}
+
+constexpr std::string_view command_mark = "-command-";
+
+std::string id_of_command(const fs::path& path)
+{
+  Hasher hasher;
+  hasher.update(bytes_of(path));
+  return std::string(command_mark) + hasher.hex();
+}
+
+// Whether the program that the command starts is a file of this machine which the run will execute as it is here. A wrapper may
+// be a container, in which the same path is another file.
+bool is_command_known(const RunSpec& run)
+{
+  const fs::path first = run.program.command.empty() ? "" : run.program.command.front();
+  std::error_code unknown;
+  return first.is_absolute() && run.resources.wrapper.empty() && fs::is_regular_file(first, unknown);
 }
 
 // Removes the folder unless it was renamed.
@@ -120,6 +173,15 @@ struct Temporary {
   }
 };
 
+// A new folder on the same file system. No other process has it, not even one with the same id on another host of the home.
+fs::path new_folder_beside(const fs::path& folder)
+{
+  make_folders(folder.parent_path());
+  auto pattern = (folder.parent_path() / ".new.XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) throw system_error("make a folder in " + folder.parent_path().string(), errno);
+  return pattern;
+}
+
 void copy_file_to(const ProgramFile& file, const fs::path& folder)
 {
   const auto target = folder / file.name;
@@ -128,6 +190,22 @@ void copy_file_to(const ProgramFile& file, const fs::path& folder)
   fs::copy_file(file.path, target, error);
   if (error) throw system_error("copy " + file.path.string() + " to " + target.string(), error.value());
   fs::permissions(target, file.is_executable ? fs::perms::owner_all : fs::perms::owner_read | fs::perms::owner_write);
+}
+
+template<class Add> std::vector<ProgramFile> collected(Add add)
+{
+  std::vector<ProgramFile> files;
+  try {
+    add(files);
+  } catch (const fs::filesystem_error& error) {
+    throw refusal(error.path1().string() + " cannot be read: " + error.code().message());
+  }
+  return in_order(std::move(files));
+}
+
+std::vector<ProgramFile> files_of_copy(const fs::path& copy)
+{
+  return collected([&](auto& files) { Walk(true, files).add_folder(copy, ""); });
 }
 
 } // namespace
@@ -151,43 +229,51 @@ std::string name_in_copy(const std::string& entry)
 
 std::vector<ProgramFile> program_files(const ProgramSpec& program)
 {
-  std::vector<ProgramFile> files;
-  try {
+  return collected([&](auto& files) {
     for (const auto& entry : program.files) add_entry(entry, files);
-  } catch (const fs::filesystem_error& error) {
-    throw refusal(error.path1().string() + " cannot be read: " + error.code().message());
-  }
-  return in_order(std::move(files));
+  });
 }
 
-std::string program_id(const ProgramSpec& program) { return id_of(program, program_files(program)); }
-
-std::string program_id_of_copy(const ProgramSpec& program, const fs::path& folder)
+std::string program_id(const RunSpec& run)
 {
-  std::vector<ProgramFile> files;
-  add_folder(folder, "", true, files);
-  return id_of(program, in_order(std::move(files)));
+  const auto id = id_of_files(program_files(run.program));
+  return is_command_known(run) ? id + id_of_command(run.program.command.front()) : id;
+}
+
+bool has_same_command(const RunSpec& run, std::string_view id)
+{
+  const auto at = id.find(command_mark);
+  return at == id.npos || (is_command_known(run) && id_of_command(run.program.command.front()) == id.substr(at));
+}
+
+bool has_same_files(const fs::path& copy, std::string_view id)
+{
+  return id_of_files(files_of_copy(copy)) == id.substr(0, id.find(command_mark));
 }
 
 void keep_program(const ProgramSpec& program, const std::string& id, const fs::path& folder)
 {
-  if (is_there(folder)) return;
-  make_folders(folder.parent_path());
-  const Temporary temporary{folder.parent_path() / fmt::format(".new.{}", ::getpid())};
-  make_folders(temporary.path);
+  const bool is_damaged = is_there(folder);
+  if (is_damaged && has_same_files(folder, id)) return;
+  const Temporary temporary{new_folder_beside(folder)};
   for (const auto& file : program_files(program)) copy_file_to(file, temporary.path);
-  if (program_id_of_copy(program, temporary.path) != id) throw refusal("a file was changed during the submission; submit again");
+  if (!has_same_files(temporary.path, id))
+    throw refusal(is_damaged ? fmt::format("the copy in {} is damaged, and cannot be made again, because the files have changed "
+                                           "since; submit the recipe again: it becomes a new run",
+                                           folder.string())
+                             : "a file was changed during the submission; submit again");
+  const Temporary damaged{temporary.path.string() + ".damaged"};
   std::error_code error;
+  if (is_damaged) fs::rename(folder, damaged.path, error); // fails if another submission has just done so
   fs::rename(temporary.path, folder, error);
-  if (error && !is_there(folder)) throw system_error("rename to " + folder.string(), error.value());
+  if (error && !(is_there(folder) && has_same_files(folder, id)))
+    throw system_error("rename to " + folder.string(), error.value());
 }
 
 void copy_program(const fs::path& copy, const fs::path& target)
 {
   make_folders(target);
-  std::vector<ProgramFile> files;
-  add_folder(copy, "", true, files);
-  for (const auto& file : files) copy_file_to(file, target);
+  for (const auto& file : files_of_copy(copy)) copy_file_to(file, target);
 }
 
 } // namespace dt

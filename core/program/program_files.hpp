@@ -1,14 +1,16 @@
 // The files of the user's own program (program.files): their list, the hash that identifies their content, and copies of them.
 //
 // Every entry of ProgramSpec::files is an absolute path that contains "/./". The part behind it is the path of the file or folder
-// in a copy: "/home/me/study/./net" becomes "net" (the notation of rsync --relative). Folders are copied with everything in them,
-// without hidden files and without Python's __pycache__.
+// in a copy: "/home/me/study/./net" becomes "net" (the notation of rsync --relative). Folders are copied with all regular files
+// in them, without hidden files and without Python's __pycache__. A symbolic link becomes a copy of the file or folder to which
+// it leads.
 #pragma once
 
 #include "core/spec/run_spec.hpp"
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dt {
@@ -26,20 +28,26 @@ std::string program_entry(const std::filesystem::path& folder, const std::string
 std::string name_in_copy(const std::string& entry);
 
 // All files of the program, in the order of their names. Throws a recipe error if an entry does not exist, is neither a file nor
-// a folder, lies outside of the recipe's folder or cannot be read.
+// a folder, lies outside of the recipe's folder or cannot be read, and for a symbolic link that leads nowhere or back to a folder
+// that contains it.
 std::vector<ProgramFile> program_files(const ProgramSpec& program);
 
-// Identifies the content of a program: "files-" and a hash over the names, the execute permissions and the bytes of its files. If
-// the command starts a program by an absolute path, also over the bytes of that program. Throws like program_files, and if the
-// files are larger than `largest_program_bytes` together.
-std::string program_id(const ProgramSpec& program);
+// Identifies the content of a run's program: "files-" and a hash over the names, the execute permissions and the bytes of its
+// files. If the command starts a program by an absolute path, and that file exists here: also "-command-" and a hash over its
+// bytes. With resources.wrapper the command is never hashed, because in a container the same path is another file. Throws like
+// program_files, and if the files are larger than `largest_program_bytes` together.
+std::string program_id(const RunSpec& run);
 inline constexpr std::uintmax_t largest_program_bytes = std::uintmax_t{256} << 20;
 
-// The same for a copy, which keep_program has made in `folder`.
-std::string program_id_of_copy(const ProgramSpec& program, const std::filesystem::path& folder);
+// Whether the program that the command starts is still the one that `id` contains. True if `id` contains none.
+bool has_same_command(const RunSpec& run, std::string_view id);
 
-// Copies the files into `folder`, if it does not exist yet; then it contains a complete copy or does not exist. Throws a recipe
-// error if the content has not the id `id` any more.
+// Whether the folder, which keep_program has made, contains the files of `id`.
+bool has_same_files(const std::filesystem::path& copy, std::string_view id);
+
+// Copies the files into `folder`, so that it contains a complete copy of `id` or does not exist. A copy that was damaged is
+// replaced. Any number of processes may do so at the same time. Throws a recipe error if the files are not those of `id` any
+// more.
 void keep_program(const ProgramSpec& program, const std::string& id, const std::filesystem::path& folder);
 
 // Copies everything in `copy`, which keep_program has made, into the new folder `target`.

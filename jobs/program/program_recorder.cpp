@@ -59,11 +59,18 @@ void ProgramRecorder::require_same_content() const
   const auto again = "Submit the recipe again: it becomes a new run.";
   if (!is_there(copy))
     throw Error(ErrorKind::run, fmt::format("program.files: the copy in {} is missing. {}", copy.string(), again));
-  if (program_id_of_copy(run_.spec.program, copy) != run_.engine_build)
+  if (!has_same_files(copy, run_.engine_build))
     throw Error(ErrorKind::run,
-                fmt::format("the program has other content than when this run was planned: {} or the program that "
-                            "program.command names was changed. {}",
-                            copy.string(), again));
+                fmt::format("program.files: the copy in {} has other content than when this run was planned. Submit the recipe "
+                            "again, which makes the copy new.",
+                            copy.string()));
+  if (!has_same_command(run_.spec, run_.engine_build))
+    throw Error(ErrorKind::run,
+                fmt::format("program.command: {} is another program on {} than where this run was submitted, or was changed "
+                            "since. If it was changed, submit the recipe again: it becomes a new run. If nodes have a program of "
+                            "their own, write its name without the folder, and add the folder to PATH in resources.setup: then "
+                            "its content is no part of the run's key.",
+                            run_.spec.program.command.front(), host_name()));
   const auto& data = run_.spec.data;
   if (data.name.empty() && data.path.empty()) return;
   const auto folder = home.data_place(data);

@@ -195,23 +195,95 @@ TEST_CASE("the warning ahead of the time limit reaches a program that handles it
   CHECK(own.cause() == "it reached its time limit at step 1");
 }
 
-TEST_CASE("train.py that is edited while a job waits changes neither the job nor its key, and a changed copy is refused")
+// A recipe whose job waits until the file `go` is there.
+std::string waiting_recipe(const Own& own, const std::string& command = "python3, train.py")
+{
+  return "version: 1\nname: own\nprogram:\n  command: [" + command + "]\n  files: [train.py]\nresources: {setup: ['until [ -e " +
+         (own.dtctl.folder() / "go").string() + " ]; do sleep 0.02; done']}\n";
+}
+
+// A program of the machine, outside of program.files.
+fs::path put_interpreter(const Own& own, const std::string& line)
+{
+  own.dtctl.write("site-python", "#!/bin/bash\n" + line + " \"$@\"\n");
+  fs::permissions(own.dtctl.folder() / "site-python", fs::perms::owner_all);
+  return own.dtctl.folder() / "site-python";
+}
+
+void damage_copy(const Own& own)
+{
+  for (const auto& entry : fs::recursive_directory_iterator(own.dtctl.home() / "programs"))
+    if (entry.path().filename() == "train.py") dt::write_file_atomic(entry.path(), "print('not the same')\n");
+}
+
+TEST_CASE("train.py that is edited while a job waits changes neither the job nor its key")
 {
   const Own own(trainer());
-  own.dtctl.write("own.yaml", recipe("resources: {setup: ['until [ -e " + (own.dtctl.folder() / "go").string() +
-                                     " ]; do sleep 0.02; done']}\n"));
+  own.dtctl.write("own.yaml", waiting_recipe(own));
   own.dtctl.json({"submit", "own.yaml"});
   const auto key = own.run().at("key");
   own.dtctl.write("train.py", "raise SystemExit(1)\n");
   own.dtctl.write("go", "");
   CHECK(own.dtctl.run({"wait", "--timeout", "60"}).exit_code == 0);
   CHECK(own.dtctl.json({"plan", "own.yaml"}).at("runs")[0].at("key") != key);
+}
 
-  for (const auto& entry : fs::recursive_directory_iterator(own.dtctl.home() / "programs"))
-    if (entry.path().filename() == "train.py") dt::write_file_atomic(entry.path(), "print('not the same')\n");
-  own.dtctl.write("train.py", trainer());
-  CHECK(own.dtctl.json({"submit", "own.yaml", "--force", "--wait"}).at("states") == Json{{"failed", 1}});
-  CHECK(own.cause().find("the program has other content than when this run was planned") != std::string::npos);
+TEST_CASE("a copy of the program that was changed is refused by the job, and the next submission makes it new")
+{
+  const Own own(trainer());
+  own.dtctl.write("own.yaml", waiting_recipe(own));
+  own.dtctl.json({"submit", "own.yaml"});
+  REQUIRE(eventually([&] { return dt::is_there(own.attempt().path() / "work" / "train.py"); })); // the first job has its copy
+  own.dtctl.write("later.yaml", recipe("train: {seed: 2}\n"));
+  own.dtctl.json({"submit", "later.yaml", "--set", "name=later", "--after", "own"});
+  damage_copy(own);
+  own.dtctl.write("go", "");
+  CHECK(own.dtctl.run({"wait", "all", "--timeout", "60"}).exit_code == 1);
+  const auto later = [&] { return own.dtctl.json({"status", "later"}).at("runs")[0]; };
+  CHECK(later().at("cause").get<std::string>().find("has other content than when this run was planned. Submit the recipe again, "
+                                                    "which makes the copy new.") != std::string::npos);
+  CHECK(own.dtctl.json({"submit", "later.yaml", "--set", "name=later", "--wait"}).at("states") == Json{{"succeeded", 1}});
+}
+
+TEST_CASE("a program named by an absolute path that did not exist where the run was submitted is started all the same")
+{
+  const Own own(trainer());
+  const auto interpreter = own.dtctl.folder() / "site-python";
+  own.dtctl.write("first.yaml", waiting_recipe(own));
+  own.dtctl.write("own.yaml", waiting_recipe(own, interpreter.string() + ", train.py"));
+  own.dtctl.json({"submit", "first.yaml", "--set", "name=first"});
+  own.dtctl.json({"submit", "own.yaml", "--after", "first"});
+  const auto key = own.dtctl.json({"status", "own"}).at("runs")[0].at("key");
+  put_interpreter(own, "exec python3");
+  own.dtctl.write("go", "");
+  CHECK(own.dtctl.run({"wait", "all", "--timeout", "60"}).exit_code == 0);
+  CHECK(own.dtctl.json({"plan", "own.yaml"}).at("runs")[0].at("key") != key); // now it exists here, too
+}
+
+TEST_CASE("a program named by an absolute path that was changed since the submission is refused by the job, with what to do")
+{
+  const Own own(trainer());
+  const auto interpreter = put_interpreter(own, "exec python3");
+  own.dtctl.write("first.yaml", waiting_recipe(own));
+  own.dtctl.write("own.yaml", waiting_recipe(own, interpreter.string() + ", train.py"));
+  own.dtctl.json({"submit", "first.yaml", "--set", "name=first"});
+  own.dtctl.json({"submit", "own.yaml", "--after", "first"});
+  put_interpreter(own, "exec python3 -B");
+  own.dtctl.write("go", "");
+  CHECK(own.dtctl.run({"wait", "all", "--timeout", "60"}).exit_code == 1);
+  const std::string cause = own.dtctl.json({"status", "own"}).at("runs")[0].at("cause");
+  CHECK(cause.find("program.command: " + interpreter.string() + " is another program on ") != std::string::npos);
+  CHECK(cause.find("submit the recipe again: it becomes a new run") != std::string::npos);
+}
+
+TEST_CASE("a run that is forced begins with an empty folder for what its attempts keep")
+{
+  const Own own(trainer("place = os.environ['DTCTL_KEEP_FOLDER'] + '/checkpoint'\n"
+                        "if os.path.exists(place): raise SystemExit('there is a checkpoint')\n"
+                        "open(place, 'w').write('of this attempt')\n"));
+  REQUIRE(own.submit().at("states") == Json{{"succeeded", 1}});
+  CHECK(own.dtctl.json({"submit", "own.yaml", "--force", "--wait"}).at("states") == Json{{"succeeded", 1}});
+  CHECK(own.attempt().number() == 2);
 }
 
 TEST_CASE("what is wrong with a program is refused before the submission, with its place and exit code 2")
