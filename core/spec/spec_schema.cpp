@@ -292,7 +292,9 @@ std::vector<Key> resources_keys()
       {"resources.max_rpc_per_s", real, "1/s", 0, 1e6, no, no, none, DT_FIELD(resources.max_rpc_per_s),
        "Maximum rate of requests to the controller during a submission (slurm). 0: no limit."},
       {"resources.gpus_per_node", integer, "GPUs", 0, 1024, no, yes, none, DT_FIELD(resources.gpus_per_node),
-       "GPUs that the job asks its scheduler for on each node (slurm: gres)."},
+       "GPUs that the job asks its scheduler for on each node (slurm: gres). If this is not given, each run asks for "
+       "gpus_per_rank GPUs "
+       "for each of its ranks on a node."},
       {"resources.gpus_per_rank", integer, "GPUs", 0, 1024, no, yes, none, DT_FIELD(resources.gpus_per_rank),
        "GPUs that each rank sees (CUDA_VISIBLE_DEVICES). 0: every rank sees all GPUs of the job on its node."},
       {"resources.wrapper", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.wrapper),

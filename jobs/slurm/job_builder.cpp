@@ -17,12 +17,24 @@ namespace {
 
 constexpr std::int64_t ladder_margin_a_run_s = 60;
 
-const JobRequest& largest(const Batch& batch, std::span<const JobRequest> requests)
+std::int64_t cores_per_node(const JobRequest& request) { return request.resources.ranks_per_node * request.cores_per_rank(); }
+
+// What the job asks for. Runs of a ladder may differ in every resource, and the job needs the most of each; the other settings
+// are those of the run with the most nodes.
+JobRequest largest(const Batch& batch, std::span<const JobRequest> requests)
 {
-  const auto place = std::max_element(batch.members.begin(), batch.members.end(), [&](std::size_t a, std::size_t b) {
-    return requests[a].resources.nodes < requests[b].resources.nodes;
-  });
-  return requests[*place];
+  const auto most = [&](auto amount) -> const JobRequest& {
+    return requests[*std::max_element(batch.members.begin(), batch.members.end(),
+                                      [&](std::size_t a, std::size_t b) { return amount(requests[a]) < amount(requests[b]); })];
+  };
+  const auto gpus = [](const JobRequest& request) { return request.resources.gpus_per_node; };
+  auto job = most([](const JobRequest& request) { return request.resources.nodes; });
+  const auto& widest = most(cores_per_node);
+  job.resources.ranks_per_node = widest.resources.ranks_per_node;
+  job.resources.threads_per_rank = widest.resources.threads_per_rank;
+  job.side_threads = widest.side_threads;
+  job.resources.gpus_per_node = gpus(most(gpus));
+  return job;
 }
 
 std::int64_t time_limit_s(const Batch& batch, std::span<const JobRequest> requests)
@@ -75,7 +87,7 @@ std::int64_t ladder_margin_s(std::size_t runs) { return ladder_margin_a_run_s * 
 SlurmJob job_for(const Batch& batch, std::span<const JobRequest> requests, const std::filesystem::path& folder,
                  const SubmissionContext& context, std::span<const std::string> after)
 {
-  const auto& request = largest(batch, requests);
+  const auto request = largest(batch, requests);
   const auto& resources = request.resources;
   const auto limit_s = time_limit_s(batch, requests);
   SlurmJob job;

@@ -63,7 +63,10 @@ void check_gpus(const RunSpec& spec, Problems& problems)
                         "dtengine computes on processor cores and uses no GPU; remove " + ticked(given) +
                             ", or run a program of your own (`program.command`)"});
   } else if (per_node == 0) {
-    problems.push_back({{given}, "`resources.gpus_per_rank` needs `resources.gpus_per_node`: the GPUs that the job asks for"});
+    problems.push_back({{given},
+                        "`resources.gpus_per_rank` needs GPUs, but `resources.gpus_per_node` is 0; remove "
+                        "`resources.gpus_per_node`, and each job "
+                        "asks for the GPUs of its ranks"});
   } else if (per_rank * resources.ranks_per_node > per_node) {
     problems.push_back({{"resources.gpus_per_rank", "resources.gpus_per_node", "study.ranks", "resources.ranks_per_node"},
                         text(resources.ranks_per_node) + " ranks on a node with " + text(per_rank) +

@@ -92,7 +92,9 @@ class Expander {
     };
     const bool has_rate = is_given("sync.alpha", point) || is_given("sync.rho", point);
     const bool has_progress = is_given("sync.progress", point);
+    const bool has_gpus = is_given("resources.gpus_per_node", point);
     for (auto& cell : sizes_of(std::move(spec), point)) {
+      if (!has_gpus && cell.is_own_program()) fit_gpus(cell.resources);
       if (excluded(cell)) continue;
       if (!has_rate && is_elastic(cell.sync.strategy) && cell.workers() > 0) fit_alpha(cell);
       if (!has_progress && exchanges_beside_computation(cell.sync)) cell.sync.progress = ProgressMode::automatic;
@@ -209,6 +211,9 @@ class Expander {
   {
     resources.signal_ahead_s = std::min(resources.signal_ahead_s, resources.time_limit_s / 4);
   }
+
+  // Each size of a study asks for the GPUs that its ranks see, unless the recipe says how many a job asks for.
+  static void fit_gpus(ResourcesSpec& resources) { resources.gpus_per_node = resources.gpus_per_rank * resources.ranks_per_node; }
 
   // The matrix alone cannot produce a point twice, but a zip or an included point can.
   void refuse_duplicate(const RunSpec& spec, const Point& point)

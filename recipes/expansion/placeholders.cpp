@@ -16,6 +16,8 @@ using TextMap = std::map<std::string, std::string>;
 
 Error refusal(const std::string& what) { return {ErrorKind::recipe, what}; }
 
+constexpr std::string_view environment = "resources.env";
+
 bool has_one_value(const Key& key)
 {
   using enum KeyType;
@@ -30,6 +32,7 @@ std::vector<std::string> names_of(const RunSpec& run)
     if (has_one_value(key)) names.emplace_back(key.path);
     if (key.type != KeyType::text_map) continue;
     const auto map = value_of(run, key);
+    if (key.path == environment) continue;
     for (const auto& [name, text] : std::get<TextMap>(map)) names.push_back(std::string(key.path) + "." + name);
   }
   return names;
@@ -60,8 +63,21 @@ const std::string* entry_of(std::string_view name, const RunSpec& run)
   return found == map.end() ? nullptr : &found->second;
 }
 
+// Command lines are no place for secrets: `ps` shows them to every user of a machine, and the database contains them.
+void refuse_environment(std::string_view name)
+{
+  if (!name.starts_with(std::string(environment) + ".")) return;
+  throw refusal("names " + shown(name) +
+                ", but values of `resources.env` may be secret, and a command line can be seen by others. The program gets the "
+                "variable " +
+                std::string(name.substr(environment.size() + 1)) +
+                " anyway: let it read the variable from its environment, or put values that are not secret into "
+                "`program.parameters`");
+}
+
 std::string value_for(std::string_view name, const RunSpec& run)
 {
+  refuse_environment(name);
   if (const auto* entry = entry_of(name, run)) return *entry;
   const Key* key = find_key(name);
   if (key == nullptr) throw unknown(name, run);

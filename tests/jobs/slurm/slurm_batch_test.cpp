@@ -276,6 +276,20 @@ TEST_CASE("a ladder's job has its largest size and the time of all its runs toge
   CHECK(job.array.empty());
 }
 
+TEST_CASE("a ladder's job has the cores and GPUs of the run that needs most of them, whichever comes first")
+{
+  auto all = requests(3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    all[i].resources.ranks_per_node = std::int64_t{1} << i; // study.ranks: [1, 2, 4]
+    all[i].resources.gpus_per_node = all[i].resources.ranks_per_node;
+    all[i].token = "l0123456789abcdef." + std::to_string(i);
+  }
+  const auto job = job_for(batches_of(all)[0], all, "/f", {"/work", {}, 5, 0}, {});
+  CHECK(job.nodes == 1);
+  CHECK(job.tasks_per_node == 4);
+  CHECK(job.gpus_per_node == "gres:gpu:4");
+}
+
 TEST_CASE("a warning longer than half the time limit is shortened, for it would stop the run at once")
 {
   auto all = requests(1);

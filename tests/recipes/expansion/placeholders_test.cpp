@@ -65,6 +65,18 @@ TEST_CASE("a placeholder without a value, an unknown one and a single brace are 
   CHECK(refusal_of("{a") == "has a `{` without its partner; write a brace twice: `{{`, `}}`");
 }
 
+TEST_CASE("a variable of resources.env does not come into a command line, where others can see it")
+{
+  const auto refused = own("[train, \"--token={resources.env.API_TOKEN}\"]", "resources: { env: { API_TOKEN: s3cret } }\n");
+  CHECK(errors_of(refused) ==
+        "r.yaml:2:29: `program.command` names `{resources.env.API_TOKEN}`, but values of `resources.env` may be secret, and a "
+        "command line can be seen by others. The program gets the variable API_TOKEN anyway: let it read the variable from its "
+        "environment, or put values that are not secret into `program.parameters`");
+  CHECK(errors_of(refused).find("s3cret") == std::string::npos);
+  CHECK(errors_of(own("[train, \"{API_TOKEN}\"]", "resources: { env: { API_TOKEN: s3cret } }\n")).find("did you mean") ==
+        std::string::npos);
+}
+
 TEST_CASE("each run of a sweep has its own command, with the seed of its repeat")
 {
   const auto text =
@@ -103,8 +115,6 @@ TEST_CASE("a sweep over the command runs dtengine and the program, and dtengine'
 
 TEST_CASE("GPUs, parameters and wrappers are checked against each other")
 {
-  CHECK(errors_of(own("[train]", "resources: { gpus_per_rank: 1 }\n")) ==
-        "r.yaml:3:29: `resources.gpus_per_rank` needs `resources.gpus_per_node`: the GPUs that the job asks for");
   CHECK(errors_of(own("[train]", "resources: { gpus_per_rank: 2, gpus_per_node: 2, ranks_per_node: 2 }\n")) ==
         "r.yaml:3:29: 2 ranks on a node with 2 GPUs each (`resources.gpus_per_rank`) need 4, but `resources.gpus_per_node` is 2");
   CHECK(errors_of("version: 1\nprogram: { command: [a], parameters: { b: 1, B: 2 } }\n") ==
@@ -113,4 +123,21 @@ TEST_CASE("GPUs, parameters and wrappers are checked against each other")
         "rename one");
   CHECK(errors_of(minimal("program: { files: [x] }\n")) ==
         "r.yaml:5:19: `program.files` has an effect only together with `program.command`; give it, or remove the key");
+}
+
+TEST_CASE("each size of a study asks for the GPUs of its ranks, unless the recipe says how many a node has")
+{
+  const auto gpus_of = [](const std::string& resources, const std::string& study) {
+    std::vector<std::int64_t> gpus;
+    for (const auto& run : plan_of(own("[train]", "resources: { scheduler: slurm, " + resources + " }\nstudy: { mode: strong, " +
+                                                      study + ", order: listed }\n"))
+                               .runs)
+      gpus.push_back(run.resources.gpus_per_node);
+    return gpus;
+  };
+  CHECK(gpus_of("gpus_per_rank: 1", "ranks: [1, 2, 4]") == std::vector<std::int64_t>{1, 2, 4});
+  CHECK(gpus_of("gpus_per_rank: 2, ranks_per_node: 2", "nodes: [1, 2]") == std::vector<std::int64_t>{4, 4});
+  CHECK(gpus_of("gpus_per_rank: 1, gpus_per_node: 4", "ranks: [1, 2, 4]") == std::vector<std::int64_t>{4, 4, 4});
+  CHECK(errors_of(own("[train]", "resources: { gpus_per_rank: 1, gpus_per_node: 0 }\n"))
+            .find("`resources.gpus_per_rank` needs GPUs, but `resources.gpus_per_node` is 0; remove") != std::string::npos);
 }
