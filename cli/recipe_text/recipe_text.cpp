@@ -69,7 +69,8 @@ std::string kind_words(const RecipeWishes& wishes)
 
 std::string subject(const RecipeWishes& wishes)
 {
-  return fmt::format("{} of {} on {} with {}", kind_words(wishes), wishes.model, wishes.data, listed(wishes.strategies));
+  return fmt::format("{} of {} on {} with {}", kind_words(wishes), wishes.model, wishes.set.empty() ? wishes.data : wishes.set,
+                     listed(wishes.strategies));
 }
 
 void write_head(Text& text, const RecipeWishes& wishes)
@@ -136,9 +137,24 @@ void write_synthetic(Text& text, const RecipeWishes& wishes)
   text.line("test_samples: 64", 2);
 }
 
+void write_packed(Text& text, const RecipeWishes& wishes)
+{
+  text.comment("A packed data set in the home of dtctl. dtctl data list lists these sets, dtctl data show " + wishes.set +
+               " draws its images.");
+  text.line("data:");
+  text.line("name: packed", 2);
+  text.line("set: " + yaml_scalar(wishes.set), 2);
+  text.comment("Side in pixels of the square images that the network gets. Without it they are as the set has them.", 2);
+  text.line(wishes.image_size > 0 ? fmt::format("image_size: {}", wishes.image_size) : "# image_size: 32", 2);
+  text.comment("Training images that vary from epoch to epoch: pad moves them, random-resized takes parts of them.", 2);
+  text.line("# crop: pad", 2);
+  text.line("# flip: true", 2);
+}
+
 void write_data(Text& text, const RecipeWishes& wishes)
 {
   text.gap();
+  if (wishes.data == "packed") return write_packed(text, wishes);
   if (wishes.data == "synthetic") return write_synthetic(text, wishes);
   text.comment("The data set. " + origin_of(wishes.data));
   text.line(fmt::format("data: {{ name: {} }}", wishes.data));

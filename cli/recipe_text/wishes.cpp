@@ -62,7 +62,8 @@ DataSpec named(std::string_view name)
 
 bool has_large_images(const RecipeWishes& wishes)
 {
-  const auto* facts = wishes.data == "synthetic" ? find_model_facts(wishes.model) : nullptr;
+  const bool fits_model = wishes.data == "synthetic" || wishes.data == "packed";
+  const auto* facts = fits_model ? find_model_facts(wishes.model) : nullptr;
   return facts != nullptr && facts->natural.height > 64;
 }
 
@@ -76,6 +77,13 @@ std::optional<std::int64_t> common_multiple(const RecipeWishes& wishes)
       if (multiple > largest_batch) return std::nullopt;
     }
   return multiple;
+}
+
+// The batch, or less if an epoch of the data set would have fewer than 8 steps of that many batches.
+std::int64_t few_enough(const RecipeWishes& wishes, std::int64_t batches, std::int64_t batch)
+{
+  constexpr std::int64_t steps = 8;
+  return wishes.samples == 0 ? batch : std::clamp<std::int64_t>(wishes.samples / (steps * batches), 1, batch);
 }
 
 // "1 rank", "3 nodes"
@@ -215,7 +223,9 @@ void choose_batch(RecipeWishes& wishes)
   if (wishes.global_batch > 0 || wishes.batch_per_rank > 0) return;
   const bool is_large = has_large_images(wishes);
   if (wishes.study == StudyMode::weak) {
-    wishes.batch_per_rank = is_large ? 8 : 32;
+    std::int64_t workers = 1;
+    for (const auto size : wishes.sizes) workers = std::max(workers, ranks_at(wishes, size));
+    wishes.batch_per_rank = few_enough(wishes, workers, is_large ? 8 : 32);
     return;
   }
   const auto multiple = common_multiple(wishes);
@@ -223,7 +233,7 @@ void choose_batch(RecipeWishes& wishes)
     refuse(fmt::format("no global batch up to {} can be divided among the workers of all these sizes; choose other sizes, or "
                        "--study weak, where every rank keeps its batch",
                        largest_batch));
-  const std::int64_t wanted = is_large ? 16 : 128;
+  const auto wanted = few_enough(wishes, 1, is_large ? 16 : 128);
   wishes.global_batch = (wanted + *multiple - 1) / *multiple * *multiple;
 }
 

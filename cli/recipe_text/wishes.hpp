@@ -18,6 +18,9 @@ struct RecipeWishes {
   std::string file; // path of the recipe, for the commands in its comments; empty: standard output
   std::string name;
   std::string model, data;
+  std::string set;             // data packed: name of the set in the home
+  std::int64_t image_size = 0; // data packed: side of the images that the model gets; 0: as the set has them
+  std::int64_t samples = 0;    // for training; 0: not known, but enough for every batch that choose_batch chooses
   std::vector<std::string> strategies;
   std::optional<StudyMode> study; // nothing: no scaling study
   SizeUnit unit = SizeUnit::ranks;

@@ -1,5 +1,6 @@
 // dtctl new: writes a commented recipe, from options or from the answers to a few questions.
 #include "cli/checks/engine_model.hpp"
+#include "cli/recipe_text/packed_choice.hpp"
 #include "cli/recipe_text/questions.hpp"
 #include "cli/recipe_text/recipe_text.hpp"
 #include "cli/recipe_text/yaml_scalar.hpp"
@@ -44,19 +45,24 @@ std::vector<std::string> profile_names(Context& context)
 
 // Why the engine refuses this network for this data set. Empty if it accepts it, or if the engine cannot run here; then the job
 // reports the mistake.
+std::string objection_to_images(const std::string& model, const InputShape& shape)
+{
+  if (model == "custom") return "";
+  try {
+    ask_engine({.model = model, .image = image_text(shape), .classes = shape.classes});
+    return "";
+  } catch (const Error& error) {
+    return error.kind() == ErrorKind::recipe ? error.what() : "";
+  }
+}
+
 std::string objection(const std::string& model, const std::string& data)
 {
   if (fits_surely(model, data)) return "";
   DataSpec spec;
   spec.name = data;
   const auto shape = input_shape_of(spec);
-  if (!shape) return "";
-  try {
-    ask_engine({.model = model, .image = image_text(*shape), .classes = shape->classes});
-    return "";
-  } catch (const Error& error) {
-    return error.kind() == ErrorKind::recipe ? error.what() : "";
-  }
+  return shape ? objection_to_images(model, *shape) : "";
 }
 
 std::vector<std::string> models_for(const std::string& data)
@@ -84,24 +90,43 @@ std::vector<std::string> data_for(const std::string& model)
 // One member per thing that an option or an answer decides. Each takes a text, and throws a usage error if it cannot be used.
 class Taker {
  public:
-  Taker(Context& context, RecipeWishes& wishes) : profiles_(profile_names(context)), wishes_(wishes) {}
+  Taker(Context& context, RecipeWishes& wishes)
+      : profiles_(profile_names(context)), packed_(packed_choices(context.home())), wishes_(wishes)
+  {
+  }
+
+  // The names of data sets that an answer may give.
+  std::vector<std::string> sets() const
+  {
+    auto names = known_sets();
+    for (const auto& set : packed_) names.push_back(set.name);
+    return names;
+  }
+
+  // A model that suits the data set, if that is known already.
+  std::string usual_model() const
+  {
+    const auto* set = packed_set(wishes_.set);
+    return set != nullptr ? default_model(*set) : default_model(wishes_.data);
+  }
 
   void model(const std::string& text)
   {
     const auto model = known("model", text, model_names());
     require_fit(model, wishes_.data);
+    if (const auto* set = packed_set(wishes_.set)) wishes_.image_size = image_size_for(model, *set, objection_to_images);
     wishes_.model = model;
   }
 
   void data(const std::string& text)
   {
-    const auto data = known("data set", text, data_names());
-    if (data == "packed")
-      throw Error(ErrorKind::usage,
-                  "`dtctl new` writes no recipe for packed sets; take another set, and then write `data: { name: packed, set: "
-                  "NAME }` into the recipe.");
-    require_fit(wishes_.model, data);
-    wishes_.data = data;
+    if (const auto* set = packed_set(text)) return packed(*set);
+    if (text == "packed")
+      throw Error(ErrorKind::usage, "`packed` is a kind of data set; give the name of one: " + packed_names());
+    if (!contains(data_names(), text))
+      throw Error(ErrorKind::usage, fmt::format("there is no data set \"{}\"{}", printable(text), advice(text, sets())));
+    require_fit(wishes_.model, text);
+    wishes_.data = text;
   }
 
   void strategies(const std::string& text) { wishes_.strategies = parse_strategies(text); }
@@ -171,6 +196,27 @@ class Taker {
     return text;
   }
 
+  const PackedChoice* packed_set(const std::string& name) const
+  {
+    const auto found = std::ranges::find(packed_, name, &PackedChoice::name);
+    return found == packed_.end() ? nullptr : &*found;
+  }
+
+  std::string packed_names() const
+  {
+    std::vector<std::string> names;
+    for (const auto& set : packed_) names.push_back(set.name);
+    return names.empty() ? "the home has none yet; make one with dtctl data pack" : join(names, ", ");
+  }
+
+  void packed(const PackedChoice& set)
+  {
+    if (!wishes_.model.empty()) wishes_.image_size = image_size_for(wishes_.model, set, objection_to_images);
+    wishes_.data = "packed";
+    wishes_.set = set.name;
+    wishes_.samples = set.train_samples;
+  }
+
   // Either may still be empty.
   static void require_fit(const std::string& model, const std::string& data)
   {
@@ -188,6 +234,7 @@ class Taker {
   }
 
   std::vector<std::string> profiles_;
+  std::vector<PackedChoice> packed_;
   RecipeWishes& wishes_;
 };
 
@@ -213,9 +260,9 @@ class Wishing {
     take_options();
     const bool asks = !options_.defaults && !context_.json && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
     fill("model", options_.model, asks,
-         {"model", strings_of(model_names()), default_model(options_.data), [&](auto& a) { taker_.model(a); }});
+         {"model", strings_of(model_names()), taker_.usual_model(), [&](auto& a) { taker_.model(a); }});
     fill("data set", options_.data, asks,
-         {"data set", known_sets(), default_data(wishes_.model), [&](auto& a) { taker_.data(a); }});
+         {"data set", taker_.sets(), default_data(wishes_.model), [&](auto& a) { taker_.data(a); }});
     fill("strategy", options_.strategies, asks,
          {"strategies, with commas between them", strings_of(strategy_names()), "sync-sgd",
           [&](auto& a) { taker_.strategies(a); }});
@@ -364,7 +411,8 @@ void add_wish_options(Verb& verb, NewOptions& options)
 {
   verb.add_option("--name", options.name, "name of the recipe; default: the name of the file")->type_name("TEXT");
   verb.add_option("--model", options.model, "network to train (dtctl models)")->type_name("MODEL");
-  verb.add_option("--data", options.data, "data set (dtctl models)")->type_name("DATA");
+  verb.add_option("--data", options.data, "data set (dtctl models), or a packed set in the home (dtctl data list)")
+      ->type_name("DATA");
   verb.add_option("--strategy", options.strategies,
                   "strategies to train with (dtctl strategies), with commas between them; several are compared")
       ->type_name("STRATEGIES");

@@ -60,7 +60,7 @@ recipes::Plan plan_of(const RecipeWishes& wishes)
 
 bool fits(const std::string& model, const std::string& data)
 {
-  if (data == "packed") return false; // `dtctl new` does not offer it
+  if (data == "packed") return false; // `dtctl new` offers the sets of the home by their names
   if (fits_surely(model, data)) return true;
   DataSpec spec;
   spec.name = data;

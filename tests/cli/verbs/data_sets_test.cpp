@@ -234,3 +234,32 @@ TEST_CASE("names of sets are completed")
   for (const auto* verb : {"check", "show", "remove"})
     CHECK(dtctl.run({"__complete", "--", "data", verb, "nu"}).out == "numbers\tpacked\n");
 }
+
+TEST_CASE("new writes a recipe for a packed set of the home, which it offers by its name")
+{
+  const Dtctl dtctl;
+  write_photos(dtctl, 50);
+  CHECK(message_of(dtctl, {"new", "p.yaml", "--data", "packed"}) ==
+        "--data: `packed` is a kind of data set; give the name of one: the home has none yet; make one with dtctl data pack");
+  REQUIRE(dtctl.run({"data", "pack", "photos", "-o", "pets"}).ok());
+  const auto recipe_of = [&](const Words& options) {
+    const auto file = "p" + std::to_string(options.size()) + ".yaml";
+    const auto made = dtctl.run(dt::test::with({"new", file, "--data", "pets", "--ranks", "1,2"}, options));
+    INFO(made.err);
+    CHECK(made.ok());
+    const auto valid = dtctl.run({"validate", file}); // with the set's files
+    INFO(valid.err);
+    CHECK(valid.ok());
+    return read(dtctl.folder() / file);
+  };
+  const auto usual = recipe_of({});
+  INFO(usual);
+  CHECK_THAT(usual, Contains("# A strong-scaling study of resnet20 on pets with sync-sgd.\n"));
+  CHECK_THAT(usual, Contains("data:\n  name: packed\n  set: pets\n") && Contains("\n  image_size: 32\n"));
+  CHECK_THAT(usual, Contains("\n  global_batch: 12\n")); // 8 steps in an epoch of 90 images
+  CHECK_THAT(recipe_of({"--model", "lenet"}), Contains("\n  image_size: 28\n"));
+  CHECK_THAT(recipe_of({"--model", "custom", "--study", "weak"}), Contains("\n  image_size: 20\n"));
+  CHECK_THAT(message_of(dtctl, {"new", "p.yaml", "--data", "pats"}),
+             Contains("there is no data set \"pats\"; did you mean `pets`?"));
+  CHECK_THAT(message_of(dtctl, {"new", "p.yaml", "--data", "packed"}), Contains("give the name of one: pets"));
+}
