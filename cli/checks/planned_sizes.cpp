@@ -35,7 +35,7 @@ std::vector<OfSeries<store::Prediction>> predictions_of(const store::SeriesMeasu
 {
   std::vector<OfSeries<store::Prediction>> all;
   const auto sizes = missing_sizes(series, resolved);
-  if (sizes.empty() || series.sizes.size() < 2) return all;
+  if (sizes.empty() || series.sizes.size() < 2 || series.traits.is_own_program) return all;
   for (auto& prediction : store::forecast(series, sizes, network).predictions)
     all.push_back({series.series, std::move(prediction)});
   return all;

@@ -29,6 +29,11 @@ fs::path checkpoint_of(Context& context, const std::string& source)
   ResultsStore results(context);
   const auto run = select_one(results, {.what = source, .failed = false, .where = ""});
   const auto found = checkpoints_of(results.home().run(run.row.key));
+  if (found.empty() && read_planned_run(results.home().run(run.row.key)).spec.is_own_program())
+    throw Error(ErrorKind::usage, printable(run.row.name) +
+                                      " runs a program of your own, which keeps its weights in its own "
+                                      "format. Look for its files in " +
+                                      (results.home().run(run.row.key) / "keep").string() + " (DTCTL_KEEP_FOLDER).");
   if (found.empty())
     throw Error(ErrorKind::usage, printable(run.row.name) + " has no checkpoint. Set train.final_checkpoint: true, or "
                                                             "train.checkpoint_every, and run it again.");

@@ -45,6 +45,11 @@ AttemptFolder require_traced_attempt(const Home& home, const RunView& run, int w
 {
   if (auto attempt = traced_attempt(home, run.row.key, wanted)) return *attempt;
   const auto name = printable(run.row.name) + (wanted == 0 ? "" : fmt::format(" (attempt {})", wanted));
+  if (read_planned_run(home.run(run.row.key)).spec.is_own_program())
+    throw Error(ErrorKind::usage, name +
+                                      " runs a program of your own, and only dtengine records timelines. Its phases, if it "
+                                      "reports them: dtctl show " +
+                                      short_key(run.row.key));
   if (run.row.state == RunState::running)
     throw Error(ErrorKind::usage, name + " is running and has no timelines yet; they are written at its end, if its recipe has "
                                          "train.trace: true");

@@ -273,6 +273,9 @@ void write_study(Connection& connection, const StudyRecord& study)
   }
 }
 
+// A program of the user need not tell dtctl its batch.
+Cell if_known(std::int64_t batch) { return batch > 0 ? Cell(batch) : Cell(); }
+
 std::int64_t write_run(Connection& connection, const PlannedRun& planned, const RunVerdict& verdict,
                        const std::string& fingerprint)
 {
@@ -281,7 +284,7 @@ std::int64_t write_run(Connection& connection, const PlannedRun& planned, const 
   auto statement = connection.statement(sql);
   statement.bind(planned.key, name_of(verdict.state), verdict.cause, verdict.evidence, verdict.attempt, fingerprint,
                  planned.engine_build, planned.data_id, spec.label, spec.repeat, spec.ranks(), spec.workers(), spec.cores(),
-                 spec.effective_global_batch(), spec.effective_batch_per_rank());
+                 if_known(spec.effective_global_batch()), if_known(spec.effective_batch_per_rank()));
   int parameter = 15;
   // dtengine's keys say nothing about a run of another program.
   for (const auto* key : column_keys()) {

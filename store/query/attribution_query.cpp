@@ -53,7 +53,7 @@ std::map<std::string, double> fitted_links(Database& database, const std::string
   std::map<std::string, double> links;
   try {
     for (const auto& [series, traits, sizes] : measurements_of_study(database, study_id, std::nullopt)) {
-      if (!has_link_times(sizes, traits)) continue;
+      if (traits.is_own_program || !has_link_times(sizes, traits)) continue;
       const auto fit = fit_link(traits, buckets_of(traits, sizes), sizes, {});
       if (const double rate = fit.link.link_bytes_per_s(); rate > 0) links[series] = rate;
     }

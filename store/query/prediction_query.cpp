@@ -43,6 +43,7 @@ SeriesTraits traits_of(const Statement& s, int at)
   const auto strategy = s.text(at);
   const auto& row = strategy_row(strategy);
   SeriesTraits traits{.strategy = strategy, .allreduce = strategy == "hsgd" ? "hierarchical" : s.text(at + 1)};
+  traits.is_own_program = strategy.empty(); // the columns of keys that only dtengine reads are NULL
   traits.is_served = row.has_servers;
   traits.is_in_turn = strategy == "easgd"; // the one strategy whose servers answer the workers in their order
   traits.service_threads = row.is_lock_free ? std::max<std::int64_t>(1, s.integer(at + 4)) : 1;
@@ -180,7 +181,9 @@ std::vector<SeriesMeasurements> measurements_of_study(Database& database, const 
   read_phases(connection, study_id, runs);
   read_buckets(connection, study_id, runs);
   read_probes(connection, study_id, runs);
-  std::erase_if(runs, [](const auto& entry) { return entry.second.times.workers.empty(); });
+  // The forecast refuses runs of the user's programs, with or without phases.
+  std::erase_if(runs,
+                [](const auto& entry) { return entry.second.times.workers.empty() && !entry.second.traits.is_own_program; });
   const bool by_nodes = unit_of(runs, unit) == SizeUnit::nodes;
   const bool one_node =
       !by_nodes && std::all_of(runs.begin(), runs.end(), [](const auto& entry) { return entry.second.at.nodes == 1; });

@@ -357,3 +357,27 @@ TEST_CASE("a slow link appears as exposed communication")
   CHECK(lost < std::log(0.5)); // the ring sends 0.43 MB a step over each link, which take 0.17 s
   CHECK(std::log(factor(planted, "factor_communication") / factor(clean, "factor_communication")) <= 0.8 * lost);
 }
+
+TEST_CASE("a program of the user runs on named hosts, and its ranks meet there")
+{
+  const Dtctl dtctl;
+  const Testbed bed({"--hosts", "2"});
+  fs::create_directories(dtctl.folder() / "config" / "dtctl");
+  write_file_atomic(dtctl.folder() / "config" / "dtctl" / "config.yaml", bed.tell({"profile"}));
+  dtctl.write("train.py", "import dtctl_report as report, os, socket, time\n"
+                          "place = (os.environ['MASTER_ADDR'], int(os.environ['MASTER_PORT']))\n"
+                          "def meet():\n"
+                          "    if os.environ['RANK'] == '0': return socket.create_server(('', place[1])).accept()\n"
+                          "    while True:\n"
+                          "        try: return socket.create_connection(place)\n"
+                          "        except ConnectionRefusedError: time.sleep(0.02)\n"
+                          "meet()\nreport.begin()\nreport.step(loss=1.0, samples=3)\nreport.result()\n");
+  dtctl.write("own.yaml", "version: 1\nname: own\nprogram: {command: [python3, train.py], files: [train.py]}\n"
+                          "resources: {nodes: 2, time_limit: 60s}\n");
+  const auto outcome = dtctl.json({"submit", "own.yaml", "--profile", "testbed", "--wait"});
+  INFO(outcome.dump() << dtctl.run({"explain"}).out);
+  CHECK(outcome.at("states") == Json{{"succeeded", 1}});
+  const auto rows = dtctl.json({"query", "SELECT host FROM ranks ORDER BY rank"}).at("rows");
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].at("host") != rows[1].at("host"));
+}

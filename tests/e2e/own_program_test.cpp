@@ -79,6 +79,28 @@ TEST_CASE("ranks get what torchrun would set, and the port is free")
   CHECK(dt::read_file(own.run_folder() / "keep" / "1") == "127.0.0.1 1 1 2 2");
 }
 
+TEST_CASE("what only dtengine can do is refused for a program's runs, with a reason that is true of them")
+{
+  const Own own(trainer(), recipe("study: {mode: strong, ranks: [1, 2]}\n"));
+  REQUIRE(own.submit("sweep").at("states") == Json{{"succeeded", 2}});
+  const auto refusal = [&](const dt::test::Words& words) {
+    const auto result = own.dtctl.run(words);
+    CHECK(result.exit_code == 2);
+    return result.err;
+  };
+  CHECK(refusal({"predict", "--ranks", "4"})
+            .find("the study runs a program of your own, so its larger sizes cannot be predicted") != std::string::npos);
+  CHECK(refusal({"trace", "last"}).find("runs a program of your own, and only dtengine records timelines") != std::string::npos);
+  CHECK(refusal({"export-weights", "last", "--list"}).find("runs") != std::string::npos); // of two runs one must be named
+  const std::string key = own.run().at("key");
+  CHECK(refusal({"export-weights", key, "--list"}).find(key + "/keep (DTCTL_KEEP_FOLDER)") != std::string::npos);
+  CHECK(refusal({"plot", "--kind", "timeline"}).find("The study runs a program of your own") != std::string::npos);
+  CHECK(own.dtctl.run({"plan", "own.yaml", "--set", "study.ranks=1,2,4", "--set", "resources.oversubscribe=true"}).ok());
+  CHECK(own.dtctl.run({"report", "-o", "report.html"}).ok());
+  const auto row = own.dtctl.json({"query", "SELECT global_batch, batch_per_rank FROM runs"}).at("rows")[0];
+  CHECK((row.at("global_batch").is_null() && row.at("batch_per_rank").is_null())); // the recipe does not say
+}
+
 TEST_CASE("a program that cannot be changed is read through expressions over what rank 0 prints")
 {
   const Own own("import os, time\n"

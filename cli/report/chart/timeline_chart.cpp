@@ -108,6 +108,9 @@ Charts timeline_chart(const ChartSource& source)
       "No run of this study was traced. Set train.trace: true in the recipe and run it again (dtctl sweep "
       "RECIPE --set train.trace=true).";
   const auto traced = widest_traced(source);
+  const auto runs_own = [](const store::RunRow& run) { return run.strategy.empty(); };
+  if (!traced && !source.runs.empty() && std::all_of(source.runs.begin(), source.runs.end(), runs_own))
+    return {{}, "The study runs a program of your own, and only dtengine records timelines."};
   if (!traced) return {{}, none};
   const auto ranks = read_timelines(traced->attempt, most_ranks).ranks;
   const auto step = ranks.empty() ? std::nullopt : middle_step(ranks.front());

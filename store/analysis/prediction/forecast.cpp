@@ -144,6 +144,16 @@ std::string in_units(const SeriesTraits& traits, std::int64_t n)
   return fmt::format("{} {}{}", n, traits.by_nodes ? "node" : "rank", n == 1 ? "" : "s");
 }
 
+void refuse_own_program(const SeriesMeasurements& series)
+{
+  if (series.traits.is_own_program)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} runs a program of your own, so its larger sizes cannot be predicted: predictions replay the "
+                            "exchanges of dtengine's strategies, and how this program exchanges is not known. Measure the sizes "
+                            "instead: dtctl sweep RECIPE --set study.{}=A,B",
+                            series.series.empty() ? "the study" : series.series, series.traits.by_nodes ? "nodes" : "ranks"));
+}
+
 void require_sizes(const SeriesMeasurements& series, const std::optional<CostModel>& network)
 {
   const std::string of_series = series.series.empty() ? "" : " of " + series.series;
@@ -185,6 +195,7 @@ std::vector<Backtest> backtests_of(const SeriesMeasurements& series, const std::
 
 Forecast forecast(const SeriesMeasurements& series, std::span<const std::int64_t> sizes, const std::optional<CostModel>& network)
 {
+  refuse_own_program(series);
   require_sizes(series, network);
   require_workers(series.traits, sizes);
   Forecast forecast{.calibration = calibrate(series.traits, series.sizes, {.network = network}),

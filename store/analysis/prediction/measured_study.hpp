@@ -14,6 +14,7 @@ namespace dt::store {
 // How the strategy of the series exchanges, and how its sizes follow from a number of nodes or ranks.
 struct SeriesTraits {
   std::string strategy{}, allreduce{}, model{};
+  bool is_own_program = false;      // the user's, of which nobody knows how it exchanges; then strategy and allreduce are empty
   bool is_served = false;           // with parameter servers, on ranks of their own or in shared memory
   bool is_in_turn = false;          // the servers answer the workers in a fixed order
   std::int64_t service_threads = 1; // exchanges that the servers work on at the same time
