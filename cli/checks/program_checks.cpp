@@ -126,12 +126,16 @@ std::vector<ProgramFinding> find_start_findings(const RunSpec& run)
     if (const auto objection = objection_to(resources.wrapper.front(), run); !objection.empty())
       findings.push_back({{"resources.wrapper"}, "`resources.wrapper`: " + printable(objection), 0});
   const bool needs_gpus_here = resources.gpus_per_node > 0 && scheduler_row(resources.scheduler).uses_this_machine;
+  // What is not given follows from the GPUs of a rank.
+  const bool is_by_rank =
+      resources.gpus_per_rank > 0 && resources.gpus_per_node == resources.gpus_per_rank * resources.ranks_per_node;
+  const std::string_view given = is_by_rank ? "resources.gpus_per_rank" : "resources.gpus_per_node";
   if (needs_gpus_here && resources.hosts.empty())
     if (const auto found = jobs::local::gpus_here(); found < resources.gpus_per_node)
-      findings.push_back({{"resources.gpus_per_node"},
-                          fmt::format("`resources.gpus_per_node` asks for {}, but this machine has {}; run on a cluster "
+      findings.push_back({{given},
+                          fmt::format("`{}` asks for {} on a node, but this machine has {}; run on a cluster "
                                       "(resources.scheduler: slurm), or remove the key",
-                                      resources.gpus_per_node, found == 0 ? "no GPU" : std::to_string(found))});
+                                      given, resources.gpus_per_node, found == 0 ? "no GPU" : std::to_string(found))});
   return findings;
 }
 

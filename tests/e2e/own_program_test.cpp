@@ -95,6 +95,9 @@ TEST_CASE("what only dtengine can do is refused for a program's runs, with a rea
   const std::string key = own.run().at("key");
   CHECK(refusal({"export-weights", key, "--list"}).find(key + "/keep (DTCTL_KEEP_FOLDER)") != std::string::npos);
   CHECK(refusal({"plot", "--kind", "timeline"}).find("The study runs a program of your own") != std::string::npos);
+  CHECK(refusal({"plot", "--kind", "loss", "--x", "samples"}).find("does not say how many samples a step has") !=
+        std::string::npos);
+  CHECK(own.dtctl.run({"plot", "--kind", "loss", "-o", "loss.svg"}).ok());
   CHECK(own.dtctl.run({"plan", "own.yaml", "--set", "study.ranks=1,2,4", "--set", "resources.oversubscribe=true"}).ok());
   CHECK(own.dtctl.run({"report", "-o", "report.html"}).ok());
   const auto row = own.dtctl.json({"query", "SELECT global_batch, batch_per_rank FROM runs"}).at("rows")[0];
@@ -342,7 +345,9 @@ TEST_CASE("what is wrong with a program is refused before the submission, with i
               "6:18: `sync.strategy` has no effect, because only dtengine reads it and `program.command` runs another program") !=
       std::string::npos);
   CHECK(error_of(program("[python3, train.py]") + "resources: {gpus_per_node: 1}\n")
-            .find("6:28: `resources.gpus_per_node` asks for 1, but this machine has no GPU") != std::string::npos);
+            .find("6:28: `resources.gpus_per_node` asks for 1 on a node, but this machine has no GPU") != std::string::npos);
+  CHECK(error_of(program("[python3, train.py]") + "resources: {gpus_per_rank: 2, ranks_per_node: 2}\n")
+            .find("6:28: `resources.gpus_per_rank` asks for 4 on a node, but this machine has no GPU") != std::string::npos);
   CHECK(error_of(
             "model: {name: lenet}\ndata: {name: synthetic}\ntrain: {global_batch: 8, steps: 9}\nresources: {gpus_per_node: 1}\n")
             .find("dtengine computes on processor cores and uses no GPU") != std::string::npos);

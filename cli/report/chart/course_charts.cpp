@@ -89,8 +89,10 @@ Series series_of(const ChartSource& source, const std::string& label, int colour
                 .colour = colour};
   const auto courses = store::curves_of(source.database, largest_runs(source, label), most_points);
   std::vector<const Curve*> curves;
-  for (const auto& course : courses)
-    if (!(course.*shown.curve).empty()) curves.push_back(&(course.*shown.curve));
+  for (const auto& course : courses) {
+    const auto& curve = course.*shown.curve;
+    if (!curve.empty() && (shown.over == Over::time || curve.back().samples > 0)) curves.push_back(&curve);
+  }
   if (!curves.empty()) series.points = spread_of(curves, shown.over);
   return series;
 }
@@ -126,6 +128,15 @@ Charts course_chart(const ChartSource& source, const Shown& shown)
   return {{std::move(chart)}, ""};
 }
 
+// Why curves over samples are missing, if that is because the recipe of an own program does not say its batch; else empty.
+std::string missing_batch(const ChartSource& source, Over over)
+{
+  const auto has_batch = [](const store::RunRow& run) { return run.global_batch > 0; };
+  if (over == Over::time || source.runs.empty() || std::any_of(source.runs.begin(), source.runs.end(), has_batch)) return {};
+  return "The recipe does not say how many samples a step has. Give train.global_batch or train.batch_per_rank, or draw over "
+         "time.";
+}
+
 Charts loss_chart(const ChartSource& source, Over over)
 {
   auto charts = course_chart(source, {.id = over == Over::time ? "loss" : "loss-samples",
@@ -133,7 +144,9 @@ Charts loss_chart(const ChartSource& source, Over over)
                                       .y_title = "training loss",
                                       .over = over,
                                       .curve = &store::RunCurves::loss});
-  if (charts.charts.empty()) charts.missing = "No run has recorded a training loss yet. Simulated runs have none.";
+  if (charts.charts.empty()) charts.missing = missing_batch(source, over);
+  if (charts.charts.empty() && charts.missing.empty())
+    charts.missing = "No run has recorded a training loss yet. Simulated runs have none.";
   return charts;
 }
 
@@ -146,7 +159,8 @@ Charts accuracy_chart(const ChartSource& source, Over over)
                             .over = over,
                             .curve = &store::RunCurves::accuracy,
                             .is_share = true});
-  if (charts.charts.empty())
+  if (charts.charts.empty()) charts.missing = missing_batch(source, over);
+  if (charts.charts.empty() && charts.missing.empty())
     charts.missing =
         "No accuracy can be drawn: no run was evaluated, or the times of the repeats' evaluations do not overlap. Set "
         "train.eval_every_epochs in the recipe.";

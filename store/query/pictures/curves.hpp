@@ -9,7 +9,7 @@
 namespace dt::store {
 
 struct CurvePoint {
-  double samples = 0;   // of all ranks since the beginning of the training
+  double samples = 0;   // of all ranks since the beginning of the training; 0: the recipe of an own program gives no batch
   double elapsed_s = 0; // since the first step began, without evaluations and checkpoints
   double value = 0;     // loss, or accuracy as a fraction
 };
