@@ -1,12 +1,12 @@
 #include "core/data/packed_file.hpp"
 
+#include "core/data/packed_description.hpp"
 #include "core/error.hpp"
 #include "core/file_at.hpp"
 #include "core/hash.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cerrno>
 #include <charconv>
@@ -15,8 +15,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,7 +22,6 @@ namespace dt {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 static_assert(std::endian::native == std::endian::little, "the file's numbers are read where they lie");
 
@@ -76,7 +73,16 @@ std::uint64_t size_of(const Descriptor& file, const fs::path& path)
 
 void read_whole(int descriptor, char* bytes, std::uint64_t count, std::uint64_t begin, const fs::path& path)
 {
-  if (read_at(descriptor, bytes, count, begin, path) < count) throw broken(path, "the file has become shorter");
+  if (read_at(descriptor, bytes, count, begin, path) < count)
+    throw broken(path, "the file has become shorter since it was opened");
+}
+
+// The bytes [begin, end) of the file.
+std::string read_part(const Descriptor& file, std::uint64_t begin, std::uint64_t end, const fs::path& path)
+{
+  std::string bytes(end - begin, '\0');
+  read_whole(file.get(), bytes.data(), bytes.size(), begin, path);
+  return bytes;
 }
 
 Header read_header(const Descriptor& file, std::uint64_t file_bytes, const fs::path& path)
@@ -123,117 +129,81 @@ std::string id_of(std::string_view index, std::string_view names, std::string_vi
   return hasher.hex();
 }
 
-std::string to_json(const PackedDescription& set)
-{
-  return Json{{"encoding", set.encoding == PackedEncoding::jpeg ? "jpeg" : "pixels"},
-              {"channels", set.channels},
-              {"height", set.height},
-              {"width", set.width},
-              {"min_side", set.min_side},
-              {"max_side", set.max_side},
-              {"train_samples", set.train_samples},
-              {"test_samples", set.test_samples},
-              {"classes", set.classes},
-              {"mean", set.mean},
-              {"deviation", set.deviation},
-              {"skipped", set.skipped},
-              {"source", set.source},
-              {"options", set.options}}
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-PackedDescription parse_description(std::string_view text)
-{
-  const auto json = Json::parse(text);
-  PackedDescription set;
-  const auto encoding = json.at("encoding").get<std::string>();
-  if (encoding != "jpeg" && encoding != "pixels") throw Error(ErrorKind::recipe, "unknown encoding " + encoding);
-  set.encoding = encoding == "jpeg" ? PackedEncoding::jpeg : PackedEncoding::pixels;
-  const std::array numbers{std::pair("channels", &set.channels),
-                           std::pair("height", &set.height),
-                           std::pair("width", &set.width),
-                           std::pair("min_side", &set.min_side),
-                           std::pair("max_side", &set.max_side),
-                           std::pair("train_samples", &set.train_samples),
-                           std::pair("test_samples", &set.test_samples),
-                           std::pair("skipped", &set.skipped)};
-  for (const auto& [name, number] : numbers) *number = json.at(name).get<std::int64_t>();
-  set.classes = json.at("classes").get<std::vector<std::string>>();
-  set.mean = json.at("mean").get<std::vector<double>>();
-  set.deviation = json.at("deviation").get<std::vector<double>>();
-  set.source = json.at("source").get<std::string>();
-  set.options = json.at("options").get<std::string>();
-  return set;
-}
-
-// Whether the description can be that of `records` records.
-bool is_consistent(const PackedDescription& set, std::uint64_t records)
-{
-  constexpr std::int64_t most_side = 65536, most_pixels = std::int64_t{1} << 27;
-  if (set.height > most_side || set.width > most_side || set.height * set.width > most_pixels) return false;
-  const auto channels = static_cast<std::size_t>(set.channels);
-  return (set.channels == 1 || set.channels == 3) && set.mean.size() == channels && set.deviation.size() == channels &&
-         set.train_samples >= 1 && set.test_samples >= 0 && !set.classes.empty() && set.height >= 0 && set.width >= 0 &&
-         (set.encoding == PackedEncoding::jpeg || (set.height > 0 && set.width > 0)) &&
-         static_cast<std::uint64_t>(set.train_samples) + static_cast<std::uint64_t>(set.test_samples) == records;
-}
-
 } // namespace
 
-PackedFile::PackedFile(const fs::path& path) : path_(path), file_(open_set(path))
+PackedFile::PackedFile(const fs::path& path) : path_(path), file_(open_set(path)), file_bytes_(size_of(file_, path))
 {
-  const auto bytes = size_of(file_, path);
-  const auto header = read_header(file_, bytes, path);
-  auto* mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file_.get(), 0);
-  if (mapped == MAP_FAILED) throw failed("map", path);
-  mapped_ = static_cast<const char*>(mapped);
-  mapped_bytes_ = bytes;
+  const auto header = read_header(file_, file_bytes_, path);
+  records_ = header.records;
+  index_begin_ = header.index_begin;
   names_begin_ = header.names_begin;
   description_begin_ = header.description_begin;
-  entries_ = {reinterpret_cast<const PackedEntry*>(mapped_ + header.index_begin), header.records};
   id_ = to_hex(header.id);
+  const auto description = read_part(file_, description_begin_, file_bytes_, path);
   std::string cause;
   try {
-    description_ = parse_description({mapped_ + description_begin_, bytes - description_begin_});
-    if (!is_consistent(description_, header.records)) cause = "its description does not fit its records";
+    description_ = parse_packed_description(description);
+    if (!describes_records(description_, records_)) cause = "its description does not fit its records";
   } catch (const std::exception& error) {
     cause = fmt::format("its description is damaged ({})", error.what());
   }
-  if (cause.empty()) return;
-  ::munmap(mapped, bytes);
-  throw broken(path, cause);
+  if (!cause.empty()) throw broken(path, cause);
 }
 
-PackedFile::~PackedFile()
+std::span<const PackedEntry> PackedFile::entries() const
 {
-  if (mapped_ != nullptr) ::munmap(const_cast<char*>(mapped_), mapped_bytes_);
+  std::call_once(has_entries_, [this] {
+    std::vector<PackedEntry> entries(records_);
+    read_whole(file_.get(), reinterpret_cast<char*>(entries.data()), names_begin_ - index_begin_, index_begin_, path_);
+    entries_ = std::move(entries);
+  });
+  return entries_;
 }
 
-std::string_view PackedFile::name(std::int64_t record) const
+std::string PackedFile::name(std::int64_t record) const
 {
-  const auto begin = std::min(names_begin_ + entry(record).name, description_begin_);
-  const std::string_view rest(mapped_ + begin, description_begin_ - begin);
-  return rest.substr(0, rest.find('\0'));
+  constexpr std::uint64_t usual = 256; // longer names take another read
+  std::string name;
+  for (auto begin = std::min(names_begin_ + entry(record).name, description_begin_); begin < description_begin_;) {
+    const auto part = read_part(file_, begin, std::min(begin + usual, description_begin_), path_);
+    const auto end = part.find('\0');
+    name += part.substr(0, end);
+    if (end != part.npos) break;
+    begin += part.size();
+  }
+  return name;
+}
+
+std::vector<std::string> PackedFile::names() const
+{
+  const auto joined = read_part(file_, names_begin_, description_begin_, path_);
+  std::vector<std::string> names;
+  names.reserve(records_);
+  for (const auto& entry : entries()) {
+    const auto begin = std::min<std::uint64_t>(entry.name, joined.size());
+    names.push_back(joined.substr(begin, std::min(joined.find('\0', begin), joined.size()) - begin));
+  }
+  return names;
 }
 
 void PackedFile::require_intact_index() const
 {
-  const std::string_view names(mapped_ + names_begin_, description_begin_ - names_begin_),
-      description(mapped_ + description_begin_, mapped_bytes_ - description_begin_);
-  if (id_of(bytes_of(entries_), names, description) != id_) throw broken(path_, "its index has changed since it was packed");
-  const auto index_begin = static_cast<std::uint64_t>(reinterpret_cast<const char*>(entries_.data()) - mapped_);
+  const auto names = read_part(file_, names_begin_, description_begin_, path_),
+             description = read_part(file_, description_begin_, file_bytes_, path_);
+  const auto entries = this->entries();
+  if (id_of(bytes_of(entries), names, description) != id_) throw broken(path_, "its index has changed since it was packed");
   std::uint64_t end = packed_records_begin; // of the record before: records do not overlap
   const bool is_pixels = description_.encoding == PackedEncoding::pixels;
   const auto pixel_bytes = static_cast<std::uint64_t>(description_.height * description_.width * description_.channels);
   const auto is_possible = [&](const PackedEntry& entry) {
     const auto begin = std::exchange(end, entry.begin + entry.bytes);
-    return entry.begin >= begin && (!is_pixels || entry.bytes == pixel_bytes) && entry.begin <= index_begin &&
-           entry.bytes <= index_begin - entry.begin && entry.label < description_.classes.size() && entry.name < names.size();
+    return entry.begin >= begin && (!is_pixels || entry.bytes == pixel_bytes) && entry.begin <= index_begin_ &&
+           entry.bytes <= index_begin_ - entry.begin && entry.label < description_.classes.size() && entry.name < names.size();
   };
-  const auto wrong = std::ranges::find_if_not(entries_, is_possible);
-  if (wrong != entries_.end())
+  const auto wrong = std::ranges::find_if_not(entries, is_possible);
+  if (wrong != entries.end())
     throw broken(path_, fmt::format("entry {} of its index lies outside the file, overlaps another one or has no class",
-                                    wrong - entries_.begin()));
+                                    wrong - entries.begin()));
 }
 
 void PackedFile::read(std::int64_t record, std::string& bytes) const
@@ -258,7 +228,7 @@ std::string finish_packed_file(int descriptor, const fs::path& path, std::uint64
     entries[i].name = joined.size();
     (joined += names[i]) += '\0';
   }
-  const auto text = to_json(description);
+  const auto text = packed_description_text(description);
   Header header{};
   std::ranges::copy(packed_magic, header.magic);
   header.records = entries.size();

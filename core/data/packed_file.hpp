@@ -18,7 +18,7 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,27 +58,32 @@ inline constexpr std::uint64_t packed_records_begin = 4096;
 inline constexpr std::string_view packed_magic = "dtpack1\n"; // the first bytes of the file
 inline constexpr std::string_view packed_extension = ".pack";
 
-// An open packed set. Index and names are mapped into memory, so that opening takes the same time for any number of records; the
-// system may drop these pages when memory is short. May be used from several threads.
+// An open packed set. Opening it takes the same time for any number of records. The index is read when it is first needed, and
+// then takes 32 bytes of memory for each record; names stay in the file. Nothing is mapped into memory: a file that is shortened
+// while it is in use would end the process by SIGBUS, and so it is an error that names the file. May be used from several
+// threads.
 class PackedFile {
  public:
   // Throws a recipe error with the path and the cause if there is no such file, or if it is not a complete packed set; an
   // environment error if it cannot be read.
   explicit PackedFile(const std::filesystem::path& path);
-  ~PackedFile();
   PackedFile(const PackedFile&) = delete;
   PackedFile& operator=(const PackedFile&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
   const PackedDescription& description() const { return description_; }
-  std::int64_t size() const { return static_cast<std::int64_t>(entries_.size()); }
-  const PackedEntry& entry(std::int64_t record) const { return entries_[static_cast<std::size_t>(record)]; }
-  std::span<const PackedEntry> entries() const { return entries_; }
-  std::string_view name(std::int64_t record) const;
+  std::int64_t size() const { return static_cast<std::int64_t>(records_); }
+  // The index. The first call reads it, and throws like the constructor if the file has become shorter or cannot be read.
+  std::span<const PackedEntry> entries() const;
+  const PackedEntry& entry(std::int64_t record) const { return entries()[static_cast<std::size_t>(record)]; }
+  // Reads the name of one record from the file.
+  std::string name(std::int64_t record) const;
+  // Reads all names at once, in the order of the records.
+  std::vector<std::string> names() const;
   // 32 hexadecimal digits.
   const std::string& id() const { return id_; }
   // Bytes of the whole file.
-  std::uint64_t file_bytes() const { return mapped_bytes_; }
+  std::uint64_t file_bytes() const { return file_bytes_; }
   int descriptor() const { return file_.get(); }
 
   // Hashes index, names and description again, and checks that every entry lies inside the file and has a label of a class.
@@ -92,10 +97,10 @@ class PackedFile {
  private:
   std::filesystem::path path_;
   Descriptor file_;
-  const char* mapped_ = nullptr;
-  std::uint64_t mapped_bytes_ = 0;
-  std::uint64_t names_begin_ = 0, description_begin_ = 0;
-  std::span<const PackedEntry> entries_;
+  std::uint64_t file_bytes_ = 0, records_ = 0;
+  std::uint64_t index_begin_ = 0, names_begin_ = 0, description_begin_ = 0;
+  mutable std::once_flag has_entries_; // set when entries_ is filled
+  mutable std::vector<PackedEntry> entries_;
   PackedDescription description_;
   std::string id_;
 };

@@ -59,7 +59,7 @@ class Check {
       cause = trouble_with(bytes, decoder, image);
     if (cause.empty()) return;
     const std::lock_guard lock(mutex_);
-    result_.bad.push_back({record, std::string(file_.name(record)), cause});
+    result_.bad.push_back({record, file_.name(record), cause});
   }
 
   // Why the record is not an image of the set; empty if it is one.

@@ -21,10 +21,11 @@ std::int64_t changed_ns(const std::filesystem::path& path)
 // Whether the records are these images in this order, apart from those that were left out.
 bool has_items(const PackedFile& file, const PackPlan& plan, const SourceListing& listing)
 {
+  const auto names = file.names();
   std::int64_t record = 0;
   for (const auto index : plan.order.items) {
     const auto& item = listing.items[static_cast<std::size_t>(index)];
-    if (record < file.size() && file.name(record) == item.name && file.entry(record).label == item.label &&
+    if (record < file.size() && names[static_cast<std::size_t>(record)] == item.name && file.entry(record).label == item.label &&
         file.entry(record).bytes == plan.record_bytes(item))
       ++record;
   }

@@ -146,6 +146,7 @@ Sources open_packed(const DataSpec& spec, const fs::path& place, std::int64_t)
 {
   const auto file = std::make_shared<const PackedFile>(place);
   check(*file, spec);
+  (void)file->entries(); // reads the index now, so that a set without a readable index fails here and not in a thread
   const auto& set = file->description();
   require_samples(spec, place, {set.train_samples, set.test_samples});
   const auto train = spec.train_samples > 0 ? spec.train_samples : set.train_samples,

@@ -70,7 +70,7 @@ std::vector<Sample> read_samples(const PackedFile& file, const std::vector<std::
   std::string bytes;
   std::vector<Sample> samples;
   for (const auto record : records) {
-    Sample sample{record, {}, set.classes.at(file.entry(record).label), std::string(file.name(record))};
+    Sample sample{record, {}, set.classes.at(file.entry(record).label), file.name(record)};
     file.read(record, bytes);
     try {
       if (!file.is_intact(record, bytes))

@@ -111,6 +111,39 @@ TEST_CASE("every truncated packed set is refused")
   }
 }
 
+TEST_CASE("a packed set that is shortened while it is open is an error that names the file")
+{
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "pets.pack";
+  const auto message = "packed set " + path.string() +
+                       ": the file has become shorter since it was opened. Pack it again, or put a whole copy in its place.";
+  write_set(path);
+  const PackedFile fresh(path), used(path);
+  CHECK(used.entry(1).label == 1);
+  std::filesystem::resize_file(path, packed_records_begin);
+  CHECK_THROWS_WITH(fresh.entry(0), message);
+  CHECK(used.entry(2).label == 1); // its index was read before
+  CHECK_THROWS_WITH(used.name(0), message);
+  CHECK_THROWS_WITH(used.names(), message);
+  CHECK_THROWS_WITH(used.require_intact_index(), message);
+  std::string bytes;
+  CHECK_THROWS_WITH(used.read(0, bytes), message);
+}
+
+TEST_CASE("names of any length are read, alone and all at once")
+{
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "names.pack";
+  const std::array<std::string, 4> names{std::string(255, 'a'), std::string(256, 'b'), "", std::string(3000, 'c')};
+  std::vector<PackedEntry> entries;
+  for (std::size_t i = 0; i < names.size(); ++i) entries.push_back({packed_records_begin + 4 * i, 0, 4, 0, 0});
+  const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  finish_packed_file(file.get(), path, packed_records_begin + 16, entries, names, description_of(3, 1));
+  const PackedFile set(path);
+  for (std::size_t i = 0; i < names.size(); ++i) CHECK(set.name(static_cast<std::int64_t>(i)) == names[i]);
+  CHECK(set.names() == std::vector(names.begin(), names.end()));
+}
+
 TEST_CASE("no changed byte of the header, the index, the names or the description goes unnoticed")
 {
   const test::TemporaryFolder folder;

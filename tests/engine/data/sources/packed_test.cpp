@@ -203,6 +203,25 @@ TEST_CASE("a record that has changed since it was packed is refused by name, or 
   CHECK(read_range(*tolerant.train, {0, 25}, 2, images.data(), labels.data()) == 2);
 }
 
+TEST_CASE("a packed set that is shortened while batches are read from it is an error that names the file, in every order")
+{
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "numbers.pack";
+  for (const auto order : {DataOrder::blocks, DataOrder::samples, DataOrder::file})
+    for (const std::int64_t prefetch : {0, 2}) {
+      test::write_numbered_pixels(path, 2000, 5);
+      const auto sources = open_sources(packed_spec(), path, 1);
+      BatchLoader loader(*sources.train, {.batch_per_rank = 50, .order = order, .block_bytes = 100, .prefetch = prefetch});
+      loader.next();
+      std::filesystem::resize_file(path, packed_records_begin);
+      const auto read_all = [&] {
+        for (int step = 1; step < 40; ++step) loader.next();
+      };
+      CHECK_THROWS_WITH(read_all(), Catch::StartsWith("packed set " + path.string() + ": ") &&
+                                        Catch::Contains("the file has become shorter since it was opened"));
+    }
+}
+
 TEST_CASE("a record that is no image is refused with its name")
 {
   const test::TemporaryFolder folder;
