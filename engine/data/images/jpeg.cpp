@@ -6,6 +6,7 @@
 #include <array>
 #include <csetjmp>
 #include <cstdio>
+#include <new>
 #include <string>
 
 #include <jerror.h>
@@ -80,7 +81,7 @@ struct JpegDecoder::State {
     errors.base.error_exit = jump_back;
     errors.base.emit_message = take_message;
     errors.base.output_message = print_nothing;
-    jpeg_create_decompress(&info);
+    guarded([&] { jpeg_create_decompress(&info); });
   }
   ~State() { jpeg_destroy_decompress(&info); }
   State(const State&) = delete;
@@ -92,6 +93,7 @@ struct JpegDecoder::State {
   {
     if (setjmp(errors.back) != 0) {
       jpeg_abort_decompress(&info);
+      if (errors.base.msg_code == JERR_OUT_OF_MEMORY) throw std::bad_alloc(); // says nothing about the image
       throw Error(ErrorKind::recipe, "the JPEG cannot be decoded: " + std::string(errors.message.data()));
     }
     work();
@@ -99,6 +101,7 @@ struct JpegDecoder::State {
 
   void begin(std::string_view bytes)
   {
+    jpeg_abort_decompress(&info); // an exception between two calls of guarded() may have left an image half decoded
     jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
     jpeg_read_header(&info, TRUE);
   }

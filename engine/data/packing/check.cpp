@@ -4,11 +4,13 @@
 #include "core/error.hpp"
 #include "core/process.hpp"
 #include "engine/data/images/decoder.hpp"
+#include "engine/data/out_of_memory.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include <fmt/format.h>
@@ -22,14 +24,18 @@ class Check {
 
   void work()
   {
-    ImageDecoder decoder;
-    std::string bytes;
-    Image image;
-    std::int64_t begin = 0;
     try {
+      ImageDecoder decoder;
+      std::string bytes;
+      Image image;
+      std::int64_t begin = 0;
       while ((begin = next_.fetch_add(block)) < file_.size()) {
         const auto end = std::min(begin + block, file_.size());
-        for (auto record = begin; record < end; ++record) look_at(record, decoder, bytes, image);
+        for (auto record = begin; record < end; ++record) try {
+            look_at(record, decoder, bytes, image);
+          } catch (const std::bad_alloc&) {
+            throw out_of_memory(fmt::format("packed set {}: record {}", file_.path().string(), record));
+          }
         report(end - begin);
       }
     } catch (...) {

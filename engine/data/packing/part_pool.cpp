@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "engine/data/out_of_memory.hpp"
 #include "engine/data/packing/record_maker.hpp"
 #include "engine/data/packing/source_files.hpp"
 
@@ -10,6 +11,7 @@
 #include <exception>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include <fmt/format.h>
@@ -29,7 +31,22 @@ class Run {
 
   void work()
   {
-    RecordMaker maker(pool_.plan, pool_.source.listing());
+    try {
+      RecordMaker maker(pool_.plan, pool_.source.listing());
+      pack_parts(maker);
+    } catch (...) { // the memory for the decoders, for example
+      fail(0);
+    }
+  }
+
+  void rethrow() const
+  {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  void pack_parts(RecordMaker& maker)
+  {
     std::vector<ReadItem> read;
     for (std::size_t turn; (turn = take(read)) < parts_.size();) try {
         auto result = pack(parts_[turn], read, maker);
@@ -41,12 +58,6 @@ class Run {
       }
   }
 
-  void rethrow() const
-  {
-    if (error_) std::rethrow_exception(error_);
-  }
-
- private:
   // Takes the next part; of a source that threads must read in turns, reads it too. Returns its position in parts_.
   std::size_t take(std::vector<ReadItem>& read)
   {
@@ -96,6 +107,8 @@ class Run {
     std::string_view record;
     try {
       record = maker.make(item, bytes);
+    } catch (const std::bad_alloc&) {
+      throw out_of_memory("decoding " + pool_.source.listing().items[static_cast<std::size_t>(item)].name);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::recipe) throw;
       result.corrupt.push_back({item, error.what()});

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/random.hpp"
+#include "engine/data/out_of_memory.hpp"
 #include "engine/data/reading/block_window.hpp"
 #include "engine/data/reading/order.hpp"
 
@@ -108,19 +109,17 @@ struct BatchLoader::Impl {
         slots_(static_cast<std::size_t>(options.prefetch) + 1)
   {
     if (options.prefetch == 0) return;
-    for (std::int64_t i = 0; i < options.threads; ++i) threads_.emplace_back([this] { read_ahead(); });
+    try {
+      threads_.reserve(static_cast<std::size_t>(options.threads));
+      for (std::int64_t i = 0; i < options.threads; ++i) threads_.emplace_back([this] { read_ahead(); });
+    } catch (...) { // those that were started use the other members
+      stop();
+      throw;
+    }
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
-  ~Impl()
-  {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    changed_.notify_all();
-    for (auto& thread : threads_) thread.join();
-  }
+  ~Impl() { stop(); }
 
   const Batch& next()
   {
@@ -146,6 +145,16 @@ struct BatchLoader::Impl {
  private:
   static constexpr std::uint64_t varied = 0x76617279; // part of the seed for cropping and mirroring
 
+  void stop()
+  {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    for (auto& thread : threads_) thread.join();
+  }
+
   void read_ahead()
   {
     // SCHED_BATCH: waking this thread must not preempt the computing caller on a shared core. Errors are ignored.
@@ -161,7 +170,7 @@ struct BatchLoader::Impl {
     while (!stopping_) {
       for (auto batch = taken_; batch < opened_; ++batch)
         if (auto& slot = slots_[batch % slots_.size()]; !slot.is_begun()) return claim(slot);
-      if (opened_ - returned_ < slots_.size())
+      if (opened_ - returned_ < slots_.size() && !has_failed_)
         open();
       else
         changed_.wait(lock);
@@ -169,11 +178,25 @@ struct BatchLoader::Impl {
     return std::nullopt;
   }
 
-  // Begins the next batch. The caller must hold the mutex.
+  // Begins the next batch. If that fails, the batch is one without samples whose failure next() throws, whichever thread has
+  // called this; no further batches are begun. The caller must hold the mutex.
   void open()
   {
     Slot& slot = slots_[opened_ % slots_.size()];
     const auto step = first_step_ + static_cast<std::int64_t>(opened_++);
+    try {
+      open(slot, step);
+    } catch (...) {
+      slot.indices.clear();
+      slot.blocks.clear();
+      slot.failure = failure_of([&] { return fmt::format("the batch of step {} ({} samples)", step, batch_); });
+      has_failed_ = true;
+      changed_.notify_all();
+    }
+  }
+
+  void open(Slot& slot, std::int64_t step)
+  {
     slot.begun = slot.done = 0;
     slot.replaced = 0;
     slot.failure = nullptr;
@@ -215,7 +238,7 @@ struct BatchLoader::Impl {
     try {
       for (auto i = piece.begin; i < piece.end; ++i) replaced += read_sample(*piece.slot, i) ? 1 : 0;
     } catch (...) {
-      failure = std::current_exception();
+      failure = failure_of([&] { return fmt::format("reading samples for the batch at position {}", piece.slot->position); });
     }
     const std::lock_guard lock(mutex_);
     if (failure && !piece.slot->failure) piece.slot->failure = failure;
@@ -251,8 +274,8 @@ struct BatchLoader::Impl {
   std::vector<Slot> slots_;                           // batch n is in slot n modulo the number of slots
   std::size_t opened_ = 0, taken_ = 0, returned_ = 0; // numbers of batches so far
   std::int64_t replaced_ = 0;                         // samples of the batches that were taken; for the caller of next() only
-  bool stopping_ = false;
-  std::vector<std::thread> threads_; // last member: they use all others
+  bool stopping_ = false, has_failed_ = false;        // has_failed_: a batch could not be begun
+  std::vector<std::thread> threads_;                  // last member: they use all others
 };
 
 BatchLoader::BatchLoader(const Source& source, const Options& options)

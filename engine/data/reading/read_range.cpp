@@ -31,10 +31,10 @@ std::int64_t read_range(const Source& source, SampleRange samples, int threads, 
       if (!failure) failure = std::current_exception();
     }
   };
-  std::vector<std::thread> others;
+  std::vector<std::jthread> others; // joined also if one of them cannot be started
   for (int part = 1; part < parts; ++part) others.emplace_back(read_part, part);
   read_part(0);
-  for (auto& thread : others) thread.join();
+  others.clear();
   if (failure) std::rethrow_exception(failure);
   return replaced;
 }

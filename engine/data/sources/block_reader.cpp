@@ -1,6 +1,7 @@
 #include "engine/data/sources/block_reader.hpp"
 
 #include "core/error.hpp"
+#include "engine/data/out_of_memory.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -56,7 +57,11 @@ BlockMemory::Piece BlockMemory::take(std::uint64_t bytes)
 void BlockMemory::give_back(Piece piece)
 {
   const std::lock_guard lock(mutex_);
-  free_.push_back(piece);
+  try {
+    free_.push_back(piece);
+  } catch (const std::bad_alloc&) {
+    ::munmap(piece.begin, piece.bytes);
+  }
 }
 
 RecordBlock::RecordBlock(std::shared_ptr<BlockMemory> memory, std::uint64_t begin, std::uint64_t bytes)
@@ -79,6 +84,16 @@ BlockReader::BlockReader(std::shared_ptr<const PackedFile> file, bool is_direct)
 }
 
 std::shared_ptr<const RecordBlock> BlockReader::read(SampleRange records) const
+{
+  try {
+    return read_block(records);
+  } catch (const std::bad_alloc&) {
+    throw out_of_memory(
+        fmt::format("packed set {}: reading the records {} to {}", file_->path().string(), records.begin, records.end - 1));
+  }
+}
+
+std::shared_ptr<const RecordBlock> BlockReader::read_block(SampleRange records) const
 {
   const auto entries =
       file_->entries().subspan(static_cast<std::size_t>(records.begin), static_cast<std::size_t>(records.size()));

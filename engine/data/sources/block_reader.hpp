@@ -57,10 +57,12 @@ class BlockReader {
  public:
   // is_direct: read past the page cache. Throws a recipe error if the file system does not allow it.
   BlockReader(std::shared_ptr<const PackedFile> file, bool is_direct);
-  // Throws an environment error if the file cannot be read.
+  // Throws an environment error if the file cannot be read or if there is no memory for the block.
   std::shared_ptr<const RecordBlock> read(SampleRange records) const;
 
  private:
+  std::shared_ptr<const RecordBlock> read_block(SampleRange records) const;
+
   std::shared_ptr<const PackedFile> file_;
   std::shared_ptr<BlockMemory> memory_ = std::make_shared<BlockMemory>();
   Descriptor direct_;

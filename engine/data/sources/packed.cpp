@@ -4,12 +4,14 @@
 #include "core/error.hpp"
 #include "engine/data/images/jpeg.hpp"
 #include "engine/data/images/preparation.hpp"
+#include "engine/data/out_of_memory.hpp"
 #include "engine/data/sources/block_reader.hpp"
 #include "engine/data/sources/byte_source.hpp"
 #include "engine/data/sources/data_sets.hpp"
 #include "engine/data/sources/scratch_pool.hpp"
 
 #include <cmath>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -66,11 +68,11 @@ class PackedSource final : public Source {
 
   SampleRead read(const SampleRequest& request, float* image) const override
   {
-    const auto scratch = scratch_.lease();
+    const auto scratch = lease(request.index);
     const auto* block = static_cast<const RecordBlock*>(request.block);
     auto record = records_.begin + request.index;
     for (std::int64_t tries = 1;; ++tries) {
-      const auto fault = read_record(record, block, request, *scratch, image);
+      const auto fault = fault_of(record, block, request, *scratch, image);
       if (fault.empty()) return {static_cast<std::int32_t>(file_->entry(record).label), tries > 1};
       if (corrupt_ == CorruptSamples::refuse || tries == size()) refuse(record, fault);
       block = nullptr; // the next record may lie in another block
@@ -79,6 +81,23 @@ class PackedSource final : public Source {
   }
 
  private:
+  // Returns what is wrong with the record, or nothing. An exception that is no Error says nothing about the record itself, so
+  // data.corrupt: skip does not hide it.
+  std::string fault_of(std::int64_t record, const RecordBlock* block, const SampleRequest& request, Scratch& scratch,
+                       float* floats) const
+  {
+    const auto place = [&] { return fmt::format("packed set {}: record {}", file_->path().string(), record); };
+    try {
+      return read_record(record, block, request, scratch, floats);
+    } catch (const Error&) {
+      throw;
+    } catch (const std::bad_alloc&) {
+      throw out_of_memory(place());
+    } catch (const std::exception& error) {
+      throw Error(ErrorKind::internal, fmt::format("{}: {}", place(), error.what()));
+    }
+  }
+
   // Returns what is wrong with the record, or nothing.
   std::string read_record(std::int64_t record, const RecordBlock* block, const SampleRequest& request, Scratch& scratch,
                           float* floats) const
@@ -109,6 +128,15 @@ class PackedSource final : public Source {
     scratch.decoder.read_header(bytes, image);
     const auto part = preparation_.part(image.height, image.width, request);
     return scratch.decoder.decode_part(bytes, channels(), part, height(), width(), image);
+  }
+
+  ScratchPool<Scratch>::Lease lease(std::int64_t sample) const
+  {
+    try {
+      return scratch_.lease();
+    } catch (const std::bad_alloc&) {
+      throw out_of_memory(fmt::format("packed set {}: record {}", file_->path().string(), records_.begin + sample));
+    }
   }
 
   [[noreturn]] void refuse(std::int64_t record, const std::string& fault) const

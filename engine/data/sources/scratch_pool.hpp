@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -20,7 +21,10 @@ template<class Scratch> class ScratchPool {
     ~Lease()
     {
       const std::lock_guard lock(pool_.mutex_);
-      pool_.free_.push_back(std::move(scratch_));
+      try {
+        pool_.free_.push_back(std::move(scratch_));
+      } catch (const std::bad_alloc&) { // the object is freed; the next one to need one makes a new one
+      }
     }
     Scratch& operator*() const { return *scratch_; }
     Scratch* operator->() const { return scratch_.get(); }
