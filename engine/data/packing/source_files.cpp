@@ -22,9 +22,11 @@ Error source_error(const fs::path& path, std::string_view cause)
 
 void SourceStamp::add(std::string_view name, const struct stat& facts)
 {
-  const std::int64_t changed_ns = std::int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec;
+  const auto nanoseconds = [](const timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; };
+  const auto changed_ns = nanoseconds(facts.st_mtim);
   newest_ns_ = std::max(newest_ns_, changed_ns);
-  hasher_.update(fmt::format("{} {} ", facts.st_size, changed_ns));
+  // cp -p and rsync -a give a file the time of another one; the inode and its own time (ctime) cannot be set
+  hasher_.update(fmt::format("{} {} {} {} ", facts.st_size, changed_ns, nanoseconds(facts.st_ctim), facts.st_ino));
   hasher_.update(name);
   hasher_.update(std::string_view("\0", 1));
 }

@@ -19,7 +19,7 @@ namespace dt::data {
 // Makes the usage error "NAME: cause".
 Error source_error(const std::filesystem::path& path, std::string_view cause);
 
-// Collects names, sizes and times of a source's files.
+// Collects names, sizes, inodes and times (of the content and of the inode) of a source's files.
 class SourceStamp {
  public:
   void add(std::string_view name, const struct stat& facts);

@@ -29,7 +29,7 @@ struct SourceListing {
   std::vector<std::string> classes;                 // names, by label
   std::vector<SourceItem> items;                    // in the order in which they are read
   std::int64_t height = 0, width = 0, channels = 0; // of all rows, if the source is an array of pixels; 0: of image files
-  std::string stamp;                                // hash of names, sizes and times of the source's files
+  std::string stamp;                                // hash of names, sizes, inodes and times of the source's files
   std::int64_t newest_ns = 0;                       // time of the newest of these files, since the epoch
   std::vector<std::string> remarks;                 // sentences about what was left out
 

@@ -26,6 +26,7 @@ std::unique_ptr<Source> make_byte_source(ImageSet set, const std::vector<Channel
 // The images that a data set's reader found in its folder.
 struct ImageSets {
   ImageSet train, test;
+  std::vector<std::filesystem::path> files{}; // that were read
 };
 
 // Makes the sources of a folder's sets, limited to data.train_samples and data.test_samples. Throws a recipe error if these

@@ -62,12 +62,15 @@ void append_records(ImageSet& set, const fs::path& path, const CifarLayout& layo
   set.count += size / record;
 }
 
+// Appends to `files` what it has read.
 ImageSet read_files(std::string_view data_set, const fs::path& folder, const std::vector<std::string>& names,
-                    const CifarLayout& layout)
+                    const CifarLayout& layout, std::vector<fs::path>& files)
 {
   ImageSet set{0, 3, side, side, layout.labels.back().classes, {}, {}};
-  for (const auto& name : names)
-    append_records(set, require_file(data_set, folder, std::array{name, layout.subfolder + "/" + name}), layout);
+  for (const auto& name : names) {
+    files.push_back(require_file(data_set, folder, std::array{name, layout.subfolder + "/" + name}));
+    append_records(set, files.back(), layout);
+  }
   return set;
 }
 
@@ -75,7 +78,10 @@ ImageSet read_files(std::string_view data_set, const fs::path& folder, const std
 // has a label out of range.
 ImageSets read_cifar_sets(std::string_view data_set, const fs::path& folder, const CifarLayout& layout)
 {
-  return {read_files(data_set, folder, layout.train_files, layout), read_files(data_set, folder, layout.test_files, layout)};
+  ImageSets sets;
+  sets.train = read_files(data_set, folder, layout.train_files, layout, sets.files);
+  sets.test = read_files(data_set, folder, layout.test_files, layout, sets.files);
+  return sets;
 }
 
 // CIFAR-10: data_batch_1.bin … data_batch_5.bin and test_batch.bin, with one label; searched in cifar-10-batches-bin/ too.

@@ -114,12 +114,13 @@ fs::path idx_path(std::string_view data_set, const fs::path& folder, std::string
   return require_file(data_set, folder, std::array{dash, dash + ".gz", dot, dot + ".gz"});
 }
 
-// classes: the number of classes; empty: count them from the labels.
+// classes: the number of classes; empty: count them from the labels. Appends to `files` what it has read.
 ImageSet read_idx_set(std::string_view data_set, const fs::path& folder, std::string_view part,
-                      std::optional<std::int64_t> classes)
+                      std::optional<std::int64_t> classes, std::vector<fs::path>& files)
 {
   const auto images = read_idx(idx_path(data_set, folder, fmt::format("{}-images", part), "idx3-ubyte"), 3);
   const auto labels = read_idx(idx_path(data_set, folder, fmt::format("{}-labels", part), "idx1-ubyte"), 1);
+  files.insert(files.end(), {images.path, labels.path});
   const auto count = images.sizes[0];
   if (labels.sizes[0] != count)
     throw file_error(labels.path, fmt::format("{} labels for the {} images of {}. Take both from the same set.", labels.sizes[0],
@@ -137,8 +138,8 @@ ImageSet read_idx_set(std::string_view data_set, const fs::path& folder, std::st
 ImageSets read_idx_sets(std::string_view data_set, const std::filesystem::path& folder, std::optional<std::int64_t> classes)
 {
   ImageSets sets;
-  sets.train = read_idx_set(data_set, folder, "train", classes);
-  sets.test = read_idx_set(data_set, folder, "t10k", sets.train.classes);
+  sets.train = read_idx_set(data_set, folder, "train", classes, sets.files);
+  sets.test = read_idx_set(data_set, folder, "t10k", sets.train.classes, sets.files);
   const auto &train = sets.train, &test = sets.test;
   if (train.height != test.height || train.width != test.width)
     throw Error(ErrorKind::recipe,

@@ -37,12 +37,8 @@ class MemorySets final : public SourceReader {
     listing_.height = sets_.train.height, listing_.width = sets_.train.width, listing_.channels = sets_.train.channels;
     add("train", sets_.train, false);
     add("test", sets_.test, true);
-    SourceStamp stamp;
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::recursive_directory_iterator(options.path))
-      if (entry.is_regular_file()) files.push_back(entry.path());
-    std::ranges::sort(files);
-    for (const auto& file : files) stamp.add(file);
+    SourceStamp stamp; // not of the whole folder, because the set that is being packed may lie in it
+    for (const auto& file : sets_.files) stamp.add(file);
     stamp.store(listing_);
   }
 
@@ -67,11 +63,13 @@ class MemorySets final : public SourceReader {
   ImageSets sets_;
 };
 
-// The lines of the first of these files that exists and has `count` lines; else numbers.
-std::vector<std::string> class_names(const fs::path& folder, std::initializer_list<const char*> files, std::int64_t count)
+// The lines of the first of these files that exists and has `count` lines; else numbers. Adds the files that exist to sets.files.
+std::vector<std::string> class_names(const fs::path& folder, std::initializer_list<const char*> files, std::int64_t count,
+                                     ImageSets& sets)
 {
   for (const auto* file : files)
     if (const auto text = read_file_if_exists(folder / file)) {
+      sets.files.push_back(folder / file);
       auto lines = split(trim(*text), '\n');
       for (auto& line : lines) line = trim(line);
       if (static_cast<std::int64_t>(lines.size()) == count) return lines;
@@ -90,14 +88,16 @@ std::unique_ptr<SourceReader> read_idx_folder(const SourceOptions& options)
 
 std::unique_ptr<SourceReader> read_cifar10_folder(const SourceOptions& options)
 {
-  auto classes = class_names(options.path, {"batches.meta.txt", "cifar-10-batches-bin/batches.meta.txt"}, 10);
-  return std::make_unique<MemorySets>(options, "cifar10", read_cifar10_sets("cifar10", options.path), std::move(classes));
+  auto sets = read_cifar10_sets("cifar10", options.path);
+  auto classes = class_names(options.path, {"batches.meta.txt", "cifar-10-batches-bin/batches.meta.txt"}, 10, sets);
+  return std::make_unique<MemorySets>(options, "cifar10", std::move(sets), std::move(classes));
 }
 
 std::unique_ptr<SourceReader> read_cifar100_folder(const SourceOptions& options)
 {
-  auto classes = class_names(options.path, {"fine_label_names.txt", "cifar-100-binary/fine_label_names.txt"}, 100);
-  return std::make_unique<MemorySets>(options, "cifar100", read_cifar100_sets("cifar100", options.path), std::move(classes));
+  auto sets = read_cifar100_sets("cifar100", options.path);
+  auto classes = class_names(options.path, {"fine_label_names.txt", "cifar-100-binary/fine_label_names.txt"}, 100, sets);
+  return std::make_unique<MemorySets>(options, "cifar100", std::move(sets), std::move(classes));
 }
 
 } // namespace dt::data

@@ -245,29 +245,6 @@ TEST_CASE("a damaged finished set does not pass as the one that is wanted")
   CHECK(complaint(options).find("exists already, and it is not a complete packed set, or damaged.") != std::string::npos);
 }
 
-TEST_CASE("a source that changes while it is packed is refused, and no record is written over another one")
-{
-  const TemporaryFolder folder;
-  const auto source = folder.path() / "s";
-  const auto path = [&](int number) { return source / "a" / (std::to_string(number) + ".jpg"); };
-  for (int i = 1000; i < 1600; ++i) write(path(i), i == 1550 ? "" : data::jpeg_bytes(numbered_image(i)));
-  auto options = plain_options(source, folder.path() / "s.pack");
-  options.threads = 1;
-  options.skip_corrupt = true;
-  options.progress = [&](std::int64_t done, std::int64_t) {
-    if (done == 512) write(path(1550), data::jpeg_bytes(numbered_image(1550)));
-  };
-  CHECK(complaint(options).find("1550.jpg: the file had 0 bytes and now has ") != std::string::npos);
-  options.progress = [&](std::int64_t done, std::int64_t) { // the same size, and read already
-    if (done == 512) write(path(1000), read(path(1000)));
-  };
-  CHECK(complaint(options) ==
-        "The source (folder s) has changed while it was packed. Pack it again when nothing writes into it.");
-  CHECK_FALSE(fs::exists(options.output));
-  options.progress = {};
-  CHECK(data::pack_data(options).resumed == 0);
-}
-
 TEST_CASE("two calls never pack the same set at the same time")
 {
   const TemporaryFolder folder;
