@@ -33,7 +33,9 @@ void remove_content(const fs::path& folder)
 
 Removal::Removal(const Home& home) : removed_(made(home.root() / "removed")), lock_(lock_on(removed_))
 {
+  for (const auto& folder : {home.runs(), home.studies(), home.data()}) beside_.push_back(folder / ".removed");
   remove_content(removed_); // left from a removal that was killed
+  for (const auto& folder : beside_) fs::remove_all(folder);
 }
 
 Removal::~Removal()
@@ -42,21 +44,29 @@ Removal::~Removal()
     std::error_code ignored; // the folder stays complete in `removed`
     fs::rename(last->second, last->first, ignored);
   }
+  std::error_code ignored; // most of them do not exist; one that still holds something stays
+  for (const auto& folder : beside_) fs::remove(folder, ignored);
 }
 
 void Removal::take(const fs::path& folder, const std::string& name)
 {
   std::error_code error;
-  fs::rename(folder, removed_ / name, error);
+  auto place = removed_ / name;
+  fs::rename(folder, place, error);
+  if (error == std::errc::cross_device_link) {
+    place = made(folder.parent_path() / ".removed") / name;
+    fs::rename(folder, place, error);
+  }
   if (error == std::errc::no_such_file_or_directory) return;
   if (error) throw system_error("remove " + folder.string(), error.value());
-  taken_.emplace_back(folder, removed_ / name);
+  taken_.emplace_back(folder, place);
 }
 
 void Removal::commit()
 {
   taken_.clear();
   remove_content(removed_);
+  for (const auto& folder : beside_) fs::remove_all(folder);
 }
 
 } // namespace dt::cli

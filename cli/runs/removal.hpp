@@ -11,8 +11,9 @@
 
 namespace dt::cli {
 
-// One removal. Until commit() the folders are in <home>/removed, and the destructor puts them back after an error. Folders left
-// there by a killed dtctl are deleted by the next removal.
+// One removal. Until commit() the folders are in <home>/removed, and the destructor puts them back after an error. Where runs,
+// studies or data is a link to another file system, they are in a folder `.removed` beside them instead, because a rename does
+// not leave a file system. Folders left by a killed dtctl are deleted by the next removal.
 class Removal {
  public:
   // Throws an environment error if another dtctl is removing something now.
@@ -21,12 +22,13 @@ class Removal {
   Removal& operator=(const Removal&) = delete;
   ~Removal();
 
-  // Moves a folder to <home>/removed/`name`. A folder that does not exist is skipped.
+  // Moves a folder of runs, studies or data to <home>/removed/`name`. A folder that does not exist is skipped.
   void take(const std::filesystem::path& folder, const std::string& name);
   // Deletes the folders for good.
   void commit();
 
  private:
+  std::vector<std::filesystem::path> beside_; // the folders `.removed`
   std::filesystem::path removed_;
   FileLock lock_;
   std::vector<std::pair<std::filesystem::path, std::filesystem::path>> taken_; // (original path, current path)

@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "tests/cli/driver.hpp"
+#include "tests/support/other_file_system.hpp"
 
 #include <map>
 
@@ -173,6 +174,31 @@ TEST_CASE("what is no study is not removed")
     CHECK(home.dtctl.run({"remove", what, "--runs", "--yes"}).exit_code == 2);
   CHECK(home.dtctl.run({"remove", "--yes"}).exit_code == 2);
   CHECK(home.has_run(home.keys["first"][0]));
+}
+
+TEST_CASE("a removal that fails puts everything back where runs is a link to another file system")
+{
+  const Dtctl dtctl;
+  const dt::Home home(dtctl.home());
+  const dt::test::OtherFileSystem other;
+  if (!other.differs_from(dtctl.folder())) {
+    WARN("not tested: /dev/shm is missing here, or no file system of its own");
+    return;
+  }
+  fs::create_directories(home.root());
+  fs::create_directory_symlink(other.folder(), home.runs());
+  fs::create_directories(home.run("one"));
+  dt::replace_file(home.run("one") / "spec.json", "one");
+  {
+    dt::cli::Removal removal(home);
+    removal.take(home.run("one"), "run-one");
+    CHECK_FALSE(fs::exists(home.run("one")));
+  }
+  CHECK(dt::read_file(home.run("one") / "spec.json") == "one");
+  dt::cli::Removal removal(home);
+  removal.take(home.run("one"), "run-one");
+  removal.commit();
+  CHECK(fs::is_empty(other.folder()));
 }
 
 TEST_CASE("a removal that fails puts everything back, and two at the same time are refused")

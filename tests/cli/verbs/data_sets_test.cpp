@@ -6,6 +6,7 @@
 #include "tests/engine/data/images/write_jpeg.hpp"
 #include "tests/engine/data/write_packed.hpp"
 #include "tests/support/eventually.hpp"
+#include "tests/support/other_file_system.hpp"
 
 #include <csignal>
 
@@ -195,6 +196,32 @@ TEST_CASE("damaged and unfinished sets can be removed, but not while they are pa
   CHECK(fs::exists(partial));
   CHECK(dtctl.run({"data", "remove", "b", "--yes"}).ok());
   CHECK(fs::is_empty(dtctl.home() / "data"));
+}
+
+TEST_CASE("sets are packed, imported and removed in a data folder that is a link to another file system")
+{
+  const Dtctl dtctl;
+  const OtherFileSystem other;
+  if (!other.differs_from(dtctl.folder())) {
+    WARN("not tested: /dev/shm is missing here, or no file system of its own");
+    return;
+  }
+  fs::create_directories(dtctl.home());
+  fs::create_directory_symlink(other.folder(), dtctl.home() / "data");
+  write_numbered_pixels(dtctl.folder() / "a.pack", 10, 2);
+  write_photos(dtctl, 10);
+  CHECK(dtctl.run({"data", "import", "a.pack"}).ok());
+  CHECK(dtctl.run({"data", "pack", "photos", "-o", "pets"}).ok());
+  CHECK(dtctl.run({"data", "make", "digits", "--train", "20", "--test", "10"}).ok());
+  write(other.folder() / "b.pack.partial", "records");
+  write(other.folder() / ".removed" / "left", "by a removal that was killed");
+  CHECK(dtctl.json({"data", "list"}).at("sets").size() == 4);
+  for (const auto* name : {"a", "pets", "digits", "b"}) {
+    const auto removed = dtctl.run({"data", "remove", name, "--yes"});
+    INFO(removed.err);
+    CHECK(removed.ok());
+  }
+  CHECK(fs::is_empty(other.folder()));
 }
 
 TEST_CASE("when data pack is killed the engine ends too, and the next call goes on from there")
