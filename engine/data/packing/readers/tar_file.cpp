@@ -43,6 +43,7 @@ bool TarFile::next()
     if (name == nullptr) throw source_error(path_, "the name of a member cannot be read.");
     name_ = name;
     if (name_.starts_with("./")) name_.erase(0, 2);
+    is_sparse_ = archive_entry_sparse_count(entry) > 0;
     size_ = static_cast<std::uint64_t>(std::max<std::int64_t>(0, archive_entry_size(entry)));
     return true;
   }

@@ -20,6 +20,8 @@ class TarFile {
   bool next();
   const std::string& name() const { return name_; }
   std::uint64_t size() const { return size_; }
+  // Whether the member was stored with holes (tar --sparse): it may unpack to any size, however small the tar file is.
+  bool is_sparse() const { return is_sparse_; }
   // Reads the content of the member. Throws like next().
   void read(std::string& bytes);
 
@@ -33,6 +35,7 @@ class TarFile {
   std::unique_ptr<archive, Close> file_;
   std::string name_;
   std::uint64_t size_ = 0;
+  bool is_sparse_ = false;
 };
 
 } // namespace dt::data

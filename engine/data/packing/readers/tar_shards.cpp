@@ -121,7 +121,12 @@ class TarShards final : public SourceReader {
     while (tar.next()) {
       const MemberName name(tar.name());
       if (name.is_hidden()) continue;
-      if (name.ending == ".cls")
+      const bool is_label = name.ending == ".cls";
+      if (tar.is_sparse() && (is_label || format_of_extension(name.ending)))
+        throw source_error(path_of(shard), fmt::format("the member {} is stored with holes, so it is {}. Make the tar file again "
+                                                       "without --sparse (-S), or without this member.",
+                                                       printable(tar.name()), is_label ? "no label" : "no image"));
+      if (is_label)
         add_label(shard, tar, found[name.key], name.key);
       else if (format_of_extension(name.ending))
         add_image(shard, tar, found[name.key], name);
