@@ -113,7 +113,7 @@ TEST_CASE(
   refused("archive", "w.npz", (dtctl.folder() / "w.npz").string() + other_shape);
   refused("of-run", first.key, first.checkpoint.string() + other_shape);
   dtctl.write("notes.npz", "these are no weights");
-  refused("notes", "notes.npz", "notes.npz: this is no .npz archive.");
+  refused("notes", "notes.npz", "notes.npz: this is not a zip archive, or it is cut short: the record at its end is missing.");
   refused("nowhere", "nowhere.h5", "there is no such file");
   CHECK(dtctl.json({"list"}).at("studies").size() == 1);
 }

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "engine/data/archives/npy_header.hpp"
+#include "engine/data/archives/zip_file.hpp"
 #include "engine/train/weights/input_file.hpp"
 
 #include <algorithm>
@@ -26,8 +27,8 @@ static_assert(std::endian::native == std::endian::little, "values and zip's fiel
 // ---- zip records, field by field (PKWARE's APPNOTE, 4.3.7, 4.3.12, 4.3.16) ----
 
 constexpr std::uint32_t member_mark = 0x04034b50, entry_mark = 0x02014b50, end_mark = 0x06054b50;
-constexpr std::size_t member_bytes = 30, entry_bytes = 46, end_bytes = 22, longest_comment = 0xffff;
-constexpr std::uint16_t version = 20, utf8_names = 0x0800, encrypted = 0x0001, stored = 0;
+constexpr std::size_t member_bytes = 30;
+constexpr std::uint16_t version = 20, utf8_names = 0x0800, stored = 0;
 // 1980-01-01, the earliest date of the format; a fixed date gives equal bytes for equal tensors
 constexpr std::uint16_t first_day = (1 << 5) | 1;
 
@@ -138,90 +139,50 @@ std::string NpzWriter::finish()
 
 struct NpzReader::Impl {
   struct Place {
-    std::uint64_t header, values; // offsets of npy's header and of the values
-    std::size_t header_size = 0;
-    std::uint32_t crc;
-  };
-  // A member's entry in the directory.
-  struct Entry {
-    std::string name;
-    std::uint16_t flags, method;
-    std::uint32_t crc, compressed, plain, offset;
+    const data::ZipMember* member;
+    std::size_t header_bytes; // before the first value
   };
 
-  explicit Impl(const fs::path& path) : file(path) { read_directory(find_directory()); }
+  // The input file refuses what is no regular file, and names the file in errors.
+  explicit Impl(const fs::path& path) : file(path), zip(in_zip([&] { return std::make_unique<data::ZipFile>(path); }))
+  {
+    for (const auto& member : zip->members()) add(member);
+  }
 
   [[noreturn]] void refuse(const std::string& why) const { file.refuse(why); }
 
-  // Returns the directory's bytes. The record at the end of the archive gives its position.
-  std::string find_directory()
+  // Calls `work` and makes its usage errors "read PATH: …" like those of InputFile.
+  template<class Work> static auto in_zip(const Work& work) -> decltype(work())
   {
-    const auto tail_size = std::min<std::uint64_t>(file.size(), end_bytes + longest_comment);
-    const auto tail = file.bytes_at(file.size() - tail_size, tail_size);
-    std::string mark;
-    put(mark, end_mark);
-    const auto at = tail.rfind(mark);
-    if (at == tail.npos || tail.size() - at < end_bytes) refuse("this is no .npz archive.");
-    const std::uint64_t size = get<std::uint32_t>(tail, at + 12), offset = get<std::uint32_t>(tail, at + 16);
-    if (offset == std::numeric_limits<std::uint32_t>::max()) refuse("the archive is larger than 4 GiB, which is not read here.");
-    if (offset + size > file.size() - tail_size + at) refuse("the archive's directory lies beyond its end.");
-    members = get<std::uint16_t>(tail, at + 10);
-    return file.bytes_at(offset, size);
-  }
-
-  void read_directory(std::string_view directory)
-  {
-    while (!directory.empty()) {
-      if (directory.size() < entry_bytes || get<std::uint32_t>(directory, 0) != entry_mark)
-        refuse("the archive's directory is torn.");
-      const std::size_t name_size = get<std::uint16_t>(directory, 28);
-      const auto whole = entry_bytes + name_size + get<std::uint16_t>(directory, 30) + get<std::uint16_t>(directory, 32);
-      if (directory.size() < whole) refuse("the archive's directory is torn.");
-      add(read_entry(directory, name_size));
-      directory.remove_prefix(whole);
+    try {
+      return work();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::usage) throw;
+      throw Error(ErrorKind::usage, fmt::format("read {}", error.what()));
     }
-    if (tensors.size() != members)
-      refuse(fmt::format("the archive's directory has {} members; {} are expected.", tensors.size(), members));
   }
 
-  static Entry read_entry(std::string_view bytes, std::size_t name_size)
+  void add(const data::ZipMember& member)
   {
-    return {.name = std::string(bytes.substr(entry_bytes, name_size)),
-            .flags = get<std::uint16_t>(bytes, 8),
-            .method = get<std::uint16_t>(bytes, 10),
-            .crc = get<std::uint32_t>(bytes, 16),
-            .compressed = get<std::uint32_t>(bytes, 20),
-            .plain = get<std::uint32_t>(bytes, 24),
-            .offset = get<std::uint32_t>(bytes, 42)};
+    auto name = member.name;
+    if (name.ends_with(".npy")) name.resize(name.size() - 4);
+    require_plain_name(file, name);
+    if (!names.insert(name).second) refuse(fmt::format("tensor {} is in the archive twice.", name));
+    if (member.is_deflated) // a small file could unpack to any size
+      refuse(fmt::format("tensor {} is compressed; write the archive with numpy.savez.", name));
+    add_array(std::move(name), member);
   }
 
-  // Ignores the sizes in the member's own header: NumPy writes them only to the directory.
-  void add(const Entry& entry)
+  void add_array(std::string name, const data::ZipMember& member)
   {
-    auto tensor = entry.name;
-    if (tensor.ends_with(".npy")) tensor.resize(tensor.size() - 4);
-    require_plain_name(file, tensor);
-    if (!names.insert(tensor).second) refuse(fmt::format("tensor {} is in the archive twice.", tensor));
-    if ((entry.flags & encrypted) != 0 || entry.method != stored || entry.compressed != entry.plain)
-      refuse(fmt::format("tensor {} is compressed or encrypted; write the archive with numpy.savez.", tensor));
-    const auto header = file.bytes_at(entry.offset, member_bytes); // its extra field may differ from the directory's
-    const std::uint64_t name_at = std::uint64_t{entry.offset} + member_bytes, name_size = get<std::uint16_t>(header, 26);
-    if (get<std::uint32_t>(header, 0) != member_mark || file.bytes_at(name_at, name_size) != entry.name)
-      refuse(fmt::format("tensor {} is not where the archive's directory says.", tensor));
-    const auto content = name_at + name_size + get<std::uint16_t>(header, 28);
-    add_array(std::move(tensor), {content, 0, 0, entry.crc}, entry.plain);
-  }
-
-  void add_array(std::string name, Place place, std::uint64_t content_size)
-  {
-    const auto prefix = file.bytes_at(place.header, std::min<std::uint64_t>(content_size, npy_prefix));
+    std::string prefix(std::min<std::uint64_t>(member.bytes, npy_prefix), '\0');
+    in_zip([&] { zip->read(member.begin, prefix); });
     if (prefix.size() < npy_prefix || !prefix.starts_with(npy_magic) || prefix[npy_magic.size()] != 1)
       refuse(fmt::format("member {} is no array in NumPy's format 1.", name));
-    place.header_size = npy_prefix + get<std::uint16_t>(prefix, npy_magic.size() + 2);
-    place.values = place.header + place.header_size;
-    if (place.header_size > content_size) refuse(fmt::format("tensor {}: its header is longer than the member.", name));
-    const auto header = file.bytes_at(place.header, place.header_size);
-    const std::string_view words = std::string_view(header).substr(npy_prefix);
+    std::string words(get<std::uint16_t>(prefix, npy_magic.size() + 2), '\0');
+    const auto header_bytes = npy_prefix + words.size();
+    if (header_bytes > member.bytes) refuse(fmt::format("tensor {}: its header is longer than the member.", name));
+    in_zip([&] { zip->read(member.begin + npy_prefix, words); });
     if (!data::npy_value(words, "descr").starts_with("'<f4'"))
       refuse(fmt::format("tensor {} is not of 32-bit floats ('<f4').", name));
     if (!data::npy_value(words, "fortran_order").starts_with("False"))
@@ -229,26 +190,24 @@ struct NpzReader::Impl {
     TensorName tensor{std::move(name), {}};
     if (!data::read_npy_shape(data::npy_value(words, "shape"), tensor.dims))
       refuse(fmt::format("tensor {} has no shape.", tensor.name));
-    if (place.header_size + checked_elements(file, tensor.name, tensor.dims, file.size()) * sizeof(float) != content_size)
+    if (header_bytes + checked_elements(file, tensor.name, tensor.dims, file.size()) * sizeof(float) != member.bytes)
       refuse(fmt::format("tensor {} holds another number of bytes than its shape says.", tensor.name));
-    if (content_size > file.size() - place.header)
-      refuse(fmt::format("the archive is torn: it ends inside of tensor {}.", tensor.name));
     tensors.push_back(std::move(tensor));
-    places.push_back(place);
+    places.push_back({&member, header_bytes});
   }
 
   std::vector<float> values_of(std::size_t index)
   {
     const auto& place = places.at(index);
     std::vector<float> values(count_of(tensors[index].dims));
-    const auto bytes = file.bytes_at(place.header, place.header_size + values.size() * sizeof(float));
-    if (checksum(bytes) != place.crc) refuse(fmt::format("tensor {} was altered: its checksum is another.", tensors[index].name));
-    std::memcpy(values.data(), bytes.data() + place.header_size, values.size() * sizeof(float));
+    std::string bytes(place.header_bytes + values.size() * sizeof(float), '\0');
+    in_zip([&] { data::ZipStream(*zip, *place.member).read(bytes); }); // the whole member, so the checksum is compared
+    std::memcpy(values.data(), bytes.data() + place.header_bytes, values.size() * sizeof(float));
     return values;
   }
 
   InputFile file;
-  std::size_t members = 0; // the number in the archive's last record
+  std::unique_ptr<data::ZipFile> zip;
   std::vector<TensorName> tensors;
   std::vector<Place> places;
   std::set<std::string> names;

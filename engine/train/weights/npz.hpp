@@ -36,7 +36,7 @@ class NpzWriter {
 
 // An archive on disk, possibly untrusted: every size and offset in it is checked against the file before use. Throws an
 // environment error if the file cannot be read; a usage error with file, tensor and expectation if its content does not match the
-// format above.
+// format above. Archives above 4 GiB (zip64) are read too.
 class NpzReader {
  public:
   // Reads the directory and each member's header.
