@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <new>
 
 #include <spng.h>
 
@@ -18,13 +19,14 @@ using Context = std::unique_ptr<spng_ctx, FreeContext>;
 
 void require(int code)
 {
+  if (code == SPNG_EMEM || code == SPNG_EZLIB_INIT) throw std::bad_alloc(); // says nothing about the image
   if (code != 0) throw Error(ErrorKind::recipe, std::string("the PNG cannot be decoded: ") + spng_strerror(code));
 }
 
 Context open(std::string_view bytes, spng_ihdr& header)
 {
   Context context(spng_ctx_new(0));
-  if (!context) throw Error(ErrorKind::environment, "libspng could not start: out of memory.");
+  if (!context) throw std::bad_alloc();
   constexpr std::size_t longest_chunk = std::size_t{1} << 24, most_chunks = std::size_t{1} << 26;
   require(spng_set_chunk_limits(context.get(), longest_chunk, most_chunks));
   require(spng_set_png_buffer(context.get(), bytes.data(), bytes.size()));

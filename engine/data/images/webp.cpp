@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "engine/data/images/channels.hpp"
 
+#include <new>
 #include <string>
 
 #include <webp/decode.h>
@@ -17,7 +18,6 @@ Error failed(std::string_view cause) { return Error(ErrorKind::recipe, "the WebP
 std::string_view cause_of(VP8StatusCode code)
 {
   if (code == VP8_STATUS_NOT_ENOUGH_DATA) return "the file ends too early";
-  if (code == VP8_STATUS_OUT_OF_MEMORY) return "out of memory";
   if (code == VP8_STATUS_UNSUPPORTED_FEATURE) return "it has a feature that libwebp does not know";
   return "it is damaged";
 }
@@ -47,6 +47,7 @@ void decode_webp(std::string_view bytes, std::int64_t channels, Image& image)
   config.output.u.RGBA = {image.pixels.data(), static_cast<int>(3 * image.width), image.pixels.size()};
   const auto code = WebPDecode(begin_of(bytes), bytes.size(), &config);
   WebPFreeDecBuffer(&config.output);
+  if (code == VP8_STATUS_OUT_OF_MEMORY) throw std::bad_alloc(); // says nothing about the image
   if (code != VP8_STATUS_OK) throw failed(cause_of(code == VP8_STATUS_SUSPENDED ? VP8_STATUS_NOT_ENOUGH_DATA : code));
   convert_channels(image, channels == 0 ? 3 : channels);
 }
