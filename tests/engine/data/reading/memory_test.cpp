@@ -18,8 +18,6 @@
 
 #include <catch2/catch.hpp>
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // a sanitizer replaces malloc itself
-
 namespace {
 
 std::atomic<long> allocations_left = -1; // until one fails; negative: none does
@@ -184,5 +182,3 @@ TEST_CASE("wherever memory runs out in a thread that checks a set, the caller ge
 
 } // namespace
 } // namespace dt::data
-
-#endif
