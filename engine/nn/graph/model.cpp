@@ -3,6 +3,7 @@
 #include "engine/nn/layers/add.hpp"
 #include "engine/nn/layers/affine.hpp"
 #include "engine/nn/layers/batch_norm.hpp"
+#include "engine/nn/layers/lane_convolution.hpp"
 #include "engine/nn/layers/pooling.hpp"
 #include "engine/nn/layers/relu.hpp"
 
@@ -35,6 +36,12 @@ class Joiner {
       auto* pooling = relu ? only_reader(relu->output()) : nullptr;
       if (pooling) exchange(*relu, *pooling, i);
     }
+  }
+
+  void join_lane_poolings()
+  {
+    for (std::size_t i = 0; i < model_.layers.size(); ++i)
+      if (auto* convolution = dynamic_cast<LaneConvolution*>(model_.layers[i].get())) join_pooling(*convolution);
   }
 
  private:
@@ -91,12 +98,15 @@ class Joiner {
 
   Pooling* only_reader(Tensor tensor) const
   {
-    if (!used_once(tensor)) return nullptr;
+    auto* pooling = used_once(tensor) ? dynamic_cast<Pooling*>(reader(tensor)) : nullptr;
+    return pooling && pooling->rule() == Pooling::Rule::max ? pooling : nullptr;
+  }
+
+  // The first layer that reads only this tensor.
+  Layer* reader(Tensor tensor) const
+  {
     for (const auto& layer : model_.layers)
-      if (layer->inputs().size() == 1 && layer->input().id == tensor.id) {
-        auto* pooling = dynamic_cast<Pooling*>(layer.get());
-        return pooling && pooling->rule() == Pooling::Rule::max ? pooling : nullptr;
-      }
+      if (layer->inputs().size() == 1 && layer->input().id == tensor.id) return layer.get();
     return nullptr;
   }
 
@@ -110,6 +120,18 @@ class Joiner {
     relu.set_input(0, pooled);
     relu.set_output(result);
     std::swap(model_.layers[place], model_.layers[place_of(&pooling)]);
+  }
+
+  // The pooling's layer disappears, and that of the ReLU, which came after it.
+  void join_pooling(LaneConvolution& convolution)
+  {
+    auto* pooling = only_reader(convolution.output());
+    if (!pooling || !LaneConvolution::can_join(*pooling)) return;
+    auto* relu = used_once(pooling->output()) ? dynamic_cast<Relu*>(reader(pooling->output())) : nullptr;
+    if (convolution.has_relu() != (relu && relu->is_fused())) return;
+    convolution.join(*pooling, relu ? relu->output() : pooling->output());
+    if (relu) remove(place_of(relu));
+    remove(place_of(pooling));
   }
 
   Model& model_;
@@ -146,6 +168,7 @@ void fuse(Model& model)
   joiner.join_adds();
   joiner.join_relus();
   joiner.exchange_with_poolings();
+  joiner.join_lane_poolings();
 }
 
 } // namespace dt::nn

@@ -7,6 +7,9 @@
 #include "engine/nn/layers/concat.hpp"
 #include "engine/nn/layers/dropout.hpp"
 #include "engine/nn/layers/inner_product.hpp"
+#include "engine/nn/layers/lane_convolution.hpp"
+#include "engine/nn/layers/lane_inner_product.hpp"
+#include "engine/nn/layers/lane_pooling.hpp"
 #include "engine/nn/layers/relu.hpp"
 
 #include <fmt/format.h>
@@ -80,8 +83,10 @@ Tensor ModelBuilder::convolution(const std::string& name, Tensor input, const Co
 {
   check_convolution(name, input.shape, spec);
   const auto output = new_tensor(windowed(name, input.shape, spec.channels, {spec.kernel, spec.stride, spec.padding, false}));
-  return options_.reference ? append<ReferenceConvolution>(name, input, output, spec)
-                            : append<Convolution>(name, input, output, spec);
+  if (options_.kernels == LayerKernels::image_lanes && LaneConvolution::supports(spec))
+    return append<LaneConvolution>(name, input, output, spec);
+  return options_.kernels == LayerKernels::plain_loops ? append<ReferenceConvolution>(name, input, output, spec)
+                                                       : append<Convolution>(name, input, output, spec);
 }
 
 Tensor ModelBuilder::pooling(Pooling::Rule rule, Tensor input, const PoolingSpec& spec)
@@ -94,6 +99,8 @@ Tensor ModelBuilder::pooling(Pooling::Rule rule, Tensor input, const PoolingSpec
                             name, options_.model, spec.kernel, spec.kernel, spec.padding));
   const auto output =
       new_tensor(windowed(name, input.shape, input.shape.channels, {spec.kernel, spec.stride, spec.padding, spec.ceil}));
+  if (options_.kernels == LayerKernels::image_lanes && LanePooling::supports(spec.kernel))
+    return append<LanePooling>(rule, name, input, output, spec);
   return append<Pooling>(rule, name, input, output, spec);
 }
 
@@ -113,7 +120,9 @@ Tensor ModelBuilder::global_average_pooling(Tensor input)
 
 Tensor ModelBuilder::inner_product(const std::string& name, Tensor input, std::int64_t outputs)
 {
-  return append<InnerProduct>(name, input, new_tensor({outputs, 1, 1}));
+  const auto output = new_tensor({outputs, 1, 1});
+  return options_.kernels == LayerKernels::image_lanes ? append<LaneInnerProduct>(name, input, output)
+                                                       : append<InnerProduct>(name, input, output);
 }
 
 Tensor ModelBuilder::batch_norm(const std::string& name, Tensor input)

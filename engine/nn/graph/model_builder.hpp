@@ -12,6 +12,12 @@
 
 namespace dt::nn {
 
+enum class LayerKernels {
+  library,     // oneDNN's
+  image_lanes, // our own with sixteen images side by side (engine/nn/kernels/lane_products.hpp) where there is one, else oneDNN's
+  plain_loops, // of convolutions; the rest is oneDNN's
+};
+
 // Every method takes tensors and returns the new one. It throws a recipe error with layer, window and input shape if they do not
 // fit. A tensor may be used any number of times.
 class ModelBuilder {
@@ -20,8 +26,8 @@ class ModelBuilder {
     std::string model;
     Shape image{1, 28, 28};
     std::int64_t classes = 10;
-    bool dropout = true;    // false: dropout() returns its input
-    bool reference = false; // convolutions as plain loops
+    bool dropout = true; // false: dropout() returns its input
+    LayerKernels kernels = LayerKernels::library;
   };
   explicit ModelBuilder(const Options& options);
   Tensor input() const { return model_.input; }

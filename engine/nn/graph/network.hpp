@@ -31,7 +31,8 @@ struct NetworkOptions {
   Precision precision = Precision::fp32;
   bool winograd = true;   // 3x3 convolutions in fp32 use Winograd's algorithm where that is faster; rounding errors grow a little
   bool reference = false; // plain loops instead of oneDNN's convolutions: the baseline for the fast ones
-  bool dropout = true;    // false: the model's dropout layers are left out
+  bool image_lanes = false;            // layers in image lanes (engine/nn/kernels/lane_products.hpp) where there is such a kernel
+  bool dropout = true;                 // false: the model's dropout layers are left out
   std::uint64_t dropout_seed = 0;      // must differ between ranks
   double label_smoothing = 0;          // share of the target that is spread over all classes
   MeanOverRanks synchronize{};         // averages batch norm's statistics over all ranks; empty: each rank uses its own

@@ -18,6 +18,11 @@ template<> struct VectorsOf<16> {
   typedef std::uint32_t Words __attribute__((vector_size(64)));
   typedef std::uint16_t Halves __attribute__((vector_size(32)));
 };
+template<> struct VectorsOf<4> {
+  typedef float Floats __attribute__((vector_size(16)));
+  typedef std::uint32_t Words __attribute__((vector_size(16)));
+  typedef std::uint16_t Halves __attribute__((vector_size(8)));
+};
 template<> struct VectorsOf<8> {
   typedef float Floats __attribute__((vector_size(32)));
   typedef std::uint32_t Words __attribute__((vector_size(32)));

@@ -7,7 +7,10 @@ namespace dt::nn {
 
 class Affine : public Layer {
  public:
-  Affine(std::string name, Tensor input, Tensor output, bool bias) : Layer(std::move(name), {input}, output), bias_(bias) {}
+  Affine(std::string name, Tensor input, Tensor output, bool bias)
+      : Layer(std::move(name), {input}, output), bias_(bias), pixels_(output.shape.height * output.shape.width)
+  {
+  }
   std::int64_t parameters() const final;
   double flops() const final;
   void plan_forward(Plan& plan) override;
@@ -15,6 +18,7 @@ class Affine : public Layer {
 
   // Ends the forward pass with a ReLU.
   void fuse_relu() { relu_ = feeds_relu_ = true; }
+  bool has_relu() const { return relu_; } // whether it is fused
   // Marks that a ReLU follows, directly or later. This determines the range of the initial weights.
   void set_feeds_relu() { feeds_relu_ = true; }
 
@@ -32,7 +36,6 @@ class Affine : public Layer {
   dnnl::memory::desc any_weights(dnnl::memory::data_type type) const;
   dnnl::memory::desc bias_desc() const;
   bool has_bias() const { return bias_; }
-  bool has_relu() const { return relu_; }
   ParameterShape weight_shape() const;
   ParameterShape bias_shape() const;
   const StoredParameter& weight(const Plan& plan) const { return plan.stored(parameters_[0]); }
@@ -44,6 +47,7 @@ class Affine : public Layer {
   void plan_backward_data(Plan& plan, const dnnl::memory& output_gradient);
   void plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient);
   bool bias_, relu_ = false, feeds_relu_ = false;
+  std::int64_t pixels_; // of the output, before a pooling that is joined
   dnnl::memory source_;
 };
 

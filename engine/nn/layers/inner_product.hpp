@@ -5,10 +5,13 @@
 
 namespace dt::nn {
 
-class InnerProduct final : public Affine {
+class InnerProduct : public Affine {
  public:
   InnerProduct(std::string name, Tensor input, Tensor output) : Affine(std::move(name), input, output, true) {}
   std::string kind() const override { return "inner product"; }
+
+ protected:
+  dnnl::memory::dims weight_dims() const override;
 
  private:
   // Images are first copied to plain order and then treated as features: one small copy in each direction. Without it, oneDNN 2.6
@@ -19,7 +22,6 @@ class InnerProduct final : public Affine {
   dnnl::primitive_desc_base describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   dnnl::primitive_desc_base describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   dnnl::primitive_desc_base describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes) override;
-  dnnl::memory::dims weight_dims() const override;
   std::int64_t weight_count() const override { return output().shape.channels * input().shape.size(); }
   dnnl::memory::desc any_source(const Plan& plan) const;
   dnnl::memory::desc any_destination(const Plan& plan) const;

@@ -5,8 +5,8 @@
 namespace dt::nn {
 
 Pooling::Pooling(Rule rule, std::string name, Tensor input, Tensor output, const PoolingSpec& spec)
-    : Layer(std::move(name), {input}, output),
-      rule_(rule), strides_{spec.stride, spec.stride}, kernel_{spec.kernel, spec.kernel}, padding_{spec.padding, spec.padding}
+    : Layer(std::move(name), {input}, output), rule_(rule),
+      spec_(spec), strides_{spec.stride, spec.stride}, kernel_{spec.kernel, spec.kernel}, padding_{spec.padding, spec.padding}
 {
   // The padding that the last window needs. It may exceed the padding in front, or be less if rows are dropped.
   const auto behind = [&](std::int64_t in, std::int64_t out) {
@@ -16,8 +16,8 @@ Pooling::Pooling(Rule rule, std::string name, Tensor input, Tensor output, const
 }
 
 Pooling::Pooling(Rule rule, std::string name, Tensor input, Tensor output)
-    : Layer(std::move(name), {input}, output),
-      rule_(rule), strides_{1, 1}, kernel_{input.shape.height, input.shape.width}, padding_{0, 0}, padding_behind_{0, 0}
+    : Layer(std::move(name), {input}, output), rule_(rule), spec_{.kernel = input.shape.height, .stride = 1}, strides_{1, 1},
+      kernel_{input.shape.height, input.shape.width}, padding_{0, 0}, padding_behind_{0, 0}
 {
 }
 

@@ -12,7 +12,7 @@ struct PoolingSpec {
   bool ceil = false;        // true: a window that begins inside but ends outside counts; false: such rows and columns are dropped
 };
 
-class Pooling final : public Layer {
+class Pooling : public Layer {
  public:
   enum class Rule { max, average };
   Pooling(Rule rule, std::string name, Tensor input, Tensor output, const PoolingSpec& spec);
@@ -20,12 +20,14 @@ class Pooling final : public Layer {
   Pooling(Rule rule, std::string name, Tensor input, Tensor output);
   std::string kind() const override { return rule_ == Rule::max ? "max pooling" : "average pooling"; }
   Rule rule() const { return rule_; }
+  const PoolingSpec& spec() const { return spec_; } // of global pooling: the whole image
   void plan_forward(Plan& plan) override;
   void plan_backward(Plan& plan) override;
 
  private:
   dnnl::algorithm algorithm() const;
   Rule rule_;
+  PoolingSpec spec_;
   dnnl::memory::dims strides_, kernel_, padding_, padding_behind_;
   dnnl::pooling_forward::primitive_desc forward_descriptor_;
   dnnl::memory workspace_; // index of the maximum in each window, from forward to backward

@@ -48,7 +48,9 @@ Model build_model(const NetworkOptions& options)
                         .image = options.image,
                         .classes = options.classes,
                         .dropout = options.dropout,
-                        .reference = options.reference});
+                        .kernels = options.reference     ? LayerKernels::plain_loops
+                                   : options.image_lanes ? LayerKernels::image_lanes
+                                                         : LayerKernels::library});
   if (options.model == "custom") return builder.finish(custom(builder, options.layers));
   for (const auto& entry : registry)
     if (entry.name == options.model) return builder.finish(entry.describe(builder));

@@ -84,9 +84,9 @@ double norm(const Values& values)
 
 const std::vector<std::int32_t> labels{3, 0, 9};
 
-void check_network(const Shape& image, std::int64_t padding)
+void check_network(const Shape& image, std::int64_t padding, bool image_lanes = false)
 {
-  Network network({.model = "lenet", .image = image, .batch = 3, .seed = 5});
+  Network network({.model = "lenet", .image = image, .batch = 3, .seed = 5, .image_lanes = image_lanes});
   const auto images = numbers(3 * image.size(), 11);
   const double loss = network.forward_backward(to_float(images), labels);
   const auto [expected_loss, expected] =
@@ -103,6 +103,34 @@ void check_network(const Shape& image, std::int64_t padding)
 TEST_CASE("LeNet's loss and gradient agree with the reference on 1x28x28") { check_network({1, 28, 28}, 2); }
 
 TEST_CASE("LeNet's loss and gradient agree with the reference on 3x32x32") { check_network({3, 32, 32}, 0); }
+
+TEST_CASE("LeNet in image lanes agrees with the reference too, on 1x28x28 and on 3x32x32")
+{
+  check_network({1, 28, 28}, 2, true);
+  check_network({3, 32, 32}, 0, true);
+}
+
+TEST_CASE("LeNet in image lanes has the same bits with any number of threads, and an evaluation of any batch shares its weights")
+{
+  const auto images = to_float(numbers(40 * 28 * 28, 11));
+  std::vector<std::int32_t> many(40);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<std::int32_t>(i % 10);
+  std::vector<float> first;
+  for (const int threads : {1, 2, 3, 5}) {
+    INFO(threads << " threads");
+    NetworkOptions options{.model = "lenet", .batch = 40, .threads = threads, .image_lanes = true};
+    Network network(options);
+    const double loss = network.forward_backward(images, many);
+    const auto gradients = network.plain_gradients();
+    if (threads == 1) first = gradients;
+    CHECK(gradients == first);
+    for (const bool lanes : {true, false}) {
+      options.image_lanes = lanes;
+      const auto found = Network(options, network).evaluate(images, many);
+      CHECK(found.loss_sum / 40 == Approx(loss).epsilon(1e-5));
+    }
+  }
+}
 
 TEST_CASE("the reference LeNet's gradient is its derivative")
 {

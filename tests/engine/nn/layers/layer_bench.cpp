@@ -75,9 +75,9 @@ class LayerBench {
 
 } // namespace
 
-Model described(const Shape& image, const std::function<Tensor(ModelBuilder&)>& describe, bool plain)
+Model described(const Shape& image, const std::function<Tensor(ModelBuilder&)>& describe, LayerKernels kernels)
 {
-  ModelBuilder builder({.model = "test", .image = image, .classes = 2, .reference = plain});
+  ModelBuilder builder({.model = "test", .image = image, .classes = 2, .kernels = kernels});
   auto model = builder.part(describe(builder));
   fuse(model);
   return model;

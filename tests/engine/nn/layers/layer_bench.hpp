@@ -17,8 +17,9 @@ struct LayerOutput {
   reference::Values output, input_gradient, weight_gradients;
 };
 
-// The layers that `describe` makes of images, joined where a network would join them. `plain`: convolutions in plain loops.
-Model described(const Shape& image, const std::function<Tensor(ModelBuilder&)>& describe, bool plain = false);
+// The layers that `describe` makes of images, joined where a network would join them.
+Model described(const Shape& image, const std::function<Tensor(ModelBuilder&)>& describe,
+                LayerKernels kernels = LayerKernels::library);
 
 // Forward and backward, with a gradient for the images too.
 LayerOutput run_layers(const Model& model, const LayerInput& in);

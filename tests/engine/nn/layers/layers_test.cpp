@@ -50,16 +50,16 @@ ConvolutionSpec spec_of(const Windows& s, bool bias = true)
       .channels = s.out_channels, .kernel = s.kernel, .stride = s.stride, .padding = s.padding, .groups = s.groups, .bias = bias};
 }
 
-void check_convolution(const Windows& s, bool relu, bool plain, std::int64_t growth = 1)
+void check_convolution(const Windows& s, bool relu, LayerKernels kernels, std::int64_t growth = 1)
 {
   INFO("channels " << s.in_channels << " -> " << s.out_channels << ", groups " << s.groups << ", batch " << s.batch << ", relu "
-                   << relu << ", plain loops " << plain);
+                   << relu << ", kernels " << static_cast<int>(kernels));
   const auto in = affine_input(s);
   const auto describe = [&](ModelBuilder& b) {
     const auto y = b.convolution("c", b.input(), spec_of(s));
     return relu ? b.relu(y) : y;
   };
-  const auto model = described({s.in_channels, s.height, s.width}, describe, plain);
+  const auto model = described({s.in_channels, s.height, s.width}, describe, kernels);
   check_affine(in, run_layers(model, {s.batch, in.x, joined({in.w, in.b}), in.c}), relu, true, growth);
 }
 
@@ -73,6 +73,9 @@ void check_average(const Windows& s, const Model& model)
                            reference::average_pooling_gradient(s, absolute(c)), terms) == 0);
 }
 
+constexpr auto all_kernels = {LayerKernels::library, LayerKernels::image_lanes, LayerKernels::plain_loops};
+constexpr auto fast_kernels = {LayerKernels::library, LayerKernels::image_lanes};
+
 const std::vector<Windows> convolutions{
     {1, 1, 5, 5, 1, 3, 1, 0},    {3, 1, 28, 28, 6, 5, 1, 2},   {1, 6, 14, 14, 16, 5, 1, 0},   {3, 7, 13, 11, 5, 3, 2, 1},
     {2, 3, 17, 19, 13, 5, 3, 2}, {1, 17, 7, 7, 19, 1, 1, 0},   {3, 16, 9, 9, 32, 3, 1, 1},    {64, 6, 14, 14, 16, 5, 1, 0},
@@ -85,7 +88,7 @@ const std::vector<Windows> convolutions{
 TEST_CASE("convolution agrees with the reference over odd shapes, with groups and without")
 {
   for (const auto& s : convolutions)
-    for (const bool relu : {false, true}) check_convolution(s, relu, false);
+    for (const bool relu : {false, true}) check_convolution(s, relu, LayerKernels::library);
 }
 
 TEST_CASE(
@@ -94,23 +97,31 @@ TEST_CASE(
   constexpr std::int64_t growth = 4;
   for (const auto& s :
        {Windows{2, 32, 13, 11, 48, 3, 1, 1}, Windows{1, 37, 7, 6, 33, 3, 1, 0}, Windows{3, 64, 4, 4, 32, 3, 1, 1}})
-    for (const bool relu : {false, true}) check_convolution(s, relu, false, growth);
+    for (const bool relu : {false, true}) check_convolution(s, relu, LayerKernels::library, growth);
 }
 
 TEST_CASE("a convolution in plain loops agrees with the reference over the same shapes")
 {
   for (const auto& s : convolutions)
-    for (const bool relu : {false, true}) check_convolution(s, relu, true);
+    for (const bool relu : {false, true}) check_convolution(s, relu, LayerKernels::plain_loops);
+}
+
+TEST_CASE("a convolution in image lanes agrees with the reference over the same shapes, and where groups of images are not full")
+{
+  auto shapes = convolutions;
+  shapes.insert(shapes.end(), {{17, 6, 14, 14, 16, 5, 1, 0}, {33, 1, 28, 28, 6, 5, 1, 2}, {31, 3, 9, 10, 5, 4, 1, 3}});
+  for (const auto& s : shapes)
+    for (const bool relu : {false, true}) check_convolution(s, relu, LayerKernels::image_lanes);
 }
 
 TEST_CASE("a convolution without bias has weights only")
 {
-  for (const bool plain : {false, true}) {
+  for (const auto kernels : all_kernels) {
     const Windows s{3, 7, 13, 11, 5, 3, 2, 1};
     auto in = affine_input(s);
     std::fill(in.b.begin(), in.b.end(), 0.0);
     const auto describe = [&](ModelBuilder& b) { return b.convolution("c", b.input(), spec_of(s, false)); };
-    check_affine(in, run_layers(described({7, 13, 11}, describe, plain), {s.batch, in.x, in.w, in.c}), false, false);
+    check_affine(in, run_layers(described({7, 13, 11}, describe, kernels), {s.batch, in.x, in.w, in.c}), false, false);
   }
 }
 
@@ -121,14 +132,19 @@ TEST_CASE("inner product agrees with the reference, from images and from feature
     Shape image;
   };
   for (const auto& [batch, outputs, image] : {Case{1, 1, {1, 1, 1}}, Case{3, 7, {5, 3, 1}}, Case{2, 13, {16, 5, 5}},
-                                              Case{64, 120, {16, 5, 5}}, Case{3, 10, {84, 1, 1}}}) {
-    for (const bool relu : {false, true}) {
+                                              Case{64, 120, {16, 5, 5}}, Case{3, 10, {84, 1, 1}}, Case{50, 33, {3, 7, 5}}}) {
+    for (const auto& [kernels, relu] :
+         {std::pair{LayerKernels::library, false}, std::pair{LayerKernels::library, true},
+          std::pair{LayerKernels::image_lanes, false}, std::pair{LayerKernels::image_lanes, true}}) {
       INFO("inputs " << image.size() << ", outputs " << outputs << ", batch " << batch << ", relu " << relu);
       const auto in = affine_input(reference::inner_product(batch, image.size(), outputs));
-      const auto model = described(image, [&](ModelBuilder& b) {
-        const auto y = b.inner_product("f", b.input(), outputs);
-        return relu ? b.relu(y) : y;
-      });
+      const auto model = described(
+          image,
+          [&](ModelBuilder& b) {
+            const auto y = b.inner_product("f", b.input(), outputs);
+            return relu ? b.relu(y) : y;
+          },
+          kernels);
       check_affine(in, run_layers(model, {batch, in.x, joined({in.w, in.b}), in.c}), relu);
     }
   }
@@ -136,21 +152,26 @@ TEST_CASE("inner product agrees with the reference, from images and from feature
 
 TEST_CASE("max pooling moves values and gradients exactly, over odd shapes")
 {
-  for (const auto& s :
-       {Windows{1, 1, 4, 4, 1, 2, 2, 0}, Windows{3, 6, 28, 28, 6, 2, 2, 0}, Windows{2, 17, 13, 11, 17, 3, 2, 1},
-        Windows{3, 5, 7, 5, 5, 2, 2, 0}, Windows{1, 16, 9, 9, 16, 3, 3, 1}, Windows{2, 3, 8, 7, 3, 3, 2, 0, 1, true},
-        Windows{1, 16, 8, 13, 16, 3, 2, 1, 1, true}, Windows{1, 1, 5, 5, 1, 2, 3, 1, 1, true}}) {
+  for (const auto& s : {Windows{1, 1, 4, 4, 1, 2, 2, 0}, Windows{3, 6, 28, 28, 6, 2, 2, 0}, Windows{2, 17, 13, 11, 17, 3, 2, 1},
+                        Windows{3, 5, 7, 5, 5, 2, 2, 0}, Windows{1, 16, 9, 9, 16, 3, 3, 1},
+                        Windows{2, 3, 8, 7, 3, 3, 2, 0, 1, true}, Windows{1, 16, 8, 13, 16, 3, 2, 1, 1, true},
+                        Windows{1, 1, 5, 5, 1, 2, 3, 1, 1, true}, Windows{19, 2, 9, 6, 2, 3, 3, 0}}) {
     INFO("channels " << s.in_channels << ", " << s.height << "x" << s.width << ", kernel " << s.kernel << ", rounded up "
                      << s.ceil);
     const auto x = to_double(to_float(distinct_numbers(s.inputs())));
     auto c = numbers(s.outputs(), 4);
     for (auto& value : c) value = std::round(value * 64); // sums of these are exact
-    const auto model = described({s.in_channels, s.height, s.width}, [&](ModelBuilder& b) {
-      return b.max_pooling(b.input(), {.kernel = s.kernel, .stride = s.stride, .padding = s.padding, .ceil = s.ceil});
-    });
-    const auto out = run_layers(model, {s.batch, x, {}, c});
-    CHECK(out.output == reference::max_pooling(s, x));
-    CHECK(out.input_gradient == reference::max_pooling_gradient(s, x, c));
+    for (const auto kernels : fast_kernels) {
+      const auto model = described(
+          {s.in_channels, s.height, s.width},
+          [&](ModelBuilder& b) {
+            return b.max_pooling(b.input(), {.kernel = s.kernel, .stride = s.stride, .padding = s.padding, .ceil = s.ceil});
+          },
+          kernels);
+      const auto out = run_layers(model, {s.batch, x, {}, c});
+      CHECK(out.output == reference::max_pooling(s, x));
+      CHECK(out.input_gradient == reference::max_pooling_gradient(s, x, c));
+    }
   }
 }
 
@@ -159,10 +180,14 @@ TEST_CASE("average pooling agrees with the reference over odd shapes, and leaves
   for (const auto& s : {Windows{1, 1, 4, 4, 1, 2, 2, 0}, Windows{2, 17, 13, 11, 17, 3, 2, 1}, Windows{3, 5, 7, 5, 5, 5, 3, 2},
                         Windows{1, 16, 8, 13, 16, 3, 2, 1, 1, true}}) {
     INFO("channels " << s.in_channels << ", " << s.height << "x" << s.width << ", kernel " << s.kernel);
-    check_average(s, described({s.in_channels, s.height, s.width}, [&](ModelBuilder& b) {
-                    return b.average_pooling(b.input(),
-                                             {.kernel = s.kernel, .stride = s.stride, .padding = s.padding, .ceil = s.ceil});
-                  }));
+    for (const auto kernels : fast_kernels)
+      check_average(s, described(
+                           {s.in_channels, s.height, s.width},
+                           [&](ModelBuilder& b) {
+                             return b.average_pooling(
+                                 b.input(), {.kernel = s.kernel, .stride = s.stride, .padding = s.padding, .ceil = s.ceil});
+                           },
+                           kernels));
   }
 }
 
@@ -173,6 +198,41 @@ TEST_CASE("global average pooling is the mean of each channel")
     INFO(image.channels << "x" << image.height << "x" << image.width);
     check_average({2, image.channels, image.height, image.width, image.channels, side, side, 0},
                   described(image, [](ModelBuilder& b) { return b.global_average_pooling(b.input()); }));
+  }
+}
+
+TEST_CASE("a convolution in image lanes with the ReLU and the pooling behind it agrees with the three of them, and is one layer")
+{
+  struct Case {
+    Windows shape;
+    PoolingSpec pooling;
+    bool joins;
+  };
+  for (const auto& [s, pooling, joins] : {Case{{17, 1, 12, 12, 6, 5, 1, 2}, {.kernel = 2, .stride = 2}, true},
+                                          Case{{3, 4, 9, 11, 5, 3, 1, 0}, {.kernel = 3, .stride = 3}, true},
+                                          Case{{2, 3, 9, 8, 7, 3, 1, 1}, {.kernel = 2, .stride = 3}, true},
+                                          Case{{2, 3, 7, 7, 5, 3, 1, 1}, {.kernel = 2, .stride = 2, .ceil = true}, true},
+                                          Case{{2, 3, 9, 8, 7, 3, 1, 1}, {.kernel = 3, .stride = 2}, false}}) {
+    for (const bool relu : {false, true}) {
+      INFO(s.height << "x" << s.width << ", pooling " << pooling.kernel << "/" << pooling.stride << ", relu " << relu);
+      const auto in = affine_input(s);
+      const auto describe = [&](ModelBuilder& b) {
+        const auto y = b.convolution("c", b.input(), spec_of(s));
+        return b.max_pooling(relu ? b.relu(y) : y, pooling);
+      };
+      const Shape image{s.in_channels, s.height, s.width};
+      const auto lanes = described(image, describe, LayerKernels::image_lanes),
+                 plain = described(image, describe, LayerKernels::plain_loops);
+      CHECK((lanes.layers.size() == 1) == joins);
+      const auto pooled = plain.logits.shape;
+      const LayerInput input{s.batch, in.x, joined({in.w, in.b}), numbers(s.batch * pooled.size(), 5)};
+      const auto found = run_layers(lanes, input), expected = run_layers(plain, input);
+      const auto near = [](const Values& values) { return Values(values.size(), 1e-4); };
+      CHECK(count_outside(found.output, expected.output, near(expected.output)) == 0);
+      CHECK(count_outside(found.input_gradient, expected.input_gradient, near(expected.input_gradient)) == 0);
+      CHECK(count_outside(found.weight_gradients, expected.weight_gradients, near(expected.weight_gradients)) == 0);
+      CHECK(evaluate_layers(described(image, describe, LayerKernels::image_lanes), input) == found.output);
+    }
   }
 }
 

@@ -1,0 +1,25 @@
+#include "engine/nn/kernels/instruction_set.hpp"
+
+namespace dt::nn {
+
+std::vector<InstructionSet> instruction_sets()
+{
+  std::vector<InstructionSet> found{InstructionSet::plain};
+#if defined(__x86_64__)
+  // x86-64-v3 and v4, the levels that the kernels are compiled for, are these sets together.
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (v3) found.push_back(InstructionSet::avx2);
+  if (v4) found.push_back(InstructionSet::avx512);
+#endif
+  return found;
+}
+
+InstructionSet best_instruction_set()
+{
+  static const auto best = instruction_sets().back();
+  return best;
+}
+
+} // namespace dt::nn

@@ -1,0 +1,25 @@
+// InstructionSet: the vector instructions that our kernels are compiled for; the rest of the build targets every x86-64.
+#pragma once
+
+#include <vector>
+
+namespace dt::nn {
+
+enum class InstructionSet { plain, avx2, avx512 };
+
+// Those that this processor has, the widest last. plain is always among them.
+std::vector<InstructionSet> instruction_sets();
+// The widest of them.
+InstructionSet best_instruction_set();
+
+} // namespace dt::nn
+
+// Before a function: compiles it for the vectors of one instruction set. Such a function may run only where instruction_sets()
+// has it.
+#if defined(__x86_64__)
+#define DT_AVX2 __attribute__((target("arch=x86-64-v3")))
+#define DT_AVX512 __attribute__((target("arch=x86-64-v4")))
+#else
+#define DT_AVX2
+#define DT_AVX512
+#endif

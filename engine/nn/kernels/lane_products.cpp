@@ -1,0 +1,233 @@
+#include "engine/nn/kernels/lane_products.hpp"
+
+#include "core/function_clones.hpp"
+#include "engine/nn/kernels/lanes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace dt::nn {
+namespace {
+
+// What a call has for all its tiles.
+struct Product {
+  const std::int32_t *vector_of, *scalar_of;
+  std::int64_t terms;
+  ProductShape shape;
+  bool rectify;
+};
+
+// One tile of Outputs x Positions sums in registers, L lanes at a time.
+template<int L, int Outputs, int Positions>
+[[gnu::always_inline]] inline void product_tile(const Product& product, const float* vectors, const float* scalars,
+                                                const float* start, float* results)
+{
+  using Vector = Lanes<L>;
+  using Floats = typename Vector::Floats;
+  const auto& shape = product.shape;
+  for (std::int64_t lane = 0; lane < image_lanes; lane += L) {
+    Floats sums[Outputs][Positions];
+    for (int o = 0; o < Outputs; ++o)
+      for (int p = 0; p < Positions; ++p) sums[o][p] = start ? Floats{} + start[o] : Floats{};
+    for (std::int64_t t = 0; t < product.terms; ++t) {
+      const float* from = vectors + product.vector_of[t] + lane;
+      const float* factors = scalars + product.scalar_of[t];
+      Floats values[Positions];
+      for (int p = 0; p < Positions; ++p) values[p] = Vector::load(from + p * shape.vector_stride);
+      for (int o = 0; o < Outputs; ++o) {
+        const float factor = factors[o * shape.scalar_stride];
+        for (int p = 0; p < Positions; ++p) sums[o][p] += factor * values[p];
+      }
+    }
+    for (int o = 0; o < Outputs; ++o)
+      for (int p = 0; p < Positions; ++p) {
+        const auto sum = sums[o][p];
+        Vector::store(product.rectify ? (sum < 0 ? Floats{} : sum) : sum, // NaN stays
+
+                      results + o * shape.output_stride + p * shape.position_stride + lane);
+      }
+  }
+}
+
+template<int L, int Outputs, int Count>
+[[gnu::always_inline]] inline void correlation_tile(const CorrelationShape& shape, const float* gradients, const float* images,
+                                                    const std::int32_t* places, float* sums)
+{
+  using Vector = Lanes<L>;
+  using Floats = typename Vector::Floats;
+  for (std::int64_t lane = 0; lane < image_lanes; lane += L) {
+    Floats totals[Outputs][Count];
+    for (int o = 0; o < Outputs; ++o)
+      for (int t = 0; t < Count; ++t) totals[o][t] = Vector::load(sums + o * shape.output_stride + t * shape.image_stride + lane);
+    const float* image[Count];
+    for (int t = 0; t < Count; ++t) image[t] = images + places[t] + lane;
+    for (int row = 0; row < shape.gradients.rows; ++row) {
+      const float* gradient = gradients + row * shape.gradients.row_stride + lane;
+      std::ptrdiff_t pixel = row * shape.image_row_stride;
+      for (int column = 0; column < shape.gradients.columns; ++column, pixel += shape.image_column_stride) {
+        Floats pixels[Count];
+        for (int t = 0; t < Count; ++t) pixels[t] = Vector::load(image[t] + pixel);
+        for (int o = 0; o < Outputs; ++o) {
+          const auto value = Vector::load(gradient + o * shape.plane_stride);
+          for (int t = 0; t < Count; ++t) totals[o][t] += value * pixels[t];
+        }
+        gradient += image_lanes;
+      }
+    }
+    for (int o = 0; o < Outputs; ++o)
+      for (int t = 0; t < Count; ++t) Vector::store(totals[o][t], sums + o * shape.output_stride + t * shape.image_stride + lane);
+  }
+}
+
+using ProductTile = void (*)(const Product&, const float*, const float*, const float*, float*);
+using CorrelationTile = void (*)(const CorrelationShape&, const float*, const float*, const std::int32_t*, float*);
+
+// The kernels of one instruction set, by the size of their tile. The tiles are as large as its registers allow: 24 sums of 32
+// registers (AVX-512), 12 of 16.
+template<InstructionSet Set> struct Kernels;
+
+template<> struct Kernels<InstructionSet::avx512> {
+  static constexpr int outputs = 6, others = 4;
+  template<int O, int P> DT_AVX512 static void product(const Product& a, const float* b, const float* c, const float* d, float* e)
+  {
+    product_tile<16, O, P>(a, b, c, d, e);
+  }
+  template<int O, int P>
+  DT_AVX512 static void correlation(const CorrelationShape& a, const float* b, const float* c, const std::int32_t* d, float* e)
+  {
+    correlation_tile<16, O, P>(a, b, c, d, e);
+  }
+};
+
+template<> struct Kernels<InstructionSet::avx2> {
+  static constexpr int outputs = 4, others = 3;
+  template<int O, int P> DT_AVX2 static void product(const Product& a, const float* b, const float* c, const float* d, float* e)
+  {
+    product_tile<8, O, P>(a, b, c, d, e);
+  }
+  template<int O, int P>
+  DT_AVX2 static void correlation(const CorrelationShape& a, const float* b, const float* c, const std::int32_t* d, float* e)
+  {
+    correlation_tile<8, O, P>(a, b, c, d, e);
+  }
+};
+
+template<> struct Kernels<InstructionSet::plain> {
+  static constexpr int outputs = 4, others = 3;
+  template<int O, int P> static void product(const Product& a, const float* b, const float* c, const float* d, float* e)
+  {
+    product_tile<4, O, P>(a, b, c, d, e);
+  }
+  template<int O, int P>
+  static void correlation(const CorrelationShape& a, const float* b, const float* c, const std::int32_t* d, float* e)
+  {
+    correlation_tile<4, O, P>(a, b, c, d, e);
+  }
+};
+
+// Calls f(begin, size) for parts of [0, count) that have at most `most` numbers and are as equal as possible: a rest of one would
+// be computed with one register.
+template<class F> void for_parts(int count, int most, const F& f)
+{
+  const int parts = (count + most - 1) / most;
+  for (int part = 0, begin = 0; part < parts; ++part) {
+    const int end = static_cast<int>(static_cast<std::int64_t>(count) * (part + 1) / parts);
+    f(begin, end - begin);
+    begin = end;
+  }
+}
+
+template<InstructionSet Set, std::size_t... I> constexpr auto product_tiles(std::index_sequence<I...>)
+{
+  using K = Kernels<Set>;
+  return std::array<ProductTile, sizeof...(I)>{&K::template product<I / K::others + 1, I % K::others + 1>...};
+}
+
+template<InstructionSet Set, std::size_t... I> constexpr auto correlation_tiles(std::index_sequence<I...>)
+{
+  using K = Kernels<Set>;
+  return std::array<CorrelationTile, sizeof...(I)>{&K::template correlation<I / K::others + 1, I % K::others + 1>...};
+}
+
+template<InstructionSet Set>
+void products(const Product& product, const float* vectors, const float* scalars, const float* start, float* results)
+{
+  using K = Kernels<Set>;
+  static constexpr auto tiles = product_tiles<Set>(std::make_index_sequence<K::outputs * K::others>());
+  const auto& shape = product.shape;
+  for_parts(shape.positions, K::others, [&](int p, int positions) {
+    for_parts(shape.outputs, K::outputs, [&](int o, int outputs) {
+      tiles[static_cast<std::size_t>((outputs - 1) * K::others + positions - 1)](
+          product, vectors + p * shape.vector_stride, scalars + o * shape.scalar_stride, start ? start + o : nullptr,
+          results + o * shape.output_stride + p * shape.position_stride);
+    });
+  });
+}
+
+template<InstructionSet Set>
+void correlations(const CorrelationShape& shape, const float* gradients, const float* images, const std::int32_t* places,
+                  int count, float* sums)
+{
+  using K = Kernels<Set>;
+  static constexpr auto tiles = correlation_tiles<Set>(std::make_index_sequence<K::outputs * K::others>());
+  for_parts(count, K::others, [&](int t, int terms) {
+    for_parts(shape.outputs, K::outputs, [&](int o, int outputs) {
+      tiles[static_cast<std::size_t>((outputs - 1) * K::others + terms - 1)](
+          shape, gradients + o * shape.plane_stride, images, places + t, sums + o * shape.output_stride + t * shape.image_stride);
+    });
+  });
+}
+
+} // namespace
+
+void lane_products(InstructionSet set, const Terms& terms, const ProductShape& shape, const float* vectors, const float* scalars,
+                   const float* start, bool rectify, float* results)
+{
+  const Product product{terms.vectors.data(), terms.scalars.data(), static_cast<std::int64_t>(terms.vectors.size()), shape,
+                        rectify};
+  switch (set) {
+  case InstructionSet::avx512:
+    return products<InstructionSet::avx512>(product, vectors, scalars, start, results);
+  case InstructionSet::avx2:
+    return products<InstructionSet::avx2>(product, vectors, scalars, start, results);
+  case InstructionSet::plain:
+    return products<InstructionSet::plain>(product, vectors, scalars, start, results);
+  }
+}
+
+void lane_correlations(InstructionSet set, const CorrelationShape& shape, const float* gradients, const float* images,
+                       const std::int32_t* places, int count, float* sums)
+{
+  switch (set) {
+  case InstructionSet::avx512:
+    return correlations<InstructionSet::avx512>(shape, gradients, images, places, count, sums);
+  case InstructionSet::avx2:
+    return correlations<InstructionSet::avx2>(shape, gradients, images, places, count, sums);
+  case InstructionSet::plain:
+    return correlations<InstructionSet::plain>(shape, gradients, images, places, count, sums);
+  }
+}
+
+DT_CLONES float lane_sum(const float* vectors, std::int64_t count)
+{
+  Lanes<image_lanes>::Floats sums[4]{};
+  for (std::int64_t v = 0; v < count; ++v) sums[v % 4] += Lanes<image_lanes>::load(vectors + v * image_lanes);
+  const auto all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  float total = 0;
+  for (std::int64_t lane = 0; lane < image_lanes; ++lane) total += all[lane];
+  return total;
+}
+
+DT_CLONES void lane_totals(const float* vectors, std::int64_t count, float* totals)
+{
+  for (std::int64_t i = 0; i < count; ++i) {
+    float parts[image_lanes];
+    std::copy_n(vectors + i * image_lanes, image_lanes, parts);
+    for (std::int64_t half = image_lanes / 2; half > 0; half /= 2)
+      for (std::int64_t lane = 0; lane < half; ++lane) parts[lane] += parts[lane + half];
+    totals[i] = parts[0];
+  }
+}
+
+} // namespace dt::nn

@@ -1,0 +1,54 @@
+// LaneConvolution: the convolution in image lanes, for small images and few channels, with the ReLU and the max pooling after it.
+#pragma once
+
+#include "engine/nn/kernels/lane_images.hpp"
+#include "engine/nn/layers/convolution.hpp"
+#include "engine/nn/layers/pooling.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace dt::nn {
+
+class LaneConvolution final : public Convolution {
+ public:
+  LaneConvolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec);
+  static bool supports(const ConvolutionSpec& spec) { return spec.groups == 1; }
+  // Ends the forward pass with the pooling, after the ReLU if there is one, and does the backward passes of both. The images
+  // before the pooling are never stored as a whole. Only for a maximum over windows that do not overlap, without padding.
+  static bool can_join(const Pooling& pooling);
+  void join(const Pooling& pooling, Tensor output);
+  void plan_forward(Plan& plan) override;
+  void plan_backward(Plan& plan) override;
+
+ private:
+  // Pixels of the input's gradient in a row or column whose sums have the same terms.
+  struct Line {
+    std::size_t terms;     // in input_terms_
+    std::int64_t from, to; // place of the first pixel's terms in the gradient of the output, and its own
+    int pixels;
+    std::ptrdiff_t from_stride, to_stride;
+  };
+  void describe_terms();
+  void describe_lines();
+  void forward_rows(const float* image, std::int64_t row, std::int64_t rows, float* results) const;
+  void forward_pooled(const float* image, std::int64_t group, std::int64_t pooled_row, float* rows, float* results) const;
+  const float* gradient_of(std::int64_t group, float* scratch) const;
+  void run_backward_weights(std::int64_t groups) const;
+  void run_backward_data(std::int64_t groups) const;
+  dnnl::memory::desc lane_weights() const;
+  dnnl::memory scratch(Plan& plan, std::int64_t vectors) const;
+  float* scratch_of_thread() const;
+
+  Shape computed_, padded_; // of one image: the result before the pooling, and the input with its border of zeros
+  std::optional<PoolingWindows> pooling_;
+  Terms terms_;                    // of a pixel of the result
+  std::vector<Terms> input_terms_; // of a pixel of the input's gradient: at the border fewer results depend on it
+  std::vector<Line> lines_;
+  InstructionSet set_ = best_instruction_set();
+  dnnl::memory images_, weights_, bias_, results_, winners_; // images_: padded
+  dnnl::memory gradient_, sums_, weight_gradient_, bias_gradient_, data_gradient_;
+  dnnl::memory scratch_; // for each thread one image group before the pooling
+};
+
+} // namespace dt::nn
