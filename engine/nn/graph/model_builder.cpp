@@ -11,6 +11,7 @@
 #include "engine/nn/layers/lane_inner_product.hpp"
 #include "engine/nn/layers/lane_pooling.hpp"
 #include "engine/nn/layers/relu.hpp"
+#include "engine/nn/layers/winograd_convolution.hpp"
 
 #include <fmt/format.h>
 
@@ -83,8 +84,11 @@ Tensor ModelBuilder::convolution(const std::string& name, Tensor input, const Co
 {
   check_convolution(name, input.shape, spec);
   const auto output = new_tensor(windowed(name, input.shape, spec.channels, {spec.kernel, spec.stride, spec.padding, false}));
-  if (options_.kernels == LayerKernels::image_lanes && LaneConvolution::supports(spec))
+  if (options_.kernels == LayerKernels::batch_lanes && LaneConvolution::supports(spec))
     return append<LaneConvolution>(name, input, output, spec);
+  if (options_.kernels == LayerKernels::library && options_.winograd &&
+      WinogradConvolution::suits(spec, input.shape.channels, output.shape))
+    return append<WinogradConvolution>(name, input, output, spec);
   return options_.kernels == LayerKernels::plain_loops ? append<ReferenceConvolution>(name, input, output, spec)
                                                        : append<Convolution>(name, input, output, spec);
 }
@@ -99,7 +103,7 @@ Tensor ModelBuilder::pooling(Pooling::Rule rule, Tensor input, const PoolingSpec
                             name, options_.model, spec.kernel, spec.kernel, spec.padding));
   const auto output =
       new_tensor(windowed(name, input.shape, input.shape.channels, {spec.kernel, spec.stride, spec.padding, spec.ceil}));
-  if (options_.kernels == LayerKernels::image_lanes && LanePooling::supports(spec.kernel))
+  if (options_.kernels == LayerKernels::batch_lanes && LanePooling::supports(spec.kernel))
     return append<LanePooling>(rule, name, input, output, spec);
   return append<Pooling>(rule, name, input, output, spec);
 }
@@ -121,7 +125,7 @@ Tensor ModelBuilder::global_average_pooling(Tensor input)
 Tensor ModelBuilder::inner_product(const std::string& name, Tensor input, std::int64_t outputs)
 {
   const auto output = new_tensor({outputs, 1, 1});
-  return options_.kernels == LayerKernels::image_lanes ? append<LaneInnerProduct>(name, input, output)
+  return options_.kernels == LayerKernels::batch_lanes ? append<LaneInnerProduct>(name, input, output)
                                                        : append<InnerProduct>(name, input, output);
 }
 

@@ -14,7 +14,7 @@ namespace dt::nn {
 
 enum class LayerKernels {
   library,     // oneDNN's
-  image_lanes, // our own with sixteen images side by side (engine/nn/kernels/lane_products.hpp) where there is one, else oneDNN's
+  batch_lanes, // our own with sixteen images side by side (engine/nn/kernels/lane_products.hpp) where there is one, else oneDNN's
   plain_loops, // of convolutions; the rest is oneDNN's
 };
 
@@ -28,6 +28,7 @@ class ModelBuilder {
     std::int64_t classes = 10;
     bool dropout = true; // false: dropout() returns its input
     LayerKernels kernels = LayerKernels::library;
+    bool winograd = true; // 5x5 convolutions of the library's kernels by our own form of Winograd's algorithm where it is faster
   };
   explicit ModelBuilder(const Options& options);
   Tensor input() const { return model_.input; }

@@ -29,7 +29,10 @@ template<int L, int Outputs, int Positions>
   for (std::int64_t lane = 0; lane < image_lanes; lane += L) {
     Floats sums[Outputs][Positions];
     for (int o = 0; o < Outputs; ++o)
-      for (int p = 0; p < Positions; ++p) sums[o][p] = start ? Floats{} + start[o] : Floats{};
+      for (int p = 0; p < Positions; ++p)
+        sums[o][p] = shape.accumulate ? Vector::load(results + o * shape.output_stride + p * shape.position_stride + lane)
+                     : start          ? Floats{} + start[o]
+                                      : Floats{};
     for (std::int64_t t = 0; t < product.terms; ++t) {
       const float* from = vectors + product.vector_of[t] + lane;
       const float* factors = scalars + product.scalar_of[t];

@@ -49,8 +49,9 @@ Model build_model(const NetworkOptions& options)
                         .classes = options.classes,
                         .dropout = options.dropout,
                         .kernels = options.reference     ? LayerKernels::plain_loops
-                                   : options.image_lanes ? LayerKernels::image_lanes
-                                                         : LayerKernels::library});
+                                   : options.image_lanes ? LayerKernels::batch_lanes
+                                                         : LayerKernels::library,
+                        .winograd = options.winograd && options.precision == Precision::fp32});
   if (options.model == "custom") return builder.finish(custom(builder, options.layers));
   for (const auto& entry : registry)
     if (entry.name == options.model) return builder.finish(entry.describe(builder));

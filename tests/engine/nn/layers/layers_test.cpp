@@ -1,5 +1,6 @@
 // Convolutions, inner products, poolings, ReLU and loss against the reference, within the bound of floating-point sums.
 #include "engine/nn/layers/softmax_cross_entropy.hpp"
+#include "engine/nn/layers/winograd_convolution.hpp"
 #include "tests/engine/nn/layers/layer_bench.hpp"
 #include "tests/engine/nn/numbers.hpp"
 
@@ -73,8 +74,8 @@ void check_average(const Windows& s, const Model& model)
                            reference::average_pooling_gradient(s, absolute(c)), terms) == 0);
 }
 
-constexpr auto all_kernels = {LayerKernels::library, LayerKernels::image_lanes, LayerKernels::plain_loops};
-constexpr auto fast_kernels = {LayerKernels::library, LayerKernels::image_lanes};
+constexpr auto all_kernels = {LayerKernels::library, LayerKernels::batch_lanes, LayerKernels::plain_loops};
+constexpr auto fast_kernels = {LayerKernels::library, LayerKernels::batch_lanes};
 
 const std::vector<Windows> convolutions{
     {1, 1, 5, 5, 1, 3, 1, 0},    {3, 1, 28, 28, 6, 5, 1, 2},   {1, 6, 14, 14, 16, 5, 1, 0},   {3, 7, 13, 11, 5, 3, 2, 1},
@@ -100,6 +101,19 @@ TEST_CASE(
     for (const bool relu : {false, true}) check_convolution(s, relu, LayerKernels::library, growth);
 }
 
+TEST_CASE("a 5x5 convolution by Winograd's algorithm agrees with the reference over odd shapes")
+{
+  constexpr std::int64_t growth = 32;
+  for (const auto& s :
+       {Windows{2, 32, 13, 11, 48, 5, 1, 2}, Windows{1, 48, 12, 13, 32, 5, 1, 0}, Windows{2, 32, 8, 8, 32, 5, 1, 4},
+        Windows{1, 64, 27, 27, 192, 5, 1, 2}, Windows{5, 32, 10, 11, 32, 5, 1, 1}}) {
+    const auto model =
+        described({s.in_channels, s.height, s.width}, [&](ModelBuilder& b) { return b.convolution("c", b.input(), spec_of(s)); });
+    CHECK(dynamic_cast<WinogradConvolution*>(model.layers[0].get()) != nullptr);
+    for (const bool relu : {false, true}) check_convolution(s, relu, LayerKernels::library, growth);
+  }
+}
+
 TEST_CASE("a convolution in plain loops agrees with the reference over the same shapes")
 {
   for (const auto& s : convolutions)
@@ -111,7 +125,7 @@ TEST_CASE("a convolution in image lanes agrees with the reference over the same 
   auto shapes = convolutions;
   shapes.insert(shapes.end(), {{17, 6, 14, 14, 16, 5, 1, 0}, {33, 1, 28, 28, 6, 5, 1, 2}, {31, 3, 9, 10, 5, 4, 1, 3}});
   for (const auto& s : shapes)
-    for (const bool relu : {false, true}) check_convolution(s, relu, LayerKernels::image_lanes);
+    for (const bool relu : {false, true}) check_convolution(s, relu, LayerKernels::batch_lanes);
 }
 
 TEST_CASE("a convolution without bias has weights only")
@@ -135,7 +149,7 @@ TEST_CASE("inner product agrees with the reference, from images and from feature
                                               Case{64, 120, {16, 5, 5}}, Case{3, 10, {84, 1, 1}}, Case{50, 33, {3, 7, 5}}}) {
     for (const auto& [kernels, relu] :
          {std::pair{LayerKernels::library, false}, std::pair{LayerKernels::library, true},
-          std::pair{LayerKernels::image_lanes, false}, std::pair{LayerKernels::image_lanes, true}}) {
+          std::pair{LayerKernels::batch_lanes, false}, std::pair{LayerKernels::batch_lanes, true}}) {
       INFO("inputs " << image.size() << ", outputs " << outputs << ", batch " << batch << ", relu " << relu);
       const auto in = affine_input(reference::inner_product(batch, image.size(), outputs));
       const auto model = described(
@@ -221,7 +235,7 @@ TEST_CASE("a convolution in image lanes with the ReLU and the pooling behind it 
         return b.max_pooling(relu ? b.relu(y) : y, pooling);
       };
       const Shape image{s.in_channels, s.height, s.width};
-      const auto lanes = described(image, describe, LayerKernels::image_lanes),
+      const auto lanes = described(image, describe, LayerKernels::batch_lanes),
                  plain = described(image, describe, LayerKernels::plain_loops);
       CHECK((lanes.layers.size() == 1) == joins);
       const auto pooled = plain.logits.shape;
@@ -231,7 +245,7 @@ TEST_CASE("a convolution in image lanes with the ReLU and the pooling behind it 
       CHECK(count_outside(found.output, expected.output, near(expected.output)) == 0);
       CHECK(count_outside(found.input_gradient, expected.input_gradient, near(expected.input_gradient)) == 0);
       CHECK(count_outside(found.weight_gradients, expected.weight_gradients, near(expected.weight_gradients)) == 0);
-      CHECK(evaluate_layers(described(image, describe, LayerKernels::image_lanes), input) == found.output);
+      CHECK(evaluate_layers(described(image, describe, LayerKernels::batch_lanes), input) == found.output);
     }
   }
 }

@@ -1,0 +1,158 @@
+#include "engine/nn/kernels/winograd_tiles.hpp"
+
+#include "core/function_clones.hpp"
+#include "engine/nn/kernels/lanes.hpp"
+
+namespace dt::nn {
+namespace {
+
+using Vector = Lanes<static_cast<int>(winograd_lanes)>;
+using Floats = Vector::Floats;
+constexpr int side = static_cast<int>(winograd_side), window_side = static_cast<int>(winograd_window),
+              results = static_cast<int>(winograd_results);
+
+// The five one-dimensional transforms, on numbers `stride` apart.
+
+// B^T d
+[[gnu::always_inline]] inline void pixels_along(Floats* d, int stride)
+{
+  const auto d0 = d[0], d1 = d[stride], d2 = d[2 * stride], d3 = d[3 * stride], d4 = d[4 * stride], d5 = d[5 * stride];
+  const auto even = d4 - 4 * d2, odd = d3 - 4 * d1, near_even = d4 - d2, near_odd = 2 * (d3 - d1);
+  d[0] = 4 * d0 - 5 * d2 + d4;
+  d[stride] = even + odd;
+  d[2 * stride] = even - odd;
+  d[3 * stride] = near_even + near_odd;
+  d[4 * stride] = near_even - near_odd;
+  d[5 * stride] = 4 * d1 - 5 * d3 + d5;
+}
+
+// A^T m: the first two of six become the result.
+[[gnu::always_inline]] inline void results_along(Floats* m, int stride)
+{
+  const auto m1 = m[stride], m2 = m[2 * stride], m3 = m[3 * stride], m4 = m[4 * stride];
+  m[0] = m[0] + (m1 + m2) + (m3 + m4);
+  m[stride] = (m1 - m2) + 2 * (m3 - m4) + m[5 * stride];
+}
+
+// A y: the first two become six.
+[[gnu::always_inline]] inline void result_gradients_along(Floats* y, int stride)
+{
+  const auto y0 = y[0], y1 = y[stride];
+  y[stride] = y0 + y1;
+  y[2 * stride] = y0 - y1;
+  y[3 * stride] = y0 + 2 * y1;
+  y[4 * stride] = y0 - 2 * y1;
+  y[5 * stride] = y1;
+}
+
+// G g: the first five become six.
+[[gnu::always_inline]] inline void windows_along(Floats* g, int stride)
+{
+  const auto g0 = g[0], g1 = g[stride], g2 = g[2 * stride], g3 = g[3 * stride], g4 = g[4 * stride];
+  const auto even = (g0 + g2 + g4) * (-1.0F / 6), odd = (g1 + g3) * (-1.0F / 6);
+  const auto far_even = (g0 + 4 * g2 + 16 * g4) * (1.0F / 24), far_odd = (g1 + 4 * g3) * (1.0F / 12);
+  g[0] = g0 * 0.25F;
+  g[stride] = even + odd;
+  g[2 * stride] = even - odd;
+  g[3 * stride] = far_even + far_odd;
+  g[4 * stride] = far_even - far_odd;
+  g[5 * stride] = g4;
+}
+
+// G^T m: six become the first five.
+[[gnu::always_inline]] inline void window_gradients_along(Floats* m, int stride)
+{
+  const auto near = (m[stride] + m[2 * stride]) * (-1.0F / 6), near_difference = (m[stride] - m[2 * stride]) * (-1.0F / 6);
+  const auto far = (m[3 * stride] + m[4 * stride]) * (1.0F / 24), far_difference = (m[3 * stride] - m[4 * stride]) * (1.0F / 12);
+  const auto m5 = m[5 * stride];
+  m[0] = m[0] * 0.25F + near + far;
+  m[stride] = near_difference + far_difference;
+  m[2 * stride] = near + 4 * far;
+  m[3 * stride] = near_difference + 4 * far_difference;
+  m[4 * stride] = near + 16 * far + m5;
+}
+
+// Loads a part of the image; what lies outside is zero.
+template<int Size> [[gnu::always_inline]] inline void load_tile(const float* image, const WinogradTile& tile, Floats* to)
+{
+  const bool inside = tile.first_row >= 0 && tile.first_column >= 0 && tile.first_row + Size <= tile.height &&
+                      tile.first_column + Size <= tile.width;
+  for (int r = 0; r < Size; ++r)
+    for (int c = 0; c < Size; ++c) {
+      const auto row = tile.first_row + r, column = tile.first_column + c;
+      const bool exists = inside || (row >= 0 && row < tile.height && column >= 0 && column < tile.width);
+      to[r * side + c] = exists ? Vector::load(image + (row * tile.width + column) * winograd_lanes) : Floats{};
+    }
+}
+
+} // namespace
+
+DT_CLONES void winograd_pixels(const float* image, const WinogradTile& tile, float* to, std::ptrdiff_t point_stride)
+{
+  Floats d[side * side];
+  load_tile<side>(image, tile, d);
+  for (int r = 0; r < side; ++r) pixels_along(d + r * side, 1);
+  for (int c = 0; c < side; ++c) pixels_along(d + c, side);
+  for (int point = 0; point < side * side; ++point) Vector::store(d[point], to + point * point_stride);
+}
+
+DT_CLONES void winograd_result(const float* points, std::ptrdiff_t point_stride, const float* bias, bool rectify,
+                               const WinogradTile& tile, float* image)
+{
+  Floats m[side * side];
+  for (int point = 0; point < side * side; ++point) m[point] = Vector::load(points + point * point_stride);
+  for (int r = 0; r < side; ++r) results_along(m + r * side, 1);
+  for (int c = 0; c < results; ++c) results_along(m + c, side);
+  const auto start = bias ? Vector::load(bias) : Floats{};
+  for (int r = 0; r < results; ++r)
+    for (int c = 0; c < results; ++c) {
+      const auto row = tile.first_row + r, column = tile.first_column + c;
+      if (row >= tile.height || column >= tile.width) continue;
+      const auto value = m[r * side + c] + start;
+      Vector::store(rectify ? (value < 0 ? Floats{} : value) : value, image + (row * tile.width + column) * winograd_lanes);
+    }
+}
+
+DT_CLONES void winograd_result_gradient(const float* image, const WinogradTile& tile, float* to, std::ptrdiff_t point_stride)
+{
+  Floats y[side * side];
+  load_tile<results>(image, tile, y);
+  for (int r = 0; r < results; ++r) result_gradients_along(y + r * side, 1);
+  for (int c = 0; c < side; ++c) result_gradients_along(y + c, side);
+  for (int point = 0; point < side * side; ++point) Vector::store(y[point], to + point * point_stride);
+}
+
+DT_CLONES void winograd_window_points(const float* window, std::ptrdiff_t pixel_stride, bool rotated, float* to,
+                                      std::ptrdiff_t point_stride)
+{
+  Floats g[side * side];
+  constexpr int last = window_side * window_side - 1;
+  for (int r = 0; r < window_side; ++r)
+    for (int c = 0; c < window_side; ++c) {
+      const int pixel = r * window_side + c;
+      g[r * side + c] = Vector::load(window + (rotated ? last - pixel : pixel) * pixel_stride);
+    }
+  for (int r = 0; r < window_side; ++r) windows_along(g + r * side, 1);
+  for (int c = 0; c < side; ++c) windows_along(g + c, side);
+  for (int point = 0; point < side * side; ++point) Vector::store(g[point], to + point * point_stride);
+}
+
+DT_CLONES void winograd_window_gradient(const float* points, std::ptrdiff_t point_stride, float* window,
+                                        std::ptrdiff_t pixel_stride)
+{
+  Floats m[side * side];
+  for (int point = 0; point < side * side; ++point) m[point] = Vector::load(points + point * point_stride);
+  for (int r = 0; r < side; ++r) window_gradients_along(m + r * side, 1);
+  for (int c = 0; c < window_side; ++c) window_gradients_along(m + c, side);
+  for (int r = 0; r < window_side; ++r)
+    for (int c = 0; c < window_side; ++c) Vector::store(m[r * side + c], window + (r * window_side + c) * pixel_stride);
+}
+
+DT_CLONES void add_pixels(const float* pixels, std::int64_t count, float* sums)
+{
+  auto sum = Vector::load(sums);
+  for (std::int64_t pixel = 0; pixel < count; ++pixel) sum += Vector::load(pixels + pixel * winograd_lanes);
+  Vector::store(sum, sums);
+}
+
+} // namespace dt::nn
