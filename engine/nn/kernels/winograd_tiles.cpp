@@ -2,6 +2,7 @@
 
 #include "core/function_clones.hpp"
 #include "engine/nn/kernels/lanes.hpp"
+#include "engine/nn/kernels/winograd_transforms.hpp"
 
 namespace dt::nn {
 namespace {
@@ -10,67 +11,6 @@ using Vector = Lanes<static_cast<int>(winograd_lanes)>;
 using Floats = Vector::Floats;
 constexpr int side = static_cast<int>(winograd_side), window_side = static_cast<int>(winograd_window),
               results = static_cast<int>(winograd_results);
-
-// The five one-dimensional transforms, on numbers `stride` apart.
-
-// B^T d
-[[gnu::always_inline]] inline void pixels_along(Floats* d, int stride)
-{
-  const auto d0 = d[0], d1 = d[stride], d2 = d[2 * stride], d3 = d[3 * stride], d4 = d[4 * stride], d5 = d[5 * stride];
-  const auto even = d4 - 4 * d2, odd = d3 - 4 * d1, near_even = d4 - d2, near_odd = 2 * (d3 - d1);
-  d[0] = 4 * d0 - 5 * d2 + d4;
-  d[stride] = even + odd;
-  d[2 * stride] = even - odd;
-  d[3 * stride] = near_even + near_odd;
-  d[4 * stride] = near_even - near_odd;
-  d[5 * stride] = 4 * d1 - 5 * d3 + d5;
-}
-
-// A^T m: the first two of six become the result.
-[[gnu::always_inline]] inline void results_along(Floats* m, int stride)
-{
-  const auto m1 = m[stride], m2 = m[2 * stride], m3 = m[3 * stride], m4 = m[4 * stride];
-  m[0] = m[0] + (m1 + m2) + (m3 + m4);
-  m[stride] = (m1 - m2) + 2 * (m3 - m4) + m[5 * stride];
-}
-
-// A y: the first two become six.
-[[gnu::always_inline]] inline void result_gradients_along(Floats* y, int stride)
-{
-  const auto y0 = y[0], y1 = y[stride];
-  y[stride] = y0 + y1;
-  y[2 * stride] = y0 - y1;
-  y[3 * stride] = y0 + 2 * y1;
-  y[4 * stride] = y0 - 2 * y1;
-  y[5 * stride] = y1;
-}
-
-// G g: the first five become six.
-[[gnu::always_inline]] inline void windows_along(Floats* g, int stride)
-{
-  const auto g0 = g[0], g1 = g[stride], g2 = g[2 * stride], g3 = g[3 * stride], g4 = g[4 * stride];
-  const auto even = (g0 + g2 + g4) * (-1.0F / 6), odd = (g1 + g3) * (-1.0F / 6);
-  const auto far_even = (g0 + 4 * g2 + 16 * g4) * (1.0F / 24), far_odd = (g1 + 4 * g3) * (1.0F / 12);
-  g[0] = g0 * 0.25F;
-  g[stride] = even + odd;
-  g[2 * stride] = even - odd;
-  g[3 * stride] = far_even + far_odd;
-  g[4 * stride] = far_even - far_odd;
-  g[5 * stride] = g4;
-}
-
-// G^T m: six become the first five.
-[[gnu::always_inline]] inline void window_gradients_along(Floats* m, int stride)
-{
-  const auto near = (m[stride] + m[2 * stride]) * (-1.0F / 6), near_difference = (m[stride] - m[2 * stride]) * (-1.0F / 6);
-  const auto far = (m[3 * stride] + m[4 * stride]) * (1.0F / 24), far_difference = (m[3 * stride] - m[4 * stride]) * (1.0F / 12);
-  const auto m5 = m[5 * stride];
-  m[0] = m[0] * 0.25F + near + far;
-  m[stride] = near_difference + far_difference;
-  m[2 * stride] = near + 4 * far;
-  m[3 * stride] = near_difference + 4 * far_difference;
-  m[4 * stride] = near + 16 * far + m5;
-}
 
 // Loads a part of the image; what lies outside is zero.
 template<int Size> [[gnu::always_inline]] inline void load_tile(const float* image, const WinogradTile& tile, Floats* to)

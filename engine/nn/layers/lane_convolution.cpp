@@ -70,6 +70,11 @@ void LaneConvolution::plan_forward(Plan& plan)
   results_ = plan.allocate(lane_layout(plan, output().shape));
   const auto groups = lane_groups(plan.options().batch), size = output().shape.size() * image_lanes;
   std::vector<dnnl::memory> uses{images_, weights_, results_};
+  filtered_ = is_filtered(plan);
+  if (filtered_) {
+    plan_filtering(plan);
+    uses.insert(uses.end(), {pixel_points_, weight_points_, row_results_});
+  }
   if (pooling_) {
     winners_ = plan.allocate_floats(groups * size / static_cast<std::int64_t>(sizeof(float)));
     scratch_ = scratch(plan, computed_.size());
@@ -77,40 +82,46 @@ void LaneConvolution::plan_forward(Plan& plan)
   }
   forward_.emplace_back(label("forward", batch_flops(plan)), std::move(uses), [=, this] {
     const auto rows = output().shape.height;
+    if (filtered_) run_transforms(groups);
 #pragma omp parallel for collapse(2) schedule(static)
     for (std::int64_t group = 0; group < groups; ++group)
       for (std::int64_t row = 0; row < rows; ++row) {
-        const float* image = floats_of(images_) + group * padded_.size() * image_lanes;
         float* results = floats_of(results_) + group * size;
-        pooling_ ? forward_pooled(image, group, row, scratch_of_thread(), results)
-                 : forward_rows(image, row, 1, results + row * computed_.width * image_lanes);
+        pooling_ ? forward_pooled(group, row, scratch_of_thread(), results)
+                 : forward_rows(group, row, 1, results + row * computed_.width * image_lanes);
       }
   });
   plan.set_data(output(), results_);
 }
 
 // Rows of all channels. Without pooling they go to their place in a whole image, otherwise to one that has only these rows.
-void LaneConvolution::forward_rows(const float* image, std::int64_t row, std::int64_t rows, float* results) const
+void LaneConvolution::forward_rows(std::int64_t group, std::int64_t row, std::int64_t rows, float* results) const
 {
+  const auto plane = (pooling_ ? rows : computed_.height) * computed_.width * image_lanes;
   const ProductShape shape{.outputs = static_cast<int>(computed_.channels),
                            .positions = static_cast<int>(computed_.width),
                            .scalar_stride = 1,
                            .vector_stride = spec().stride * image_lanes,
-                           .output_stride = (pooling_ ? rows : computed_.height) * computed_.width * image_lanes,
+                           .output_stride = plane,
                            .position_stride = image_lanes};
-  for (std::int64_t i = 0; i < rows; ++i)
-    lane_products(set_, terms_, shape, image + (row + i) * spec().stride * padded_.width * image_lanes, floats_of(weights_),
-                  has_bias() ? floats_of(bias_) : nullptr, has_relu(), results + i * computed_.width * image_lanes);
+  const float* image = floats_of(images_) + group * padded_.size() * image_lanes;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    float* to = results + i * computed_.width * image_lanes;
+    if (filtered_)
+      filtered_row(group, row + i, to, plane);
+    else
+      lane_products(set_, terms_, shape, image + (row + i) * spec().stride * padded_.width * image_lanes, floats_of(weights_),
+                    has_bias() ? floats_of(bias_) : nullptr, has_relu(), to);
+  }
 }
 
 // One row of windows: its rows of the convolution stay in the first-level cache until they are pooled.
-void LaneConvolution::forward_pooled(const float* image, std::int64_t group, std::int64_t pooled_row, float* rows,
-                                     float* results) const
+void LaneConvolution::forward_pooled(std::int64_t group, std::int64_t pooled_row, float* rows, float* results) const
 {
   auto windows = *pooling_;
   const auto first = pooled_row * windows.stride, count = std::min(windows.kernel, computed_.height - first);
   const auto& out = output().shape;
-  forward_rows(image, first, count, rows);
+  forward_rows(group, first, count, rows);
   windows.input.height = count;
   windows.output.height = 1;
   auto* winners = static_cast<std::uint8_t*>(winners_.get_data_handle()) + group * out.size() * image_lanes;
@@ -125,13 +136,20 @@ void LaneConvolution::forward_pooled(const float* image, std::int64_t group, std
 void LaneConvolution::plan_backward(Plan& plan)
 {
   gradient_ = plan.in_layout(plan.gradient(output(), name(), backward_), lane_layout(plan, output().shape), name(), backward_);
-  sums_ = plan.allocate_floats(weight_count() * image_lanes);
+  const auto outputs = spec().channels,
+             sums = filtered_ ? row_points * padded_.channels * spec().kernel * outputs : weight_count();
+  sums_ = plan.allocate_floats(sums * image_lanes);
   weight_gradient_ = plan.staging_for(weight(plan).gradient, lane_weights());
   if (has_bias()) bias_gradient_ = bias(plan).gradient;
   const auto groups = lane_groups(plan.options().batch);
   std::vector<dnnl::memory> uses{images_, gradient_, sums_, weight_gradient_};
   if (pooling_) uses.insert(uses.end(), {winners_, scratch_});
-  backward_.emplace_back(label("backward weights", batch_flops(plan)), uses, [=, this] { run_backward_weights(groups); });
+  if (filtered_) {
+    gradient_points_ = plan.allocate_floats(plan.options().threads * computed_.height * result_points_size());
+    uses.insert(uses.end(), {pixel_points_, weight_points_, gradient_points_});
+  }
+  backward_.emplace_back(label("backward weights", batch_flops(plan)), uses,
+                         [=, this] { filtered_ ? run_filtered_weights(groups) : run_backward_weights(groups); });
   plan.deliver(weight_gradient_, weight(plan).gradient, name(), backward_);
   gradients_final_ = backward_.size();
   if (!plan.needs_gradient(input())) return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/nn/kernels/lane_images.hpp"
+#include "engine/nn/kernels/lane_rows.hpp"
 #include "engine/nn/layers/convolution.hpp"
 #include "engine/nn/layers/pooling.hpp"
 
@@ -31,11 +32,20 @@ class LaneConvolution final : public Convolution {
   };
   void describe_terms();
   void describe_lines();
-  void forward_rows(const float* image, std::int64_t row, std::int64_t rows, float* results) const;
-  void forward_pooled(const float* image, std::int64_t group, std::int64_t pooled_row, float* rows, float* results) const;
+  void forward_rows(std::int64_t group, std::int64_t row, std::int64_t rows, float* results) const;
+  void forward_pooled(std::int64_t group, std::int64_t pooled_row, float* rows, float* results) const;
   const float* gradient_of(std::int64_t group, float* scratch) const;
   void run_backward_weights(std::int64_t groups) const;
   void run_backward_data(std::int64_t groups) const;
+  // By minimal filtering (engine/nn/kernels/lane_rows.hpp), where there are enough products to pay for the transforms.
+  bool is_filtered(const Plan& plan) const;
+  void plan_filtering(Plan& plan);
+  void run_transforms(std::int64_t groups) const;
+  void filtered_row(std::int64_t group, std::int64_t row, float* results, std::ptrdiff_t plane) const;
+  void run_filtered_weights(std::int64_t groups) const;
+  std::int64_t pairs() const { return row_pairs(computed_.width); }
+  std::int64_t pixel_points_size() const { return padded_.height * row_points * padded_.channels * pairs() * image_lanes; }
+  std::int64_t result_points_size() const { return row_points * computed_.channels * pairs() * image_lanes; } // of one row
   dnnl::memory::desc lane_weights() const;
   dnnl::memory scratch(Plan& plan, std::int64_t vectors) const;
   float* scratch_of_thread() const;
@@ -48,7 +58,10 @@ class LaneConvolution final : public Convolution {
   InstructionSet set_ = best_instruction_set();
   dnnl::memory images_, weights_, bias_, results_, winners_; // images_: padded
   dnnl::memory gradient_, sums_, weight_gradient_, bias_gradient_, data_gradient_;
-  dnnl::memory scratch_; // for each thread one image group before the pooling
+  dnnl::memory scratch_;  // for each thread one image group before the pooling
+  bool filtered_ = false; // by minimal filtering; lane_convolution_rows.cpp describes its buffers
+  dnnl::memory pixel_points_, weight_points_, gradient_points_, row_results_;
+  Terms row_terms_; // of a point of a result
 };
 
 } // namespace dt::nn

@@ -1,0 +1,75 @@
+#include "engine/nn/kernels/lane_rows.hpp"
+
+#include "core/function_clones.hpp"
+#include "engine/nn/kernels/lane_products.hpp"
+#include "engine/nn/kernels/lanes.hpp"
+#include "engine/nn/kernels/winograd_transforms.hpp"
+
+namespace dt::nn {
+namespace {
+
+constexpr int lanes = static_cast<int>(image_lanes), points = static_cast<int>(row_points);
+constexpr std::int64_t weights_in_row = 5;
+using Vector = Lanes<lanes>;
+using Floats = Vector::Floats;
+
+} // namespace
+
+DT_CLONES void row_pixels(const float* row, std::int64_t width, std::int64_t pairs, float* to, std::ptrdiff_t point_stride)
+{
+  for (std::int64_t pair = 0; pair < pairs; ++pair) {
+    Floats d[points];
+    for (int i = 0; i < points; ++i) d[i] = 2 * pair + i < width ? Vector::load(row + (2 * pair + i) * lanes) : Floats{};
+    pixels_along(d, 1);
+    for (int point = 0; point < points; ++point) Vector::store(d[point], to + point * point_stride + pair * lanes);
+  }
+}
+
+DT_CLONES void row_results(const float* from, std::ptrdiff_t point_stride, std::int64_t width, float bias, bool rectify,
+                           float* row)
+{
+  for (std::int64_t pair = 0; pair < row_pairs(width); ++pair) {
+    Floats m[points];
+    for (int point = 0; point < points; ++point) m[point] = Vector::load(from + point * point_stride + pair * lanes);
+    results_along(m, 1);
+    for (int i = 0; i < 2 && 2 * pair + i < width; ++i) {
+      const auto value = m[i] + bias;
+      Vector::store(rectify ? (value < 0 ? Floats{} : value) : value, row + (2 * pair + i) * lanes);
+    }
+  }
+}
+
+DT_CLONES void row_result_gradients(const float* row, std::int64_t width, float* to, std::ptrdiff_t point_stride)
+{
+  for (std::int64_t pair = 0; pair < row_pairs(width); ++pair) {
+    Floats y[points];
+    y[0] = Vector::load(row + 2 * pair * lanes);
+    y[1] = 2 * pair + 1 < width ? Vector::load(row + (2 * pair + 1) * lanes) : Floats{};
+    result_gradients_along(y, 1);
+    for (int point = 0; point < points; ++point) Vector::store(y[point], to + point * point_stride + pair * lanes);
+  }
+}
+
+DT_CLONES void row_weights(const float* weights, std::int64_t rows, std::int64_t outputs, float* to)
+{
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t output = 0; output < outputs; ++output) {
+      float g[points];
+      for (std::int64_t i = 0; i < weights_in_row; ++i) g[i] = weights[(row * weights_in_row + i) * outputs + output];
+      windows_along(g, 1);
+      for (int point = 0; point < points; ++point) to[(point * rows + row) * outputs + output] = g[point];
+    }
+}
+
+DT_CLONES void row_weight_gradients(const float* from, std::int64_t rows, std::int64_t outputs, float* weights)
+{
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t output = 0; output < outputs; ++output) {
+      float m[points];
+      for (int point = 0; point < points; ++point) m[point] = from[(point * rows + row) * outputs + output];
+      window_gradients_along(m, 1);
+      for (std::int64_t i = 0; i < weights_in_row; ++i) weights[(row * weights_in_row + i) * outputs + output] = m[i];
+    }
+}
+
+} // namespace dt::nn

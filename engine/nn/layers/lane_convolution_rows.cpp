@@ -1,0 +1,109 @@
+// LaneConvolution by minimal filtering along the rows: forward and backward to the weights. Its buffers, in vectors of image
+// lanes:
+//   points of pixels    [group][row of the padded image][6][channel][pair of results]
+//   points of weights   [6][channel, row of the window][output], numbers
+//   points of results   [row][6][output][pair]
+#include "engine/nn/layers/lane_convolution.hpp"
+#include "engine/nn/layers/lane_layout.hpp"
+
+#include <algorithm>
+
+#include <omp.h>
+
+namespace dt::nn {
+
+// LeNet's second layer (6 to 16 channels) gains 1.4 times, its first one nothing: with few channels the transforms cost what they
+// save.
+bool LaneConvolution::is_filtered(const Plan& plan) const
+{
+  constexpr std::int64_t fewest_inputs = 4, fewest_outputs = 8;
+  return plan.options().winograd && spec().kernel == 5 && spec().stride == 1 && padded_.channels >= fewest_inputs &&
+         computed_.channels >= fewest_outputs;
+}
+
+void LaneConvolution::plan_filtering(Plan& plan)
+{
+  const auto in = padded_.channels, out = computed_.channels;
+  for (std::int64_t channel = 0; channel < in; ++channel)
+    for (std::int64_t row = 0; row < spec().kernel; ++row)
+      row_terms_.add((row * row_points * in + channel) * pairs() * image_lanes, (channel * spec().kernel + row) * out);
+  pixel_points_ = plan.allocate_floats(lane_groups(plan.options().batch) * pixel_points_size());
+  weight_points_ = plan.allocate_floats(row_points * in * spec().kernel * out);
+  row_results_ = plan.allocate_floats(plan.options().threads * result_points_size());
+}
+
+void LaneConvolution::run_transforms(std::int64_t groups) const
+{
+  const auto in = padded_.channels;
+  row_weights(floats_of(weights_), in * spec().kernel, computed_.channels, floats_of(weight_points_));
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t group = 0; group < groups; ++group)
+    for (std::int64_t row = 0; row < padded_.height; ++row)
+      for (std::int64_t channel = 0; channel < in; ++channel)
+        row_pixels(floats_of(images_) + (((group * in + channel) * padded_.height + row) * padded_.width) * image_lanes,
+                   padded_.width, pairs(),
+                   floats_of(pixel_points_) + group * pixel_points_size() +
+                       (row * row_points * in + channel) * pairs() * image_lanes,
+                   in * pairs() * image_lanes);
+}
+
+void LaneConvolution::filtered_row(std::int64_t group, std::int64_t row, float* results, std::ptrdiff_t plane) const
+{
+  const auto in = padded_.channels, out = computed_.channels, of_output = pairs() * image_lanes;
+  float* points = floats_of(row_results_) + omp_get_thread_num() * result_points_size();
+  const float* pixels = floats_of(pixel_points_) + group * pixel_points_size() + row * row_points * in * of_output;
+  const ProductShape shape{.outputs = static_cast<int>(out),
+                           .positions = static_cast<int>(pairs()),
+                           .scalar_stride = 1,
+                           .vector_stride = image_lanes,
+                           .output_stride = of_output,
+                           .position_stride = image_lanes};
+  for (std::int64_t point = 0; point < row_points; ++point)
+    lane_products(set_, row_terms_, shape, pixels + point * in * of_output,
+                  floats_of(weight_points_) + point * in * spec().kernel * out, nullptr, false, points + point * out * of_output);
+  for (std::int64_t output = 0; output < out; ++output)
+    row_results(points + output * of_output, out * of_output, computed_.width, has_bias() ? floats_of(bias_)[output] : 0.0F,
+                has_relu(), results + output * plane);
+}
+
+// As run_backward_weights: each thread has its share of the terms.
+void LaneConvolution::run_filtered_weights(std::int64_t groups) const
+{
+  const auto in = padded_.channels, out = computed_.channels, of_output = pairs() * image_lanes, terms = in * spec().kernel;
+  const auto plane = computed_.height * computed_.width;
+  const CorrelationShape shape{.outputs = static_cast<int>(out),
+                               .gradients = {static_cast<int>(computed_.height), static_cast<int>(pairs()), result_points_size()},
+                               .plane_stride = of_output,
+                               .image_row_stride = row_points * in * of_output,
+                               .image_column_stride = image_lanes,
+                               .output_stride = image_lanes,
+                               .image_stride = out * image_lanes};
+#pragma omp parallel
+  {
+    const auto thread = omp_get_thread_num(), threads = omp_get_num_threads();
+    const auto first = terms * thread / threads, count = terms * (thread + 1) / threads - first;
+    const auto sums_of = [&](std::int64_t point) { return floats_of(sums_) + (point * terms + first) * out * image_lanes; };
+    float* points = floats_of(gradient_points_) + thread * computed_.height * result_points_size();
+    for (std::int64_t point = 0; point < row_points; ++point) std::fill_n(sums_of(point), count * out * image_lanes, 0.0F);
+    if (thread == 0 && has_bias()) std::fill_n(floats_of(bias_gradient_), out, 0.0F);
+    for (std::int64_t group = 0; group < groups; ++group) {
+      const float* gradient = gradient_of(group, pooling_ ? scratch_of_thread() : nullptr);
+      if (thread == 0 && has_bias()) add_plane_sums(gradient, out, plane, floats_of(bias_gradient_));
+      for (std::int64_t output = 0; output < out; ++output)
+        for (std::int64_t row = 0; row < computed_.height; ++row)
+          row_result_gradients(gradient + (output * plane + row * computed_.width) * image_lanes, computed_.width,
+                               points + row * result_points_size() + output * of_output, out * of_output);
+      for (std::int64_t point = 0; point < row_points; ++point)
+        lane_correlations(set_, shape, points + point * out * of_output,
+                          floats_of(pixel_points_) + group * pixel_points_size() + point * in * of_output,
+                          row_terms_.vectors.data() + first, static_cast<int>(count), sums_of(point));
+    }
+    for (std::int64_t point = 0; point < row_points; ++point)
+      lane_totals(sums_of(point), count * out, floats_of(weight_points_) + (point * terms + first) * out);
+#pragma omp barrier
+#pragma omp single
+    row_weight_gradients(floats_of(weight_points_), terms, out, floats_of(weight_gradient_));
+  }
+}
+
+} // namespace dt::nn
