@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "engine/nn/graph/initial_weights.hpp"
 #include "engine/nn/kernels/compute_thread.hpp"
+#include "engine/nn/layers/convolution.hpp"
 #include "engine/nn/layers/softmax_cross_entropy.hpp"
 #include "engine/nn/models/model_registry.hpp"
 #include "engine/nn/plan/memory_check.hpp"
@@ -120,6 +121,7 @@ struct Network::Impl {
             .uses = model.uses(),
             .precision = options.precision,
             .winograd = options.winograd,
+            .algorithms = options.algorithms,
             .threads = options.threads,
             .dropout_seed = options.dropout_seed,
             .label_smoothing = options.label_smoothing,
@@ -334,6 +336,15 @@ int Network::reorders() const
   const auto all = impl_->all_operations();
   return static_cast<int>(
       std::count_if(all.begin(), all.end(), [](const auto* operation) { return operation->label().reorder; }));
+}
+
+Algorithms Network::algorithms() const
+{
+  Algorithms all;
+  if (impl_->options.reference) return all;
+  for (const auto& layer : impl_->model.layers)
+    if (const auto* convolution = dynamic_cast<const Convolution*>(layer.get())) all[layer->name()] = convolution->planned();
+  return all;
 }
 
 double Network::flops() const

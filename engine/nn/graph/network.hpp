@@ -1,6 +1,7 @@
 // Network: a model built for one batch size, ready to compute. Does not use MPI. Only one thread may use it at a time.
 #pragma once
 
+#include "core/spec/algorithms.hpp"
 #include "core/spec/choices.hpp"
 #include "engine/nn/graph/tensor.hpp"
 
@@ -29,8 +30,11 @@ struct NetworkOptions {
   int threads = 1;
   std::uint64_t seed = 1; // for the initial weights; they are equal for every rank count and layout
   Precision precision = Precision::fp32;
-  bool winograd = true;   // 3x3 convolutions in fp32 use Winograd's algorithm where that is faster; rounding errors grow a little
-  bool reference = false; // plain loops instead of oneDNN's convolutions: the baseline for the fast ones
+  bool winograd = true; // 3x3 convolutions in fp32 use Winograd's algorithm where that is faster; rounding errors grow a little
+  // Convolutions that are named here use these algorithms, the others those of the rules (Convolution::algorithms). Where oneDNN
+  // has no such algorithm for the layer's shape, it is direct. If one is image_lanes, image_lanes below holds too.
+  Algorithms algorithms{};
+  bool reference = false;              // plain loops instead of oneDNN's convolutions: the baseline for the fast ones
   bool image_lanes = false;            // layers in image lanes (engine/nn/kernels/lane_products.hpp) where there is such a kernel
   bool dropout = true;                 // false: the model's dropout layers are left out
   std::uint64_t dropout_seed = 0;      // must differ between ranks
@@ -126,6 +130,8 @@ class Network {
   std::string layout() const;
   // Number of copies into another layout or precision per step; for an evaluation network, per evaluation.
   int reorders() const;
+  // What the convolutions use; empty for plain loops. Options with these algorithms give the same network.
+  Algorithms algorithms() const;
   const MemoryNeed& memory() const;
   double flops() const; // per step: forward, backward to data and backward to weights of every convolution and inner product
 

@@ -33,42 +33,64 @@ bool Convolution::suits_winograd(const Plan& plan) const
          std::min(out.height, out.width) >= fewest_pixels;
 }
 
+// Those that the plan's options name for this layer, otherwise the rule's.
+LayerAlgorithms Convolution::algorithms(const Plan& plan) const
+{
+  const auto& given = plan.options().algorithms;
+  if (const auto found = given.find(name()); found != given.end()) return found->second;
+  const auto rule = suits_winograd(plan) ? Algorithm::winograd : Algorithm::direct;
+  return {rule, rule, rule};
+}
+
 namespace {
 
-// Returns describe(algorithm): with Winograd if wanted and if oneDNN implements it on this processor, otherwise with the direct
-// algorithm.
-template<class Describe> auto described(bool winograd, const Describe& describe)
+using Tag = dnnl::memory::format_tag;
+
+// Returns describe(oneDNN's algorithm, layout of the activations) for the wanted algorithm, or for the direct one if oneDNN does
+// not implement the wanted one for this shape on this processor. `used` becomes the algorithm of the two. `layout` is that of
+// the other algorithms than channels_last.
+template<class Describe> auto described(Algorithm wanted, Tag layout, Algorithm& used, const Describe& describe)
 {
-  if (winograd) {
+  if (wanted == Algorithm::winograd || wanted == Algorithm::channels_last) {
+    used = wanted;
     try {
-      return describe(dnnl::algorithm::convolution_winograd);
+      return wanted == Algorithm::winograd ? describe(dnnl::algorithm::convolution_winograd, layout)
+                                           : describe(dnnl::algorithm::convolution_direct, Tag::nhwc);
     } catch (const dnnl::error& error) {
       if (error.status != dnnl_unimplemented) throw;
     }
   }
-  return describe(dnnl::algorithm::convolution_direct);
+  used = Algorithm::direct;
+  return describe(dnnl::algorithm::convolution_direct, layout);
 }
 
 } // namespace
 
 dnnl::primitive_desc_base Convolution::describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes)
 {
-  forward_descriptor_ = described(suits_winograd(plan), [&](dnnl::algorithm algorithm) {
+  const auto describe = [&](dnnl::algorithm algorithm, Tag layout) {
     // forward_training is also used for evaluation: for inference, Winograd needs a weight format that the packed weights cannot
     // be reordered into.
-    const dnnl::convolution_forward::desc forward(dnnl::prop_kind::forward_training, algorithm, plan.any_layout(input().shape),
-                                                  any_weights(plan.type()), bias_desc(), plan.any_layout(output().shape),
-                                                  strides_, padding_, padding_);
+    const dnnl::convolution_forward::desc forward(dnnl::prop_kind::forward_training, algorithm,
+                                                  plan.layout(input().shape, layout), any_weights(plan.type()), bias_desc(),
+                                                  plan.layout(output().shape, layout), strides_, padding_, padding_);
     return dnnl::convolution_forward::primitive_desc(forward, attributes, plan.engine());
-  });
+  };
+  forward_descriptor_ = described(algorithms(plan).forward, Tag::any, planned_.forward, describe);
   return forward_descriptor_;
+}
+
+Convolution::Layouts Convolution::preferred_layouts(const Plan& plan)
+{
+  const auto forward = describe_forward(plan, plan.attributes());
+  return {forward.src_desc(0), forward.dst_desc(0)};
 }
 
 dnnl::primitive_desc_base Convolution::describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes)
 {
-  return described(suits_winograd(plan), [&](dnnl::algorithm algorithm) {
-    const dnnl::convolution_backward_data::desc backward(algorithm, plan.any_layout(input().shape), any_weights(plan.type()),
-                                                         plan.any_layout(output().shape), strides_, padding_, padding_);
+  return described(algorithms(plan).backward_data, Tag::any, planned_.backward_data, [&](dnnl::algorithm algorithm, Tag layout) {
+    const dnnl::convolution_backward_data::desc backward(algorithm, plan.layout(input().shape, layout), any_weights(plan.type()),
+                                                         plan.layout(output().shape, layout), strides_, padding_, padding_);
     return dnnl::convolution_backward_data::primitive_desc(backward, attributes, plan.engine(), forward_descriptor_);
   });
 }
@@ -78,14 +100,14 @@ dnnl::primitive_desc_base Convolution::describe_backward_weights(const Plan& pla
   // With a free choice, oneDNN 2.6 selects an AVX2 kernel for inner layers whose channels do not fill a vector. Its AVX-512
   // kernel for channels last is 1.6 times as fast (LeNet's conv2, batch 64).
   constexpr std::int64_t vector_floats = 16;
-  const bool channels_last = plan.needs_gradient(input()) && input().shape.channels % vector_floats != 0;
-  const auto tag = channels_last ? dnnl::memory::format_tag::nhwc : dnnl::memory::format_tag::any;
-  return described(suits_winograd(plan), [&](dnnl::algorithm algorithm) {
-    const dnnl::convolution_backward_weights::desc backward(algorithm, plan.layout(input().shape, tag),
+  const bool partly_filled = plan.needs_gradient(input()) && input().shape.channels % vector_floats != 0;
+  const auto describe = [&](dnnl::algorithm algorithm, Tag layout) {
+    const dnnl::convolution_backward_weights::desc backward(algorithm, plan.layout(input().shape, layout),
                                                             any_weights(dnnl::memory::data_type::f32), bias_desc(),
-                                                            plan.layout(output().shape, tag), strides_, padding_, padding_);
+                                                            plan.layout(output().shape, layout), strides_, padding_, padding_);
     return dnnl::convolution_backward_weights::primitive_desc(backward, attributes, plan.engine(), forward_descriptor_);
-  });
+  };
+  return described(algorithms(plan).backward_weights, partly_filled ? Tag::nhwc : Tag::any, planned_.backward_weights, describe);
 }
 
 } // namespace dt::nn

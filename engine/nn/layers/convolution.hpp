@@ -19,16 +19,25 @@ class Convolution : public Affine {
   Convolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec);
   std::string kind() const override { return "convolution"; }
   const ConvolutionSpec& spec() const { return spec_; }
+  // What was planned; without a gradient of the input, backward_data is direct.
+  const LayerAlgorithms& planned() const { return planned_; }
+  // The layouts of the activations that the forward pass prefers in this plan, whatever the plan's input has.
+  struct Layouts {
+    dnnl::memory::desc input, output;
+  };
+  Layouts preferred_layouts(const Plan& plan);
 
  protected:
   dnnl::memory::dims weight_dims() const override;
   std::int64_t weight_count() const override;
+  LayerAlgorithms planned_;
 
  private:
   dnnl::primitive_desc_base describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   dnnl::primitive_desc_base describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   dnnl::primitive_desc_base describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   bool suits_winograd(const Plan& plan) const;
+  LayerAlgorithms algorithms(const Plan& plan) const;
   ConvolutionSpec spec_;
   dnnl::memory::dims strides_, padding_;
   dnnl::convolution_forward::primitive_desc forward_descriptor_; // the backward descriptors need it

@@ -13,6 +13,7 @@ LaneConvolution::LaneConvolution(std::string name, Tensor input, Tensor output, 
       computed_(output.shape), padded_{input.shape.channels, input.shape.height + 2 * spec.padding,
                                        input.shape.width + 2 * spec.padding}
 {
+  planned_ = {Algorithm::image_lanes, Algorithm::image_lanes, Algorithm::image_lanes};
 }
 
 bool LaneConvolution::can_join(const Pooling& pooling)

@@ -48,10 +48,11 @@ Model build_model(const NetworkOptions& options)
                         .image = options.image,
                         .classes = options.classes,
                         .dropout = options.dropout,
-                        .kernels = options.reference     ? LayerKernels::plain_loops
-                                   : options.image_lanes ? LayerKernels::batch_lanes
-                                                         : LayerKernels::library,
-                        .winograd = options.winograd && options.precision == Precision::fp32});
+                        .kernels = options.reference                                             ? LayerKernels::plain_loops
+                                   : options.image_lanes || uses_image_lanes(options.algorithms) ? LayerKernels::batch_lanes
+                                                                                                 : LayerKernels::library,
+                        .winograd = options.winograd && options.precision == Precision::fp32,
+                        .algorithms = options.algorithms});
   if (options.model == "custom") return builder.finish(custom(builder, options.layers));
   for (const auto& entry : registry)
     if (entry.name == options.model) return builder.finish(entry.describe(builder));

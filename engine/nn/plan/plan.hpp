@@ -35,6 +35,7 @@ class Plan {
     std::vector<int> uses{}; // for each tensor: how many layers read it
     Precision precision = Precision::fp32;
     bool winograd = true;
+    Algorithms algorithms{};
     int threads = 1;
     std::uint64_t dropout_seed = 0;
     double label_smoothing = 0;

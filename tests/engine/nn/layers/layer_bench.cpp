@@ -21,7 +21,13 @@ class LayerBench {
  public:
   LayerBench(const Model& model, const LayerInput& in, Purpose purpose)
       : model_(model), store_(std::make_shared<ParameterStore>(dnnl::engine(dnnl::engine::kind::cpu, 0))),
-        plan_({.batch = in.batch, .purpose = purpose, .tensors = model.tensors, .input = nobody(), .uses = model.uses()}, store_),
+        plan_({.batch = in.batch,
+               .purpose = purpose,
+               .tensors = model.tensors,
+               .input = nobody(),
+               .uses = model.uses(),
+               .algorithms = in.algorithms},
+              store_),
         stream_(plan_.engine()), images_(to_float(in.images)), output_gradient_(to_float(in.output_gradient))
   {
     prepare_compute_thread(1);

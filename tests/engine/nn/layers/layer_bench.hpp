@@ -11,6 +11,7 @@ namespace dt::nn {
 struct LayerInput {
   std::int64_t batch;
   reference::Values images, weights, output_gradient; // weights: of all parameters in plain order
+  Algorithms algorithms{};                            // of the convolutions; empty: those of the rules
 };
 
 struct LayerOutput {

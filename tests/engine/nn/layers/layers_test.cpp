@@ -51,7 +51,8 @@ ConvolutionSpec spec_of(const Windows& s, bool bias = true)
       .channels = s.out_channels, .kernel = s.kernel, .stride = s.stride, .padding = s.padding, .groups = s.groups, .bias = bias};
 }
 
-void check_convolution(const Windows& s, bool relu, LayerKernels kernels, std::int64_t growth = 1)
+void check_convolution(const Windows& s, bool relu, LayerKernels kernels, std::int64_t growth = 1,
+                       const Algorithms& algorithms = {})
 {
   INFO("channels " << s.in_channels << " -> " << s.out_channels << ", groups " << s.groups << ", batch " << s.batch << ", relu "
                    << relu << ", kernels " << static_cast<int>(kernels));
@@ -61,7 +62,7 @@ void check_convolution(const Windows& s, bool relu, LayerKernels kernels, std::i
     return relu ? b.relu(y) : y;
   };
   const auto model = described({s.in_channels, s.height, s.width}, describe, kernels);
-  check_affine(in, run_layers(model, {s.batch, in.x, joined({in.w, in.b}), in.c}), relu, true, growth);
+  check_affine(in, run_layers(model, {s.batch, in.x, joined({in.w, in.b}), in.c, algorithms}), relu, true, growth);
 }
 
 void check_average(const Windows& s, const Model& model)
@@ -112,6 +113,50 @@ TEST_CASE("a 5x5 convolution by Winograd's algorithm agrees with the reference o
     CHECK(dynamic_cast<WinogradConvolution*>(model.layers[0].get()) != nullptr);
     for (const bool relu : {false, true}) check_convolution(s, relu, LayerKernels::library, growth);
   }
+}
+
+TEST_CASE("a convolution agrees with the reference by every algorithm, alone and mixed over the directions")
+{
+  using enum Algorithm;
+  const auto check_mixes = [](const std::vector<Windows>& shapes, const std::vector<LayerAlgorithms>& mixes,
+                              std::int64_t growth) {
+    for (const auto& s : shapes)
+      for (const auto& mix : mixes) {
+        INFO("algorithms " << algorithm_lines({{"c", mix}}).front());
+        check_convolution(s, true, LayerKernels::library, growth, {{"c", mix}});
+      }
+  };
+  const std::vector<Windows> wide{{2, 32, 13, 11, 48, 3, 1, 1}, {2, 64, 6, 6, 32, 1, 1, 0}, {2, 32, 8, 8, 64, 1, 2, 0}};
+  const std::vector<LayerAlgorithms> exact{{channels_last, channels_last, channels_last},
+                                           {direct, channels_last, direct},
+                                           {channels_last, direct, channels_last},
+                                           {direct, direct, direct}};
+  check_mixes(convolutions, exact, 1);
+  check_mixes(wide, exact, 1);
+  // Winograd's errors are relative to all numbers of a tile, so that a sum of a few small products has no bound of its own.
+  check_mixes(wide,
+              {{winograd, winograd, winograd},
+               {direct, channels_last, winograd},
+               {winograd, direct, channels_last},
+               {channels_last, winograd, direct}},
+              4);
+}
+
+TEST_CASE("a convolution is planned with the algorithms that are named for it, and is direct where oneDNN has no such")
+{
+  using enum Algorithm;
+  const auto planned = [](const Windows& s, const LayerAlgorithms& wanted) {
+    const auto in = affine_input(s);
+    const auto describe = [&](ModelBuilder& b) { return b.convolution("c", b.input(), spec_of(s)); };
+    const auto model = described({s.in_channels, s.height, s.width}, describe, LayerKernels::library);
+    run_layers(model, {s.batch, in.x, joined({in.w, in.b}), in.c, {{"c", wanted}}});
+    return dynamic_cast<const Convolution&>(*model.layers.front()).planned();
+  };
+  const Windows wide{2, 32, 13, 11, 48, 3, 1, 1}, strided{2, 32, 13, 11, 48, 3, 2, 1};
+  const LayerAlgorithms mixed{direct, channels_last, channels_last}, none{direct, direct, direct};
+  CHECK(planned(wide, mixed) == mixed);
+  CHECK(planned(wide, none) == none);
+  CHECK(planned(strided, {winograd, winograd, winograd}) == none);
 }
 
 TEST_CASE("a convolution in plain loops agrees with the reference over the same shapes")
