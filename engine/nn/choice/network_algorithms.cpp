@@ -1,0 +1,171 @@
+#include "engine/nn/choice/network_algorithms.hpp"
+
+#include "engine/nn/choice/algorithms_cache.hpp"
+#include "engine/nn/choice/time_convolution.hpp"
+#include "engine/nn/models/model_registry.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace dt::nn {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+// Without other algorithms than the rules', and without sums over ranks: only one rank times.
+NetworkOptions plain(NetworkOptions options)
+{
+  options.algorithms.clear();
+  options.image_lanes = false;
+  options.synchronize = {};
+  return options;
+}
+
+ConvolutionCase case_of(const Convolution& layer, const Model& model, const NetworkOptions& options)
+{
+  return {.input = layer.input().shape,
+          .output = layer.output().shape,
+          .spec = layer.spec(),
+          .relu = layer.has_relu(),
+          .needs_gradient = layer.input().id != model.input.id,
+          .batch = options.batch,
+          .threads = options.threads,
+          .precision = options.precision,
+          .winograd = options.winograd};
+}
+
+std::map<std::string, ConvolutionCase> convolutions_of(const Model& model, const NetworkOptions& options)
+{
+  std::map<std::string, ConvolutionCase> found;
+  for (const auto& layer : model.layers)
+    if (const auto* convolution = dynamic_cast<const Convolution*>(layer.get()))
+      found.emplace(layer->name(), case_of(*convolution, model, options));
+  return found;
+}
+
+// Equal for equal cases.
+std::string text_of(const ConvolutionCase& of)
+{
+  const auto& spec = of.spec;
+  return fmt::format("{} to {} kernel {} stride {} padding {} groups {} bias {} relu {} gradient {}", to_text(of.input),
+                     to_text(of.output), spec.kernel, spec.stride, spec.padding, spec.groups, spec.bias, of.relu,
+                     of.needs_gradient);
+}
+
+// All that the choice depends on, but for the machine.
+std::string text_of(const Model& model, const NetworkOptions& options)
+{
+  auto text = fmt::format("batch {} threads {} {} winograd {}\n", options.batch, options.threads, name_of(options.precision),
+                          options.winograd);
+  const auto convolutions = convolutions_of(model, options);
+  for (const auto& layer : model.layers) {
+    const auto found = convolutions.find(layer->name());
+    text += fmt::format("{} {} {} {}\n", layer->name(), layer->kind(), to_text(layer->output().shape),
+                        found == convolutions.end() ? "" : text_of(found->second));
+  }
+  return text;
+}
+
+// Image lanes fill vectors that oneDNN's layouts leave mostly empty. With more channels or larger layers they cannot win.
+bool may_suit_lanes(const Model& model, const NetworkOptions& options)
+{
+  constexpr std::int64_t most_channels = 32, most_floats = 1 << 14, most_parameters = 1 << 20;
+  if (options.precision != Precision::fp32) return false;
+  return std::all_of(model.layers.begin(), model.layers.end(), [&](const auto& layer) {
+    const auto& shape = layer->output().shape;
+    return layer->parameters() <= most_parameters && shape.size() <= most_floats &&
+           (layer->kind() != "convolution" || shape.channels <= most_channels);
+  });
+}
+
+Algorithms all_in_lanes(NetworkOptions options)
+{
+  options.image_lanes = true;
+  return Network(options).algorithms();
+}
+
+bool fits(const Algorithms& algorithms, const std::map<std::string, ConvolutionCase>& convolutions)
+{
+  return std::equal(algorithms.begin(), algorithms.end(), convolutions.begin(), convolutions.end(),
+                    [](const auto& a, const auto& b) { return a.first == b.first; });
+}
+
+Algorithms timed_each(const std::map<std::string, ConvolutionCase>& convolutions, double seconds, const Timers& by, int& timed)
+{
+  std::map<std::string, LayerAlgorithms> distinct; // by the case's text
+  for (const auto& [name, of] : convolutions) distinct[text_of(of)];
+  timed = static_cast<int>(distinct.size());
+  const double share_s = seconds / timed;
+  for (auto& [text, algorithms] : distinct) {
+    const auto of = std::find_if(convolutions.begin(), convolutions.end(),
+                                 [&text = text](const auto& one) { return text_of(one.second) == text; });
+    algorithms = by.convolution(of->second, share_s);
+  }
+  Algorithms chosen;
+  for (const auto& [name, of] : convolutions) chosen[name] = distinct[text_of(of)];
+  return chosen;
+}
+
+// The least time of a step of each of two networks, measured in turn.
+bool is_second_clearly_faster(Network& first, Network& second)
+{
+  constexpr int rounds = 15;
+  constexpr double enough_s = 0.2;
+  const auto& options = first.options();
+  const std::vector<float> images(static_cast<std::size_t>(options.batch * options.image.size()), 0.5F);
+  const std::vector<std::int32_t> labels(static_cast<std::size_t>(options.batch), 0);
+  double first_s = std::numeric_limits<double>::infinity(), second_s = first_s;
+  const auto take = [&](Network& network, double& least) {
+    const auto begin = Clock::now();
+    network.forward_backward(images, labels);
+    least = std::min(least, seconds_since(begin));
+  };
+  const auto begin = Clock::now();
+  for (int round = 0; round < rounds && (round < 3 || seconds_since(begin) < enough_s); ++round) {
+    take(first, first_s);
+    take(second, second_s);
+  }
+  return second_s < (1 - clearly_faster) * first_s;
+}
+
+bool are_lanes_faster(const NetworkOptions& options)
+{
+  auto with_lanes = plain(options);
+  with_lanes.image_lanes = true;
+  Network as_chosen(options), in_lanes(with_lanes);
+  return is_second_clearly_faster(as_chosen, in_lanes);
+}
+
+} // namespace
+
+Timers timers() { return {.convolution = time_convolution, .lanes_are_faster = are_lanes_faster}; }
+
+NetworkAlgorithms choose_network_algorithms(const NetworkOptions& given, const TimingOptions& timing, const Timers& by)
+{
+  const auto begin = Clock::now();
+  NetworkAlgorithms chosen;
+  if (given.reference) return chosen;
+  auto options = plain(given);
+  auto model = build_model(options);
+  fuse(model);
+  const auto convolutions = convolutions_of(model, options);
+  if (convolutions.empty()) return chosen;
+  const AlgorithmsCache cache(timing.cache, text_of(model, options));
+  if (const auto kept = cache.read(); kept && fits(*kept, convolutions)) {
+    chosen.algorithms = *kept;
+  } else {
+    options.algorithms = timed_each(convolutions, timing.seconds, by, chosen.timed);
+    chosen.algorithms = options.algorithms;
+    if (may_suit_lanes(model, options) && by.lanes_are_faster(options)) chosen.algorithms = all_in_lanes(plain(given));
+    cache.write(chosen.algorithms);
+  }
+  chosen.seconds = seconds_since(begin);
+  return chosen;
+}
+
+} // namespace dt::nn
