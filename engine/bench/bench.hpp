@@ -18,8 +18,10 @@ struct ComputeBench {
   std::int64_t steps = 0;        // number of measured steps instead of a time; 0: use `seconds`
   std::string allreduce = "mpi"; // for the gradients, if there are several ranks
   Precision precision = Precision::fp32;
-  bool reference = false;     // plain loops instead of oneDNN's convolutions
-  bool direct = false;        // no Winograd
+  bool reference = false;           // plain loops instead of oneDNN's convolutions
+  bool direct = false;              // no Winograd
+  std::string algorithms = "rules"; // of the convolutions: rules, as trainings have them, or timed
+  std::string cache{};              // folder in which timed choices are kept; empty: none
   bool profile = false;       // also report each operation's time, and the compute profile in the JSON; keep the model's dropout
   std::string profile_file{}; // file for the compute profile alone, written by rank 0; empty: none
   bool json = false;

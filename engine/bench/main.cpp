@@ -29,6 +29,13 @@ void add_compute(CLI::App& app, ComputeBench& options)
   compute->add_option("--steps", options.steps, "Steps to measure, instead of a time")->check(CLI::PositiveNumber);
   add_choice(*compute, "--precision", options.precision, "What kernels compute in");
   compute->add_flag("--reference", options.reference, "Plain loops in place of oneDNN's convolutions");
+  compute
+      ->add_option("--algorithms", options.algorithms,
+                   "How the algorithms of the convolutions are chosen: by the rules of the program, as in trainings, or timed at "
+                   "the start")
+      ->check(CLI::IsMember({"timed", "rules"}))
+      ->capture_default_str();
+  compute->add_option("--cache", options.cache, "Folder in which timed choices of this machine are kept");
   compute->add_flag("--direct", options.direct, "No convolution by Winograd's algorithm");
   auto* profile =
       compute->add_flag("--profile", options.profile,

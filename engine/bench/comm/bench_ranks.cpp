@@ -35,6 +35,15 @@ double BenchRanks::of_root(double value)
   return shared[0];
 }
 
+std::string BenchRanks::text_of_root(const std::function<std::string()>& make)
+{
+  std::string text;
+  if (is_root()) text = make();
+  if (!comm_) return text;
+  comm_->sleeping_barrier();
+  return comm_->broadcast_text(text);
+}
+
 std::vector<double> BenchRanks::gather(std::span<const double> values)
 {
   return comm_ ? comm_->gather_numbers(values) : std::vector<double>(values.begin(), values.end());

@@ -4,6 +4,7 @@
 #include "engine/comm/allreduce/allreduce.hpp"
 #include "engine/comm/mpi_world.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ class BenchRanks {
   void sum(std::span<float> values);
   // Returns rank 0's number on every rank. Collective.
   double of_root(double value);
+  // Returns rank 0's text on every rank. Only rank 0 calls `make`; the others sleep until it has ended. Collective.
+  std::string text_of_root(const std::function<std::string()>& make);
   // On rank 0: every rank's numbers in rank order, equally many of each; empty on the other ranks. Collective.
   std::vector<double> gather(std::span<const double> values);
   // Returns every rank's text, on every rank, in rank order. Collective.

@@ -6,6 +6,8 @@
 #include "engine/bench/compute/fma_peak.hpp"
 #include "engine/bench/compute/measured_profile.hpp"
 #include "engine/bench/compute/profile.hpp"
+#include "engine/comm/machine/clock.hpp"
+#include "engine/nn/choice/network_algorithms.hpp"
 #include "engine/train/record/rank_report.hpp"
 
 #include <algorithm>
@@ -55,16 +57,22 @@ Measured measure(FixedStep& step, const ComputeBench& options, BenchRanks& ranks
   return measured;
 }
 
-nn::NetworkOptions network_options(const ComputeBench& options)
+// Equal on all ranks. With `timed`, rank 0 times the convolutions. Collective.
+nn::NetworkOptions network_options(const ComputeBench& options, BenchRanks& ranks)
 {
-  return natural_options({.model = options.model,
-                          .image = {1, 28, 28},
-                          .batch = options.batch,
-                          .threads = options.threads,
-                          .precision = options.precision,
-                          .winograd = !options.direct,
-                          .reference = options.reference,
-                          .dropout = options.profile}); // a profile is of the step as it is trained
+  auto network = natural_options({.model = options.model,
+                                  .image = {1, 28, 28},
+                                  .batch = options.batch,
+                                  .threads = options.threads,
+                                  .precision = options.precision,
+                                  .winograd = !options.direct,
+                                  .reference = options.reference,
+                                  .dropout = options.profile}); // a profile is of the step as it is trained
+  if (options.algorithms == "rules" || options.reference) return network;
+  const auto chosen =
+      ranks.text_of_root([&] { return to_json(nn::choose_network_algorithms(network, {.cache = options.cache}).algorithms); });
+  network.algorithms = parse_algorithms(chosen, "the timed choice");
+  return network;
 }
 
 double peak_gflops(const ComputeBench& options, BenchRanks& ranks)
@@ -82,6 +90,8 @@ struct Report {
   ComputeProfile compute_profile; // with --profile
   double peak_gflops = 0, step_flops = 0, build_s = 0;
   int reorders = 0;
+  double choice_s = 0;
+  Algorithms algorithms{};
   nn::MemoryNeed memory;
 
   double step_s() const { return summarize(measured.step_s).median; }
@@ -116,7 +126,10 @@ nlohmann::ordered_json json_of(const Report& report)
                               {"optimizer_ms", 1e3 * median(report.measured.parts.update_s)},
                               {"planned_bytes", report.memory.parameters + report.memory.activations},
                               {"unshared_bytes", report.memory.parameters + report.memory.unshared},
-                              {"winograd", !options.direct}};
+                              {"winograd", !options.direct},
+                              {"choice", options.algorithms},
+                              {"choice_s", report.choice_s},
+                              {"algorithms", algorithm_lines(report.algorithms)}};
   if (!options.profile) return json;
   json["profile"] = profile_json(median_of(report.profiles).operations);
   json["compute_profile"] = nlohmann::ordered_json::parse(to_json(report.compute_profile));
@@ -132,13 +145,16 @@ std::string text_of(const Report& report)
       "{:.1f} GFLOP/s, {:.1f}% of the {:.1f} that these threads' multiply-adds can reach; {:.1f}% of the step computes, {:.1f}% "
       "in "
       "oneDNN's primitives\n"
-      "{} reorders a step; {:.3f} ms to update the weights; peak memory {:.3f} GB, {:.3f} GB of it planned; built in {:.2f} s\n",
+      "{} reorders a step; {:.3f} ms to update the weights; peak memory {:.3f} GB, {:.3f} GB of it planned; built in {:.2f} s\n"
+      "algorithms, {} in {:.2f} s: {}\n",
       options.model, options.batch, options.threads, name_of(options.precision),
       report.ranks * static_cast<double>(options.batch) / median, 1e3 * median, report.measured.step_s.size(), 1e3 * least,
       report.gflops(), 100 * report.peak_share(), report.peak_gflops, 100 * share_of(report.profiles, is_compute),
       100 * share_of(report.profiles, is_onednn), report.reorders, 1e3 * summarize(report.measured.parts.update_s).median,
       1e-9 * static_cast<double>(train::memory_peak_bytes()),
-      1e-9 * static_cast<double>(report.memory.parameters + report.memory.activations), report.build_s);
+      1e-9 * static_cast<double>(report.memory.parameters + report.memory.activations), report.build_s,
+      options.algorithms == "rules" ? "by the rules" : "timed", report.choice_s,
+      options.reference ? "plain loops" : in_words(report.algorithms));
   if (options.profile) text += "\n" + profile_table(median_of(report.profiles));
   return text;
 }
@@ -155,7 +171,11 @@ Report make_report(const ComputeBench& options)
   BenchRanks ranks(options.allreduce);
   Report report{.options = options, .ranks = ranks.size(), .measured = {}, .profiles = {}, .compute_profile = {}, .memory = {}};
   report.peak_gflops = peak_gflops(options, ranks);
-  FixedStep step(network_options(options), &ranks);
+  const double choice_begin_s = comm::monotonic_s();
+  const auto network = network_options(options, ranks);
+  report.choice_s = comm::monotonic_s() - choice_begin_s;
+  FixedStep step(network, &ranks);
+  report.algorithms = step.network().algorithms();
   report.measured = measure(step, options, ranks);
   for (auto left = steps_to_profile(options, step, report.measured); left > 0; --left) report.profiles.push_back(step.profile());
   if (options.profile)

@@ -1,7 +1,9 @@
 // dtbench's results as programs read them.
+#include "core/file.hpp"
 #include "core/process.hpp"
 #include "core/spec/compute_profile.hpp"
 #include "tests/support/engine_run.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -53,7 +55,10 @@ TEST_CASE("dtbench compute --json prints one object whose rate is batch over med
                                                   "optimizer_ms",
                                                   "planned_bytes",
                                                   "unshared_bytes",
-                                                  "winograd"});
+                                                  "winograd",
+                                                  "choice",
+                                                  "choice_s",
+                                                  "algorithms"});
   CHECK(json["peak_share"].get<double>() * json["peak_gflops"].get<double>() == Approx(json["gflops"].get<double>()));
   CHECK(json["onednn_share"].get<double>() <= json["primitive_share"].get<double>());
   CHECK(json["primitive_share"].get<double>() <= 1);
@@ -357,4 +362,28 @@ TEST_CASE("bench-peers compares nothing with a PyTorch whose matrix products are
   CHECK(missing.exit_code == 2);
   CHECK_THAT(missing.err, Contains("libopenblas0-pthread is missing") &&
                               Contains("apt-get install --no-install-recommends python3-torch libopenblas0-pthread"));
+}
+
+TEST_CASE("dtbench compute --algorithms timed says its choice, and a second call takes it from the cache")
+{
+  const dt::test::TemporaryFolder folder;
+  const auto call = [&] {
+    const auto end = dt::run_command({dtbench, "compute", "--batch", "16", "--steps", "2", "--algorithms", "timed", "--cache",
+                                      folder.path().string(), "--json"},
+                                     60);
+    REQUIRE(end.ok());
+    return nlohmann::ordered_json::parse(end.out);
+  };
+  const auto first = call();
+  CHECK(first["choice"] == "timed");
+  REQUIRE(first["algorithms"].size() == 2);
+  CHECK(first["algorithms"][0].get<std::string>().starts_with("conv1 "));
+  // If the second call timed again, it would find the first one's choice, and not the other one that is put into the cache.
+  const auto other = first["algorithms"][0].get<std::string>().ends_with("image-lanes") ? "direct direct direct"
+                                                                                        : "image-lanes image-lanes image-lanes";
+  const fs::path file = fs::directory_iterator(folder.path())->path();
+  CHECK(file.filename().string().starts_with("algorithms-"));
+  dt::write_file_atomic(
+      file, nlohmann::json{{"schema", 1}, {"algorithms", {std::string("conv1 ") + other, std::string("conv2 ") + other}}}.dump());
+  CHECK(call()["algorithms"][0] == std::string("conv1 ") + other);
 }
