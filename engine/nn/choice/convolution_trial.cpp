@@ -1,6 +1,7 @@
 #include "engine/nn/choice/convolution_trial.hpp"
 
 #include "engine/nn/kernels/compute_thread.hpp"
+#include "engine/nn/layers/winograd_convolution.hpp"
 
 #include <bit>
 #include <chrono>
@@ -26,6 +27,8 @@ Plan::Options plan_options(const ConvolutionCase& of, const Algorithms& algorith
           .threads = of.threads};
 }
 
+bool may_use_winograd(const ConvolutionCase& of) { return of.winograd && of.precision == Precision::fp32; }
+
 // Neither denormal nor large.
 float small_number(std::size_t i) { return 0.01F * static_cast<float>(i % 251) - 1.25F; }
 
@@ -48,8 +51,10 @@ struct ConvolutionTrial::Impl {
   Impl(const ConvolutionCase& of, const Convolution::Layouts& layouts, const Algorithms& algorithms)
       : computes_data(of.needs_gradient), threads(of.threads),
         store(std::make_shared<ParameterStore>(dnnl::engine(dnnl::engine::kind::cpu, 0))),
-        layer(layer_name, {input_id, of.input}, {output_id, of.output}, of.spec), plan(plan_options(of, algorithms), store),
-        stream(store->engine()), input(plan.allocate(layouts.input)), output_gradient(plan.allocate(layouts.output))
+        convolution(make_convolution(layer_name, {input_id, of.input}, {output_id, of.output}, of.spec, may_use_winograd(of),
+                                     algorithms)),
+        layer(*convolution), plan(plan_options(of, algorithms), store), stream(store->engine()),
+        input(plan.allocate(layouts.input)), output_gradient(plan.allocate(layouts.output))
   {
     prepare_compute_thread(threads);
     if (of.relu) layer.fuse_relu();
@@ -91,7 +96,8 @@ struct ConvolutionTrial::Impl {
   bool computes_data;
   int threads;
   std::shared_ptr<ParameterStore> store;
-  Convolution layer;
+  std::unique_ptr<Convolution> convolution;
+  Convolution& layer; // the same
   Plan plan;
   dnnl::stream stream;
   dnnl::memory input, output_gradient;

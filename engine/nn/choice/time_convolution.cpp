@@ -1,5 +1,7 @@
 #include "engine/nn/choice/time_convolution.hpp"
 
+#include "engine/nn/layers/winograd_convolution.hpp"
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -14,7 +16,8 @@ constexpr int least_rounds = 2, most_rounds = 7;
 bool may_use(Algorithm algorithm, const ConvolutionCase& of)
 {
   if (algorithm != Algorithm::winograd) return true;
-  return of.winograd && of.precision == Precision::fp32 && of.spec.kernel == 3 && of.spec.stride == 1;
+  return of.winograd && of.precision == Precision::fp32 &&
+         ((of.spec.kernel == 3 && of.spec.stride == 1) || WinogradConvolution::supports(of.spec, of.input.channels));
 }
 
 struct Measured {

@@ -86,11 +86,9 @@ Tensor ModelBuilder::convolution(const std::string& name, Tensor input, const Co
   const auto output = new_tensor(windowed(name, input.shape, spec.channels, {spec.kernel, spec.stride, spec.padding, false}));
   if (options_.kernels == LayerKernels::batch_lanes && LaneConvolution::supports(spec))
     return append<LaneConvolution>(name, input, output, spec);
-  if (options_.kernels == LayerKernels::library && options_.winograd &&
-      WinogradConvolution::suits(spec, input.shape.channels, output.shape))
-    return append<WinogradConvolution>(name, input, output, spec);
-  return options_.kernels == LayerKernels::plain_loops ? append<ReferenceConvolution>(name, input, output, spec)
-                                                       : append<Convolution>(name, input, output, spec);
+  if (options_.kernels == LayerKernels::plain_loops) return append<ReferenceConvolution>(name, input, output, spec);
+  model_.layers.push_back(make_convolution(name, input, output, spec, options_.winograd, options_.algorithms));
+  return output;
 }
 
 Tensor ModelBuilder::pooling(Pooling::Rule rule, Tensor input, const PoolingSpec& spec)

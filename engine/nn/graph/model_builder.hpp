@@ -28,7 +28,8 @@ class ModelBuilder {
     std::int64_t classes = 10;
     bool dropout = true; // false: dropout() returns its input
     LayerKernels kernels = LayerKernels::library;
-    bool winograd = true; // 5x5 convolutions of the library's kernels by our own form of Winograd's algorithm where it is faster
+    bool winograd = true;    // whether make_convolution may take Winograd's algorithm
+    Algorithms algorithms{}; // for make_convolution
   };
   explicit ModelBuilder(const Options& options);
   Tensor input() const { return model_.input; }

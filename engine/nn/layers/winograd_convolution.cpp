@@ -69,12 +69,29 @@ constexpr std::int64_t shared_bytes = 4 * 1024 * 1024;  // of the cache that cor
 
 } // namespace
 
+bool WinogradConvolution::supports(const ConvolutionSpec& spec, std::int64_t input_channels)
+{
+  return spec.kernel == winograd_window && spec.stride == 1 && spec.groups == 1 && spec.padding < spec.kernel &&
+         spec.channels % lanes == 0 && input_channels % lanes == 0;
+}
+
 bool WinogradConvolution::suits(const ConvolutionSpec& spec, std::int64_t input_channels, const Shape& output)
 {
   constexpr std::int64_t fewest_channels = 32, fewest_pixels = 8;
-  return spec.kernel == winograd_window && spec.stride == 1 && spec.groups == 1 && spec.padding < spec.kernel &&
-         spec.channels % lanes == 0 && input_channels % lanes == 0 &&
-         std::min(spec.channels, input_channels) >= fewest_channels && std::min(output.height, output.width) >= fewest_pixels;
+  return supports(spec, input_channels) && std::min(spec.channels, input_channels) >= fewest_channels &&
+         std::min(output.height, output.width) >= fewest_pixels;
+}
+
+std::unique_ptr<Convolution> make_convolution(const std::string& name, Tensor input, Tensor output, const ConvolutionSpec& spec,
+                                              bool winograd, const Algorithms& algorithms)
+{
+  constexpr LayerAlgorithms everywhere{Algorithm::winograd, Algorithm::winograd, Algorithm::winograd};
+  const auto named = algorithms.find(name);
+  const bool wanted = named == algorithms.end() ? WinogradConvolution::suits(spec, input.shape.channels, output.shape)
+                                                : named->second == everywhere;
+  if (winograd && wanted && WinogradConvolution::supports(spec, input.shape.channels))
+    return std::make_unique<WinogradConvolution>(name, input, output, spec);
+  return std::make_unique<Convolution>(name, input, output, spec);
 }
 
 dnnl::memory::desc WinogradConvolution::weights_of(Tag tag) const { return {weight_dims(), dnnl::memory::data_type::f32, tag}; }
@@ -100,6 +117,7 @@ std::vector<dnnl::memory> WinogradConvolution::memories(const Pass& pass) const
 
 void WinogradConvolution::plan_forward(Plan& plan)
 {
+  planned_ = {Algorithm::winograd, Algorithm::winograd, Algorithm::winograd};
   declare(plan, weights_of(Tag::ihwo));
   forward_pass_ = pass(plan, input().shape, output().shape, spec().padding);
   forward_pass_.rectify = has_relu();

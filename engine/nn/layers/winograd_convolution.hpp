@@ -5,13 +5,17 @@
 #include "engine/nn/kernels/lane_products.hpp"
 #include "engine/nn/layers/convolution.hpp"
 
+#include <memory>
+
 namespace dt::nn {
 
 class WinogradConvolution final : public Convolution {
  public:
   using Convolution::Convolution;
-  // Windows of 5x5 with stride 1, whole vectors of channels on both sides, and enough of them and of pixels to be faster than
-  // direct sums. Measured on a Zen 4: 1.3 to 1.7 times as fast from 32 channels and 8x8 pixels up, no faster below.
+  // Windows of 5x5 with stride 1, and whole vectors of channels on both sides.
+  static bool supports(const ConvolutionSpec& spec, std::int64_t input_channels);
+  // Enough channels and pixels to be faster than direct sums. Measured on a Zen 4: 1.3 to 1.8 times as fast from 32 channels and
+  // 8x8 pixels up, no faster below.
   static bool suits(const ConvolutionSpec& spec, std::int64_t input_channels, const Shape& output);
   void plan_forward(Plan& plan) override;
   void plan_backward(Plan& plan) override;
@@ -39,5 +43,10 @@ class WinogradConvolution final : public Convolution {
   dnnl::memory images_;
   InstructionSet set_ = best_instruction_set();
 };
+
+// A WinogradConvolution if `winograd` allows it and the algorithms name winograd for all its directions, or, where they do not
+// name the layer, if it suits; otherwise a Convolution, whose primitives are oneDNN's.
+std::unique_ptr<Convolution> make_convolution(const std::string& name, Tensor input, Tensor output, const ConvolutionSpec& spec,
+                                              bool winograd, const Algorithms& algorithms);
 
 } // namespace dt::nn
