@@ -18,6 +18,7 @@ struct ComputeBench {
   std::int64_t steps = 0;        // number of measured steps instead of a time; 0: use `seconds`
   std::string allreduce = "mpi"; // for the gradients, if there are several ranks
   Precision precision = Precision::fp32;
+  bool library = false;             // oneDNN's layers only, none in image lanes
   bool reference = false;           // plain loops instead of oneDNN's convolutions
   bool direct = false;              // no Winograd
   std::string algorithms = "rules"; // of the convolutions: rules, as trainings have them, or timed

@@ -35,6 +35,7 @@ void add_compute(CLI::App& app, ComputeBench& options)
                    "the start")
       ->check(CLI::IsMember({"timed", "rules"}))
       ->capture_default_str();
+  compute->add_flag("--library", options.library, "Layers of oneDNN only: none in image lanes");
   compute->add_option("--cache", options.cache, "Folder in which timed choices of this machine are kept");
   compute->add_flag("--direct", options.direct, "No convolution by Winograd's algorithm");
   auto* profile =

@@ -68,6 +68,7 @@ nn::NetworkOptions network_options(const ComputeBench& options, BenchRanks& rank
                                   .winograd = !options.direct,
                                   .reference = options.reference,
                                   .dropout = options.profile}); // a profile is of the step as it is trained
+  if (options.library) network.image_lanes = false;
   if (options.algorithms == "rules" || options.reference) return network;
   const auto chosen =
       ranks.text_of_root([&] { return to_json(nn::choose_network_algorithms(network, {.cache = options.cache}).algorithms); });

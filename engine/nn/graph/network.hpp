@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,8 +35,10 @@ struct NetworkOptions {
   // Convolutions that are named here use these algorithms, the others those of the rules (Convolution::algorithms). Where oneDNN
   // has no such algorithm for the layer's shape, it is direct. If one is image_lanes, image_lanes below holds too.
   Algorithms algorithms{};
-  bool reference = false;              // plain loops instead of oneDNN's convolutions: the baseline for the fast ones
-  bool image_lanes = false;            // layers in image lanes (engine/nn/kernels/lane_products.hpp) where there is such a kernel
+  bool reference = false; // plain loops instead of oneDNN's convolutions: the baseline for the fast ones
+  // Layers in image lanes (engine/nn/kernels/lane_products.hpp) where there is such a kernel. Not set: as `algorithms` says, and
+  // without algorithms where suits_image_lanes says so.
+  std::optional<bool> image_lanes{};
   bool dropout = true;                 // false: the model's dropout layers are left out
   std::uint64_t dropout_seed = 0;      // must differ between ranks
   double label_smoothing = 0;          // share of the target that is spread over all classes

@@ -42,15 +42,15 @@ constexpr std::array registry{
 
 } // namespace
 
-Model build_model(const NetworkOptions& options)
+namespace {
+
+Model described(const NetworkOptions& options, LayerKernels kernels)
 {
   ModelBuilder builder({.model = options.model,
                         .image = options.image,
                         .classes = options.classes,
                         .dropout = options.dropout,
-                        .kernels = options.reference                                             ? LayerKernels::plain_loops
-                                   : options.image_lanes || uses_image_lanes(options.algorithms) ? LayerKernels::batch_lanes
-                                                                                                 : LayerKernels::library,
+                        .kernels = kernels,
                         .winograd = options.winograd && options.precision == Precision::fp32,
                         .algorithms = options.algorithms});
   if (options.model == "custom") return builder.finish(custom(builder, options.layers));
@@ -58,6 +58,39 @@ Model build_model(const NetworkOptions& options)
     if (entry.name == options.model) return builder.finish(entry.describe(builder));
   throw Error(ErrorKind::recipe,
               fmt::format("There is no model '{}'. Known models: {}.", options.model, fmt::join(registered_models(), ", ")));
+}
+
+std::optional<bool> decided_lanes(const NetworkOptions& options)
+{
+  if (options.image_lanes) return options.image_lanes;
+  if (!options.algorithms.empty()) return uses_image_lanes(options.algorithms);
+  return {};
+}
+
+} // namespace
+
+// Measured for LeNet: 1.75 times as fast. With more channels oneDNN's vectors are full.
+bool suits_image_lanes(const Model& model)
+{
+  constexpr std::int64_t most_channels = 16, most_floats = 1 << 14, most_parameters = 1 << 20;
+  bool has_convolution = false;
+  for (const auto& layer : model.layers) {
+    const auto& shape = layer->output().shape;
+    const auto kind = layer->kind();
+    has_convolution = has_convolution || kind == "convolution";
+    if (kind == "convolution" && shape.channels > most_channels) return false;
+    if (kind == "batch norm" || layer->parameters() > most_parameters || shape.size() > most_floats) return false;
+  }
+  return has_convolution;
+}
+
+Model build_model(const NetworkOptions& options)
+{
+  if (options.reference) return described(options, LayerKernels::plain_loops);
+  const auto lanes = options.precision == Precision::fp32 ? decided_lanes(options) : std::optional(false);
+  if (lanes == true) return described(options, LayerKernels::batch_lanes);
+  auto model = described(options, LayerKernels::library);
+  return lanes || !suits_image_lanes(model) ? std::move(model) : described(options, LayerKernels::batch_lanes);
 }
 
 NaturalInput natural_input(const std::string& model)
