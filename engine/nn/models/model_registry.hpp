@@ -8,8 +8,9 @@ namespace dt::nn {
 // Builds options.model for its image shape and classes. Throws a recipe error for an unknown name and for shapes that do not fit.
 Model build_model(const NetworkOptions& options);
 
-// Whether image lanes are the rule for this model: small layers, convolutions of few channels, no batch norm.
-bool suits_image_lanes(const Model& model);
+// Whether image lanes are the rule for this model: small layers, convolutions of few channels, no batch norm, and a batch that
+// fills most lanes of its groups of sixteen.
+bool suits_image_lanes(const Model& model, std::int64_t batch);
 
 // The input that a model was published for; 3x32x32 and 10 classes for custom and unknown names.
 struct NaturalInput {

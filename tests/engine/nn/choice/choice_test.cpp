@@ -124,6 +124,22 @@ TEST_CASE("the cache is not used for another batch, threads or without winograd,
   CHECK(asked_for(cifar()) == 0);
 }
 
+TEST_CASE("without timing, image lanes are the rule for small layers and batches that fill most of the lanes")
+{
+  const auto in_lanes = [](const NetworkOptions& options) { return uses_image_lanes(Network(options).algorithms()); };
+  for (const std::int64_t batch : {11, 16, 21, 64}) {
+    INFO("batch " << batch);
+    CHECK(in_lanes({.model = "lenet", .batch = batch}));
+  }
+  for (const std::int64_t batch : {1, 8, 10, 17, 20}) {
+    INFO("batch " << batch);
+    CHECK_FALSE(in_lanes({.model = "lenet", .batch = batch}));
+  }
+  CHECK_FALSE(in_lanes({.model = "lenet", .batch = 16, .image_lanes = false}));
+  CHECK_FALSE(in_lanes({.model = "lenet", .batch = 16, .reference = true}));
+  CHECK_FALSE(in_lanes({.model = "resnet20", .image = {3, 32, 32}, .batch = 16}));
+}
+
 TEST_CASE("image lanes are timed for networks of small layers only, and then hold for the whole network")
 {
   CountedTimers counted{.lanes = true};
