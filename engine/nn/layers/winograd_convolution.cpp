@@ -196,6 +196,11 @@ void WinogradConvolution::plan_backward_weights(Plan& plan, const dnnl::memory& 
 {
   const auto in = input().shape.channels, out = output().shape.channels;
   const auto at_once = tiles_at_once(in + out, shared_bytes);
+  const auto add_terms = [&](Terms& terms, std::int64_t tiles) {
+    for (std::int64_t tile = 0; tile < tiles; ++tile) terms.add(tile * out, tile * in);
+  };
+  add_terms(chunk_terms_, at_once);
+  add_terms(last_terms_, plan.options().batch * tiles_of(output().shape) % at_once);
   const auto pixels = plan.allocate_floats(points * at_once * in), gradients = plan.allocate_floats(points * at_once * out);
   const auto sums = plan.allocate_floats(points * in * out);
   const auto weight_gradient = plan.staging_for(weight(plan).gradient, weights_of(Tag::ihwo));
@@ -230,8 +235,7 @@ void WinogradConvolution::run_backward_weights(const dnnl::memory& gradient, con
                                  {to.height, to.width, place.row, place.column}, floats(gradients) + tile * out + block * lanes,
                                  count * out);
     }
-    Terms terms;
-    for (std::int64_t tile = 0; tile < count; ++tile) terms.add(tile * out, tile * in);
+    const auto& terms = count == at_once ? chunk_terms_ : last_terms_;
     const ProductShape shape{.outputs = static_cast<int>(in),
                              .positions = static_cast<int>(out / lanes),
                              .scalar_stride = 1,

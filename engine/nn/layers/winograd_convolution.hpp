@@ -41,6 +41,7 @@ class WinogradConvolution final : public Convolution {
   dnnl::memory::desc weights_of(dnnl::memory::format_tag tag) const;
   Pass forward_pass_, backward_pass_;
   dnnl::memory images_;
+  Terms chunk_terms_, last_terms_; // backward to the weights: of the tiles of a chunk, and of the last one if it has fewer
   InstructionSet set_ = best_instruction_set();
 };
 
