@@ -54,6 +54,13 @@ Model joined(const NetworkOptions& options)
   return model;
 }
 
+// An evaluation computes as its training does, whatever its batch: other kernels would copy all weights into other layouts.
+NetworkOptions as_trained(NetworkOptions options, const Network& trained)
+{
+  if (!options.image_lanes && options.algorithms.empty()) options.image_lanes = uses_image_lanes(trained.algorithms());
+  return options;
+}
+
 bool is_finite(const dnnl::memory& memory)
 {
   const auto layout = memory.get_desc();
@@ -307,7 +314,7 @@ Network::Network(const NetworkOptions& options)
 }
 
 Network::Network(const NetworkOptions& options, const Network& trained)
-    : impl_(std::make_unique<Impl>(options, Purpose::evaluation, trained.impl_->store))
+    : impl_(std::make_unique<Impl>(as_trained(options, trained), Purpose::evaluation, trained.impl_->store))
 {
 }
 

@@ -37,7 +37,7 @@ struct NetworkOptions {
   Algorithms algorithms{};
   bool reference = false; // plain loops instead of oneDNN's convolutions: the baseline for the fast ones
   // Layers in image lanes (engine/nn/kernels/lane_products.hpp) where there is such a kernel. Not set: as `algorithms` says, and
-  // without algorithms where suits_image_lanes says so.
+  // without algorithms where suits_image_lanes says so; a network for evaluation as the trained one.
   std::optional<bool> image_lanes{};
   bool dropout = true;                 // false: the model's dropout layers are left out
   std::uint64_t dropout_seed = 0;      // must differ between ranks
@@ -133,7 +133,7 @@ class Network {
   std::string layout() const;
   // Number of copies into another layout or precision per step; for an evaluation network, per evaluation.
   int reorders() const;
-  // What the convolutions use; empty for plain loops. Options with these algorithms give the same network.
+  // The algorithms of all convolutions; empty for plain loops. A network whose options have these algorithms computes the same.
   Algorithms algorithms() const;
   const MemoryNeed& memory() const;
   double flops() const; // per step: forward, backward to data and backward to weights of every convolution and inner product

@@ -38,7 +38,7 @@ void LaneInnerProduct::plan_forward(Plan& plan)
   for (std::int64_t feature = 0; feature < features(); ++feature)
     forward_terms_.add(feature * image_lanes, feature * image_lanes);
   const auto groups = lane_groups(plan.options().batch);
-  forward_.emplace_back(label("forward", batch_flops(plan)), std::vector{source_, result}, [=, this] {
+  forward_.emplace_back(label("forward", batch_flops(plan)), std::vector{source_, weights, result}, [=, this] {
 #pragma omp parallel for schedule(static)
     for (std::int64_t block = 0; block < blocks(); ++block) {
       const auto first = block * image_lanes;
@@ -105,7 +105,7 @@ void LaneInnerProduct::plan_backward_data(Plan& plan, const dnnl::memory& gradie
   const auto groups = lane_groups(plan.options().batch);
   for (std::int64_t output = 0; output < outputs(); ++output)
     input_terms_.add(output * image_lanes, output / image_lanes * features() * image_lanes + output % image_lanes);
-  backward_.emplace_back(label("backward data", batch_flops(plan)), std::vector{gradient, input_gradient}, [=, this] {
+  backward_.emplace_back(label("backward data", batch_flops(plan)), std::vector{gradient, weights, input_gradient}, [=, this] {
 #pragma omp parallel for schedule(static)
     for (std::int64_t first = 0; first < features(); first += chunk) {
       const ProductShape shape{.outputs = static_cast<int>(std::min(chunk, features() - first)),

@@ -132,6 +132,32 @@ TEST_CASE("LeNet in image lanes has the same bits with any number of threads, an
   }
 }
 
+TEST_CASE("an evaluation in image lanes shares weights of oneDNN's layers, and the other way round")
+{
+  const auto images = to_float(numbers(40 * 28 * 28, 11));
+  const std::vector<std::int32_t> some(40, 3);
+  for (const bool trained_in_lanes : {false, true}) {
+    INFO("trained in lanes " << trained_in_lanes);
+    NetworkOptions options{.model = "lenet", .batch = 40, .image_lanes = trained_in_lanes};
+    Network network(options);
+    const double loss = network.forward_backward(images, some);
+    options.image_lanes = !trained_in_lanes;
+    CHECK(Network(options, network).evaluate(images, some).loss_sum / 40 == Approx(loss).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("an evaluation has the kernels of the training whatever its batch, so it copies no weights")
+{
+  for (const std::int64_t batch : {8, 16}) {
+    INFO("batch " << batch);
+    const Network trained({.model = "lenet", .batch = batch});
+    for (const std::int64_t samples : {8, 16}) {
+      const Network evaluating({.model = "lenet", .batch = samples}, trained);
+      CHECK(evaluating.algorithms() == trained.algorithms());
+    }
+  }
+}
+
 TEST_CASE("the reference LeNet's gradient is its derivative")
 {
   const ReferenceLeNet lenet(1, 28, 2, labels);
