@@ -126,7 +126,7 @@ std::vector<ProgramFinding> find_start_findings(const RunSpec& run)
     if (const auto objection = objection_to(resources.wrapper.front(), run); !objection.empty())
       findings.push_back({{"resources.wrapper"}, "`resources.wrapper`: " + printable(objection), 0});
   const bool needs_gpus_here = resources.gpus_per_node > 0 && scheduler_row(resources.scheduler).uses_this_machine;
-  // What is not given follows from the GPUs of a rank.
+  // If the recipe gives only gpus_per_rank, gpus_per_node was computed from it: the finding names the key that the user wrote.
   const bool is_by_rank =
       resources.gpus_per_rank > 0 && resources.gpus_per_node == resources.gpus_per_rank * resources.ranks_per_node;
   const std::string_view given = is_by_rank ? "resources.gpus_per_rank" : "resources.gpus_per_node";

@@ -15,7 +15,7 @@ namespace dt {
 enum class Algorithm { direct, winograd, channels_last, image_lanes };
 template<> std::span<const Choice<Algorithm>> choices<Algorithm>();
 
-// Of one convolution.
+// The algorithms of one convolution in its three directions.
 struct LayerAlgorithms {
   Algorithm forward = Algorithm::direct, backward_data = Algorithm::direct, backward_weights = Algorithm::direct;
   friend bool operator==(const LayerAlgorithms&, const LayerAlgorithms&) = default;

@@ -220,7 +220,7 @@ class AttemptJob {
           {});
       unrecorded_.reset();
     } catch (const std::exception& error) {
-      if (unrecorded_) return; // it is told once
+      if (unrecorded_) return; // the note below was already written for this trouble
       unrecorded_ = {Clock::now(), error.what()};
       say(fmt::format("note: the records of the run cannot be written now: {}. The training goes on, and dtjob tries again",
                       error.what()),
@@ -270,7 +270,7 @@ class AttemptJob {
     while (const auto signal = inbox_.next()) note(*signal);
   }
 
-  // The ranks are told to stop, from now on.
+  // Remembers the signal, and the time of the first one: from then on the ranks are being stopped.
   void ask(int signal)
   {
     if (!asked_) asked_unix_s_ = now_unix_s();

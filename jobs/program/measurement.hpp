@@ -20,7 +20,7 @@ class ProgramMeasurement {
   void add(const RankReport& report);
   // The result of the run. Its time is now.
   RunResult result() const;
-  // What the reports of the ranks lack, a sentence each. The figures that need it are then not measured.
+  // One sentence for each gap in the reports of the ranks. Figures that need the missing reports count as not measured.
   std::vector<std::string> gaps() const;
 
  private:

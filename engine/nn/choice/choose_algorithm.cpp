@@ -7,7 +7,8 @@
 namespace dt::nn {
 namespace {
 
-// What the choice compares: measured seconds, and a bonus for the rule, which others must beat clearly.
+// The number that choose_algorithms minimizes: the measured seconds, reduced for the rule's algorithm, so that another one must
+// be clearly faster to be chosen.
 double cost(double seconds, bool is_rule) { return is_rule ? (1 - clearly_faster) * seconds : seconds; }
 
 struct Candidate {

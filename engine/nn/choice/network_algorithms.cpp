@@ -15,6 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::int64_t most_lane_channels = 32; // with more, image lanes are not timed
+
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 // Without other algorithms than the rules', and without sums over ranks: only one rank times.
@@ -69,18 +71,6 @@ std::string text_of(const Model& model, const NetworkOptions& options)
                         found == convolutions.end() ? "" : text_of(found->second));
   }
   return text;
-}
-
-// Image lanes fill vectors that oneDNN's layouts leave mostly empty. With more channels or larger layers they cannot win.
-bool may_suit_lanes(const Model& model, const NetworkOptions& options)
-{
-  constexpr std::int64_t most_channels = 32, most_floats = 1 << 14, most_parameters = 1 << 20;
-  if (options.precision != Precision::fp32) return false;
-  return std::all_of(model.layers.begin(), model.layers.end(), [&](const auto& layer) {
-    const auto& shape = layer->output().shape;
-    return layer->parameters() <= most_parameters && shape.size() <= most_floats &&
-           (layer->kind() != "convolution" || shape.channels <= most_channels);
-  });
 }
 
 Algorithms all_in_lanes(NetworkOptions options)
@@ -161,7 +151,8 @@ NetworkAlgorithms choose_network_algorithms(const NetworkOptions& given, const T
   } else {
     options.algorithms = timed_each(convolutions, timing.seconds, by, chosen.timed);
     chosen.algorithms = options.algorithms;
-    if (may_suit_lanes(model, options) && by.lanes_are_faster(options)) chosen.algorithms = all_in_lanes(plain(given));
+    if (options.precision == Precision::fp32 && has_small_layers(model, most_lane_channels) && by.lanes_are_faster(options))
+      chosen.algorithms = all_in_lanes(plain(given));
     cache.write(chosen.algorithms);
   }
   chosen.seconds = seconds_since(begin);

@@ -10,7 +10,7 @@
 namespace dt::nn {
 namespace {
 
-// What a call has for all its tiles.
+// The arguments of lane_products that are equal for all tiles.
 struct Product {
   const std::int32_t *vector_of, *scalar_of;
   std::int64_t terms;

@@ -1,17 +1,10 @@
 #include "engine/nn/kernels/reference_convolution.hpp"
 
+#include "engine/nn/kernels/floats_of.hpp"
+
 #include <algorithm>
 
 namespace dt::nn {
-namespace {
-
-float* floats(const dnnl::memory& memory)
-{
-  return memory.get(true) == nullptr ? nullptr : static_cast<float*>(memory.get_data_handle());
-}
-
-} // namespace
-
 void ReferenceConvolution::plan_forward(Plan& plan)
 {
   batch_ = plan.options().batch;
@@ -80,8 +73,8 @@ struct Windows {
 void ReferenceConvolution::forward_sample(std::int64_t sample) const
 {
   const Windows windows{input().shape, output().shape, spec()};
-  const float *x = floats(x_) + sample * windows.in.size(), *weights = floats(weights_), *bias = floats(bias_);
-  float* y = floats(y_) + sample * windows.out.size();
+  const float *x = floats_of(x_) + sample * windows.in.size(), *weights = floats_of(weights_), *bias = floats_of(bias_);
+  float* y = floats_of(y_) + sample * windows.out.size();
   windows.each_output(0, windows.out.channels, [&](std::int64_t o, std::int64_t h, std::int64_t w, std::int64_t at) {
     float sum = bias == nullptr ? 0 : bias[o];
     windows.each(o, h, w, [&](std::int64_t pixel, std::int64_t weight) { sum += weights[weight] * x[pixel]; });
@@ -93,11 +86,11 @@ void ReferenceConvolution::weight_gradients_of(std::int64_t channel) const
 {
   const Windows windows{input().shape, output().shape, spec()};
   const auto count = windows.inputs() * spec().kernel * spec().kernel;
-  float *gradients = floats(weight_gradients_), *bias = floats(bias_gradients_);
+  float *gradients = floats_of(weight_gradients_), *bias = floats_of(bias_gradients_);
   std::fill_n(gradients + channel * count, count, 0.0F);
   if (bias != nullptr) bias[channel] = 0;
   for (std::int64_t sample = 0; sample < batch_; ++sample) {
-    const float *x = floats(x_) + sample * windows.in.size(), *dy = floats(dy_) + sample * windows.out.size();
+    const float *x = floats_of(x_) + sample * windows.in.size(), *dy = floats_of(dy_) + sample * windows.out.size();
     windows.each_output(channel, channel + 1, [&](std::int64_t o, std::int64_t h, std::int64_t w, std::int64_t at) {
       windows.each(o, h, w, [&](std::int64_t pixel, std::int64_t weight) { gradients[weight] += dy[at] * x[pixel]; });
       if (bias != nullptr) bias[channel] += dy[at];
@@ -108,8 +101,8 @@ void ReferenceConvolution::weight_gradients_of(std::int64_t channel) const
 void ReferenceConvolution::input_gradients_of(std::int64_t sample) const
 {
   const Windows windows{input().shape, output().shape, spec()};
-  const float *dy = floats(dy_) + sample * windows.out.size(), *weights = floats(weights_);
-  float* dx = floats(dx_) + sample * windows.in.size();
+  const float *dy = floats_of(dy_) + sample * windows.out.size(), *weights = floats_of(weights_);
+  float* dx = floats_of(dx_) + sample * windows.in.size();
   std::fill_n(dx, windows.in.size(), 0.0F);
   windows.each_output(0, windows.out.channels, [&](std::int64_t o, std::int64_t h, std::int64_t w, std::int64_t at) {
     windows.each(o, h, w, [&](std::int64_t pixel, std::int64_t weight) { dx[pixel] += weights[weight] * dy[at]; });

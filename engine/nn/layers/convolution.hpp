@@ -19,7 +19,7 @@ class Convolution : public Affine {
   Convolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec);
   std::string kind() const override { return "convolution"; }
   const ConvolutionSpec& spec() const { return spec_; }
-  // What was planned; without a gradient of the input, backward_data is direct.
+  // The algorithms that plan_forward and plan_backward chose. backward_data is `direct` if no gradient of the input is computed.
   const LayerAlgorithms& planned() const { return planned_; }
   // The layouts of the activations that the forward pass prefers in this plan, whatever the plan's input has.
   struct Layouts {

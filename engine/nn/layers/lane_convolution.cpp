@@ -112,7 +112,7 @@ void LaneConvolution::forward_rows(std::int64_t group, std::int64_t row, std::in
       filtered_row(group, row + i, to, plane);
     else
       lane_products(set_, terms_, shape, image + (row + i) * spec().stride * padded_.width * image_lanes, floats_of(weights_),
-                    has_bias() ? floats_of(bias_) : nullptr, has_relu(), to);
+                    floats_of(bias_), has_relu(), to);
   }
 }
 

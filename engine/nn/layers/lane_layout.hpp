@@ -1,6 +1,7 @@
-// What the layers in image lanes share: their memory layout and the way to it.
+// The memory layout of the layers in image lanes (lane_*), and the operations that bring a tensor into it.
 #pragma once
 
+#include "engine/nn/kernels/floats_of.hpp"
 #include "engine/nn/kernels/lane_images.hpp"
 #include "engine/nn/plan/plan.hpp"
 
@@ -8,8 +9,6 @@ namespace dt::nn {
 
 // Descriptor of a batch in image lanes. oneDNN's reorders know it too, and fill empty lanes with zeros.
 dnnl::memory::desc lane_layout(const Plan& plan, const Shape& shape);
-
-inline float* floats_of(const dnnl::memory& memory) { return static_cast<float*>(memory.get_data_handle()); }
 
 // data(tensor) in image lanes with a border of zeros, after operations that are appended to `operations`.
 dnnl::memory in_lanes(Plan& plan, Tensor tensor, std::int64_t border, const std::string& layer,

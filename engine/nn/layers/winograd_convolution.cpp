@@ -1,5 +1,6 @@
 #include "engine/nn/layers/winograd_convolution.hpp"
 
+#include "engine/nn/kernels/floats_of.hpp"
 #include "engine/nn/kernels/winograd_tiles.hpp"
 
 #include <algorithm>
@@ -13,12 +14,10 @@ using Tag = dnnl::memory::format_tag;
 
 constexpr std::int64_t lanes = winograd_lanes, points = winograd_points;
 
-float* floats(const dnnl::memory& memory) { return static_cast<float*>(memory.get_data_handle()); }
-
 std::int64_t tiles_along(std::int64_t results) { return (results + winograd_results - 1) / winograd_results; }
 std::int64_t tiles_of(const Shape& results) { return tiles_along(results.height) * tiles_along(results.width); }
 
-// Where a tile of a batch lies: in which image, and its first result.
+// The place of a tile in a batch: its image, and the row and column of its first result.
 struct Place {
   std::int64_t image, row, column;
 };
@@ -151,14 +150,14 @@ void WinogradConvolution::run(const Pass& pass, std::int64_t batch) const
 {
   const auto in = pass.from.channels, out = pass.to.channels;
   const auto tiles = batch * tiles_of(pass.to), at_once = tiles_at_once(in + out, second_level_bytes);
-  float* scratch = floats(pass.scratch);
+  float* scratch = floats_of(pass.scratch);
 #pragma omp parallel
   {
 #pragma omp for schedule(static)
     for (std::int64_t channel = 0; channel < in; ++channel)
       for (std::int64_t block = 0; block < out; block += lanes)
-        winograd_window_points(floats(pass.weights) + channel * winograd_window * winograd_window * out + block, out,
-                               pass.rotated, floats(pass.points) + channel * out + block, in * out);
+        winograd_window_points(floats_of(pass.weights) + channel * winograd_window * winograd_window * out + block, out,
+                               pass.rotated, floats_of(pass.points) + channel * out + block, in * out);
     float* own = scratch + omp_get_thread_num() * points * at_once * (in + out);
 #pragma omp for schedule(static)
     for (std::int64_t first = 0; first < tiles; first += at_once) run_chunk(pass, first, std::min(at_once, tiles - first), own);
@@ -170,7 +169,7 @@ void WinogradConvolution::run_chunk(const Pass& pass, std::int64_t first_tile, s
   const auto in = pass.from.channels, out = pass.to.channels;
   float *pixels = scratch, *sums = scratch + points * tiles * in;
   for (std::int64_t tile = 0; tile < tiles; ++tile)
-    transform_pixels(floats(pass.images), pass.from, pass.to, pass.padding, first_tile, tile, tiles, pixels);
+    transform_pixels(floats_of(pass.images), pass.from, pass.to, pass.padding, first_tile, tile, tiles, pixels);
   const ProductShape shape{.outputs = static_cast<int>(tiles),
                            .positions = static_cast<int>(out / lanes),
                            .scalar_stride = in,
@@ -178,15 +177,15 @@ void WinogradConvolution::run_chunk(const Pass& pass, std::int64_t first_tile, s
                            .output_stride = out,
                            .position_stride = lanes};
   for (std::int64_t point = 0; point < points; ++point)
-    lane_products(set_, pass.terms, shape, floats(pass.points) + point * in * out, pixels + point * tiles * in, nullptr, false,
+    lane_products(set_, pass.terms, shape, floats_of(pass.points) + point * in * out, pixels + point * tiles * in, nullptr, false,
                   sums + point * tiles * out);
-  const float* bias = pass.bias.get(true) ? floats(pass.bias) : nullptr;
+  const float* bias = floats_of(pass.bias);
   for (std::int64_t tile = 0; tile < tiles; ++tile) {
     const auto place = place_of(first_tile + tile, pass.to);
     const WinogradTile part{pass.to.height, pass.to.width, place.row, place.column};
     for (std::int64_t block = 0; block < out / lanes; ++block)
       winograd_result(sums + tile * out + block * lanes, tiles * out, bias ? bias + block * lanes : nullptr, pass.rectify, part,
-                      block_of(floats(pass.results), pass.to, place.image, block));
+                      block_of(floats_of(pass.results), pass.to, place.image, block));
   }
 }
 
@@ -210,7 +209,7 @@ void WinogradConvolution::plan_backward_weights(Plan& plan, const dnnl::memory& 
                          [=, this, batch = plan.options().batch] {
                            run_backward_weights(gradient, pixels, gradients, sums, weight_gradient, batch);
                            if (bias_gradient.get(true))
-                             sum_pixels(floats(gradient), output().shape, batch, floats(bias_gradient));
+                             sum_pixels(floats_of(gradient), output().shape, batch, floats_of(bias_gradient));
                          });
   plan.deliver(weight_gradient, weight(plan).gradient, name(), backward_);
 }
@@ -228,12 +227,12 @@ void WinogradConvolution::run_backward_weights(const dnnl::memory& gradient, con
     const auto count = std::min(at_once, tiles - first);
 #pragma omp for schedule(static)
     for (std::int64_t tile = 0; tile < count; ++tile) {
-      transform_pixels(floats(images_), from, to, spec().padding, first, tile, count, floats(pixels));
+      transform_pixels(floats_of(images_), from, to, spec().padding, first, tile, count, floats_of(pixels));
       const auto place = place_of(first + tile, to);
       for (std::int64_t block = 0; block < out / lanes; ++block)
-        winograd_result_gradient(block_of(floats(gradient), to, place.image, block),
-                                 {to.height, to.width, place.row, place.column}, floats(gradients) + tile * out + block * lanes,
-                                 count * out);
+        winograd_result_gradient(block_of(floats_of(gradient), to, place.image, block),
+                                 {to.height, to.width, place.row, place.column},
+                                 floats_of(gradients) + tile * out + block * lanes, count * out);
     }
     const auto& terms = count == at_once ? chunk_terms_ : last_terms_;
     const ProductShape shape{.outputs = static_cast<int>(in),
@@ -245,14 +244,14 @@ void WinogradConvolution::run_backward_weights(const dnnl::memory& gradient, con
                              .accumulate = first > 0};
 #pragma omp for schedule(static)
     for (std::int64_t point = 0; point < points; ++point)
-      lane_products(set_, terms, shape, floats(gradients) + point * count * out, floats(pixels) + point * count * in, nullptr,
-                    false, floats(sums) + point * in * out);
+      lane_products(set_, terms, shape, floats_of(gradients) + point * count * out, floats_of(pixels) + point * count * in,
+                    nullptr, false, floats_of(sums) + point * in * out);
   }
 #pragma omp parallel for schedule(static)
   for (std::int64_t channel = 0; channel < in; ++channel)
     for (std::int64_t block = 0; block < out; block += lanes)
-      winograd_window_gradient(floats(sums) + channel * out + block, in * out,
-                               floats(weight_gradient) + channel * winograd_window * winograd_window * out + block, out);
+      winograd_window_gradient(floats_of(sums) + channel * out + block, in * out,
+                               floats_of(weight_gradient) + channel * winograd_window * winograd_window * out + block, out);
 }
 
 } // namespace dt::nn

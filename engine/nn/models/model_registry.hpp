@@ -8,6 +8,9 @@ namespace dt::nn {
 // Builds options.model for its image shape and classes. Throws a recipe error for an unknown name and for shapes that do not fit.
 Model build_model(const NetworkOptions& options);
 
+// Whether image lanes can be faster than oneDNN's layers: convolutions of at most so many channels, and no large layer. With more
+// channels oneDNN's vectors are full.
+bool has_small_layers(const Model& model, std::int64_t most_channels);
 // Whether image lanes are the rule for this model: small layers, convolutions of few channels, no batch norm, and a batch that
 // fills most lanes of its groups of sixteen.
 bool suits_image_lanes(const Model& model, std::int64_t batch);
