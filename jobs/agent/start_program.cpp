@@ -4,6 +4,7 @@
 #include "core/paths.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
+#include "core/units.hpp"
 #include "jobs/agent/inbox.hpp"
 #include "jobs/agent/script_process.hpp"
 #include "jobs/local/cores.hpp"
@@ -109,6 +110,8 @@ int launch(std::vector<std::string> words, bool block_sigterm)
     start_daemons_without_sigterm();
   }
   report_launch();
+  // dtengine measures from here how long it takes to the first step.
+  ::setenv("DTCTL_LAUNCH_UNIX_S", fmt::format("{:.6f}", now_unix_s()).c_str(), 1);
   return become(words);
 }
 

@@ -49,13 +49,13 @@ TrainingError::TrainingError(const Error& cause, std::int64_t step)
 
 Trainer::Trainer(const Options& options, comm::Communicator& comm)
     : options_(options), resumed_(options.resumed.value_or(TrainingProgress{})), comm_(comm),
-      parts_(sync::make_parts(options.spec, comm, options.cache)),
-      sources_(data::open_sources(options.spec.data, options.data_folder, options.spec.train.seed)),
+      parts_(made(sync::make_parts(options.spec, comm, options.cache), "topology")),
+      sources_(made(data::open_sources(options.spec.data, options.data_folder, options.spec.train.seed), "data set")),
       plan_(make_plan(options.spec, sources_.train->size())), clock_(resumed_),
       measurement_(measurement_options(options.spec, plan_, resumed_), parts_.roles, comm), timer_(&comm),
       local_({options.spec, plan_, *sources_.train, parts_, timer_}, resumed_.step),
-      learning_rate_(options.spec.optimizer, plan_.epochs, options.spec.workers()),
-      strategy_(sync::make_strategy(parts_of_size(parts_, local_.network().weights().size_bytes()))),
+      learning_rate_(made(optim::LearningRate(options.spec.optimizer, plan_.epochs, options.spec.workers()), "network")),
+      strategy_(made(sync::make_strategy(parts_of_size(parts_, local_.network().weights().size_bytes())), "strategy")),
       evaluations_({local_.network(), *sources_.test, {local_.replica(), *strategy_, parts_.roles, comm}, timer_, clock_},
                    options.spec, resumed_),
       snapshot_({local_.network(), local_.optimizer(), *strategy_, comm, &evaluations_.consensus()}),
@@ -63,6 +63,20 @@ Trainer::Trainer(const Options& options, comm::Communicator& comm)
       step_(resumed_.step)
 {
   result_.final_loss = resumed_.loss;
+  end_start_phase("evaluation");
+}
+
+void Trainer::end_start_phase(const char* phase)
+{
+  if (options_.start != nullptr) options_.start->end(phase);
+}
+
+void Trainer::tell_start(Observer& observer)
+{
+  if (options_.start == nullptr) return;
+  options_.start->end("first step");
+  result_.facts["start"] = options_.start->words();
+  observer.started(*options_.start);
 }
 
 std::vector<std::pair<std::string, std::string>> Trainer::strategy_facts() const
@@ -101,8 +115,11 @@ void Trainer::start(Observer& observer)
   if (resumed_.step == 0 && !options_.spec.train.start_from.empty()) begin_from_file(observer);
   strategy_->start(local_.replica());
   if (resumed_.step > 0) snapshot_.load(options_.checkpoint);
+  end_start_phase("first weights");
   const double isolated_s = strategy_->isolated_communication_s(local_.replica());
+  end_start_phase("sums alone");
   result_.lone_compute_s = local_.lone_compute_s();
+  end_start_phase("one rank alone");
   if (options_.spec.train.trace) timeline_.begin();
   observer.planned(plan_.steps);
   comm_.barrier();
@@ -167,6 +184,7 @@ void Trainer::step(Observer& observer)
                  .learning_rate = rate,
                  .step_s = step_s,
                  .phase_s = timer_.phases()});
+  if (step_ == resumed_.step + 1) tell_start(observer);
 }
 
 void Trainer::evaluate(Observer& observer)

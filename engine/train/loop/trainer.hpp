@@ -13,6 +13,7 @@
 #include "engine/train/loop/snapshot.hpp"
 #include "engine/train/loop/training_clock.hpp"
 #include "engine/train/record/measurement.hpp"
+#include "engine/train/record/start_times.hpp"
 #include "engine/train/record/timeline.hpp"
 #include "engine/train/weights/checkpoint.hpp"
 
@@ -41,6 +42,7 @@ class Trainer {
     std::optional<TrainingProgress> resumed{};
     const CheckpointReader* checkpoint = nullptr; // read by run()
     std::filesystem::path cache{};                // folder for timings of this machine; empty: none
+    StartTimes* start = nullptr;                  // gets the phases up to the end of the first step; null: nobody asks
   };
   // Opens the data and builds the network. Throws the errors of data, model and optimizer. comm must outlive the trainer.
   // Collective.
@@ -70,6 +72,14 @@ class Trainer {
 
  private:
   void start(Observer& observer);
+  void end_start_phase(const char* phase);
+  // Passes on a part of the trainer whose making was a phase of the start.
+  template<class Part> Part made(Part part, const char* phase)
+  {
+    end_start_phase(phase);
+    return part;
+  }
+  void tell_start(Observer& observer);
   void begin_from_file(Observer& observer);
   void train(Observer& observer, Overseer& overseer);
   void step(Observer& observer);
