@@ -177,7 +177,7 @@ Fields<RunResult> result_fields()
       {"work.busy_step_max_s", &member_of<R, &R::work, &WorkSums::busy_step_max_s>, "s",
        "the same sum, of useful time and wait for input", later},
       {"lone_compute_s", DT_AT(R, lone_compute_s), "s",
-       "forward and backward pass of one batch on rank 0 while all other ranks sleep, median of a few before the first step",
+       "forward and backward pass of one batch on rank 0 while all other ranks sleep, median of a few after the last step",
        later},
       {"accuracy_centre", DT_AT(R, accuracy_centre), "0..1", "accuracy of the centre model after the last step", later},
       {"accuracy_worker", DT_AT(R, accuracy_worker), "0..1", "accuracy of the first worker's model after the last step", later},

@@ -7,6 +7,7 @@
 #include "core/units.hpp"
 #include "jobs/agent/inbox.hpp"
 #include "jobs/agent/script_process.hpp"
+#include "jobs/launch/transports.hpp"
 #include "jobs/local/cores.hpp"
 #include "jobs/program/rank_program.hpp"
 
@@ -53,6 +54,12 @@ void start_daemons_without_sigterm()
 {
   const auto agent = own_program().string();
   if (agent.find(' ') == std::string::npos) ::setenv("OMPI_MCA_orte_launch_agent", (agent + " block-sigterm orted").c_str(), 0);
+}
+
+void choose_transports(const std::vector<std::string>& words)
+{
+  const auto is_set = [](const std::string& name) { return std::getenv(name.c_str()) != nullptr; };
+  for (const auto& [name, value] : transports_on_one_node(words, is_set)) ::setenv(name.c_str(), value.c_str(), 1);
 }
 
 // The first of these variables that is set, as a number.
@@ -102,13 +109,14 @@ bool bind_to_gpus(const RankPosition& position, int count)
 
 } // namespace
 
-int launch(std::vector<std::string> words, bool block_sigterm)
+int launch(std::vector<std::string> words, const LaunchTerms& terms)
 {
   restore_job_signals(); // a set-up line may have ignored signals
-  if (block_sigterm) {
+  if (terms.block_sigterm) {
     block_sigterm_here();
     start_daemons_without_sigterm();
   }
+  if (terms.one_node) choose_transports(words);
   report_launch();
   // dtengine measures from here how long it takes to the first step.
   ::setenv("DTCTL_LAUNCH_UNIX_S", fmt::format("{:.6f}", now_unix_s()).c_str(), 1);

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "engine/nn/graph/initial_weights.hpp"
+#include "engine/nn/kernels/aligned_buffer.hpp"
 #include "engine/nn/kernels/compute_thread.hpp"
 #include "engine/nn/layers/convolution.hpp"
 #include "engine/nn/layers/softmax_cross_entropy.hpp"
@@ -102,13 +103,26 @@ struct Network::Impl {
     try {
       plan_layers();
       plan.finish(all_operations());
+      if (purpose == Purpose::training) plan.create_primitives(all_operations());
     } catch (const dnnl::error& error) {
       throw translated(error, "model " + options.model);
     }
     need = {store->bytes(), plan.bytes(), plan.unshared_bytes()};
     require_memory(options, need);
     store->allocate();
+    if (purpose == Purpose::training) plan.allocate_all();
+    is_complete = purpose == Purpose::training;
+  }
+
+  // Gives an evaluation network its primitives and its memory. Both take time, and a run trains before it evaluates, so they wait
+  // for the first evaluation.
+  void complete()
+  {
+    if (is_complete) return;
+    prepare_compute_thread(options.threads);
+    plan.create_primitives(all_operations());
     plan.allocate_all();
+    is_complete = true;
   }
 
   // Wraps the sums over ranks of the layers to measure their time, because only these sums are not computation.
@@ -304,13 +318,17 @@ struct Network::Impl {
   std::vector<std::unique_ptr<SoftmaxCrossEntropy>> losses; // the loss of the model's own logits comes first
   std::vector<Stage> forward_stages, backward_stages;
   MemoryNeed need;
+  bool is_complete = false; // whether the operations have their primitives and their memory
 };
 
 Network::Network(const NetworkOptions& options)
     : impl_(std::make_unique<Impl>(options, Purpose::training,
                                    std::make_shared<ParameterStore>(dnnl::engine(dnnl::engine::kind::cpu, 0))))
 {
-  set_plain_weights(initial_weights(impl_->store->stored(), options.seed));
+  // An AlignedBuffer, because all threads touch it first: a vector of 100 MB would be zeroed by one thread.
+  const AlignedBuffer plain(plain_size() * static_cast<std::int64_t>(sizeof(float)));
+  fill_initial_weights(impl_->store->stored(), options.seed, plain.floats());
+  set_plain_weights(plain.floats());
 }
 
 Network::Network(const NetworkOptions& options, const Network& trained)
@@ -375,6 +393,7 @@ double Network::forward_backward(std::span<const float> images, std::span<const 
 Evaluation Network::evaluate(std::span<const float> images, std::span<const std::int32_t> labels)
 {
   try {
+    impl_->complete();
     impl_->begin(images, labels);
     impl_->forward();
     return impl_->losses.front()->evaluate();

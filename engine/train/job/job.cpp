@@ -239,7 +239,7 @@ void Job::take(const BeginRecord& begin, const std::vector<comm::RankPlace>& pla
   if (!create_file_exclusive(attempt_.begin(), to_json(begin))) return say(already_started(attempt_));
   ours_ = true;
   clear_failed_launch();
-  write_file_atomic(attempt_.reserve(), std::string(reserve_bytes, '\0'));
+  replace_file(attempt_.reserve(), std::string(reserve_bytes, '\0'));
   recorder_.emplace(Recorder::Options{.attempt = attempt_, .before_beat = [this] { look_at_orders(); }});
   print_start(begin, places);
   require_startable(places);
@@ -312,7 +312,7 @@ void Job::probe() const
 {
   const auto& spec = planned_.spec;
   const auto found = probe_ranks(comm_, static_cast<int>(spec.resources.threads_per_rank), spec.sync.allreduce);
-  if (recorder_) write_file_atomic(attempt_.probe(), to_json(found));
+  if (recorder_) replace_file(attempt_.probe(), to_json(found)); // no sync: the first step would wait for the disk
 }
 
 CheckpointOwner Job::checkpoint_owner() const

@@ -4,6 +4,7 @@
 #include "core/spec/strategy_table.hpp"
 #include "core/units.hpp"
 #include "engine/train/loop/network_options.hpp"
+#include "engine/train/record/rank_report.hpp"
 
 #include <array>
 
@@ -116,16 +117,12 @@ void Trainer::start(Observer& observer)
   strategy_->start(local_.replica());
   if (resumed_.step > 0) snapshot_.load(options_.checkpoint);
   end_start_phase("first weights");
-  const double isolated_s = strategy_->isolated_communication_s(local_.replica());
-  end_start_phase("sums alone");
-  result_.lone_compute_s = local_.lone_compute_s();
-  end_start_phase("one rank alone");
   if (options_.spec.train.trace) timeline_.begin();
   observer.planned(plan_.steps);
   comm_.barrier();
   clock_.start();
   agreement_.begin();
-  measurement_.begin(clock_.training_s(), isolated_s);
+  measurement_.begin(clock_.training_s());
 }
 
 // Called before the strategy starts, so that its centre starts from the file too. The update rule's buffers are used only if they
@@ -257,8 +254,22 @@ RunResult Trainer::finish()
   result_.samples_to_accuracy = evaluations_.scores().steps_to_accuracy * plan_.global_batch;
   result_.buckets = strategy_->buckets();
   for (const auto& [name, fact] : strategy_facts()) result_.facts[name] = fact;
+  measure_alone();
   result_.unix_s = now_unix_s();
   return result_;
+}
+
+// Measures communication and computation that have the machine for themselves. It is done last, so that the first step need not
+// wait for it and no other figure contains it; only runs that reach their end need the answers. Collective.
+void Trainer::measure_alone()
+{
+  comm_.activity().enter(comm::Doing::works, "measures one step's communication alone");
+  comm_.activity().advance();
+  const double isolated_s = strategy_->isolated_communication_s(local_.replica());
+  result_.isolated_communication_s = mean_of_workers(isolated_s, parts_.roles, comm_);
+  comm_.activity().enter(comm::Doing::works, "measures one rank's computation alone");
+  comm_.activity().advance();
+  result_.lone_compute_s = local_.lone_compute_s();
 }
 
 } // namespace dt::train

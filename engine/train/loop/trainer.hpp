@@ -88,6 +88,7 @@ class Trainer {
   TrainingProgress progress();
   std::int64_t replaced_samples();
   RunResult finish();
+  void measure_alone();
   std::vector<std::pair<std::string, std::string>> strategy_facts() const;
   bool is_done() const;
 

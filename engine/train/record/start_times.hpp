@@ -11,8 +11,8 @@ class StartTimes {
  public:
   // launched_unix_s: when the launcher began; the first phase began then. now_s is the clock to read; tests pass another one.
   explicit StartTimes(double launched_unix_s, double (*now_s)());
-  // Begins at $DTCTL_LAUNCH_UNIX_S, which `dtjob launch` sets. Without it (ranks of other hosts, a rank started by hand) it begins
-  // now.
+  // Begins at $DTCTL_LAUNCH_UNIX_S, which `dtjob launch` sets. Without it (ranks of other hosts, a rank started by hand) it
+  // begins now.
   StartTimes();
 
   // Ends a phase. It began where the last one ended.
