@@ -56,10 +56,11 @@ void start_daemons_without_sigterm()
   if (agent.find(' ') == std::string::npos) ::setenv("OMPI_MCA_orte_launch_agent", (agent + " block-sigterm orted").c_str(), 0);
 }
 
+// Keeps Open MPI from looking for network cards (jobs/launch/transports.hpp).
 void choose_transports(const std::vector<std::string>& words)
 {
   const auto is_set = [](const std::string& name) { return std::getenv(name.c_str()) != nullptr; };
-  for (const auto& [name, value] : transports_on_one_node(words, is_set)) ::setenv(name.c_str(), value.c_str(), 1);
+  if (!user_chooses_transports(words, is_set)) ::setenv("OMPI_MCA_pml", "ob1", 1);
 }
 
 // The first of these variables that is set, as a number.

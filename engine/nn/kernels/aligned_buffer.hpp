@@ -2,7 +2,6 @@
 // first, so that on machines with several memories (NUMA) pages lie near the threads that use them.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -22,11 +21,8 @@ class AlignedBuffer {
 
  private:
   struct Free {
-    std::size_t mapped = 0; // bytes of a mapping; 0: from the heap
     void operator()(void* data) const;
   };
-  static std::unique_ptr<void, Free> from_heap(std::size_t bytes);
-  static std::unique_ptr<void, Free> mapped(std::size_t bytes);
   std::unique_ptr<void, Free> data_;
   std::int64_t bytes_ = 0;
 };
