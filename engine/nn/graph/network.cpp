@@ -103,26 +103,13 @@ struct Network::Impl {
     try {
       plan_layers();
       plan.finish(all_operations());
-      if (purpose == Purpose::training) plan.create_primitives(all_operations());
     } catch (const dnnl::error& error) {
       throw translated(error, "model " + options.model);
     }
     need = {store->bytes(), plan.bytes(), plan.unshared_bytes()};
     require_memory(options, need);
     store->allocate();
-    if (purpose == Purpose::training) plan.allocate_all();
-    is_complete = purpose == Purpose::training;
-  }
-
-  // Gives an evaluation network its primitives and its memory. Both take time, and a run trains before it evaluates, so they wait
-  // for the first evaluation.
-  void complete()
-  {
-    if (is_complete) return;
-    prepare_compute_thread(options.threads);
-    plan.create_primitives(all_operations());
     plan.allocate_all();
-    is_complete = true;
   }
 
   // Wraps the sums over ranks of the layers to measure their time, because only these sums are not computation.
@@ -318,7 +305,6 @@ struct Network::Impl {
   std::vector<std::unique_ptr<SoftmaxCrossEntropy>> losses; // the loss of the model's own logits comes first
   std::vector<Stage> forward_stages, backward_stages;
   MemoryNeed need;
-  bool is_complete = false; // whether the operations have their primitives and their memory
 };
 
 Network::Network(const NetworkOptions& options)
@@ -393,7 +379,6 @@ double Network::forward_backward(std::span<const float> images, std::span<const 
 Evaluation Network::evaluate(std::span<const float> images, std::span<const std::int32_t> labels)
 {
   try {
-    impl_->complete();
     impl_->begin(images, labels);
     impl_->forward();
     return impl_->losses.front()->evaluate();

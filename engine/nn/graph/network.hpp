@@ -105,8 +105,7 @@ class Network {
   // shapes), if the processor does not support the precision, or if more memory is needed than the options allow.
   explicit Network(const NetworkOptions& options);
   // A network for evaluation only. It shares the weights of `trained` and keeps them alive, with its own batch size; its seed is
-  // unused. Throws an internal error if model, image shape or classes differ. Its first evaluation creates the primitives and
-  // allocates the memory, so it takes longer.
+  // unused. Throws an internal error if model, image shape or classes differ.
   Network(const NetworkOptions& options, const Network& trained);
   ~Network();
   Network(Network&&) noexcept;

@@ -171,6 +171,7 @@ void Plan::deliver(const dnnl::memory& staging, const dnnl::memory& target, cons
 
 void Plan::finish(const std::vector<Operation*>& operations)
 {
+  create_primitives(operations);
   std::map<dnnl_memory_t, std::size_t> places;
   std::vector<BufferUse> uses;
   for (const auto& buffer : buffers_) {

@@ -24,8 +24,7 @@ struct PassState {
 };
 
 // Order of calls: plan_forward of every layer; seal the parameters; for training, plan_backward of every layer in reverse order,
-// each followed by release(); then finish() with all operations in the order in which they will run. Before they run:
-// create_primitives() and allocate_all().
+// each followed by release(); then finish() with all operations in the order in which they will run.
 class Plan {
  public:
   struct Options {
@@ -103,10 +102,9 @@ class Plan {
   void deliver(const dnnl::memory& staging, const dnnl::memory& target, const std::string& layer,
                std::vector<Operation>& operations);
 
-  // Plans the memory for operations that run in this order. Allocates no memory yet.
+  // Creates the primitives, several concurrently, and plans the memory for operations that run in this order. Allocates no memory
+  // yet.
   void finish(const std::vector<Operation*>& operations);
-  // Creates the primitives, several concurrently.
-  void create_primitives(const std::vector<Operation*>& operations) const;
   // Allocates all memory.
   void allocate_all();
   std::int64_t bytes() const { return memory_plan_.bytes; }
@@ -122,6 +120,7 @@ class Plan {
   void append_reorder(const dnnl::memory& from, const dnnl::memory& to, const std::string& layer,
                       std::vector<Operation>& operations);
   void forget_copies_of(const dnnl::memory& memory);
+  void create_primitives(const std::vector<Operation*>& operations) const;
   Options options_;
   std::shared_ptr<ParameterStore> store_;
   std::unique_ptr<PassState> state_ = std::make_unique<PassState>();

@@ -8,12 +8,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <fstream>
 #include <set>
 #include <thread>
 
 #include <catch2/catch.hpp>
-#include <unistd.h>
 
 using namespace dt;
 using namespace dt::nn;
@@ -45,14 +43,6 @@ double sgd_step(Network& network, const Batch& batch, float rate = 0.05F)
 NetworkOptions lenet(std::int64_t batch, std::uint64_t seed = 1, int threads = 1)
 {
   return {.model = "lenet", .batch = batch, .threads = threads, .seed = seed};
-}
-
-// Bytes of this process that are in memory.
-std::int64_t resident_bytes()
-{
-  std::int64_t size = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> size >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
 }
 
 std::vector<float> copy_of(std::span<const float> values) { return {values.begin(), values.end()}; }
@@ -212,17 +202,6 @@ TEST_CASE("a network of another batch size evaluates with the trained one's weig
     CHECK(got.loss_sum == Approx(expected.loss_sum).epsilon(1e-5));
     for (int step = 0; step < 10; ++step) sgd_step(network, batch);
   }
-}
-
-TEST_CASE("a network for evaluation takes its memory when it evaluates for the first time")
-{
-  const Network trained(lenet(1));
-  Network evaluation(lenet(4096), trained);
-  const auto need = evaluation.memory().activations;
-  const auto batch = random_batch(evaluation);
-  const auto before = resident_bytes();
-  evaluation.evaluate(batch.images, batch.labels);
-  CHECK(resident_bytes() - before > need / 2);
 }
 
 TEST_CASE("shared weights outlive the network they were trained in")
