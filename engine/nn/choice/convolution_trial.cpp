@@ -51,8 +51,7 @@ struct ConvolutionTrial::Impl {
   Impl(const ConvolutionCase& of, const Convolution::Layouts& layouts, const Algorithms& algorithms)
       : computes_data(of.needs_gradient), threads(of.threads),
         store(std::make_shared<ParameterStore>(dnnl::engine(dnnl::engine::kind::cpu, 0))),
-        convolution(make_convolution(layer_name, {input_id, of.input}, {output_id, of.output}, of.spec, may_use_winograd(of),
-                                     algorithms)),
+        convolution(make_convolution(layer_name, {input_id, of.input}, {output_id, of.output}, of.spec, may_use_winograd(of))),
         layer(*convolution), plan(plan_options(of, algorithms), store), stream(store->engine()),
         input(plan.allocate(layouts.input)), output_gradient(plan.allocate(layouts.output))
   {

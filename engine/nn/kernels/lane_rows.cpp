@@ -9,7 +9,8 @@ namespace dt::nn {
 namespace {
 
 constexpr int lanes = static_cast<int>(image_lanes), points = static_cast<int>(row_points);
-constexpr std::int64_t weights_in_row = 5;
+constexpr int window = 5;
+constexpr std::int64_t weights_in_row = window;
 using Vector = Lanes<lanes>;
 using Floats = Vector::Floats;
 
@@ -31,7 +32,7 @@ DT_CLONES void row_results(const float* from, std::ptrdiff_t point_stride, std::
   for (std::int64_t pair = 0; pair < row_pairs(width); ++pair) {
     Floats m[points];
     for (int point = 0; point < points; ++point) m[point] = Vector::load(from + point * point_stride + pair * lanes);
-    results_along(m, 1);
+    results_along<window>(m, 1);
     for (int i = 0; i < 2 && 2 * pair + i < width; ++i) {
       const auto value = m[i] + bias;
       Vector::store(rectify ? (value < 0 ? Floats{} : value) : value, row + (2 * pair + i) * lanes);
@@ -45,7 +46,7 @@ DT_CLONES void row_result_gradients(const float* row, std::int64_t width, float*
     Floats y[points];
     y[0] = Vector::load(row + 2 * pair * lanes);
     y[1] = 2 * pair + 1 < width ? Vector::load(row + (2 * pair + 1) * lanes) : Floats{};
-    result_gradients_along(y, 1);
+    result_gradients_along<window>(y, 1);
     for (int point = 0; point < points; ++point) Vector::store(y[point], to + point * point_stride + pair * lanes);
   }
 }
@@ -56,7 +57,7 @@ DT_CLONES void row_weights(const float* weights, std::int64_t rows, std::int64_t
     for (std::int64_t output = 0; output < outputs; ++output) {
       float g[points];
       for (std::int64_t i = 0; i < weights_in_row; ++i) g[i] = weights[(row * weights_in_row + i) * outputs + output];
-      windows_along(g, 1);
+      windows_along<window>(g, 1);
       for (int point = 0; point < points; ++point) to[(point * rows + row) * outputs + output] = g[point];
     }
 }
@@ -67,7 +68,7 @@ DT_CLONES void row_weight_gradients(const float* from, std::int64_t rows, std::i
     for (std::int64_t output = 0; output < outputs; ++output) {
       float m[points];
       for (int point = 0; point < points; ++point) m[point] = from[(point * rows + row) * outputs + output];
-      window_gradients_along(m, 1);
+      window_gradients_along<window>(m, 1);
       for (std::int64_t i = 0; i < weights_in_row; ++i) weights[(row * weights_in_row + i) * outputs + output] = m[i];
     }
 }
