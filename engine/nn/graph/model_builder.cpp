@@ -87,7 +87,7 @@ Tensor ModelBuilder::convolution(const std::string& name, Tensor input, const Co
   if (options_.kernels == LayerKernels::batch_lanes && LaneConvolution::supports(spec))
     return append<LaneConvolution>(name, input, output, spec);
   if (options_.kernels == LayerKernels::plain_loops) return append<ReferenceConvolution>(name, input, output, spec);
-  model_.layers.push_back(make_convolution(name, input, output, spec, options_.winograd));
+  model_.layers.push_back(make_convolution(name, input, output, spec, options_.winograd, options_.precision));
   return output;
 }
 

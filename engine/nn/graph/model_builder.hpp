@@ -29,6 +29,7 @@ class ModelBuilder {
     bool dropout = true; // false: dropout() returns its input
     LayerKernels kernels = LayerKernels::library;
     bool winograd = true; // whether make_convolution may take Winograd's algorithm
+    Precision precision = Precision::fp32;
   };
   explicit ModelBuilder(const Options& options);
   Tensor input() const { return model_.input; }

@@ -6,6 +6,7 @@
 // numbers of a tile or a window after its transform are its points.
 #pragma once
 
+#include "engine/nn/kernels/block_products.hpp"
 #include "engine/nn/kernels/instruction_set.hpp"
 #include "engine/nn/kernels/winograd_transforms.hpp"
 
@@ -15,7 +16,6 @@
 namespace dt::nn {
 
 inline constexpr std::int64_t winograd_points = winograd_side * winograd_side;
-inline constexpr std::int64_t winograd_block = 16; // channels that lie together in points
 
 // A part of an image plane of adjacent channels: rows [first_row, first_row + 6) and columns alike; what lies outside the image
 // counts as zeros and is not written.
@@ -24,19 +24,7 @@ struct WinogradTile {
   std::int64_t first_row, first_column;
 };
 
-// Sums of products: results[r][16] = sum over o < outer, i < 16 of scalars[o, r, i] * vectors[o * 16 + i][16], for `rows` rows.
-struct PointProducts {
-  std::int64_t rows = 0, outer = 0;
-  std::ptrdiff_t scalar_stride = 0; // from one o to the next, in floats; scalars[o] is [rows][16]
-};
-
-// The same summed over tiles, for 16 rows: results[r][16] = sum over t < tiles of scalars[t][r] * vectors[t][16].
-struct TileProducts {
-  std::int64_t tiles = 0;
-  bool accumulate = false; // adds to what the results hold
-};
-
-// The kernels for one size of window and one instruction set.
+// The transforms for one size of window and one instruction set.
 struct WinogradKernels {
   std::int64_t lanes; // adjacent channels that one call of a transform computes: those of a pixel in a plane
   // to[point] = B^T d B of one tile of pixels; a vector each point_stride floats.
@@ -52,14 +40,9 @@ struct WinogradKernels {
   void (*window_points)(const float* window, std::ptrdiff_t pixel_stride, bool rotated, float* to, std::ptrdiff_t point_stride);
   // window = G^T m G, the adjoint.
   void (*window_gradient)(const float* points, std::ptrdiff_t point_stride, float* window, std::ptrdiff_t pixel_stride);
-  void (*point_products)(const PointProducts& shape, const float* scalars, const float* vectors, float* results);
-  void (*tile_products)(const TileProducts& shape, const float* scalars, const float* vectors, float* results);
 };
 
 // For windows of 3x3 and 5x5.
 const WinogradKernels& winograd_kernels(std::int64_t window, InstructionSet set);
-
-// sums[lane] = sum over `count` pixels of `lanes` (8 or 16) adjacent channels, added to what `sums` holds.
-void add_pixels(const float* pixels, std::int64_t count, std::int64_t lanes, float* sums);
 
 } // namespace dt::nn

@@ -1,6 +1,5 @@
 // WinogradConvolution: a 3x3 or 5x5 convolution by Winograd's algorithm with kernels of our own
 // (engine/nn/kernels/winograd_tiles.hpp), where oneDNN has only direct sums: 5x5 everywhere, 3x3 on processors without AVX-512.
-// Each of its directions may also be one of oneDNN's primitives.
 //
 // A direction computes the tiles of the batch in chunks, in three steps: points of the pixels, products with the points of the
 // windows, results from the products. Buffers, with 16 adjacent channels innermost and an odd number of such lines from one
@@ -8,8 +7,12 @@
 //   points of pixels   [36][channel / 16][tile of the chunk][16]
 //   points of windows  [36][output / 16][channel][16]
 //   products           [36][output / 16][tile of the group][16], of each thread
+//
+// Weights lie in blocks of 16 x 16 channels: OIhw16i16o, [output / 16][channel / 16][row][column][16 channels][16 outputs];
+// backward to the data takes a copy with both kinds of channels exchanged.
 #pragma once
 
+#include "engine/nn/kernels/block_products.hpp"
 #include "engine/nn/kernels/winograd_tiles.hpp"
 #include "engine/nn/layers/convolution.hpp"
 
@@ -22,8 +25,6 @@ class WinogradConvolution final : public Convolution {
   WinogradConvolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec);
   // Windows of 3x3 or 5x5 with stride 1, whole blocks of sixteen channels on both sides, and no such algorithm in oneDNN.
   static bool supports(const ConvolutionSpec& spec, std::int64_t input_channels);
-  // Enough channels and pixels to be faster than direct sums in all directions.
-  static bool suits(const ConvolutionSpec& spec, std::int64_t input_channels, const Shape& output);
   void plan_forward(Plan& plan) override;
 
  private:
@@ -37,42 +38,54 @@ class WinogradConvolution final : public Convolution {
     Shape from, to;
     std::int64_t padding = 0;
     bool rotated = false, rectify = false;
-    dnnl::memory images, weights, bias, results; // weights: [from.channels][window][window][to.channels]; bias may be empty
-    dnnl::memory windows, pixels, products;      // points, and products of each thread
-    Split split;
+    dnnl::memory images{}, weights{}, bias{}, results{}; // weights: in blocks, [to][from]; bias may be empty
+    dnnl::memory windows{}, pixels{}, products{};        // points, and products of each thread
+    Split split{};
   };
   void plan_backward_data(Plan& plan, const dnnl::memory& output_gradient) override;
   void plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient) override;
   LayerAlgorithms rule(const Plan& plan) const override;
-  Pass pass(Plan& plan, const Shape& from, const Shape& to, std::int64_t padding) const;
-  std::vector<dnnl::memory> memories(const Pass& pass) const;
+  // Enough channels and pixels to be clearly faster than direct sums in all directions.
+  bool suits() const;
+  Operation weights_operation(Plan& plan, const dnnl::memory& images, const dnnl::memory& gradient,
+                              const dnnl::memory& weight_gradient) const;
+  Operation operation(const char* what, Plan& plan, Pass pass) const;
   void run(const Pass& pass) const;
   void transform_windows(const Pass& pass) const;
-  void transform_pixels(const float* images, const Shape& shape, const Shape& results, std::int64_t padding, std::int64_t first,
-                        std::int64_t tiles, float* points) const;
-  void transform_gradients(const float* gradients, const Shape& shape, std::int64_t first, std::int64_t tiles,
+  void transform_pixels(const dnnl::memory& images, const Shape& shape, const Shape& results, std::int64_t padding,
+                        std::int64_t first, std::int64_t tiles, float* points) const;
+  void transform_gradients(const dnnl::memory& gradients, const Shape& shape, std::int64_t first, std::int64_t tiles,
                            float* points) const;
   void run_group(const Pass& pass, std::int64_t chunk_tiles, std::int64_t chunk_first, std::int64_t group, std::int64_t block,
                  std::int64_t blocks, float* products) const;
-  void run_backward_weights(const dnnl::memory& gradient, const dnnl::memory& pixels, const dnnl::memory& gradients,
-                            const dnnl::memory& sums, const dnnl::memory& weight_gradient, const Split& split) const;
-  void sum_bias_gradient(const float* gradient, std::int64_t batch, float* sums) const;
+  void give_results(const Pass& pass, std::int64_t first, std::int64_t tiles, std::int64_t block, const float* products,
+                    std::int64_t product_stride) const;
+  // Backward to the weights: what it reads and writes, and its buffers.
+  struct WeightsPass {
+    dnnl::memory images, gradient, weight_gradient;
+    dnnl::memory pixels{}, gradients{}, sums{}; // points, and sums of products
+    Split split{};
+  };
+  void run_backward_weights(const WeightsPass& pass) const;
+  void sum_chunk(const WeightsPass& pass, std::int64_t first, std::int64_t tiles) const;
   std::int64_t tiles_along(std::int64_t results) const;
   std::int64_t tiles_of(const Shape& results) const { return tiles_along(results.height) * tiles_along(results.width); }
   WinogradTile tile_at(std::int64_t tile, const Shape& plane, const Shape& results, std::int64_t padding) const;
-  const float* plane_of(const float* images, const Shape& shape, std::int64_t image, std::int64_t channel) const;
+
+  std::int64_t lanes() const { return transforms_.lanes; } // adjacent channels in the layout of activations
+  // The plane of adjacent channels from `channel` on, a multiple of lanes().
+  static float* plane_of(const dnnl::memory& images, const Shape& shape, std::int64_t image, std::int64_t channel);
   dnnl::memory::desc images_of(const Plan& plan, const Shape& shape) const;
   dnnl::memory::desc weights_of(dnnl::memory::format_tag tag) const;
 
-  const WinogradKernels& kernels_;
+  const WinogradKernels& transforms_;
+  const BlockKernels& products_ = block_kernels(best_instruction_set());
   std::int64_t window_, results_; // side lengths
-  Pass forward_pass_, backward_pass_;
-  dnnl::memory images_; // of the input, as the kernels read them
 };
 
-// A WinogradConvolution if `winograd` allows it and the class supports the layer; otherwise a Convolution, whose primitives are
-// oneDNN's.
+// A WinogradConvolution where `winograd` allows it and the class supports the shape; otherwise a Convolution, whose primitives
+// are oneDNN's.
 std::unique_ptr<Convolution> make_convolution(const std::string& name, Tensor input, Tensor output, const ConvolutionSpec& spec,
-                                              bool winograd);
+                                              bool winograd, Precision precision);
 
 } // namespace dt::nn
