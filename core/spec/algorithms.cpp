@@ -106,6 +106,23 @@ Algorithms algorithms_of_lines(const std::vector<std::string>& lines, std::strin
   return algorithms;
 }
 
+std::optional<std::string> algorithms_misfit(const Algorithms& algorithms, bool winograd, Precision precision)
+{
+  const auto uses = [](const LayerAlgorithms& layer, Algorithm algorithm) {
+    return layer.forward == algorithm || layer.backward_data == algorithm || layer.backward_weights == algorithm;
+  };
+  for (const auto& [name, layer] : algorithms) {
+    if (!winograd && uses(layer, Algorithm::winograd))
+      return fmt::format("`train.winograd: false` excludes Winograd's algorithm, which the list of algorithms names for {}",
+                         printable(name));
+    for (const auto algorithm : {Algorithm::winograd, Algorithm::image_lanes})
+      if (precision != Precision::fp32 && uses(layer, algorithm))
+        return fmt::format("`train.precision: {}` has no {}, which the list of algorithms names for {}", name_of(precision),
+                           name_of(algorithm), printable(name));
+  }
+  return std::nullopt;
+}
+
 std::string to_json(const Algorithms& algorithms)
 {
   return nlohmann::ordered_json{{"schema", schema}, {"algorithms", algorithm_lines(algorithms)}}.dump(1) + "\n";

@@ -149,6 +149,8 @@ class Job {
   void require_startable(const std::vector<comm::RankPlace>& places) const;
   std::filesystem::path data_place() const;
   std::filesystem::path cache_folder() const;
+  std::optional<RecordedAlgorithms> earlier_algorithms() const;
+  void keep_algorithms(const Trainer& trainer) const;
   void probe() const;
   CheckpointOwner checkpoint_owner() const;
   JobOverseer::Options overseer_options() const;
@@ -186,7 +188,10 @@ int Job::run()
   const auto checkpoint = look_for_checkpoint();
   if (recorder_) require_same_data();
   if (recorder_ && !checkpoint) require_same_start();
-  Trainer trainer({planned_.spec, data_place(), share(checkpoint), checkpoint ? &*checkpoint : nullptr, cache_folder()}, comm_);
+  Trainer trainer(
+      {planned_.spec, data_place(), share(checkpoint), checkpoint ? &*checkpoint : nullptr, cache_folder(), earlier_algorithms()},
+      comm_);
+  if (recorder_) keep_algorithms(trainer);
   if (recorder_) print_facts(trainer);
   Observer silent;
   std::optional<RootObserver> root;
@@ -294,6 +299,28 @@ std::filesystem::path Job::data_place() const
 
 // The run's folder is <home>/runs/<key>. The cache is for the machine, so it lies in <home>.
 std::filesystem::path Job::cache_folder() const { return attempt_.run_folder().parent_path().parent_path() / "cache"; }
+
+// On rank 0, what this attempt (in a launch that has died) or the newest earlier one has recorded; empty if none has.
+std::optional<RecordedAlgorithms> Job::earlier_algorithms() const
+{
+  if (!comm_.is_root() || planned_.spec.train.algorithms != AlgorithmChoice::timed) return std::nullopt;
+  const auto file = recorded_algorithms(attempt_.run_folder(), attempt_.number());
+  if (!file) return std::nullopt;
+  try {
+    return RecordedAlgorithms{read_algorithms(*file), AttemptFolder(file->parent_path()).number()};
+  } catch (const Error& error) {
+    throw Error(ErrorKind::run,
+                fmt::format("{} This run must go on with the algorithms in it. Put its content back, or remove the file: then "
+                            "this attempt chooses anew.",
+                            error.what()));
+  }
+}
+
+void Job::keep_algorithms(const Trainer& trainer) const
+{
+  if (const auto algorithms = trainer.algorithms(); !algorithms.empty())
+    write_file_atomic(attempt_.algorithms(), to_json(algorithms));
+}
 
 void Job::probe() const
 {

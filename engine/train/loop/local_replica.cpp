@@ -56,6 +56,7 @@ LocalReplica::LocalReplica(const Parts& parts, std::int64_t steps_done)
 nn::NetworkOptions LocalReplica::own_network_options(const Parts& parts)
 {
   auto options = network_options(parts.spec, parts.source, parts.plan.micro_batch, comm_.rank());
+  options.algorithms = parts.algorithms;
   options.memory_limit_bytes = memory_share(comm_, parts.sync.topology);
   if (parts.spec.model.batch_norm == BatchNormSamples::synchronized && comm_.size() > 1) {
     statistics_sum_ = comm::make_allreduce({.topology = parts.sync.topology}, comm_);

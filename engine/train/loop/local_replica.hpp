@@ -25,7 +25,8 @@ class LocalReplica {
     const TrainingPlan& plan;
     const data::Source& source; // the training set
     const sync::StrategyParts& sync;
-    StepTimer& timer; // measures the phases of a step
+    const Algorithms& algorithms; // of the network's convolutions
+    StepTimer& timer;             // measures the phases of a step
   };
   // The first batch is that of step `steps_done` + 1. Throws the errors of model and optimizer, and a recipe error if the memory
   // does not suffice. Collective.
