@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace dt::sync {
@@ -76,13 +77,16 @@ std::vector<ModelledLayer> alexnet_layers()
           {884'736, 256, 149.5e6}, {37'748'736, 4096, 37.7e6}, {16'777'216, 4096, 16.8e6}, {4'096'000, 1000, 4.1e6}};
 }
 
-double work_units_per_s(double seconds)
+double work_units_per_s()
 {
-  const double begin_s = comm::monotonic_s();
-  double now_s = begin_s;
-  std::int64_t units = 0;
-  for (; now_s < begin_s + seconds; now_s = comm::monotonic_s(), ++units) compute_unit();
-  return static_cast<double>(units) / (now_s - begin_s);
+  constexpr int bursts = 40, units = 500;
+  double shortest_s = std::numeric_limits<double>::infinity();
+  for (int burst = 0; burst < bursts; ++burst) {
+    const double begin_s = comm::monotonic_s();
+    for (int unit = 0; unit < units; ++unit) compute_unit();
+    shortest_s = std::min(shortest_s, comm::monotonic_s() - begin_s);
+  }
+  return units / shortest_s;
 }
 
 ModelledReplica::ModelledReplica(const Options& options)

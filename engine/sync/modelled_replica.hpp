@@ -18,8 +18,9 @@ struct ModelledLayer {
 // AlexNet without groups, 224 x 224, 1000 classes: 8 layers, 16 tensors, 62.4 million parameters.
 std::vector<ModelledLayer> alexnet_layers();
 
-// How many units of a modelled replica's work this thread computes in a second, measured now for about `seconds`.
-double work_units_per_s(double seconds);
+// How many units of a modelled replica's work this thread computes in a second. Measured now in bursts, of which the fastest
+// counts.
+double work_units_per_s();
 
 class ModelledReplica : public Replica {
  public:

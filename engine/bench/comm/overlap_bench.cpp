@@ -161,7 +161,7 @@ int bench_overlap(const OverlapBench& options)
   comm::Communicator comm(MPI_COMM_WORLD);
   auto rows = nlohmann::ordered_json::array();
   if (comm.is_root() && !options.json) print_head(options, comm.size());
-  const double units_per_s = options.works ? sync::work_units_per_s(0.2) : 0;
+  const double units_per_s = options.works ? sync::work_units_per_s() : 0;
   for (const auto progress : options.progress) {
     const auto overlap = measure(options, progress, units_per_s, comm);
     if (comm.is_root() && options.json) rows.push_back(json_of(progress, overlap));

@@ -42,7 +42,7 @@ class PolledExchanges : public Exchanges {
   // beside: false if the computing thread communicates during its pass by itself; then nothing moves on between two calls.
   explicit PolledExchanges(bool beside)
   {
-    if (beside) thread_.emplace([this] { return advance_all(); });
+    if (beside) thread_.emplace([this] { return advance_first(sums_at_a_look); });
   }
   void begin(Exchange exchange) override
   {
@@ -54,7 +54,7 @@ class PolledExchanges : public Exchanges {
   }
   void advance() override
   {
-    alone([this] { return advance_all(); });
+    alone([this] { return advance_first(sums_.size()); });
   }
   bool is_polled() const override { return true; }
   void wait(std::size_t i) override
@@ -94,11 +94,14 @@ class PolledExchanges : public Exchanges {
     else
       call();
   }
-  // Returns whether there are others to advance.
-  bool advance_all()
+  // Advances the first `count` sums that are not complete. Returns whether some sum is not complete then.
+  bool advance_first(std::size_t count)
   {
-    for (auto& sum : sums_)
-      if (!sum.done && sum.pending->advance()) finish(sum);
+    for (auto& sum : sums_) {
+      if (sum.done) continue;
+      if (count-- == 0) break;
+      if (sum.pending->advance()) finish(sum);
+    }
     return has_work();
   }
   bool has_work() const { return !std::ranges::all_of(sums_, &Sum::done); }
@@ -113,6 +116,8 @@ class PolledExchanges : public Exchanges {
     sum.done = true;
     sum.times.end_s = comm::monotonic_s();
   }
+  // Sums share the links and come to their ends in about the order of begin(), so a look at later ones mostly finds nothing.
+  static constexpr std::size_t sums_at_a_look = 4;
   std::vector<Sum> sums_;
   std::optional<ProgressThread> thread_; // last member: it uses the others
 };

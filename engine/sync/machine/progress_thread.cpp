@@ -1,12 +1,13 @@
 #include "engine/sync/machine/progress_thread.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include <sched.h>
 #include <sys/syscall.h>
@@ -43,23 +44,23 @@ void ask_for_short_turns()
   ::syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
-// How long to sleep between two looks: long enough that looks which find nothing take at most a hundredth of the core.
+// How long to sleep between two looks. Messages that arrive are moved on soon, because others wait for the answer; but looks that
+// find nothing take at most about a hundredth of the core.
 class Interval {
  public:
+  // seconds: processor time of the look
   void note_look(double seconds)
   {
-    looks_s_[next_++ % looks_s_.size()] = seconds;
-    // The shortest of the last looks found least to do.
-    const double idle_s = *std::ranges::min_element(looks_s_) + switch_s;
-    seconds_ = std::clamp(idle_s / share, shortest_s, longest_s);
+    constexpr double share = 0.01, switch_s = 3e-6; // switch_s: of changing to this thread and back
+    least_s_ = std::min(least_s_, seconds);
+    const bool moved_on = seconds > 4 * least_s_; // to add or copy a message takes longer than to find none
+    seconds_ = moved_on ? shortest_s : std::clamp((seconds + switch_s) / share, shortest_s, longest_s);
   }
   double seconds() const { return seconds_; }
 
  private:
-  static constexpr double share = 0.01, shortest_s = 300e-6, longest_s = 2e-3;
-  static constexpr double switch_s = 3e-6; // of changing to this thread and back
-  std::array<double, 16> looks_s_{};
-  std::size_t next_ = 0;
+  static constexpr double shortest_s = 300e-6, longest_s = 1e-3;
+  double least_s_ = std::numeric_limits<double>::infinity(); // of all looks so far
   double seconds_ = shortest_s;
 };
 
