@@ -4,7 +4,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
-#include <limits>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -44,24 +43,23 @@ void ask_for_short_turns()
   ::syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
-// How long to sleep between two looks. Messages that arrive are moved on soon, because others wait for the answer; but looks that
-// find nothing take at most about a hundredth of the core.
+// How long to sleep between two looks. Meanwhile the kernel sends and receives as much as its buffers hold, so a look is worth
+// its fixed cost of some 15 us only when much has arrived. On a fast link the intervals become short; while nothing arrives they
+// become long, and the looks take less than a hundredth of the core.
 class Interval {
  public:
   // seconds: processor time of the look
   void note_look(double seconds)
   {
-    constexpr double share = 0.01, switch_s = 3e-6; // switch_s: of changing to this thread and back
-    least_s_ = std::min(least_s_, seconds);
-    const bool moved_on = seconds > 4 * least_s_; // to add or copy a message takes longer than to find none
-    seconds_ = moved_on ? shortest_s : std::clamp((seconds + switch_s) / share, shortest_s, longest_s);
+    constexpr double short_look_s = 50e-6, long_look_s = 150e-6, shortest_s = 300e-6, longest_s = 2e-3;
+    if (seconds < short_look_s) seconds_ *= 1.25;
+    if (seconds > long_look_s) seconds_ *= 0.8;
+    seconds_ = std::clamp(seconds_, shortest_s, longest_s);
   }
   double seconds() const { return seconds_; }
 
  private:
-  static constexpr double shortest_s = 300e-6, longest_s = 1e-3;
-  double least_s_ = std::numeric_limits<double>::infinity(); // of all looks so far
-  double seconds_ = shortest_s;
+  double seconds_ = 500e-6;
 };
 
 } // namespace
