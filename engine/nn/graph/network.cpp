@@ -306,9 +306,10 @@ struct Network::Impl {
   MemoryNeed need;
 };
 
-Network::Network(const NetworkOptions& options)
-    : impl_(std::make_unique<Impl>(options, Purpose::training,
-                                   std::make_shared<ParameterStore>(dnnl::engine(dnnl::engine::kind::cpu, 0))))
+Network::Network(const NetworkOptions& options, ParameterMemory memory)
+    : impl_(std::make_unique<Impl>(
+          options, Purpose::training,
+          std::make_shared<ParameterStore>(dnnl::engine(dnnl::engine::kind::cpu, 0), std::move(memory))))
 {
   set_plain_weights(initial_weights(impl_->store->stored(), options.seed));
 }
