@@ -6,6 +6,7 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "engine/comm/allreduce/gloo_allreduce.hpp"
+#include "engine/comm/machine/numa_nodes.hpp"
 #include "engine/comm/mpi_world.hpp"
 #include "engine/comm/placement.hpp"
 #include "engine/sync/spare_core.hpp"
@@ -235,7 +236,9 @@ void Job::read_spec()
 bool Job::claim()
 {
   const auto places = comm::gather_places(comm_);
-  const auto environment = describe_environment(comm_);
+  auto environment = describe_environment(comm_);
+  // One entry per rank, as in rank_masks.
+  environment["rank_numa_nodes"] = join(comm_.gather_texts(comm::mask_text(comm::numa_nodes_of(comm::own_place().cores))), "; ");
   if (comm_.is_root()) take(begin_record(places, environment), places);
   ours_ = comm_.broadcast_text(ours_ ? "ours" : "another's") == "ours";
   if (ours_) watcher_.emplace(watcher_options(places), comm_.activity());

@@ -3,6 +3,7 @@
 #include "core/hash.hpp"
 #include "core/spec/strategy_table.hpp"
 #include "core/units.hpp"
+#include "engine/sync/exchange/node_step.hpp"
 #include "engine/train/loop/network_options.hpp"
 #include "engine/train/record/rank_report.hpp"
 
@@ -92,6 +93,7 @@ std::vector<std::pair<std::string, std::string>> Trainer::lasting_facts() const
   auto facts = strategy_->facts();
   if (!parts_.progress_words.empty()) facts.emplace_back("progress", parts_.progress_words);
   if (const auto words = in_words(chosen_algorithms_, algorithms()); !words.empty()) facts.emplace_back("algorithms", words);
+  if (const auto* memory = local_.node_memory()) facts.emplace_back("weights", sync::describe(*memory));
   return facts;
 }
 
