@@ -128,7 +128,7 @@ void LaneConvolution::forward_pooled(std::int64_t group, std::int64_t pooled_row
   auto* winners = static_cast<std::uint8_t*>(winners_.get_data_handle()) + group * out.size() * image_lanes;
   for (std::int64_t channel = 0; channel < out.channels; ++channel) {
     const auto to = (channel * out.height + pooled_row) * out.width * image_lanes;
-    pool_lanes(windows, rows + channel * count * computed_.width * image_lanes, results + to, winners + to);
+    pool_lanes(set_, windows, rows + channel * count * computed_.width * image_lanes, results + to, winners + to);
   }
 }
 
@@ -171,7 +171,7 @@ const float* LaneConvolution::gradient_of(std::int64_t group, float* space) cons
   const auto* winners = static_cast<const std::uint8_t*>(winners_.get_data_handle()) + group * out.size() * image_lanes;
   for (std::int64_t channel = 0; channel < out.channels; ++channel) {
     const auto from = channel * out.height * out.width * image_lanes;
-    unpool_lanes(*pooling_, gradient + from, winners + from, space + channel * computed_.height * computed_.width * image_lanes);
+    unpool_lanes(set_, *pooling_, gradient + from, winners + from, space + channel * computed_.height * computed_.width * image_lanes);
   }
   return space;
 }
