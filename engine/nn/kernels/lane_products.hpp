@@ -31,7 +31,6 @@ struct ProductShape {
   int outputs = 1, positions = 1;
   std::ptrdiff_t scalar_stride = 1, vector_stride = image_lanes;
   std::ptrdiff_t output_stride = image_lanes, position_stride = image_lanes;
-  bool accumulate = false; // begin with what the results hold, not with `start`
 };
 
 // results[o][p] = start[o] + sum over terms t of scalars[t, o] * vectors[t, p], a vector of sixteen numbers for each o and p;
