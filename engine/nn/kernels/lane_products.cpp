@@ -1,6 +1,5 @@
 #include "engine/nn/kernels/lane_products.hpp"
 
-#include "core/function_clones.hpp"
 #include "engine/nn/kernels/lanes.hpp"
 
 #include <algorithm>
@@ -41,7 +40,7 @@ template<int L, int Parts, int Outputs, int Positions>
     for (std::int64_t lane = 0; lane < image_lanes; lane += L * Parts) {
       Floats sums[Outputs][Positions * Parts];
       for (int o = 0; o < Outputs; ++o)
-        for (int p = 0; p < Positions * Parts; ++p) sums[o][p] = start[o] - Floats{};
+        for (int p = 0; p < Positions * Parts; ++p) sums[o][p] = Vector::all(start[o]);
       for (std::int64_t t = 0; t < product.terms; ++t) {
         const float* from = vectors + product.vector_of[t] + lane;
         const float* factors = scalars + product.scalar_of[t];
@@ -52,7 +51,7 @@ template<int L, int Parts, int Outputs, int Positions>
           for (int p = 0; p < Positions * Parts; ++p) sums[o][p] += factor * values[p];
         }
       }
-      const auto least = product.least - Floats{}; // read here, where registers are free again
+      const auto least = Vector::all(product.least); // read here, where registers are free again
       for (int o = 0; o < Outputs; ++o)
         for (int p = 0; p < Positions * Parts; ++p) {
           const auto sum = sums[o][p];
@@ -207,25 +206,60 @@ void lane_correlations(InstructionSet set, const CorrelationShape& shape, const 
   }
 }
 
-DT_CLONES float lane_sum(const float* vectors, std::int64_t count)
+namespace {
+
+template<int L> [[gnu::always_inline]] inline float sum_of(const float* vectors, std::int64_t count)
 {
-  Lanes<image_lanes>::Floats sums[4]{};
-  for (std::int64_t v = 0; v < count; ++v) sums[v % 4] += Lanes<image_lanes>::load(vectors + v * image_lanes);
-  const auto all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  using Vector = Lanes<L>;
+  constexpr int parts = static_cast<int>(image_lanes) / L, chains = 4;
+  typename Vector::Floats sums[chains][parts];
+  for (int c = 0; c < chains; ++c)
+    for (int p = 0; p < parts; ++p) sums[c][p] = typename Vector::Floats{};
+  const auto add = [&](int chain, const float* from) __attribute__((always_inline)) {
+    for (int p = 0; p < parts; ++p) sums[chain][p] += Vector::load(from + p * L);
+  };
+  std::int64_t v = 0;
+  for (; v + chains <= count; v += chains)
+    for (int c = 0; c < chains; ++c) add(c, vectors + (v + c) * image_lanes);
+  for (; v < count; ++v) add(0, vectors + v * image_lanes);
   float total = 0;
-  for (std::int64_t lane = 0; lane < image_lanes; ++lane) total += all[lane];
+  for (int p = 0; p < parts; ++p) {
+    const auto all = (sums[0][p] + sums[1][p]) + (sums[2][p] + sums[3][p]);
+    for (int lane = 0; lane < L; ++lane) total += all[lane];
+  }
   return total;
 }
 
-DT_CLONES void lane_totals(const float* vectors, std::int64_t count, float* totals)
+// Halves are added until one number is left.
+template<int L> [[gnu::always_inline]] inline void totals_of(const float* vectors, std::int64_t count, float* totals)
 {
-  for (std::int64_t i = 0; i < count; ++i) {
-    float parts[image_lanes];
-    std::copy_n(vectors + i * image_lanes, image_lanes, parts);
-    for (std::int64_t half = image_lanes / 2; half > 0; half /= 2)
-      for (std::int64_t lane = 0; lane < half; ++lane) parts[lane] += parts[lane + half];
-    totals[i] = parts[0];
+  using Vector = Lanes<L>;
+  constexpr int parts = static_cast<int>(image_lanes) / L;
+  for (std::int64_t i = 0; i < count; ++i, vectors += image_lanes) {
+    typename Vector::Floats sums[parts];
+    for (int p = 0; p < parts; ++p) sums[p] = Vector::load(vectors + p * L);
+    for (int half = parts / 2; half > 0; half /= 2)
+      for (int p = 0; p < half; ++p) sums[p] += sums[p + half];
+    float numbers[L];
+    Vector::store(sums[0], numbers);
+    for (int half = L / 2; half > 0; half /= 2)
+      for (int lane = 0; lane < half; ++lane) numbers[lane] += numbers[lane + half];
+    totals[i] = numbers[0];
   }
+}
+
+} // namespace
+
+float lane_sum(InstructionSet set, const float* vectors, std::int64_t count)
+{
+  float sum = 0;
+  with_lanes_of(set, [&](auto l) __attribute__((always_inline)) { sum = sum_of<l()>(vectors, count); });
+  return sum;
+}
+
+void lane_totals(InstructionSet set, const float* vectors, std::int64_t count, float* totals)
+{
+  with_lanes_of(set, [&](auto l) __attribute__((always_inline)) { totals_of<l()>(vectors, count, totals); });
 }
 
 } // namespace dt::nn

@@ -57,9 +57,9 @@ void lane_correlations(InstructionSet set, const CorrelationShape& shape, const 
                        const std::int32_t* places, int count, float* sums);
 
 // The sum of all lanes of `count` vectors.
-float lane_sum(const float* vectors, std::int64_t count);
+float lane_sum(InstructionSet set, const float* vectors, std::int64_t count);
 
 // totals[i] = sum of the sixteen lanes of vectors[i].
-void lane_totals(const float* vectors, std::int64_t count, float* totals);
+void lane_totals(InstructionSet set, const float* vectors, std::int64_t count, float* totals);
 
 } // namespace dt::nn

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace dt::nn {
 
@@ -60,6 +61,14 @@ template<int L> struct Lanes {
     return values;
   }
   [[gnu::always_inline]] static inline void store(Floats values, float* to) { __builtin_memcpy(to, &values, sizeof values); }
+  // The same number in all lanes. (Floats{} + value is an addition, as 0 + -0 is 0.)
+  [[gnu::always_inline]] static inline Floats all(float value)
+  {
+    return [value]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
+      return Floats{(static_cast<void>(I), value)...};
+    }
+    (std::make_integer_sequence<int, L>());
+  }
   // Rounds to nearest, ties to even.
   [[gnu::always_inline]] static inline void store(Floats values, Bf16* to)
   {

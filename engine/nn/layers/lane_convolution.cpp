@@ -201,7 +201,7 @@ void LaneConvolution::run_backward_weights(std::int64_t groups) const
                         terms_.vectors.data() + first, static_cast<int>(count), sums);
       if (thread == 0 && has_bias()) add_plane_sums(gradient, outputs, plane, floats_of(bias_gradient_));
     }
-    lane_totals(sums, count * outputs, floats_of(weight_gradient_) + first * outputs);
+    lane_totals(set_, sums, count * outputs, floats_of(weight_gradient_) + first * outputs);
   }
 }
 

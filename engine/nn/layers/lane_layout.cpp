@@ -36,7 +36,7 @@ dnnl::memory in_lanes(Plan& plan, Tensor tensor, std::int64_t border, const std:
 void add_plane_sums(const float* gradients, std::int64_t channels, std::int64_t plane, float* sums)
 {
   for (std::int64_t channel = 0; channel < channels; ++channel)
-    sums[channel] += lane_sum(gradients + channel * plane * image_lanes, plane);
+    sums[channel] += lane_sum(best_instruction_set(), gradients + channel * plane * image_lanes, plane);
 }
 
 } // namespace dt::nn
