@@ -341,4 +341,19 @@ void unpool_lanes(InstructionSet set, const PoolingWindows& windows, const float
   });
 }
 
+float sum_of_winners(InstructionSet set, const float* gradients, const std::uint8_t* winners, std::int64_t count)
+{
+  float total = 0;
+  with_lanes_of(set, [&](auto l) __attribute__((always_inline)) {
+    using Vector = Lanes<l()>;
+    for (std::int64_t lane = 0; lane < lanes; lane += l()) {
+      typename Vector::Floats sum{};
+      for (std::int64_t i = lane; i < count * lanes + lane; i += lanes)
+        sum += load_places<l()>(winners + i) == places_of<l()>(no_winner) ? typename Vector::Floats{} : Vector::load(gradients + i);
+      for (int i = 0; i < l(); ++i) total += sum[i];
+    }
+  });
+  return total;
+}
+
 } // namespace dt::nn

@@ -44,5 +44,7 @@ inline constexpr std::uint8_t no_winner = 255;
 void pool_lanes(InstructionSet set, const PoolingWindows& windows, const float* images, float* results, std::uint8_t* winners);
 // The gradient of the images, overwritten.
 void unpool_lanes(InstructionSet set, const PoolingWindows& windows, const float* gradients, const std::uint8_t* winners, float* image_gradients);
+// Sum of all lanes of `count` vectors of gradients, without those of windows that have no winner.
+float sum_of_winners(InstructionSet set, const float* gradients, const std::uint8_t* winners, std::int64_t count);
 
 } // namespace dt::nn

@@ -99,9 +99,9 @@ using CorrelationTile = void (*)(const CorrelationShape&, const float*, const fl
 // registers (AVX-512), 12 of 16. A sum of sixteen lanes is two registers of AVX2.
 template<InstructionSet Set> struct Kernels;
 
-#define DT_COMPILE_FOR(SET, TARGET, LANES, PARTS, OUTPUTS, POSITIONS, IMAGES)                                                    \
+#define DT_COMPILE_FOR(SET, TARGET, LANES, PARTS, SUMS, OUTPUTS, POSITIONS, GRADIENTS, IMAGES)                                   \
   template<> struct Kernels<SET> {                                                                                               \
-    static constexpr int outputs = OUTPUTS, positions = POSITIONS, images = IMAGES;                                              \
+    static constexpr int outputs = OUTPUTS, positions = POSITIONS, gradients = GRADIENTS, images = IMAGES, sums = SUMS;          \
     template<int O, int P>                                                                                                       \
     TARGET static void products(const Product& a, int b, const float* c, const float* d, const float* e, float* f)               \
     {                                                                                                                            \
@@ -110,13 +110,13 @@ template<InstructionSet Set> struct Kernels;
     template<int O, int T>                                                                                                       \
     TARGET static void correlation(const CorrelationShape& a, const float* b, const float* c, const std::int32_t* d, float* e)   \
     {                                                                                                                            \
-      correlation_tile<LANES, O, T>(a, b, c, d, e);                                                                              \
+      if constexpr (O * T <= SUMS) correlation_tile<LANES, O, T>(a, b, c, d, e);                                                 \
     }                                                                                                                            \
   }
 
-DT_COMPILE_FOR(InstructionSet::avx512, DT_AVX512, 16, 1, 6, 4, 4);
-DT_COMPILE_FOR(InstructionSet::avx2, DT_AVX2, 8, 2, 6, 1, 2);
-DT_COMPILE_FOR(InstructionSet::plain, , 4, 1, 4, 3, 3);
+DT_COMPILE_FOR(InstructionSet::avx512, DT_AVX512, 16, 1, 24, 6, 4, 6, 4);
+DT_COMPILE_FOR(InstructionSet::avx2, DT_AVX2, 8, 2, 12, 6, 1, 4, 4);
+DT_COMPILE_FOR(InstructionSet::plain, , 4, 1, 12, 4, 3, 4, 3);
 
 #undef DT_COMPILE_FOR
 
@@ -167,9 +167,10 @@ void correlations(const CorrelationShape& shape, const float* gradients, const f
                   int count, float* sums)
 {
   using K = Kernels<Set>;
-  static constexpr auto tiles = correlation_tiles<Set>(std::make_index_sequence<K::outputs * K::images>());
-  for_parts(count, K::images, [&](int t, int terms) {
-    for_parts(shape.outputs, K::outputs, [&](int o, int outputs) {
+  static constexpr auto tiles = correlation_tiles<Set>(std::make_index_sequence<K::gradients * K::images>());
+  const int parts = (shape.outputs + K::gradients - 1) / K::gradients, most_outputs = (shape.outputs + parts - 1) / parts;
+  for_parts(shape.outputs, K::gradients, [&](int o, int outputs) {
+    for_parts(count, std::min(K::images, K::sums / most_outputs), [&](int t, int terms) {
       tiles[static_cast<std::size_t>((outputs - 1) * K::images + terms - 1)](
           shape, gradients + o * shape.plane_stride, images, places + t, sums + o * shape.output_stride + t * shape.image_stride);
     });

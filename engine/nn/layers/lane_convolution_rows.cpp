@@ -88,7 +88,7 @@ void LaneConvolution::run_filtered_weights(std::int64_t groups) const
     if (thread == 0 && has_bias()) std::fill_n(floats_of(bias_gradient_), out, 0.0F);
     for (std::int64_t group = 0; group < groups; ++group) {
       const float* gradient = gradient_of(group, pooling_ ? scratch_of_thread() : nullptr);
-      if (thread == 0 && has_bias()) add_plane_sums(gradient, out, plane, floats_of(bias_gradient_));
+      if (thread == 0 && has_bias()) add_bias_gradient(group);
       for (std::int64_t output = 0; output < out; ++output)
         for (std::int64_t row = 0; row < computed_.height; ++row)
           row_result_gradients(set_, gradient + (output * plane + row * computed_.width) * image_lanes, computed_.width,
