@@ -171,23 +171,51 @@ std::int64_t place_in_window(const PoolingWindows& windows, std::int64_t window_
          (window_x * windows.stride - windows.padding);
 }
 
-// Stores places of pixels in their windows as bytes, and loads them.
-template<int L> [[gnu::always_inline]] inline void store_places(typename Lanes<L>::Places places, std::uint8_t* to)
+// The places of pixels in their windows, of sixteen images.
+template<int L> using SixteenPlaces = typename Lanes<L>::Places[lanes / L];
+
+// Stores them as bytes. With eight lanes by a shuffle, because GCC 12 converts such vectors number by number.
+template<int L> [[gnu::always_inline]] inline void store_places(const SixteenPlaces<L>& places, std::uint8_t* to)
 {
-  const auto bytes = __builtin_convertvector(places, typename Lanes<L>::Bytes);
-  std::memcpy(to, &bytes, sizeof bytes);
+  if constexpr (L == 8) {
+    typedef std::uint8_t AllBytes __attribute__((vector_size(32)));
+    AllBytes lowest; // every fourth byte of both vectors
+    for (int i = 0; i < 32; ++i) lowest[i] = static_cast<std::uint8_t>(4 * (i % lanes));
+    const auto bytes = __builtin_shuffle(reinterpret_cast<AllBytes>(places[0]), reinterpret_cast<AllBytes>(places[1]), lowest);
+    std::memcpy(to, &bytes, lanes);
+  } else {
+    for (int part = 0; part < lanes / L; ++part) {
+      const auto bytes = __builtin_convertvector(places[part], typename Lanes<L>::Bytes);
+      std::memcpy(to + part * L, &bytes, sizeof bytes);
+    }
+  }
 }
 
-template<int L> [[gnu::always_inline]] inline typename Lanes<L>::Places load_places(const std::uint8_t* from)
+// L of sixteen bytes, from `lane` on.
+template<int L> [[gnu::always_inline]] inline typename Lanes<L>::Places load_places(const std::uint8_t* from, std::int64_t lane)
 {
-  typename Lanes<L>::Bytes bytes;
-  std::memcpy(&bytes, from, sizeof bytes);
-  return __builtin_convertvector(bytes, typename Lanes<L>::Places);
+  if constexpr (L == 8) {
+    typedef std::uint8_t AllBytes __attribute__((vector_size(32)));
+    typedef std::uint64_t Eights __attribute__((vector_size(32)));
+    std::uint64_t eight;
+    std::memcpy(&eight, from + lane, sizeof eight);
+    Eights repeated;
+    AllBytes bytes_of; // four times the same byte, within the halves of the vector
+    for (int i = 0; i < 4; ++i) repeated[i] = eight;
+    for (int i = 0; i < 32; ++i) bytes_of[i] = static_cast<std::uint8_t>(i / 4 + i / 16 * 16);
+    return reinterpret_cast<typename Lanes<L>::Places>(__builtin_shuffle(reinterpret_cast<AllBytes>(repeated), bytes_of)) & 255;
+  } else {
+    typename Lanes<L>::Bytes bytes;
+    std::memcpy(&bytes, from + lane, sizeof bytes);
+    return __builtin_convertvector(bytes, typename Lanes<L>::Places);
+  }
 }
 
 template<int L> [[gnu::always_inline]] inline typename Lanes<L>::Places places_of(std::int64_t place)
 {
-  return typename Lanes<L>::Places{} + static_cast<std::int32_t>(place);
+  typename Lanes<L>::Places places;
+  for (int lane = 0; lane < L; ++lane) places[lane] = static_cast<std::int32_t>(place);
+  return places;
 }
 
 template<int L>
@@ -198,7 +226,8 @@ template<int L>
   const auto& in = windows.input;
   for_windows(
       windows, [&](auto channel, auto pixel, auto wy, auto wx, Clipped rows, Clipped columns) __attribute__((always_inline)) {
-        for (std::int64_t lane = 0; lane < lanes; lane += L) {
+        SixteenPlaces<L> winner_of;
+        for (int lane = 0; lane < lanes; lane += L) {
           const float* plane = images + channel * in.height * in.width * lanes + lane;
           const float* first = plane + (rows.begin * in.width + columns.begin) * lanes;
           auto largest = Vector::load(first); // not minus infinity: a NaN stays
@@ -212,8 +241,9 @@ template<int L>
             }
           if (windows.rectified) winner = largest > 0 ? winner : places_of<L>(no_winner);
           Vector::store(largest, results + pixel * lanes + lane);
-          store_places<L>(winner, winners + pixel * lanes + lane);
+          winner_of[lane / L] = winner;
         }
+        store_places<L>(winner_of, winners + pixel * lanes);
       });
 }
 
@@ -253,7 +283,7 @@ template<int L>
           if (windows.mean)
             gradient *= 1 / static_cast<float>((rows.end - rows.begin) * (columns.end - columns.begin));
           else
-            winner = load_places<L>(winners + pixel * lanes + lane);
+            winner = load_places<L>(winners + pixel * lanes, lane);
           for (auto row = rows.begin; row < rows.end; ++row)
             for (auto column = columns.begin; column < columns.end; ++column) {
               float* at = plane + (row * in.width + column) * lanes;
@@ -275,10 +305,11 @@ template<int Kernel, int L>
   const bool rectified = windows.rectified;
   for (std::int64_t row = 0; row < out.channels * out.height; ++row) {
     const float* line = images + row * Kernel * in.width * lanes;
-    for (std::int64_t x = 0; x < out.width; ++x, line += Kernel * lanes, results += lanes, winners += lanes)
-      for (std::int64_t lane = 0; lane < lanes; lane += L) {
+    for (std::int64_t x = 0; x < out.width; ++x, line += Kernel * lanes, results += lanes, winners += lanes) {
+      SixteenPlaces<L> winner_of;
+      for (int lane = 0; lane < lanes; lane += L) {
         auto largest = Vector::load(line + lane);
-        typename Vector::Places winner{};
+        auto winner = places_of<L>(0);
         for (int place = 1; place < Kernel * Kernel; ++place) {
           const auto value = Vector::load(line + (place / Kernel * in.width + place % Kernel) * lanes + lane);
           const auto larger = value > largest;
@@ -287,8 +318,10 @@ template<int Kernel, int L>
         }
         if (rectified) winner = largest > 0 ? winner : places_of<L>(no_winner);
         Vector::store(largest, results + lane);
-        store_places<L>(winner, winners + lane);
+        winner_of[lane / L] = winner;
       }
+      store_places<L>(winner_of, winners);
+    }
   }
 }
 
@@ -302,7 +335,7 @@ template<int Kernel, int L>
     float* line = image_gradients + row * Kernel * in.width * lanes;
     for (std::int64_t x = 0; x < out.width; ++x, line += Kernel * lanes, gradients += lanes, winners += lanes)
       for (std::int64_t lane = 0; lane < lanes; lane += L) {
-        const auto winner = load_places<L>(winners + lane);
+        const auto winner = load_places<L>(winners, lane);
         const auto gradient = Vector::load(gradients + lane);
         for (int place = 0; place < Kernel * Kernel; ++place)
           Vector::store(winner == places_of<L>(place) ? gradient : typename Vector::Floats{},
@@ -346,12 +379,15 @@ float sum_of_winners(InstructionSet set, const float* gradients, const std::uint
   float total = 0;
   with_lanes_of(set, [&](auto l) __attribute__((always_inline)) {
     using Vector = Lanes<l()>;
-    for (std::int64_t lane = 0; lane < lanes; lane += l()) {
-      typename Vector::Floats sum{};
-      for (std::int64_t i = lane; i < count * lanes + lane; i += lanes)
-        sum += load_places<l()>(winners + i) == places_of<l()>(no_winner) ? typename Vector::Floats{} : Vector::load(gradients + i);
-      for (int i = 0; i < l(); ++i) total += sum[i];
-    }
+    typename Vector::Floats sums[lanes / l()];
+    for (auto& sum : sums) sum = typename Vector::Floats{};
+    for (std::int64_t i = 0; i < count * lanes; i += lanes)
+      for (int lane = 0; lane < lanes; lane += l()) {
+        const auto none = load_places<l()>(winners + i, lane) == places_of<l()>(no_winner);
+        sums[lane / l()] += none ? typename Vector::Floats{} : Vector::load(gradients + i + lane);
+      }
+    for (const auto& sum : sums)
+      for (int lane = 0; lane < l(); ++lane) total += sum[lane];
   });
   return total;
 }

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 namespace dt::nn {
 
@@ -61,13 +60,12 @@ template<int L> struct Lanes {
     return values;
   }
   [[gnu::always_inline]] static inline void store(Floats values, float* to) { __builtin_memcpy(to, &values, sizeof values); }
-  // The same number in all lanes. (Floats{} + value is an addition, as 0 + -0 is 0.)
+  // The same number in all lanes. A loop, because GCC 12 makes one broadcast of it, but many instructions of a list of numbers.
   [[gnu::always_inline]] static inline Floats all(float value)
   {
-    return [value]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
-      return Floats{(static_cast<void>(I), value)...};
-    }
-    (std::make_integer_sequence<int, L>());
+    Floats values;
+    for (int lane = 0; lane < L; ++lane) values[lane] = value;
+    return values;
   }
   // Rounds to nearest, ties to even.
   [[gnu::always_inline]] static inline void store(Floats values, Bf16* to)
