@@ -21,6 +21,10 @@ void row_pixels(InstructionSet set, const float* row, std::int64_t width, std::i
 void row_results(InstructionSet set, const float* points, std::ptrdiff_t point_stride, std::int64_t width, float bias, bool rectify, float* row);
 // The adjoint of row_results without bias: a row of gradients to points.
 void row_result_gradients(InstructionSet set, const float* row, std::int64_t width, float* to, std::ptrdiff_t point_stride);
+// The adjoint of row_pixels: points[point][pair] of the gradient become that of a row of `width` pixels, of which the first is
+// pixel `padding` of the row that the points were made of.
+void row_pixel_gradients(InstructionSet set, const float* points, std::ptrdiff_t point_stride, std::int64_t pairs,
+                         std::int64_t padding, std::int64_t width, float* row);
 // `rows` rows of five weights for `outputs` outputs, weights[row][5][outputs], to points[6][row][outputs], and the adjoint.
 void row_weights(const float* weights, std::int64_t rows, std::int64_t outputs, float* points);
 void row_weight_gradients(const float* points, std::int64_t rows, std::int64_t outputs, float* weights);

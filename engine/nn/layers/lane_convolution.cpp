@@ -154,11 +154,17 @@ void LaneConvolution::plan_backward(Plan& plan)
   plan.deliver(weight_gradient_, weight(plan).gradient, name(), backward_);
   gradients_final_ = backward_.size();
   if (!plan.needs_gradient(input())) return;
-  describe_lines();
   data_gradient_ = plan.allocate(lane_layout(plan, input().shape));
   uses = {gradient_, weights_, data_gradient_};
   if (pooling_) uses.insert(uses.end(), {winners_, scratch_});
-  backward_.emplace_back(label("backward data", batch_flops(plan)), uses, [=, this] { run_backward_data(groups); });
+  if (filtered_) {
+    plan_filtered_data(plan);
+    uses.insert(uses.end(), {weight_points_, gradient_points_, pixel_gradient_points_});
+  } else {
+    describe_lines();
+  }
+  backward_.emplace_back(label("backward data", batch_flops(plan)), uses,
+                         [=, this] { filtered_ ? run_filtered_data(groups) : run_backward_data(groups); });
   plan.add_gradient(input(), data_gradient_);
 }
 
