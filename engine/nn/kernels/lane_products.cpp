@@ -40,21 +40,24 @@ template<int L, int Parts, int Outputs, int Positions>
     for (std::int64_t lane = 0; lane < image_lanes; lane += L * Parts) {
       Floats sums[Outputs][Positions * Parts];
       for (int o = 0; o < Outputs; ++o)
-        for (int p = 0; p < Positions * Parts; ++p) sums[o][p] = Vector::all(start[o]);
+        for (int p = 0; p < Positions * Parts; ++p) sums[o][p] = Floats{};
+      const float* scalars_of[Outputs];
+      for (int o = 0; o < Outputs; ++o) scalars_of[o] = scalars + o * scalar_stride;
+#pragma GCC unroll 1 // unrolled, it needs more registers than there are
       for (std::int64_t t = 0; t < product.terms; ++t) {
         const float* from = vectors + product.vector_of[t] + lane;
-        const float* factors = scalars + product.scalar_of[t];
+        const std::int64_t place = product.scalar_of[t];
         Floats values[Positions * Parts];
         for (int p = 0; p < Positions * Parts; ++p) values[p] = Vector::load(from + p / Parts * vector_stride + p % Parts * L);
         for (int o = 0; o < Outputs; ++o) {
-          const float factor = factors[o * scalar_stride];
+          const float factor = scalars_of[o][place];
           for (int p = 0; p < Positions * Parts; ++p) sums[o][p] += factor * values[p];
         }
       }
-      const auto least = Vector::all(product.least); // read here, where registers are free again
+      const auto least = Floats{} + product.least; // read here, where registers are free again
       for (int o = 0; o < Outputs; ++o)
         for (int p = 0; p < Positions * Parts; ++p) {
-          const auto sum = sums[o][p];
+          const auto sum = sums[o][p] + start[o];
           Vector::store(least > sum ? least : sum, // NaN stays
                         results + o * output_stride + p / Parts * position_stride + p % Parts * L + lane);
         }

@@ -34,14 +34,14 @@ template<int L>
                                               float least, float* row)
 {
   using Vector = Lanes<L>;
-  const auto biases = Vector::all(bias), smallest = Vector::all(least);
+  const auto smallest = typename Vector::Floats{} + least;
   for (std::int64_t pair = 0; pair < row_pairs(width); ++pair)
     for (int lane = 0; lane < lanes; lane += L) {
       typename Vector::Floats m[points];
       for (int point = 0; point < points; ++point) m[point] = Vector::load(from + point * point_stride + pair * lanes + lane);
       results_along<window>(m, 1);
       for (int i = 0; i < 2 && 2 * pair + i < width; ++i) {
-        const auto value = m[i] + biases;
+        const auto value = m[i] + bias;
         Vector::store(smallest > value ? smallest : value, row + (2 * pair + i) * lanes + lane); // NaN stays
       }
     }

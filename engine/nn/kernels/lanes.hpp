@@ -60,13 +60,6 @@ template<int L> struct Lanes {
     return values;
   }
   [[gnu::always_inline]] static inline void store(Floats values, float* to) { __builtin_memcpy(to, &values, sizeof values); }
-  // The same number in all lanes. A loop, because GCC 12 makes one broadcast of it, but many instructions of a list of numbers.
-  [[gnu::always_inline]] static inline Floats all(float value)
-  {
-    Floats values;
-    for (int lane = 0; lane < L; ++lane) values[lane] = value;
-    return values;
-  }
   // Rounds to nearest, ties to even.
   [[gnu::always_inline]] static inline void store(Floats values, Bf16* to)
   {

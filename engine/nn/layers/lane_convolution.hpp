@@ -45,7 +45,7 @@ class LaneConvolution final : public Convolution {
   void plan_filtering(Plan& plan);
   void run_transforms(std::int64_t groups) const;
   void filtered_row(std::int64_t group, std::int64_t row, float* results, std::ptrdiff_t plane) const;
-  void filter_gradient(const float* gradient, float* points) const;
+  void filter_gradient(std::int64_t group, float* points) const;
   void run_filtered_weights(std::int64_t groups) const;
   void plan_filtered_data(Plan& plan);
   void run_filtered_data(std::int64_t groups) const;

@@ -67,14 +67,25 @@ void LaneConvolution::filtered_row(std::int64_t group, std::int64_t row, float* 
                 has_relu(), results + output * plane);
 }
 
-// One group's gradient of the results, to points of results.
-void LaneConvolution::filter_gradient(const float* gradient, float* points) const
+// One group's gradient of the results, to points of results. Where each row is in a window of the pooling, one row of windows
+// after the other, so that the rows before the pooling stay in the first-level cache.
+void LaneConvolution::filter_gradient(std::int64_t group, float* points) const
 {
-  const auto of_output = pairs() * image_lanes, row_size = computed_.width * image_lanes;
-  for (std::int64_t output = 0; output < computed_.channels; ++output)
-    for (std::int64_t row = 0; row < computed_.height; ++row)
-      row_result_gradients(set_, gradient + (output * computed_.height + row) * row_size, computed_.width,
-                           points + row * result_points_size() + output * of_output, computed_.channels * of_output);
+  const auto filter = [&](const float* gradient, std::int64_t plane, std::int64_t first, std::int64_t rows) {
+    const auto row_size = computed_.width * image_lanes;
+    for (std::int64_t output = 0; output < computed_.channels; ++output)
+      for (std::int64_t row = 0; row < rows; ++row)
+        row_result_gradients(set_, gradient + output * plane + row * row_size, computed_.width,
+                             points + (first + row) * result_points_size() + output * pairs() * image_lanes,
+                             computed_.channels * pairs() * image_lanes);
+  };
+  const auto plane = computed_.height * computed_.width * image_lanes;
+  if (!pooling_ || !pooling_->cover())
+    return filter(gradient_of(group, pooling_ ? scratch_of_thread() : nullptr), plane, 0, computed_.height);
+  for (std::int64_t window = 0; window < output().shape.height; ++window) {
+    const auto rows = gradient_rows(group, window, scratch_of_thread());
+    filter(scratch_of_thread(), rows * computed_.width * image_lanes, window * pooling_->stride, rows);
+  }
 }
 
 // As run_backward_weights: each thread has its share of the terms.
@@ -97,9 +108,8 @@ void LaneConvolution::run_filtered_weights(std::int64_t groups) const
     for (std::int64_t point = 0; point < row_points; ++point) std::fill_n(sums_of(point), count * out * image_lanes, 0.0F);
     if (thread == 0 && has_bias()) std::fill_n(floats_of(bias_gradient_), out, 0.0F);
     for (std::int64_t group = 0; group < groups; ++group) {
-      const float* gradient = gradient_of(group, pooling_ ? scratch_of_thread() : nullptr);
       if (thread == 0 && has_bias()) add_bias_gradient(group);
-      filter_gradient(gradient, points);
+      filter_gradient(group, points);
       for (std::int64_t point = 0; point < row_points; ++point)
         lane_correlations(set_, shape, points + point * out * of_output,
                           floats_of(pixel_points_) + group * pixel_points_size() + point * in * of_output,
@@ -141,7 +151,7 @@ void LaneConvolution::run_filtered_data(std::int64_t groups) const
     for (std::int64_t share = 0; share < shares; ++share) {
       const auto thread = omp_get_thread_num();
       float* result_points = floats_of(gradient_points_) + thread * computed_.height * result_points_size();
-      filter_gradient(gradient_of(group, pooling_ ? scratch_of_thread() : nullptr), result_points);
+      filter_gradient(group, result_points);
       filtered_data_rows(result_points, in.height * share / shares, in.height * (share + 1) / shares,
                          floats_of(pixel_gradient_points_) + thread * in.height * pixel_row_points_size(),
                          floats_of(data_gradient_) + group * in.size() * image_lanes);
