@@ -89,12 +89,14 @@ template<int L>
 void transpose_to_lanes(InstructionSet set, const float* plain, std::int64_t rows, std::int64_t row_stride, std::int64_t columns,
                         float* transposed)
 {
-  with_lanes_of(set, [&](auto l) __attribute__((always_inline)) { to_lanes<l()>(plain, rows, row_stride, columns, transposed); });
+  with_lanes_of(
+      set, [&](auto l) __attribute__((always_inline)) { to_lanes<l()>(plain, rows, row_stride, columns, transposed); });
 }
 
 void transpose_from_lanes(InstructionSet set, const float* from, std::int64_t columns, std::int64_t row_stride, float* plain)
 {
-  with_lanes_of(set, [&](auto l) __attribute__((always_inline)) { from_lanes<l()>(from, columns, row_stride, plain); });
+  with_lanes_of(
+      set, [&](auto l) __attribute__((always_inline)) { from_lanes<l()>(from, columns, row_stride, plain); });
 }
 
 namespace {
@@ -115,7 +117,8 @@ template<class F> void fill_padded(const Shape& shape, std::int64_t border, floa
 
 } // namespace
 
-void pad_plain_images(InstructionSet set, const float* images, std::int64_t count, const Shape& shape, std::int64_t border, float* padded)
+void pad_plain_images(InstructionSet set, const float* images, std::int64_t count, const Shape& shape, std::int64_t border,
+                      float* padded)
 {
   const auto plane = (shape.height + 2 * border) * (shape.width + 2 * border) * lanes;
   for (std::int64_t channel = 0; channel < shape.channels; ++channel) {
@@ -247,8 +250,7 @@ template<int L>
       });
 }
 
-template<int L>
-[[gnu::always_inline]] inline void pool_mean(const PoolingWindows& windows, const float* images, float* results)
+template<int L> [[gnu::always_inline]] inline void pool_mean(const PoolingWindows& windows, const float* images, float* results)
 {
   using Vector = Lanes<L>;
   const auto& in = windows.input;
@@ -355,11 +357,12 @@ bool are_tiles(const PoolingWindows& windows, std::int64_t kernel)
 void pool_lanes(InstructionSet set, const PoolingWindows& windows, const float* images, float* results, std::uint8_t* winners)
 {
   const bool two = are_tiles(windows, 2), three = are_tiles(windows, 3);
-  with_lanes_of(set, [&](auto l) __attribute__((always_inline)) {
-    if (two) return pool_tiles<2, l()>(windows, images, results, winners);
-    if (three) return pool_tiles<3, l()>(windows, images, results, winners);
-    windows.mean ? pool_mean<l()>(windows, images, results) : pool_maximum<l()>(windows, images, results, winners);
-  });
+  with_lanes_of(
+      set, [&](auto l) __attribute__((always_inline)) {
+        if (two) return pool_tiles<2, l()>(windows, images, results, winners);
+        if (three) return pool_tiles<3, l()>(windows, images, results, winners);
+        windows.mean ? pool_mean<l()>(windows, images, results) : pool_maximum<l()>(windows, images, results, winners);
+      });
 }
 
 void unpool_lanes(InstructionSet set, const PoolingWindows& windows, const float* gradients, const std::uint8_t* winners,
@@ -367,28 +370,30 @@ void unpool_lanes(InstructionSet set, const PoolingWindows& windows, const float
 {
   const bool two = are_tiles(windows, 2), three = are_tiles(windows, 3);
   if (!two && !three && !windows.cover()) std::fill_n(image_gradients, windows.input.size() * lanes, 0.0F);
-  with_lanes_of(set, [&](auto l) __attribute__((always_inline)) {
-    if (two) return unpool_tiles<2, l()>(windows, gradients, winners, image_gradients);
-    if (three) return unpool_tiles<3, l()>(windows, gradients, winners, image_gradients);
-    spread<l()>(windows, gradients, winners, image_gradients);
-  });
+  with_lanes_of(
+      set, [&](auto l) __attribute__((always_inline)) {
+        if (two) return unpool_tiles<2, l()>(windows, gradients, winners, image_gradients);
+        if (three) return unpool_tiles<3, l()>(windows, gradients, winners, image_gradients);
+        spread<l()>(windows, gradients, winners, image_gradients);
+      });
 }
 
 float sum_of_winners(InstructionSet set, const float* gradients, const std::uint8_t* winners, std::int64_t count)
 {
   float total = 0;
-  with_lanes_of(set, [&](auto l) __attribute__((always_inline)) {
-    using Vector = Lanes<l()>;
-    typename Vector::Floats sums[lanes / l()];
-    for (auto& sum : sums) sum = typename Vector::Floats{};
-    for (std::int64_t i = 0; i < count * lanes; i += lanes)
-      for (int lane = 0; lane < lanes; lane += l()) {
-        const auto none = load_places<l()>(winners + i, lane) == places_of<l()>(no_winner);
-        sums[lane / l()] += none ? typename Vector::Floats{} : Vector::load(gradients + i + lane);
-      }
-    for (const auto& sum : sums)
-      for (int lane = 0; lane < l(); ++lane) total += sum[lane];
-  });
+  with_lanes_of(
+      set, [&](auto l) __attribute__((always_inline)) {
+        using Vector = Lanes<l()>;
+        typename Vector::Floats sums[lanes / l()];
+        for (auto& sum : sums) sum = typename Vector::Floats{};
+        for (std::int64_t i = 0; i < count * lanes; i += lanes)
+          for (int lane = 0; lane < lanes; lane += l()) {
+            const auto none = load_places<l()>(winners + i, lane) == places_of<l()>(no_winner);
+            sums[lane / l()] += none ? typename Vector::Floats{} : Vector::load(gradients + i + lane);
+          }
+        for (const auto& sum : sums)
+          for (int lane = 0; lane < l(); ++lane) total += sum[lane];
+      });
   return total;
 }
 

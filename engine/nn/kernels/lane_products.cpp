@@ -219,7 +219,8 @@ template<int L> [[gnu::always_inline]] inline float sum_of(const float* vectors,
   typename Vector::Floats sums[chains][parts];
   for (int c = 0; c < chains; ++c)
     for (int p = 0; p < parts; ++p) sums[c][p] = typename Vector::Floats{};
-  const auto add = [&](int chain, const float* from) __attribute__((always_inline)) {
+  const auto add = [&](int chain, const float* from) __attribute__((always_inline))
+  {
     for (int p = 0; p < parts; ++p) sums[chain][p] += Vector::load(from + p * L);
   };
   std::int64_t v = 0;
@@ -257,13 +258,15 @@ template<int L> [[gnu::always_inline]] inline void totals_of(const float* vector
 float lane_sum(InstructionSet set, const float* vectors, std::int64_t count)
 {
   float sum = 0;
-  with_lanes_of(set, [&](auto l) __attribute__((always_inline)) { sum = sum_of<l()>(vectors, count); });
+  with_lanes_of(
+      set, [&](auto l) __attribute__((always_inline)) { sum = sum_of<l()>(vectors, count); });
   return sum;
 }
 
 void lane_totals(InstructionSet set, const float* vectors, std::int64_t count, float* totals)
 {
-  with_lanes_of(set, [&](auto l) __attribute__((always_inline)) { totals_of<l()>(vectors, count, totals); });
+  with_lanes_of(
+      set, [&](auto l) __attribute__((always_inline)) { totals_of<l()>(vectors, count, totals); });
 }
 
 } // namespace dt::nn

@@ -84,7 +84,8 @@ template<int L>
   for (int lane = 0; lane < lanes; lane += L) {
     typename Vector::Floats shared[points - 2];
     for (auto& pixel : shared) pixel = typename Vector::Floats{};
-    const auto store = [&](typename Vector::Floats value, std::int64_t pixel) __attribute__((always_inline)) {
+    const auto store = [&](typename Vector::Floats value, std::int64_t pixel) __attribute__((always_inline))
+    {
       if (pixel >= padding && pixel < padding + width) Vector::store(value, row + (pixel - padding) * lanes + lane);
     };
     for (std::int64_t pair = 0; pair < pairs; ++pair) {
@@ -107,28 +108,30 @@ template<int L>
 void row_pixel_gradients(InstructionSet set, const float* from, std::ptrdiff_t point_stride, std::int64_t pairs,
                          std::int64_t padding, std::int64_t width, float* row)
 {
-  with_lanes_of(set, [&](auto l) __attribute__((always_inline)) {
-    pixel_gradients_of<l()>(from, point_stride, pairs, padding, width, row);
-  });
+  with_lanes_of(
+      set, [&](auto l)
+               __attribute__((always_inline)) { pixel_gradients_of<l()>(from, point_stride, pairs, padding, width, row); });
 }
 
 void row_pixels(InstructionSet set, const float* row, std::int64_t width, std::int64_t pairs, float* to,
                 std::ptrdiff_t point_stride)
 {
-  with_lanes_of(set, [&](auto l) __attribute__((always_inline)) { pixels_of<l()>(row, width, pairs, to, point_stride); });
+  with_lanes_of(
+      set, [&](auto l) __attribute__((always_inline)) { pixels_of<l()>(row, width, pairs, to, point_stride); });
 }
 
 void row_results(InstructionSet set, const float* from, std::ptrdiff_t point_stride, std::int64_t width, float bias, bool rectify,
                  float* row)
 {
   const float least = rectify ? 0.0F : -std::numeric_limits<float>::infinity();
-  with_lanes_of(set,
-                [&](auto l) __attribute__((always_inline)) { results_of<l()>(from, point_stride, width, bias, least, row); });
+  with_lanes_of(
+      set, [&](auto l) __attribute__((always_inline)) { results_of<l()>(from, point_stride, width, bias, least, row); });
 }
 
 void row_result_gradients(InstructionSet set, const float* row, std::int64_t width, float* to, std::ptrdiff_t point_stride)
 {
-  with_lanes_of(set, [&](auto l) __attribute__((always_inline)) { result_gradients_of<l()>(row, width, to, point_stride); });
+  with_lanes_of(
+      set, [&](auto l) __attribute__((always_inline)) { result_gradients_of<l()>(row, width, to, point_stride); });
 }
 
 DT_CLONES void row_weights(const float* weights, std::int64_t rows, std::int64_t outputs, float* to)

@@ -73,9 +73,9 @@ template<int L> struct Lanes {
 template<class F> DT_AVX512 void with_lanes_of_avx512(const F& f) { f(std::integral_constant<int, 16>{}); }
 template<class F> DT_AVX2 void with_lanes_of_avx2(const F& f) { f(std::integral_constant<int, 8>{}); }
 
-// Calls f(L), compiled for an instruction set; L, a constant, is the number of floats in one of its registers. f and what it calls
-// must be always inlined, otherwise it is not compiled for the set. Vectors that are wider than a register are to be avoided:
-// GCC 12 compares, selects and shuffles them number by number.
+// Calls f(L), compiled for an instruction set; L, a constant, is the number of floats in one of its registers. f and what it
+// calls must be always inlined, otherwise it is not compiled for the set. Vectors that are wider than a register are to be
+// avoided: GCC 12 compares, selects and shuffles them number by number.
 template<class F> void with_lanes_of(InstructionSet set, const F& f)
 {
   switch (set) {

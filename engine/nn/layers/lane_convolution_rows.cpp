@@ -52,6 +52,7 @@ void LaneConvolution::filtered_row(std::int64_t group, std::int64_t row, float* 
 {
   const auto in = padded_.channels, out = computed_.channels, of_output = pairs() * image_lanes;
   float* points = floats_of(row_results_) + omp_get_thread_num() * result_points_size();
+  const float *weights = floats_of(weight_points_), *bias = has_bias() ? floats_of(bias_) : nullptr;
   const float* pixels = floats_of(pixel_points_) + group * pixel_points_size() + row * row_points * in * of_output;
   const ProductShape shape{.outputs = static_cast<int>(out),
                            .positions = static_cast<int>(pairs()),
@@ -60,11 +61,11 @@ void LaneConvolution::filtered_row(std::int64_t group, std::int64_t row, float* 
                            .output_stride = of_output,
                            .position_stride = image_lanes};
   for (std::int64_t point = 0; point < row_points; ++point)
-    lane_products(set_, row_terms_, shape, pixels + point * in * of_output,
-                  floats_of(weight_points_) + point * in * spec().kernel * out, nullptr, false, points + point * out * of_output);
+    lane_products(set_, row_terms_, shape, pixels + point * in * of_output, weights + point * in * spec().kernel * out, nullptr,
+                  false, points + point * out * of_output);
   for (std::int64_t output = 0; output < out; ++output)
-    row_results(set_, points + output * of_output, out * of_output, computed_.width, has_bias() ? floats_of(bias_)[output] : 0.0F,
-                has_relu(), results + output * plane);
+    row_results(set_, points + output * of_output, out * of_output, computed_.width, bias ? bias[output] : 0.0F, has_relu(),
+                results + output * plane);
 }
 
 // One group's gradient of the results, to points of results. Where each row is in a window of the pooling, one row of windows
@@ -164,6 +165,7 @@ void LaneConvolution::filtered_data_rows(const float* result_points, std::int64_
 {
   const auto in = input().shape;
   const auto out = computed_.channels, of_channel = pairs() * image_lanes;
+  const float* weights = floats_of(weight_points_);
   const ProductShape shape{.outputs = static_cast<int>(in.channels),
                            .positions = static_cast<int>(pairs()),
                            .scalar_stride = spec().kernel * out,
@@ -173,7 +175,7 @@ void LaneConvolution::filtered_data_rows(const float* result_points, std::int64_
   for (std::int64_t point = 0; point < row_points; ++point)
     for (auto row = first; row < behind; ++row)
       lane_products(set_, row_input_terms_[static_cast<std::size_t>(row)], shape, result_points + point * out * of_channel,
-                    floats_of(weight_points_) + point * in.channels * spec().kernel * out, nullptr, false,
+                    weights + point * in.channels * spec().kernel * out, nullptr, false,
                     points + row * pixel_row_points_size() + point * in.channels * of_channel);
   for (auto row = first; row < behind; ++row)
     for (std::int64_t channel = 0; channel < in.channels; ++channel)
