@@ -89,12 +89,14 @@ template<int L>
 void transpose_to_lanes(InstructionSet set, const float* plain, std::int64_t rows, std::int64_t row_stride, std::int64_t columns,
                         float* transposed)
 {
-  with_lanes_of(set, [&](auto l) __attribute__((always_inline)) { to_lanes<l()>(plain, rows, row_stride, columns, transposed); });
+  with_lanes_of(
+      set, [&](auto l) __attribute__((always_inline)) { to_lanes<l()>(plain, rows, row_stride, columns, transposed); });
 }
 
 void transpose_from_lanes(InstructionSet set, const float* from, std::int64_t columns, std::int64_t row_stride, float* plain)
 {
-  with_lanes_of(set, [&](auto l) __attribute__((always_inline)) { from_lanes<l()>(from, columns, row_stride, plain); });
+  with_lanes_of(
+      set, [&](auto l) __attribute__((always_inline)) { from_lanes<l()>(from, columns, row_stride, plain); });
 }
 
 namespace {
@@ -115,7 +117,8 @@ template<class F> void fill_padded(const Shape& shape, std::int64_t border, floa
 
 } // namespace
 
-void pad_plain_images(InstructionSet set, const float* images, std::int64_t count, const Shape& shape, std::int64_t border, float* padded)
+void pad_plain_images(InstructionSet set, const float* images, std::int64_t count, const Shape& shape, std::int64_t border,
+                      float* padded)
 {
   const auto plane = (shape.height + 2 * border) * (shape.width + 2 * border) * lanes;
   for (std::int64_t channel = 0; channel < shape.channels; ++channel) {
@@ -171,23 +174,51 @@ std::int64_t place_in_window(const PoolingWindows& windows, std::int64_t window_
          (window_x * windows.stride - windows.padding);
 }
 
-// Stores places of pixels in their windows as bytes, and loads them.
-template<int L> [[gnu::always_inline]] inline void store_places(typename Lanes<L>::Places places, std::uint8_t* to)
+// The places of pixels in their windows, of sixteen images.
+template<int L> using SixteenPlaces = typename Lanes<L>::Places[lanes / L];
+
+// Stores them as bytes. With eight lanes by a shuffle, because GCC 12 converts such vectors number by number.
+template<int L> [[gnu::always_inline]] inline void store_places(const SixteenPlaces<L>& places, std::uint8_t* to)
 {
-  const auto bytes = __builtin_convertvector(places, typename Lanes<L>::Bytes);
-  std::memcpy(to, &bytes, sizeof bytes);
+  if constexpr (L == 8) {
+    typedef std::uint8_t AllBytes __attribute__((vector_size(32)));
+    AllBytes lowest; // every fourth byte of both vectors
+    for (int i = 0; i < 32; ++i) lowest[i] = static_cast<std::uint8_t>(4 * (i % lanes));
+    const auto bytes = __builtin_shuffle(reinterpret_cast<AllBytes>(places[0]), reinterpret_cast<AllBytes>(places[1]), lowest);
+    std::memcpy(to, &bytes, lanes);
+  } else {
+    for (int part = 0; part < lanes / L; ++part) {
+      const auto bytes = __builtin_convertvector(places[part], typename Lanes<L>::Bytes);
+      std::memcpy(to + part * L, &bytes, sizeof bytes);
+    }
+  }
 }
 
-template<int L> [[gnu::always_inline]] inline typename Lanes<L>::Places load_places(const std::uint8_t* from)
+// L of sixteen bytes, from `lane` on.
+template<int L> [[gnu::always_inline]] inline typename Lanes<L>::Places load_places(const std::uint8_t* from, std::int64_t lane)
 {
-  typename Lanes<L>::Bytes bytes;
-  std::memcpy(&bytes, from, sizeof bytes);
-  return __builtin_convertvector(bytes, typename Lanes<L>::Places);
+  if constexpr (L == 8) {
+    typedef std::uint8_t AllBytes __attribute__((vector_size(32)));
+    typedef std::uint64_t Eights __attribute__((vector_size(32)));
+    std::uint64_t eight;
+    std::memcpy(&eight, from + lane, sizeof eight);
+    Eights repeated;
+    AllBytes bytes_of; // four times the same byte, within the halves of the vector
+    for (int i = 0; i < 4; ++i) repeated[i] = eight;
+    for (int i = 0; i < 32; ++i) bytes_of[i] = static_cast<std::uint8_t>(i / 4 + i / 16 * 16);
+    return reinterpret_cast<typename Lanes<L>::Places>(__builtin_shuffle(reinterpret_cast<AllBytes>(repeated), bytes_of)) & 255;
+  } else {
+    typename Lanes<L>::Bytes bytes;
+    std::memcpy(&bytes, from + lane, sizeof bytes);
+    return __builtin_convertvector(bytes, typename Lanes<L>::Places);
+  }
 }
 
 template<int L> [[gnu::always_inline]] inline typename Lanes<L>::Places places_of(std::int64_t place)
 {
-  return typename Lanes<L>::Places{} + static_cast<std::int32_t>(place);
+  typename Lanes<L>::Places places;
+  for (int lane = 0; lane < L; ++lane) places[lane] = static_cast<std::int32_t>(place);
+  return places;
 }
 
 template<int L>
@@ -198,7 +229,8 @@ template<int L>
   const auto& in = windows.input;
   for_windows(
       windows, [&](auto channel, auto pixel, auto wy, auto wx, Clipped rows, Clipped columns) __attribute__((always_inline)) {
-        for (std::int64_t lane = 0; lane < lanes; lane += L) {
+        SixteenPlaces<L> winner_of;
+        for (int lane = 0; lane < lanes; lane += L) {
           const float* plane = images + channel * in.height * in.width * lanes + lane;
           const float* first = plane + (rows.begin * in.width + columns.begin) * lanes;
           auto largest = Vector::load(first); // not minus infinity: a NaN stays
@@ -212,13 +244,13 @@ template<int L>
             }
           if (windows.rectified) winner = largest > 0 ? winner : places_of<L>(no_winner);
           Vector::store(largest, results + pixel * lanes + lane);
-          store_places<L>(winner, winners + pixel * lanes + lane);
+          winner_of[lane / L] = winner;
         }
+        store_places<L>(winner_of, winners + pixel * lanes);
       });
 }
 
-template<int L>
-[[gnu::always_inline]] inline void pool_mean(const PoolingWindows& windows, const float* images, float* results)
+template<int L> [[gnu::always_inline]] inline void pool_mean(const PoolingWindows& windows, const float* images, float* results)
 {
   using Vector = Lanes<L>;
   const auto& in = windows.input;
@@ -253,7 +285,7 @@ template<int L>
           if (windows.mean)
             gradient *= 1 / static_cast<float>((rows.end - rows.begin) * (columns.end - columns.begin));
           else
-            winner = load_places<L>(winners + pixel * lanes + lane);
+            winner = load_places<L>(winners + pixel * lanes, lane);
           for (auto row = rows.begin; row < rows.end; ++row)
             for (auto column = columns.begin; column < columns.end; ++column) {
               float* at = plane + (row * in.width + column) * lanes;
@@ -275,10 +307,11 @@ template<int Kernel, int L>
   const bool rectified = windows.rectified;
   for (std::int64_t row = 0; row < out.channels * out.height; ++row) {
     const float* line = images + row * Kernel * in.width * lanes;
-    for (std::int64_t x = 0; x < out.width; ++x, line += Kernel * lanes, results += lanes, winners += lanes)
-      for (std::int64_t lane = 0; lane < lanes; lane += L) {
+    for (std::int64_t x = 0; x < out.width; ++x, line += Kernel * lanes, results += lanes, winners += lanes) {
+      SixteenPlaces<L> winner_of;
+      for (int lane = 0; lane < lanes; lane += L) {
         auto largest = Vector::load(line + lane);
-        typename Vector::Places winner{};
+        auto winner = places_of<L>(0);
         for (int place = 1; place < Kernel * Kernel; ++place) {
           const auto value = Vector::load(line + (place / Kernel * in.width + place % Kernel) * lanes + lane);
           const auto larger = value > largest;
@@ -287,8 +320,10 @@ template<int Kernel, int L>
         }
         if (rectified) winner = largest > 0 ? winner : places_of<L>(no_winner);
         Vector::store(largest, results + lane);
-        store_places<L>(winner, winners + lane);
+        winner_of[lane / L] = winner;
       }
+      store_places<L>(winner_of, winners);
+    }
   }
 }
 
@@ -302,7 +337,7 @@ template<int Kernel, int L>
     float* line = image_gradients + row * Kernel * in.width * lanes;
     for (std::int64_t x = 0; x < out.width; ++x, line += Kernel * lanes, gradients += lanes, winners += lanes)
       for (std::int64_t lane = 0; lane < lanes; lane += L) {
-        const auto winner = load_places<L>(winners + lane);
+        const auto winner = load_places<L>(winners, lane);
         const auto gradient = Vector::load(gradients + lane);
         for (int place = 0; place < Kernel * Kernel; ++place)
           Vector::store(winner == places_of<L>(place) ? gradient : typename Vector::Floats{},
@@ -322,11 +357,12 @@ bool are_tiles(const PoolingWindows& windows, std::int64_t kernel)
 void pool_lanes(InstructionSet set, const PoolingWindows& windows, const float* images, float* results, std::uint8_t* winners)
 {
   const bool two = are_tiles(windows, 2), three = are_tiles(windows, 3);
-  with_lanes_of(set, [&](auto l) __attribute__((always_inline)) {
-    if (two) return pool_tiles<2, l()>(windows, images, results, winners);
-    if (three) return pool_tiles<3, l()>(windows, images, results, winners);
-    windows.mean ? pool_mean<l()>(windows, images, results) : pool_maximum<l()>(windows, images, results, winners);
-  });
+  with_lanes_of(
+      set, [&](auto l) __attribute__((always_inline)) {
+        if (two) return pool_tiles<2, l()>(windows, images, results, winners);
+        if (three) return pool_tiles<3, l()>(windows, images, results, winners);
+        windows.mean ? pool_mean<l()>(windows, images, results) : pool_maximum<l()>(windows, images, results, winners);
+      });
 }
 
 void unpool_lanes(InstructionSet set, const PoolingWindows& windows, const float* gradients, const std::uint8_t* winners,
@@ -334,25 +370,30 @@ void unpool_lanes(InstructionSet set, const PoolingWindows& windows, const float
 {
   const bool two = are_tiles(windows, 2), three = are_tiles(windows, 3);
   if (!two && !three && !windows.cover()) std::fill_n(image_gradients, windows.input.size() * lanes, 0.0F);
-  with_lanes_of(set, [&](auto l) __attribute__((always_inline)) {
-    if (two) return unpool_tiles<2, l()>(windows, gradients, winners, image_gradients);
-    if (three) return unpool_tiles<3, l()>(windows, gradients, winners, image_gradients);
-    spread<l()>(windows, gradients, winners, image_gradients);
-  });
+  with_lanes_of(
+      set, [&](auto l) __attribute__((always_inline)) {
+        if (two) return unpool_tiles<2, l()>(windows, gradients, winners, image_gradients);
+        if (three) return unpool_tiles<3, l()>(windows, gradients, winners, image_gradients);
+        spread<l()>(windows, gradients, winners, image_gradients);
+      });
 }
 
 float sum_of_winners(InstructionSet set, const float* gradients, const std::uint8_t* winners, std::int64_t count)
 {
   float total = 0;
-  with_lanes_of(set, [&](auto l) __attribute__((always_inline)) {
-    using Vector = Lanes<l()>;
-    for (std::int64_t lane = 0; lane < lanes; lane += l()) {
-      typename Vector::Floats sum{};
-      for (std::int64_t i = lane; i < count * lanes + lane; i += lanes)
-        sum += load_places<l()>(winners + i) == places_of<l()>(no_winner) ? typename Vector::Floats{} : Vector::load(gradients + i);
-      for (int i = 0; i < l(); ++i) total += sum[i];
-    }
-  });
+  with_lanes_of(
+      set, [&](auto l) __attribute__((always_inline)) {
+        using Vector = Lanes<l()>;
+        typename Vector::Floats sums[lanes / l()];
+        for (auto& sum : sums) sum = typename Vector::Floats{};
+        for (std::int64_t i = 0; i < count * lanes; i += lanes)
+          for (int lane = 0; lane < lanes; lane += l()) {
+            const auto none = load_places<l()>(winners + i, lane) == places_of<l()>(no_winner);
+            sums[lane / l()] += none ? typename Vector::Floats{} : Vector::load(gradients + i + lane);
+          }
+        for (const auto& sum : sums)
+          for (int lane = 0; lane < l(); ++lane) total += sum[lane];
+      });
   return total;
 }
 

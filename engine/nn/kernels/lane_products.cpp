@@ -40,21 +40,24 @@ template<int L, int Parts, int Outputs, int Positions>
     for (std::int64_t lane = 0; lane < image_lanes; lane += L * Parts) {
       Floats sums[Outputs][Positions * Parts];
       for (int o = 0; o < Outputs; ++o)
-        for (int p = 0; p < Positions * Parts; ++p) sums[o][p] = Vector::all(start[o]);
+        for (int p = 0; p < Positions * Parts; ++p) sums[o][p] = Floats{};
+      const float* scalars_of[Outputs];
+      for (int o = 0; o < Outputs; ++o) scalars_of[o] = scalars + o * scalar_stride;
+#pragma GCC unroll 1 // unrolled, it needs more registers than there are
       for (std::int64_t t = 0; t < product.terms; ++t) {
         const float* from = vectors + product.vector_of[t] + lane;
-        const float* factors = scalars + product.scalar_of[t];
+        const std::int64_t place = product.scalar_of[t];
         Floats values[Positions * Parts];
         for (int p = 0; p < Positions * Parts; ++p) values[p] = Vector::load(from + p / Parts * vector_stride + p % Parts * L);
         for (int o = 0; o < Outputs; ++o) {
-          const float factor = factors[o * scalar_stride];
+          const float factor = scalars_of[o][place];
           for (int p = 0; p < Positions * Parts; ++p) sums[o][p] += factor * values[p];
         }
       }
-      const auto least = Vector::all(product.least); // read here, where registers are free again
+      const auto least = Floats{} + product.least; // read here, where registers are free again
       for (int o = 0; o < Outputs; ++o)
         for (int p = 0; p < Positions * Parts; ++p) {
-          const auto sum = sums[o][p];
+          const auto sum = sums[o][p] + start[o];
           Vector::store(least > sum ? least : sum, // NaN stays
                         results + o * output_stride + p / Parts * position_stride + p % Parts * L + lane);
         }
@@ -216,7 +219,8 @@ template<int L> [[gnu::always_inline]] inline float sum_of(const float* vectors,
   typename Vector::Floats sums[chains][parts];
   for (int c = 0; c < chains; ++c)
     for (int p = 0; p < parts; ++p) sums[c][p] = typename Vector::Floats{};
-  const auto add = [&](int chain, const float* from) __attribute__((always_inline)) {
+  const auto add = [&](int chain, const float* from) __attribute__((always_inline))
+  {
     for (int p = 0; p < parts; ++p) sums[chain][p] += Vector::load(from + p * L);
   };
   std::int64_t v = 0;
@@ -254,13 +258,15 @@ template<int L> [[gnu::always_inline]] inline void totals_of(const float* vector
 float lane_sum(InstructionSet set, const float* vectors, std::int64_t count)
 {
   float sum = 0;
-  with_lanes_of(set, [&](auto l) __attribute__((always_inline)) { sum = sum_of<l()>(vectors, count); });
+  with_lanes_of(
+      set, [&](auto l) __attribute__((always_inline)) { sum = sum_of<l()>(vectors, count); });
   return sum;
 }
 
 void lane_totals(InstructionSet set, const float* vectors, std::int64_t count, float* totals)
 {
-  with_lanes_of(set, [&](auto l) __attribute__((always_inline)) { totals_of<l()>(vectors, count, totals); });
+  with_lanes_of(
+      set, [&](auto l) __attribute__((always_inline)) { totals_of<l()>(vectors, count, totals); });
 }
 
 } // namespace dt::nn

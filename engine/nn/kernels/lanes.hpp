@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 namespace dt::nn {
 
@@ -61,14 +60,6 @@ template<int L> struct Lanes {
     return values;
   }
   [[gnu::always_inline]] static inline void store(Floats values, float* to) { __builtin_memcpy(to, &values, sizeof values); }
-  // The same number in all lanes. (Floats{} + value is an addition, as 0 + -0 is 0.)
-  [[gnu::always_inline]] static inline Floats all(float value)
-  {
-    return [value]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
-      return Floats{(static_cast<void>(I), value)...};
-    }
-    (std::make_integer_sequence<int, L>());
-  }
   // Rounds to nearest, ties to even.
   [[gnu::always_inline]] static inline void store(Floats values, Bf16* to)
   {
@@ -82,9 +73,9 @@ template<int L> struct Lanes {
 template<class F> DT_AVX512 void with_lanes_of_avx512(const F& f) { f(std::integral_constant<int, 16>{}); }
 template<class F> DT_AVX2 void with_lanes_of_avx2(const F& f) { f(std::integral_constant<int, 8>{}); }
 
-// Calls f(L), compiled for an instruction set; L, a constant, is the number of floats in one of its registers. f and what it calls
-// must be always inlined, otherwise it is not compiled for the set. Vectors that are wider than a register are to be avoided:
-// GCC 12 compares, selects and shuffles them number by number.
+// Calls f(L), compiled for an instruction set; L, a constant, is the number of floats in one of its registers. f and what it
+// calls must be always inlined, otherwise it is not compiled for the set. Vectors that are wider than a register are to be
+// avoided: GCC 12 compares, selects and shuffles them number by number.
 template<class F> void with_lanes_of(InstructionSet set, const F& f)
 {
   switch (set) {

@@ -154,11 +154,17 @@ void LaneConvolution::plan_backward(Plan& plan)
   plan.deliver(weight_gradient_, weight(plan).gradient, name(), backward_);
   gradients_final_ = backward_.size();
   if (!plan.needs_gradient(input())) return;
-  describe_lines();
   data_gradient_ = plan.allocate(lane_layout(plan, input().shape));
   uses = {gradient_, weights_, data_gradient_};
   if (pooling_) uses.insert(uses.end(), {winners_, scratch_});
-  backward_.emplace_back(label("backward data", batch_flops(plan)), uses, [=, this] { run_backward_data(groups); });
+  if (filtered_) {
+    plan_filtered_data(plan);
+    uses.insert(uses.end(), {weight_points_, gradient_points_, pixel_gradient_points_});
+  } else {
+    describe_lines();
+  }
+  backward_.emplace_back(label("backward data", batch_flops(plan)), uses,
+                         [=, this] { filtered_ ? run_filtered_data(groups) : run_backward_data(groups); });
   plan.add_gradient(input(), data_gradient_);
 }
 
@@ -171,7 +177,8 @@ const float* LaneConvolution::gradient_of(std::int64_t group, float* space) cons
   const auto* winners = static_cast<const std::uint8_t*>(winners_.get_data_handle()) + group * out.size() * image_lanes;
   for (std::int64_t channel = 0; channel < out.channels; ++channel) {
     const auto from = channel * out.height * out.width * image_lanes;
-    unpool_lanes(set_, *pooling_, gradient + from, winners + from, space + channel * computed_.height * computed_.width * image_lanes);
+    unpool_lanes(set_, *pooling_, gradient + from, winners + from,
+                 space + channel * computed_.height * computed_.width * image_lanes);
   }
   return space;
 }
@@ -184,9 +191,10 @@ std::int64_t LaneConvolution::gradient_rows(std::int64_t group, std::int64_t poo
   windows.input.height = std::min(windows.kernel, computed_.height - pooled_row * windows.stride);
   windows.output.height = 1;
   const auto* winners = static_cast<const std::uint8_t*>(winners_.get_data_handle());
+  const float* gradient = floats_of(gradient_);
   for (std::int64_t channel = 0; channel < out.channels; ++channel) {
     const auto from = (group * out.size() + (channel * out.height + pooled_row) * out.width) * image_lanes;
-    unpool_lanes(set_, windows, floats_of(gradient_) + from, winners + from,
+    unpool_lanes(set_, windows, gradient + from, winners + from,
                  rows + channel * windows.input.height * computed_.width * image_lanes);
   }
   return windows.input.height;

@@ -25,7 +25,8 @@ dnnl::memory in_lanes(Plan& plan, Tensor tensor, std::int64_t border, const std:
       const float* images = floats_of(from) + group * image_lanes * shape.size();
       float* padded = floats_of(to) + group * image_lanes * outer.size();
       if (plain)
-        pad_plain_images(best_instruction_set(), images, std::min(image_lanes, batch - group * image_lanes), shape, border, padded);
+        pad_plain_images(best_instruction_set(), images, std::min(image_lanes, batch - group * image_lanes), shape, border,
+                         padded);
       else
         pad_lane_images(images, shape, border, padded);
     }

@@ -94,9 +94,10 @@ TEST_CASE("correlations in lanes add up gradients times images, for every size o
 
 TEST_CASE("images go to lanes and back unchanged, whatever their number and size, and missing ones are zeros")
 {
+  const auto set = GENERATE(from_range(instruction_sets()));
   for (const std::int64_t images : {1, 5, 16})
-    for (const std::int64_t columns : {1, 15, 16, 17, 50}) {
-      INFO(images << " images of " << columns);
+    for (const std::int64_t columns : {1, 7, 15, 16, 17, 50}) {
+      INFO("set " << static_cast<int>(set) << ", " << images << " images of " << columns);
       const auto plain = to_float(numbers(images * columns, 1));
       std::vector<float> transposed(static_cast<std::size_t>(columns) * lanes, 9);
       transpose_to_lanes(set, plain.data(), images, columns, columns, transposed.data());
