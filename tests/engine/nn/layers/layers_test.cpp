@@ -257,6 +257,33 @@ TEST_CASE("max pooling moves values and gradients exactly, over odd shapes")
   }
 }
 
+TEST_CASE("max pooling by our own kernels is exact where channels lie in blocks and where they are last, in evaluations too")
+{
+  using Tag = dnnl::memory::format_tag;
+  for (const auto& s :
+       {Windows{2, 16, 9, 7, 16, 3, 2, 1}, Windows{2, 32, 12, 13, 32, 3, 2, 0, 1, true}, Windows{3, 16, 6, 5, 16, 3, 1, 1},
+        Windows{1, 48, 8, 8, 48, 2, 2, 0}, Windows{2, 16, 11, 9, 16, 5, 3, 2}, Windows{2, 20, 7, 8, 20, 3, 2, 1, 1, true},
+        Windows{1, 16, 3, 2, 16, 3, 1, 1}, Windows{1, 24, 7, 9, 24, 2, 3, 1}, Windows{1, 16, 9, 11, 16, 1, 2, 0}}) {
+    const auto x = to_double(to_float(distinct_numbers(s.inputs())));
+    auto c = numbers(s.outputs(), 4);
+    for (auto& value : c) value = std::round(value * 64); // sums of these are exact
+    const auto model = [&] {
+      return described({s.in_channels, s.height, s.width}, [&](ModelBuilder& b) {
+        return b.max_pooling(b.input(), {.kernel = s.kernel, .stride = s.stride, .padding = s.padding, .ceil = s.ceil});
+      });
+    };
+    for (const auto layout : {Tag::nChw8c, Tag::nChw16c, Tag::nhwc}) {
+      INFO("channels " << s.in_channels << ", " << s.height << "x" << s.width << ", kernel " << s.kernel << ", stride "
+                       << s.stride << ", layout " << static_cast<int>(layout));
+      const LayerInput input{.batch = s.batch, .images = x, .weights = {}, .output_gradient = c, .layout = layout};
+      const auto out = run_layers(model(), input);
+      CHECK(out.output == reference::max_pooling(s, x));
+      CHECK(out.input_gradient == reference::max_pooling_gradient(s, x, c));
+      CHECK(evaluate_layers(model(), input) == out.output);
+    }
+  }
+}
+
 TEST_CASE("average pooling agrees with the reference over odd shapes, and leaves padding out of the mean")
 {
   for (const auto& s : {Windows{1, 1, 4, 4, 1, 2, 2, 0}, Windows{2, 17, 13, 11, 17, 3, 2, 1}, Windows{3, 5, 7, 5, 5, 5, 3, 2},
