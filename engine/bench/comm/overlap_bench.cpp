@@ -20,11 +20,10 @@ namespace {
 struct Overlap {
   double step_s = 0;
   double isolated_s = 0; // all buckets one after another with nothing else running
-  double alone_s = 0;    // without communication: computation and update
+  double alone_s = 0;    // of a step without communication: computation and update
   double exposed_s = 0;  // time in which the ranks waited for communication
   double bound_s = 0;    // part of isolated_s that can overlap; 0: nothing is sent before the pass has ended
-  // What of the communication does not lengthen the step. What delays the computation counts against it.
-  double hidden_s() const { return isolated_s - (step_s - alone_s); }
+  double hidden_s() const { return isolated_s - exposed_s; }
   double share() const { return bound_s > 0 ? hidden_s() / bound_s : 0; }
 };
 
