@@ -44,7 +44,7 @@ struct Outcome {
   std::string weights; // the fact of the record
 };
 
-Outcome train(RunSpec spec, const std::string& allreduce, comm::Communicator& comm)
+Outcome outcome_of(RunSpec spec, const std::string& allreduce, comm::Communicator& comm)
 {
   spec.sync.allreduce = allreduce;
   Losses losses;
@@ -71,14 +71,14 @@ TEST_CASE("trainings with one copy of the weights end in the bits of trainings w
   for (const std::string optimizer : {"sgd", "momentum", "nesterov", "adam", "lars"}) {
     CAPTURE(optimizer);
     const auto spec = spec_of(optimizer, comm.size());
-    const auto shared = train(spec, "hierarchical", comm);
+    const auto shared = outcome_of(spec, "hierarchical", comm);
     CHECK(shared.weights.starts_with("one copy on the node") == (comm.size() > 1 && optimizer != "lars"));
     // With a communication thread each rank keeps its weights; the sums are the same.
     auto beside = spec;
     beside.sync.progress = ProgressMode::thread;
     beside.sync.bucket_bytes = 1 << 30;
     beside.resources.oversubscribe = true;
-    const auto own = train(beside, "hierarchical", comm);
+    const auto own = outcome_of(beside, "hierarchical", comm);
     CHECK(own.weights.empty());
     check_equal(shared, own);
   }
@@ -92,8 +92,8 @@ TEST_CASE("micro-batches, a scaled loss and several threads do not change the bi
   spec.train.loss_scale = 1024;
   spec.resources.threads_per_rank = 2;
   spec.resources.oversubscribe = true;
-  const auto shared = train(spec, "hierarchical", comm);
+  const auto shared = outcome_of(spec, "hierarchical", comm);
   spec.sync.progress = ProgressMode::thread;
   spec.sync.bucket_bytes = 1 << 30;
-  check_equal(shared, train(spec, "hierarchical", comm));
+  check_equal(shared, outcome_of(spec, "hierarchical", comm));
 }
