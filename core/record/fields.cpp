@@ -177,7 +177,7 @@ Fields<RunResult> result_fields()
       {"work.busy_step_max_s", &member_of<R, &R::work, &WorkSums::busy_step_max_s>, "s",
        "the same sum, of useful time and wait for input", later},
       {"lone_compute_s", DT_AT(R, lone_compute_s), "s",
-       "forward and backward pass of one batch on rank 0 while all other ranks sleep, median of a few before the first step",
+       "forward and backward pass of one batch on rank 0 while all other ranks sleep, median of a few after the last step",
        later},
       {"choice_s", DT_AT(R, choice_s), "s",
        "time in which the algorithms of the convolutions were chosen, before the first step (train.algorithms)", later},

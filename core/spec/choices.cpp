@@ -41,7 +41,7 @@ constexpr std::array progress{
                 "thread where every rank has a core to spare, else poll where the allreduce can be polled (not mpi), else none; "
                 "the record says which"}},
     Choice{ProgressMode::none, Name{"none", "messages move only while a rank waits for them: nothing overlaps"}},
-    Choice{ProgressMode::poll, Name{"poll", "the computing thread moves messages on between two layers"}},
+    Choice{ProgressMode::poll, Name{"poll", "a thread on the same cores moves messages on at short intervals while the others compute"}},
     Choice{ProgressMode::thread, Name{"thread", "a thread with a core of its own sends and receives while the others compute"}},
 };
 constexpr std::array wires{

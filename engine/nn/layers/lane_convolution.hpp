@@ -35,6 +35,9 @@ class LaneConvolution final : public Convolution {
   void forward_rows(std::int64_t group, std::int64_t row, std::int64_t rows, float* results) const;
   void forward_pooled(std::int64_t group, std::int64_t pooled_row, float* rows, float* results) const;
   const float* gradient_of(std::int64_t group, float* scratch) const;
+  std::int64_t gradient_rows(std::int64_t group, std::int64_t pooled_row, float* rows) const;
+  void add_bias_gradient(std::int64_t group) const;
+  void correlate(std::int64_t group, std::int64_t first_term, std::int64_t terms, float* sums) const;
   void run_backward_weights(std::int64_t groups) const;
   void run_backward_data(std::int64_t groups) const;
   // By minimal filtering (engine/nn/kernels/lane_rows.hpp), where there are enough products to pay for the transforms.

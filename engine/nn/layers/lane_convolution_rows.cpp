@@ -40,7 +40,7 @@ void LaneConvolution::run_transforms(std::int64_t groups) const
   for (std::int64_t group = 0; group < groups; ++group)
     for (std::int64_t row = 0; row < padded_.height; ++row)
       for (std::int64_t channel = 0; channel < in; ++channel)
-        row_pixels(floats_of(images_) + (((group * in + channel) * padded_.height + row) * padded_.width) * image_lanes,
+        row_pixels(set_, floats_of(images_) + (((group * in + channel) * padded_.height + row) * padded_.width) * image_lanes,
                    padded_.width, pairs(),
                    floats_of(pixel_points_) + group * pixel_points_size() +
                        (row * row_points * in + channel) * pairs() * image_lanes,
@@ -62,7 +62,7 @@ void LaneConvolution::filtered_row(std::int64_t group, std::int64_t row, float* 
     lane_products(set_, row_terms_, shape, pixels + point * in * of_output,
                   floats_of(weight_points_) + point * in * spec().kernel * out, nullptr, false, points + point * out * of_output);
   for (std::int64_t output = 0; output < out; ++output)
-    row_results(points + output * of_output, out * of_output, computed_.width, has_bias() ? floats_of(bias_)[output] : 0.0F,
+    row_results(set_, points + output * of_output, out * of_output, computed_.width, has_bias() ? floats_of(bias_)[output] : 0.0F,
                 has_relu(), results + output * plane);
 }
 
@@ -88,10 +88,10 @@ void LaneConvolution::run_filtered_weights(std::int64_t groups) const
     if (thread == 0 && has_bias()) std::fill_n(floats_of(bias_gradient_), out, 0.0F);
     for (std::int64_t group = 0; group < groups; ++group) {
       const float* gradient = gradient_of(group, pooling_ ? scratch_of_thread() : nullptr);
-      if (thread == 0 && has_bias()) add_plane_sums(gradient, out, plane, floats_of(bias_gradient_));
+      if (thread == 0 && has_bias()) add_bias_gradient(group);
       for (std::int64_t output = 0; output < out; ++output)
         for (std::int64_t row = 0; row < computed_.height; ++row)
-          row_result_gradients(gradient + (output * plane + row * computed_.width) * image_lanes, computed_.width,
+          row_result_gradients(set_, gradient + (output * plane + row * computed_.width) * image_lanes, computed_.width,
                                points + row * result_points_size() + output * of_output, out * of_output);
       for (std::int64_t point = 0; point < row_points; ++point)
         lane_correlations(set_, shape, points + point * out * of_output,
@@ -99,7 +99,7 @@ void LaneConvolution::run_filtered_weights(std::int64_t groups) const
                           row_terms_.vectors.data() + first, static_cast<int>(count), sums_of(point));
     }
     for (std::int64_t point = 0; point < row_points; ++point)
-      lane_totals(sums_of(point), count * out, floats_of(weight_points_) + (point * terms + first) * out);
+      lane_totals(set_, sums_of(point), count * out, floats_of(weight_points_) + (point * terms + first) * out);
 #pragma omp barrier
 #pragma omp single
     row_weight_gradients(floats_of(weight_points_), terms, out, floats_of(weight_gradient_));

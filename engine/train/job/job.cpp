@@ -6,6 +6,7 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "engine/comm/allreduce/gloo_allreduce.hpp"
+#include "engine/comm/machine/numa_nodes.hpp"
 #include "engine/comm/mpi_world.hpp"
 #include "engine/comm/placement.hpp"
 #include "engine/sync/spare_core.hpp"
@@ -46,6 +47,11 @@ class RootObserver : public Observer {
   void started_from(const std::string& origin) override
   {
     fmt::print("starts from {}\n", origin);
+    std::fflush(stdout);
+  }
+  void started(const StartTimes& times) override
+  {
+    fmt::print("first step after {}\n", times.words());
     std::fflush(stdout);
   }
   void step(const StepEvent& event) override { recorder_.step(event); }
@@ -133,7 +139,10 @@ constexpr std::size_t reserve_bytes = 32 * 1024;
 
 class Job {
  public:
-  Job(const JobOptions& options, comm::Communicator& comm) : options_(options), comm_(comm), attempt_(options.attempt) {}
+  Job(const JobOptions& options, comm::Communicator& comm, StartTimes& start)
+      : options_(options), comm_(comm), start_(start), attempt_(options.attempt)
+  {
+  }
   int run();
   // Reports the error of this rank, records it as the run's cause unless another rank was first, and ends all ranks.
   [[noreturn]] void fail(const std::string& cause, std::int64_t step);
@@ -169,6 +178,7 @@ class Job {
 
   JobOptions options_;
   comm::Communicator& comm_;
+  StartTimes& start_;
   AttemptFolder attempt_;
   PlannedRun planned_;
   bool ours_ = false; // whether this process has claimed the attempt; only the owner may write into the folder
@@ -183,14 +193,23 @@ int Job::run()
   read_spec();
   overseer_.emplace(overseer_options());
   if (!claim()) return EXIT_FAILURE;
+  start_.end("claim");
   probe();
+  start_.end("probe");
 
   const auto checkpoint = look_for_checkpoint();
   if (recorder_) require_same_data();
   if (recorder_ && !checkpoint) require_same_start();
-  Trainer trainer(
-      {planned_.spec, data_place(), share(checkpoint), checkpoint ? &*checkpoint : nullptr, cache_folder(), earlier_algorithms()},
-      comm_);
+  const auto progress = share(checkpoint);
+  start_.end("checks");
+  Trainer trainer({.spec = planned_.spec,
+                   .data_folder = data_place(),
+                   .resumed = progress,
+                   .checkpoint = checkpoint ? &*checkpoint : nullptr,
+                   .cache = cache_folder(),
+                   .recorded_algorithms = earlier_algorithms(),
+                   .start = &start_},
+                  comm_);
   if (recorder_) keep_algorithms(trainer);
   if (recorder_) print_facts(trainer);
   Observer silent;
@@ -217,7 +236,9 @@ void Job::read_spec()
 bool Job::claim()
 {
   const auto places = comm::gather_places(comm_);
-  const auto environment = describe_environment(comm_);
+  auto environment = describe_environment(comm_);
+  // One entry per rank, as in rank_masks.
+  environment["rank_numa_nodes"] = join(comm_.gather_texts(comm::mask_text(comm::numa_nodes_of(comm::own_place().cores))), "; ");
   if (comm_.is_root()) take(begin_record(places, environment), places);
   ours_ = comm_.broadcast_text(ours_ ? "ours" : "another's") == "ours";
   if (ours_) watcher_.emplace(watcher_options(places), comm_.activity());
@@ -231,7 +252,7 @@ void Job::take(const BeginRecord& begin, const std::vector<comm::RankPlace>& pla
   if (!create_file_exclusive(attempt_.begin(), to_json(begin))) return say(already_started(attempt_));
   ours_ = true;
   clear_failed_launch();
-  write_file_atomic(attempt_.reserve(), std::string(reserve_bytes, '\0'));
+  replace_file(attempt_.reserve(), std::string(reserve_bytes, '\0'));
   recorder_.emplace(Recorder::Options{.attempt = attempt_, .before_beat = [this] { look_at_orders(); }});
   print_start(begin, places);
   require_startable(places);
@@ -326,7 +347,7 @@ void Job::probe() const
 {
   const auto& spec = planned_.spec;
   const auto found = probe_ranks(comm_, static_cast<int>(spec.resources.threads_per_rank), spec.sync.allreduce);
-  if (recorder_) write_file_atomic(attempt_.probe(), to_json(found));
+  if (recorder_) replace_file(attempt_.probe(), to_json(found)); // no sync: the first step would wait for the disk
 }
 
 CheckpointOwner Job::checkpoint_owner() const
@@ -519,9 +540,12 @@ void Job::fail(const std::string& cause, std::int64_t step)
 int run_job(const JobOptions& options)
 {
   hold_signals();
+  StartTimes start;
+  start.end("launch");
   const comm::MpiWorld world;
+  start.end("MPI");
   comm::Communicator comm(MPI_COMM_WORLD);
-  Job job(options, comm);
+  Job job(options, comm, start);
   try {
     return job.run();
   } catch (const TrainingError& error) {

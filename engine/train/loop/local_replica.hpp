@@ -39,18 +39,22 @@ class LocalReplica {
 
   // Seconds that rank 0 takes for forward and backward pass of one batch while all other ranks sleep: the median of a few passes
   // over random images. not_measured on other ranks, and with synchronized batch norm, which needs all ranks in a pass. Changes
-  // no state but the gradients. Collective.
+  // no state but the gradients. Call it after the last step, when all buffers have been in use. Collective.
   double lone_compute_s();
 
   nn::Network& network() { return network_; }
   const nn::Network& network() const { return network_; }
   optim::Optimizer& optimizer() { return *optimizer_; }
   NetworkReplica& replica() { return replica_; }
+  // The node's memory with the one copy of the weights that its ranks share; null: each rank has its own.
+  const comm::SharedVectors* node_memory() const { return node_memory_.get(); }
   // Samples of this rank's batches that could not be decoded and were replaced.
   std::int64_t replaced_samples() const { return loader_.replaced_samples(); }
 
  private:
   nn::NetworkOptions own_network_options(const Parts& parts);
+  nn::ParameterMemory parameter_memory(const Parts& parts);
+  std::unique_ptr<optim::Optimizer> make_optimizer(const RunSpec& spec);
   void take_mean(std::span<float> values);
   double median_pass_s();
 
@@ -59,6 +63,7 @@ class LocalReplica {
   double modelled_pass_s_;
   StepTimer& timer_;
   std::unique_ptr<comm::Allreduce> statistics_sum_; // for synchronized batch norm; otherwise null
+  std::unique_ptr<comm::SharedVectors> node_memory_; // weights, the rule's buffers and all ranks' gradients; or null
   nn::Network network_;
   data::BatchLoader loader_;
   std::unique_ptr<optim::Optimizer> optimizer_;

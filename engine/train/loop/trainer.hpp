@@ -14,6 +14,7 @@
 #include "engine/train/loop/snapshot.hpp"
 #include "engine/train/loop/training_clock.hpp"
 #include "engine/train/record/measurement.hpp"
+#include "engine/train/record/start_times.hpp"
 #include "engine/train/record/timeline.hpp"
 #include "engine/train/weights/checkpoint.hpp"
 
@@ -44,6 +45,7 @@ class Trainer {
     std::filesystem::path cache{};                // folder for timings of this machine; empty: none
     // The algorithms that an earlier attempt of the run has recorded. Only rank 0 passes them.
     std::optional<RecordedAlgorithms> recorded_algorithms{};
+    StartTimes* start = nullptr;                  // gets the phases up to the end of the first step; null: nobody asks
   };
   // Opens the data and builds the network. Throws the errors of data, model and optimizer. comm must outlive the trainer.
   // Collective.
@@ -75,6 +77,14 @@ class Trainer {
 
  private:
   void start(Observer& observer);
+  void end_start_phase(const char* phase);
+  // Passes on a part of the trainer whose making was a phase of the start.
+  template<class Part> Part made(Part part, const char* phase)
+  {
+    end_start_phase(phase);
+    return part;
+  }
+  void tell_start(Observer& observer);
   void begin_from_file(Observer& observer);
   void train(Observer& observer, Overseer& overseer);
   void step(Observer& observer);
@@ -83,6 +93,7 @@ class Trainer {
   TrainingProgress progress();
   std::int64_t replaced_samples();
   RunResult finish();
+  void measure_alone();
   std::vector<std::pair<std::string, std::string>> lasting_facts() const;
   bool is_done() const;
 

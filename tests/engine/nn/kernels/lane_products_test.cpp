@@ -99,10 +99,10 @@ TEST_CASE("images go to lanes and back unchanged, whatever their number and size
       INFO(images << " images of " << columns);
       const auto plain = to_float(numbers(images * columns, 1));
       std::vector<float> transposed(static_cast<std::size_t>(columns) * lanes, 9);
-      transpose_to_lanes(plain.data(), images, columns, columns, transposed.data());
+      transpose_to_lanes(set, plain.data(), images, columns, columns, transposed.data());
       const auto row = (columns + image_lanes - 1) / image_lanes * image_lanes;
       std::vector<float> back(static_cast<std::size_t>(row) * lanes, 9);
-      transpose_from_lanes(transposed.data(), columns, row, back.data());
+      transpose_from_lanes(set, transposed.data(), columns, row, back.data());
       std::size_t different = 0;
       for (std::int64_t image = 0; image < image_lanes; ++image)
         for (std::int64_t column = 0; column < row; ++column) {
