@@ -121,10 +121,15 @@ void time_within(double most_s, std::vector<DistinctCase>& cases, const Timers& 
   for (auto& one : cases) {
     const auto share = budget.share(one.flops);
     const auto small = shrunk(one.of, share.flops_per_run);
+    if (!budget.fits(one.flops, flops_of(small))) {
+      one.chosen = rule_for(small);
+      budget.skip(one.flops);
+      continue;
+    }
     const auto begin = Clock::now();
-    one.chosen = budget.is_spent() ? rule_for(small) : by.convolution(small, share.seconds);
-    if (!budget.is_spent()) ++timed;
+    one.chosen = by.convolution(small, share.seconds);
     budget.spend(one.flops, flops_of(small), seconds_since(begin));
+    ++timed;
   }
 }
 
@@ -186,6 +191,7 @@ NetworkAlgorithms choose_network_algorithms(const NetworkOptions& given, const T
   const AlgorithmsCache cache(timing.cache, text_of(model, options));
   if (const auto kept = cache.read(); kept && fits(*kept, convolutions)) {
     chosen.algorithms = *kept;
+    chosen.is_cached = true;
   } else {
     options.algorithms = timed_each(convolutions, timing.seconds, by, chosen.timed);
     chosen.algorithms = options.algorithms;

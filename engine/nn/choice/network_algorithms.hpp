@@ -15,9 +15,10 @@ struct TimingOptions {
 };
 
 struct NetworkAlgorithms {
-  Algorithms algorithms; // of every convolution; empty for NetworkOptions::reference
-  int timed = 0; // number of distinct convolutions that were timed, expensive ones first; 0: the choice is of an earlier call
-  double seconds = 0; // that the choice took
+  Algorithms algorithms;  // of every convolution; empty for NetworkOptions::reference
+  int timed = 0;          // number of distinct convolutions that were timed; the others keep the rules
+  bool is_cached = false; // the choice is of an earlier call
+  double seconds = 0;     // that the choice took
 };
 
 // How a convolution is timed, and whether image lanes are clearly faster than these options: tests give their own.

@@ -9,8 +9,7 @@ namespace dt::nn {
 double flops_of(const ConvolutionCase& of);
 
 // The same convolution on fewer images and, if that does not suffice, fewer rows, so that a run takes about `most_flops`. It
-// stays large enough that every thread has a share and that the algorithms compare as on the whole: at least least_rows rows of
-// output.
+// stays large enough that every thread has an image and that its algorithms compare as on the whole, so a run may take more.
 ConvolutionCase shrunk(const ConvolutionCase& of, double most_flops);
 
 class TimingBudget {
@@ -24,14 +23,17 @@ class TimingBudget {
     double flops_per_run = 0; // of a convolution small enough that the least number of runs fits into `seconds`
   };
   Share share(double flops) const;
+  // Whether the convolution of `flops` can be timed in a size of `timed_flops`, in little more than its share.
+  bool fits(double flops, double timed_flops) const;
   // The convolution of `flops` was timed in a size of `timed_flops`, and that took so long.
   void spend(double flops, double timed_flops, double seconds);
-  // Nothing is left: further convolutions keep the rules' algorithms.
-  bool is_spent() const { return left_s_ <= 0; }
+  // The convolution of `flops` was not timed.
+  void skip(double flops) { left_flops_ -= flops; }
 
  private:
   double left_s_, left_flops_;
-  double flops_per_s_; // of a trial's runs, with all that is around them: estimated first, then measured
+  double flops_per_s_; // of the runs of a trial, with all that is around them: estimated first, then measured
+  double most_flops_per_s_;
 };
 
 // The time to spend on convolutions that cost `flops` in one run each: a fixed number of runs' time, at most `most_s`.

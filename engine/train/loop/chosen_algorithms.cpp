@@ -19,7 +19,7 @@ ChosenAlgorithms timed(const nn::NetworkOptions& options, const AlgorithmSources
   if (sources.recorded)
     return {sources.recorded->algorithms, fmt::format("as attempt {} has recorded", sources.recorded->attempt)};
   const auto chosen = nn::choose_network_algorithms(options, {.cache = sources.cache});
-  return {chosen.algorithms, chosen.timed > 0 ? "timed" : "timed by an earlier run"};
+  return {chosen.algorithms, chosen.is_cached ? "timed by an earlier run" : "timed"};
 }
 
 ChosenAlgorithms decide(const TrainSpec& train, const nn::NetworkOptions& options, const AlgorithmSources& sources)

@@ -47,6 +47,20 @@ TEST_CASE("a convolution is shrunk by images first, with a share for every threa
   CHECK(shrunk(large, 1).output == Shape{64, 16, 56});
 }
 
+TEST_CASE("a convolution of few pixels keeps the images for which what is done once for all of them does not weigh too much")
+{
+  const ConvolutionCase deep{.input = {512, 7, 7},
+                             .output = {512, 7, 7},
+                             .spec = {.channels = 512, .kernel = 3, .padding = 1},
+                             .batch = 64,
+                             .threads = 1};
+  CHECK(shrunk(deep, 1).batch == 16);
+  CHECK(shrunk(deep, 1).output == deep.output);
+  auto few = deep;
+  few.batch = 8;
+  CHECK(shrunk(few, 1).batch == 8);
+}
+
 TEST_CASE("a shrunk convolution with strides has the rows that its windows need")
 {
   const ConvolutionCase of{.input = {3, 224, 224},
@@ -64,9 +78,9 @@ TEST_CASE("what a convolution leaves of its time goes to the others, and nothing
   CHECK(budget.share(5).seconds == Approx(2));
   budget.spend(5, 5, 1);
   CHECK(budget.share(5).seconds == Approx(3));
-  CHECK_FALSE(budget.is_spent());
+  CHECK(budget.fits(5, 0));
   budget.spend(5, 5, 3);
-  CHECK(budget.is_spent());
+  CHECK_FALSE(budget.fits(5, 0));
 }
 
 TEST_CASE("a convolution that took longer than expected makes the next ones smaller")
@@ -76,6 +90,27 @@ TEST_CASE("a convolution that took longer than expected makes the next ones smal
   budget.spend(1e12, share.flops_per_run, 1.5 * share.seconds);
   // two thirds of the speed, half of the time
   CHECK(budget.share(1e12).flops_per_run == Approx(share.flops_per_run / 1.5 * 0.5));
+}
+
+TEST_CASE("a convolution that left time makes the next ones larger, but not without limit")
+{
+  TimingBudget budget(100, 2e12, 1);
+  const auto share = budget.share(1e12);
+  budget.spend(1e12, share.flops_per_run, 0.5 * share.seconds);
+  CHECK(budget.share(1e12).flops_per_run > 4 * share.flops_per_run);
+  TimingBudget instant(100, 2e12, 1);
+  instant.spend(1e12, share.flops_per_run, 1e-9);
+  CHECK(instant.share(1e12).flops_per_run == Approx(10 * 2 * share.flops_per_run));
+}
+
+TEST_CASE("a convolution that cannot be made small enough for its share is not timed, and leaves its time to the others")
+{
+  TimingBudget budget(4, 4e12, 1);
+  const auto most = budget.share(2e12).flops_per_run;
+  CHECK(budget.fits(2e12, 2 * most));
+  CHECK_FALSE(budget.fits(2e12, 2.1 * most));
+  budget.skip(2e12);
+  CHECK(budget.share(2e12).seconds == Approx(4));
 }
 
 TEST_CASE("small networks are timed for a short time, large ones for the most that is allowed")
