@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::array algorithm_words{
     Choice{Algorithm::direct, Name{"direct", "the sums as they are written, in blocks of channels"}},
-    Choice{Algorithm::winograd, Name{"winograd", "Winograd's algorithm: fewer multiplications for 3x3 and 5x5 convolutions in fp32"}},
+    Choice{Algorithm::winograd,
+           Name{"winograd", "Winograd's algorithm: fewer multiplications for 3x3 and 5x5 convolutions in fp32"}},
     Choice{Algorithm::channels_last,
            Name{"channels-last", "the sums as they are written, with the channels of a pixel in a row"}},
     Choice{Algorithm::image_lanes, Name{"image-lanes", "sixteen images side by side, for the whole network"}},

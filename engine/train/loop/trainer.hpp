@@ -45,7 +45,7 @@ class Trainer {
     std::filesystem::path cache{};                // folder for timings of this machine; empty: none
     // The algorithms that an earlier attempt of the run has recorded. Only rank 0 passes them.
     std::optional<RecordedAlgorithms> recorded_algorithms{};
-    StartTimes* start = nullptr;                  // gets the phases up to the end of the first step; null: nobody asks
+    StartTimes* start = nullptr; // gets the phases up to the end of the first step; null: nobody asks
   };
   // Opens the data and builds the network. Throws the errors of data, model and optimizer. comm must outlive the trainer.
   // Collective.
