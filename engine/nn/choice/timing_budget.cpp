@@ -7,9 +7,9 @@ namespace dt::nn {
 namespace {
 
 constexpr double guessed_flops_per_s = 60e9; // of a thread, before anything is measured
-// time_convolution runs up to nine pairs of algorithms, each once for warm-up and in two to seven rounds.
-constexpr double least_runs = 9 * 3, most_runs = 9 * 8;
-constexpr double enough_runs = 80;
+// time_convolution runs up to three algorithms, each once for warm-up and in two to seven rounds, and a mixture of them in two.
+constexpr double least_runs = 3 * 3 + 3, most_runs = 3 * 8 + 3;
+constexpr double enough_runs = 40;
 constexpr double fastest = 10; // times the guess
 constexpr std::int64_t least_rows = 16;
 // With fewer pixels of output, what an algorithm does once for all images would weigh too much: Winograd's transforms its
