@@ -1,5 +1,6 @@
 // dtengine under the real mpirun: records of good and bad ends, claims on the attempt, killed ranks, full disks.
 #include "core/error.hpp"
+#include "core/spec/algorithms.hpp"
 #include "core/text.hpp"
 #include "tests/support/engine_run.hpp"
 #include "tests/support/running_job.hpp"
