@@ -81,18 +81,36 @@ void LaneConvolution::plan_forward(Plan& plan)
     scratch_ = scratch(plan, computed_.size());
     uses.insert(uses.end(), {winners_, scratch_});
   }
-  forward_.emplace_back(label("forward", batch_flops(plan)), std::move(uses), [=, this] {
-    const auto rows = output().shape.height;
-    if (filtered_) run_transforms(groups);
+  forward_.emplace_back(label("forward", batch_flops(plan)), std::move(uses), [=, this] { run_forward(groups); });
+  plan.set_data(output(), results_);
+}
+
+void LaneConvolution::run_forward(std::int64_t groups) const
+{
+  const auto rows = output().shape.height;
+  const auto compute_row = [&](std::int64_t group, std::int64_t row) {
+    float* results = floats_of(results_) + group * output().shape.size() * image_lanes;
+    pooling_ ? forward_pooled(group, row, scratch_of_thread(), results)
+             : forward_rows(group, row, 1, results + row * computed_.width * image_lanes);
+  };
+  if (filtered_) transform_weights();
+  // Threads that have whole groups compute a group's rows while its points are in the second-level cache.
+  if (filtered_ && groups % omp_get_max_threads() == 0) {
+#pragma omp parallel for schedule(static)
+    for (std::int64_t group = 0; group < groups; ++group) {
+      transform_pixels(group, 0, padded_.height);
+      for (std::int64_t row = 0; row < rows; ++row) compute_row(group, row);
+    }
+    return;
+  }
+  if (filtered_) {
 #pragma omp parallel for collapse(2) schedule(static)
     for (std::int64_t group = 0; group < groups; ++group)
-      for (std::int64_t row = 0; row < rows; ++row) {
-        float* results = floats_of(results_) + group * size;
-        pooling_ ? forward_pooled(group, row, scratch_of_thread(), results)
-                 : forward_rows(group, row, 1, results + row * computed_.width * image_lanes);
-      }
-  });
-  plan.set_data(output(), results_);
+      for (std::int64_t row = 0; row < padded_.height; ++row) transform_pixels(group, row, row + 1);
+  }
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t group = 0; group < groups; ++group)
+    for (std::int64_t row = 0; row < rows; ++row) compute_row(group, row);
 }
 
 // Rows of all channels. Without pooling they go to their place in a whole image, otherwise to one that has only these rows.
@@ -106,14 +124,10 @@ void LaneConvolution::forward_rows(std::int64_t group, std::int64_t row, std::in
                            .output_stride = plane,
                            .position_stride = image_lanes};
   const float* image = floats_of(images_) + group * padded_.size() * image_lanes;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    float* to = results + i * computed_.width * image_lanes;
-    if (filtered_)
-      filtered_row(group, row + i, to, plane);
-    else
-      lane_products(set_, terms_, shape, image + (row + i) * spec().stride * padded_.width * image_lanes, floats_of(weights_),
-                    floats_of(bias_), has_relu(), to);
-  }
+  if (filtered_) return filtered_rows(group, row, rows, results, plane);
+  for (std::int64_t i = 0; i < rows; ++i)
+    lane_products(set_, terms_, shape, image + (row + i) * spec().stride * padded_.width * image_lanes, floats_of(weights_),
+                  floats_of(bias_), has_relu(), results + i * computed_.width * image_lanes);
 }
 
 // One row of windows: its rows of the convolution stay in the first-level cache until they are pooled.

@@ -30,30 +30,34 @@ void LaneConvolution::plan_filtering(Plan& plan)
       row_terms_.add((row * row_points * in + channel) * pairs() * image_lanes, (channel * spec().kernel + row) * out);
   pixel_points_ = plan.allocate_floats(lane_groups(plan.options().batch) * pixel_points_size());
   weight_points_ = plan.allocate_floats(row_points * in * spec().kernel * out);
-  row_results_ = plan.allocate_floats(plan.options().threads * result_points_size());
+  row_results_ = plan.allocate_floats(plan.options().threads * most_rows() * result_points_size());
 }
 
-void LaneConvolution::run_transforms(std::int64_t groups) const
+void LaneConvolution::transform_weights() const
 {
-  const auto in = padded_.channels;
-  row_weights(floats_of(weights_), in * spec().kernel, computed_.channels, floats_of(weight_points_));
-#pragma omp parallel for collapse(2) schedule(static)
-  for (std::int64_t group = 0; group < groups; ++group)
-    for (std::int64_t row = 0; row < padded_.height; ++row)
-      for (std::int64_t channel = 0; channel < in; ++channel)
-        row_pixels(set_, floats_of(images_) + (((group * in + channel) * padded_.height + row) * padded_.width) * image_lanes,
-                   padded_.width, pairs(),
-                   floats_of(pixel_points_) + group * pixel_points_size() +
-                       (row * row_points * in + channel) * pairs() * image_lanes,
-                   in * pairs() * image_lanes);
+  row_weights(floats_of(weights_), padded_.channels * spec().kernel, computed_.channels, floats_of(weight_points_));
 }
 
-void LaneConvolution::filtered_row(std::int64_t group, std::int64_t row, float* results, std::ptrdiff_t plane) const
+// Rows of a group's padded images to points.
+void LaneConvolution::transform_pixels(std::int64_t group, std::int64_t first, std::int64_t behind) const
+{
+  const auto in = padded_.channels, of_channel = pairs() * image_lanes;
+  const float* images = floats_of(images_) + group * padded_.size() * image_lanes;
+  float* points = floats_of(pixel_points_) + group * pixel_points_size();
+  for (auto row = first; row < behind; ++row)
+    for (std::int64_t channel = 0; channel < in; ++channel)
+      row_pixels(set_, images + (channel * padded_.height + row) * padded_.width * image_lanes, padded_.width, pairs(),
+                 points + (row * row_points * in + channel) * of_channel, in * of_channel);
+}
+
+// A point's rows follow each other, because they have most pixels in common.
+void LaneConvolution::filtered_rows(std::int64_t group, std::int64_t first, std::int64_t rows, float* results,
+                                    std::ptrdiff_t plane) const
 {
   const auto in = padded_.channels, out = computed_.channels, of_output = pairs() * image_lanes;
-  float* points = floats_of(row_results_) + omp_get_thread_num() * result_points_size();
+  float* points = floats_of(row_results_) + omp_get_thread_num() * most_rows() * result_points_size();
   const float *weights = floats_of(weight_points_), *bias = has_bias() ? floats_of(bias_) : nullptr;
-  const float* pixels = floats_of(pixel_points_) + group * pixel_points_size() + row * row_points * in * of_output;
+  const float* pixels = floats_of(pixel_points_) + group * pixel_points_size() + first * row_points * in * of_output;
   const ProductShape shape{.outputs = static_cast<int>(out),
                            .positions = static_cast<int>(pairs()),
                            .scalar_stride = 1,
@@ -61,11 +65,14 @@ void LaneConvolution::filtered_row(std::int64_t group, std::int64_t row, float* 
                            .output_stride = of_output,
                            .position_stride = image_lanes};
   for (std::int64_t point = 0; point < row_points; ++point)
-    lane_products(set_, row_terms_, shape, pixels + point * in * of_output, weights + point * in * spec().kernel * out, nullptr,
-                  false, points + point * out * of_output);
+    for (std::int64_t row = 0; row < rows; ++row)
+      lane_products(set_, row_terms_, shape, pixels + (row * row_points + point) * in * of_output,
+                    weights + point * in * spec().kernel * out, nullptr, false,
+                    points + row * result_points_size() + point * out * of_output);
   for (std::int64_t output = 0; output < out; ++output)
-    row_results(set_, points + output * of_output, out * of_output, computed_.width, bias ? bias[output] : 0.0F, has_relu(),
-                results + output * plane);
+    for (std::int64_t row = 0; row < rows; ++row)
+      row_results(set_, points + row * result_points_size() + output * of_output, out * of_output, computed_.width,
+                  bias ? bias[output] : 0.0F, has_relu(), results + output * plane + row * computed_.width * image_lanes);
 }
 
 // One group's gradient of the results, to points of results. Where each row is in a window of the pooling, one row of windows
@@ -146,7 +153,7 @@ void LaneConvolution::run_filtered_data(std::int64_t groups) const
 {
   const auto& in = input().shape;
   const std::int64_t threads = omp_get_max_threads(), shares = (threads + groups - 1) / groups;
-  row_weights(floats_of(weights_), in.channels * spec().kernel, computed_.channels, floats_of(weight_points_));
+  transform_weights();
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t group = 0; group < groups; ++group)
     for (std::int64_t share = 0; share < shares; ++share) {
