@@ -50,8 +50,9 @@ void Rule::update_share(Range share, const Part& part, const Pass& pass)
     const auto& segment = segments_[s];
     const Range range{std::max(share.begin, segment.range.begin), std::min(share.end, segment.range.end)};
     if (part.contains(segment) && range.begin < range.end)
-      update_piece(s, range, {pass.weights, pass.gradients, pass.learning_rate,
-                              segment.statistic ? part.gradient_factor : pass.gradient_factor});
+      update_piece(
+          s, range,
+          {pass.weights, pass.gradients, pass.learning_rate, segment.statistic ? part.gradient_factor : pass.gradient_factor});
   }
 }
 
@@ -88,8 +89,8 @@ void Rule::keep_buffers_in(std::span<const std::span<float>> memory)
 {
   const auto own = buffers();
   if (memory.size() != own.size() || std::ranges::any_of(memory, [&](auto part) { return part.size() != size_; }))
-    throw Error(ErrorKind::internal, fmt::format("A rule with {} buffers of {} floats was given other memory for them.", own.size(),
-                                                 size_));
+    throw Error(ErrorKind::internal,
+                fmt::format("A rule with {} buffers of {} floats was given other memory for them.", own.size(), size_));
   for (std::size_t b = 0; b < own.size(); ++b) own[b]->move_to(memory[b]);
 }
 

@@ -50,13 +50,13 @@ class Replica {
 
   // ---- one copy of the weights for all ranks of a node ----
 
-  // The memory in which this replica's gradients are the rank's own vector, and its weights the first common vector; null: weights
-  // and gradients are this rank's alone. If not null, steps are made with update_slice(), not with update().
+  // The memory in which this replica's gradients are the rank's own vector, and its weights the first common vector; null:
+  // weights and gradients are this rank's alone. If not null, steps are made with update_slice(), not with update().
   virtual comm::SharedVectors* node_memory() { return nullptr; }
   // Begins the update of a step. Every rank of the node calls it.
   virtual void begin_slices() {}
-  // W <- opt(W, factor x sums) at positions [begin, begin + sums.size()), with the step's learning rate. Several threads may call it
-  // for slices that do not overlap.
+  // W <- opt(W, factor x sums) at positions [begin, begin + sums.size()), with the step's learning rate. Several threads may call
+  // it for slices that do not overlap.
   virtual void update_slice(std::size_t /*begin*/, std::span<const float> /*sums*/, float /*factor*/) {}
 
   // Number of the current step, from 1. A resumed run continues the count.

@@ -43,9 +43,10 @@ nn::NetworkOptions natural_options(nn::NetworkOptions options)
 }
 
 FixedStep::FixedStep(const nn::NetworkOptions& options, BenchRanks* ranks)
-    : ranks_(ranks), build_begin_s_(comm::monotonic_s()), network_(options, parameter_memory()), build_s_(comm::monotonic_s() - build_begin_s_),
-      images_(normal_numbers(options.batch * options.image.size())), labels_(labels_in_turn(options.batch, options.classes)),
-      optimizer_(make_optimizer()), learning_rate_(options.model == "lenet" ? 0.01 : 0.001)
+    : ranks_(ranks), build_begin_s_(comm::monotonic_s()), network_(options, parameter_memory()),
+      build_s_(comm::monotonic_s() - build_begin_s_), images_(normal_numbers(options.batch * options.image.size())),
+      labels_(labels_in_turn(options.batch, options.classes)), optimizer_(make_optimizer()),
+      learning_rate_(options.model == "lenet" ? 0.01 : 0.001)
 {
 }
 

@@ -22,8 +22,9 @@ std::size_t in_units(std::size_t bytes)
 const SharedVectors::Shape& checked(Communicator& node, const SharedVectors::Shape& shape)
 {
   if (node.all_equal(fmt::format("{} {}", shape.length, shape.common))) return shape;
-  throw Error(ErrorKind::internal, fmt::format("The ranks of a node share vectors of different lengths; rank {}'s have {} numbers.",
-                                               node.world_rank(node.rank()), shape.length));
+  throw Error(ErrorKind::internal,
+              fmt::format("The ranks of a node share vectors of different lengths; rank {}'s have {} numbers.",
+                          node.world_rank(node.rank()), shape.length));
 }
 
 } // namespace
@@ -69,11 +70,13 @@ void SharedVectors::meet(const Note& note)
   ++meetings_;
   mine.meetings.store(meetings_, std::memory_order_release);
   wait_.tell();
-  for (int r = 0; r < ranks(); ++r)
-    wait_.until([&] { return desk(r).meetings.load(std::memory_order_acquire) >= meetings_; });
+  for (int r = 0; r < ranks(); ++r) wait_.until([&] { return desk(r).meetings.load(std::memory_order_acquire) >= meetings_; });
 }
 
-SharedVectors::Note SharedVectors::note_of(int rank) const { return desk(rank).notes[static_cast<std::size_t>((meetings_ + 1) % 2)]; }
+SharedVectors::Note SharedVectors::note_of(int rank) const
+{
+  return desk(rank).notes[static_cast<std::size_t>((meetings_ + 1) % 2)];
+}
 
 void SharedVectors::sum(std::size_t begin, std::span<float> sums) const
 {

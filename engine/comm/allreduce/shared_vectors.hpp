@@ -1,5 +1,5 @@
-// SharedVectors: vectors of equal length that the ranks of one node keep in shared memory: some that all have in common, and one of
-// each rank.
+// SharedVectors: vectors of equal length that the ranks of one node keep in shared memory: some that all have in common, and one
+// of each rank.
 #pragma once
 
 #include "core/range.hpp"
@@ -34,8 +34,8 @@ class SharedVectors {
   // This rank's slice of a vector: what it alone writes of the common ones. Together the slices cover the vector.
   Range slice() const;
 
-  // Returns when all ranks have called it as often as this rank. What a rank wrote before, all ranks read afterwards. `note`: what
-  // this rank tells the others with it.
+  // Returns when all ranks have called it as often as this rank. What a rank wrote before, all ranks read afterwards. `note`:
+  // what this rank tells the others with it.
   using Note = std::array<double, 2>;
   void meet(const Note& note = {});
   // What the rank told at the last meeting. Valid until this rank's next one.

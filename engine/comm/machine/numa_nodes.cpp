@@ -41,7 +41,8 @@ std::vector<int> numa_nodes_of(const std::vector<int>& cores, const std::string&
   if (hwloc_bitmap_iszero(mask.get())) return {};
   hwloc_cpuset_to_nodeset(topology.get(), mask.get(), nearest.get());
   std::vector<int> nodes;
-  for (int node = hwloc_bitmap_first(nearest.get()); node >= 0; node = hwloc_bitmap_next(nearest.get(), node)) nodes.push_back(node);
+  for (int node = hwloc_bitmap_first(nearest.get()); node >= 0; node = hwloc_bitmap_next(nearest.get(), node))
+    nodes.push_back(node);
   return nodes;
 }
 

@@ -20,7 +20,8 @@ std::vector<std::size_t> begins_of(Communicator& node, std::size_t part_bytes)
 
 } // namespace
 
-SharedWindow::SharedWindow(Communicator& node, std::size_t part_bytes) : SharedWindow(node, part_bytes, begins_of(node, part_bytes))
+SharedWindow::SharedWindow(Communicator& node, std::size_t part_bytes)
+    : SharedWindow(node, part_bytes, begins_of(node, part_bytes))
 {
 }
 

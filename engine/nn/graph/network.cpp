@@ -307,9 +307,8 @@ struct Network::Impl {
 };
 
 Network::Network(const NetworkOptions& options, ParameterMemory memory)
-    : impl_(std::make_unique<Impl>(
-          options, Purpose::training,
-          std::make_shared<ParameterStore>(dnnl::engine(dnnl::engine::kind::cpu, 0), std::move(memory))))
+    : impl_(std::make_unique<Impl>(options, Purpose::training,
+                                   std::make_shared<ParameterStore>(dnnl::engine(dnnl::engine::kind::cpu, 0), std::move(memory))))
 {
   set_plain_weights(initial_weights(impl_->store->stored(), options.seed));
 }

@@ -103,8 +103,8 @@ struct MemoryNeed {
 struct ParameterBuffers {
   std::span<float> weights, gradients;
 };
-// Gives zeroed memory for weights and gradients of so many bytes each, aligned to 64 bytes, which must outlive the network and those
-// that share its weights. Called once, while the network is built.
+// Gives zeroed memory for weights and gradients of so many bytes each, aligned to 64 bytes, which must outlive the network and
+// those that share its weights. Called once, while the network is built.
 using ParameterMemory = std::function<ParameterBuffers(std::int64_t bytes)>;
 
 class Network {

@@ -34,7 +34,9 @@ struct StoredParameter {
 class ParameterStore {
  public:
   // `memory`: where the packed buffers lie; empty: in memory of the store.
-  explicit ParameterStore(const dnnl::engine& engine, ParameterMemory memory = {}) : engine_(engine), memory_(std::move(memory)) {}
+  explicit ParameterStore(const dnnl::engine& engine, ParameterMemory memory = {}) : engine_(engine), memory_(std::move(memory))
+  {
+  }
   const dnnl::engine& engine() const { return engine_; }
 
   // Adds a parameter. Its memories have no data until allocate().

@@ -33,7 +33,7 @@ void GradientSums::plan(Replica& replica)
 {
   if (!buckets_.empty()) return;
   const auto bytes = replica.node_memory() != nullptr ? std::numeric_limits<std::size_t>::max()
-                                                       : bucket_bytes(parts_.sync, allreduce_.bucket_bytes());
+                                                      : bucket_bytes(parts_.sync, allreduce_.bucket_bytes());
   buckets_ = plan_buckets(replica.tensors(), replica.gradients().size(), bytes);
   ready_s_.assign(buckets_.size(), 0);
   // bfloat16 keeps only 8 significant bits, too few for the loss.

@@ -106,12 +106,11 @@ double isolated_in_node_s(comm::SharedVectors& memory, comm::Communicator& comm)
 std::string describe(const comm::SharedVectors& memory)
 {
   const auto& pages = memory.memory();
-  return fmt::format("one copy on the node, in {} of shared memory ({}; huge pages: {}); {} ranks update a slice each and {} while "
-                     "they wait",
-                     format_bytes(static_cast<double>(pages.size())),
-                     pages.has_own_file() ? "a file of our own" : "a window of the MPI library",
-                     comm::huge_pages_of_shared_memory(), memory.ranks(),
-                     memory.waiting() == comm::Waiting::spins ? "poll" : "sleep");
+  return fmt::format(
+      "one copy on the node, in {} of shared memory ({}; huge pages: {}); {} ranks update a slice each and {} while "
+      "they wait",
+      format_bytes(static_cast<double>(pages.size())), pages.has_own_file() ? "a file of our own" : "a window of the MPI library",
+      comm::huge_pages_of_shared_memory(), memory.ranks(), memory.waiting() == comm::Waiting::spins ? "poll" : "sleep");
 }
 
 } // namespace dt::sync

@@ -1,4 +1,5 @@
-// Steps of ranks that share one copy of the weights in their node's memory: reduction and update in one pass, each rank its slice.
+// Steps of ranks that share one copy of the weights in their node's memory: reduction and update in one pass, each rank its
+// slice.
 #pragma once
 
 #include "engine/sync/strategy.hpp"
@@ -7,10 +8,10 @@
 
 namespace dt::sync {
 
-// Whether the ranks of this run share one copy of the weights and of the update rule's buffers: all are on one node, their weights
-// stay equal, they sum gradients in the node's memory (allreduce `hierarchical`), and each float is updated without regard to
-// the others. With sync.progress: thread, sums are made beside the computation by another thread, and each rank keeps its weights.
-// Equal on all ranks.
+// Whether the ranks of this run share one copy of the weights and of the update rule's buffers: all are on one node, their
+// weights stay equal, they sum gradients in the node's memory (allreduce `hierarchical`), and each float is updated without
+// regard to the others. With sync.progress: thread, sums are made beside the computation by another thread, and each rank keeps
+// its weights. Equal on all ranks.
 bool shares_weights(const RunSpec& spec, const StrategyParts& parts);
 
 // Receives sums of gradients at positions [begin, begin + sums.size()). Several threads call it at the same time.

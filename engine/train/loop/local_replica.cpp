@@ -39,8 +39,8 @@ LocalReplica::LocalReplica(const Parts& parts, std::int64_t steps_done)
     : comm_(parts.sync.comm), accumulation_(parts.spec.train.accumulation),
       modelled_pass_s_(
           parts.spec.train.modelled_rate > 0 ? static_cast<double>(parts.plan.micro_batch) / parts.spec.train.modelled_rate : 0),
-      timer_(parts.timer), network_(own_network_options(parts), parameter_memory(parts)), loader_(parts.source, loader_options(parts, steps_done)),
-      optimizer_(make_optimizer(parts.spec)),
+      timer_(parts.timer), network_(own_network_options(parts), parameter_memory(parts)),
+      loader_(parts.source, loader_options(parts, steps_done)), optimizer_(make_optimizer(parts.spec)),
       replica_({network_, loader_, *optimizer_, timer_, parts.spec.train.accumulation, parts.spec.train.loss_scale,
                 parts.spec.train.modelled_rate, node_memory_.get()})
 {

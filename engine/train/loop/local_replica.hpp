@@ -61,7 +61,7 @@ class LocalReplica {
   std::int64_t accumulation_; // passes per batch
   double modelled_pass_s_;
   StepTimer& timer_;
-  std::unique_ptr<comm::Allreduce> statistics_sum_; // for synchronized batch norm; otherwise null
+  std::unique_ptr<comm::Allreduce> statistics_sum_;  // for synchronized batch norm; otherwise null
   std::unique_ptr<comm::SharedVectors> node_memory_; // weights, the rule's buffers and all ranks' gradients; or null
   nn::Network network_;
   data::BatchLoader loader_;

@@ -33,9 +33,9 @@ class NetworkReplica : public sync::Replica {
     data::BatchLoader& loader; // its batches have `accumulation` times as many samples
     optim::Optimizer& optimizer;
     StepTimer& timer;
-    std::int64_t accumulation = 1; // micro-batches per batch; gradients are the mean over all of them
-    double loss_scale = 1;         // gradients are larger by this factor until they are used
-    double modelled_rate = 0;      // samples/s; a pass sleeps until its modelled time has passed. 0: not modelled
+    std::int64_t accumulation = 1;              // micro-batches per batch; gradients are the mean over all of them
+    double loss_scale = 1;                      // gradients are larger by this factor until they are used
+    double modelled_rate = 0;                   // samples/s; a pass sleeps until its modelled time has passed. 0: not modelled
     comm::SharedVectors* node_memory = nullptr; // holds the network's weights and gradients; null: they are this rank's alone
   };
   explicit NetworkReplica(const Parts& parts);

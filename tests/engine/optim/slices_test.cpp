@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t size = 1000;
 // Of every kind, with padding between them, and one without floats.
-const std::vector<Segment> segments{{{0, 333}, true, true}, {{336, 336}, true}, {{336, 401}, false}, {{416, 448}, false, false, true},
-                                    {{448, 999}, true, true}};
+const std::vector<Segment> segments{
+    {{0, 333}, true, true}, {{336, 336}, true}, {{336, 401}, false}, {{416, 448}, false, false, true}, {{448, 999}, true, true}};
 
 using Buffers = std::vector<std::vector<float>>;
 
@@ -40,7 +40,8 @@ Buffers after_slices(const OptimizerSpec& spec, Velocity velocity, const std::ve
     const auto gradients = wave(size, 2 + step);
     optimizer->begin_slices();
     for (std::size_t c = 0; c + 1 < cuts.size(); ++c)
-      optimizer->step_slice(weights, cuts[c], std::span(gradients).subspan(cuts[c], cuts[c + 1] - cuts[c]), 0.1 / (step + 1), 0.25F);
+      optimizer->step_slice(weights, cuts[c], std::span(gradients).subspan(cuts[c], cuts[c + 1] - cuts[c]), 0.1 / (step + 1),
+                            0.25F);
   }
   return buffers_of(weights, *optimizer);
 }

@@ -1,7 +1,7 @@
-// Ranks that share one copy of the weights: the same bits as ranks with weights of their own. Started by mpirun with several counts
-// of ranks.
-#include "engine/sync/exchange/node_step.hpp"
+// Ranks that share one copy of the weights: the same bits as ranks with weights of their own. Started by mpirun with several
+// counts of ranks.
 #include "core/error.hpp"
+#include "engine/sync/exchange/node_step.hpp"
 #include "tests/engine/sync/many_tensors.hpp"
 #include "tests/engine/sync/replicas.hpp"
 

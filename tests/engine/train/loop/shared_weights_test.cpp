@@ -1,5 +1,5 @@
-// Whole trainings of ranks that share one copy of the weights, beside ranks with their own. Started by mpirun with several counts of
-// ranks.
+// Whole trainings of ranks that share one copy of the weights, beside ranks with their own. Started by mpirun with several counts
+// of ranks.
 #include "core/error.hpp"
 #include "engine/train/loop/trainer.hpp"
 
