@@ -74,15 +74,17 @@ std::vector<std::string> program_of(const CLI::App* verb)
 void add_starters(CLI::App& app, Work& work)
 {
   struct Options {
-    bool block_sigterm = false;
+    LaunchTerms launch;
     RankTerms rank;
   };
   const auto options = std::make_shared<Options>();
   auto* launch_verb = add_prefix(app, "launch", "Become the launcher of the ranks; the last line of job.sh");
-  launch_verb->add_flag("--block-sigterm", options->block_sigterm,
+  launch_verb->add_flag("--block-sigterm", options->launch.block_sigterm,
                         "Keep SIGTERM from the launcher, because Slurm sends it to every process");
+  launch_verb->add_flag("--one-node", options->launch.one_node,
+                        "All ranks are on one node: Open MPI need not look for network cards");
   launch_verb->callback([&work, launch_verb, options] {
-    work = [launch_verb, options] { return launch(program_of(launch_verb), options->block_sigterm); };
+    work = [launch_verb, options] { return launch(program_of(launch_verb), options->launch); };
   });
   auto* bind_verb = add_prefix(app, "bind", "Bind this rank to its cores and become its program");
   bind_verb->add_option("--cores", options->rank.cores, "Cores of each rank")->check(CLI::PositiveNumber)->required();

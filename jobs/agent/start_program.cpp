@@ -4,8 +4,10 @@
 #include "core/paths.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
+#include "core/units.hpp"
 #include "jobs/agent/inbox.hpp"
 #include "jobs/agent/script_process.hpp"
+#include "jobs/launch/transports.hpp"
 #include "jobs/local/cores.hpp"
 #include "jobs/program/rank_program.hpp"
 
@@ -52,6 +54,13 @@ void start_daemons_without_sigterm()
 {
   const auto agent = own_program().string();
   if (agent.find(' ') == std::string::npos) ::setenv("OMPI_MCA_orte_launch_agent", (agent + " block-sigterm orted").c_str(), 0);
+}
+
+// Keeps Open MPI from looking for network cards (jobs/launch/transports.hpp).
+void choose_transports(const std::vector<std::string>& words)
+{
+  const auto is_set = [](const std::string& name) { return std::getenv(name.c_str()) != nullptr; };
+  if (!user_chooses_transports(words, is_set)) ::setenv("OMPI_MCA_pml", "ob1", 1);
 }
 
 // The first of these variables that is set, as a number.
@@ -101,14 +110,17 @@ bool bind_to_gpus(const RankPosition& position, int count)
 
 } // namespace
 
-int launch(std::vector<std::string> words, bool block_sigterm)
+int launch(std::vector<std::string> words, const LaunchTerms& terms)
 {
   restore_job_signals(); // a set-up line may have ignored signals
-  if (block_sigterm) {
+  if (terms.block_sigterm) {
     block_sigterm_here();
     start_daemons_without_sigterm();
   }
+  if (terms.one_node) choose_transports(words);
   report_launch();
+  // dtengine measures from here how long it takes to the first step.
+  ::setenv("DTCTL_LAUNCH_UNIX_S", fmt::format("{:.6f}", now_unix_s()).c_str(), 1);
   return become(words);
 }
 

@@ -9,8 +9,11 @@
 namespace dt::jobs::agent {
 
 // `dtjob launch`, the last line of job.sh: reports the launch to the dtjob that runs the job and becomes the launcher, `words`.
-// With block_sigterm, mpirun and its daemons on other nodes do not get SIGTERM (jobs/launch/mpirun.hpp).
-int launch(std::vector<std::string> words, bool block_sigterm);
+struct LaunchTerms {
+  bool block_sigterm = false; // mpirun and its daemons on other nodes do not get SIGTERM (jobs/launch/mpirun.hpp)
+  bool one_node = false;      // all ranks are on one node: Open MPI looks for no network cards (jobs/launch/transports.hpp)
+};
+int launch(std::vector<std::string> words, const LaunchTerms& terms);
 
 // `dtjob block-sigterm`: becomes `words` with SIGTERM blocked; what mpirun starts its daemons with.
 int become_without_sigterm(std::vector<std::string> words);

@@ -2,6 +2,7 @@
 
 #include "core/random.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace dt::nn {
@@ -31,22 +32,26 @@ std::vector<float> initial_weights(const std::vector<StoredParameter>& parameter
 {
   std::int64_t size = 0;
   for (const auto& parameter : parameters) size += parameter.shape.size();
-  std::vector<float> values;
-  values.reserve(static_cast<std::size_t>(size)); // growth by doubling would need twice the memory
+  std::vector<float> values(static_cast<std::size_t>(size));
+  fill_initial_weights(parameters, seed, values);
+  return values;
+}
+
+void fill_initial_weights(const std::vector<StoredParameter>& parameters, std::uint64_t seed, std::span<float> values)
+{
+  float* next = values.data();
   for (std::size_t p = 0; p < parameters.size(); ++p) {
     const auto& shape = parameters[p].shape;
     if (shape.kind != ParameterKind::weight) {
-      values.insert(values.end(), static_cast<std::size_t>(shape.size()), starts_at_one(shape) ? 1.0F : 0.0F);
-      continue;
-    }
-    const auto bound = static_cast<float>(bound_of(shape));
-    const auto begin = values.size();
-    values.resize(begin + static_cast<std::size_t>(shape.size()));
+      std::fill_n(next, shape.size(), starts_at_one(shape) ? 1.0F : 0.0F);
+    } else {
+      const auto bound = static_cast<float>(bound_of(shape));
 #pragma omp parallel for schedule(static)
-    for (std::int64_t i = 0; i < shape.size(); ++i)
-      values[begin + static_cast<std::size_t>(i)] = bound * (2 * counted_uniform(seed, p, static_cast<std::uint64_t>(i)) - 1);
+      for (std::int64_t i = 0; i < shape.size(); ++i)
+        next[i] = bound * (2 * counted_uniform(seed, p, static_cast<std::uint64_t>(i)) - 1);
+    }
+    next += shape.size();
   }
-  return values;
 }
 
 } // namespace dt::nn

@@ -4,6 +4,7 @@
 #include "engine/nn/graph/parameter_store.hpp"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace dt::nn {
@@ -15,5 +16,7 @@ float counted_uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t in
 // before a ReLU (which halves the variance) and 1 otherwise; fan_in is the number of inputs of one output. Biases are zero; batch
 // norm's scales and running variances are one.
 std::vector<float> initial_weights(const std::vector<StoredParameter>& parameters, std::uint64_t seed);
+// The same into `values`, which has room for exactly these.
+void fill_initial_weights(const std::vector<StoredParameter>& parameters, std::uint64_t seed, std::span<float> values);
 
 } // namespace dt::nn

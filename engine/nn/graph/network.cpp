@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "engine/nn/graph/initial_weights.hpp"
+#include "engine/nn/kernels/aligned_buffer.hpp"
 #include "engine/nn/kernels/compute_thread.hpp"
 #include "engine/nn/layers/convolution.hpp"
 #include "engine/nn/layers/softmax_cross_entropy.hpp"
@@ -310,7 +311,10 @@ Network::Network(const NetworkOptions& options, ParameterMemory memory)
     : impl_(std::make_unique<Impl>(options, Purpose::training,
                                    std::make_shared<ParameterStore>(dnnl::engine(dnnl::engine::kind::cpu, 0), std::move(memory))))
 {
-  set_plain_weights(initial_weights(impl_->store->stored(), options.seed));
+  // An AlignedBuffer, because all threads touch it first: a vector of 100 MB would be zeroed by one thread.
+  const AlignedBuffer plain(plain_size() * static_cast<std::int64_t>(sizeof(float)));
+  fill_initial_weights(impl_->store->stored(), options.seed, plain.floats());
+  set_plain_weights(plain.floats());
 }
 
 Network::Network(const NetworkOptions& options, const Network& trained)

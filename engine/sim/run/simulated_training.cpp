@@ -8,6 +8,7 @@
 #include "engine/train/loop/plan.hpp"
 #include "engine/train/loop/step_timer.hpp"
 #include "engine/train/record/measurement.hpp"
+#include "engine/train/record/rank_report.hpp"
 
 namespace dt::sim {
 namespace {
@@ -33,11 +34,11 @@ class Training {
   RunResult run(train::Observer& observer)
   {
     strategy_->start(replica_);
-    const double isolated_s = strategy_->isolated_communication_s(replica_);
+    isolated_s_ = strategy_->isolated_communication_s(replica_);
     observer.planned(plan_.steps);
     comm_.barrier();
     begin_s_ = comm::monotonic_s();
-    measurement_.begin(0, isolated_s);
+    measurement_.begin(0);
     for (std::int64_t step = 1; step <= plan_.steps; ++step) make_step(step, observer);
     return finish();
   }
@@ -70,6 +71,7 @@ class Training {
     result.steps = plan_.steps;
     result.parameters = parameter_count();
     measurement_.fill(result, strategy_->staleness());
+    result.isolated_communication_s = train::mean_of_workers(isolated_s_, parts_.roles, comm_);
     result.lone_compute_s = model_.forward_s + model_.backward_s;
     result.buckets = strategy_->buckets();
     for (const auto& [name, fact] : strategy_->facts()) result.facts[name] = fact;
@@ -94,7 +96,8 @@ class Training {
   const ComputeModel& model_;
   SimulatedReplica replica_;
   std::unique_ptr<sync::Strategy> strategy_;
-  double begin_s_ = 0; // of the first step
+  double begin_s_ = 0;               // of the first step
+  double isolated_s_ = not_measured; // Strategy::isolated_communication_s of this rank
 };
 
 } // namespace

@@ -49,6 +49,11 @@ class RootObserver : public Observer {
     fmt::print("starts from {}\n", origin);
     std::fflush(stdout);
   }
+  void started(const StartTimes& times) override
+  {
+    fmt::print("first step after {}\n", times.words());
+    std::fflush(stdout);
+  }
   void step(const StepEvent& event) override { recorder_.step(event); }
   void evaluation(const EvalEvent& event) override
   {
@@ -134,7 +139,10 @@ constexpr std::size_t reserve_bytes = 32 * 1024;
 
 class Job {
  public:
-  Job(const JobOptions& options, comm::Communicator& comm) : options_(options), comm_(comm), attempt_(options.attempt) {}
+  Job(const JobOptions& options, comm::Communicator& comm, StartTimes& start)
+      : options_(options), comm_(comm), start_(start), attempt_(options.attempt)
+  {
+  }
   int run();
   // Reports the error of this rank, records it as the run's cause unless another rank was first, and ends all ranks.
   [[noreturn]] void fail(const std::string& cause, std::int64_t step);
@@ -150,6 +158,8 @@ class Job {
   void require_startable(const std::vector<comm::RankPlace>& places) const;
   std::filesystem::path data_place() const;
   std::filesystem::path cache_folder() const;
+  std::optional<RecordedAlgorithms> earlier_algorithms() const;
+  void keep_algorithms(const Trainer& trainer) const;
   void probe() const;
   CheckpointOwner checkpoint_owner() const;
   JobOverseer::Options overseer_options() const;
@@ -168,6 +178,7 @@ class Job {
 
   JobOptions options_;
   comm::Communicator& comm_;
+  StartTimes& start_;
   AttemptFolder attempt_;
   PlannedRun planned_;
   bool ours_ = false; // whether this process has claimed the attempt; only the owner may write into the folder
@@ -182,12 +193,24 @@ int Job::run()
   read_spec();
   overseer_.emplace(overseer_options());
   if (!claim()) return EXIT_FAILURE;
+  start_.end("claim");
   probe();
+  start_.end("probe");
 
   const auto checkpoint = look_for_checkpoint();
   if (recorder_) require_same_data();
   if (recorder_ && !checkpoint) require_same_start();
-  Trainer trainer({planned_.spec, data_place(), share(checkpoint), checkpoint ? &*checkpoint : nullptr, cache_folder()}, comm_);
+  const auto progress = share(checkpoint);
+  start_.end("checks");
+  Trainer trainer({.spec = planned_.spec,
+                   .data_folder = data_place(),
+                   .resumed = progress,
+                   .checkpoint = checkpoint ? &*checkpoint : nullptr,
+                   .cache = cache_folder(),
+                   .recorded_algorithms = earlier_algorithms(),
+                   .start = &start_},
+                  comm_);
+  if (recorder_) keep_algorithms(trainer);
   if (recorder_) print_facts(trainer);
   Observer silent;
   std::optional<RootObserver> root;
@@ -229,7 +252,7 @@ void Job::take(const BeginRecord& begin, const std::vector<comm::RankPlace>& pla
   if (!create_file_exclusive(attempt_.begin(), to_json(begin))) return say(already_started(attempt_));
   ours_ = true;
   clear_failed_launch();
-  write_file_atomic(attempt_.reserve(), std::string(reserve_bytes, '\0'));
+  replace_file(attempt_.reserve(), std::string(reserve_bytes, '\0'));
   recorder_.emplace(Recorder::Options{.attempt = attempt_, .before_beat = [this] { look_at_orders(); }});
   print_start(begin, places);
   require_startable(places);
@@ -298,11 +321,33 @@ std::filesystem::path Job::data_place() const
 // The run's folder is <home>/runs/<key>. The cache is for the machine, so it lies in <home>.
 std::filesystem::path Job::cache_folder() const { return attempt_.run_folder().parent_path().parent_path() / "cache"; }
 
+// On rank 0, what this attempt (in a launch that has died) or the newest earlier one has recorded; empty if none has.
+std::optional<RecordedAlgorithms> Job::earlier_algorithms() const
+{
+  if (!comm_.is_root() || planned_.spec.train.algorithms != AlgorithmChoice::timed) return std::nullopt;
+  const auto file = recorded_algorithms(attempt_.run_folder(), attempt_.number());
+  if (!file) return std::nullopt;
+  try {
+    return RecordedAlgorithms{read_algorithms(*file), AttemptFolder(file->parent_path()).number()};
+  } catch (const Error& error) {
+    throw Error(ErrorKind::run,
+                fmt::format("{} This run must go on with the algorithms in it. Put its content back, or remove the file: then "
+                            "this attempt chooses anew.",
+                            error.what()));
+  }
+}
+
+void Job::keep_algorithms(const Trainer& trainer) const
+{
+  if (const auto algorithms = trainer.algorithms(); !algorithms.empty())
+    write_file_atomic(attempt_.algorithms(), to_json(algorithms));
+}
+
 void Job::probe() const
 {
   const auto& spec = planned_.spec;
   const auto found = probe_ranks(comm_, static_cast<int>(spec.resources.threads_per_rank), spec.sync.allreduce);
-  if (recorder_) write_file_atomic(attempt_.probe(), to_json(found));
+  if (recorder_) replace_file(attempt_.probe(), to_json(found)); // no sync: the first step would wait for the disk
 }
 
 CheckpointOwner Job::checkpoint_owner() const
@@ -495,9 +540,12 @@ void Job::fail(const std::string& cause, std::int64_t step)
 int run_job(const JobOptions& options)
 {
   hold_signals();
+  StartTimes start;
+  start.end("launch");
   const comm::MpiWorld world;
+  start.end("MPI");
   comm::Communicator comm(MPI_COMM_WORLD);
-  Job job(options, comm);
+  Job job(options, comm, start);
   try {
     return job.run();
   } catch (const TrainingError& error) {

@@ -73,6 +73,7 @@ std::unique_ptr<optim::Optimizer> LocalReplica::make_optimizer(const RunSpec& sp
 nn::NetworkOptions LocalReplica::own_network_options(const Parts& parts)
 {
   auto options = network_options(parts.spec, parts.source, parts.plan.micro_batch, comm_.rank());
+  options.algorithms = parts.algorithms;
   options.memory_limit_bytes = memory_share(comm_, parts.sync.topology);
   if (parts.spec.model.batch_norm == BatchNormSamples::synchronized && comm_.size() > 1) {
     statistics_sum_ = comm::make_allreduce({.topology = parts.sync.topology}, comm_);
@@ -100,7 +101,6 @@ double LocalReplica::median_pass_s()
   Random random(1);
   for (auto& value : images) value = static_cast<float>(random.unit());
   for (auto& label : labels) label = static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(options.classes)));
-  network_.forward_backward(images, labels); // warm-up: buffers are touched for the first time
   std::vector<double> times;
   double total_s = 0;
   while (times.size() < most_passes && total_s < enough_s) {

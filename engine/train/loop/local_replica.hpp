@@ -25,7 +25,8 @@ class LocalReplica {
     const TrainingPlan& plan;
     const data::Source& source; // the training set
     const sync::StrategyParts& sync;
-    StepTimer& timer; // measures the phases of a step
+    const Algorithms& algorithms; // of the network's convolutions
+    StepTimer& timer;             // measures the phases of a step
   };
   // The first batch is that of step `steps_done` + 1. Throws the errors of model and optimizer, and a recipe error if the memory
   // does not suffice. Collective.
@@ -38,7 +39,7 @@ class LocalReplica {
 
   // Seconds that rank 0 takes for forward and backward pass of one batch while all other ranks sleep: the median of a few passes
   // over random images. not_measured on other ranks, and with synchronized batch norm, which needs all ranks in a pass. Changes
-  // no state but the gradients. Collective.
+  // no state but the gradients. Call it after the last step, when all buffers have been in use. Collective.
   double lone_compute_s();
 
   nn::Network& network() { return network_; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/record/event_record.hpp"
+#include "engine/train/record/start_times.hpp"
 
 #include <cstdint>
 #include <string>
@@ -16,6 +17,8 @@ class Observer {
   virtual void started_from(const std::string& /*origin*/) {}
   // Called before the first step with the largest number of steps.
   virtual void planned(std::int64_t /*steps*/) {}
+  // Called after the first step of this attempt.
+  virtual void started(const StartTimes& /*times*/) {}
   virtual void step(const StepEvent& /*event*/) {}
   virtual void evaluation(const EvalEvent& /*event*/) {}
 };

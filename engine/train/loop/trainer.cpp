@@ -5,6 +5,7 @@
 #include "core/units.hpp"
 #include "engine/sync/exchange/node_step.hpp"
 #include "engine/train/loop/network_options.hpp"
+#include "engine/train/record/rank_report.hpp"
 
 #include <array>
 
@@ -50,34 +51,57 @@ TrainingError::TrainingError(const Error& cause, std::int64_t step)
 
 Trainer::Trainer(const Options& options, comm::Communicator& comm)
     : options_(options), resumed_(options.resumed.value_or(TrainingProgress{})), comm_(comm),
-      parts_(sync::make_parts(options.spec, comm, options.cache)),
-      sources_(data::open_sources(options.spec.data, options.data_folder, options.spec.train.seed)),
+      parts_(made(sync::make_parts(options.spec, comm, options.cache), "topology")),
+      sources_(made(data::open_sources(options.spec.data, options.data_folder, options.spec.train.seed), "data set")),
       plan_(make_plan(options.spec, sources_.train->size())), clock_(resumed_),
       measurement_(measurement_options(options.spec, plan_, resumed_), parts_.roles, comm), timer_(&comm),
-      local_({options.spec, plan_, *sources_.train, parts_, timer_}, resumed_.step),
-      learning_rate_(options.spec.optimizer, plan_.epochs, options.spec.workers()),
-      strategy_(sync::make_strategy(parts_of_size(parts_, local_.network().weights().size_bytes()))),
+      chosen_algorithms_(made(choose_algorithms(options.spec.train,
+                                                network_options(options.spec, *sources_.train, plan_.micro_batch, comm.rank()),
+                                                {options.recorded_algorithms, options.cache}, comm),
+                              "algorithms")),
+      local_({options.spec, plan_, *sources_.train, parts_, chosen_algorithms_.algorithms, timer_}, resumed_.step),
+      learning_rate_(made(optim::LearningRate(options.spec.optimizer, plan_.epochs, options.spec.workers()), "network")),
+      strategy_(made(sync::make_strategy(parts_of_size(parts_, local_.network().weights().size_bytes())), "strategy")),
       evaluations_({local_.network(), *sources_.test, {local_.replica(), *strategy_, parts_.roles, comm}, timer_, clock_},
                    options.spec, resumed_),
       snapshot_({local_.network(), local_.optimizer(), *strategy_, comm, &evaluations_.consensus()}),
       agreement_({strategy_row(options.spec.sync.strategy).is_asynchronous, resumed_.step}, clock_, comm), timeline_(comm),
       step_(resumed_.step)
 {
+  require_fixed_algorithms(options.spec.train, algorithms());
   result_.final_loss = resumed_.loss;
+  result_.choice_s = chosen_algorithms_.seconds;
+  end_start_phase("evaluation");
 }
 
-std::vector<std::pair<std::string, std::string>> Trainer::strategy_facts() const
+void Trainer::end_start_phase(const char* phase)
+{
+  if (options_.start != nullptr) options_.start->end(phase);
+}
+
+void Trainer::tell_start(Observer& observer)
+{
+  if (options_.start == nullptr) return;
+  options_.start->end("first step");
+  result_.facts["start"] = options_.start->words();
+  observer.started(*options_.start);
+}
+
+// What the result keeps.
+std::vector<std::pair<std::string, std::string>> Trainer::lasting_facts() const
 {
   auto facts = strategy_->facts();
   if (!parts_.progress_words.empty()) facts.emplace_back("progress", parts_.progress_words);
+  if (const auto words = in_words(chosen_algorithms_, algorithms()); !words.empty()) facts.emplace_back("algorithms", words);
   if (const auto* memory = local_.node_memory()) facts.emplace_back("weights", sync::describe(*memory));
   return facts;
 }
 
 std::vector<std::pair<std::string, std::string>> Trainer::facts() const
 {
-  auto facts = strategy_facts();
+  auto facts = lasting_facts();
   facts.emplace_back("network", describe(local_.network()));
+  if (chosen_algorithms_.seconds > 0) facts.emplace_back("choice of algorithms", format_seconds(chosen_algorithms_.seconds));
   return facts;
 }
 
@@ -103,14 +127,13 @@ void Trainer::start(Observer& observer)
   if (resumed_.step == 0 && !options_.spec.train.start_from.empty()) begin_from_file(observer);
   strategy_->start(local_.replica());
   if (resumed_.step > 0) snapshot_.load(options_.checkpoint);
-  const double isolated_s = strategy_->isolated_communication_s(local_.replica());
-  result_.lone_compute_s = local_.lone_compute_s();
+  end_start_phase("first weights");
   if (options_.spec.train.trace) timeline_.begin();
   observer.planned(plan_.steps);
   comm_.barrier();
   clock_.start();
   agreement_.begin();
-  measurement_.begin(clock_.training_s(), isolated_s);
+  measurement_.begin(clock_.training_s());
 }
 
 // Called before the strategy starts, so that its centre starts from the file too. The update rule's buffers are used only if they
@@ -169,6 +192,7 @@ void Trainer::step(Observer& observer)
                  .learning_rate = rate,
                  .step_s = step_s,
                  .phase_s = timer_.phases()});
+  if (step_ == resumed_.step + 1) tell_start(observer);
 }
 
 void Trainer::evaluate(Observer& observer)
@@ -240,9 +264,23 @@ RunResult Trainer::finish()
   measurement_.fill(result_, strategy_->staleness());
   result_.samples_to_accuracy = evaluations_.scores().steps_to_accuracy * plan_.global_batch;
   result_.buckets = strategy_->buckets();
-  for (const auto& [name, fact] : strategy_facts()) result_.facts[name] = fact;
+  for (const auto& [name, fact] : lasting_facts()) result_.facts[name] = fact;
+  measure_alone();
   result_.unix_s = now_unix_s();
   return result_;
+}
+
+// Measures communication and computation that have the machine for themselves. It is done last, so that the first step need not
+// wait for it and no other figure contains it; only runs that reach their end need the answers. Collective.
+void Trainer::measure_alone()
+{
+  comm_.activity().enter(comm::Doing::works, "measures one step's communication alone");
+  comm_.activity().advance();
+  const double isolated_s = strategy_->isolated_communication_s(local_.replica());
+  result_.isolated_communication_s = mean_of_workers(isolated_s, parts_.roles, comm_);
+  comm_.activity().enter(comm::Doing::works, "measures one rank's computation alone");
+  comm_.activity().advance();
+  result_.lone_compute_s = local_.lone_compute_s();
 }
 
 } // namespace dt::train

@@ -20,9 +20,8 @@ WorkSums sum_of(const Measurement::Totals& earlier, const WorkSums& own)
 
 } // namespace
 
-void Measurement::begin(double training_s, double isolated_communication_s)
+void Measurement::begin(double training_s)
 {
-  isolated_communication_s_ = isolated_communication_s;
   begin_measuring(training_s);
   measured_until_s_ = training_s;
 }
@@ -89,7 +88,6 @@ void Measurement::fill(RunResult& result, const std::vector<std::int32_t>& stale
   const auto all = totals();
   result.warmup_steps = warmup_steps();
   result.ranks = gather_records(record(), comm_);
-  result.isolated_communication_s = mean_of_workers(isolated_communication_s_, roles_, comm_);
   result.staleness = gather_staleness(staleness, comm_);
   result.measured_samples = all.samples;
   result.measured_s = all.measured_s;

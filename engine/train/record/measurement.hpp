@@ -40,8 +40,7 @@ class Measurement {
   }
 
   // Before the first step. Here and below, training_s is the training time of all attempts so far, in seconds.
-  // isolated_communication_s: from Strategy::isolated_communication_s, on this rank.
-  void begin(double training_s, double isolated_communication_s);
+  void begin(double training_s);
   // After each step of this attempt. meets: Strategy::meets.
   void add_step(const std::array<double, phase_count>& phase_s, double step_s, double training_s, bool meets);
   // After an evaluation.
@@ -69,7 +68,6 @@ class Measurement {
   const sync::Roles& roles_;
   comm::Communicator& comm_;
   std::vector<int> mask_ = cores_in_mask();
-  double isolated_communication_s_ = not_measured;
   std::int64_t steps_ = 0;             // of this attempt
   double measured_from_s_ = 0;         // training time at the begin of the first measured step
   double measured_until_s_ = 0;        // and at the end of the last one

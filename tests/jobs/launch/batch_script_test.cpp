@@ -189,6 +189,17 @@ TEST_CASE("mpirun is told the first of the hosts, each with its ranks, unless a 
   CHECK_THAT(script_of(run), !Catch::Contains("--host"));
 }
 
+TEST_CASE("only the engine on one node is launched without a look for network cards")
+{
+  auto run = lenet();
+  CHECK_THAT(script_of(run), Catch::Contains(" launch --one-node mpirun "));
+  run.spec.resources.nodes = 2;
+  CHECK_THAT(script_of(run), !Catch::Contains("--one-node"));
+  run.spec.resources.nodes = 1;
+  run.spec.program.command = {"python3", "train.py"};
+  CHECK_THAT(script_of(run), !Catch::Contains("--one-node"));
+}
+
 TEST_CASE("the script of a plain run is as it was", "[golden]") { check_golden("plain", script_of(lenet())); }
 
 TEST_CASE("the script of a run with every key is as it was", "[golden]")

@@ -35,6 +35,7 @@ dt::RunSpec small_run(std::int64_t ranks)
   spec.data.name = "synthetic";
   spec.data.train_samples = 240;
   spec.data.test_samples = 100;
+  spec.train.algorithms = dt::AlgorithmChoice::rules; // weights are compared bit for bit
   spec.train.global_batch = global_batch;
   spec.train.steps = 30;
   spec.train.warmup_steps = 4;
@@ -257,7 +258,23 @@ TEST_CASE("the result counts measured steps, samples and traffic without the war
     CHECK(rank.step.total_s <= result.measured_s + 1e-6);
     CHECK(rank.late_s >= 0);
   }
+}
+
+TEST_CASE("communication and computation alone are measured after the last step, not before the first")
+{
+  const int ranks = world_size();
+  comm::Communicator comm(MPI_COMM_WORLD);
+  StartTimes start(0, [] { return 0.0; });
+  Trainer trainer({.spec = small_run(ranks), .data_folder = {}, .start = &start}, comm);
+  Collector seen;
+  Overseer nobody;
+  const auto result = trainer.run(seen, nobody).value();
+  CHECK(start.words() == "0.000 s: topology 0.000, data set 0.000, network 0.000, strategy 0.000, evaluation 0.000, "
+                         "first weights 0.000, first step 0.000");
+  CHECK(result.facts.at("start") == start.words());
+  if (!is_root()) return;
   CHECK(result.lone_compute_s > 0);
+  CHECK((ranks == 1 || result.isolated_communication_s > 0));
 }
 
 TEST_CASE("the sums of useful time agree with the ranks' phases and with the time that was measured")
