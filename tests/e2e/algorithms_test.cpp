@@ -76,9 +76,9 @@ TEST_CASE("a second run of the same kind takes the choice from the home's cache"
 TEST_CASE("a list that cannot be repeated is refused where the recipe names it, before anything is submitted")
 {
   const Dtctl dtctl;
-  dtctl.write("lenet.json", to_json({{"conv1", {}}, {"conv2", {dt::Algorithm::winograd}}}));
-  dtctl.write("other.json", to_json({{"conv1", {}}, {"stem", {}}}));
-  dtctl.write("more.json", to_json({{"conv1", {}}, {"conv2", {}}, {"stem", {}}}));
+  dtctl.write("lenet.json", dt::to_json(dt::Algorithms{{"conv1", {}}, {"conv2", {dt::Algorithm::winograd}}}));
+  dtctl.write("other.json", dt::to_json(dt::Algorithms{{"conv1", {}}, {"stem", {}}}));
+  dtctl.write("more.json", dt::to_json(dt::Algorithms{{"conv1", {}}, {"conv2", {}}, {"stem", {}}}));
   dtctl.write("notes.json", "these are notes");
   const auto refused = [&](const std::string& train, const std::string& place, const std::string& why) {
     dtctl.write("r.yaml", recipe("r", ", algorithms: fixed, " + train));
