@@ -1,12 +1,13 @@
 #include "cli/checks/input_checks.hpp"
 
 #include "cli/checks/program_checks.hpp"
-#include "cli/runs/resolve.hpp"
+#include "cli/runs/run_files.hpp"
 #include "core/memory.hpp"
 #include "core/spec/compute_profile.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/spec/simulation_cost.hpp"
+#include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/slurm/scheduler_args.hpp"
 
@@ -42,6 +43,15 @@ bool holds_files(const fs::path& folder)
   return fs::exists(folder, error) && (!fs::is_empty(folder, error) || error);
 }
 
+// Names of the convolutions in the engine's description of a model.
+std::set<std::string> convolutions_of(const Json& model)
+{
+  std::set<std::string> names;
+  for (const auto& layer : model.at("layers"))
+    if (layer.at("kind") == "convolution") names.insert(layer.at("name").get<std::string>());
+  return names;
+}
+
 class InputChecks {
  public:
   InputChecks(const Home& home, const recipes::Plan& plan) : home_(home), plan_(plan) {}
@@ -59,7 +69,9 @@ class InputChecks {
     const auto shape = data != nullptr && data->facts ? std::optional(data->facts->shape) : input_shape_of(run.data);
     if (!shape) return;
     const ModelQuestion model{run.model.name, run.model.layers, image_text(*shape), shape->classes};
-    if (fits(run, model, data)) check_start(run, model);
+    if (!fits(run, model, data)) return;
+    check_start(run, model);
+    check_algorithms(run, model);
   }
 
   std::vector<CheckedData> take_data() { return {data_.begin(), data_.end()}; }
@@ -204,6 +216,30 @@ class InputChecks {
     });
   }
 
+  // Whether the list of a run with fixed algorithms is one of this network.
+  void check_algorithms(const RunSpec& run, const ModelQuestion& model)
+  {
+    const auto& train = run.train;
+    if (train.algorithms != AlgorithmChoice::fixed) return;
+    if (!lists_.insert({train.algorithms_from, train.algorithm_list, train.winograd, train.precision, model}).second) return;
+    is_granted(run, {"train.algorithms_from", "train.algorithm_list"},
+               [&] { require_list_of(model, fixed_algorithms(home_, train)); });
+  }
+
+  static void require_list_of(const ModelQuestion& model, const Algorithms& list)
+  {
+    const auto network = convolutions_of(ask_engine(model));
+    const auto refuse = [&](const std::string& why) {
+      throw Error(ErrorKind::recipe, fmt::format("the list of algorithms does not fit model {}: {}; take it from a run that "
+                                                 "trains the same network",
+                                                 model.model, why));
+    };
+    for (const auto& name : network)
+      if (!list.contains(name)) refuse(fmt::format("it has none for convolution {}", name));
+    for (const auto& [name, layer] : list)
+      if (!network.contains(name)) refuse(fmt::format("it names {}, which is no convolution of the model", printable(name)));
+  }
+
   const Home& home_;
   const recipes::Plan& plan_;
   const double available_bytes_ = static_cast<double>(machine_memory().available); // 0: unknown
@@ -211,6 +247,8 @@ class InputChecks {
   std::set<Place> refused_data_;
   std::map<ModelQuestion, bool> fits_;
   std::set<std::pair<std::string, ModelQuestion>> starts_;
+  std::set<std::tuple<std::string, std::vector<std::string>, bool, Precision, ModelQuestion>>
+      lists_; // checked lists of algorithms
   std::set<std::vector<std::string>> scheduler_args_;
   std::set<std::pair<std::vector<std::string>, std::vector<std::string>>> programs_; // checked: files, command
   std::set<std::pair<std::string, std::string>> profiles_;                           // checked, with their models

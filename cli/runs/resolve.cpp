@@ -1,6 +1,6 @@
 #include "cli/runs/resolve.hpp"
 
-#include "cli/runs/checkpoints.hpp"
+#include "cli/runs/run_files.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/program/program_files.hpp"
@@ -93,61 +93,21 @@ const std::string& data_of(Identities& identities, const recipes::Plan& plan, co
   }
 }
 
-} // namespace
-namespace {
-
-// The only run of the most recently submitted study that has a checkpoint. Throws a recipe error if there is none or more than
-// one.
-std::optional<std::filesystem::path> last_run_with_checkpoint(const Home& home)
+// Puts the list that train.algorithms_from names into the spec, so that the run's key contains it. Errors name the place of the
+// key in the recipe.
+void take_algorithms(const Home& home, const recipes::Plan& plan, RunSpec& run)
 {
-  std::optional<StudyRecord> last;
-  for (const auto& id : names_in(home.studies()))
-    if (auto study = read_study(home.study(id)); study && (!last || study->submitted_unix_s > last->submitted_unix_s))
-      last = std::move(study);
-  if (!last)
-    throw Error(ErrorKind::recipe, "train.start_from: `last` means the newest study, but nothing has been submitted yet");
-  std::vector<std::string> keys;
-  for (const auto& key : last->run_keys)
-    if (!checkpoints_of(home.run(key)).empty()) keys.push_back(key);
-  if (keys.size() == 1) return home.run(keys.front());
-  const auto study = "the newest study, " + printable(last->name) + ",";
-  if (keys.empty())
-    throw Error(ErrorKind::recipe,
-                "train.start_from: last: " + study + " has left no checkpoint; it does with train.final_checkpoint: true");
-  throw Error(ErrorKind::recipe, "train.start_from: last: " + std::to_string(keys.size()) + " runs of " + study +
-                                     " have left a checkpoint; give the key of one, such as " + short_key(keys.front()));
-}
-
-// Throws a recipe error if `named`, which is no file and no run, is the name of a study.
-void refuse_study(const Home& home, const std::filesystem::path& named)
-{
-  for (const auto& id : names_in(home.studies()))
-    if (const auto study = read_study(home.study(id)); study && study->name == named.filename() && !study->run_keys.empty())
-      throw Error(ErrorKind::recipe, "train.start_from: " + printable(study->name) +
-                                         " is a study. Name one of its runs by its key, such as " +
-                                         short_key(study->run_keys.front()) + ", or write `last` for the newest study");
+  auto& train = run.train;
+  if (train.algorithms != AlgorithmChoice::fixed) return;
+  try {
+    train.algorithm_list = algorithm_lines(fixed_algorithms(home, train));
+    if (!train.algorithms_from.empty()) train.algorithms_from = algorithms_file(home, train.algorithms_from);
+  } catch (const Error& error) {
+    throw Error(error.kind(), to_text(plan.finding(run, {"train.algorithms_from", "train.algorithm_list"}, error.what())));
+  }
 }
 
 } // namespace
-
-std::string start_file(const Home& home, const std::string& named)
-{
-  const std::filesystem::path path(named);
-  std::error_code unknown;
-  if (named.empty() || std::filesystem::is_regular_file(path, unknown)) return named;
-  const bool is_folder = std::filesystem::is_directory(path, unknown);
-  const bool is_last = !is_folder && path.filename() == "last";
-  const auto run = is_folder ? std::optional(path)
-                   : is_last ? last_run_with_checkpoint(home)
-                             : run_of_key(home, path.filename().string());
-  if (!run) refuse_study(home, path);
-  if (!run) return named;
-  const auto found = checkpoints_of(*run);
-  if (found.empty())
-    throw Error(ErrorKind::recipe,
-                "train.start_from: run " + run->string() + " has left no checkpoint; it does with train.final_checkpoint: true");
-  return found.front().path.string();
-}
 
 Resolved resolve(const Home& home, recipes::Plan plan)
 {
@@ -159,6 +119,7 @@ Resolved resolve(const Home& home, recipes::Plan plan)
     const auto& data = spec.is_simulated() ? identities.simulation(spec) : data_of(identities, plan, spec);
     spec.train.start_from = start_file(home, spec.train.start_from);
     const auto& start = identities.start(spec.train.start_from);
+    take_algorithms(home, plan, spec);
     take_environment(spec);
     const auto& build = identities.build_of(spec);
     auto run = plan_run(std::move(spec), build, data, start);

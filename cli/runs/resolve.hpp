@@ -53,10 +53,6 @@ struct Resolved {
   std::size_t duplicates = 0;   // number of points of the sweep that were the same run as an earlier point
 };
 
-// The file for a value of train.start_from: the named file, or the checkpoint with the largest step of the run with that folder
-// or key. Throws a recipe error if the run has no checkpoint.
-std::string start_file(const Home& home, const std::string& named);
-
 Resolved resolve(const Home& home, recipes::Plan plan);
 
 } // namespace dt::cli

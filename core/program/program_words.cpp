@@ -32,14 +32,17 @@ std::span<const Name> program_metric_names() { return metrics; }
 
 bool is_engine_key(std::string_view path)
 {
-  constexpr std::array<std::string_view, 8> others{"engine",
-                                                   "resources.platform",
-                                                   "train.checkpoint_every",
-                                                   "train.compute_profile",
-                                                   "train.final_checkpoint",
-                                                   "train.modelled_rate",
-                                                   "train.start_from",
-                                                   "train.trace"};
+  constexpr std::array<std::string_view, 11> others{"engine",
+                                                    "resources.platform",
+                                                    "train.algorithm_list",
+                                                    "train.algorithms",
+                                                    "train.algorithms_from",
+                                                    "train.checkpoint_every",
+                                                    "train.compute_profile",
+                                                    "train.final_checkpoint",
+                                                    "train.modelled_rate",
+                                                    "train.start_from",
+                                                    "train.trace"};
   return path.starts_with("sync.") || path.starts_with("platform.") ||
          std::find(others.begin(), others.end(), path) != others.end();
 }

@@ -54,6 +54,10 @@ Rows make_rows()
        dtjob},
       {earlier_begin, "begin.K.json", "", "begin.json of launch K, which died before the first step", "dtjob, renamed"},
       {probe, "probe.json", "", json(probe_fields(), "a rank", rank_probe_fields()), "rank 0, before the first step"},
+      {algorithms, "algorithms.json", "",
+       "json: algorithms, a text per convolution: its name and its algorithms forward, backward to the data and backward to the "
+       "weights (core/spec/algorithms.hpp)",
+       "rank 0, before the first step, if there are convolutions"},
       {load, "load.json", "", "json: unix_s; a machine" + json(node_load_fields()).substr(4) + ", over the measured steps",
        "rank 0, before the result"},
       {preempted, "preempted.json", "", json(preemption_fields()) + ": the ranks were told to stop, and stopped",
@@ -139,6 +143,15 @@ std::vector<int> attempt_numbers(const std::filesystem::path& run_folder)
     if (const int number = number_in_name(name); number > 0) numbers.push_back(number);
   std::sort(numbers.begin(), numbers.end());
   return numbers;
+}
+
+std::optional<std::filesystem::path> recorded_algorithms(const std::filesystem::path& run_folder, int last)
+{
+  auto numbers = attempt_numbers(run_folder);
+  std::reverse(numbers.begin(), numbers.end());
+  for (const int number : numbers)
+    if (const auto file = AttemptFolder(run_folder, number).algorithms(); number <= last && is_there(file)) return file;
+  return std::nullopt;
 }
 
 } // namespace dt

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +29,7 @@ enum class AttemptFile {
   launches,
   earlier_begin,
   probe,
+  algorithms,
   load,
   preempted,
   checkpoints,
@@ -46,7 +48,7 @@ enum class AttemptFile {
   output,
   master,
 };
-inline constexpr std::size_t attempt_file_count = 32;
+inline constexpr std::size_t attempt_file_count = 33;
 
 struct AttemptFileRow {
   AttemptFile file;
@@ -86,6 +88,7 @@ class AttemptFolder {
   std::filesystem::path result() const { return path_of(AttemptFile::result); }
   std::filesystem::path launches() const { return path_of(AttemptFile::launches); }
   std::filesystem::path probe() const { return path_of(AttemptFile::probe); }
+  std::filesystem::path algorithms() const { return path_of(AttemptFile::algorithms); }
   std::filesystem::path preempted() const { return path_of(AttemptFile::preempted); }
   std::filesystem::path checkpoints() const { return path_of(AttemptFile::checkpoints); }
   std::filesystem::path trace() const { return path_of(AttemptFile::trace); }
@@ -109,5 +112,9 @@ std::optional<std::int64_t> checkpoint_step(std::string_view file_name);
 
 // Numbers of the attempts in a run folder, ascending.
 std::vector<int> attempt_numbers(const std::filesystem::path& run_folder);
+
+// The algorithms.json of the newest attempt that has one, among those up to number `last`. Nothing if there is none.
+std::optional<std::filesystem::path> recorded_algorithms(const std::filesystem::path& run_folder,
+                                                         int last = std::numeric_limits<int>::max());
 
 } // namespace dt

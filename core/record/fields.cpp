@@ -179,6 +179,8 @@ Fields<RunResult> result_fields()
       {"lone_compute_s", DT_AT(R, lone_compute_s), "s",
        "forward and backward pass of one batch on rank 0 while all other ranks sleep, median of a few after the last step",
        later},
+      {"choice_s", DT_AT(R, choice_s), "s",
+       "time in which the algorithms of the convolutions were chosen, before the first step (train.algorithms)", later},
       {"accuracy_centre", DT_AT(R, accuracy_centre), "0..1", "accuracy of the centre model after the last step", later},
       {"accuracy_worker", DT_AT(R, accuracy_worker), "0..1", "accuracy of the first worker's model after the last step", later},
       {"accuracy_average", DT_AT(R, accuracy_average), "0..1", "accuracy of the mean of the workers' models after the last step",

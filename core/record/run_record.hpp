@@ -210,6 +210,7 @@ struct RunResult {
   double isolated_communication_s = not_measured; // communication time of one step without concurrent computation
   WorkSums work{not_measured, not_measured, not_measured, not_measured};
   double lone_compute_s = not_measured; // forward and backward pass of a batch on rank 0 while all other ranks sleep
+  double choice_s = not_measured;       // time that the choice of the convolutions' algorithms took; 0: not timed
   double final_loss = not_measured;     // training loss of the last step
   double eval_loss = not_measured;      // from the last evaluation
   double accuracy = not_measured;       // from the last evaluation

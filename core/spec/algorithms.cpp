@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::array algorithm_words{
     Choice{Algorithm::direct, Name{"direct", "the sums as they are written, in blocks of channels"}},
-    Choice{Algorithm::winograd, Name{"winograd", "Winograd's algorithm: fewer multiplications for 3x3 convolutions in fp32"}},
+    Choice{Algorithm::winograd,
+           Name{"winograd", "Winograd's algorithm: fewer multiplications for 3x3 and 5x5 convolutions in fp32"}},
     Choice{Algorithm::channels_last,
            Name{"channels-last", "the sums as they are written, with the channels of a pixel in a row"}},
     Choice{Algorithm::image_lanes, Name{"image-lanes", "sixteen images side by side, for the whole network"}},
@@ -104,6 +105,23 @@ Algorithms algorithms_of_lines(const std::vector<std::string>& lines, std::strin
       refuse(origin, fmt::format("Layer {} is named twice; name each convolution once.", printable(words[0])));
   }
   return algorithms;
+}
+
+std::optional<std::string> algorithms_misfit(const Algorithms& algorithms, bool winograd, Precision precision)
+{
+  const auto uses = [](const LayerAlgorithms& layer, Algorithm algorithm) {
+    return layer.forward == algorithm || layer.backward_data == algorithm || layer.backward_weights == algorithm;
+  };
+  for (const auto& [name, layer] : algorithms) {
+    if (!winograd && uses(layer, Algorithm::winograd))
+      return fmt::format("`train.winograd: false` excludes Winograd's algorithm, which the list of algorithms names for {}",
+                         printable(name));
+    for (const auto algorithm : {Algorithm::winograd, Algorithm::image_lanes})
+      if (precision != Precision::fp32 && uses(layer, algorithm))
+        return fmt::format("`train.precision: {}` has no {}, which the list of algorithms names for {}", name_of(precision),
+                           name_of(algorithm), printable(name));
+  }
+  return std::nullopt;
 }
 
 std::string to_json(const Algorithms& algorithms)

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,10 @@ std::string in_words(const Algorithms& algorithms);
 std::vector<std::string> algorithm_lines(const Algorithms& algorithms);
 // Throws a recipe error that begins with `origin` for a line that cannot be read, and for a layer that is named twice.
 Algorithms algorithms_of_lines(const std::vector<std::string>& lines, std::string_view origin);
+
+// Why a run must not compute with these algorithms: it excludes Winograd's algorithm (`winograd`: train.winograd), or computes in
+// bf16, which only direct sums do. Nothing if it may.
+std::optional<std::string> algorithms_misfit(const Algorithms& algorithms, bool winograd, Precision precision);
 
 // The content of algorithms.json.
 std::string to_json(const Algorithms& algorithms);

@@ -24,6 +24,12 @@ constexpr std::array precisions{
     Choice{Precision::bf16,
            Name{"bf16", "activations and the kernels' copies of weights in bfloat16, where the processor computes in it"}},
 };
+constexpr std::array algorithm_choices{
+    Choice{AlgorithmChoice::timed,
+           Name{"timed", "the fastest of each convolution, timed at the start of the first run of this kind on this machine"}},
+    Choice{AlgorithmChoice::rules, Name{"rules", "rules over shapes decide; nothing is timed"}},
+    Choice{AlgorithmChoice::fixed, Name{"fixed", "those that another run has recorded (train.algorithms_from), bit for bit"}},
+};
 constexpr std::array elastic{
     Choice{ElasticForm::paper, Name{"paper", "as the strategy's paper has it: before, but after for decentralized-easgd"}},
     Choice{ElasticForm::before, Name{"before", "the elastic term is of the weights before the local step"}},
@@ -35,7 +41,8 @@ constexpr std::array progress{
                 "thread where every rank has a core to spare, else poll where the allreduce can be polled (not mpi), else none; "
                 "the record says which"}},
     Choice{ProgressMode::none, Name{"none", "messages move only while a rank waits for them: nothing overlaps"}},
-    Choice{ProgressMode::poll, Name{"poll", "the computing thread moves messages on between two layers"}},
+    Choice{ProgressMode::poll,
+           Name{"poll", "a thread on the same cores moves messages on at short intervals while the others compute"}},
     Choice{ProgressMode::thread, Name{"thread", "a thread with a core of its own sends and receives while the others compute"}},
 };
 constexpr std::array wires{
@@ -109,6 +116,7 @@ template<> std::span<const Choice<DataOrder>> choices<DataOrder>() { return data
 template<> std::span<const Choice<ImageCrop>> choices<ImageCrop>() { return crops; }
 template<> std::span<const Choice<CorruptSamples>> choices<CorruptSamples>() { return corrupt_samples; }
 template<> std::span<const Choice<Precision>> choices<Precision>() { return precisions; }
+template<> std::span<const Choice<AlgorithmChoice>> choices<AlgorithmChoice>() { return algorithm_choices; }
 template<> std::span<const Choice<ElasticForm>> choices<ElasticForm>() { return elastic; }
 template<> std::span<const Choice<ProgressMode>> choices<ProgressMode>() { return progress; }
 template<> std::span<const Choice<Wire>> choices<Wire>() { return wires; }

@@ -33,6 +33,9 @@ enum class CorruptSamples { refuse, skip };
 // Number format in which the layers compute.
 enum class Precision { fp32, bf16 };
 
+// Who chooses the algorithms of the convolutions.
+enum class AlgorithmChoice { timed, rules, fixed };
+
 // Whether the elastic term is evaluated before or after the local step.
 enum class ElasticForm { paper, before, after };
 
@@ -77,6 +80,7 @@ template<> std::span<const Choice<DataOrder>> choices<DataOrder>();
 template<> std::span<const Choice<ImageCrop>> choices<ImageCrop>();
 template<> std::span<const Choice<CorruptSamples>> choices<CorruptSamples>();
 template<> std::span<const Choice<Precision>> choices<Precision>();
+template<> std::span<const Choice<AlgorithmChoice>> choices<AlgorithmChoice>();
 template<> std::span<const Choice<ElasticForm>> choices<ElasticForm>();
 template<> std::span<const Choice<ProgressMode>> choices<ProgressMode>();
 template<> std::span<const Choice<Wire>> choices<Wire>();

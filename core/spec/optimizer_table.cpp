@@ -25,7 +25,8 @@ constexpr std::array rows{
                           "layer-wise rates for large batches: momentum with lr trust |w| / (|g| + wd |w|) of each weight "
                           "tensor inside v; biases, scales and shifts as plain momentum"},
                  .rule = UpdateRule::momentum,
-                 .buffers = 1},
+                 .buffers = 1,
+                 .has_norms = true},
 };
 
 constexpr OptimizerRow unknown{};

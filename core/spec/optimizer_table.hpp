@@ -20,6 +20,7 @@ struct OptimizerRow {
   Name name;
   UpdateRule rule = UpdateRule::any;
   std::int64_t buffers = 0; // number of buffers as large as the weights that it keeps between steps
+  bool has_norms = false;   // needs norms over whole tensors
 };
 
 // All rows, in the order of the reference.

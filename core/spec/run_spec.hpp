@@ -76,8 +76,11 @@ struct TrainSpec {
   std::int64_t stall_after_s = 60;     // after so long without a step, report which ranks are missing; 0: never
   bool trace = false;                  // record each rank's phases, buckets and messages
   Precision precision = Precision::fp32;
-  bool winograd = true;          // compute 3x3 convolutions in fp32 by Winograd's algorithm where it is faster
-  std::int64_t accumulation = 1; // number of micro-batches of a rank's batch, computed one after another
+  bool winograd = true; // compute 3x3 convolutions in fp32 by Winograd's algorithm where it is faster
+  AlgorithmChoice algorithms = AlgorithmChoice::timed;
+  std::string algorithms_from;             // fixed: file with the list; its content is in algorithm_list once a run is planned
+  std::vector<std::string> algorithm_list; // fixed: a line per convolution (algorithm_lines in core/spec/algorithms.hpp)
+  std::int64_t accumulation = 1;           // number of micro-batches of a rank's batch, computed one after another
   double loss_scale = 1; // the loss is multiplied by this factor for the backward pass; the update divides the gradients by it
   double label_smoothing = 0;    // share of the target probability that is spread over all classes
   std::string start_from;        // checkpoint with the initial weights; empty: weights drawn from the seed

@@ -165,6 +165,18 @@ std::vector<Key> train_keys()
       {"train.winograd", boolean, "", 0, 0, no, yes, none, DT_FIELD(train.winograd),
        "Whether 3x3 convolutions in fp32 use Winograd's algorithm where it is faster. Its rounding errors are a few times "
        "larger. false: direct sums."},
+      {"train.algorithms", choice, "", 0, 0, no, yes, choice_names<AlgorithmChoice>(), DT_FIELD(train.algorithms),
+       "Who chooses how each convolution is computed in each direction. timed: rank 0 times what there is, or takes what an "
+       "earlier run on this machine has timed; all ranks take its choice. The choice is recorded with the run (algorithms.json), "
+       "and later attempts of the run repeat it. Equal bits in different runs need equal choices: rules or fixed."},
+      {"train.algorithms_from", text, "", 0, 0, no, no, none, DT_FIELD(train.algorithms_from),
+       "The choices that `algorithms: fixed` repeats: the folder or the key of a run; `last`, the only run of the newest study "
+       "that has recorded any; or the path of an algorithms.json, relative to the file that contains this key. A run is "
+       "identified by the list in it, not by its path."},
+      {"train.algorithm_list", text_list, "", 0, 0, no, yes, none, DT_FIELD(train.algorithm_list),
+       "The choices that `algorithms: fixed` repeats, in place of `algorithms_from`, which fills this in: for each convolution "
+       "one text with its name and its algorithms forward, backward to the data and backward to the weights, as in "
+       "\"conv2 winograd direct direct\"."},
       {"train.accumulation", integer, "", 1, int_max, no, yes, none, DT_FIELD(train.accumulation),
        "Number of micro-batches into which the batch of a rank is split. They are computed one after the other, in the memory of "
        "one. Must divide the batch."},
@@ -472,7 +484,7 @@ const Key* find_key(std::string_view path)
 bool names_content(const Key& key)
 {
   return key.path == "data.path" || key.path == "data.set" || key.path == "program.files" || key.path == "train.start_from" ||
-         key.path == "train.compute_profile";
+         key.path == "train.algorithms_from" || key.path == "train.compute_profile";
 }
 
 FieldValue value_of(const RunSpec& spec, const Key& key)

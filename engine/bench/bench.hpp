@@ -120,6 +120,8 @@ struct OverlapBench {
   double scale = 1;                           // factor on AlexNet's parameters
   double forward_s = 0.02, backward_s = 0.04; // modelled times
   bool sleeps = false;                        // the modelled computation sleeps instead of using its core
+  bool works = false;          // the modelled computation is an amount of work, so what else uses its core delays it
+  bool between_layers = false; // poll moves messages on between layers only, as with synchronized batch norm
   std::int64_t steps = 5, bucket_bytes = 4 << 20;
   std::string allreduce = "ring";
   bool json = false;

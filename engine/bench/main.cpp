@@ -127,6 +127,10 @@ void add_overlap(CLI::App& app, OverlapBench& options)
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   overlap->add_flag("--sleep", options.sleeps, "The computation sleeps, so that ranks and threads may share a core");
+  overlap->add_flag("--work", options.works, "The computation is a fixed amount of work: what else uses its core delays it")
+      ->excludes("--sleep");
+  overlap->add_flag("--between-layers", options.between_layers,
+                    "poll moves messages on between layers only, as it does with synchronized batch norm");
   overlap->add_option("--steps", options.steps, "Steps to measure")->capture_default_str()->check(CLI::PositiveNumber);
   overlap->add_option("--bucket-bytes", options.bucket_bytes, "sync.bucket_bytes")
       ->capture_default_str()

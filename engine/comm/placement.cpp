@@ -38,7 +38,30 @@ std::map<std::string, Node> nodes_of(const std::vector<RankPlace>& places)
   return nodes;
 }
 
+// Gives the rank a core, moving others to another core of theirs if need be (an augmenting path of the matching).
+bool place_rank(std::size_t rank, std::span<const RankPlace> places, std::map<int, std::size_t>& owners, std::set<int>& tried)
+{
+  for (const int core : places[rank].cores) {
+    if (!tried.insert(core).second) continue;
+    const auto owner = owners.find(core);
+    if (owner != owners.end() && !place_rank(owner->second, places, owners, tried)) continue;
+    owners[core] = rank;
+    return true;
+  }
+  return false;
+}
+
 } // namespace
+
+bool have_own_cores(std::span<const RankPlace> places)
+{
+  std::map<int, std::size_t> owners; // rank of each core
+  for (std::size_t rank = 0; rank < places.size(); ++rank) {
+    std::set<int> tried;
+    if (!place_rank(rank, places, owners, tried)) return false;
+  }
+  return true;
+}
 
 std::string mask_text(const std::vector<int>& cores)
 {

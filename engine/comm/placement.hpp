@@ -5,6 +5,7 @@
 #include "engine/comm/machine/place.hpp"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ std::vector<int> parse_mask(const std::string& text);
 
 // Number of different hosts.
 int node_count(const std::vector<RankPlace>& places);
+
+// Whether each of these ranks, all of one host, can have a core of its own in its mask. Pure.
+bool have_own_cores(std::span<const RankPlace> places);
 
 // Threads of a rank, each of which needs a core.
 struct RankThreads {

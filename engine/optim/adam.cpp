@@ -25,8 +25,8 @@ DT_CLONES void pass_over(float* __restrict weights, float* __restrict mean, floa
 } // namespace
 
 Adam::Adam(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments)
-    : Rule(spec, size, std::move(segments)), beta1_(spec.beta1), beta2_(spec.beta2), epsilon_(spec.epsilon), mean_(size, 0.0F),
-      square_(mean_), updates_(this->segments().size(), 0.0F)
+    : Rule(spec, size, std::move(segments)), beta1_(spec.beta1), beta2_(spec.beta2), epsilon_(spec.epsilon), mean_(size),
+      square_(size), updates_(this->segments().size(), 0.0F)
 {
 }
 
@@ -36,7 +36,7 @@ void Adam::update(std::size_t segment, Range range, const Pass& pass)
 {
   const double t = updates_[segment];
   const double rate = pass.learning_rate / (1 - std::pow(beta1_, t)), root = 1 / std::sqrt(1 - std::pow(beta2_, t));
-  pass_over(pass.weights + range.begin, mean_.data() + range.begin, square_.data() + range.begin, pass.gradients + range.begin,
+  pass_over(pass.weights + range.begin, mean_.data() + range.begin, square_.data() + range.begin, pass.gradients_of(range),
             range.size(),
             {static_cast<float>(rate), static_cast<float>(root), static_cast<float>(epsilon_), pass.gradient_factor,
              decay_of(segment), static_cast<float>(beta1_), static_cast<float>(1 - beta1_), static_cast<float>(beta2_),

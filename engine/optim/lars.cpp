@@ -39,14 +39,14 @@ void Lars::prepare(std::size_t segment, const Pass& pass)
   const auto& [range, decay, own_rate, statistic] = segments()[segment];
   if (!own_rate) return;
   const double weight_norm = std::sqrt(sum_of_squares(pass.weights + range.begin, range.size()));
-  const double gradient_norm = std::sqrt(sum_of_squares(pass.gradients + range.begin, range.size()));
+  const double gradient_norm = std::sqrt(sum_of_squares(pass.gradients_of(range), range.size()));
   factors_[segment] = lars_factor(trust_, weight_norm, pass.gradient_factor * gradient_norm, decay_of(segment));
 }
 
 // v <- mu v + lr lambda_l (g + wd w); w <- w - v
 void Lars::update(std::size_t segment, Range range, const Pass& pass)
 {
-  pass_over(pass.weights + range.begin, velocity() + range.begin, pass.gradients + range.begin, range.size(),
+  pass_over(pass.weights + range.begin, velocity() + range.begin, pass.gradients_of(range), range.size(),
             {static_cast<float>(pass.learning_rate * factors_[segment]), pass.gradient_factor, momentum(), decay_of(segment)});
 }
 

@@ -32,13 +32,13 @@ DT_CLONES void pass_over_of_steps(float* __restrict weights, float* __restrict v
 
 void Nesterov::update(std::size_t segment, Range range, const Pass& pass)
 {
-  pass_over(pass.weights + range.begin, velocity() + range.begin, pass.gradients + range.begin, range.size(),
+  pass_over(pass.weights + range.begin, velocity() + range.begin, pass.gradients_of(range), range.size(),
             {static_cast<float>(pass.learning_rate), pass.gradient_factor, momentum(), decay_of(segment)});
 }
 
 void NesterovOfSteps::update(std::size_t segment, Range range, const Pass& pass)
 {
-  pass_over_of_steps(pass.weights + range.begin, velocity() + range.begin, pass.gradients + range.begin, range.size(),
+  pass_over_of_steps(pass.weights + range.begin, velocity() + range.begin, pass.gradients_of(range), range.size(),
                      {static_cast<float>(pass.learning_rate), pass.gradient_factor, momentum(), decay_of(segment)});
 }
 

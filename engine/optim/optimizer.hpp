@@ -53,6 +53,21 @@ class Optimizer {
   // Whether a step must cover all segments, because their gradients are clipped by their total norm. Otherwise step() throws an
   // internal error.
   virtual bool needs_whole() const = 0;
+
+  // ---- a step by several ranks, each for its slice of weights and buffers in shared memory ----
+
+  // Whether every float is updated without regard to any other, so that a step may be made of slices with any bounds: no norms.
+  virtual bool is_elementwise() const = 0;
+  // Begins a step of slices. Throws an internal error if the rule is not elementwise.
+  virtual void begin_slices() = 0;
+  // Updates the weights at [begin, begin + gradients.size()) with the gradients of these positions, multiplied by `factor`. The
+  // bits are those of step(). Threads may call it concurrently for slices that do not overlap. Call begin_slices() before.
+  virtual void step_slice(std::span<float> weights, std::size_t begin, std::span<const float> gradients, double learning_rate,
+                          float factor) = 0;
+  // Continues with the buffers that are as long as the weights in this memory, one after the other in the order of state(). It
+  // must hold the rule's start, zeros, and outlive the rule. Call it before the first step.
+  virtual void keep_buffers_in(std::span<const std::span<float>> memory) = 0;
+
   // All state between steps, in a fixed order. With this state and the weights a run can be resumed.
   virtual std::vector<OptimizerState> state() { return {}; }
 };
@@ -68,7 +83,8 @@ enum class Velocity {
 // of_gradients.
 Velocity velocity_of(const std::string& strategy);
 
-// The rule spec.name (one of optimizer_names()) for a buffer of `size` floats. Floats outside all segments stay unchanged. Throws
+// The rule spec.name (one of optimizer_names()) for a buffer of `size` floats. Segments are in ascending order and do not
+// overlap. Floats outside all segments stay unchanged. Throws
 // a recipe error for an unknown name, an internal error for a segment outside the buffer.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments,
                                           Velocity velocity = Velocity::of_gradients);

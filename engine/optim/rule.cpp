@@ -49,12 +49,49 @@ void Rule::update_share(Range share, const Part& part, const Pass& pass)
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     const auto& segment = segments_[s];
     const Range range{std::max(share.begin, segment.range.begin), std::min(share.end, segment.range.end)};
-    if (!part.contains(segment) || range.begin >= range.end) continue;
-    if (segment.statistic)
-      follow(pass.weights + range.begin, pass.gradients + range.begin, range.size(), part.gradient_factor, statistic_rate);
-    else
-      update(s, range, pass);
+    if (part.contains(segment) && range.begin < range.end)
+      update_piece(
+          s, range,
+          {pass.weights, pass.gradients, pass.learning_rate, segment.statistic ? part.gradient_factor : pass.gradient_factor});
   }
+}
+
+void Rule::update_piece(std::size_t segment, Range range, const Pass& pass)
+{
+  if (segments_[segment].statistic)
+    follow(pass.weights + range.begin, pass.gradients_of(range), range.size(), pass.gradient_factor, statistic_rate);
+  else
+    update(segment, range, pass);
+}
+
+void Rule::begin_slices()
+{
+  if (!is_elementwise()) throw Error(ErrorKind::internal, "A rule with norms over gradients was given a slice of them.");
+  for (std::size_t s = 0; s < segments_.size(); ++s)
+    if (!segments_[s].statistic) prepare(s, {});
+}
+
+void Rule::step_slice(std::span<float> weights, std::size_t begin, std::span<const float> gradients, double learning_rate,
+                      float factor)
+{
+  const Pass pass{weights.data(), gradients.data(), learning_rate, factor, begin};
+  const Range slice{begin, begin + gradients.size()};
+  const auto first = std::ranges::partition_point(segments_, [&](const Segment& segment) { return segment.range.end <= begin; });
+  for (auto s = static_cast<std::size_t>(first - segments_.begin()); s < segments_.size(); ++s) {
+    const auto& segment = segments_[s].range;
+    const Range range{std::max(slice.begin, segment.begin), std::min(slice.end, segment.end)};
+    if (segment.begin >= slice.end) break;
+    if (range.begin < range.end) update_piece(s, range, pass);
+  }
+}
+
+void Rule::keep_buffers_in(std::span<const std::span<float>> memory)
+{
+  const auto own = buffers();
+  if (memory.size() != own.size() || std::ranges::any_of(memory, [&](auto part) { return part.size() != size_; }))
+    throw Error(ErrorKind::internal,
+                fmt::format("A rule with {} buffers of {} floats was given other memory for them.", own.size(), size_));
+  for (std::size_t b = 0; b < own.size(); ++b) own[b]->move_to(memory[b]);
 }
 
 // The factor for all gradients: the part's factor with clipping.
@@ -73,7 +110,7 @@ float Rule::clip_factor(const float* gradients, const Part& part) const
 }
 
 VelocityRule::VelocityRule(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments)
-    : Rule(spec, size, std::move(segments)), velocity_(size, 0.0F), momentum_(static_cast<float>(spec.momentum))
+    : Rule(spec, size, std::move(segments)), velocity_(size), momentum_(static_cast<float>(spec.momentum))
 {
 }
 

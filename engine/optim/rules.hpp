@@ -6,6 +6,25 @@
 
 namespace dt::optim {
 
+// A buffer of zeros that a rule keeps: in memory of its own, or of the caller.
+class RuleBuffer {
+ public:
+  explicit RuleBuffer(std::size_t size) : own_(size, 0.0F), values_(own_) {}
+  RuleBuffer(const RuleBuffer&) = delete;
+  RuleBuffer& operator=(const RuleBuffer&) = delete;
+  void move_to(std::span<float> memory)
+  {
+    values_ = memory;
+    own_ = std::vector<float>();
+  }
+  std::span<float> values() const { return values_; }
+  float* data() const { return values_.data(); }
+
+ private:
+  std::vector<float> own_;
+  std::span<float> values_;
+};
+
 // Common part of all rules: divides the segments among threads, updates statistics, and clips gradients.
 class Rule : public Optimizer {
  public:
@@ -13,6 +32,11 @@ class Rule : public Optimizer {
   using Optimizer::step;
   void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, const Part& part) final;
   bool needs_whole() const override { return clip_norm_ > 0; }
+  bool is_elementwise() const final { return clip_norm_ <= 0 && !has_norms(); }
+  void begin_slices() final;
+  void step_slice(std::span<float> weights, std::size_t begin, std::span<const float> gradients, double learning_rate,
+                  float factor) final;
+  void keep_buffers_in(std::span<const std::span<float>> memory) final;
 
  protected:
   // Buffers and factors of one step.
@@ -21,11 +45,18 @@ class Rule : public Optimizer {
     const float* gradients;
     double learning_rate;
     float gradient_factor;
+    std::size_t gradients_begin = 0; // position of the first gradient
+    const float* gradients_of(Range range) const { return gradients + (range.begin - gradients_begin); }
   };
   // Called before the pass, in the calling thread, for each segment of the part that is not a statistic.
   virtual void prepare(std::size_t /*segment*/, const Pass& /*pass*/) {}
   // Applies the rule elementwise to a range of one segment. Called concurrently by several threads with different ranges.
   virtual void update(std::size_t segment, Range range, const Pass& pass) = 0;
+
+  // Whether prepare() reads weights or gradients.
+  virtual bool has_norms() const { return false; }
+  // The buffers that are as long as the weights, in the order of state().
+  virtual std::vector<RuleBuffer*> buffers() { return {}; }
 
   std::size_t size() const { return size_; }
   const std::vector<Segment>& segments() const { return segments_; }
@@ -33,6 +64,7 @@ class Rule : public Optimizer {
 
  private:
   void update_share(Range share, const Part& part, const Pass& pass);
+  void update_piece(std::size_t segment, Range range, const Pass& pass);
   float clip_factor(const float* gradients, const Part& part) const;
 
   std::vector<Segment> segments_;
@@ -54,14 +86,15 @@ class Sgd final : public Rule {
 class VelocityRule : public Rule {
  public:
   VelocityRule(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments);
-  std::vector<OptimizerState> state() override { return {{"velocity", velocity_}}; }
+  std::vector<OptimizerState> state() override { return {{"velocity", velocity_.values()}}; }
 
  protected:
   float* velocity() { return velocity_.data(); }
   float momentum() const { return momentum_; }
+  std::vector<RuleBuffer*> buffers() override { return {&velocity_}; }
 
  private:
-  std::vector<float> velocity_;
+  RuleBuffer velocity_;
   float momentum_;
 };
 
@@ -114,6 +147,7 @@ class Lars final : public VelocityRule {
   Lars(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments);
 
  private:
+  bool has_norms() const override { return true; }
   void prepare(std::size_t segment, const Pass& pass) override;
   void update(std::size_t segment, Range range, const Pass& pass) override;
 
@@ -129,14 +163,20 @@ class Lars final : public VelocityRule {
 class Adam final : public Rule {
  public:
   Adam(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments);
-  std::vector<OptimizerState> state() override { return {{"mean", mean_}, {"square", square_}, {"updates", updates_, true}}; }
+  std::vector<OptimizerState> state() override
+  {
+    return {{"mean", mean_.values()}, {"square", square_.values()}, {"updates", updates_, true}};
+  }
 
  private:
   void prepare(std::size_t segment, const Pass& pass) override;
   void update(std::size_t segment, Range range, const Pass& pass) override;
 
+  std::vector<RuleBuffer*> buffers() override { return {&mean_, &square_}; }
+
   double beta1_, beta2_, epsilon_;
-  std::vector<float> mean_, square_, updates_;
+  RuleBuffer mean_, square_;
+  std::vector<float> updates_;
 };
 
 } // namespace dt::optim

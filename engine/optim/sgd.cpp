@@ -17,7 +17,7 @@ DT_CLONES void pass_over(float* __restrict weights, const float* __restrict grad
 
 void Sgd::update(std::size_t segment, Range range, const Pass& pass)
 {
-  pass_over(pass.weights + range.begin, pass.gradients + range.begin, range.size(),
+  pass_over(pass.weights + range.begin, pass.gradients_of(range), range.size(),
             {static_cast<float>(pass.learning_rate), pass.gradient_factor, decay_of(segment)});
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace dt::sync {
@@ -51,6 +52,14 @@ std::vector<std::size_t> first_tensors_of(const std::vector<ModelledLayer>& laye
   return first;
 }
 
+// Some microseconds of arithmetic in registers, which does not depend on what else is in the caches.
+void compute_unit()
+{
+  double value = 1;
+  for (int i = 0; i < 4000; ++i) value = value * 1.0000001 + 1e-9;
+  [[maybe_unused]] volatile double kept = value;
+}
+
 std::vector<double> shares_of(const std::vector<ModelledLayer>& layers)
 {
   std::vector<double> shares;
@@ -68,6 +77,18 @@ std::vector<ModelledLayer> alexnet_layers()
           {884'736, 256, 149.5e6}, {37'748'736, 4096, 37.7e6}, {16'777'216, 4096, 16.8e6}, {4'096'000, 1000, 4.1e6}};
 }
 
+double work_units_per_s()
+{
+  constexpr int bursts = 40, units = 500;
+  double shortest_s = std::numeric_limits<double>::infinity();
+  for (int burst = 0; burst < bursts; ++burst) {
+    const double begin_s = comm::monotonic_s();
+    for (int unit = 0; unit < units; ++unit) compute_unit();
+    shortest_s = std::min(shortest_s, comm::monotonic_s() - begin_s);
+  }
+  return units / shortest_s;
+}
+
 ModelledReplica::ModelledReplica(const Options& options)
     : options_(options), tensors_(lay_out(options.layers, options.scale)), shares_(shares_of(options.layers)),
       first_tensors_(first_tensors_of(options.layers)), weights_(floats_of(tensors_)), gradients_(floats_of(tensors_))
@@ -80,10 +101,10 @@ ModelledReplica::ModelledReplica(const Options& options)
 
 BatchLoss ModelledReplica::compute(GradientListener* listener)
 {
-  spend(comm::monotonic_s() + forward_s());
+  spend(forward_s());
   // The listener's time delays the following layers, as in a real pass: each layer's time starts when the layer starts.
   for (auto layer = shares_.size(); layer-- > 0;) {
-    spend(comm::monotonic_s() + backward_s() * shares_[layer]);
+    spend(backward_s() * shares_[layer]);
     if (listener == nullptr) continue;
     for (auto tensor = first_tensors_[layer + 1]; tensor-- > first_tensors_[layer];) listener->gradients_ready(tensors_[tensor]);
   }
@@ -113,8 +134,13 @@ std::vector<double> ModelledReplica::lead_s() const
   return lead;
 }
 
-void ModelledReplica::spend(double until_s) const
+void ModelledReplica::spend(double seconds) const
 {
+  if (options_.units_per_s > 0) {
+    for (auto units = std::llround(seconds * options_.units_per_s); units > 0; --units) compute_unit();
+    return;
+  }
+  const double until_s = comm::monotonic_s() + seconds;
   while (comm::monotonic_s() < until_s) {
     if (options_.sleeps) comm::pause_s(std::max(0.0, until_s - comm::monotonic_s()));
   }

@@ -18,6 +18,10 @@ struct ModelledLayer {
 // AlexNet without groups, 224 x 224, 1000 classes: 8 layers, 16 tensors, 62.4 million parameters.
 std::vector<ModelledLayer> alexnet_layers();
 
+// How many units of a modelled replica's work this thread computes in a second. Measured now in bursts, of which the fastest
+// counts.
+double work_units_per_s();
+
 class ModelledReplica : public Replica {
  public:
   struct Options {
@@ -26,6 +30,7 @@ class ModelledReplica : public Replica {
     double forward_s = 0.02;         // per batch
     double backward_s = 0.04;        // per batch, divided among the layers by their work
     bool sleeps = false;             // true: sleeps, so that ranks may share a core; false: keeps its core busy
+    double units_per_s = 0;          // above 0: computes as many units of work as take that time alone (work_units_per_s())
     float start = 0, slope = 0.001F; // start: initial value of all weights; slope: value of all gradients
     std::size_t update_vectors = 3;  // vectors as long as the weights that the update rule reads or writes
   };
@@ -60,7 +65,7 @@ class ModelledReplica : public Replica {
   double backward_s() const { return pace_ * options_.backward_s; }
 
  private:
-  void spend(double until_s) const;
+  void spend(double seconds) const;
 
   Options options_;
   std::vector<Range> tensors_;

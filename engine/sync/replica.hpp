@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/range.hpp"
+#include "engine/comm/allreduce/shared_vectors.hpp"
 
 #include <cstdint>
 #include <span>
@@ -46,6 +47,18 @@ class Replica {
   // server's update for a worker. Both buffers have the layout of the replica's. Several threads may call it concurrently on the
   // same buffers if the rule keeps no state between steps; the caller accepts that concurrent updates may overwrite one another.
   virtual void apply(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate) = 0;
+
+  // ---- one copy of the weights for all ranks of a node ----
+
+  // The memory in which this replica's gradients are the rank's own vector, and its weights the first common vector; null:
+  // weights and gradients are this rank's alone. If not null, steps are made with update_slice(), not with update().
+  virtual comm::SharedVectors* node_memory() { return nullptr; }
+  // Begins the update of a step. Every rank of the node calls it.
+  virtual void begin_slices() {}
+  // W <- opt(W, factor x sums) at positions [begin, begin + sums.size()), with the step's learning rate. Several threads may call
+  // it for slices that do not overlap.
+  virtual void update_slice(std::size_t /*begin*/, std::span<const float> /*sums*/, float /*factor*/) {}
+
   // Number of the current step, from 1. A resumed run continues the count.
   virtual std::int64_t step() const = 0;
   // Learning rate of the current step.

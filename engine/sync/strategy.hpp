@@ -76,6 +76,7 @@ struct StrategyParts {
   std::int64_t threads = 1;      // compute threads per rank
   bool oversubscribe = false;    // more threads than cores are allowed
   std::size_t packed_bytes = 0;  // size of all gradients, or all weights, in one piece; 0: unknown
+  bool sums_in_pass = false;     // the computing thread makes sums of its own during a pass (synchronized batch norm)
   std::string progress_words{};  // how sync.progress was chosen, for the run record; empty if the recipe names it
 
   // Options for the allreduce that sync names, over all ranks.

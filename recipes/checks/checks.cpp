@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace dt::recipes {
 namespace {
@@ -90,6 +91,29 @@ void check_precision(const RunSpec& spec, Problems& problems)
   if (spec.engine == Engine::reference && spec.train.precision != Precision::fp32)
     problems.push_back({{"train.precision", "engine"},
                         "`engine: reference` computes in fp32 only, not in " + std::string(name_of(spec.train.precision))});
+}
+
+// The list itself is checked where the files are read that train.algorithms_from names.
+void check_algorithms(const RunSpec& spec, Problems& problems)
+{
+  const auto& train = spec.train;
+  const bool is_fixed = train.algorithms == AlgorithmChoice::fixed, has_file = !train.algorithms_from.empty(),
+             has_list = !train.algorithm_list.empty();
+  if (spec.is_own_program()) return;
+  if (is_fixed && spec.engine == Engine::reference)
+    problems.push_back(
+        {{"train.algorithms", "engine"}, "`engine: reference` has one algorithm only, plain loops; remove `train.algorithms`"});
+  if (is_fixed && !has_file && !has_list)
+    problems.push_back({{"train.algorithms"},
+                        "`train.algorithms` fixed needs the choices to repeat: give `train.algorithms_from`, the key of a run or "
+                        "the path of an algorithms.json"});
+  if (has_file && has_list)
+    problems.push_back({{"train.algorithm_list", "train.algorithms_from"},
+                        "`train.algorithms_from` and `train.algorithm_list` exclude each other; keep one"});
+  for (const auto& [key, is_given] : {std::pair{"train.algorithms_from", has_file}, std::pair{"train.algorithm_list", has_list}})
+    if (is_given && !is_fixed)
+      problems.push_back({{key, "train.algorithms"},
+                          ticked(key) + " has an effect only with `train.algorithms` fixed; set that, or remove the key"});
 }
 
 // Number of training samples if the recipe alone determines it.
@@ -254,6 +278,7 @@ std::vector<Problem> find_problems(const RunSpec& spec)
   check_batch(spec, problems);
   check_accumulation(spec, problems);
   check_precision(spec, problems);
+  check_algorithms(spec, problems);
   check_length(spec, problems);
   check_target(spec, problems);
   check_image(spec, problems);

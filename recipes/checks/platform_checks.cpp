@@ -71,6 +71,9 @@ void check_training(const RunSpec& spec, Problems& problems)
   if (!train.start_from.empty())
     problems.push_back(
         {{"train.start_from", "resources.platform"}, "a simulated run computes no weights; remove `train.start_from`"});
+  if (train.algorithms == AlgorithmChoice::fixed)
+    problems.push_back(
+        {{"train.algorithms", "resources.platform"}, "a simulated run computes no convolutions; remove `train.algorithms`"});
   if (train.trace)
     problems.push_back({{"train.trace", "resources.platform"}, "a simulated run records no timeline; remove `train.trace`"});
   if (train.steps == 0 && spec.data.name != "synthetic" && spec.data.train_samples == 0)

@@ -129,7 +129,7 @@ void check_messages(const RunSpec& spec, Problems& problems)
   if (sync.progress == ProgressMode::poll)
     problems.push_back({{"sync.progress", "sync.allreduce"},
                         "`sync.allreduce: " + sync.allreduce +
-                            "` is one call that cannot be moved on between layers; take another algorithm for "
+                            "` is one call that cannot be moved on step by step; take another algorithm for "
                             "`sync.progress: poll`, or `sync.progress: thread`"});
 }
 

@@ -223,7 +223,7 @@ class Expander {
     if (sweep.include.empty() && std::none_of(sweep.factors.begin(), sweep.factors.end(), is_zip)) return;
     if (points_
             .insert(canonical_text(spec) + spec.data.path + '\n' + join(spec.program.files, "\n") + '\n' + spec.train.start_from +
-                    '\n' + spec.train.compute_profile)
+                    '\n' + spec.train.algorithms_from + '\n' + spec.train.compute_profile)
             .second)
       return;
     const auto& mark = point.back()->assignments.front().mark;

@@ -111,7 +111,7 @@ std::string cluster_recipe(std::int64_t steps, const std::string& more)
 {
   return "version: 1\nname: cluster\nmodel: {name: lenet}\n"
          "data: {name: synthetic, train_samples: 256, test_samples: 64}\n"
-         "train: {batch_per_rank: 8, steps: " +
+         "train: {algorithms: rules, batch_per_rank: 8, steps: " +
          std::to_string(steps) + ", warmup_steps: 2, eval_every_epochs: 0}\n" + more;
 }
 

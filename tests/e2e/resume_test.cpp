@@ -20,7 +20,7 @@ namespace {
 // Momentum, shuffled data, a rate that moves every step.
 constexpr const char* recipe =
     "version: 1\nname: long\nmodel: {name: lenet}\ndata: {name: synthetic, train_samples: 2500, test_samples: 64}\n"
-    "train: {global_batch: 24, steps: 2400, eval_every_epochs: 5}\n"
+    "train: {algorithms: rules, global_batch: 24, steps: 2400, eval_every_epochs: 5}\n"
     "optimizer: {learning_rate: 0.005, schedule: cosine}\n"
     "resources: {ranks_per_node: 2, oversubscribe: true}\n";
 

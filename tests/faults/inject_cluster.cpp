@@ -54,7 +54,7 @@ std::string recipe_text(const Work& work)
   std::string seeds = "1";
   for (int seed = 2; seed <= work.runs; ++seed) seeds += ", " + std::to_string(seed);
   return "version: 1\nname: faults\nmodel: {name: lenet}\ndata: {name: synthetic, train_samples: 512, test_samples: 64}\n"
-         "train: {batch_per_rank: 8, steps: " +
+         "train: {algorithms: rules, batch_per_rank: 8, steps: " +
          std::to_string(work.steps) +
          ", warmup_steps: 5, eval_every_epochs: 0, checkpoint_every: 1s}\n"
          "resources: {time_limit: 5m, requeue: 3, nodes: " +

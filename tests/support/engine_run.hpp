@@ -24,6 +24,7 @@ inline RunSpec small_lenet(std::int64_t ranks, std::int64_t train_samples)
   spec.data.name = "synthetic";
   spec.data.train_samples = train_samples;
   spec.data.test_samples = 60;
+  spec.train.algorithms = AlgorithmChoice::rules; // equal runs end in equal bits
   spec.resources.ranks_per_node = ranks;
   spec.resources.oversubscribe = true;
   return spec;

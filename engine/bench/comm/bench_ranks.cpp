@@ -21,6 +21,12 @@ BenchRanks::BenchRanks(const std::string& allreduce)
   world_.emplace();
   comm_.emplace(MPI_COMM_WORLD);
   if (comm_->size() > 1) allreduce_ = comm::make_allreduce({.algorithm = allreduce}, *comm_);
+  shares_ = comm_->size() > 1 && allreduce == "hierarchical" && comm::topology_of_hosts(*comm_, 0).nodes() == 1;
+}
+
+std::unique_ptr<comm::SharedVectors> BenchRanks::make_vectors(const comm::SharedVectors::Shape& shape)
+{
+  return std::make_unique<comm::SharedVectors>(*comm_, shape);
 }
 
 void BenchRanks::sum(std::span<float> values)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/comm/allreduce/allreduce.hpp"
+#include "engine/comm/allreduce/shared_vectors.hpp"
 #include "engine/comm/mpi_world.hpp"
 
 #include <functional>
@@ -17,6 +18,10 @@ class BenchRanks {
   explicit BenchRanks(const std::string& allreduce);
   int size() const { return comm_ ? comm_->size() : 1; }
   bool is_root() const { return !comm_ || comm_->is_root(); }
+  // Whether ranks share one copy of the weights: several on one node, with the allreduce `hierarchical`. Equal on all ranks.
+  bool share_weights() const { return shares_; }
+  // Makes memory that the ranks share; only if share_weights(). Collective.
+  std::unique_ptr<comm::SharedVectors> make_vectors(const comm::SharedVectors::Shape& shape);
   // values <- sum over ranks; does nothing with one rank. Collective.
   void sum(std::span<float> values);
   // Returns rank 0's number on every rank. Collective.
@@ -34,6 +39,7 @@ class BenchRanks {
   std::optional<comm::MpiWorld> world_;
   std::optional<comm::Communicator> comm_;
   std::unique_ptr<comm::Allreduce> allreduce_; // null for one rank
+  bool shares_ = false;
 };
 
 } // namespace dt::bench

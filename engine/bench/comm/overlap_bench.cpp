@@ -20,6 +20,7 @@ namespace {
 struct Overlap {
   double step_s = 0;
   double isolated_s = 0; // all buckets one after another with nothing else running
+  double alone_s = 0;    // of a step without communication: computation and update
   double exposed_s = 0;  // time in which the ranks waited for communication
   double bound_s = 0;    // part of isolated_s that can overlap; 0: nothing is sent before the pass has ended
   double hidden_s() const { return isolated_s - exposed_s; }
@@ -32,17 +33,19 @@ RunSpec spec_of(const OverlapBench& options, ProgressMode progress)
   spec.sync.allreduce = options.allreduce;
   spec.sync.progress = progress;
   spec.sync.bucket_bytes = options.bucket_bytes;
-  spec.resources.oversubscribe = options.sleeps;
+  spec.resources.oversubscribe = options.sleeps || options.works;
+  if (options.between_layers) spec.model.batch_norm = BatchNormSamples::synchronized;
   return spec;
 }
 
-sync::ModelledReplica::Options replica_options(const OverlapBench& options)
+sync::ModelledReplica::Options replica_options(const OverlapBench& options, double units_per_s)
 {
   sync::ModelledReplica::Options replica;
   replica.scale = options.scale;
   replica.forward_s = options.forward_s;
   replica.backward_s = options.backward_s;
   replica.sleeps = options.sleeps;
+  replica.units_per_s = units_per_s;
   return replica;
 }
 
@@ -78,11 +81,23 @@ double lead_of(Range bucket, sync::ModelledReplica& replica)
   return least;
 }
 
-Overlap measure(const OverlapBench& options, ProgressMode progress, comm::Communicator& comm)
+// Seconds of a step without communication, the same on every rank at the same time.
+double measure_alone_s(const OverlapBench& options, sync::ModelledReplica& replica, comm::Communicator& comm)
+{
+  comm.barrier();
+  const double begin_s = comm::monotonic_s();
+  for (std::int64_t i = 0; i < options.steps; ++i) {
+    replica.compute(nullptr);
+    replica.update({0, replica.weights().size()}, 1);
+  }
+  return mean_over_ranks(comm::monotonic_s() - begin_s, comm) / static_cast<double>(options.steps);
+}
+
+Overlap measure(const OverlapBench& options, ProgressMode progress, double units_per_s, comm::Communicator& comm)
 {
   const auto spec = spec_of(options, progress);
   const auto parts = sync::make_parts(spec, comm, {});
-  sync::ModelledReplica replica(replica_options(options));
+  sync::ModelledReplica replica(replica_options(options, units_per_s));
   const auto buckets = sync::plan_buckets(replica.tensors(), replica.weights().size(), sync::bucket_bytes(spec.sync));
   std::vector<double> leads;
   for (const auto& bucket : buckets) leads.push_back(lead_of(bucket, replica));
@@ -99,6 +114,7 @@ Overlap measure(const OverlapBench& options, ProgressMode progress, comm::Commun
     strategy->step(replica, timer);
   };
   step(); // warm-up: connections are opened
+  overlap.alone_s = measure_alone_s(options, replica, comm);
   comm.barrier();
   for (std::int64_t i = 0; i < options.steps; ++i) {
     step();
@@ -112,28 +128,28 @@ Overlap measure(const OverlapBench& options, ProgressMode progress, comm::Commun
 
 nlohmann::ordered_json json_of(ProgressMode progress, const Overlap& overlap)
 {
-  return {{"progress", name_of(progress)},  {"step_s", overlap.step_s},       {"isolated_s", overlap.isolated_s},
-          {"exposed_s", overlap.exposed_s}, {"hidden_s", overlap.hidden_s()}, {"bound_s", overlap.bound_s},
-          {"hidden_share", overlap.share()}};
+  return {{"progress", name_of(progress)},    {"step_s", overlap.step_s},       {"alone_s", overlap.alone_s},
+          {"isolated_s", overlap.isolated_s}, {"exposed_s", overlap.exposed_s}, {"hidden_s", overlap.hidden_s()},
+          {"bound_s", overlap.bound_s},       {"hidden_share", overlap.share()}};
 }
 
 void print_row(ProgressMode progress, const Overlap& overlap)
 {
-  fmt::print("{:<10} {:>10.1f} {:>12.1f} {:>11.1f} {:>10.1f} {:>10.1f} {:>9.1f}%\n", name_of(progress), 1e3 * overlap.step_s,
-             1e3 * overlap.isolated_s, 1e3 * overlap.exposed_s, 1e3 * overlap.hidden_s(), 1e3 * overlap.bound_s,
-             100 * overlap.share());
+  fmt::print("{:<10} {:>10.1f} {:>10.1f} {:>12.1f} {:>11.1f} {:>10.1f} {:>10.1f} {:>9.1f}%\n", name_of(progress),
+             1e3 * overlap.step_s, 1e3 * overlap.alone_s, 1e3 * overlap.isolated_s, 1e3 * overlap.exposed_s,
+             1e3 * overlap.hidden_s(), 1e3 * overlap.bound_s, 100 * overlap.share());
   std::fflush(stdout);
 }
 
 void print_head(const OverlapBench& options, int ranks)
 {
-  sync::ModelledReplica replica(replica_options(options));
+  sync::ModelledReplica replica(replica_options(options, 0));
   fmt::print("{} ranks, {:.1f} MB of gradients in {} tensors, buckets of {:.1f} MB, {}, forward {:.0f} ms, backward {:.0f} ms\n",
              ranks, static_cast<double>(replica.gradients().size_bytes()) * 1e-6, replica.tensors().size(),
              static_cast<double>(options.bucket_bytes) * 1e-6, options.allreduce, 1e3 * options.forward_s,
              1e3 * options.backward_s);
-  fmt::print("{:<10} {:>10} {:>12} {:>11} {:>10} {:>10} {:>10}\n", "progress", "step ms", "isolated ms", "exposed ms",
-             "hidden ms", "bound ms", "share");
+  fmt::print("{:<10} {:>10} {:>10} {:>12} {:>11} {:>10} {:>10} {:>10}\n", "progress", "step ms", "alone ms", "isolated ms",
+             "exposed ms", "hidden ms", "bound ms", "share");
 }
 
 } // namespace
@@ -144,8 +160,9 @@ int bench_overlap(const OverlapBench& options)
   comm::Communicator comm(MPI_COMM_WORLD);
   auto rows = nlohmann::ordered_json::array();
   if (comm.is_root() && !options.json) print_head(options, comm.size());
+  const double units_per_s = options.works ? sync::work_units_per_s() : 0;
   for (const auto progress : options.progress) {
-    const auto overlap = measure(options, progress, comm);
+    const auto overlap = measure(options, progress, units_per_s, comm);
     if (comm.is_root() && options.json) rows.push_back(json_of(progress, overlap));
     if (comm.is_root() && !options.json) print_row(progress, overlap);
   }

@@ -2,6 +2,7 @@
 
 #include "core/memory.hpp"
 #include "engine/nn/models/model_registry.hpp"
+#include "engine/sync/exchange/node_step.hpp"
 #include "engine/train/loop/network_replica.hpp"
 
 #include <algorithm>
@@ -42,10 +43,10 @@ nn::NetworkOptions natural_options(nn::NetworkOptions options)
 }
 
 FixedStep::FixedStep(const nn::NetworkOptions& options, BenchRanks* ranks)
-    : build_begin_s_(comm::monotonic_s()), network_(options), build_s_(comm::monotonic_s() - build_begin_s_),
-      images_(normal_numbers(options.batch * options.image.size())), labels_(labels_in_turn(options.batch, options.classes)),
-      optimizer_(optim::make_optimizer({.name = "momentum"}, network_.weights().size(), train::segments_of(network_))),
-      ranks_(ranks), learning_rate_(options.model == "lenet" ? 0.01 : 0.001)
+    : ranks_(ranks), build_begin_s_(comm::monotonic_s()), network_(options, parameter_memory()),
+      build_s_(comm::monotonic_s() - build_begin_s_), images_(normal_numbers(options.batch * options.image.size())),
+      labels_(labels_in_turn(options.batch, options.classes)), optimizer_(make_optimizer()),
+      learning_rate_(options.model == "lenet" ? 0.01 : 0.001)
 {
 }
 
@@ -54,24 +55,56 @@ FixedStep::Took FixedStep::run()
   const double begin_s = comm::monotonic_s();
   nn::ComputeTimes passes;
   const double loss = network_.forward_backward(images_, labels_, &passes);
-  if (ranks_ != nullptr) ranks_->sum(network_.gradients());
-  const double update_s = comm::monotonic_s();
-  update(ranks_ == nullptr ? 1.0F : 1.0F / static_cast<float>(ranks_->size()));
-  const double end_s = comm::monotonic_s();
-  return {end_s - begin_s, passes, end_s - update_s, loss};
+  const double update_s = sum_and_update();
+  return {comm::monotonic_s() - begin_s, passes, update_s, loss};
+}
+
+// Returns the seconds of the update.
+double FixedStep::sum_and_update()
+{
+  const float factor = ranks_ == nullptr ? 1.0F : 1.0F / static_cast<float>(ranks_->size());
+  if (!node_memory_ && ranks_ != nullptr) ranks_->sum(network_.gradients());
+  if (node_memory_) node_memory_->meet();
+  const double begin_s = comm::monotonic_s();
+  update(factor);
+  const double update_s = comm::monotonic_s() - begin_s;
+  if (node_memory_) node_memory_->meet();
+  return update_s;
+}
+
+nn::ParameterMemory FixedStep::parameter_memory()
+{
+  if (ranks_ == nullptr || !ranks_->share_weights()) return {};
+  return [this](std::int64_t bytes) {
+    node_memory_ = ranks_->make_vectors({.length = static_cast<std::size_t>(bytes) / sizeof(float), .common = 2});
+    return nn::ParameterBuffers{node_memory_->common(0), node_memory_->own()};
+  };
+}
+
+std::unique_ptr<optim::Optimizer> FixedStep::make_optimizer()
+{
+  auto optimizer = optim::make_optimizer({.name = "momentum"}, network_.weights().size(), train::segments_of(network_));
+  if (node_memory_) optimizer->keep_buffers_in(node_memory_->commons().subspan(1));
+  return optimizer;
 }
 
 StepProfile FixedStep::profile()
 {
   const double begin_s = comm::monotonic_s();
   StepProfile step{network_.profile(images_, labels_)};
-  update(1);
+  node_memory_ ? void(sum_and_update()) : update(1);
   step.step_s = comm::monotonic_s() - begin_s;
   return step;
 }
 
 void FixedStep::update(float gradient_factor)
 {
+  if (node_memory_) {
+    optimizer_->begin_slices();
+    return sync::sum_own_slice(*node_memory_, [&](std::size_t begin, std::span<const float> sums) {
+      optimizer_->step_slice(network_.weights(), begin, sums, learning_rate_, gradient_factor);
+    });
+  }
   optimizer_->step(network_.weights(), network_.gradients(), learning_rate_, {{0, network_.weights().size()}, gradient_factor});
 }
 

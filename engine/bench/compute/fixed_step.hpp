@@ -14,7 +14,8 @@ nn::NetworkOptions natural_options(nn::NetworkOptions options);
 class FixedStep {
  public:
   // Images are normally distributed; sample i has class i modulo the number of classes. `ranks`, if given, must outlive the
-  // object; each step then sums the gradients over the ranks in one allreduce of the packed buffer.
+  // object; each step then sums the gradients over the ranks in one allreduce of the packed buffer. With the allreduce
+  // `hierarchical` on one node, the ranks share one copy of the weights, as in training (sync::shares_weights).
   explicit FixedStep(const nn::NetworkOptions& options, BenchRanks* ranks = nullptr);
 
   // Seconds of a step, and of its passes and its update alone.
@@ -32,14 +33,18 @@ class FixedStep {
   double build_s() const { return build_s_; }
 
  private:
+  nn::ParameterMemory parameter_memory();
+  std::unique_ptr<optim::Optimizer> make_optimizer();
   void update(float gradient_factor);
+  double sum_and_update();
+  BenchRanks* ranks_;
   double build_begin_s_;
+  std::unique_ptr<comm::SharedVectors> node_memory_; // if the ranks share one copy of the weights; otherwise null
   nn::Network network_;
   double build_s_;
   std::vector<float> images_;
   std::vector<std::int32_t> labels_;
   std::unique_ptr<optim::Optimizer> optimizer_;
-  BenchRanks* ranks_;
   double learning_rate_;
 };
 

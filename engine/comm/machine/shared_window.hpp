@@ -1,7 +1,7 @@
 // SharedWindow: memory that all ranks of a communicator can access; each rank owns one part.
 #pragma once
 
-#include "engine/comm/communicator.hpp"
+#include "engine/comm/machine/shared_memory.hpp"
 
 #include <cstddef>
 #include <vector>
@@ -11,20 +11,15 @@ namespace dt::comm {
 class SharedWindow {
  public:
   // Gives each rank of `node` part_bytes zero bytes. The ranks must share memory. Every rank touches its own part first, so that
-  // it is placed in the memory nearest to the rank's core. Collective.
+  // it is placed in the memory nearest to the rank's core. Collective, and so is the end (SharedMemory).
   SharedWindow(Communicator& node, std::size_t part_bytes);
-  // Collective, except while an exception unwinds: the other ranks may then never arrive, and the end of the program frees the
-  // memory.
-  ~SharedWindow();
-  SharedWindow(const SharedWindow&) = delete;
-  SharedWindow& operator=(const SharedWindow&) = delete;
 
-  // The parts of all ranks, aligned to 128 bytes (two cache lines).
+  // The parts of all ranks, each on a page of its own.
   const std::vector<std::byte*>& parts() const { return parts_; }
 
  private:
-  int errors_before_;
-  MPI_Win window_ = MPI_WIN_NULL;
+  SharedWindow(Communicator& node, std::size_t part_bytes, const std::vector<std::size_t>& begins);
+  SharedMemory memory_;
   std::vector<std::byte*> parts_;
 };
 

@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
+#include "core/spec/run_key.hpp"
 
 #include <fstream>
 
@@ -28,11 +29,22 @@ std::string library_text()
   return fmt::format("oneDNN {}.{}.{} {}\n", version->major, version->minor, version->patch, version->hash);
 }
 
+// Changes with our own kernels. Empty for a program without a build id.
+std::string program_text()
+{
+  try {
+    return "program " + read_build_id("/proc/self/exe") + "\n";
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 } // namespace
 
 AlgorithmsCache::AlgorithmsCache(std::filesystem::path folder, const std::string& network) : folder_(std::move(folder))
 {
-  if (!folder_.empty()) file_ = folder_ / ("algorithms-" + hash_hex(processor_text() + library_text() + network));
+  if (!folder_.empty())
+    file_ = folder_ / ("algorithms-" + hash_hex(processor_text() + library_text() + program_text() + network));
 }
 
 std::optional<Algorithms> AlgorithmsCache::read() const

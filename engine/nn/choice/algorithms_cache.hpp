@@ -12,7 +12,7 @@ namespace dt::nn {
 class AlgorithmsCache {
  public:
   // The file algorithms-KEY. KEY is a hash of `network` (all that the choice depends on, but for the machine), the processor's
-  // model and instruction sets, and oneDNN's version. An empty folder: no cache.
+  // model and instruction sets, oneDNN's version and this program's build id (our own kernels). An empty folder: no cache.
   AlgorithmsCache(std::filesystem::path folder, const std::string& network);
   // Empty if there is no such file or if it cannot be read.
   std::optional<Algorithms> read() const;

@@ -27,8 +27,6 @@ Plan::Options plan_options(const ConvolutionCase& of, const Algorithms& algorith
           .threads = of.threads};
 }
 
-bool may_use_winograd(const ConvolutionCase& of) { return of.winograd && of.precision == Precision::fp32; }
-
 // Neither denormal nor large.
 float small_number(std::size_t i) { return 0.01F * static_cast<float>(i % 251) - 1.25F; }
 
@@ -51,8 +49,8 @@ struct ConvolutionTrial::Impl {
   Impl(const ConvolutionCase& of, const Convolution::Layouts& layouts, const Algorithms& algorithms)
       : computes_data(of.needs_gradient), threads(of.threads),
         store(std::make_shared<ParameterStore>(dnnl::engine(dnnl::engine::kind::cpu, 0))),
-        convolution(make_convolution(layer_name, {input_id, of.input}, {output_id, of.output}, of.spec, may_use_winograd(of),
-                                     algorithms)),
+        convolution(
+            make_convolution(layer_name, {input_id, of.input}, {output_id, of.output}, of.spec, of.winograd, of.precision)),
         layer(*convolution), plan(plan_options(of, algorithms), store), stream(store->engine()),
         input(plan.allocate(layouts.input)), output_gradient(plan.allocate(layouts.output))
   {

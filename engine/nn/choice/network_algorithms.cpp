@@ -2,6 +2,7 @@
 
 #include "engine/nn/choice/algorithms_cache.hpp"
 #include "engine/nn/choice/time_convolution.hpp"
+#include "engine/nn/choice/timing_budget.hpp"
 #include "engine/nn/models/model_registry.hpp"
 
 #include <algorithm>
@@ -85,27 +86,69 @@ bool fits(const Algorithms& algorithms, const std::map<std::string, ConvolutionC
                     [](const auto& a, const auto& b) { return a.first == b.first; });
 }
 
+struct DistinctCase {
+  ConvolutionCase of;
+  double flops = 0; // of all of the network's convolutions that are like it
+  std::string text{};
+  LayerAlgorithms chosen{};
+};
+
+// Those that differ, the most expensive first: if time runs out, the cheap ones keep the rules.
+std::vector<DistinctCase> distinct_cases(const std::map<std::string, ConvolutionCase>& convolutions)
+{
+  std::map<std::string, DistinctCase> by_text;
+  for (const auto& [name, of] : convolutions) {
+    auto& found = by_text.try_emplace(text_of(of), DistinctCase{of}).first->second;
+    found.flops += flops_of(of);
+  }
+  std::vector<DistinctCase> cases;
+  for (auto& [text, found] : by_text) {
+    found.text = text;
+    cases.push_back(found);
+  }
+  std::stable_sort(cases.begin(), cases.end(), [](const auto& a, const auto& b) { return a.flops > b.flops; });
+  return cases;
+}
+
+LayerAlgorithms rule_for(const ConvolutionCase& of) { return ConvolutionTrial(of, rule_layouts(of)).planned(); }
+
+void time_within(double most_s, std::vector<DistinctCase>& cases, const Timers& by, int& timed)
+{
+  double flops = 0;
+  for (const auto& one : cases) flops += one.flops;
+  const int threads = cases.front().of.threads;
+  TimingBudget budget(seconds_for(flops, threads, most_s), flops, threads);
+  for (auto& one : cases) {
+    const auto share = budget.share(one.flops);
+    const auto small = shrunk(one.of, share.flops_per_run);
+    if (!budget.fits(one.flops, flops_of(small))) {
+      one.chosen = rule_for(small);
+      budget.skip(one.flops);
+      continue;
+    }
+    const auto begin = Clock::now();
+    one.chosen = by.convolution(small, share.seconds);
+    budget.spend(one.flops, flops_of(small), seconds_since(begin));
+    ++timed;
+  }
+}
+
 Algorithms timed_each(const std::map<std::string, ConvolutionCase>& convolutions, double seconds, const Timers& by, int& timed)
 {
-  std::map<std::string, LayerAlgorithms> distinct; // by the case's text
-  for (const auto& [name, of] : convolutions) distinct[text_of(of)];
-  timed = static_cast<int>(distinct.size());
-  const double share_s = seconds / timed;
-  for (auto& [text, algorithms] : distinct) {
-    const auto of = std::find_if(convolutions.begin(), convolutions.end(),
-                                 [&text = text](const auto& one) { return text_of(one.second) == text; });
-    algorithms = by.convolution(of->second, share_s);
-  }
-  Algorithms chosen;
-  for (const auto& [name, of] : convolutions) chosen[name] = distinct[text_of(of)];
-  return chosen;
+  auto cases = distinct_cases(convolutions);
+  time_within(seconds, cases, by, timed);
+  std::map<std::string, LayerAlgorithms> chosen;
+  for (const auto& one : cases) chosen[one.text] = one.chosen;
+  Algorithms all;
+  for (const auto& [name, of] : convolutions) all[name] = chosen.at(text_of(of));
+  return all;
 }
 
 // The least time of a step of each of two networks, measured in turn.
 bool is_second_clearly_faster(Network& first, Network& second)
 {
   constexpr int rounds = 15;
-  constexpr double enough_s = 0.2;
+  constexpr double enough_s = 0.08;
   const auto& options = first.options();
   const std::vector<float> images(static_cast<std::size_t>(options.batch * options.image.size()), 0.5F);
   const std::vector<std::int32_t> labels(static_cast<std::size_t>(options.batch), 0);
@@ -148,12 +191,17 @@ NetworkAlgorithms choose_network_algorithms(const NetworkOptions& given, const T
   const AlgorithmsCache cache(timing.cache, text_of(model, options));
   if (const auto kept = cache.read(); kept && fits(*kept, convolutions)) {
     chosen.algorithms = *kept;
+    chosen.is_cached = true;
   } else {
     options.algorithms = timed_each(convolutions, timing.seconds, by, chosen.timed);
     chosen.algorithms = options.algorithms;
     if (options.precision == Precision::fp32 && has_small_layers(model, most_lane_channels) && by.lanes_are_faster(options))
       chosen.algorithms = all_in_lanes(plain(given));
-    cache.write(chosen.algorithms);
+    // Of two programs that time at the same moment, both take the choice of the first.
+    if (const auto others = cache.read(); others && fits(*others, convolutions))
+      chosen.algorithms = *others;
+    else
+      cache.write(chosen.algorithms);
   }
   chosen.seconds = seconds_since(begin);
   return chosen;

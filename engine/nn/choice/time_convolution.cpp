@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 
 namespace dt::nn {
 namespace {
@@ -24,6 +27,7 @@ struct Measured {
   Algorithm forward, backward;
   ConvolutionTrial trial;
   ConvolutionTimes least{};
+  bool is_slow = false; // far behind another one in every direction
 };
 
 // Algorithms that oneDNN does not have for the shape have no time. A shorter time than one that is known replaces it.
@@ -39,31 +43,32 @@ void add(Measured& measured, const ConvolutionTimes& found, bool is_first)
   take(measured.least.backward_weights, found.backward_weights, planned.backward_weights == measured.backward);
 }
 
+// Marks those that need no further round.
+void mark_slow(std::vector<Measured>& all)
+{
+  constexpr double far_behind = 1.5; // more than other load makes of two runs that follow each other
+  const auto behind = [&](const Measured& one, double ConvolutionTimes::*direction) {
+    const double seconds = one.least.*direction;
+    return std::isnan(seconds) || std::any_of(all.begin(), all.end(), [&](const auto& other) {
+             return seconds > far_behind * (other.least.*direction); // false for NaN
+           });
+  };
+  for (auto& one : all)
+    one.is_slow = behind(one, &ConvolutionTimes::forward) && behind(one, &ConvolutionTimes::backward_data) &&
+                  behind(one, &ConvolutionTimes::backward_weights);
+}
+
+// Rounds, in which every algorithm has its turn.
 void measure(std::vector<Measured>& all, double seconds)
 {
   const auto begin = std::chrono::steady_clock::now();
   const auto elapsed_s = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   for (auto& one : all) one.trial.run(); // warm-up: buffers are touched for the first time
-  for (int round = 0; round < most_rounds && (round < least_rounds || elapsed_s() < seconds); ++round)
-    for (auto& one : all) add(one, one.trial.run(), round == 0);
-}
-
-// Every algorithm by itself, then those pairs of a forward and a backward algorithm that store their weights in different
-// layouts. Other pairs cost what their halves cost.
-std::vector<Measured> trials(const ConvolutionCase& of)
-{
-  const auto layouts = rule_layouts(of);
-  std::vector<Measured> all;
-  const auto add_trial = [&](Algorithm forward, Algorithm backward) {
-    all.push_back({forward, backward, ConvolutionTrial(of, layouts, forward, backward)});
-  };
-  for (const auto algorithm : candidates)
-    if (may_use(algorithm, of)) add_trial(algorithm, algorithm);
-  const auto alone = all.size();
-  for (std::size_t f = 0; f < alone; ++f)
-    for (std::size_t b = 0; b < alone; ++b)
-      if (all[f].trial.weight_layout() != all[b].trial.weight_layout()) add_trial(all[f].forward, all[b].backward);
-  return all;
+  for (int round = 0; round < most_rounds && (round < least_rounds || elapsed_s() < seconds); ++round) {
+    for (auto& one : all)
+      if (!one.is_slow) add(one, one.trial.run(), round == 0);
+    if (round == 0) mark_slow(all);
+  }
 }
 
 // A pair that was not tried has the times of its halves.
@@ -85,14 +90,47 @@ std::vector<TimedPair> pairs_of(const std::vector<Measured>& all)
   return pairs;
 }
 
+// A pair of a forward and a backward algorithm in the choice that store their weights in different layouts and have not been
+// timed together: it costs more than its halves. Empty: there is none.
+std::optional<std::pair<Algorithm, Algorithm>> untimed_pair(const LayerAlgorithms& chosen, const std::vector<Measured>& all)
+{
+  const auto find = [&](Algorithm forward, Algorithm backward) {
+    return std::find_if(all.begin(), all.end(),
+                        [&](const auto& one) { return one.forward == forward && one.backward == backward; });
+  };
+  for (const auto backward : {chosen.backward_data, chosen.backward_weights}) {
+    if (find(chosen.forward, backward) != all.end()) continue;
+    const auto one = find(chosen.forward, chosen.forward), other = find(backward, backward);
+    if (one == all.end() || other == all.end()) continue;
+    if (one->trial.weight_layout() != other->trial.weight_layout()) return std::pair{chosen.forward, backward};
+  }
+  return {};
+}
+
 } // namespace
 
+// First every algorithm in all directions; then, as long as the choice mixes algorithms whose layouts of the weights differ, this
+// mixture.
 LayerAlgorithms time_convolution(const ConvolutionCase& of, double seconds)
 {
-  const auto rule = ConvolutionTrial(of, rule_layouts(of)).planned();
-  auto all = trials(of);
+  const auto layouts = rule_layouts(of);
+  const auto rule = ConvolutionTrial(of, layouts).planned();
+  std::vector<Measured> all;
+  const auto add_trial = [&](std::vector<Measured>& to, Algorithm forward, Algorithm backward) {
+    to.push_back({forward, backward, ConvolutionTrial(of, layouts, forward, backward)});
+  };
+  for (const auto algorithm : candidates)
+    if (may_use(algorithm, of)) add_trial(all, algorithm, algorithm);
   measure(all, seconds);
-  return choose_algorithms(rule, pairs_of(all));
+  auto chosen = choose_algorithms(rule, pairs_of(all));
+  while (const auto pair = untimed_pair(chosen, all)) {
+    std::vector<Measured> mixture;
+    add_trial(mixture, pair->first, pair->second);
+    measure(mixture, 0);
+    all.push_back(std::move(mixture.front()));
+    chosen = choose_algorithms(rule, pairs_of(all));
+  }
+  return chosen;
 }
 
 } // namespace dt::nn

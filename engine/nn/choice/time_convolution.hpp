@@ -6,8 +6,8 @@
 namespace dt::nn {
 
 // The fastest algorithms of the convolution. Measures in rounds, in which every algorithm has its turn, so that other load on the
-// machine meets all of them; the least time of each counts. Ends after `seconds`, but not before the second round. image_lanes
-// is no candidate here: it is chosen for whole networks.
+// machine meets all of them; the least time of each counts. One that is far behind after the first round has no further turn.
+// Ends after `seconds`, but not before the second round. image_lanes is no candidate here: it is chosen for whole networks.
 LayerAlgorithms time_convolution(const ConvolutionCase& of, double seconds);
 
 } // namespace dt::nn

@@ -4,6 +4,7 @@
 #include "engine/nn/kernels/reference_convolution.hpp"
 #include "engine/nn/layers/add.hpp"
 #include "engine/nn/layers/batch_norm.hpp"
+#include "engine/nn/layers/block_inner_product.hpp"
 #include "engine/nn/layers/concat.hpp"
 #include "engine/nn/layers/dropout.hpp"
 #include "engine/nn/layers/inner_product.hpp"
@@ -87,7 +88,7 @@ Tensor ModelBuilder::convolution(const std::string& name, Tensor input, const Co
   if (options_.kernels == LayerKernels::batch_lanes && LaneConvolution::supports(spec))
     return append<LaneConvolution>(name, input, output, spec);
   if (options_.kernels == LayerKernels::plain_loops) return append<ReferenceConvolution>(name, input, output, spec);
-  model_.layers.push_back(make_convolution(name, input, output, spec, options_.winograd, options_.algorithms));
+  model_.layers.push_back(make_convolution(name, input, output, spec, options_.winograd, options_.precision));
   return output;
 }
 
@@ -123,8 +124,10 @@ Tensor ModelBuilder::global_average_pooling(Tensor input)
 Tensor ModelBuilder::inner_product(const std::string& name, Tensor input, std::int64_t outputs)
 {
   const auto output = new_tensor({outputs, 1, 1});
-  return options_.kernels == LayerKernels::batch_lanes ? append<LaneInnerProduct>(name, input, output)
-                                                       : append<InnerProduct>(name, input, output);
+  if (options_.kernels == LayerKernels::batch_lanes) return append<LaneInnerProduct>(name, input, output);
+  if (BlockInnerProduct::suits(input.shape.size(), outputs, options_.precision))
+    return append<BlockInnerProduct>(name, input, output);
+  return append<InnerProduct>(name, input, output);
 }
 
 Tensor ModelBuilder::batch_norm(const std::string& name, Tensor input)

@@ -28,8 +28,8 @@ class ModelBuilder {
     std::int64_t classes = 10;
     bool dropout = true; // false: dropout() returns its input
     LayerKernels kernels = LayerKernels::library;
-    bool winograd = true;    // whether make_convolution may take Winograd's algorithm
-    Algorithms algorithms{}; // for make_convolution
+    bool winograd = true; // whether make_convolution may take Winograd's algorithm
+    Precision precision = Precision::fp32;
   };
   explicit ModelBuilder(const Options& options);
   Tensor input() const { return model_.input; }

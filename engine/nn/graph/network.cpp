@@ -307,9 +307,9 @@ struct Network::Impl {
   MemoryNeed need;
 };
 
-Network::Network(const NetworkOptions& options)
+Network::Network(const NetworkOptions& options, ParameterMemory memory)
     : impl_(std::make_unique<Impl>(options, Purpose::training,
-                                   std::make_shared<ParameterStore>(dnnl::engine(dnnl::engine::kind::cpu, 0))))
+                                   std::make_shared<ParameterStore>(dnnl::engine(dnnl::engine::kind::cpu, 0), std::move(memory))))
 {
   // An AlignedBuffer, because all threads touch it first: a vector of 100 MB would be zeroed by one thread.
   const AlignedBuffer plain(plain_size() * static_cast<std::int64_t>(sizeof(float)));

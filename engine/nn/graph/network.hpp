@@ -99,11 +99,20 @@ struct MemoryNeed {
   std::int64_t total() const { return parameters + activations; }
 };
 
+// The memory of the packed buffers.
+struct ParameterBuffers {
+  std::span<float> weights, gradients;
+};
+// Gives zeroed memory for weights and gradients of so many bytes each, aligned to 64 bytes, which must outlive the network and
+// those that share its weights. Called once, while the network is built.
+using ParameterMemory = std::function<ParameterBuffers(std::int64_t bytes)>;
+
 class Network {
  public:
   // A network for training, with initial weights from the seed. Throws a recipe error if shapes do not fit the model (with both
   // shapes), if the processor does not support the precision, or if more memory is needed than the options allow.
-  explicit Network(const NetworkOptions& options);
+  // With `memory`, the packed buffers lie there, otherwise in the network's own memory.
+  explicit Network(const NetworkOptions& options, ParameterMemory memory = {});
   // A network for evaluation only. It shares the weights of `trained` and keeps them alive, with its own batch size; its seed is
   // unused. Throws an internal error if model, image shape or classes differ.
   Network(const NetworkOptions& options, const Network& trained);

@@ -66,13 +66,19 @@ void ParameterStore::seal()
 
 void ParameterStore::allocate()
 {
-  if (weights_.data() != nullptr) return;
+  if (buffers_.weights.data() != nullptr) return;
+  buffers_ = memory_ ? memory_(packed_bytes_) : own_buffers();
+  for (std::size_t i = 0; i < stored_.size(); ++i) {
+    stored_[i].weight.set_data_handle(buffers_.weights.data() + parameters_[i].offset);
+    stored_[i].gradient.set_data_handle(buffers_.gradients.data() + parameters_[i].offset);
+  }
+}
+
+ParameterBuffers ParameterStore::own_buffers()
+{
   weights_ = AlignedBuffer(packed_bytes_);
   gradients_ = AlignedBuffer(packed_bytes_);
-  for (std::size_t i = 0; i < stored_.size(); ++i) {
-    stored_[i].weight.set_data_handle(weights_.floats().data() + parameters_[i].offset);
-    stored_[i].gradient.set_data_handle(gradients_.floats().data() + parameters_[i].offset);
-  }
+  return {weights_.floats(), gradients_.floats()};
 }
 
 std::int64_t ParameterStore::parameter_count() const

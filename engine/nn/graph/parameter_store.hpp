@@ -33,7 +33,10 @@ struct StoredParameter {
 
 class ParameterStore {
  public:
-  explicit ParameterStore(const dnnl::engine& engine) : engine_(engine) {}
+  // `memory`: where the packed buffers lie; empty: in memory of the store.
+  explicit ParameterStore(const dnnl::engine& engine, ParameterMemory memory = {}) : engine_(engine), memory_(std::move(memory))
+  {
+  }
   const dnnl::engine& engine() const { return engine_; }
 
   // Adds a parameter. Its memories have no data until allocate().
@@ -41,14 +44,14 @@ class ParameterStore {
   // Places all parameters one after another, each on a 64-byte boundary. No parameter can be added afterwards.
   void seal();
   std::int64_t bytes() const { return 2 * packed_bytes_; } // of weights and gradients together
-  // Allocates both buffers, filled with zeros. Later calls do nothing.
+  // Provides both buffers, filled with zeros. Later calls do nothing.
   void allocate();
   bool sealed() const { return sealed_; }
 
   const std::vector<StoredParameter>& stored() const { return stored_; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
-  std::span<float> weights() const { return weights_.floats(); }
-  std::span<float> gradients() const { return gradients_.floats(); }
+  std::span<float> weights() const { return buffers_.weights; }
+  std::span<float> gradients() const { return buffers_.gradients; }
   std::int64_t parameter_count() const; // trained parameters
   std::int64_t plain_size() const;      // all parameters
 
@@ -67,10 +70,13 @@ class ParameterStore {
 
  private:
   void require_size(std::size_t floats) const;
+  ParameterBuffers own_buffers();
   dnnl::engine engine_;
+  ParameterMemory memory_;
   std::vector<StoredParameter> stored_;
   std::vector<Parameter> parameters_;
-  AlignedBuffer weights_, gradients_;
+  AlignedBuffer weights_, gradients_; // empty if memory_ gives the buffers
+  ParameterBuffers buffers_;
   std::int64_t packed_bytes_ = 0;
   bool sealed_ = false;
 };

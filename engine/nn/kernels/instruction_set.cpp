@@ -22,4 +22,6 @@ InstructionSet best_instruction_set()
   return best;
 }
 
+std::int64_t channel_block() { return best_instruction_set() == InstructionSet::avx512 ? 16 : 8; }
+
 } // namespace dt::nn

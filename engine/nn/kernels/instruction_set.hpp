@@ -1,6 +1,7 @@
 // InstructionSet: the vector instructions that our kernels are compiled for; the rest of the build targets every x86-64.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 namespace dt::nn {
@@ -11,6 +12,10 @@ enum class InstructionSet { plain, avx2, avx512 };
 std::vector<InstructionSet> instruction_sets();
 // The widest of them.
 InstructionSet best_instruction_set();
+
+// Adjacent channels that form a block in the layouts for which oneDNN's kernels and ours are fastest on this processor: 16 with
+// AVX-512 (nChw16c), otherwise 8 (nChw8c). For another block oneDNN often has reference code only.
+std::int64_t channel_block();
 
 } // namespace dt::nn
 

@@ -1,10 +1,10 @@
 #include "engine/nn/kernels/lane_products.hpp"
 
-#include "core/function_clones.hpp"
 #include "engine/nn/kernels/lanes.hpp"
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 namespace dt::nn {
@@ -15,42 +15,53 @@ struct Product {
   const std::int32_t *vector_of, *scalar_of;
   std::int64_t terms;
   ProductShape shape;
-  bool rectify;
+  float least; // of a result: 0 after a ReLU
 };
 
-// One tile of Outputs x Positions sums in registers, L lanes at a time.
-template<int L, int Outputs, int Positions>
-[[gnu::always_inline]] inline void product_tile(const Product& product, const float* vectors, const float* scalars,
-                                                const float* start, float* results)
+// Keeps a loaded vector in a register. GCC 12 otherwise loads it again for every multiplication, and the loads take more time
+// than the multiplications.
+template<class Floats> [[gnu::always_inline]] inline void keep(Floats& values)
+{
+#if defined(__x86_64__)
+  asm("" : "+v"(values));
+#endif
+}
+
+// `tiles` tiles of Outputs x Positions sums in registers, beside each other. A sum is Parts registers of L lanes; what is left of
+// the sixteen lanes is computed after it.
+template<int L, int Parts, int Outputs, int Positions>
+[[gnu::always_inline]] inline void product_tiles_of(const Product& product, int tiles, const float* vectors, const float* scalars,
+                                                    const float* start, float* results)
 {
   using Vector = Lanes<L>;
   using Floats = typename Vector::Floats;
-  const auto& shape = product.shape;
-  for (std::int64_t lane = 0; lane < image_lanes; lane += L) {
-    Floats sums[Outputs][Positions];
-    for (int o = 0; o < Outputs; ++o)
-      for (int p = 0; p < Positions; ++p)
-        sums[o][p] = shape.accumulate ? Vector::load(results + o * shape.output_stride + p * shape.position_stride + lane)
-                     : start          ? Floats{} + start[o]
-                                      : Floats{};
-    for (std::int64_t t = 0; t < product.terms; ++t) {
-      const float* from = vectors + product.vector_of[t] + lane;
-      const float* factors = scalars + product.scalar_of[t];
-      Floats values[Positions];
-      for (int p = 0; p < Positions; ++p) values[p] = Vector::load(from + p * shape.vector_stride);
-      for (int o = 0; o < Outputs; ++o) {
-        const float factor = factors[o * shape.scalar_stride];
-        for (int p = 0; p < Positions; ++p) sums[o][p] += factor * values[p];
+  const auto [outputs, positions, scalar_stride, vector_stride, output_stride, position_stride] = product.shape;
+  for (int tile = 0; tile < tiles; ++tile, vectors += Positions * vector_stride, results += Positions * position_stride)
+    for (std::int64_t lane = 0; lane < image_lanes; lane += L * Parts) {
+      Floats sums[Outputs][Positions * Parts];
+      for (int o = 0; o < Outputs; ++o)
+        for (int p = 0; p < Positions * Parts; ++p) sums[o][p] = Floats{};
+      const float* scalars_of[Outputs];
+      for (int o = 0; o < Outputs; ++o) scalars_of[o] = scalars + o * scalar_stride;
+#pragma GCC unroll 1 // unrolled, it needs more registers than there are
+      for (std::int64_t t = 0; t < product.terms; ++t) {
+        const float* from = vectors + product.vector_of[t] + lane;
+        const std::int64_t place = product.scalar_of[t];
+        Floats values[Positions * Parts];
+        for (int p = 0; p < Positions * Parts; ++p) values[p] = Vector::load(from + p / Parts * vector_stride + p % Parts * L);
+        for (int o = 0; o < Outputs; ++o) {
+          const float factor = scalars_of[o][place];
+          for (int p = 0; p < Positions * Parts; ++p) sums[o][p] += factor * values[p];
+        }
       }
+      const auto least = Floats{} + product.least; // read here, where registers are free again
+      for (int o = 0; o < Outputs; ++o)
+        for (int p = 0; p < Positions * Parts; ++p) {
+          const auto sum = sums[o][p] + start[o];
+          Vector::store(least > sum ? least : sum, // NaN stays
+                        results + o * output_stride + p / Parts * position_stride + p % Parts * L + lane);
+        }
     }
-    for (int o = 0; o < Outputs; ++o)
-      for (int p = 0; p < Positions; ++p) {
-        const auto sum = sums[o][p];
-        Vector::store(product.rectify ? (sum < 0 ? Floats{} : sum) : sum, // NaN stays
-
-                      results + o * shape.output_stride + p * shape.position_stride + lane);
-      }
-  }
 }
 
 template<int L, int Outputs, int Count>
@@ -72,7 +83,8 @@ template<int L, int Outputs, int Count>
         Floats pixels[Count];
         for (int t = 0; t < Count; ++t) pixels[t] = Vector::load(image[t] + pixel);
         for (int o = 0; o < Outputs; ++o) {
-          const auto value = Vector::load(gradient + o * shape.plane_stride);
+          auto value = Vector::load(gradient + o * shape.plane_stride);
+          keep(value);
           for (int t = 0; t < Count; ++t) totals[o][t] += value * pixels[t];
         }
         gradient += image_lanes;
@@ -83,51 +95,33 @@ template<int L, int Outputs, int Count>
   }
 }
 
-using ProductTile = void (*)(const Product&, const float*, const float*, const float*, float*);
+using ProductTiles = void (*)(const Product&, int, const float*, const float*, const float*, float*);
 using CorrelationTile = void (*)(const CorrelationShape&, const float*, const float*, const std::int32_t*, float*);
 
 // The kernels of one instruction set, by the size of their tile. The tiles are as large as its registers allow: 24 sums of 32
-// registers (AVX-512), 12 of 16.
+// registers (AVX-512), 12 of 16. A sum of sixteen lanes is two registers of AVX2.
 template<InstructionSet Set> struct Kernels;
 
-template<> struct Kernels<InstructionSet::avx512> {
-  static constexpr int outputs = 6, others = 4;
-  template<int O, int P> DT_AVX512 static void product(const Product& a, const float* b, const float* c, const float* d, float* e)
-  {
-    product_tile<16, O, P>(a, b, c, d, e);
+#define DT_COMPILE_FOR(SET, TARGET, LANES, PARTS, SUMS, OUTPUTS, POSITIONS, GRADIENTS, IMAGES)                                   \
+  template<> struct Kernels<SET> {                                                                                               \
+    static constexpr int outputs = OUTPUTS, positions = POSITIONS, gradients = GRADIENTS, images = IMAGES, sums = SUMS;          \
+    template<int O, int P>                                                                                                       \
+    TARGET static void products(const Product& a, int b, const float* c, const float* d, const float* e, float* f)               \
+    {                                                                                                                            \
+      product_tiles_of<LANES, PARTS, O, P>(a, b, c, d, e, f);                                                                    \
+    }                                                                                                                            \
+    template<int O, int T>                                                                                                       \
+    TARGET static void correlation(const CorrelationShape& a, const float* b, const float* c, const std::int32_t* d, float* e)   \
+    {                                                                                                                            \
+      if constexpr (O * T <= SUMS) correlation_tile<LANES, O, T>(a, b, c, d, e);                                                 \
+    }                                                                                                                            \
   }
-  template<int O, int P>
-  DT_AVX512 static void correlation(const CorrelationShape& a, const float* b, const float* c, const std::int32_t* d, float* e)
-  {
-    correlation_tile<16, O, P>(a, b, c, d, e);
-  }
-};
 
-template<> struct Kernels<InstructionSet::avx2> {
-  static constexpr int outputs = 4, others = 3;
-  template<int O, int P> DT_AVX2 static void product(const Product& a, const float* b, const float* c, const float* d, float* e)
-  {
-    product_tile<8, O, P>(a, b, c, d, e);
-  }
-  template<int O, int P>
-  DT_AVX2 static void correlation(const CorrelationShape& a, const float* b, const float* c, const std::int32_t* d, float* e)
-  {
-    correlation_tile<8, O, P>(a, b, c, d, e);
-  }
-};
+DT_COMPILE_FOR(InstructionSet::avx512, DT_AVX512, 16, 1, 24, 6, 4, 6, 4);
+DT_COMPILE_FOR(InstructionSet::avx2, DT_AVX2, 8, 2, 12, 6, 1, 4, 4);
+DT_COMPILE_FOR(InstructionSet::plain, , 4, 1, 12, 4, 3, 4, 3);
 
-template<> struct Kernels<InstructionSet::plain> {
-  static constexpr int outputs = 4, others = 3;
-  template<int O, int P> static void product(const Product& a, const float* b, const float* c, const float* d, float* e)
-  {
-    product_tile<4, O, P>(a, b, c, d, e);
-  }
-  template<int O, int P>
-  static void correlation(const CorrelationShape& a, const float* b, const float* c, const std::int32_t* d, float* e)
-  {
-    correlation_tile<4, O, P>(a, b, c, d, e);
-  }
-};
+#undef DT_COMPILE_FOR
 
 // Calls f(begin, size) for parts of [0, count) that have at most `most` numbers and are as equal as possible: a rest of one would
 // be computed with one register.
@@ -144,28 +138,31 @@ template<class F> void for_parts(int count, int most, const F& f)
 template<InstructionSet Set, std::size_t... I> constexpr auto product_tiles(std::index_sequence<I...>)
 {
   using K = Kernels<Set>;
-  return std::array<ProductTile, sizeof...(I)>{&K::template product<I / K::others + 1, I % K::others + 1>...};
+  return std::array<ProductTiles, sizeof...(I)>{&K::template products<I / K::positions + 1, I % K::positions + 1>...};
 }
 
 template<InstructionSet Set, std::size_t... I> constexpr auto correlation_tiles(std::index_sequence<I...>)
 {
   using K = Kernels<Set>;
-  return std::array<CorrelationTile, sizeof...(I)>{&K::template correlation<I / K::others + 1, I % K::others + 1>...};
+  return std::array<CorrelationTile, sizeof...(I)>{&K::template correlation<I / K::images + 1, I % K::images + 1>...};
 }
 
 template<InstructionSet Set>
 void products(const Product& product, const float* vectors, const float* scalars, const float* start, float* results)
 {
   using K = Kernels<Set>;
-  static constexpr auto tiles = product_tiles<Set>(std::make_index_sequence<K::outputs * K::others>());
+  static constexpr auto tiles = product_tiles<Set>(std::make_index_sequence<K::outputs * K::positions>());
+  static constexpr float zeros[K::outputs]{};
   const auto& shape = product.shape;
-  for_parts(shape.positions, K::others, [&](int p, int positions) {
+  const auto run = [&](int p, int positions, int count) {
     for_parts(shape.outputs, K::outputs, [&](int o, int outputs) {
-      tiles[static_cast<std::size_t>((outputs - 1) * K::others + positions - 1)](
-          product, vectors + p * shape.vector_stride, scalars + o * shape.scalar_stride, start ? start + o : nullptr,
+      tiles[static_cast<std::size_t>((outputs - 1) * K::positions + positions - 1)](
+          product, count, vectors + p * shape.vector_stride, scalars + o * shape.scalar_stride, start ? start + o : zeros,
           results + o * shape.output_stride + p * shape.position_stride);
     });
-  });
+  };
+  if (K::positions == 1) return run(0, 1, shape.positions);
+  for_parts(shape.positions, K::positions, [&](int p, int positions) { run(p, positions, 1); });
 }
 
 template<InstructionSet Set>
@@ -173,10 +170,11 @@ void correlations(const CorrelationShape& shape, const float* gradients, const f
                   int count, float* sums)
 {
   using K = Kernels<Set>;
-  static constexpr auto tiles = correlation_tiles<Set>(std::make_index_sequence<K::outputs * K::others>());
-  for_parts(count, K::others, [&](int t, int terms) {
-    for_parts(shape.outputs, K::outputs, [&](int o, int outputs) {
-      tiles[static_cast<std::size_t>((outputs - 1) * K::others + terms - 1)](
+  static constexpr auto tiles = correlation_tiles<Set>(std::make_index_sequence<K::gradients * K::images>());
+  const int parts = (shape.outputs + K::gradients - 1) / K::gradients, most_outputs = (shape.outputs + parts - 1) / parts;
+  for_parts(shape.outputs, K::gradients, [&](int o, int outputs) {
+    for_parts(count, std::min(K::images, K::sums / most_outputs), [&](int t, int terms) {
+      tiles[static_cast<std::size_t>((outputs - 1) * K::images + terms - 1)](
           shape, gradients + o * shape.plane_stride, images, places + t, sums + o * shape.output_stride + t * shape.image_stride);
     });
   });
@@ -188,7 +186,7 @@ void lane_products(InstructionSet set, const Terms& terms, const ProductShape& s
                    const float* start, bool rectify, float* results)
 {
   const Product product{terms.vectors.data(), terms.scalars.data(), static_cast<std::int64_t>(terms.vectors.size()), shape,
-                        rectify};
+                        rectify ? 0.0F : -std::numeric_limits<float>::infinity()};
   switch (set) {
   case InstructionSet::avx512:
     return products<InstructionSet::avx512>(product, vectors, scalars, start, results);
@@ -212,25 +210,63 @@ void lane_correlations(InstructionSet set, const CorrelationShape& shape, const 
   }
 }
 
-DT_CLONES float lane_sum(const float* vectors, std::int64_t count)
+namespace {
+
+template<int L> [[gnu::always_inline]] inline float sum_of(const float* vectors, std::int64_t count)
 {
-  Lanes<image_lanes>::Floats sums[4]{};
-  for (std::int64_t v = 0; v < count; ++v) sums[v % 4] += Lanes<image_lanes>::load(vectors + v * image_lanes);
-  const auto all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  using Vector = Lanes<L>;
+  constexpr int parts = static_cast<int>(image_lanes) / L, chains = 4;
+  typename Vector::Floats sums[chains][parts];
+  for (int c = 0; c < chains; ++c)
+    for (int p = 0; p < parts; ++p) sums[c][p] = typename Vector::Floats{};
+  const auto add = [&](int chain, const float* from) __attribute__((always_inline))
+  {
+    for (int p = 0; p < parts; ++p) sums[chain][p] += Vector::load(from + p * L);
+  };
+  std::int64_t v = 0;
+  for (; v + chains <= count; v += chains)
+    for (int c = 0; c < chains; ++c) add(c, vectors + (v + c) * image_lanes);
+  for (; v < count; ++v) add(0, vectors + v * image_lanes);
   float total = 0;
-  for (std::int64_t lane = 0; lane < image_lanes; ++lane) total += all[lane];
+  for (int p = 0; p < parts; ++p) {
+    const auto all = (sums[0][p] + sums[1][p]) + (sums[2][p] + sums[3][p]);
+    for (int lane = 0; lane < L; ++lane) total += all[lane];
+  }
   return total;
 }
 
-DT_CLONES void lane_totals(const float* vectors, std::int64_t count, float* totals)
+// Halves are added until one number is left.
+template<int L> [[gnu::always_inline]] inline void totals_of(const float* vectors, std::int64_t count, float* totals)
 {
-  for (std::int64_t i = 0; i < count; ++i) {
-    float parts[image_lanes];
-    std::copy_n(vectors + i * image_lanes, image_lanes, parts);
-    for (std::int64_t half = image_lanes / 2; half > 0; half /= 2)
-      for (std::int64_t lane = 0; lane < half; ++lane) parts[lane] += parts[lane + half];
-    totals[i] = parts[0];
+  using Vector = Lanes<L>;
+  constexpr int parts = static_cast<int>(image_lanes) / L;
+  for (std::int64_t i = 0; i < count; ++i, vectors += image_lanes) {
+    typename Vector::Floats sums[parts];
+    for (int p = 0; p < parts; ++p) sums[p] = Vector::load(vectors + p * L);
+    for (int half = parts / 2; half > 0; half /= 2)
+      for (int p = 0; p < half; ++p) sums[p] += sums[p + half];
+    float numbers[L];
+    Vector::store(sums[0], numbers);
+    for (int half = L / 2; half > 0; half /= 2)
+      for (int lane = 0; lane < half; ++lane) numbers[lane] += numbers[lane + half];
+    totals[i] = numbers[0];
   }
+}
+
+} // namespace
+
+float lane_sum(InstructionSet set, const float* vectors, std::int64_t count)
+{
+  float sum = 0;
+  with_lanes_of(
+      set, [&](auto l) __attribute__((always_inline)) { sum = sum_of<l()>(vectors, count); });
+  return sum;
+}
+
+void lane_totals(InstructionSet set, const float* vectors, std::int64_t count, float* totals)
+{
+  with_lanes_of(
+      set, [&](auto l) __attribute__((always_inline)) { totals_of<l()>(vectors, count, totals); });
 }
 
 } // namespace dt::nn

@@ -31,7 +31,6 @@ struct ProductShape {
   int outputs = 1, positions = 1;
   std::ptrdiff_t scalar_stride = 1, vector_stride = image_lanes;
   std::ptrdiff_t output_stride = image_lanes, position_stride = image_lanes;
-  bool accumulate = false; // begin with what the results hold, not with `start`
 };
 
 // results[o][p] = start[o] + sum over terms t of scalars[t, o] * vectors[t, p], a vector of sixteen numbers for each o and p;
@@ -58,9 +57,9 @@ void lane_correlations(InstructionSet set, const CorrelationShape& shape, const 
                        const std::int32_t* places, int count, float* sums);
 
 // The sum of all lanes of `count` vectors.
-float lane_sum(const float* vectors, std::int64_t count);
+float lane_sum(InstructionSet set, const float* vectors, std::int64_t count);
 
 // totals[i] = sum of the sixteen lanes of vectors[i].
-void lane_totals(const float* vectors, std::int64_t count, float* totals);
+void lane_totals(InstructionSet set, const float* vectors, std::int64_t count, float* totals);
 
 } // namespace dt::nn

@@ -1,10 +1,12 @@
-// Lanes: L adjacent channels as one vector, loaded from and stored to fp32 or bfloat16. Use it only in kernels that are compiled
-// once per instruction set (DT_CLONES); everything here is inlined into them.
+// Lanes: L adjacent channels or images as one vector, loaded from and stored to fp32 or bfloat16. Use it only in kernels that are
+// compiled once per instruction set (DT_CLONES, with_lanes_of); everything here is inlined into them.
 #pragma once
 
 #include "core/bfloat16.hpp"
+#include "engine/nn/kernels/instruction_set.hpp"
 
 #include <cstdint>
+#include <type_traits>
 
 namespace dt::nn {
 
@@ -16,23 +18,31 @@ template<int L> struct VectorsOf;
 template<> struct VectorsOf<16> {
   typedef float Floats __attribute__((vector_size(64)));
   typedef std::uint32_t Words __attribute__((vector_size(64)));
+  typedef std::int32_t Places __attribute__((vector_size(64)));
   typedef std::uint16_t Halves __attribute__((vector_size(32)));
+  typedef std::uint8_t Bytes __attribute__((vector_size(16)));
 };
 template<> struct VectorsOf<4> {
   typedef float Floats __attribute__((vector_size(16)));
   typedef std::uint32_t Words __attribute__((vector_size(16)));
+  typedef std::int32_t Places __attribute__((vector_size(16)));
   typedef std::uint16_t Halves __attribute__((vector_size(8)));
+  typedef std::uint8_t Bytes __attribute__((vector_size(4)));
 };
 template<> struct VectorsOf<8> {
   typedef float Floats __attribute__((vector_size(32)));
   typedef std::uint32_t Words __attribute__((vector_size(32)));
+  typedef std::int32_t Places __attribute__((vector_size(32)));
   typedef std::uint16_t Halves __attribute__((vector_size(16)));
+  typedef std::uint8_t Bytes __attribute__((vector_size(8)));
 };
 
 template<int L> struct Lanes {
   using Floats = typename VectorsOf<L>::Floats;
   using Words = typename VectorsOf<L>::Words;
+  using Places = typename VectorsOf<L>::Places;
   using Halves = typename VectorsOf<L>::Halves;
+  using Bytes = typename VectorsOf<L>::Bytes;
 
   [[gnu::always_inline]] static inline Floats load(const float* from)
   {
@@ -59,5 +69,23 @@ template<int L> struct Lanes {
     __builtin_memcpy(to, &halves, sizeof halves);
   }
 };
+
+template<class F> DT_AVX512 void with_lanes_of_avx512(const F& f) { f(std::integral_constant<int, 16>{}); }
+template<class F> DT_AVX2 void with_lanes_of_avx2(const F& f) { f(std::integral_constant<int, 8>{}); }
+
+// Calls f(L), compiled for an instruction set; L, a constant, is the number of floats in one of its registers. f and what it
+// calls must be always inlined, otherwise it is not compiled for the set. Vectors that are wider than a register are to be
+// avoided: GCC 12 compares, selects and shuffles them number by number.
+template<class F> void with_lanes_of(InstructionSet set, const F& f)
+{
+  switch (set) {
+  case InstructionSet::avx512:
+    return with_lanes_of_avx512(f);
+  case InstructionSet::avx2:
+    return with_lanes_of_avx2(f);
+  case InstructionSet::plain:
+    return f(std::integral_constant<int, 4>{});
+  }
+}
 
 } // namespace dt::nn

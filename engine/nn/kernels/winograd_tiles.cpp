@@ -1,98 +1,184 @@
 #include "engine/nn/kernels/winograd_tiles.hpp"
 
-#include "core/function_clones.hpp"
 #include "engine/nn/kernels/lanes.hpp"
-#include "engine/nn/kernels/winograd_transforms.hpp"
+
+#include <algorithm>
 
 namespace dt::nn {
 namespace {
 
-using Vector = Lanes<static_cast<int>(winograd_lanes)>;
-using Floats = Vector::Floats;
-constexpr int side = static_cast<int>(winograd_side), window_side = static_cast<int>(winograd_window),
-              results = static_cast<int>(winograd_results);
+constexpr int side = winograd_side, block = static_cast<int>(block_channels);
+
+// ---- transforms: of L adjacent channels ----
 
 // Loads a part of the image; what lies outside is zero.
-template<int Size> [[gnu::always_inline]] inline void load_tile(const float* image, const WinogradTile& tile, Floats* to)
+template<int L, int Size>
+[[gnu::always_inline]] inline void load_tile(const float* plane, const WinogradTile& tile, typename Lanes<L>::Floats* to)
 {
+  const float* first = plane + (tile.first_row * tile.width + tile.first_column) * L;
   const bool inside = tile.first_row >= 0 && tile.first_column >= 0 && tile.first_row + Size <= tile.height &&
                       tile.first_column + Size <= tile.width;
+  if (inside) {
+    for (int r = 0; r < Size; ++r)
+      for (int c = 0; c < Size; ++c) to[r * side + c] = Lanes<L>::load(first + (r * tile.width + c) * L);
+    return;
+  }
   for (int r = 0; r < Size; ++r)
     for (int c = 0; c < Size; ++c) {
       const auto row = tile.first_row + r, column = tile.first_column + c;
-      const bool exists = inside || (row >= 0 && row < tile.height && column >= 0 && column < tile.width);
-      to[r * side + c] = exists ? Vector::load(image + (row * tile.width + column) * winograd_lanes) : Floats{};
+      const bool exists = row >= 0 && row < tile.height && column >= 0 && column < tile.width;
+      to[r * side + c] = exists ? Lanes<L>::load(first + (r * tile.width + c) * L) : typename Lanes<L>::Floats{};
     }
+}
+
+template<int L>
+[[gnu::always_inline]] inline void store_points(const typename Lanes<L>::Floats* from, float* to, std::ptrdiff_t point_stride)
+{
+  for (int point = 0; point < side * side; ++point) Lanes<L>::store(from[point], to + point * point_stride);
+}
+
+template<int L>
+[[gnu::always_inline]] inline void pixels_of(const float* plane, const WinogradTile& tile, float* to, std::ptrdiff_t point_stride)
+{
+  typename Lanes<L>::Floats d[side * side];
+  load_tile<L, side>(plane, tile, d);
+  for (int r = 0; r < side; ++r) pixels_along(d + r * side, 1);
+  for (int c = 0; c < side; ++c) pixels_along(d + c, side);
+  store_points<L>(d, to, point_stride);
+}
+
+template<int Window, int L>
+[[gnu::always_inline]] inline void results_of(const float* points, std::ptrdiff_t point_stride, const float* bias, bool rectify,
+                                              const WinogradTile& tile, float* plane)
+{
+  using Floats = typename Lanes<L>::Floats;
+  constexpr int results = winograd_results(Window);
+  Floats m[side * side];
+  for (int point = 0; point < side * side; ++point) m[point] = Lanes<L>::load(points + point * point_stride);
+  for (int c = 0; c < side; ++c) results_along<Window>(m + c, side);
+  for (int r = 0; r < results; ++r) results_along<Window>(m + r * side, 1);
+  const auto start = bias ? Lanes<L>::load(bias) : Floats{};
+  const auto rows = std::min<std::int64_t>(results, tile.height - tile.first_row),
+             columns = std::min<std::int64_t>(results, tile.width - tile.first_column);
+  for (int r = 0; r < rows; ++r)
+    for (int c = 0; c < columns; ++c) {
+      const auto value = m[r * side + c] + start;
+      Lanes<L>::store(rectify ? (value < 0 ? Floats{} : value) : value, // NaN stays
+                      plane + ((tile.first_row + r) * tile.width + tile.first_column + c) * L);
+    }
+}
+
+template<int Window, int L>
+[[gnu::always_inline]] inline void result_gradients_of(const float* plane, const WinogradTile& tile, float* to,
+                                                       std::ptrdiff_t point_stride)
+{
+  constexpr int results = winograd_results(Window);
+  typename Lanes<L>::Floats y[side * side];
+  load_tile<L, results>(plane, tile, y);
+  for (int r = 0; r < results; ++r) result_gradients_along<Window>(y + r * side, 1);
+  for (int c = 0; c < side; ++c) result_gradients_along<Window>(y + c, side);
+  store_points<L>(y, to, point_stride);
+}
+
+template<int Window, int L>
+[[gnu::always_inline]] inline void window_points_of(const float* window, std::ptrdiff_t pixel_stride, bool rotated, float* to,
+                                                    std::ptrdiff_t point_stride)
+{
+  constexpr int last = Window * Window - 1;
+  for (int lane = 0; lane < block; lane += L) {
+    typename Lanes<L>::Floats g[side * side];
+    for (int r = 0; r < Window; ++r)
+      for (int c = 0; c < Window; ++c) {
+        const int pixel = r * Window + c;
+        g[r * side + c] = Lanes<L>::load(window + (rotated ? last - pixel : pixel) * pixel_stride + lane);
+      }
+    for (int r = 0; r < Window; ++r) windows_along<Window>(g + r * side, 1);
+    for (int c = 0; c < side; ++c) windows_along<Window>(g + c, side);
+    store_points<L>(g, to + lane, point_stride);
+  }
+}
+
+template<int Window, int L>
+[[gnu::always_inline]] inline void window_gradient_of(const float* points, std::ptrdiff_t point_stride, float* window,
+                                                      std::ptrdiff_t pixel_stride)
+{
+  for (int lane = 0; lane < block; lane += L) {
+    typename Lanes<L>::Floats m[side * side];
+    for (int point = 0; point < side * side; ++point) m[point] = Lanes<L>::load(points + point * point_stride + lane);
+    for (int c = 0; c < side; ++c) window_gradients_along<Window>(m + c, side);
+    for (int r = 0; r < Window; ++r) window_gradients_along<Window>(m + r * side, 1);
+    for (int r = 0; r < Window; ++r)
+      for (int c = 0; c < Window; ++c) Lanes<L>::store(m[r * side + c], window + (r * Window + c) * pixel_stride + lane);
+  }
+}
+
+// ---- instruction sets ----
+
+// The transforms compiled for one instruction set, each of `channels` at once: those of a pixel in oneDNN's layout.
+template<InstructionSet Set> struct Compiled;
+
+#define DT_COMPILE_FOR(SET, TARGET, CHANNELS)                                                                                    \
+  template<> struct Compiled<SET> {                                                                                              \
+    static constexpr int channels = CHANNELS;                                                                                    \
+    TARGET static void pixels(const float* a, const WinogradTile& b, float* c, std::ptrdiff_t d)                                 \
+    {                                                                                                                            \
+      pixels_of<CHANNELS>(a, b, c, d);                                                                                           \
+    }                                                                                                                            \
+    template<int Window>                                                                                                         \
+    TARGET static void results(const float* a, std::ptrdiff_t b, const float* c, bool d, const WinogradTile& e, float* f)        \
+    {                                                                                                                            \
+      results_of<Window, CHANNELS>(a, b, c, d, e, f);                                                                            \
+    }                                                                                                                            \
+    template<int Window> TARGET static void result_gradients(const float* a, const WinogradTile& b, float* c, std::ptrdiff_t d)  \
+    {                                                                                                                            \
+      result_gradients_of<Window, CHANNELS>(a, b, c, d);                                                                         \
+    }                                                                                                                            \
+    template<int Window> TARGET static void window_points(const float* a, std::ptrdiff_t b, bool c, float* d, std::ptrdiff_t e)  \
+    {                                                                                                                            \
+      window_points_of<Window, CHANNELS>(a, b, c, d, e);                                                                         \
+    }                                                                                                                            \
+    template<int Window> TARGET static void window_gradient(const float* a, std::ptrdiff_t b, float* c, std::ptrdiff_t d)        \
+    {                                                                                                                            \
+      window_gradient_of<Window, CHANNELS>(a, b, c, d);                                                                          \
+    }                                                                                                                            \
+  }
+
+DT_COMPILE_FOR(InstructionSet::avx512, DT_AVX512, 16);
+DT_COMPILE_FOR(InstructionSet::avx2, DT_AVX2, 8);
+DT_COMPILE_FOR(InstructionSet::plain, , 8);
+
+#undef DT_COMPILE_FOR
+
+template<int Window, InstructionSet Set> const WinogradKernels& kernels_of()
+{
+  using C = Compiled<Set>;
+  static constexpr WinogradKernels kernels{C::channels,
+                                           C::pixels,
+                                           C::template results<Window>,
+                                           C::template result_gradients<Window>,
+                                           C::template window_points<Window>,
+                                           C::template window_gradient<Window>};
+  return kernels;
+}
+
+template<int Window> const WinogradKernels& kernels_of(InstructionSet set)
+{
+  switch (set) {
+  case InstructionSet::avx512:
+    return kernels_of<Window, InstructionSet::avx512>();
+  case InstructionSet::avx2:
+    return kernels_of<Window, InstructionSet::avx2>();
+  case InstructionSet::plain:
+    break;
+  }
+  return kernels_of<Window, InstructionSet::plain>();
 }
 
 } // namespace
 
-DT_CLONES void winograd_pixels(const float* image, const WinogradTile& tile, float* to, std::ptrdiff_t point_stride)
+const WinogradKernels& winograd_kernels(std::int64_t window, InstructionSet set)
 {
-  Floats d[side * side];
-  load_tile<side>(image, tile, d);
-  for (int r = 0; r < side; ++r) pixels_along(d + r * side, 1);
-  for (int c = 0; c < side; ++c) pixels_along(d + c, side);
-  for (int point = 0; point < side * side; ++point) Vector::store(d[point], to + point * point_stride);
-}
-
-DT_CLONES void winograd_result(const float* points, std::ptrdiff_t point_stride, const float* bias, bool rectify,
-                               const WinogradTile& tile, float* image)
-{
-  Floats m[side * side];
-  for (int point = 0; point < side * side; ++point) m[point] = Vector::load(points + point * point_stride);
-  for (int r = 0; r < side; ++r) results_along(m + r * side, 1);
-  for (int c = 0; c < results; ++c) results_along(m + c, side);
-  const auto start = bias ? Vector::load(bias) : Floats{};
-  for (int r = 0; r < results; ++r)
-    for (int c = 0; c < results; ++c) {
-      const auto row = tile.first_row + r, column = tile.first_column + c;
-      if (row >= tile.height || column >= tile.width) continue;
-      const auto value = m[r * side + c] + start;
-      Vector::store(rectify ? (value < 0 ? Floats{} : value) : value, image + (row * tile.width + column) * winograd_lanes);
-    }
-}
-
-DT_CLONES void winograd_result_gradient(const float* image, const WinogradTile& tile, float* to, std::ptrdiff_t point_stride)
-{
-  Floats y[side * side];
-  load_tile<results>(image, tile, y);
-  for (int r = 0; r < results; ++r) result_gradients_along(y + r * side, 1);
-  for (int c = 0; c < side; ++c) result_gradients_along(y + c, side);
-  for (int point = 0; point < side * side; ++point) Vector::store(y[point], to + point * point_stride);
-}
-
-DT_CLONES void winograd_window_points(const float* window, std::ptrdiff_t pixel_stride, bool rotated, float* to,
-                                      std::ptrdiff_t point_stride)
-{
-  Floats g[side * side];
-  constexpr int last = window_side * window_side - 1;
-  for (int r = 0; r < window_side; ++r)
-    for (int c = 0; c < window_side; ++c) {
-      const int pixel = r * window_side + c;
-      g[r * side + c] = Vector::load(window + (rotated ? last - pixel : pixel) * pixel_stride);
-    }
-  for (int r = 0; r < window_side; ++r) windows_along(g + r * side, 1);
-  for (int c = 0; c < side; ++c) windows_along(g + c, side);
-  for (int point = 0; point < side * side; ++point) Vector::store(g[point], to + point * point_stride);
-}
-
-DT_CLONES void winograd_window_gradient(const float* points, std::ptrdiff_t point_stride, float* window,
-                                        std::ptrdiff_t pixel_stride)
-{
-  Floats m[side * side];
-  for (int point = 0; point < side * side; ++point) m[point] = Vector::load(points + point * point_stride);
-  for (int r = 0; r < side; ++r) window_gradients_along(m + r * side, 1);
-  for (int c = 0; c < window_side; ++c) window_gradients_along(m + c, side);
-  for (int r = 0; r < window_side; ++r)
-    for (int c = 0; c < window_side; ++c) Vector::store(m[r * side + c], window + (r * window_side + c) * pixel_stride);
-}
-
-DT_CLONES void add_pixels(const float* pixels, std::int64_t count, float* sums)
-{
-  auto sum = Vector::load(sums);
-  for (std::int64_t pixel = 0; pixel < count; ++pixel) sum += Vector::load(pixels + pixel * winograd_lanes);
-  Vector::store(sum, sums);
+  return window == 3 ? kernels_of<3>(set) : kernels_of<5>(set);
 }
 
 } // namespace dt::nn

@@ -42,13 +42,13 @@ class Affine : public Layer {
   const StoredParameter& bias(const Plan& plan) const { return plan.stored(parameters_[1]); }
   void declare(Plan& plan, const dnnl::memory::desc& weights);
   double batch_flops(const Plan& plan) const { return flops() * static_cast<double>(plan.options().batch); }
+  virtual void plan_backward_data(Plan& plan, const dnnl::memory& output_gradient);
+  virtual void plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient);
+  dnnl::memory source_; // what source() gave the forward pass
 
  private:
-  void plan_backward_data(Plan& plan, const dnnl::memory& output_gradient);
-  void plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient);
   bool bias_, relu_ = false, feeds_relu_ = false;
   std::int64_t pixels_; // of the output, before a pooling that is joined
-  dnnl::memory source_;
 };
 
 } // namespace dt::nn

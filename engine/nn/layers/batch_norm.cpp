@@ -65,8 +65,7 @@ std::span<float> BatchNorm::all(const Channels& channels) const
 void BatchNorm::plan_view(Plan& plan)
 {
   x_ = plan.data(input());
-  if (!channel_view(x_.get_desc()))
-    x_ = plan.in_layout(x_, plan.layout(input().shape, dnnl::memory::format_tag::nChw16c), name(), forward_);
+  if (!channel_view(x_.get_desc())) x_ = plan.in_layout(x_, plan.blocked_layout(input().shape), name(), forward_);
   view_ = channel_view(x_.get_desc()).value();
 }
 

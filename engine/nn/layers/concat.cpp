@@ -1,5 +1,7 @@
 #include "engine/nn/layers/concat.hpp"
 
+#include "engine/nn/kernels/instruction_set.hpp"
+
 #include <algorithm>
 #include <cstring>
 
@@ -27,9 +29,9 @@ char* bytes_of(const dnnl::memory& memory) { return static_cast<char*>(memory.ge
 
 dnnl::memory::desc Concat::common_layout(const Plan& plan) const
 {
-  const auto blocked = [](const Tensor& tensor) { return tensor.shape.channels % 16 == 0; };
+  const auto blocked = [](const Tensor& tensor) { return tensor.shape.channels % channel_block() == 0; };
   const bool blocks = std::all_of(inputs().begin(), inputs().end(), blocked);
-  return plan.layout(output().shape, blocks ? dnnl::memory::format_tag::nChw16c : dnnl::memory::format_tag::nchw);
+  return blocks ? plan.blocked_layout(output().shape) : plan.layout(output().shape, dnnl::memory::format_tag::nchw);
 }
 
 namespace {
@@ -38,7 +40,7 @@ namespace {
 dnnl::memory::desc part_layout(const Plan& plan, const dnnl::memory::desc& whole, const Shape& shape)
 {
   const bool blocks = whole.data.format_desc.blocking.inner_nblks > 0;
-  return plan.layout(shape, blocks ? dnnl::memory::format_tag::nChw16c : dnnl::memory::format_tag::nchw);
+  return blocks ? plan.blocked_layout(shape) : plan.layout(shape, dnnl::memory::format_tag::nchw);
 }
 
 std::int64_t sample_bytes(const dnnl::memory::desc& layout)

@@ -33,13 +33,17 @@ bool Convolution::suits_winograd(const Plan& plan) const
          std::min(out.height, out.width) >= fewest_pixels;
 }
 
-// Those that the plan's options name for this layer, otherwise the rule's.
+LayerAlgorithms Convolution::rule(const Plan& plan) const
+{
+  const auto rule = suits_winograd(plan) ? Algorithm::winograd : Algorithm::direct;
+  return {rule, rule, rule};
+}
+
 LayerAlgorithms Convolution::algorithms(const Plan& plan) const
 {
   const auto& given = plan.options().algorithms;
-  if (const auto found = given.find(name()); found != given.end()) return found->second;
-  const auto rule = suits_winograd(plan) ? Algorithm::winograd : Algorithm::direct;
-  return {rule, rule, rule};
+  const auto found = given.find(name());
+  return found != given.end() ? found->second : rule(plan);
 }
 
 namespace {

@@ -28,16 +28,19 @@ class Convolution : public Affine {
   Layouts preferred_layouts(const Plan& plan);
 
  protected:
+  // The algorithms where the plan's options name none for this layer.
+  virtual LayerAlgorithms rule(const Plan& plan) const;
+  // Those that the plan's options name for this layer, otherwise the rule's.
+  LayerAlgorithms algorithms(const Plan& plan) const;
+  dnnl::primitive_desc_base describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   dnnl::memory::dims weight_dims() const override;
   std::int64_t weight_count() const override;
   LayerAlgorithms planned_;
 
  private:
-  dnnl::primitive_desc_base describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   dnnl::primitive_desc_base describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   dnnl::primitive_desc_base describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   bool suits_winograd(const Plan& plan) const;
-  LayerAlgorithms algorithms(const Plan& plan) const;
   ConvolutionSpec spec_;
   dnnl::memory::dims strides_, padding_;
   dnnl::convolution_forward::primitive_desc forward_descriptor_; // the backward descriptors need it

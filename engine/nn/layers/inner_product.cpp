@@ -31,6 +31,19 @@ dnnl::memory::dims InnerProduct::weight_dims() const
   return dims;
 }
 
+void InnerProduct::set_source_dims(const Plan& plan)
+{
+  source_dims_ = plan.data(input()).get_desc().dims();
+  if (is_flattened(plan)) source_dims_ = {plan.options().batch, input().shape.size()};
+}
+
+dnnl::memory::desc InnerProduct::plain_input(const Plan& plan) const
+{
+  const bool is_image = plan.data(input()).get_desc().dims().size() == 4;
+  if (is_image) return plan.layout(input().shape, dnnl::memory::format_tag::nchw);
+  return {source_dims_, plan.type(), dnnl::memory::format_tag::nc};
+}
+
 dnnl::memory::desc InnerProduct::any_source(const Plan& plan) const
 {
   return {source_dims_, plan.type(), dnnl::memory::format_tag::any};
@@ -43,8 +56,7 @@ dnnl::memory::desc InnerProduct::any_destination(const Plan& plan) const
 
 dnnl::primitive_desc_base InnerProduct::describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes)
 {
-  source_dims_ = plan.data(input()).get_desc().dims();
-  if (is_flattened(plan)) source_dims_ = {plan.options().batch, input().shape.size()};
+  set_source_dims(plan);
   const dnnl::inner_product_forward::desc forward(plan.forward_kind(), any_source(plan), any_weights(plan.type()), bias_desc(),
                                                   any_destination(plan));
   forward_descriptor_ = {forward, attributes, plan.engine()};

@@ -12,6 +12,10 @@ class InnerProduct : public Affine {
 
  protected:
   dnnl::memory::dims weight_dims() const override;
+  // Call it before weight_dims() or plain_input().
+  void set_source_dims(const Plan& plan);
+  // The layout of the input that an inner product reads as features.
+  dnnl::memory::desc plain_input(const Plan& plan) const;
 
  private:
   // Images are first copied to plain order and then treated as features: one small copy in each direction. Without it, oneDNN 2.6

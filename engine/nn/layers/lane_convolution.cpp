@@ -81,18 +81,36 @@ void LaneConvolution::plan_forward(Plan& plan)
     scratch_ = scratch(plan, computed_.size());
     uses.insert(uses.end(), {winners_, scratch_});
   }
-  forward_.emplace_back(label("forward", batch_flops(plan)), std::move(uses), [=, this] {
-    const auto rows = output().shape.height;
-    if (filtered_) run_transforms(groups);
+  forward_.emplace_back(label("forward", batch_flops(plan)), std::move(uses), [=, this] { run_forward(groups); });
+  plan.set_data(output(), results_);
+}
+
+void LaneConvolution::run_forward(std::int64_t groups) const
+{
+  const auto rows = output().shape.height;
+  const auto compute_row = [&](std::int64_t group, std::int64_t row) {
+    float* results = floats_of(results_) + group * output().shape.size() * image_lanes;
+    pooling_ ? forward_pooled(group, row, scratch_of_thread(), results)
+             : forward_rows(group, row, 1, results + row * computed_.width * image_lanes);
+  };
+  if (filtered_) transform_weights();
+  // Threads that have whole groups compute a group's rows while its points are in the second-level cache.
+  if (filtered_ && groups % omp_get_max_threads() == 0) {
+#pragma omp parallel for schedule(static)
+    for (std::int64_t group = 0; group < groups; ++group) {
+      transform_pixels(group, 0, padded_.height);
+      for (std::int64_t row = 0; row < rows; ++row) compute_row(group, row);
+    }
+    return;
+  }
+  if (filtered_) {
 #pragma omp parallel for collapse(2) schedule(static)
     for (std::int64_t group = 0; group < groups; ++group)
-      for (std::int64_t row = 0; row < rows; ++row) {
-        float* results = floats_of(results_) + group * size;
-        pooling_ ? forward_pooled(group, row, scratch_of_thread(), results)
-                 : forward_rows(group, row, 1, results + row * computed_.width * image_lanes);
-      }
-  });
-  plan.set_data(output(), results_);
+      for (std::int64_t row = 0; row < padded_.height; ++row) transform_pixels(group, row, row + 1);
+  }
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t group = 0; group < groups; ++group)
+    for (std::int64_t row = 0; row < rows; ++row) compute_row(group, row);
 }
 
 // Rows of all channels. Without pooling they go to their place in a whole image, otherwise to one that has only these rows.
@@ -106,14 +124,10 @@ void LaneConvolution::forward_rows(std::int64_t group, std::int64_t row, std::in
                            .output_stride = plane,
                            .position_stride = image_lanes};
   const float* image = floats_of(images_) + group * padded_.size() * image_lanes;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    float* to = results + i * computed_.width * image_lanes;
-    if (filtered_)
-      filtered_row(group, row + i, to, plane);
-    else
-      lane_products(set_, terms_, shape, image + (row + i) * spec().stride * padded_.width * image_lanes, floats_of(weights_),
-                    floats_of(bias_), has_relu(), to);
-  }
+  if (filtered_) return filtered_rows(group, row, rows, results, plane);
+  for (std::int64_t i = 0; i < rows; ++i)
+    lane_products(set_, terms_, shape, image + (row + i) * spec().stride * padded_.width * image_lanes, floats_of(weights_),
+                  floats_of(bias_), has_relu(), results + i * computed_.width * image_lanes);
 }
 
 // One row of windows: its rows of the convolution stay in the first-level cache until they are pooled.
@@ -128,7 +142,7 @@ void LaneConvolution::forward_pooled(std::int64_t group, std::int64_t pooled_row
   auto* winners = static_cast<std::uint8_t*>(winners_.get_data_handle()) + group * out.size() * image_lanes;
   for (std::int64_t channel = 0; channel < out.channels; ++channel) {
     const auto to = (channel * out.height + pooled_row) * out.width * image_lanes;
-    pool_lanes(windows, rows + channel * count * computed_.width * image_lanes, results + to, winners + to);
+    pool_lanes(set_, windows, rows + channel * count * computed_.width * image_lanes, results + to, winners + to);
   }
 }
 
@@ -154,11 +168,17 @@ void LaneConvolution::plan_backward(Plan& plan)
   plan.deliver(weight_gradient_, weight(plan).gradient, name(), backward_);
   gradients_final_ = backward_.size();
   if (!plan.needs_gradient(input())) return;
-  describe_lines();
   data_gradient_ = plan.allocate(lane_layout(plan, input().shape));
   uses = {gradient_, weights_, data_gradient_};
   if (pooling_) uses.insert(uses.end(), {winners_, scratch_});
-  backward_.emplace_back(label("backward data", batch_flops(plan)), uses, [=, this] { run_backward_data(groups); });
+  if (filtered_) {
+    plan_filtered_data(plan);
+    uses.insert(uses.end(), {weight_points_, gradient_points_, pixel_gradient_points_});
+  } else {
+    describe_lines();
+  }
+  backward_.emplace_back(label("backward data", batch_flops(plan)), uses,
+                         [=, this] { filtered_ ? run_filtered_data(groups) : run_backward_data(groups); });
   plan.add_gradient(input(), data_gradient_);
 }
 
@@ -171,23 +191,71 @@ const float* LaneConvolution::gradient_of(std::int64_t group, float* space) cons
   const auto* winners = static_cast<const std::uint8_t*>(winners_.get_data_handle()) + group * out.size() * image_lanes;
   for (std::int64_t channel = 0; channel < out.channels; ++channel) {
     const auto from = channel * out.height * out.width * image_lanes;
-    unpool_lanes(*pooling_, gradient + from, winners + from, space + channel * computed_.height * computed_.width * image_lanes);
+    unpool_lanes(set_, *pooling_, gradient + from, winners + from,
+                 space + channel * computed_.height * computed_.width * image_lanes);
   }
   return space;
+}
+
+// The gradient of a row of windows before the pooling, of all channels: at most `kernel` rows, in `rows`. Returns their number.
+std::int64_t LaneConvolution::gradient_rows(std::int64_t group, std::int64_t pooled_row, float* rows) const
+{
+  auto windows = *pooling_;
+  const auto& out = output().shape;
+  windows.input.height = std::min(windows.kernel, computed_.height - pooled_row * windows.stride);
+  windows.output.height = 1;
+  const auto* winners = static_cast<const std::uint8_t*>(winners_.get_data_handle());
+  const float* gradient = floats_of(gradient_);
+  for (std::int64_t channel = 0; channel < out.channels; ++channel) {
+    const auto from = (group * out.size() + (channel * out.height + pooled_row) * out.width) * image_lanes;
+    unpool_lanes(set_, windows, gradient + from, winners + from,
+                 rows + channel * windows.input.height * computed_.width * image_lanes);
+  }
+  return windows.input.height;
+}
+
+void LaneConvolution::add_bias_gradient(std::int64_t group) const
+{
+  const auto& out = output().shape;
+  const auto plane = out.height * out.width, first = group * out.size() * image_lanes;
+  const float* gradient = floats_of(gradient_) + first;
+  if (!pooling_) return add_plane_sums(gradient, out.channels, plane, floats_of(bias_gradient_));
+  const auto* winners = static_cast<const std::uint8_t*>(winners_.get_data_handle()) + first;
+  for (std::int64_t channel = 0; channel < out.channels; ++channel)
+    floats_of(bias_gradient_)[channel] +=
+        sum_of_winners(set_, gradient + channel * plane * image_lanes, winners + channel * plane * image_lanes, plane);
+}
+
+// Some rows at a time, which stay in the first-level cache: of a row of windows, or as many as have about sixty pixels.
+void LaneConvolution::correlate(std::int64_t group, std::int64_t first_term, std::int64_t terms, float* sums) const
+{
+  const auto outputs = spec().channels, row = computed_.width * image_lanes;
+  const auto step = pooling_ ? pooling_->stride : std::max<std::int64_t>(64 / computed_.width, 1);
+  const float* images = floats_of(images_) + group * padded_.size() * image_lanes;
+  for (std::int64_t first = 0; first < computed_.height; first += step) {
+    auto rows = std::min(step, computed_.height - first);
+    const float* gradient = floats_of(gradient_) + group * output().shape.size() * image_lanes + first * row;
+    if (pooling_) {
+      if (first / step >= output().shape.height) break; // behind the last window
+      rows = gradient_rows(group, first / step, scratch_of_thread());
+      gradient = scratch_of_thread();
+    }
+    const CorrelationShape shape{.outputs = static_cast<int>(outputs),
+                                 .gradients = {static_cast<int>(rows), static_cast<int>(computed_.width), row},
+                                 .plane_stride = (pooling_ ? rows : computed_.height) * row,
+                                 .image_row_stride = spec().stride * padded_.width * image_lanes,
+                                 .image_column_stride = spec().stride * image_lanes,
+                                 .output_stride = image_lanes,
+                                 .image_stride = outputs * image_lanes};
+    lane_correlations(set_, shape, gradient, images + first * spec().stride * padded_.width * image_lanes,
+                      terms_.vectors.data() + first_term, static_cast<int>(terms), sums);
+  }
 }
 
 // Each thread has its share of the terms, so the sums do not depend on the number of threads.
 void LaneConvolution::run_backward_weights(std::int64_t groups) const
 {
-  const auto outputs = spec().channels, terms = weight_count() / outputs, plane = computed_.height * computed_.width;
-  const CorrelationShape shape{
-      .outputs = static_cast<int>(outputs),
-      .gradients = {static_cast<int>(computed_.height), static_cast<int>(computed_.width), computed_.width * image_lanes},
-      .plane_stride = plane * image_lanes,
-      .image_row_stride = spec().stride * padded_.width * image_lanes,
-      .image_column_stride = spec().stride * image_lanes,
-      .output_stride = image_lanes,
-      .image_stride = outputs * image_lanes};
+  const auto outputs = spec().channels, terms = weight_count() / outputs;
 #pragma omp parallel
   {
     const auto thread = omp_get_thread_num(), threads = omp_get_num_threads();
@@ -196,12 +264,10 @@ void LaneConvolution::run_backward_weights(std::int64_t groups) const
     std::fill_n(sums, count * outputs * image_lanes, 0.0F);
     if (thread == 0 && has_bias()) std::fill_n(floats_of(bias_gradient_), outputs, 0.0F);
     for (std::int64_t group = 0; group < groups; ++group) {
-      const float* gradient = gradient_of(group, pooling_ ? scratch_of_thread() : nullptr);
-      lane_correlations(set_, shape, gradient, floats_of(images_) + group * padded_.size() * image_lanes,
-                        terms_.vectors.data() + first, static_cast<int>(count), sums);
-      if (thread == 0 && has_bias()) add_plane_sums(gradient, outputs, plane, floats_of(bias_gradient_));
+      correlate(group, first, count, sums);
+      if (thread == 0 && has_bias()) add_bias_gradient(group);
     }
-    lane_totals(sums, count * outputs, floats_of(weight_gradient_) + first * outputs);
+    lane_totals(set_, sums, count * outputs, floats_of(weight_gradient_) + first * outputs);
   }
 }
 

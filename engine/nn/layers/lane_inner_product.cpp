@@ -78,7 +78,7 @@ void LaneInnerProduct::plan_backward_weights(Plan& plan, const dnnl::memory& gra
   backward_.emplace_back(
       label("backward weights", batch_flops(plan)), std::vector{source_, gradient, plain, weight_gradient}, [=, this] {
         for (std::int64_t group = 0; group < groups; ++group)
-          transpose_from_lanes(floats_of(gradient) + group * outputs() * image_lanes, outputs(), row,
+          transpose_from_lanes(set_, floats_of(gradient) + group * outputs() * image_lanes, outputs(), row,
                                floats_of(plain) + group * image_lanes * row);
 #pragma omp parallel for schedule(static)
         for (std::int64_t first = 0; first < features(); first += chunk) {

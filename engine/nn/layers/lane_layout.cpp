@@ -25,7 +25,8 @@ dnnl::memory in_lanes(Plan& plan, Tensor tensor, std::int64_t border, const std:
       const float* images = floats_of(from) + group * image_lanes * shape.size();
       float* padded = floats_of(to) + group * image_lanes * outer.size();
       if (plain)
-        pad_plain_images(images, std::min(image_lanes, batch - group * image_lanes), shape, border, padded);
+        pad_plain_images(best_instruction_set(), images, std::min(image_lanes, batch - group * image_lanes), shape, border,
+                         padded);
       else
         pad_lane_images(images, shape, border, padded);
     }
@@ -36,7 +37,7 @@ dnnl::memory in_lanes(Plan& plan, Tensor tensor, std::int64_t border, const std:
 void add_plane_sums(const float* gradients, std::int64_t channels, std::int64_t plane, float* sums)
 {
   for (std::int64_t channel = 0; channel < channels; ++channel)
-    sums[channel] += lane_sum(gradients + channel * plane * image_lanes, plane);
+    sums[channel] += lane_sum(best_instruction_set(), gradients + channel * plane * image_lanes, plane);
 }
 
 } // namespace dt::nn

@@ -23,7 +23,7 @@ void LanePooling::plan_forward(Plan& plan)
   forward_.emplace_back(label("forward"), std::vector{source, result, winners_}, [=, this, windows = windows()] {
 #pragma omp parallel for schedule(static)
     for (std::int64_t group = 0; group < groups; ++group)
-      pool_lanes(windows, floats_of(source) + group * windows.input.size() * image_lanes, floats_of(result) + group * size,
+      pool_lanes(set_, windows, floats_of(source) + group * windows.input.size() * image_lanes, floats_of(result) + group * size,
                  static_cast<std::uint8_t*>(winners_.get_data_handle()) + group * size);
   });
   plan.set_data(output(), result);
@@ -39,7 +39,7 @@ void LanePooling::plan_backward(Plan& plan)
   backward_.emplace_back(label("backward"), std::vector{gradient, winners_, input_gradient}, [=, this, windows = windows()] {
 #pragma omp parallel for schedule(static)
     for (std::int64_t group = 0; group < groups; ++group)
-      unpool_lanes(windows, floats_of(gradient) + group * size,
+      unpool_lanes(set_, windows, floats_of(gradient) + group * size,
                    static_cast<const std::uint8_t*>(winners_.get_data_handle()) + group * size,
                    floats_of(input_gradient) + group * windows.input.size() * image_lanes);
   });

@@ -16,6 +16,7 @@ class LanePooling final : public Pooling {
 
  private:
   PoolingWindows windows() const;
+  InstructionSet set_ = best_instruction_set();
   dnnl::memory winners_;
 };
 

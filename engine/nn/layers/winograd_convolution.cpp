@@ -1,7 +1,6 @@
 #include "engine/nn/layers/winograd_convolution.hpp"
 
 #include "engine/nn/kernels/floats_of.hpp"
-#include "engine/nn/kernels/winograd_tiles.hpp"
 
 #include <algorithm>
 
@@ -12,246 +11,303 @@ namespace {
 
 using Tag = dnnl::memory::format_tag;
 
-constexpr std::int64_t lanes = winograd_lanes, points = winograd_points;
+constexpr std::int64_t line = block_channels, points = winograd_points;
 
-std::int64_t tiles_along(std::int64_t results) { return (results + winograd_results - 1) / winograd_results; }
-std::int64_t tiles_of(const Shape& results) { return tiles_along(results.height) * tiles_along(results.width); }
+std::int64_t divided_up(std::int64_t number, std::int64_t by) { return (number + by - 1) / by; }
 
-// The place of a tile in a batch: its image, and the row and column of its first result.
-struct Place {
-  std::int64_t image, row, column;
-};
+// Floats from one point to the next: at least `lines` lines of sixteen, and an odd number of them.
+std::int64_t point_stride(std::int64_t lines) { return (lines | 1) * line; }
 
-Place place_of(std::int64_t tile, const Shape& results)
+// Parts of at most `most` that are as equal as possible.
+std::int64_t equal_parts(std::int64_t number, std::int64_t most)
 {
-  const auto across = tiles_along(results.width), in_image = tile % tiles_of(results);
-  return {tile / tiles_of(results), in_image / across * winograd_results, in_image % across * winograd_results};
+  return divided_up(number, divided_up(number, std::max<std::int64_t>(most, 1)));
 }
 
-// The vector of channels [16 block, 16 block + 16) of an image in oneDNN's layout nChw16c.
-float* block_of(float* images, const Shape& shape, std::int64_t image, std::int64_t block)
-{
-  return images + (image * (shape.channels / lanes) + block) * shape.height * shape.width * lanes;
-}
+constexpr std::int64_t float_bytes = sizeof(float);
+constexpr std::int64_t shared_bytes = 8 << 20;       // of the cache that cores share: points of a chunk's pixels
+constexpr std::int64_t own_bytes = 192 << 10;        // of a core's own cache: products of a group
+constexpr std::int64_t most_weight_bytes = 64 << 20; // points of pixels and gradients, backward to the weights
+constexpr std::int64_t blocks_at_once = 2;           // of outputs, in a group
+constexpr std::int64_t tiles_in_part = 32;           // that a thread transforms at once
 
-// Points of the pixels of some tiles: to[point][tile][channel].
-void transform_pixels(float* images, const Shape& shape, const Shape& results, std::int64_t padding, std::int64_t first_tile,
-                      std::int64_t tile, std::int64_t tiles, float* to)
+// sums[channel] = sum over all pixels of a batch.
+void sum_pixels(const float* images, const Shape& shape, std::int64_t batch, std::int64_t lanes, float* sums)
 {
-  const auto place = place_of(first_tile + tile, results);
-  const WinogradTile part{shape.height, shape.width, place.row - padding, place.column - padding};
-  for (std::int64_t block = 0; block < shape.channels / lanes; ++block)
-    winograd_pixels(block_of(images, shape, place.image, block), part, to + tile * shape.channels + block * lanes,
-                    tiles * shape.channels);
-}
-
-// Tiles at a time: a multiple of what a kernel computes together whose points fit into `bytes`.
-std::int64_t tiles_at_once(std::int64_t channels, std::int64_t bytes)
-{
-  constexpr std::int64_t together = 6;
-  const auto fit = bytes / (points * channels * static_cast<std::int64_t>(sizeof(float)));
-  return std::max(fit / together * together, together);
-}
-
-void sum_pixels(float* gradients, const Shape& shape, std::int64_t batch, float* sums)
-{
+  const auto pixels = shape.height * shape.width;
 #pragma omp parallel for schedule(static)
-  for (std::int64_t block = 0; block < shape.channels / lanes; ++block) {
-    std::fill_n(sums + block * lanes, lanes, 0.0F);
+  for (std::int64_t channel = 0; channel < shape.channels; channel += lanes) {
+    std::fill_n(sums + channel, lanes, 0.0F);
     for (std::int64_t image = 0; image < batch; ++image)
-      add_pixels(block_of(gradients, shape, image, block), shape.height * shape.width, sums + block * lanes);
+      add_pixels(images + (image * shape.channels + channel) * pixels, pixels, lanes, sums + channel);
   }
 }
 
-constexpr std::int64_t second_level_bytes = 640 * 1024; // of a core's cache of 1 MiB
-constexpr std::int64_t shared_bytes = 4 * 1024 * 1024;  // of the cache that cores share
-
 } // namespace
+
+WinogradConvolution::WinogradConvolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec)
+    : Convolution(std::move(name), input, output, spec), transforms_(winograd_kernels(spec.kernel, best_instruction_set())),
+      window_(spec.kernel), results_(winograd_results(static_cast<int>(spec.kernel)))
+{
+}
 
 bool WinogradConvolution::supports(const ConvolutionSpec& spec, std::int64_t input_channels)
 {
-  return spec.kernel == winograd_window && spec.stride == 1 && spec.groups == 1 && spec.padding < spec.kernel &&
-         spec.channels % lanes == 0 && input_channels % lanes == 0;
+  const bool has_window = spec.kernel == 5 || (spec.kernel == 3 && best_instruction_set() != InstructionSet::avx512);
+  return has_window && spec.padding < spec.kernel && spec.stride == 1 && spec.groups == 1 && spec.channels % line == 0 &&
+         input_channels % line == 0;
 }
 
-bool WinogradConvolution::suits(const ConvolutionSpec& spec, std::int64_t input_channels, const Shape& output)
+bool WinogradConvolution::suits() const
 {
-  constexpr std::int64_t fewest_channels = 32, fewest_pixels = 8;
-  return supports(spec, input_channels) && std::min(spec.channels, input_channels) >= fewest_channels &&
-         std::min(output.height, output.width) >= fewest_pixels;
+  constexpr std::int64_t fewest_channels = 32;
+  const std::int64_t fewest_pixels = window_ == 5 ? 8 : 4;
+  return std::min(spec().channels, input().shape.channels) >= fewest_channels &&
+         std::min(output().shape.height, output().shape.width) >= fewest_pixels;
 }
 
 std::unique_ptr<Convolution> make_convolution(const std::string& name, Tensor input, Tensor output, const ConvolutionSpec& spec,
-                                              bool winograd, const Algorithms& algorithms)
+                                              bool winograd, Precision precision)
 {
-  constexpr LayerAlgorithms everywhere{Algorithm::winograd, Algorithm::winograd, Algorithm::winograd};
-  const auto named = algorithms.find(name);
-  const bool wanted = named == algorithms.end() ? WinogradConvolution::suits(spec, input.shape.channels, output.shape)
-                                                : named->second == everywhere;
-  if (winograd && wanted && WinogradConvolution::supports(spec, input.shape.channels))
+  if (winograd && precision == Precision::fp32 && WinogradConvolution::supports(spec, input.shape.channels))
     return std::make_unique<WinogradConvolution>(name, input, output, spec);
   return std::make_unique<Convolution>(name, input, output, spec);
 }
 
-dnnl::memory::desc WinogradConvolution::weights_of(Tag tag) const { return {weight_dims(), dnnl::memory::data_type::f32, tag}; }
-
-WinogradConvolution::Pass WinogradConvolution::pass(Plan& plan, const Shape& from, const Shape& to, std::int64_t padding) const
+LayerAlgorithms WinogradConvolution::rule(const Plan&) const
 {
-  Pass made;
-  made.from = from, made.to = to, made.padding = padding;
-  const auto channels = from.channels + to.channels;
-  made.points = plan.allocate_floats(points * from.channels * to.channels);
-  made.scratch = plan.allocate_floats(plan.options().threads * points * tiles_at_once(channels, second_level_bytes) * channels);
-  made.results = plan.allocate(plan.layout(to, Tag::nChw16c));
-  for (std::int64_t channel = 0; channel < from.channels; ++channel) made.terms.add(channel * to.channels, channel);
-  return made;
+  const auto rule = suits() ? Algorithm::winograd : Algorithm::direct;
+  return {rule, rule, rule};
 }
 
-std::vector<dnnl::memory> WinogradConvolution::memories(const Pass& pass) const
+// ---- places ----
+
+float* WinogradConvolution::plane_of(const dnnl::memory& images, const Shape& shape, std::int64_t image, std::int64_t channel)
 {
-  return {pass.images, pass.weights, pass.results, pass.points, pass.scratch};
+  return floats_of(images) + (image * shape.channels + channel) * shape.height * shape.width;
+}
+
+dnnl::memory::desc WinogradConvolution::images_of(const Plan& plan, const Shape& shape) const
+{
+  return plan.layout(shape, lanes() == 16 ? Tag::nChw16c : Tag::nChw8c);
+}
+
+dnnl::memory::desc WinogradConvolution::weights_of(Tag tag) const { return {weight_dims(), dnnl::memory::data_type::f32, tag}; }
+
+std::int64_t WinogradConvolution::tiles_along(std::int64_t results) const { return divided_up(results, results_); }
+
+// A tile of an image whose first result, less the padding, is its first pixel in `plane`.
+WinogradTile WinogradConvolution::tile_at(std::int64_t tile, const Shape& plane, const Shape& results, std::int64_t padding) const
+{
+  const auto across = tiles_along(results.width);
+  return {plane.height, plane.width, tile / across * results_ - padding, tile % across * results_ - padding};
+}
+
+// ---- planning ----
+
+Operation WinogradConvolution::operation(const char* what, Plan& plan, Pass pass) const
+{
+  auto& split = pass.split;
+  split.tiles = plan.options().batch * tiles_of(pass.to);
+  split.chunk = equal_parts(split.tiles, shared_bytes / (points * pass.from.channels * float_bytes));
+  const auto blocks = std::min(blocks_at_once, pass.to.channels / line);
+  split.group = equal_parts(split.chunk, own_bytes / (points * blocks * line * float_bytes));
+  pass.windows = plan.allocate_floats(points * point_stride(pass.from.channels * pass.to.channels / line));
+  pass.pixels = plan.allocate_floats(points * point_stride(pass.from.channels / line * split.chunk));
+  pass.products = plan.allocate_floats(plan.options().threads * points * point_stride(blocks * split.group));
+  return {label(what, batch_flops(plan)),
+          std::vector{pass.images, pass.weights, pass.results, pass.windows, pass.pixels, pass.products},
+          [this, pass] { run(pass); }};
+}
+
+void WinogradConvolution::plan_forward(Plan& plan)
+{
+  if (algorithms(plan).forward != Algorithm::winograd) return Convolution::plan_forward(plan);
+  if (plan.training()) describe_forward(plan, plan.attributes()); // oneDNN's backward primitives need it
+  planned_.forward = Algorithm::winograd;
+  declare(plan, weights_of(Tag::OIhw16i16o));
+  source_ = plan.data(input());
+  Pass pass{.from = input().shape, .to = output().shape, .padding = spec().padding, .rectify = has_relu()};
+  pass.images = plan.in_layout(source_, images_of(plan, input().shape), name(), forward_);
+  pass.weights = plan.in_layout(weight(plan).weight, weights_of(Tag::OIhw16i16o), name(), forward_);
+  if (has_bias()) pass.bias = bias(plan).weight;
+  pass.results = plan.allocate(images_of(plan, output().shape));
+  plan.set_data(output(), pass.results);
+  forward_.push_back(operation("forward", plan, std::move(pass)));
+}
+
+// The gradient of the input is the convolution of that of the output with the windows turned by 180 degrees.
+void WinogradConvolution::plan_backward_data(Plan& plan, const dnnl::memory& output_gradient)
+{
+  if (algorithms(plan).backward_data != Algorithm::winograd) return Convolution::plan_backward_data(plan, output_gradient);
+  planned_.backward_data = Algorithm::winograd;
+  Pass pass{.from = output().shape, .to = input().shape, .padding = window_ - 1 - spec().padding, .rotated = true};
+  pass.images = plan.in_layout(output_gradient, images_of(plan, output().shape), name(), backward_);
+  pass.weights = plan.in_layout(weight(plan).weight, weights_of(Tag::IOhw16o16i), name(), backward_);
+  pass.results = plan.allocate(images_of(plan, input().shape));
+  plan.add_gradient(input(), pass.results);
+  backward_.push_back(operation("backward data", plan, std::move(pass)));
+}
+
+void WinogradConvolution::plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient)
+{
+  if (algorithms(plan).backward_weights != Algorithm::winograd) return Convolution::plan_backward_weights(plan, output_gradient);
+  planned_.backward_weights = Algorithm::winograd;
+  const auto images = plan.in_layout(source_, images_of(plan, input().shape), name(), backward_);
+  const auto gradient = plan.in_layout(output_gradient, images_of(plan, output().shape), name(), backward_);
+  const auto weight_gradient = plan.staging_for(weight(plan).gradient, weights_of(Tag::OIhw16i16o));
+  backward_.push_back(weights_operation(plan, images, gradient, weight_gradient));
+  plan.deliver(weight_gradient, weight(plan).gradient, name(), backward_);
+  if (!has_bias()) return;
+  backward_.emplace_back(label("backward bias"), std::vector{gradient},
+                         [this, gradient, to = bias(plan).gradient, batch = plan.options().batch] {
+                           sum_pixels(floats_of(gradient), output().shape, batch, lanes(), floats_of(to));
+                         });
+}
+
+Operation WinogradConvolution::weights_operation(Plan& plan, const dnnl::memory& images, const dnnl::memory& gradient,
+                                                 const dnnl::memory& weight_gradient) const
+{
+  const auto in = input().shape.channels, out = output().shape.channels;
+  WeightsPass pass{.images = images, .gradient = gradient, .weight_gradient = weight_gradient};
+  pass.split.tiles = plan.options().batch * tiles_of(output().shape);
+  pass.split.chunk = equal_parts(pass.split.tiles, most_weight_bytes / (points * (in + out) * float_bytes));
+  pass.pixels = plan.allocate_floats(points * point_stride(in / line * pass.split.chunk));
+  pass.gradients = plan.allocate_floats(points * point_stride(out / line * pass.split.chunk));
+  pass.sums = plan.allocate_floats(points * point_stride(in * out / line));
+  return {label("backward weights", batch_flops(plan)),
+          std::vector{images, gradient, weight_gradient, pass.pixels, pass.gradients, pass.sums},
+          [this, pass] { run_backward_weights(pass); }};
+}
+
+// ---- transforms of a chunk; all threads of a team call them together ----
+
+void WinogradConvolution::transform_windows(const Pass& pass) const
+{
+  const auto in = pass.from.channels, out = pass.to.channels, stride = point_stride(in * out / line), size = window_ * window_;
+#pragma omp for collapse(2) schedule(static)
+  for (std::int64_t block = 0; block < out / line; ++block)
+    for (std::int64_t channel = 0; channel < in; ++channel)
+      transforms_.window_points(floats_of(pass.weights) + ((block * in + channel / line * line) * size + channel % line) * line,
+                                line * line, pass.rotated, floats_of(pass.windows) + (block * in + channel) * line, stride);
+}
+
+// Tiles [first, first + tiles) of the batch's images of `shape`, whose convolution has `results`.
+void WinogradConvolution::transform_pixels(const dnnl::memory& images, const Shape& shape, const Shape& results,
+                                           std::int64_t padding, std::int64_t first, std::int64_t tiles, float* to) const
+{
+  const auto in_image = tiles_of(results), stride = point_stride(shape.channels / line * tiles);
+#pragma omp for collapse(2) schedule(static)
+  for (std::int64_t channel = 0; channel < shape.channels; channel += lanes())
+    for (std::int64_t part = 0; part < tiles; part += tiles_in_part)
+      for (std::int64_t tile = part; tile < std::min(part + tiles_in_part, tiles); ++tile)
+        transforms_.pixels(plane_of(images, shape, (first + tile) / in_image, channel),
+                           tile_at((first + tile) % in_image, shape, results, padding),
+                           to + (channel / line * tiles + tile) * line + channel % line, stride);
+}
+
+void WinogradConvolution::transform_gradients(const dnnl::memory& gradients, const Shape& shape, std::int64_t first,
+                                              std::int64_t tiles, float* to) const
+{
+  const auto in_image = tiles_of(shape), stride = point_stride(shape.channels / line * tiles);
+#pragma omp for collapse(2) schedule(static)
+  for (std::int64_t channel = 0; channel < shape.channels; channel += lanes())
+    for (std::int64_t part = 0; part < tiles; part += tiles_in_part)
+      for (std::int64_t tile = part; tile < std::min(part + tiles_in_part, tiles); ++tile)
+        transforms_.result_gradients(plane_of(gradients, shape, (first + tile) / in_image, channel),
+                                     tile_at((first + tile) % in_image, shape, shape, 0),
+                                     to + (channel / line * tiles + tile) * line + channel % line, stride);
 }
 
 // ---- forward, and backward to the data ----
 
-void WinogradConvolution::plan_forward(Plan& plan)
+void WinogradConvolution::run(const Pass& pass) const
 {
-  planned_ = {Algorithm::winograd, Algorithm::winograd, Algorithm::winograd};
-  declare(plan, weights_of(Tag::ihwo));
-  forward_pass_ = pass(plan, input().shape, output().shape, spec().padding);
-  forward_pass_.rectify = has_relu();
-  images_ = plan.in_layout(plan.data(input()), plan.layout(input().shape, Tag::nChw16c), name(), forward_);
-  forward_pass_.images = images_;
-  forward_pass_.weights = plan.in_layout(weight(plan).weight, weights_of(Tag::ihwo), name(), forward_);
-  if (has_bias()) forward_pass_.bias = bias(plan).weight;
-  forward_.emplace_back(label("forward", batch_flops(plan)), memories(forward_pass_),
-                        [this, batch = plan.options().batch] { run(forward_pass_, batch); });
-  plan.set_data(output(), forward_pass_.results);
-}
-
-void WinogradConvolution::plan_backward(Plan& plan)
-{
-  const auto gradient =
-      plan.in_layout(plan.gradient(output(), name(), backward_), plan.layout(output().shape, Tag::nChw16c), name(), backward_);
-  plan_backward_weights(plan, gradient);
-  gradients_final_ = backward_.size();
-  if (!plan.needs_gradient(input())) return;
-  // The gradient of the input is the convolution of that of the output with the windows turned by 180 degrees.
-  backward_pass_ = pass(plan, output().shape, input().shape, winograd_window - 1 - spec().padding);
-  backward_pass_.rotated = true;
-  backward_pass_.images = gradient;
-  backward_pass_.weights = plan.in_layout(weight(plan).weight, weights_of(Tag::ohwi), name(), backward_);
-  backward_.emplace_back(label("backward data", batch_flops(plan)), memories(backward_pass_),
-                         [this, batch = plan.options().batch] { run(backward_pass_, batch); });
-  plan.add_gradient(input(), backward_pass_.results);
-}
-
-void WinogradConvolution::run(const Pass& pass, std::int64_t batch) const
-{
-  const auto in = pass.from.channels, out = pass.to.channels;
-  const auto tiles = batch * tiles_of(pass.to), at_once = tiles_at_once(in + out, second_level_bytes);
-  float* scratch = floats_of(pass.scratch);
+  const auto& split = pass.split;
+  const auto all_blocks = pass.to.channels / line, blocks = std::min(blocks_at_once, all_blocks);
 #pragma omp parallel
   {
-#pragma omp for schedule(static)
-    for (std::int64_t channel = 0; channel < in; ++channel)
-      for (std::int64_t block = 0; block < out; block += lanes)
-        winograd_window_points(floats_of(pass.weights) + channel * winograd_window * winograd_window * out + block, out,
-                               pass.rotated, floats_of(pass.points) + channel * out + block, in * out);
-    float* own = scratch + omp_get_thread_num() * points * at_once * (in + out);
-#pragma omp for schedule(static)
-    for (std::int64_t first = 0; first < tiles; first += at_once) run_chunk(pass, first, std::min(at_once, tiles - first), own);
+    transform_windows(pass);
+    float* own = floats_of(pass.products) + omp_get_thread_num() * points * point_stride(blocks * split.group);
+    for (std::int64_t first = 0; first < split.tiles; first += split.chunk) {
+      const auto tiles = std::min(split.chunk, split.tiles - first);
+      transform_pixels(pass.images, pass.from, pass.to, pass.padding, first, tiles, floats_of(pass.pixels));
+#pragma omp for collapse(2) schedule(dynamic)
+      for (std::int64_t group = 0; group < tiles; group += split.group)
+        for (std::int64_t block = 0; block < all_blocks; block += blocks)
+          run_group(pass, tiles, first, group, block, std::min(blocks, all_blocks - block), own);
+    }
   }
 }
 
-void WinogradConvolution::run_chunk(const Pass& pass, std::int64_t first_tile, std::int64_t tiles, float* scratch) const
+// Some blocks of outputs of a group of tiles: their products with all channels, then their results.
+void WinogradConvolution::run_group(const Pass& pass, std::int64_t chunk_tiles, std::int64_t chunk_first, std::int64_t group,
+                                    std::int64_t block, std::int64_t blocks, float* products) const
 {
   const auto in = pass.from.channels, out = pass.to.channels;
-  float *pixels = scratch, *sums = scratch + points * tiles * in;
-  for (std::int64_t tile = 0; tile < tiles; ++tile)
-    transform_pixels(floats_of(pass.images), pass.from, pass.to, pass.padding, first_tile, tile, tiles, pixels);
-  const ProductShape shape{.outputs = static_cast<int>(tiles),
-                           .positions = static_cast<int>(out / lanes),
-                           .scalar_stride = in,
-                           .vector_stride = lanes,
-                           .output_stride = out,
-                           .position_stride = lanes};
+  const auto tiles = std::min(pass.split.group, chunk_tiles - group);
+  const auto pixel_stride = point_stride(in / line * chunk_tiles), window_stride = point_stride(in * out / line),
+             product_stride = point_stride(blocks * tiles);
+  const ChannelSums shape{.rows = tiles, .outer = in / line, .scalar_stride = chunk_tiles * line};
   for (std::int64_t point = 0; point < points; ++point)
-    lane_products(set_, pass.terms, shape, floats_of(pass.points) + point * in * out, pixels + point * tiles * in, nullptr, false,
-                  sums + point * tiles * out);
+    for (std::int64_t b = 0; b < blocks; ++b)
+      products_.sum_channels(shape, floats_of(pass.pixels) + point * pixel_stride + group * line,
+                             floats_of(pass.windows) + point * window_stride + (block + b) * in * line,
+                             products + point * product_stride + b * tiles * line);
+  for (std::int64_t b = 0; b < blocks; ++b)
+    give_results(pass, chunk_first + group, tiles, block + b, products + b * tiles * line, product_stride);
+}
+
+void WinogradConvolution::give_results(const Pass& pass, std::int64_t first, std::int64_t tiles, std::int64_t block,
+                                       const float* products, std::int64_t product_stride) const
+{
+  const auto in_image = tiles_of(pass.to);
   const float* bias = floats_of(pass.bias);
   for (std::int64_t tile = 0; tile < tiles; ++tile) {
-    const auto place = place_of(first_tile + tile, pass.to);
-    const WinogradTile part{pass.to.height, pass.to.width, place.row, place.column};
-    for (std::int64_t block = 0; block < out / lanes; ++block)
-      winograd_result(sums + tile * out + block * lanes, tiles * out, bias ? bias + block * lanes : nullptr, pass.rectify, part,
-                      block_of(floats_of(pass.results), pass.to, place.image, block));
+    const auto place = tile_at((first + tile) % in_image, pass.to, pass.to, 0);
+    for (std::int64_t lane = 0; lane < line; lane += lanes()) {
+      const auto channel = block * line + lane;
+      transforms_.results(products + tile * line + lane, product_stride, bias ? bias + channel : nullptr, pass.rectify, place,
+                          plane_of(pass.results, pass.to, (first + tile) / in_image, channel));
+    }
   }
 }
 
 // ---- backward to the weights ----
 
-void WinogradConvolution::plan_backward_weights(Plan& plan, const dnnl::memory& gradient)
+// Chunk by chunk; within one, the threads share first the tiles, then the points, so the sums do not depend on their number.
+void WinogradConvolution::run_backward_weights(const WeightsPass& pass) const
 {
-  const auto in = input().shape.channels, out = output().shape.channels;
-  const auto at_once = tiles_at_once(in + out, shared_bytes);
-  const auto add_terms = [&](Terms& terms, std::int64_t tiles) {
-    for (std::int64_t tile = 0; tile < tiles; ++tile) terms.add(tile * out, tile * in);
-  };
-  add_terms(chunk_terms_, at_once);
-  add_terms(last_terms_, plan.options().batch * tiles_of(output().shape) % at_once);
-  const auto pixels = plan.allocate_floats(points * at_once * in), gradients = plan.allocate_floats(points * at_once * out);
-  const auto sums = plan.allocate_floats(points * in * out);
-  const auto weight_gradient = plan.staging_for(weight(plan).gradient, weights_of(Tag::ihwo));
-  const auto bias_gradient = has_bias() ? bias(plan).gradient : dnnl::memory();
-  backward_.emplace_back(label("backward weights", batch_flops(plan)),
-                         std::vector{images_, gradient, pixels, gradients, sums, weight_gradient},
-                         [=, this, batch = plan.options().batch] {
-                           run_backward_weights(gradient, pixels, gradients, sums, weight_gradient, batch);
-                           if (bias_gradient.get(true))
-                             sum_pixels(floats_of(gradient), output().shape, batch, floats_of(bias_gradient));
-                         });
-  plan.deliver(weight_gradient, weight(plan).gradient, name(), backward_);
+  const auto in = input().shape.channels, out = output().shape.channels, stride = point_stride(in * out / line),
+             size = window_ * window_;
+#pragma omp parallel
+  {
+    for (std::int64_t first = 0; first < pass.split.tiles; first += pass.split.chunk)
+      sum_chunk(pass, first, std::min(pass.split.chunk, pass.split.tiles - first));
+#pragma omp for collapse(2) schedule(static)
+    for (std::int64_t block = 0; block < out / line; ++block)
+      for (std::int64_t channel = 0; channel < in; ++channel)
+        transforms_.window_gradient(
+            floats_of(pass.sums) + (block * in + channel) * line, stride,
+            floats_of(pass.weight_gradient) + ((block * in + channel / line * line) * size + channel % line) * line, line * line);
+  }
 }
 
-// The threads first share the tiles of a chunk, then the points, so the sums do not depend on their number.
-void WinogradConvolution::run_backward_weights(const dnnl::memory& gradient, const dnnl::memory& pixels,
-                                               const dnnl::memory& gradients, const dnnl::memory& sums,
-                                               const dnnl::memory& weight_gradient, std::int64_t batch) const
+void WinogradConvolution::sum_chunk(const WeightsPass& pass, std::int64_t first, std::int64_t tiles) const
 {
   const auto &from = input().shape, &to = output().shape;
-  const auto in = from.channels, out = to.channels;
-  const auto tiles = batch * tiles_of(to), at_once = tiles_at_once(in + out, shared_bytes);
-#pragma omp parallel
-  for (std::int64_t first = 0; first < tiles; first += at_once) {
-    const auto count = std::min(at_once, tiles - first);
-#pragma omp for schedule(static)
-    for (std::int64_t tile = 0; tile < count; ++tile) {
-      transform_pixels(floats_of(images_), from, to, spec().padding, first, tile, count, floats_of(pixels));
-      const auto place = place_of(first + tile, to);
-      for (std::int64_t block = 0; block < out / lanes; ++block)
-        winograd_result_gradient(block_of(floats_of(gradient), to, place.image, block),
-                                 {to.height, to.width, place.row, place.column},
-                                 floats_of(gradients) + tile * out + block * lanes, count * out);
-    }
-    const auto& terms = count == at_once ? chunk_terms_ : last_terms_;
-    const ProductShape shape{.outputs = static_cast<int>(in),
-                             .positions = static_cast<int>(out / lanes),
-                             .scalar_stride = 1,
-                             .vector_stride = lanes,
-                             .output_stride = out,
-                             .position_stride = lanes,
-                             .accumulate = first > 0};
-#pragma omp for schedule(static)
-    for (std::int64_t point = 0; point < points; ++point)
-      lane_products(set_, terms, shape, floats_of(gradients) + point * count * out, floats_of(pixels) + point * count * in,
-                    nullptr, false, floats_of(sums) + point * in * out);
-  }
-#pragma omp parallel for schedule(static)
-  for (std::int64_t channel = 0; channel < in; ++channel)
-    for (std::int64_t block = 0; block < out; block += lanes)
-      winograd_window_gradient(floats_of(sums) + channel * out + block, in * out,
-                               floats_of(weight_gradient) + channel * winograd_window * winograd_window * out + block, out);
+  const auto in = from.channels, out = to.channels, stride = point_stride(in * out / line);
+  const auto pixel_stride = point_stride(in / line * tiles), gradient_stride = point_stride(out / line * tiles);
+  transform_pixels(pass.images, from, to, spec().padding, first, tiles, floats_of(pass.pixels));
+  transform_gradients(pass.gradient, to, first, tiles, floats_of(pass.gradients));
+  const RowSums shape{.rows = tiles, .accumulate = first > 0};
+#pragma omp for collapse(2) schedule(dynamic)
+  for (std::int64_t point = 0; point < points; ++point)
+    for (std::int64_t channel = 0; channel < in; channel += line)
+      for (std::int64_t output = 0; output < out; output += line)
+        products_.sum_rows(shape, floats_of(pass.pixels) + point * pixel_stride + channel * tiles,
+                           floats_of(pass.gradients) + point * gradient_stride + output * tiles,
+                           floats_of(pass.sums) + point * stride + (output * in + channel * line));
 }
 
 } // namespace dt::nn

@@ -1,8 +1,19 @@
-// WinogradConvolution: a 5x5 convolution by Winograd's algorithm (engine/nn/kernels/winograd_tiles.hpp), where oneDNN has only
-// direct sums.
+// WinogradConvolution: a 3x3 or 5x5 convolution by Winograd's algorithm with kernels of our own
+// (engine/nn/kernels/winograd_tiles.hpp), where oneDNN has only direct sums: 5x5 everywhere, 3x3 on processors without AVX-512.
+//
+// A direction computes the tiles of the batch in chunks, in three steps: points of the pixels, products with the points of the
+// windows, results from the products. Buffers, with 16 adjacent channels innermost and an odd number of such lines from one
+// point to the next, so that the points of a tile lie in different sets of the caches:
+//   points of pixels   [36][channel / 16][tile of the chunk][16]
+//   points of windows  [36][output / 16][channel][16]
+//   products           [36][output / 16][tile of the group][16], of each thread
+//
+// Weights lie in blocks of 16 x 16 channels: OIhw16i16o, [output / 16][channel / 16][row][column][16 channels][16 outputs];
+// backward to the data takes a copy with both kinds of channels exchanged.
 #pragma once
 
-#include "engine/nn/kernels/lane_products.hpp"
+#include "engine/nn/kernels/block_products.hpp"
+#include "engine/nn/kernels/winograd_tiles.hpp"
 #include "engine/nn/layers/convolution.hpp"
 
 #include <memory>
@@ -11,43 +22,70 @@ namespace dt::nn {
 
 class WinogradConvolution final : public Convolution {
  public:
-  using Convolution::Convolution;
-  // Windows of 5x5 with stride 1, and whole vectors of channels on both sides.
+  WinogradConvolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec);
+  // Windows of 3x3 or 5x5 with stride 1, whole blocks of sixteen channels on both sides, and no such algorithm in oneDNN.
   static bool supports(const ConvolutionSpec& spec, std::int64_t input_channels);
-  // Enough channels and pixels to be faster than direct sums. Measured on a Zen 4: 1.3 to 1.8 times as fast from 32 channels and
-  // 8x8 pixels up, no faster below.
-  static bool suits(const ConvolutionSpec& spec, std::int64_t input_channels, const Shape& output);
   void plan_forward(Plan& plan) override;
-  void plan_backward(Plan& plan) override;
 
  private:
+  // How the tiles of a batch are divided: into chunks whose points of pixels are in a cache that the cores share, and these into
+  // groups whose products are in a core's own.
+  struct Split {
+    std::int64_t tiles = 0, chunk = 0, group = 0; // numbers of tiles: in all, in a chunk, in a group
+  };
   // A convolution of a batch: the layer's own, or, turned round, that of its output's gradient.
   struct Pass {
     Shape from, to;
     std::int64_t padding = 0;
     bool rotated = false, rectify = false;
-    dnnl::memory images, weights, bias, results; // weights: [from.channels][5][5][to.channels]; bias may be empty
-    dnnl::memory points;                         // of the weights: [36][from.channels][to.channels]
-    dnnl::memory scratch;                        // of each thread
-    Terms terms;
+    dnnl::memory images{}, weights{}, bias{}, results{}; // weights: in blocks, [to][from]; bias may be empty
+    dnnl::memory windows{}, pixels{}, products{};        // points, and products of each thread
+    Split split{};
   };
-  Pass pass(Plan& plan, const Shape& from, const Shape& to, std::int64_t padding) const;
-  std::vector<dnnl::memory> memories(const Pass& pass) const;
-  void run(const Pass& pass, std::int64_t batch) const;
-  void run_chunk(const Pass& pass, std::int64_t first_tile, std::int64_t tiles, float* scratch) const;
-  void plan_backward_weights(Plan& plan, const dnnl::memory& gradient);
-  void run_backward_weights(const dnnl::memory& gradient, const dnnl::memory& pixels, const dnnl::memory& gradients,
-                            const dnnl::memory& sums, const dnnl::memory& weight_gradient, std::int64_t batch) const;
+  void plan_backward_data(Plan& plan, const dnnl::memory& output_gradient) override;
+  void plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient) override;
+  LayerAlgorithms rule(const Plan& plan) const override;
+  // Enough channels and pixels to be clearly faster than direct sums in all directions.
+  bool suits() const;
+  Operation weights_operation(Plan& plan, const dnnl::memory& images, const dnnl::memory& gradient,
+                              const dnnl::memory& weight_gradient) const;
+  Operation operation(const char* what, Plan& plan, Pass pass) const;
+  void run(const Pass& pass) const;
+  void transform_windows(const Pass& pass) const;
+  void transform_pixels(const dnnl::memory& images, const Shape& shape, const Shape& results, std::int64_t padding,
+                        std::int64_t first, std::int64_t tiles, float* points) const;
+  void transform_gradients(const dnnl::memory& gradients, const Shape& shape, std::int64_t first, std::int64_t tiles,
+                           float* points) const;
+  void run_group(const Pass& pass, std::int64_t chunk_tiles, std::int64_t chunk_first, std::int64_t group, std::int64_t block,
+                 std::int64_t blocks, float* products) const;
+  void give_results(const Pass& pass, std::int64_t first, std::int64_t tiles, std::int64_t block, const float* products,
+                    std::int64_t product_stride) const;
+  // Backward to the weights: what it reads and writes, and its buffers.
+  struct WeightsPass {
+    dnnl::memory images, gradient, weight_gradient;
+    dnnl::memory pixels{}, gradients{}, sums{}; // points, and sums of products
+    Split split{};
+  };
+  void run_backward_weights(const WeightsPass& pass) const;
+  void sum_chunk(const WeightsPass& pass, std::int64_t first, std::int64_t tiles) const;
+  std::int64_t tiles_along(std::int64_t results) const;
+  std::int64_t tiles_of(const Shape& results) const { return tiles_along(results.height) * tiles_along(results.width); }
+  WinogradTile tile_at(std::int64_t tile, const Shape& plane, const Shape& results, std::int64_t padding) const;
+
+  std::int64_t lanes() const { return transforms_.lanes; } // adjacent channels in the layout of activations
+  // The plane of adjacent channels from `channel` on, a multiple of lanes().
+  static float* plane_of(const dnnl::memory& images, const Shape& shape, std::int64_t image, std::int64_t channel);
+  dnnl::memory::desc images_of(const Plan& plan, const Shape& shape) const;
   dnnl::memory::desc weights_of(dnnl::memory::format_tag tag) const;
-  Pass forward_pass_, backward_pass_;
-  dnnl::memory images_;
-  Terms chunk_terms_, last_terms_; // backward to the weights: of the tiles of a chunk, and of the last one if it has fewer
-  InstructionSet set_ = best_instruction_set();
+
+  const WinogradKernels& transforms_;
+  const BlockKernels& products_ = block_kernels(best_instruction_set());
+  std::int64_t window_, results_; // side lengths
 };
 
-// A WinogradConvolution if `winograd` allows it and the algorithms name winograd for all its directions, or, where they do not
-// name the layer, if it suits; otherwise a Convolution, whose primitives are oneDNN's.
+// A WinogradConvolution where `winograd` allows it and the class supports the shape; otherwise a Convolution, whose primitives
+// are oneDNN's.
 std::unique_ptr<Convolution> make_convolution(const std::string& name, Tensor input, Tensor output, const ConvolutionSpec& spec,
-                                              bool winograd, const Algorithms& algorithms);
+                                              bool winograd, Precision precision);
 
 } // namespace dt::nn

@@ -53,8 +53,8 @@ Model described(const NetworkOptions& options, LayerKernels kernels)
                         .classes = options.classes,
                         .dropout = options.dropout,
                         .kernels = kernels,
-                        .winograd = options.winograd && options.precision == Precision::fp32,
-                        .algorithms = options.algorithms});
+                        .winograd = options.winograd,
+                        .precision = options.precision});
   if (options.model == "custom") return builder.finish(custom(builder, options.layers));
   for (const auto& entry : registry)
     if (entry.name == options.model) return builder.finish(entry.describe(builder));

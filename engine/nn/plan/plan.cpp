@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "engine/nn/kernels/compute_thread.hpp"
 #include "engine/nn/kernels/elementwise.hpp"
+#include "engine/nn/kernels/instruction_set.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -38,6 +39,11 @@ dnnl::memory::data_type Plan::type() const
 dnnl::memory::desc Plan::layout(const Shape& shape, dnnl::memory::format_tag tag) const
 {
   return {{options_.batch, shape.channels, shape.height, shape.width}, type(), tag};
+}
+
+dnnl::memory::desc Plan::blocked_layout(const Shape& shape) const
+{
+  return layout(shape, channel_block() == 16 ? dnnl::memory::format_tag::nChw16c : dnnl::memory::format_tag::nChw8c);
 }
 
 dnnl::memory::desc Plan::image_layout(const Shape& shape) const

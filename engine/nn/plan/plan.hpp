@@ -56,6 +56,8 @@ class Plan {
   // Descriptors of a batch of activations: with the layout that the primitive prefers, or with a given one.
   dnnl::memory::desc any_layout(const Shape& shape) const { return layout(shape, dnnl::memory::format_tag::any); }
   dnnl::memory::desc layout(const Shape& shape, dnnl::memory::format_tag tag) const;
+  // With this processor's blocks of channels (channel_block()).
+  dnnl::memory::desc blocked_layout(const Shape& shape) const;
   // Descriptor of the images as they arrive: fp32, plain order.
   dnnl::memory::desc image_layout(const Shape& shape) const;
 

@@ -17,9 +17,12 @@ struct RankTime {
   bool runs_beside = false;         // whether the communication thread runs, not the computing thread
   double late_s = 0;                // by which the computing thread's clock is behind the simulator's
   CapturedTime* captured = nullptr;
+  InterruptingWork* amid = nullptr; // of the progress thread
+  bool looks = false;               // whether the progress thread runs
 };
 
-// The state of each rank that has a communication thread or whose time is being captured. Key: the id of the rank's actor.
+// The state of each rank that has a communication thread or a progress thread, or whose time is being captured. Key: the id of
+// the rank's actor.
 std::unordered_map<aid_t, RankTime>& rank_times()
 {
   static std::unordered_map<aid_t, RankTime> times;
@@ -40,7 +43,8 @@ RankTime& make_own_time() { return rank_times()[s4u::this_actor::get_pid()]; }
 void remove_unused_time()
 {
   const auto* own = own_time();
-  if (own != nullptr && own->beside == nullptr && own->captured == nullptr) rank_times().erase(s4u::this_actor::get_pid());
+  if (own != nullptr && own->beside == nullptr && own->captured == nullptr && own->amid == nullptr)
+    rank_times().erase(s4u::this_actor::get_pid());
 }
 
 double clock_s() { return s4u::Engine::get_clock(); }
@@ -52,6 +56,21 @@ void compute_until(double end_s, RankTime& own)
   }
   if (clock_s() < end_s) s4u::this_actor::sleep_until(end_s);
   own.late_s = std::max(0.0, clock_s() - end_s);
+}
+
+// The computing thread passes time, and the progress thread interrupts it. The intervals are about those of the real thread; long
+// ones of a long computation keep the number of events small.
+void compute_with_looks(double seconds, RankTime& own)
+{
+  constexpr double shortest_s = 500e-6, most_looks = 200;
+  const double interval_s = std::max(shortest_s, seconds / most_looks);
+  for (; seconds > interval_s && own.amid->has_work(); seconds -= interval_s) {
+    s4u::this_actor::sleep_for(interval_s);
+    own.looks = true;
+    own.amid->look();
+    own.looks = false;
+  }
+  s4u::this_actor::sleep_for(seconds);
 }
 
 } // namespace
@@ -68,6 +87,8 @@ void spend_s(double seconds)
   auto* own = own_time();
   if (own != nullptr && own->captured != nullptr)
     own->captured->seconds_ += seconds;
+  else if (own != nullptr && own->amid != nullptr && !own->looks)
+    compute_with_looks(seconds, *own);
   else if (own == nullptr || own->beside == nullptr || own->runs_beside)
     s4u::this_actor::sleep_for(seconds);
   else
@@ -104,6 +125,20 @@ void BesideComputation::has_waited(double end_s)
 {
   auto& own = make_own_time();
   own.late_s = std::min(own.late_s, clock_s() - end_s);
+}
+
+AmidComputation::AmidComputation(InterruptingWork& work)
+{
+  auto& own = make_own_time();
+  if (own.amid != nullptr || own.beside != nullptr)
+    throw Error(ErrorKind::internal, "a simulated rank has two threads for its communication");
+  own.amid = &work;
+}
+
+AmidComputation::~AmidComputation()
+{
+  make_own_time().amid = nullptr;
+  remove_unused_time();
 }
 
 CapturedTime::CapturedTime()

@@ -41,6 +41,25 @@ class BesideComputation {
   static void has_waited(double end_s);
 };
 
+// Work of a rank's progress thread, which shares the core of the computing thread.
+class InterruptingWork {
+ public:
+  virtual ~InterruptingWork() = default;
+  virtual bool has_work() const = 0;
+  // Does what can be done at once. The time that it spends delays the computing thread.
+  virtual void look() = 0;
+};
+
+// While it exists, `work` looks at intervals while the rank that made it passes time. A rank has at most one at a time, and none
+// beside a BesideComputation. It must be destroyed by the same rank.
+class AmidComputation {
+ public:
+  explicit AmidComputation(InterruptingWork& work);
+  ~AmidComputation();
+  AmidComputation(const AmidComputation&) = delete;
+  AmidComputation& operator=(const AmidComputation&) = delete;
+};
+
 // While it exists, time that the calling rank spends is added up, and the simulator's clock stands still for the rank. The rank
 // must not communicate meanwhile.
 class CapturedTime {

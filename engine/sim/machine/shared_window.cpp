@@ -1,21 +1,30 @@
-// Shared memory of a simulated node: all ranks are in one process, so they only tell each other where their parts are.
+// Shared windows of a simulated node: the ranks' parts begin at multiples of 128 bytes, and are zeros from the start.
 #include "engine/comm/machine/shared_window.hpp"
 
-#include "engine/sim/machine/simulated_machine.hpp"
-
-#include <exception>
 #include <string>
 
 namespace dt::comm {
+namespace {
 
-SharedWindow::SharedWindow(Communicator& node, std::size_t part_bytes) : errors_before_(std::uncaught_exceptions())
+std::vector<std::size_t> begins_of(Communicator& node, std::size_t part_bytes)
 {
-  // Offsets, because the length of a message must not depend on the addresses of this process.
-  const auto mine = sim::take_window_memory(part_bytes) - sim::folded_memory();
-  for (const auto& text : node.gather_texts(std::to_string(mine))) parts_.push_back(sim::folded_memory() + std::stoll(text));
+  constexpr std::size_t alignment = 128;
+  std::vector<std::size_t> begins{0};
+  for (const auto& text : node.gather_texts(std::to_string(part_bytes)))
+    begins.push_back(begins.back() + (std::stoull(text) + alignment - 1) / alignment * alignment);
+  return begins;
 }
 
-// The memory stays reserved until the simulation ends; other ranks may still use it.
-SharedWindow::~SharedWindow() = default;
+} // namespace
+
+SharedWindow::SharedWindow(Communicator& node, std::size_t part_bytes)
+    : SharedWindow(node, part_bytes, begins_of(node, part_bytes))
+{
+}
+
+SharedWindow::SharedWindow(Communicator& node, std::size_t, const std::vector<std::size_t>& begins) : memory_(node, begins.back())
+{
+  for (int rank = 0; rank < node.size(); ++rank) parts_.push_back(memory_.data() + begins[static_cast<std::size_t>(rank)]);
+}
 
 } // namespace dt::comm

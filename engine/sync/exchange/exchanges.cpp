@@ -3,6 +3,11 @@
 #include "core/error.hpp"
 #include "engine/comm/machine/clock.hpp"
 #include "engine/sync/machine/communication_thread.hpp"
+#include "engine/sync/machine/progress_thread.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -31,32 +36,50 @@ class BlockingExchanges : public Exchanges {
   std::vector<Call> calls_;
 };
 
-// `poll`: the computing thread advances all exchanges whenever advance() is called.
+// `poll`: the computing thread advances all exchanges whenever advance() is called, and a thread beside it at short intervals.
 class PolledExchanges : public Exchanges {
  public:
+  // beside: false if the computing thread communicates during its pass by itself; then nothing moves on between two calls.
+  explicit PolledExchanges(bool beside)
+  {
+    if (beside) thread_.emplace([this] { return advance_first(sums_at_a_look); });
+  }
   void begin(Exchange exchange) override
   {
-    auto pending = exchange.in_steps ? exchange.in_steps() : comm::call_when_waited_for(std::move(exchange.at_once));
-    sums_.push_back({std::move(pending), {comm::monotonic_s(), 0}});
+    alone([&] {
+      auto pending = exchange.in_steps ? exchange.in_steps() : comm::call_when_waited_for(std::move(exchange.at_once));
+      sums_.push_back({std::move(pending), {comm::monotonic_s(), 0}});
+      return true;
+    });
   }
   void advance() override
   {
-    for (auto& sum : sums_)
-      if (!sum.done && sum.pending->advance()) finish(sum);
+    alone([this] { return advance_first(sums_.size()); });
   }
   bool is_polled() const override { return true; }
   void wait(std::size_t i) override
   {
-    if (sums_[i].done) return;
-    sums_[i].pending->wait();
-    finish(sums_[i]);
+    alone([&] {
+      wait_alone(i);
+      return has_work();
+    });
   }
   void clear() override
   {
-    for (std::size_t i = 0; i < sums_.size(); ++i) wait(i);
-    sums_.clear();
+    alone([this] {
+      for (std::size_t i = 0; i < sums_.size(); ++i) wait_alone(i);
+      sums_.clear();
+      return false;
+    });
   }
+  // After wait() nothing changes the times.
   Times times(std::size_t i) const override { return sums_[i].times; }
+  std::vector<std::pair<std::string, std::string>> facts() override
+  {
+    const auto looks = thread_ ? thread_->looks() : ProgressThread::Looks();
+    if (looks.count == 0) return {};
+    return {{"polling", fmt::format("{} looks beside the computation took {:.3g} s", looks.count, looks.busy_s)}};
+  }
 
  private:
   struct Sum {
@@ -64,12 +87,39 @@ class PolledExchanges : public Exchanges {
     Times times;
     bool done = false;
   };
+  void alone(const std::function<bool()>& call)
+  {
+    if (thread_)
+      thread_->alone(call);
+    else
+      call();
+  }
+  // Advances the first `count` sums that are not complete. Returns whether some sum is not complete then.
+  bool advance_first(std::size_t count)
+  {
+    for (auto& sum : sums_) {
+      if (sum.done) continue;
+      if (count-- == 0) break;
+      if (sum.pending->advance()) finish(sum);
+    }
+    return has_work();
+  }
+  bool has_work() const { return !std::ranges::all_of(sums_, &Sum::done); }
+  void wait_alone(std::size_t i)
+  {
+    if (sums_[i].done) return;
+    sums_[i].pending->wait();
+    finish(sums_[i]);
+  }
   static void finish(Sum& sum)
   {
     sum.done = true;
     sum.times.end_s = comm::monotonic_s();
   }
+  // Sums share the links and come to their ends in about the order of begin(), so a look at later ones mostly finds nothing.
+  static constexpr std::size_t sums_at_a_look = 4;
   std::vector<Sum> sums_;
+  std::optional<ProgressThread> thread_; // last member: it uses the others
 };
 
 // `thread`: another thread makes all calls; the computing thread must not communicate until it has waited for all of them.
@@ -96,7 +146,7 @@ class ThreadedExchanges : public Exchanges {
     times_.clear();
   }
   Times times(std::size_t i) const override { return *times_[i]; }
-  std::string place() const override { return place_; }
+  std::vector<std::pair<std::string, std::string>> facts() override { return {{"communication thread", place_}}; }
 
  private:
   std::string place_;
@@ -128,18 +178,19 @@ Exchange sum_exchange(comm::Allreduce& allreduce, std::span<float> values)
   return {[&allreduce, values] { allreduce.sum(values); }, [&allreduce, values] { return allreduce.begin(values); }};
 }
 
-std::vector<std::pair<std::string, std::string>> facts_of(const comm::Allreduce* allreduce, const Exchanges& exchanges)
+std::vector<std::pair<std::string, std::string>> facts_of(const comm::Allreduce* allreduce, Exchanges& exchanges)
 {
   std::vector<std::pair<std::string, std::string>> facts;
   if (allreduce != nullptr) facts = allreduce->facts();
-  if (const auto place = exchanges.place(); !place.empty()) facts.emplace_back("communication thread", place);
+  for (auto& fact : exchanges.facts()) facts.push_back(std::move(fact));
   return facts;
 }
 
 std::unique_ptr<Exchanges> make_exchanges(const StrategyParts& parts)
 {
   if (has_thread(parts)) return std::make_unique<ThreadedExchanges>(spare_core(parts));
-  if (parts.sync.progress == ProgressMode::poll && parts.comm.size() > 1) return std::make_unique<PolledExchanges>();
+  if (parts.sync.progress == ProgressMode::poll && parts.comm.size() > 1)
+    return std::make_unique<PolledExchanges>(!parts.sums_in_pass);
   return std::make_unique<BlockingExchanges>();
 }
 

@@ -27,7 +27,7 @@ class Exchanges {
   virtual ~Exchanges() = default;
   // Adds an exchange. The caller must not touch its buffers until wait() for it has returned.
   virtual void begin(Exchange exchange) = 0;
-  // Advances all begun exchanges if the computing thread has this task (sync.progress: poll).
+  // Advances all begun exchanges if the computing thread has a part in this task (sync.progress: poll).
   virtual void advance() {}
   // Whether begin() and advance() use this thread's time.
   virtual bool is_polled() const { return false; }
@@ -40,15 +40,15 @@ class Exchanges {
     double begin_s = 0, end_s = 0;
   };
   virtual Times times(std::size_t i) const = 0;
-  // The core of the communication thread in words; empty without such a thread.
-  virtual std::string place() const { return {}; }
+  // For Strategy::facts(): the communication thread's core, or what polling took so far.
+  virtual std::vector<std::pair<std::string, std::string>> facts() { return {}; }
 };
 
 // Makes the kind that parts.sync.progress names; a single rank always gets blocking exchanges. Throws a run error for `thread`
 // without a spare core, unless oversubscription is allowed. Collective.
 std::unique_ptr<Exchanges> make_exchanges(const StrategyParts& parts);
 
-// Result of Strategy::facts(): the allreduce's selection (null: no allreduce) and the core of the communication thread.
-std::vector<std::pair<std::string, std::string>> facts_of(const comm::Allreduce* allreduce, const Exchanges& exchanges);
+// Result of Strategy::facts(): the allreduce's selection (null: no allreduce) and the facts of the exchanges.
+std::vector<std::pair<std::string, std::string>> facts_of(const comm::Allreduce* allreduce, Exchanges& exchanges);
 
 } // namespace dt::sync

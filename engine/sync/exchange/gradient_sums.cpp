@@ -3,8 +3,10 @@
 #include "engine/comm/machine/clock.hpp"
 #include "engine/sync/exchange/buckets.hpp"
 #include "engine/sync/exchange/isolated.hpp"
+#include "engine/sync/exchange/node_step.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace dt::sync {
@@ -30,7 +32,9 @@ GradientSums::GradientSums(const StrategyParts& parts, comm::Allreduce& allreduc
 void GradientSums::plan(Replica& replica)
 {
   if (!buckets_.empty()) return;
-  buckets_ = plan_buckets(replica.tensors(), replica.gradients().size(), bucket_bytes(parts_.sync, allreduce_.bucket_bytes()));
+  const auto bytes = replica.node_memory() != nullptr ? std::numeric_limits<std::size_t>::max()
+                                                      : bucket_bytes(parts_.sync, allreduce_.bucket_bytes());
+  buckets_ = plan_buckets(replica.tensors(), replica.gradients().size(), bytes);
   ready_s_.assign(buckets_.size(), 0);
   // bfloat16 keeps only 8 significant bits, too few for the loss.
   if (parts_.sync.wire == Wire::float32 && !buckets_.empty()) loss_place_ = find_padding(replica.tensors(), buckets_.back());
@@ -46,7 +50,8 @@ BatchLoss GradientSums::compute(Replica& replica, PhaseClock& clock)
   begin_s_ = comm::monotonic_s();
   parts_.comm.activity().enter(comm::Doing::works, "computes gradients");
   try {
-    const auto loss = replica.compute(parts_.sync.progress == ProgressMode::none ? nullptr : this);
+    const bool overlaps = parts_.sync.progress != ProgressMode::none && replica.node_memory() == nullptr;
+    const auto loss = replica.compute(overlaps ? this : nullptr);
     computed();
     return loss;
   } catch (...) {
@@ -121,6 +126,7 @@ void GradientSums::begin_last(const BatchLoss& loss)
 
 double GradientSums::update(const BatchLoss& loss, Replica& replica, PhaseClock& clock)
 {
+  if (replica.node_memory() != nullptr) return update_in_node(loss, loss_place_.has_value(), replica, parts_.comm, clock);
   begin_last(loss);
   const bool whole = replica.updates_whole();
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
@@ -172,6 +178,7 @@ double GradientSums::mean_loss(PhaseClock& clock)
 double GradientSums::isolated_s(Replica& replica)
 {
   plan(replica);
+  if (auto* memory = replica.node_memory()) return isolated_in_node_s(*memory, parts_.comm);
   return measure_isolated_sums_s(parts_.comm, allreduce_, buckets_, replica.gradients().size());
 }
 

@@ -9,7 +9,7 @@
 
 namespace dt::sync {
 
-// Advances exchanges between two layers of the backward pass.
+// Advances exchanges between two layers of the backward pass, besides what moves on during a layer.
 class SyncEasgd::Poller : public GradientListener {
  public:
   Poller(Exchanges& exchanges, PhaseClock& clock) : exchanges_(exchanges), clock_(clock) {}

@@ -6,6 +6,7 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "engine/comm/allreduce/gloo_allreduce.hpp"
+#include "engine/comm/machine/numa_nodes.hpp"
 #include "engine/comm/mpi_world.hpp"
 #include "engine/comm/placement.hpp"
 #include "engine/sync/spare_core.hpp"
@@ -157,6 +158,8 @@ class Job {
   void require_startable(const std::vector<comm::RankPlace>& places) const;
   std::filesystem::path data_place() const;
   std::filesystem::path cache_folder() const;
+  std::optional<RecordedAlgorithms> earlier_algorithms() const;
+  void keep_algorithms(const Trainer& trainer) const;
   void probe() const;
   CheckpointOwner checkpoint_owner() const;
   JobOverseer::Options overseer_options() const;
@@ -199,7 +202,15 @@ int Job::run()
   if (recorder_ && !checkpoint) require_same_start();
   const auto progress = share(checkpoint);
   start_.end("checks");
-  Trainer trainer({planned_.spec, data_place(), progress, checkpoint ? &*checkpoint : nullptr, cache_folder(), &start_}, comm_);
+  Trainer trainer({.spec = planned_.spec,
+                   .data_folder = data_place(),
+                   .resumed = progress,
+                   .checkpoint = checkpoint ? &*checkpoint : nullptr,
+                   .cache = cache_folder(),
+                   .recorded_algorithms = earlier_algorithms(),
+                   .start = &start_},
+                  comm_);
+  if (recorder_) keep_algorithms(trainer);
   if (recorder_) print_facts(trainer);
   Observer silent;
   std::optional<RootObserver> root;
@@ -225,7 +236,9 @@ void Job::read_spec()
 bool Job::claim()
 {
   const auto places = comm::gather_places(comm_);
-  const auto environment = describe_environment(comm_);
+  auto environment = describe_environment(comm_);
+  // One entry per rank, as in rank_masks.
+  environment["rank_numa_nodes"] = join(comm_.gather_texts(comm::mask_text(comm::numa_nodes_of(comm::own_place().cores))), "; ");
   if (comm_.is_root()) take(begin_record(places, environment), places);
   ours_ = comm_.broadcast_text(ours_ ? "ours" : "another's") == "ours";
   if (ours_) watcher_.emplace(watcher_options(places), comm_.activity());
@@ -307,6 +320,28 @@ std::filesystem::path Job::data_place() const
 
 // The run's folder is <home>/runs/<key>. The cache is for the machine, so it lies in <home>.
 std::filesystem::path Job::cache_folder() const { return attempt_.run_folder().parent_path().parent_path() / "cache"; }
+
+// On rank 0, what this attempt (in a launch that has died) or the newest earlier one has recorded; empty if none has.
+std::optional<RecordedAlgorithms> Job::earlier_algorithms() const
+{
+  if (!comm_.is_root() || planned_.spec.train.algorithms != AlgorithmChoice::timed) return std::nullopt;
+  const auto file = recorded_algorithms(attempt_.run_folder(), attempt_.number());
+  if (!file) return std::nullopt;
+  try {
+    return RecordedAlgorithms{read_algorithms(*file), AttemptFolder(file->parent_path()).number()};
+  } catch (const Error& error) {
+    throw Error(ErrorKind::run,
+                fmt::format("{} This run must go on with the algorithms in it. Put its content back, or remove the file: then "
+                            "this attempt chooses anew.",
+                            error.what()));
+  }
+}
+
+void Job::keep_algorithms(const Trainer& trainer) const
+{
+  if (const auto algorithms = trainer.algorithms(); !algorithms.empty())
+    write_file_atomic(attempt_.algorithms(), to_json(algorithms));
+}
 
 void Job::probe() const
 {

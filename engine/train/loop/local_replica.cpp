@@ -3,9 +3,11 @@
 #include "core/error.hpp"
 #include "core/random.hpp"
 #include "core/record/field.hpp"
+#include "core/spec/optimizer_table.hpp"
 #include "core/spec/strategy_table.hpp"
 #include "core/statistics.hpp"
 #include "engine/comm/machine/clock.hpp"
+#include "engine/sync/exchange/node_step.hpp"
 #include "engine/train/loop/modelled_pass.hpp"
 #include "engine/train/loop/network_options.hpp"
 
@@ -31,31 +33,47 @@ data::BatchLoader::Options loader_options(const LocalReplica::Parts& parts, std:
           .first_step = steps_done};
 }
 
-std::unique_ptr<optim::Optimizer> optimizer_for(const RunSpec& spec, nn::Network& network)
-{
-  if (const auto misfit = optimizer_misfit(spec.sync.strategy, spec.optimizer.name))
-    throw Error(ErrorKind::recipe, *misfit + ".");
-  require_memory_beside(spec, network);
-  return optim::make_optimizer(spec.optimizer, network.weights().size(), segments_of(network, spec.optimizer),
-                               optim::velocity_of(spec.sync.strategy));
-}
-
 } // namespace
 
 LocalReplica::LocalReplica(const Parts& parts, std::int64_t steps_done)
     : comm_(parts.sync.comm), accumulation_(parts.spec.train.accumulation),
       modelled_pass_s_(
           parts.spec.train.modelled_rate > 0 ? static_cast<double>(parts.plan.micro_batch) / parts.spec.train.modelled_rate : 0),
-      timer_(parts.timer), network_(own_network_options(parts)), loader_(parts.source, loader_options(parts, steps_done)),
-      optimizer_(optimizer_for(parts.spec, network_)),
+      timer_(parts.timer), network_(own_network_options(parts), parameter_memory(parts)),
+      loader_(parts.source, loader_options(parts, steps_done)), optimizer_(make_optimizer(parts.spec)),
       replica_({network_, loader_, *optimizer_, timer_, parts.spec.train.accumulation, parts.spec.train.loss_scale,
-                parts.spec.train.modelled_rate})
+                parts.spec.train.modelled_rate, node_memory_.get()})
 {
+}
+
+// Weights and the rule's buffers become the common vectors of the node's ranks, gradients each rank's own. All ranks write the
+// same initial weights.
+nn::ParameterMemory LocalReplica::parameter_memory(const Parts& parts)
+{
+  if (!sync::shares_weights(parts.spec, parts.sync)) return {};
+  const auto common = 1 + static_cast<std::size_t>(optimizer_row(parts.spec.optimizer.name).buffers);
+  return [this, common](std::int64_t bytes) {
+    const auto floats = static_cast<std::size_t>(bytes) / sizeof(float);
+    node_memory_ = std::make_unique<comm::SharedVectors>(comm_, comm::SharedVectors::Shape{floats, common});
+    return nn::ParameterBuffers{node_memory_->common(0), node_memory_->own()};
+  };
+}
+
+std::unique_ptr<optim::Optimizer> LocalReplica::make_optimizer(const RunSpec& spec)
+{
+  if (const auto misfit = optimizer_misfit(spec.sync.strategy, spec.optimizer.name))
+    throw Error(ErrorKind::recipe, *misfit + ".");
+  require_memory_beside(spec, network_);
+  auto optimizer = optim::make_optimizer(spec.optimizer, network_.weights().size(), segments_of(network_, spec.optimizer),
+                                         optim::velocity_of(spec.sync.strategy));
+  if (node_memory_) optimizer->keep_buffers_in(node_memory_->commons().subspan(1));
+  return optimizer;
 }
 
 nn::NetworkOptions LocalReplica::own_network_options(const Parts& parts)
 {
   auto options = network_options(parts.spec, parts.source, parts.plan.micro_batch, comm_.rank());
+  options.algorithms = parts.algorithms;
   options.memory_limit_bytes = memory_share(comm_, parts.sync.topology);
   if (parts.spec.model.batch_norm == BatchNormSamples::synchronized && comm_.size() > 1) {
     statistics_sum_ = comm::make_allreduce({.topology = parts.sync.topology}, comm_);

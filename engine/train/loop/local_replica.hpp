@@ -25,7 +25,8 @@ class LocalReplica {
     const TrainingPlan& plan;
     const data::Source& source; // the training set
     const sync::StrategyParts& sync;
-    StepTimer& timer; // measures the phases of a step
+    const Algorithms& algorithms; // of the network's convolutions
+    StepTimer& timer;             // measures the phases of a step
   };
   // The first batch is that of step `steps_done` + 1. Throws the errors of model and optimizer, and a recipe error if the memory
   // does not suffice. Collective.
@@ -45,11 +46,15 @@ class LocalReplica {
   const nn::Network& network() const { return network_; }
   optim::Optimizer& optimizer() { return *optimizer_; }
   NetworkReplica& replica() { return replica_; }
+  // The node's memory with the one copy of the weights that its ranks share; null: each rank has its own.
+  const comm::SharedVectors* node_memory() const { return node_memory_.get(); }
   // Samples of this rank's batches that could not be decoded and were replaced.
   std::int64_t replaced_samples() const { return loader_.replaced_samples(); }
 
  private:
   nn::NetworkOptions own_network_options(const Parts& parts);
+  nn::ParameterMemory parameter_memory(const Parts& parts);
+  std::unique_ptr<optim::Optimizer> make_optimizer(const RunSpec& spec);
   void take_mean(std::span<float> values);
   double median_pass_s();
 
@@ -57,7 +62,8 @@ class LocalReplica {
   std::int64_t accumulation_; // passes per batch
   double modelled_pass_s_;
   StepTimer& timer_;
-  std::unique_ptr<comm::Allreduce> statistics_sum_; // for synchronized batch norm; otherwise null
+  std::unique_ptr<comm::Allreduce> statistics_sum_;  // for synchronized batch norm; otherwise null
+  std::unique_ptr<comm::SharedVectors> node_memory_; // weights, the rule's buffers and all ranks' gradients; or null
   nn::Network network_;
   data::BatchLoader loader_;
   std::unique_ptr<optim::Optimizer> optimizer_;

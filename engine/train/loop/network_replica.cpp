@@ -82,7 +82,7 @@ const data::Batch& NetworkReplica::read_batch()
 // the listener is called.
 double NetworkReplica::compute_part(const data::Batch& batch, std::int64_t part, sync::GradientListener* listener)
 {
-  auto& [network, loader, optimizer, timer, accumulation, loss_scale, modelled_rate] = parts_;
+  auto& [network, loader, optimizer, timer, accumulation, loss_scale, modelled_rate, shared] = parts_;
   const auto samples = static_cast<std::size_t>(network.options().batch), place = static_cast<std::size_t>(part) * samples;
   const auto floats = static_cast<std::size_t>(network.options().image.size());
   const auto images = std::span(batch.images).subspan(place * floats, samples * floats);
@@ -156,12 +156,28 @@ void NetworkReplica::apply(Range range, std::span<float> weights, std::span<cons
 void NetworkReplica::step_rule(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate,
                                float gradient_factor)
 {
-  if (parts_.loss_scale != 1 && !optim::all_finite(gradients.data() + range.begin, range.size()))
-    throw Error(ErrorKind::run, fmt::format("the loss is finite, but the gradients of {} times the loss are not: lower "
-                                            "train.loss_scale.",
-                                            parts_.loss_scale));
-  parts_.optimizer.step(weights, gradients, learning_rate,
-                        {range, static_cast<float>(static_cast<double>(gradient_factor) / parts_.loss_scale)});
+  require_finite(values_at(gradients, range));
+  parts_.optimizer.step(weights, gradients, learning_rate, {range, unscaled(gradient_factor)});
+}
+
+void NetworkReplica::update_slice(std::size_t begin, std::span<const float> sums, float factor)
+{
+  require_finite(sums);
+  parts_.optimizer.step_slice(weights(), begin, sums, step_.learning_rate, unscaled(factor));
+}
+
+void NetworkReplica::require_finite(std::span<const float> gradients) const
+{
+  if (parts_.loss_scale == 1 || optim::all_finite(gradients.data(), gradients.size())) return;
+  throw Error(ErrorKind::run, fmt::format("the loss is finite, but the gradients of {} times the loss are not: lower "
+                                          "train.loss_scale.",
+                                          parts_.loss_scale));
+}
+
+// The factor for gradients of the scaled loss.
+float NetworkReplica::unscaled(float gradient_factor) const
+{
+  return static_cast<float>(static_cast<double>(gradient_factor) / parts_.loss_scale);
 }
 
 } // namespace dt::train

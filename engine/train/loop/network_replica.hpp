@@ -33,9 +33,10 @@ class NetworkReplica : public sync::Replica {
     data::BatchLoader& loader; // its batches have `accumulation` times as many samples
     optim::Optimizer& optimizer;
     StepTimer& timer;
-    std::int64_t accumulation = 1; // micro-batches per batch; gradients are the mean over all of them
-    double loss_scale = 1;         // gradients are larger by this factor until they are used
-    double modelled_rate = 0;      // samples/s; a pass sleeps until its modelled time has passed. 0: not modelled
+    std::int64_t accumulation = 1;              // micro-batches per batch; gradients are the mean over all of them
+    double loss_scale = 1;                      // gradients are larger by this factor until they are used
+    double modelled_rate = 0;                   // samples/s; a pass sleeps until its modelled time has passed. 0: not modelled
+    comm::SharedVectors* node_memory = nullptr; // holds the network's weights and gradients; null: they are this rank's alone
   };
   explicit NetworkReplica(const Parts& parts);
 
@@ -57,6 +58,10 @@ class NetworkReplica : public sync::Replica {
   void update(Range range, float gradient_factor) override;
   bool updates_whole() const override { return parts_.optimizer.needs_whole(); }
   void apply(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate) override;
+  comm::SharedVectors* node_memory() override { return parts_.node_memory; }
+  void begin_slices() override { parts_.optimizer.begin_slices(); }
+  // Throws like update().
+  void update_slice(std::size_t begin, std::span<const float> sums, float factor) override;
   std::int64_t step() const override { return step_.number; }
   double learning_rate() const override { return step_.learning_rate; }
   double epoch() const override { return step_.epoch; }
@@ -66,6 +71,8 @@ class NetworkReplica : public sync::Replica {
   double compute_part(const data::Batch& batch, std::int64_t part, sync::GradientListener* listener);
   void add_to_sum();
   double take_sum(std::size_t parameter);
+  void require_finite(std::span<const float> gradients) const;
+  float unscaled(float gradient_factor) const;
   void step_rule(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate,
                  float gradient_factor);
   [[noreturn]] void diverge(double loss, std::span<const float> images, std::span<const std::int32_t> labels);

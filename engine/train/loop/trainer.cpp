@@ -3,6 +3,7 @@
 #include "core/hash.hpp"
 #include "core/spec/strategy_table.hpp"
 #include "core/units.hpp"
+#include "engine/sync/exchange/node_step.hpp"
 #include "engine/train/loop/network_options.hpp"
 #include "engine/train/record/rank_report.hpp"
 
@@ -54,7 +55,11 @@ Trainer::Trainer(const Options& options, comm::Communicator& comm)
       sources_(made(data::open_sources(options.spec.data, options.data_folder, options.spec.train.seed), "data set")),
       plan_(make_plan(options.spec, sources_.train->size())), clock_(resumed_),
       measurement_(measurement_options(options.spec, plan_, resumed_), parts_.roles, comm), timer_(&comm),
-      local_({options.spec, plan_, *sources_.train, parts_, timer_}, resumed_.step),
+      chosen_algorithms_(made(choose_algorithms(options.spec.train,
+                                                network_options(options.spec, *sources_.train, plan_.micro_batch, comm.rank()),
+                                                {options.recorded_algorithms, options.cache}, comm),
+                              "algorithms")),
+      local_({options.spec, plan_, *sources_.train, parts_, chosen_algorithms_.algorithms, timer_}, resumed_.step),
       learning_rate_(made(optim::LearningRate(options.spec.optimizer, plan_.epochs, options.spec.workers()), "network")),
       strategy_(made(sync::make_strategy(parts_of_size(parts_, local_.network().weights().size_bytes())), "strategy")),
       evaluations_({local_.network(), *sources_.test, {local_.replica(), *strategy_, parts_.roles, comm}, timer_, clock_},
@@ -63,7 +68,9 @@ Trainer::Trainer(const Options& options, comm::Communicator& comm)
       agreement_({strategy_row(options.spec.sync.strategy).is_asynchronous, resumed_.step}, clock_, comm), timeline_(comm),
       step_(resumed_.step)
 {
+  require_fixed_algorithms(options.spec.train, algorithms());
   result_.final_loss = resumed_.loss;
+  result_.choice_s = chosen_algorithms_.seconds;
   end_start_phase("evaluation");
 }
 
@@ -80,17 +87,21 @@ void Trainer::tell_start(Observer& observer)
   observer.started(*options_.start);
 }
 
-std::vector<std::pair<std::string, std::string>> Trainer::strategy_facts() const
+// What the result keeps.
+std::vector<std::pair<std::string, std::string>> Trainer::lasting_facts() const
 {
   auto facts = strategy_->facts();
   if (!parts_.progress_words.empty()) facts.emplace_back("progress", parts_.progress_words);
+  if (const auto words = in_words(chosen_algorithms_, algorithms()); !words.empty()) facts.emplace_back("algorithms", words);
+  if (const auto* memory = local_.node_memory()) facts.emplace_back("weights", sync::describe(*memory));
   return facts;
 }
 
 std::vector<std::pair<std::string, std::string>> Trainer::facts() const
 {
-  auto facts = strategy_facts();
+  auto facts = lasting_facts();
   facts.emplace_back("network", describe(local_.network()));
+  if (chosen_algorithms_.seconds > 0) facts.emplace_back("choice of algorithms", format_seconds(chosen_algorithms_.seconds));
   return facts;
 }
 
@@ -253,7 +264,7 @@ RunResult Trainer::finish()
   measurement_.fill(result_, strategy_->staleness());
   result_.samples_to_accuracy = evaluations_.scores().steps_to_accuracy * plan_.global_batch;
   result_.buckets = strategy_->buckets();
-  for (const auto& [name, fact] : strategy_facts()) result_.facts[name] = fact;
+  for (const auto& [name, fact] : lasting_facts()) result_.facts[name] = fact;
   measure_alone();
   result_.unix_s = now_unix_s();
   return result_;

@@ -6,6 +6,7 @@
 #include "engine/sync/strategy.hpp"
 #include "engine/train/agreement/wish_agreement.hpp"
 #include "engine/train/evaluation/evaluations.hpp"
+#include "engine/train/loop/chosen_algorithms.hpp"
 #include "engine/train/loop/local_replica.hpp"
 #include "engine/train/loop/observer.hpp"
 #include "engine/train/loop/overseer.hpp"
@@ -42,7 +43,9 @@ class Trainer {
     std::optional<TrainingProgress> resumed{};
     const CheckpointReader* checkpoint = nullptr; // read by run()
     std::filesystem::path cache{};                // folder for timings of this machine; empty: none
-    StartTimes* start = nullptr;                  // gets the phases up to the end of the first step; null: nobody asks
+    // The algorithms that an earlier attempt of the run has recorded. Only rank 0 passes them.
+    std::optional<RecordedAlgorithms> recorded_algorithms{};
+    StartTimes* start = nullptr; // gets the phases up to the end of the first step; null: nobody asks
   };
   // Opens the data and builds the network. Throws the errors of data, model and optimizer. comm must outlive the trainer.
   // Collective.
@@ -61,6 +64,8 @@ class Trainer {
   // {"allreduce", "mpi, ring from 64 KiB"}.
   std::vector<std::pair<std::string, std::string>> facts() const;
   std::int64_t steps_done() const { return step_; }
+  // Of the network's convolutions; empty if it has none.
+  Algorithms algorithms() const { return local_.network().algorithms(); }
   // Other load on the machines during the measured steps. Valid on rank 0 after run() returned a result; empty if this attempt
   // measured no step.
   const LoadRecord& load() const { return measurement_.load(); }
@@ -89,7 +94,7 @@ class Trainer {
   std::int64_t replaced_samples();
   RunResult finish();
   void measure_alone();
-  std::vector<std::pair<std::string, std::string>> strategy_facts() const;
+  std::vector<std::pair<std::string, std::string>> lasting_facts() const;
   bool is_done() const;
 
   Options options_;
@@ -101,6 +106,7 @@ class Trainer {
   TrainingClock clock_;
   Measurement measurement_;
   StepTimer timer_;
+  ChosenAlgorithms chosen_algorithms_;
   LocalReplica local_;
   optim::LearningRate learning_rate_;
   std::unique_ptr<sync::Strategy> strategy_;

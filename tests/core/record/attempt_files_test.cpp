@@ -3,6 +3,7 @@
 
 #include "core/file.hpp"
 #include "core/record/fields.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -82,6 +83,18 @@ TEST_CASE("each file of an attempt has one row, in the order of AttemptFile, wit
     CHECK(row.holds.find('|') == std::string::npos); // it would end the cell
   }
   CHECK(index == attempt_file_count);
+}
+
+TEST_CASE("the algorithms of a run are those of the newest attempt that has recorded any, up to a given one")
+{
+  const test::TemporaryFolder folder;
+  CHECK_FALSE(recorded_algorithms(folder.path()));
+  for (const int number : {1, 2, 3, 10}) make_folders(AttemptFolder(folder.path(), number).path());
+  CHECK_FALSE(recorded_algorithms(folder.path()));
+  for (const int number : {1, 3}) write_file_atomic(AttemptFolder(folder.path(), number).algorithms(), "{}");
+  CHECK(recorded_algorithms(folder.path()) == AttemptFolder(folder.path(), 3).algorithms());
+  CHECK(recorded_algorithms(folder.path(), 3) == AttemptFolder(folder.path(), 3).algorithms());
+  CHECK(recorded_algorithms(folder.path(), 2) == AttemptFolder(folder.path(), 1).algorithms());
 }
 
 TEST_CASE("a folder of an attempt finds its files by the names in the table")

@@ -11,8 +11,8 @@
 using namespace dt;
 
 TEMPLATE_TEST_CASE("every word of an enumeration stands for one value, and back", "", Engine, BatchNormSamples, Precision,
-                   ElasticForm, ProgressMode, Wire, ServerPlacement, TopologySource, EvaluatedModel, StudyMode, StudyOrder,
-                   StudyLayout)
+                   AlgorithmChoice, ElasticForm, ProgressMode, Wire, ServerPlacement, TopologySource, EvaluatedModel, StudyMode,
+                   StudyOrder, StudyLayout)
 {
   std::set<TestType> values;
   for (const auto& [value, name] : choices<TestType>()) {

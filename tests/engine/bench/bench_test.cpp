@@ -279,8 +279,8 @@ TEST_CASE("dtbench overlap --json prints a row for each way to move messages on"
   REQUIRE(end.ok());
   const auto rows = nlohmann::ordered_json::parse(end.out);
   REQUIRE(rows.size() == 3);
-  CHECK(keys_of(rows[0]) ==
-        std::vector<std::string>{"progress", "step_s", "isolated_s", "exposed_s", "hidden_s", "bound_s", "hidden_share"});
+  CHECK(keys_of(rows[0]) == std::vector<std::string>{"progress", "step_s", "alone_s", "isolated_s", "exposed_s", "hidden_s",
+                                                     "bound_s", "hidden_share"});
   CHECK(rows[0]["progress"] == "none");
   CHECK(rows[0]["bound_s"] == 0);
   CHECK(rows[2]["progress"] == "thread");

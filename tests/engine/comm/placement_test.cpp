@@ -71,3 +71,19 @@ TEST_CASE("a communication thread needs a core of its own in every rank's mask a
 }
 
 TEST_CASE("nodes are counted by host") { CHECK(node_count({{"a", {0}}, {"b", {0}}, {"a", {1}}}) == 2); }
+
+TEST_CASE("ranks have cores of their own if each can be given one, whatever the masks")
+{
+  const auto masks = [](const std::vector<std::vector<int>>& cores) {
+    std::vector<RankPlace> places;
+    for (const auto& mask : cores) places.push_back({"n1", mask});
+    return places;
+  };
+  CHECK(have_own_cores(masks({{0}, {1}})));
+  CHECK(have_own_cores(masks({{0, 1}, {0, 1}})));
+  CHECK(have_own_cores(masks({{0, 1, 2}, {0}, {1}}))); // the first must leave its first cores to the others
+  CHECK_FALSE(have_own_cores(masks({{0, 1}, {0, 1}, {0, 1}})));
+  CHECK_FALSE(have_own_cores(masks({{0}, {0}, {1, 2, 3}}))); // enough cores in all, but not for the first two
+  CHECK_FALSE(have_own_cores(masks({{}})));
+  CHECK(have_own_cores({}));
+}

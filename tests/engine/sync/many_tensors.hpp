@@ -4,6 +4,7 @@
 #include "engine/sync/replica.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <vector>
 
@@ -15,14 +16,32 @@ class ManyTensors : public Replica {
   explicit ManyTensors(int rank, float momentum = 0, bool padding = true) : rank_(rank), momentum_(momentum)
   {
     std::size_t offset = 0;
-    for (const std::size_t size : {5, 64, 1000, 16, 33, 1, 300, 2048, 7, 120, 31, 10}) {
+    for (const std::size_t size : sizes) {
       tensors_.push_back({offset, offset + size});
       offset += padding ? (size + 15) / 16 * 16 : size;
     }
-    weights_.resize(offset);
-    gradients_.resize(offset);
-    velocity_.resize(offset);
+    own_.resize(3 * offset);
+    weights_ = std::span(own_).first(offset);
+    gradients_ = std::span(own_).subspan(offset, offset);
+    velocity_ = std::span(own_).last(offset);
     for (std::size_t i = 0; i < offset; ++i) weights_[i] = is_padding(i) ? 0 : static_cast<float>(i % 13) - 6;
+  }
+  ManyTensors(const ManyTensors&) = delete;
+  ManyTensors(ManyTensors&&) = default;
+  // Moves weights, velocity and gradients to memory that the ranks of a node share, with two common vectors.
+  void live_in(comm::SharedVectors& memory)
+  {
+    std::copy(weights_.begin(), weights_.end(), memory.common(0).begin());
+    weights_ = memory.common(0);
+    velocity_ = memory.common(1);
+    gradients_ = memory.own();
+    memory_ = &memory;
+  }
+  comm::SharedVectors* node_memory() override { return memory_; }
+  void update_slice(std::size_t begin, std::span<const float> sums, float factor) override
+  {
+    const Range slice{begin, begin + sums.size()};
+    step_rule(values_at(velocity_, slice), values_at(weights_, slice), sums, rate * factor);
   }
   std::span<float> weights() override { return weights_; }
   std::span<float> gradients() override { return gradients_; }
@@ -49,10 +68,11 @@ class ManyTensors : public Replica {
   double learning_rate() const override { return static_cast<double>(rate); }
   double epoch() const override { return static_cast<double>(number - 1) / 4; } // 4 steps an epoch
 
-  std::vector<float> velocity() const { return velocity_; }
-  void set_velocity(const std::vector<float>& values) { velocity_ = values; }
+  std::vector<float> velocity() const { return {velocity_.begin(), velocity_.end()}; }
+  void set_velocity(const std::vector<float>& values) { std::copy(values.begin(), values.end(), velocity_.begin()); }
   std::int64_t number = 1; // of the step in progress
   static constexpr float rate = 0.25F;
+  static constexpr std::array<std::size_t, 12> sizes{5, 64, 1000, 16, 33, 1, 300, 2048, 7, 120, 31, 10};
 
  private:
   bool is_padding(std::size_t i) const
@@ -68,15 +88,21 @@ class ManyTensors : public Replica {
   }
   void rule(Range range, std::span<float> weights, std::span<const float> gradients, float learning_rate)
   {
-    for (std::size_t i = range.begin; i < range.end; ++i) {
-      velocity_[i] = momentum_ * velocity_[i] + learning_rate * gradients[i];
-      weights[i] -= velocity_[i];
+    step_rule(values_at(velocity_, range), values_at(weights, range), values_at(gradients, range), learning_rate);
+  }
+  void step_rule(std::span<float> velocity, std::span<float> weights, std::span<const float> gradients, float learning_rate) const
+  {
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      velocity[i] = momentum_ * velocity[i] + learning_rate * gradients[i];
+      weights[i] -= velocity[i];
     }
   }
   int rank_;
   float momentum_;
   std::vector<Range> tensors_;
-  std::vector<float> weights_, gradients_, velocity_;
+  std::vector<float> own_; // weights, gradients and velocity, if they are not in shared memory
+  std::span<float> weights_, gradients_, velocity_;
+  comm::SharedVectors* memory_ = nullptr;
 };
 
 } // namespace dt::sync::test

@@ -50,6 +50,29 @@ TEST_CASE("a model has a known name or layers of its own, not both")
         "`model.layers` describes a custom network, so `model.name` must be custom or absent, not `lenet`");
 }
 
+TEST_CASE("fixed algorithms need a list, and a list needs fixed algorithms")
+{
+  using enum AlgorithmChoice;
+  const auto with = [](AlgorithmChoice how, const std::string& from, const std::vector<std::string>& list) {
+    return problems_after(
+        [&](RunSpec& s) { s.train.algorithms = how, s.train.algorithms_from = from, s.train.algorithm_list = list; });
+  };
+  const std::vector<std::string> list{"conv1 direct direct direct"};
+  CHECK(with(fixed, "/runs/abcd", {}).empty());
+  CHECK(with(fixed, "", list).empty());
+  CHECK(with(fixed, "", {}) ==
+        "`train.algorithms` fixed needs the choices to repeat: give `train.algorithms_from`, the key of a run or the path of an "
+        "algorithms.json");
+  CHECK(with(fixed, "/runs/abcd", list) == "`train.algorithms_from` and `train.algorithm_list` exclude each other; keep one");
+  CHECK(with(timed, "/runs/abcd", {}) ==
+        "`train.algorithms_from` has an effect only with `train.algorithms` fixed; set that, or remove the key");
+  CHECK(with(rules, "", list) ==
+        "`train.algorithm_list` has an effect only with `train.algorithms` fixed; set that, or remove the key");
+  CHECK(problems_after([&](RunSpec& s) {
+          s.engine = Engine::reference, s.train.algorithms = fixed, s.train.algorithm_list = list;
+        }) == "`engine: reference` has one algorithm only, plain loops; remove `train.algorithms`");
+}
+
 TEST_CASE("a good run has no problems") { CHECK(find_problems(good()).empty()); }
 
 TEST_CASE("what a run cannot do without is asked for")

@@ -173,7 +173,7 @@ TEST_CASE("the allreduces of the MPI library and of Gloo have one wire format an
     spec.sync.wire = Wire::float32;
     spec.sync.progress = ProgressMode::poll;
     CHECK(problems_of(spec) == "`sync.allreduce: " + allreduce +
-                                   "` is one call that cannot be moved on between layers; take another algorithm for "
+                                   "` is one call that cannot be moved on step by step; take another algorithm for "
                                    "`sync.progress: poll`, or `sync.progress: thread`");
     spec.sync.progress = ProgressMode::thread;
     CHECK(problems_of(spec).empty());

@@ -94,15 +94,16 @@ TEST_CASE("correlations in lanes add up gradients times images, for every size o
 
 TEST_CASE("images go to lanes and back unchanged, whatever their number and size, and missing ones are zeros")
 {
+  const auto set = GENERATE(from_range(instruction_sets()));
   for (const std::int64_t images : {1, 5, 16})
-    for (const std::int64_t columns : {1, 15, 16, 17, 50}) {
-      INFO(images << " images of " << columns);
+    for (const std::int64_t columns : {1, 7, 15, 16, 17, 50}) {
+      INFO("set " << static_cast<int>(set) << ", " << images << " images of " << columns);
       const auto plain = to_float(numbers(images * columns, 1));
       std::vector<float> transposed(static_cast<std::size_t>(columns) * lanes, 9);
-      transpose_to_lanes(plain.data(), images, columns, columns, transposed.data());
+      transpose_to_lanes(set, plain.data(), images, columns, columns, transposed.data());
       const auto row = (columns + image_lanes - 1) / image_lanes * image_lanes;
       std::vector<float> back(static_cast<std::size_t>(row) * lanes, 9);
-      transpose_from_lanes(transposed.data(), columns, row, back.data());
+      transpose_from_lanes(set, transposed.data(), columns, row, back.data());
       std::size_t different = 0;
       for (std::int64_t image = 0; image < image_lanes; ++image)
         for (std::int64_t column = 0; column < row; ++column) {

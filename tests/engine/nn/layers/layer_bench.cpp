@@ -31,7 +31,7 @@ class LayerBench {
         stream_(plan_.engine()), images_(to_float(in.images)), output_gradient_(to_float(in.output_gradient))
   {
     prepare_compute_thread(1);
-    plan_.set_data(model.input, dnnl::memory(plan_.image_layout(model.input.shape), plan_.engine(), images_.data()));
+    set_images(in.layout);
     for (const auto& layer : model.layers) layer->plan_forward(plan_);
     for (const auto& layer : model.layers) append(forward_, layer->forward());
     store_->seal();
@@ -57,6 +57,16 @@ class LayerBench {
   Values weight_gradients() const { return to_double(store_->plain_gradients()); }
 
  private:
+  void set_images(dnnl::memory::format_tag layout)
+  {
+    dnnl::memory plain(plan_.image_layout(model_.input.shape), plan_.engine(), images_.data());
+    auto memory = plain;
+    if (layout != dnnl::memory::format_tag::nchw) {
+      memory = dnnl::memory(plan_.layout(model_.input.shape, layout), plan_.engine());
+      dnnl::reorder(plain, memory).execute(stream_, plain, memory);
+    }
+    plan_.set_data(model_.input, memory);
+  }
   Tensor nobody() const { return {model_.tensors, {}}; } // so that the images get a gradient
   void plan_backward()
   {

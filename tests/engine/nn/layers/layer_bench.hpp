@@ -12,6 +12,8 @@ struct LayerInput {
   std::int64_t batch;
   reference::Values images, weights, output_gradient; // weights: of all parameters in plain order
   Algorithms algorithms{};                            // of the convolutions; empty: those of the rules
+  // Of the images as the first layer reads them.
+  dnnl::memory::format_tag layout = dnnl::memory::format_tag::nchw;
 };
 
 struct LayerOutput {

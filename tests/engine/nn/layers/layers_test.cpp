@@ -97,14 +97,36 @@ TEST_CASE(
     "a convolution by Winograd's algorithm agrees with the reference, its rounding grown by what its transforms multiply with")
 {
   constexpr std::int64_t growth = 4;
-  for (const auto& s :
-       {Windows{2, 32, 13, 11, 48, 3, 1, 1}, Windows{1, 37, 7, 6, 33, 3, 1, 0}, Windows{3, 64, 4, 4, 32, 3, 1, 1}})
+  for (const auto& s : {Windows{2, 32, 13, 11, 48, 3, 1, 1}, Windows{1, 37, 7, 6, 33, 3, 1, 0}, Windows{3, 64, 4, 4, 32, 3, 1, 1},
+                        Windows{2, 48, 10, 9, 32, 3, 1, 2}, Windows{7, 32, 33, 30, 32, 3, 1, 1}})
     for (const bool relu : {false, true}) check_convolution(s, relu, LayerKernels::library, growth);
+}
+
+TEST_CASE("a convolution by Winograd's algorithm gives what direct sums give where the tiles are computed in several chunks")
+{
+  using enum Algorithm;
+  const auto distance = [](const Values& a, const Values& b) {
+    double difference = 0, size = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) difference += (a[i] - b[i]) * (a[i] - b[i]), size += b[i] * b[i];
+    return std::sqrt(difference / size);
+  };
+  for (const auto& s : {Windows{1, 16, 496, 492, 16, 3, 1, 1}, Windows{1, 512, 43, 44, 32, 3, 1, 1}}) {
+    const auto in = affine_input(s);
+    const auto computed = [&](Algorithm by) {
+      const auto model = described({s.in_channels, s.height, s.width},
+                                   [&](ModelBuilder& b) { return b.convolution("c", b.input(), spec_of(s)); });
+      return run_layers(model, {s.batch, in.x, joined({in.w, in.b}), in.c, {{"c", {by, by, by}}}});
+    };
+    const auto by_winograd = computed(winograd), by_sums = computed(direct);
+    CHECK(distance(by_winograd.output, by_sums.output) < 3e-6);
+    CHECK(distance(by_winograd.input_gradient, by_sums.input_gradient) < 3e-6);
+    CHECK(distance(by_winograd.weight_gradients, by_sums.weight_gradients) < 3e-5);
+  }
 }
 
 TEST_CASE("a 5x5 convolution by Winograd's algorithm agrees with the reference over odd shapes")
 {
-  constexpr std::int64_t growth = 32;
+  constexpr std::int64_t growth = 16;
   for (const auto& s :
        {Windows{2, 32, 13, 11, 48, 5, 1, 2}, Windows{1, 48, 12, 13, 32, 5, 1, 0}, Windows{2, 32, 8, 8, 32, 5, 1, 4},
         Windows{1, 64, 27, 27, 192, 5, 1, 2}, Windows{5, 32, 10, 11, 32, 5, 1, 1}}) {
@@ -190,8 +212,9 @@ TEST_CASE("inner product agrees with the reference, from images and from feature
     std::int64_t batch, outputs;
     Shape image;
   };
-  for (const auto& [batch, outputs, image] : {Case{1, 1, {1, 1, 1}}, Case{3, 7, {5, 3, 1}}, Case{2, 13, {16, 5, 5}},
-                                              Case{64, 120, {16, 5, 5}}, Case{3, 10, {84, 1, 1}}, Case{50, 33, {3, 7, 5}}}) {
+  for (const auto& [batch, outputs, image] :
+       {Case{1, 1, {1, 1, 1}}, Case{3, 7, {5, 3, 1}}, Case{2, 13, {16, 5, 5}}, Case{64, 120, {16, 5, 5}}, Case{3, 10, {84, 1, 1}},
+        Case{50, 33, {3, 7, 5}}, Case{17, 337, {37, 3, 2}}, Case{4, 512, {272, 1, 1}}}) {
     for (const auto& [kernels, relu] :
          {std::pair{LayerKernels::library, false}, std::pair{LayerKernels::library, true},
           std::pair{LayerKernels::batch_lanes, false}, std::pair{LayerKernels::batch_lanes, true}}) {
@@ -230,6 +253,33 @@ TEST_CASE("max pooling moves values and gradients exactly, over odd shapes")
       const auto out = run_layers(model, {s.batch, x, {}, c});
       CHECK(out.output == reference::max_pooling(s, x));
       CHECK(out.input_gradient == reference::max_pooling_gradient(s, x, c));
+    }
+  }
+}
+
+TEST_CASE("max pooling by our own kernels is exact where channels lie in blocks and where they are last, in evaluations too")
+{
+  using Tag = dnnl::memory::format_tag;
+  for (const auto& s :
+       {Windows{2, 16, 9, 7, 16, 3, 2, 1}, Windows{2, 32, 12, 13, 32, 3, 2, 0, 1, true}, Windows{3, 16, 6, 5, 16, 3, 1, 1},
+        Windows{1, 48, 8, 8, 48, 2, 2, 0}, Windows{2, 16, 11, 9, 16, 5, 3, 2}, Windows{2, 20, 7, 8, 20, 3, 2, 1, 1, true},
+        Windows{1, 16, 3, 2, 16, 3, 1, 1}, Windows{1, 24, 7, 9, 24, 2, 3, 1}, Windows{1, 16, 9, 11, 16, 1, 2, 0}}) {
+    const auto x = to_double(to_float(distinct_numbers(s.inputs())));
+    auto c = numbers(s.outputs(), 4);
+    for (auto& value : c) value = std::round(value * 64); // sums of these are exact
+    const auto model = [&] {
+      return described({s.in_channels, s.height, s.width}, [&](ModelBuilder& b) {
+        return b.max_pooling(b.input(), {.kernel = s.kernel, .stride = s.stride, .padding = s.padding, .ceil = s.ceil});
+      });
+    };
+    for (const auto layout : {Tag::nChw8c, Tag::nChw16c, Tag::nhwc}) {
+      INFO("channels " << s.in_channels << ", " << s.height << "x" << s.width << ", kernel " << s.kernel << ", stride "
+                       << s.stride << ", layout " << static_cast<int>(layout));
+      const LayerInput input{.batch = s.batch, .images = x, .weights = {}, .output_gradient = c, .layout = layout};
+      const auto out = run_layers(model(), input);
+      CHECK(out.output == reference::max_pooling(s, x));
+      CHECK(out.input_gradient == reference::max_pooling_gradient(s, x, c));
+      CHECK(evaluate_layers(model(), input) == out.output);
     }
   }
 }

@@ -1,5 +1,6 @@
 // What holds for a network of every family: equal bits, exactness of what may be chosen, reorders.
 #include "core/error.hpp"
+#include "engine/nn/kernels/instruction_set.hpp"
 #include "tests/engine/nn/models/memorizing.hpp"
 
 #include <barrier>
@@ -303,5 +304,18 @@ TEST_CASE("a profile names every operation once, with the flops of the step in a
     INFO(model);
     CHECK(flops == Approx(network.flops()));
     CHECK(reorders == network.reorders());
+  }
+}
+
+TEST_CASE("where branches meet, no operation is oneDNN's reference code")
+{
+  if (best_instruction_set() == InstructionSet::plain) return;
+  for (const auto& model : {"googlenet-cifar", "resnet20"}) {
+    Network network(natural(model, 1));
+    const auto samples = random_samples(network.options(), 1);
+    for (const auto& operation : network.profile(samples.images, samples.labels)) {
+      INFO(model << ", " << operation.layer << " " << operation.what);
+      CHECK(operation.kernel.rfind("ref", 0) == std::string::npos);
+    }
   }
 }

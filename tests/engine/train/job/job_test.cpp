@@ -1,5 +1,6 @@
 // dtengine under the real mpirun: records of good and bad ends, claims on the attempt, killed ranks, full disks.
 #include "core/error.hpp"
+#include "core/spec/algorithms.hpp"
 #include "core/text.hpp"
 #include "tests/support/engine_run.hpp"
 #include "tests/support/running_job.hpp"
@@ -101,6 +102,37 @@ TEST_CASE("the same run twice ends in the same bits")
   REQUIRE(first.run(2).ok());
   REQUIRE(second.run(2).ok());
   CHECK(dt::read_result(first.attempt())->weights_hash == dt::read_result(second.attempt())->weights_hash);
+}
+
+TEST_CASE("an attempt records its algorithms, and a later one takes them and times nothing")
+{
+  auto spec = small_spec(2);
+  spec.train.algorithms = dt::AlgorithmChoice::timed;
+  const EngineRun run(spec);
+  const dt::Algorithms recorded{{"conv1", {dt::Algorithm::channels_last, dt::Algorithm::direct, dt::Algorithm::direct}},
+                                {"conv2", {dt::Algorithm::direct, dt::Algorithm::channels_last, dt::Algorithm::direct}}};
+  dt::write_file_atomic(run.attempt(1).algorithms(), to_json(recorded));
+  const auto end = run.run(2, 2);
+  INFO(end.err);
+  REQUIRE(end.ok());
+  CHECK(dt::read_algorithms(run.attempt(2).algorithms()) == recorded);
+  const auto fact = "as attempt 1 has recorded: " + dt::in_words(recorded);
+  CHECK_THAT(end.out, Contains("algorithms: " + fact));
+  CHECK(dt::read_result(run.attempt(2))->facts.at("algorithms") == fact);
+}
+
+TEST_CASE("an attempt that cannot read the algorithms of an earlier one says which file, and what to do")
+{
+  auto spec = small_spec(1);
+  spec.train.algorithms = dt::AlgorithmChoice::timed;
+  const EngineRun run(spec);
+  dt::write_file_atomic(run.attempt(1).algorithms(), "torn");
+  const auto end = run.run(1, 2);
+  CHECK(end.exit_code == 1);
+  CHECK_THAT(end.err, Contains(run.attempt(1).algorithms().string() +
+                               ": This is not a list of algorithms. Give the algorithms.json of a run's folder. This run must go "
+                               "on with the algorithms in it. Put its content back, or remove the file: then this attempt "
+                               "chooses anew."));
 }
 
 TEST_CASE("a second start of the same attempt writes nothing and says why")

@@ -16,6 +16,7 @@ dt::RunSpec asynchronous_run(int ranks)
   spec.data.name = "synthetic";
   spec.data.train_samples = 240;
   spec.data.test_samples = 24;
+  spec.train.algorithms = dt::AlgorithmChoice::rules;
   spec.train.batch_per_rank = 4;
   spec.train.steps = 30;
   spec.train.eval_every_epochs = 0;

@@ -78,6 +78,7 @@ dt::RunSpec demanding_spec(std::int64_t ranks)
   spec.data.name = "synthetic";
   spec.data.train_samples = 250;
   spec.data.test_samples = 60;
+  spec.train.algorithms = dt::AlgorithmChoice::rules; // weights are compared bit for bit
   spec.train.global_batch = 24;
   spec.train.steps = 26;
   spec.train.warmup_steps = 4;
@@ -161,6 +162,20 @@ TEST_CASE("plain SGD without reading ahead, and a polynomial schedule, go on in 
   spec.optimizer.schedule = "polynomial";
   spec.data.prefetch_batches = 0;
   check_same(interrupted(spec, 3, comm), uninterrupted(spec, comm));
+}
+
+TEST_CASE("ranks that share one copy of the weights and of the rule's buffers go on in the same bits")
+{
+  comm::Communicator comm(MPI_COMM_WORLD);
+  for (const std::string optimizer : {"momentum", "adam"}) {
+    auto spec = demanding_spec(comm.size());
+    spec.sync.strategy = "hsgd";
+    spec.optimizer.name = optimizer;
+    spec.optimizer.learning_rate = 0.001;
+    const auto whole = uninterrupted(spec, comm);
+    check_same(interrupted(spec, 3, comm), whole);
+    CHECK((whole.result.facts.count("weights") == 1) == (comm.size() > 1));
+  }
 }
 
 TEST_CASE("adam goes on in the same bits, its count of steps included, and nesterov does")

@@ -35,6 +35,7 @@ dt::RunSpec small_run(std::int64_t ranks)
   spec.data.name = "synthetic";
   spec.data.train_samples = 240;
   spec.data.test_samples = 100;
+  spec.train.algorithms = dt::AlgorithmChoice::rules; // weights are compared bit for bit
   spec.train.global_batch = global_batch;
   spec.train.steps = 30;
   spec.train.warmup_steps = 4;

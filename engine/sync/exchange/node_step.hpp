@@ -1,0 +1,35 @@
+// Steps of ranks that share one copy of the weights in their node's memory: reduction and update in one pass, each rank its
+// slice.
+#pragma once
+
+#include "engine/sync/strategy.hpp"
+
+#include <functional>
+
+namespace dt::sync {
+
+// Whether the ranks of this run share one copy of the weights and of the update rule's buffers: all are on one node, their
+// weights stay equal, they sum gradients in the node's memory (allreduce `hierarchical`), and each float is updated without
+// regard to the others. With sync.progress: thread, sums are made beside the computation by another thread, and each rank keeps
+// its weights. Equal on all ranks.
+bool shares_weights(const RunSpec& spec, const StrategyParts& parts);
+
+// Receives sums of gradients at positions [begin, begin + sums.size()). Several threads call it at the same time.
+using TakeSums = std::function<void(std::size_t begin, std::span<const float> sums)>;
+
+// Passes once over this rank's slice of all ranks' own vectors, and gives their sums to `take` in pieces that stay in the
+// first-level cache. Long slices are shared among the calling thread's team. Rethrows what `take` throws.
+void sum_own_slice(const comm::SharedVectors& memory, const TakeSums& take);
+
+// W <- opt(W, sum_r g^r / R) over the R ranks that share replica.node_memory(). Call it after Replica::compute(). Returns the
+// mean loss over the samples of all ranks; `rounds_loss`: the sums of losses are rounded to float32, as when they travel with the
+// gradients.
+double update_in_node(const BatchLoss& loss, bool rounds_loss, Replica& replica, comm::Communicator& comm, PhaseClock& clock);
+
+// Seconds that the reduction takes alone, without the update. Collective.
+double isolated_in_node_s(comm::SharedVectors& memory, comm::Communicator& comm);
+
+// "one copy on the node …" for the run record.
+std::string describe(const comm::SharedVectors& memory);
+
+} // namespace dt::sync
