@@ -90,24 +90,24 @@ TEST_CASE("a list that cannot be repeated is refused where the recipe names it, 
     }
   };
   const auto path = [&](const std::string& name) { return (dtctl.folder() / name).string(); };
-  refused("algorithms_from: none.json", "5:91",
+  refused("algorithms_from: none.json", "5:90",
           "train.algorithms_from: " + path("none.json") +
               ": there is no such file. Give a run's key, `last`, or the path of a run's folder or of an algorithms.json");
-  refused("algorithms_from: notes.json", "5:91",
+  refused("algorithms_from: notes.json", "5:90",
           "train.algorithms_from: " + path("notes.json") +
               ": This is not a list of algorithms. Give the algorithms.json of a run's folder.");
-  refused("algorithms_from: last", "5:91",
+  refused("algorithms_from: last", "5:90",
           "train.algorithms_from: `last` means the newest study, but nothing has been submitted yet");
-  refused("algorithms_from: other.json", "5:91",
+  refused("algorithms_from: other.json", "5:90",
           "the list of algorithms does not fit model lenet: it has none for convolution conv2; take it from a run that trains "
           "the same network");
-  refused("algorithms_from: more.json", "5:91",
+  refused("algorithms_from: more.json", "5:90",
           "the list of algorithms does not fit model lenet: it names stem, which is no convolution of the model; take it from a "
           "run that trains the same network");
-  refused("winograd: false, algorithms_from: lenet.json", "5:108",
+  refused("winograd: false, algorithms_from: lenet.json", "5:107",
           "train.algorithms_from: `train.winograd: false` excludes Winograd's algorithm, which the list of algorithms names for "
           "conv2");
-  refused("algorithm_list: [conv1 direct]", "5:90",
+  refused("algorithm_list: [conv1 direct]", "5:89",
           "train.algorithm_list: `conv1 direct` cannot be read; give the name of a convolution and three algorithms: forward, "
           "backward to the data, backward to the weights.");
   CHECK(dtctl.json({"list"}).at("studies").empty());
