@@ -1,13 +1,14 @@
-# dtctl_test(NAME SOURCES … [LINKS …] [RANKS n…] [TIMEOUT seconds] [LABELS …] [PROPERTIES name value …])
+# dtctl_test(NAME SOURCES … [LINKS …] [RANKS n…] [STARTED_BY command…] [TIMEOUT seconds] [LABELS …] [PROPERTIES name value …])
 #
 # scripts/check runs two tests for each core, because most of them wait for processes as long as they compute. PROCESSORS counts
 # such halves of a core: 2 for a test whose ranks or threads keep a core busy, 4 for one that is to have two cores for itself.
 # CTest begins with the tests of the highest COST; their time in seconds is good enough.
 #
 # Builds test_NAME from Catch2 test files. Without RANKS every TEST_CASE becomes a CTest test of its own; with RANKS the
-# whole program is launched once by mpirun for each count, and TIMEOUT is the watchdog against a hang.
+# whole program is launched once by mpirun for each count, each rank by the command STARTED_BY if there is one, and TIMEOUT is the
+# watchdog against a hang.
 function(dtctl_test name)
-  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LINKS;RANKS;LABELS;PROPERTIES" ${ARGN})
+  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LINKS;RANKS;STARTED_BY;LABELS;PROPERTIES" ${ARGN})
   set(target test_${name})
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 120)
@@ -34,7 +35,7 @@ function(dtctl_test name)
   foreach(ranks IN LISTS TEST_RANKS)
     add_test(NAME "${name}: ${ranks} ranks"
              COMMAND ${MPIEXEC_EXECUTABLE} --allow-run-as-root --oversubscribe --bind-to none --mca mpi_yield_when_idle 1
-                     -np ${ranks} $<TARGET_FILE:${target}>)
+                     -np ${ranks} ${TEST_STARTED_BY} $<TARGET_FILE:${target}>)
     set_tests_properties("${name}: ${ranks} ranks" PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "mpi;${TEST_LABELS}" PROCESSORS 2 COST 30
                          ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_MCA_rmaps_base_oversubscribe=1;${without_mpi_leaks};${intended_races}")
   endforeach()
