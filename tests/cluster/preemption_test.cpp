@@ -163,7 +163,9 @@ TEST_CASE("a run on two nodes that loses one of them is started again on others"
   REQUIRE(hosts.size() == 2);
   cluster.hurt({"kill-node", hosts[1]});
   REQUIRE(eventually([&] { return read_end(AttemptFolder(run, 1)).has_value(); }));
-  CHECK(user.reach("queued", 1));
-  REQUIRE(eventually([&] { return newest_attempt(run).number() == 2 && is_training(run); }, 100));
+  // Slurm may have started it again before this test looks, on a machine that keeps the test from its cores.
+  CHECK(eventually([&] { return user.only_state() == "queued" || newest_attempt(run).number() == 2; }));
+  REQUIRE(eventually([&] { return newest_attempt(run).number() == 2 && is_training(run); }));
+  CHECK(user.only_state() == "running");
   check_nothing_ran_twice(user);
 }
