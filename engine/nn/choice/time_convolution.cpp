@@ -23,6 +23,12 @@ bool may_use(Algorithm algorithm, const ConvolutionCase& of)
          ((of.spec.kernel == 3 && of.spec.stride == 1) || WinogradConvolution::supports(of.spec, of.input.channels));
 }
 
+// Whether a plan has the algorithm in some direction; otherwise there is nothing to time.
+bool has(const LayerAlgorithms& planned, Algorithm algorithm)
+{
+  return planned.forward == algorithm || planned.backward_data == algorithm || planned.backward_weights == algorithm;
+}
+
 struct Measured {
   Algorithm forward, backward;
   ConvolutionTrial trial;
@@ -116,16 +122,16 @@ LayerAlgorithms time_convolution(const ConvolutionCase& of, double seconds)
   const auto layouts = rule_layouts(of);
   const auto rule = ConvolutionTrial(of, layouts).planned();
   std::vector<Measured> all;
-  const auto add_trial = [&](std::vector<Measured>& to, Algorithm forward, Algorithm backward) {
-    to.push_back({forward, backward, ConvolutionTrial(of, layouts, forward, backward)});
-  };
-  for (const auto algorithm : candidates)
-    if (may_use(algorithm, of)) add_trial(all, algorithm, algorithm);
+  for (const auto algorithm : candidates) {
+    if (!may_use(algorithm, of)) continue;
+    ConvolutionTrial trial(of, layouts, algorithm, algorithm);
+    if (has(trial.planned(), algorithm)) all.push_back({algorithm, algorithm, std::move(trial)});
+  }
   measure(all, seconds);
   auto chosen = choose_algorithms(rule, pairs_of(all));
   while (const auto pair = untimed_pair(chosen, all)) {
     std::vector<Measured> mixture;
-    add_trial(mixture, pair->first, pair->second);
+    mixture.push_back({pair->first, pair->second, ConvolutionTrial(of, layouts, pair->first, pair->second)});
     measure(mixture, 0);
     all.push_back(std::move(mixture.front()));
     chosen = choose_algorithms(rule, pairs_of(all));

@@ -1,5 +1,9 @@
 #include "engine/nn/layers/convolution.hpp"
 
+#include "engine/nn/kernels/block_products.hpp"
+#include "engine/nn/kernels/floats_of.hpp"
+#include "engine/nn/layers/weight_sums.hpp"
+
 #include <algorithm>
 
 namespace dt::nn {
@@ -112,6 +116,54 @@ dnnl::primitive_desc_base Convolution::describe_backward_weights(const Plan& pla
     return dnnl::convolution_backward_weights::primitive_desc(backward, attributes, plan.engine(), forward_descriptor_);
   };
   return described(algorithms(plan).backward_weights, partly_filled ? Tag::nhwc : Tag::any, planned_.backward_weights, describe);
+}
+
+namespace {
+
+// sums[channel] = sum over all pixels of a batch.
+void sum_pixels(const float* images, const Shape& shape, std::int64_t batch, std::int64_t lanes, float* sums)
+{
+  const auto pixels = shape.height * shape.width;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t channel = 0; channel < shape.channels; channel += lanes) {
+    std::fill_n(sums + channel, lanes, 0.0F);
+    for (std::int64_t image = 0; image < batch; ++image)
+      add_pixels(images + (image * shape.channels + channel) * pixels, pixels, lanes, sums + channel);
+  }
+}
+
+} // namespace
+
+// Kernels of our own where they stand in for oneDNN's direct sums, which are slower there on all shapes.
+void Convolution::plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient)
+{
+  const bool reads_images = !plan.needs_gradient(input());
+  if (plan.options().precision != Precision::fp32 || algorithms(plan).backward_weights == Algorithm::channels_last ||
+      !WeightSums::supports(spec_, input().shape.channels, reads_images))
+    return Affine::plan_backward_weights(plan, output_gradient);
+  planned_.backward_weights = Algorithm::direct;
+  const WeightSums sums(spec_, input().shape, output().shape, plan.options().batch, plan.options().threads);
+  const auto images = plan.in_layout(source_, plan.layout(input().shape, sums.images_layout()), name(), backward_);
+  const auto gradient = plan.in_layout(output_gradient, plan.layout(output().shape, sums.gradient_layout()), name(), backward_);
+  const dnnl::memory::desc layout(weight_dims(), dnnl::memory::data_type::f32, sums.weights_layout());
+  const auto weight_gradient = plan.staging_for(weight(plan).gradient, layout);
+  std::vector uses{images, gradient, weight_gradient};
+  dnnl::memory buffer;
+  if (sums.buffer_floats() > 0) uses.push_back(buffer = plan.allocate_floats(sums.buffer_floats()));
+  backward_.emplace_back(label("backward weights", batch_flops(plan)), uses, [sums, images, gradient, buffer, weight_gradient] {
+    sums.run(floats_of(images), floats_of(gradient), floats_of(buffer), floats_of(weight_gradient));
+  });
+  plan.deliver(weight_gradient, weight(plan).gradient, name(), backward_);
+  plan_bias_gradient(plan, gradient, channel_block());
+}
+
+void Convolution::plan_bias_gradient(Plan& plan, const dnnl::memory& gradient, std::int64_t lanes)
+{
+  if (!has_bias()) return;
+  backward_.emplace_back(label("backward bias"), std::vector{gradient},
+                         [this, gradient, lanes, to = bias(plan).gradient, batch = plan.options().batch] {
+                           sum_pixels(floats_of(gradient), output().shape, batch, lanes, floats_of(to));
+                         });
 }
 
 } // namespace dt::nn

@@ -31,18 +31,6 @@ constexpr std::int64_t most_weight_bytes = 64 << 20; // points of pixels and gra
 constexpr std::int64_t blocks_at_once = 2;           // of outputs, in a group
 constexpr std::int64_t tiles_in_part = 32;           // that a thread transforms at once
 
-// sums[channel] = sum over all pixels of a batch.
-void sum_pixels(const float* images, const Shape& shape, std::int64_t batch, std::int64_t lanes, float* sums)
-{
-  const auto pixels = shape.height * shape.width;
-#pragma omp parallel for schedule(static)
-  for (std::int64_t channel = 0; channel < shape.channels; channel += lanes) {
-    std::fill_n(sums + channel, lanes, 0.0F);
-    for (std::int64_t image = 0; image < batch; ++image)
-      add_pixels(images + (image * shape.channels + channel) * pixels, pixels, lanes, sums + channel);
-  }
-}
-
 } // namespace
 
 WinogradConvolution::WinogradConvolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec)
@@ -158,11 +146,7 @@ void WinogradConvolution::plan_backward_weights(Plan& plan, const dnnl::memory& 
   const auto weight_gradient = plan.staging_for(weight(plan).gradient, weights_of(Tag::OIhw16i16o));
   backward_.push_back(weights_operation(plan, images, gradient, weight_gradient));
   plan.deliver(weight_gradient, weight(plan).gradient, name(), backward_);
-  if (!has_bias()) return;
-  backward_.emplace_back(label("backward bias"), std::vector{gradient},
-                         [this, gradient, to = bias(plan).gradient, batch = plan.options().batch] {
-                           sum_pixels(floats_of(gradient), output().shape, batch, lanes(), floats_of(to));
-                         });
+  plan_bias_gradient(plan, gradient, lanes());
 }
 
 Operation WinogradConvolution::weights_operation(Plan& plan, const dnnl::memory& images, const dnnl::memory& gradient,

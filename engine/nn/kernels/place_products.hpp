@@ -1,0 +1,30 @@
+// Sums over the places of images: the arithmetic of a convolution's backward pass to the weights by direct sums. Vectors are
+// eight adjacent channels of the output's gradient; they are multiplied with scalars, which are numbers of the input.
+#pragma once
+
+#include "engine/nn/kernels/instruction_set.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dt::nn {
+
+inline constexpr std::int64_t place_lanes = 8;                               // numbers of a vector
+inline constexpr std::int64_t most_place_scalars = 4, most_place_blocks = 3; // of a tile
+
+// results[b * result_block + s * 8 + lane] += sum over all images i, rows r and columns c of
+//   scalars[i * scalar_image + r * scalar_row + c * scalar_column + s * scalar_stride] *
+//   vectors[i * vector_image + r * vector_row + c * 8 + b * vector_block + lane]
+// for s < `s` and b < `b` of the tile. All steps are in floats.
+struct PlaceSums {
+  std::int64_t images = 1, rows = 0, columns = 0;
+  std::ptrdiff_t scalar_image = 0, scalar_row = 0, scalar_column = 0, scalar_stride = 1;
+  std::ptrdiff_t vector_image = 0, vector_row = 0, vector_block = 0;
+  std::ptrdiff_t result_block = 0;
+};
+using PlaceKernel = void (*)(const PlaceSums& shape, const float* scalars, const float* vectors, float* results);
+
+// The kernel of a tile of 1 to most_place_scalars scalars and 1 to most_place_blocks vectors.
+PlaceKernel place_kernel(InstructionSet set, std::int64_t scalars, std::int64_t blocks);
+
+} // namespace dt::nn
