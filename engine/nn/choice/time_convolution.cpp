@@ -23,7 +23,8 @@ bool may_use(Algorithm algorithm, const ConvolutionCase& of)
          ((of.spec.kernel == 3 && of.spec.stride == 1) || WinogradConvolution::supports(of.spec, of.input.channels));
 }
 
-// Whether a plan has the algorithm in some direction; otherwise there is nothing to time.
+// Whether a plan uses the algorithm in some direction. If not, oneDNN does not have it for this shape, and there is nothing to
+// time.
 bool has(const LayerAlgorithms& planned, Algorithm algorithm)
 {
   return planned.forward == algorithm || planned.backward_data == algorithm || planned.backward_weights == algorithm;

@@ -2,6 +2,7 @@
 
 #include "core/function_clones.hpp"
 #include "engine/nn/kernels/lanes.hpp"
+#include "engine/nn/kernels/parts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -139,18 +140,6 @@ template<> struct Compiled<InstructionSet::plain> {
   static void transpose(const float* a, float* b) { transpose_block(a, b); }
 };
 
-// Calls f(begin, size) for parts of [0, count) that have at most `most` numbers and are as equal as possible: a rest of one row
-// would be computed with one register.
-template<class F> void for_parts(std::int64_t count, std::int64_t most, const F& f)
-{
-  const auto parts = (count + most - 1) / most;
-  for (std::int64_t part = 0, begin = 0; part < parts; ++part) {
-    const auto end = count * (part + 1) / parts;
-    f(begin, end - begin);
-    begin = end;
-  }
-}
-
 // Kernels by their number of rows, from 1 on.
 template<InstructionSet Set, std::size_t... I> constexpr auto channel_tiles(std::index_sequence<I...>)
 {
@@ -165,7 +154,7 @@ template<InstructionSet Set, std::size_t... I> constexpr auto row_tiles(std::ind
 template<InstructionSet Set>
 void sum_channels(const ChannelSums& shape, const float* scalars, const float* vectors, float* results)
 {
-  constexpr auto most = Compiled<Set>::rows;
+  constexpr std::int64_t most = Compiled<Set>::rows;
   static constexpr auto tiles = channel_tiles<Set>(std::make_index_sequence<most>());
   for_parts(shape.rows, most, [&](std::int64_t first, std::int64_t rows) {
     tiles[static_cast<std::size_t>(rows - 1)](shape, scalars + first * block, vectors, results + first * block);
@@ -175,12 +164,12 @@ void sum_channels(const ChannelSums& shape, const float* scalars, const float* v
 // Parts of the rows whose scalars and vectors stay in the first cache while all scalars have their turn.
 template<InstructionSet Set> void sum_rows(const RowSums& shape, const float* scalars, const float* vectors, float* results)
 {
-  constexpr auto most = Compiled<Set>::rows;
+  constexpr std::int64_t most = Compiled<Set>::rows;
   constexpr std::int64_t rows_at_once = 128;
   static constexpr auto tiles = row_tiles<Set>(std::make_index_sequence<most>());
   for_parts(shape.rows, rows_at_once, [&](std::int64_t row, std::int64_t rows) {
     const RowSums part{rows, shape.accumulate || row > 0};
-    for_parts(block, most, [&](std::int64_t first, std::int64_t count) {
+    for_parts(block_channels, most, [&](std::int64_t first, std::int64_t count) {
       tiles[static_cast<std::size_t>(count - 1)](part, scalars + row * block + first, vectors + row * block,
                                                  results + first * block);
     });

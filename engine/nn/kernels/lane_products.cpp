@@ -1,6 +1,7 @@
 #include "engine/nn/kernels/lane_products.hpp"
 
 #include "engine/nn/kernels/lanes.hpp"
+#include "engine/nn/kernels/parts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -122,18 +123,6 @@ DT_COMPILE_FOR(InstructionSet::avx2, DT_AVX2, 8, 2, 12, 6, 1, 4, 4);
 DT_COMPILE_FOR(InstructionSet::plain, , 4, 1, 12, 4, 3, 4, 3);
 
 #undef DT_COMPILE_FOR
-
-// Calls f(begin, size) for parts of [0, count) that have at most `most` numbers and are as equal as possible: a rest of one would
-// be computed with one register.
-template<class F> void for_parts(int count, int most, const F& f)
-{
-  const int parts = (count + most - 1) / most;
-  for (int part = 0, begin = 0; part < parts; ++part) {
-    const int end = static_cast<int>(static_cast<std::int64_t>(count) * (part + 1) / parts);
-    f(begin, end - begin);
-    begin = end;
-  }
-}
 
 template<InstructionSet Set, std::size_t... I> constexpr auto product_tiles(std::index_sequence<I...>)
 {

@@ -1,8 +1,7 @@
-// Sums over the places of images: the arithmetic of a convolution's backward pass to the weights by direct sums. Vectors are
-// eight adjacent channels of the output's gradient; they are multiplied with scalars, which are numbers of the input.
+// Sums of products over places (pixels of a convolution's output): the kernels of WeightSums, for AVX2. A place has vectors of 8
+// adjacent output channels (the output's gradient) and scalars (numbers of the input); every scalar is multiplied with every
+// vector.
 #pragma once
-
-#include "engine/nn/kernels/instruction_set.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +23,8 @@ struct PlaceSums {
 };
 using PlaceKernel = void (*)(const PlaceSums& shape, const float* scalars, const float* vectors, float* results);
 
-// The kernel of a tile of 1 to most_place_scalars scalars and 1 to most_place_blocks vectors.
-PlaceKernel place_kernel(InstructionSet set, std::int64_t scalars, std::int64_t blocks);
+// The kernel of a tile of 1 to most_place_scalars scalars and 1 to most_place_blocks vectors. It may run only on a processor with
+// AVX2.
+PlaceKernel place_kernel(std::int64_t scalars, std::int64_t blocks);
 
 } // namespace dt::nn

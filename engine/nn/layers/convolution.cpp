@@ -134,7 +134,7 @@ void sum_pixels(const float* images, const Shape& shape, std::int64_t batch, std
 
 } // namespace
 
-// Kernels of our own where they stand in for oneDNN's direct sums, which are slower there on all shapes.
+// Uses WeightSums in place of oneDNN's direct sums where it supports the convolution.
 void Convolution::plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient)
 {
   const bool reads_images = !plan.needs_gradient(input());

@@ -1,5 +1,7 @@
 #include "engine/nn/layers/weight_sums.hpp"
 
+#include "engine/nn/kernels/instruction_set.hpp"
+#include "engine/nn/kernels/parts.hpp"
 #include "engine/nn/kernels/place_products.hpp"
 
 #include <algorithm>
@@ -14,7 +16,15 @@ constexpr std::int64_t strip_bytes = 26 << 10; // of a first-level cache of 32 K
 constexpr std::int64_t own_bytes = 256 << 10;  // of a core's own cache: all weights
 constexpr std::int64_t shared_bytes = 8 << 20; // of the cache that cores share: images and gradients of a slice
 
-std::int64_t divided_up(std::int64_t number, std::int64_t by) { return (number + by - 1) / by; }
+// [0, count) as consecutive ranges of equal size, each of at most `most` numbers (at least 1).
+std::vector<BasicRange<std::int64_t>> divided(std::int64_t count, std::int64_t most)
+{
+  std::vector<BasicRange<std::int64_t>> ranges;
+  for_parts(count, std::max<std::int64_t>(most, 1), [&](std::int64_t begin, std::int64_t size) {
+    ranges.push_back({begin, begin + size});
+  });
+  return ranges;
+}
 
 } // namespace
 
@@ -23,14 +33,6 @@ bool WeightSums::supports(const ConvolutionSpec& spec, std::int64_t input_channe
   const bool has_inputs = reads_images ? input_channels <= most_place_scalars : input_channels % lanes == 0;
   return best_instruction_set() == InstructionSet::avx2 && spec.kernel > 1 && spec.groups == 1 && spec.channels % lanes == 0 &&
          has_inputs;
-}
-
-std::vector<WeightSums::Range> WeightSums::divided(std::int64_t count, std::int64_t most)
-{
-  const auto number = divided_up(count, std::max<std::int64_t>(most, 1));
-  std::vector<Range> ranges;
-  for (std::int64_t part = 0; part < number; ++part) ranges.push_back({count * part / number, count * (part + 1) / number});
-  return ranges;
 }
 
 WeightSums::WeightSums(const ConvolutionSpec& spec, const Shape& input, const Shape& output, std::int64_t batch, int threads)
@@ -100,7 +102,7 @@ void WeightSums::compute(const Task& task, std::int64_t slice, Operands operands
       add_strip(task, strips_[static_cast<std::size_t>(strip)], block, operands);
 }
 
-WeightSums::Range WeightSums::inside(Range places, std::int64_t offset, std::int64_t pixels) const
+WeightSums::IndexRange WeightSums::inside(IndexRange places, std::int64_t offset, std::int64_t pixels) const
 {
   // 0 <= place * stride + offset - padding < pixels
   const auto first = offset < spec_.padding ? divided_up(spec_.padding - offset, spec_.stride) : 0;
@@ -124,7 +126,7 @@ void WeightSums::add_strip(const Task& task, const Strip& strip, std::int64_t in
                  .vector_block = places * lanes,
                  .result_block = weight_offset(1, 0, 0)};
   const auto scalars = std::min(input_lanes_, most_place_scalars);
-  const auto kernel = place_kernel(InstructionSet::avx2, scalars, task.outputs.size());
+  const auto kernel = place_kernel(scalars, task.outputs.size());
   const float* images = operands.images + strip.images.begin * sums.scalar_image + input_block * pixels * input_lanes_;
   const float* gradient = operands.gradient + strip.images.begin * sums.vector_image + task.outputs.begin * sums.vector_block;
   for (std::int64_t kh = 0; kh < spec_.kernel; ++kh) {

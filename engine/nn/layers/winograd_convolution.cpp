@@ -1,6 +1,7 @@
 #include "engine/nn/layers/winograd_convolution.hpp"
 
 #include "engine/nn/kernels/floats_of.hpp"
+#include "engine/nn/kernels/parts.hpp"
 
 #include <algorithm>
 
@@ -12,8 +13,6 @@ namespace {
 using Tag = dnnl::memory::format_tag;
 
 constexpr std::int64_t line = block_channels, points = winograd_points;
-
-std::int64_t divided_up(std::int64_t number, std::int64_t by) { return (number + by - 1) / by; }
 
 // Floats from one point to the next: at least `lines` lines of sixteen, and an odd number of them.
 std::int64_t point_stride(std::int64_t lines) { return (lines | 1) * line; }
