@@ -17,7 +17,7 @@ namespace {
 constexpr std::array algorithm_words{
     Choice{Algorithm::direct, Name{"direct", "the sums as they are written, in blocks of channels"}},
     Choice{Algorithm::winograd,
-           Name{"winograd", "Winograd's algorithm: fewer multiplications for 3x3 and 5x5 convolutions in fp32"}},
+           Name{"winograd", "Winograd's algorithm: fewer multiplications for 3x3 and 5x5 convolutions, computed in fp32"}},
     Choice{Algorithm::channels_last,
            Name{"channels-last", "the sums as they are written, with the channels of a pixel in a row"}},
     Choice{Algorithm::image_lanes, Name{"image-lanes", "sixteen images side by side, for the whole network"}},
@@ -116,10 +116,9 @@ std::optional<std::string> algorithms_misfit(const Algorithms& algorithms, bool 
     if (!winograd && uses(layer, Algorithm::winograd))
       return fmt::format("`train.winograd: false` excludes Winograd's algorithm, which the list of algorithms names for {}",
                          printable(name));
-    for (const auto algorithm : {Algorithm::winograd, Algorithm::image_lanes})
-      if (precision != Precision::fp32 && uses(layer, algorithm))
-        return fmt::format("`train.precision: {}` has no {}, which the list of algorithms names for {}", name_of(precision),
-                           name_of(algorithm), printable(name));
+    if (precision != Precision::fp32 && uses(layer, Algorithm::image_lanes))
+      return fmt::format("`train.precision: {}` has no {}, which the list of algorithms names for {}", name_of(precision),
+                         name_of(Algorithm::image_lanes), printable(name));
   }
   return std::nullopt;
 }

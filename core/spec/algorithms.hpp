@@ -39,7 +39,7 @@ std::vector<std::string> algorithm_lines(const Algorithms& algorithms);
 Algorithms algorithms_of_lines(const std::vector<std::string>& lines, std::string_view origin);
 
 // Why a run must not compute with these algorithms: it excludes Winograd's algorithm (`winograd`: train.winograd), or computes in
-// bf16, which only direct sums do. Nothing if it may.
+// bf16, which image lanes cannot. Nothing if it may.
 std::optional<std::string> algorithms_misfit(const Algorithms& algorithms, bool winograd, Precision precision);
 
 // The content of algorithms.json.

@@ -19,8 +19,9 @@ constexpr int least_rounds = 2, most_rounds = 7;
 bool may_use(Algorithm algorithm, const ConvolutionCase& of)
 {
   if (algorithm != Algorithm::winograd) return true;
-  return of.winograd && of.precision == Precision::fp32 &&
-         ((of.spec.kernel == 3 && of.spec.stride == 1) || WinogradConvolution::supports(of.spec, of.input.channels));
+  if (!of.winograd) return false;
+  const bool library_may_have_it = of.precision == Precision::fp32 && of.spec.kernel == 3 && of.spec.stride == 1;
+  return library_may_have_it || WinogradConvolution::supports(of.spec, of.input.channels, of.precision);
 }
 
 // Whether a plan uses the algorithm in some direction. If not, oneDNN does not have it for this shape, and there is nothing to

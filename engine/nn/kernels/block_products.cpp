@@ -1,7 +1,6 @@
 #include "engine/nn/kernels/block_products.hpp"
 
 #include "core/function_clones.hpp"
-#include "engine/nn/kernels/lanes.hpp"
 #include "engine/nn/kernels/parts.hpp"
 
 #include <algorithm>
@@ -182,7 +181,7 @@ template<InstructionSet Set> const BlockKernels& kernels_of()
   return kernels;
 }
 
-template<int L> [[gnu::always_inline]] inline void add_pixels_of(const float* pixels, std::int64_t count, float* sums)
+template<int L, class T> [[gnu::always_inline]] inline void add_pixels_of(const T* pixels, std::int64_t count, float* sums)
 {
   auto sum = Lanes<L>::load(sums);
   for (std::int64_t pixel = 0; pixel < count; ++pixel) sum += Lanes<L>::load(pixels + pixel * L);
@@ -205,6 +204,11 @@ const BlockKernels& block_kernels(InstructionSet set)
 }
 
 DT_CLONES void add_pixels(const float* pixels, std::int64_t count, std::int64_t lanes, float* sums)
+{
+  return lanes == block ? add_pixels_of<block>(pixels, count, sums) : add_pixels_of<8>(pixels, count, sums);
+}
+
+DT_CLONES void add_pixels(const Bf16* pixels, std::int64_t count, std::int64_t lanes, float* sums)
 {
   return lanes == block ? add_pixels_of<block>(pixels, count, sums) : add_pixels_of<8>(pixels, count, sums);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/nn/kernels/instruction_set.hpp"
+#include "engine/nn/kernels/lanes.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -35,5 +36,6 @@ const BlockKernels& block_kernels(InstructionSet set);
 
 // sums[lane] = sum over `count` pixels of `lanes` (8 or 16) adjacent channels, added to what `sums` holds.
 void add_pixels(const float* pixels, std::int64_t count, std::int64_t lanes, float* sums);
+void add_pixels(const Bf16* pixels, std::int64_t count, std::int64_t lanes, float* sums);
 
 } // namespace dt::nn

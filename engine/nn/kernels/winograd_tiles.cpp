@@ -12,10 +12,10 @@ constexpr int side = winograd_side, block = static_cast<int>(block_channels);
 // ---- transforms: of L adjacent channels ----
 
 // Loads a part of the image; what lies outside is zero.
-template<int L, int Size>
-[[gnu::always_inline]] inline void load_tile(const float* plane, const WinogradTile& tile, typename Lanes<L>::Floats* to)
+template<int L, int Size, class T>
+[[gnu::always_inline]] inline void load_tile(const T* plane, const WinogradTile& tile, typename Lanes<L>::Floats* to)
 {
-  const float* first = plane + (tile.first_row * tile.width + tile.first_column) * L;
+  const T* first = plane + (tile.first_row * tile.width + tile.first_column) * L;
   const bool inside = tile.first_row >= 0 && tile.first_column >= 0 && tile.first_row + Size <= tile.height &&
                       tile.first_column + Size <= tile.width;
   if (inside) {
@@ -37,8 +37,8 @@ template<int L>
   for (int point = 0; point < side * side; ++point) Lanes<L>::store(from[point], to + point * point_stride);
 }
 
-template<int L>
-[[gnu::always_inline]] inline void pixels_of(const float* plane, const WinogradTile& tile, float* to, std::ptrdiff_t point_stride)
+template<int L, class T>
+[[gnu::always_inline]] inline void pixels_of(const T* plane, const WinogradTile& tile, float* to, std::ptrdiff_t point_stride)
 {
   typename Lanes<L>::Floats d[side * side];
   load_tile<L, side>(plane, tile, d);
@@ -47,9 +47,9 @@ template<int L>
   store_points<L>(d, to, point_stride);
 }
 
-template<int Window, int L>
+template<int Window, int L, class T>
 [[gnu::always_inline]] inline void results_of(const float* points, std::ptrdiff_t point_stride, const float* bias, bool rectify,
-                                              const WinogradTile& tile, float* plane)
+                                              const WinogradTile& tile, T* plane)
 {
   using Floats = typename Lanes<L>::Floats;
   constexpr int results = winograd_results(Window);
@@ -68,8 +68,8 @@ template<int Window, int L>
     }
 }
 
-template<int Window, int L>
-[[gnu::always_inline]] inline void result_gradients_of(const float* plane, const WinogradTile& tile, float* to,
+template<int Window, int L, class T>
+[[gnu::always_inline]] inline void result_gradients_of(const T* plane, const WinogradTile& tile, float* to,
                                                        std::ptrdiff_t point_stride)
 {
   constexpr int results = winograd_results(Window);
@@ -120,18 +120,19 @@ template<InstructionSet Set> struct Compiled;
 #define DT_COMPILE_FOR(SET, TARGET, CHANNELS)                                                                                    \
   template<> struct Compiled<SET> {                                                                                              \
     static constexpr int channels = CHANNELS;                                                                                    \
-    TARGET static void pixels(const float* a, const WinogradTile& b, float* c, std::ptrdiff_t d)                                 \
+    template<class T> TARGET static void pixels(const void* a, const WinogradTile& b, float* c, std::ptrdiff_t d)                \
     {                                                                                                                            \
-      pixels_of<CHANNELS>(a, b, c, d);                                                                                           \
+      pixels_of<CHANNELS>(static_cast<const T*>(a), b, c, d);                                                                    \
     }                                                                                                                            \
-    template<int Window>                                                                                                         \
-    TARGET static void results(const float* a, std::ptrdiff_t b, const float* c, bool d, const WinogradTile& e, float* f)        \
+    template<int Window, class T>                                                                                                \
+    TARGET static void results(const float* a, std::ptrdiff_t b, const float* c, bool d, const WinogradTile& e, void* f)         \
     {                                                                                                                            \
-      results_of<Window, CHANNELS>(a, b, c, d, e, f);                                                                            \
+      results_of<Window, CHANNELS>(a, b, c, d, e, static_cast<T*>(f));                                                           \
     }                                                                                                                            \
-    template<int Window> TARGET static void result_gradients(const float* a, const WinogradTile& b, float* c, std::ptrdiff_t d)  \
+    template<int Window, class T>                                                                                                \
+    TARGET static void result_gradients(const void* a, const WinogradTile& b, float* c, std::ptrdiff_t d)                        \
     {                                                                                                                            \
-      result_gradients_of<Window, CHANNELS>(a, b, c, d);                                                                         \
+      result_gradients_of<Window, CHANNELS>(static_cast<const T*>(a), b, c, d);                                                  \
     }                                                                                                                            \
     template<int Window> TARGET static void window_points(const float* a, std::ptrdiff_t b, bool c, float* d, std::ptrdiff_t e)  \
     {                                                                                                                            \
@@ -149,36 +150,37 @@ DT_COMPILE_FOR(InstructionSet::plain, , 8);
 
 #undef DT_COMPILE_FOR
 
-template<int Window, InstructionSet Set> const WinogradKernels& kernels_of()
+template<int Window, class T, InstructionSet Set> const WinogradKernels& kernels_of()
 {
   using C = Compiled<Set>;
   static constexpr WinogradKernels kernels{C::channels,
-                                           C::pixels,
-                                           C::template results<Window>,
-                                           C::template result_gradients<Window>,
+                                           C::template pixels<T>,
+                                           C::template results<Window, T>,
+                                           C::template result_gradients<Window, T>,
                                            C::template window_points<Window>,
                                            C::template window_gradient<Window>};
   return kernels;
 }
 
-template<int Window> const WinogradKernels& kernels_of(InstructionSet set)
+template<int Window, class T> const WinogradKernels& kernels_of(InstructionSet set)
 {
   switch (set) {
   case InstructionSet::avx512:
-    return kernels_of<Window, InstructionSet::avx512>();
+    return kernels_of<Window, T, InstructionSet::avx512>();
   case InstructionSet::avx2:
-    return kernels_of<Window, InstructionSet::avx2>();
+    return kernels_of<Window, T, InstructionSet::avx2>();
   case InstructionSet::plain:
     break;
   }
-  return kernels_of<Window, InstructionSet::plain>();
+  return kernels_of<Window, T, InstructionSet::plain>();
 }
 
 } // namespace
 
-const WinogradKernels& winograd_kernels(std::int64_t window, InstructionSet set)
+const WinogradKernels& winograd_kernels(std::int64_t window, Precision precision, InstructionSet set)
 {
-  return window == 3 ? kernels_of<3>(set) : kernels_of<5>(set);
+  if (precision == Precision::bf16) return window == 3 ? kernels_of<3, Bf16>(set) : kernels_of<5, Bf16>(set);
+  return window == 3 ? kernels_of<3, float>(set) : kernels_of<5, float>(set);
 }
 
 } // namespace dt::nn

@@ -6,6 +6,7 @@
 // numbers of a tile or a window after its transform are its points.
 #pragma once
 
+#include "core/spec/choices.hpp"
 #include "engine/nn/kernels/block_products.hpp"
 #include "engine/nn/kernels/instruction_set.hpp"
 #include "engine/nn/kernels/winograd_transforms.hpp"
@@ -24,17 +25,18 @@ struct WinogradTile {
   std::int64_t first_row, first_column;
 };
 
-// The transforms for one size of window and one instruction set.
+// The transforms for one size of window, one type of the planes' numbers (float or Bf16) and one instruction set. They compute in
+// fp32, and points are fp32.
 struct WinogradKernels {
   std::int64_t lanes; // adjacent channels that one call of a transform computes: those of a pixel in a plane
   // to[point] = B^T d B of one tile of pixels; a vector each point_stride floats.
-  void (*pixels)(const float* plane, const WinogradTile& tile, float* to, std::ptrdiff_t point_stride);
+  void (*pixels)(const void* plane, const WinogradTile& tile, float* to, std::ptrdiff_t point_stride);
   // The results A^T m A from the tile's first row and column on, plus `bias` (`lanes` numbers, or null), with `rectify`
   // max(., 0).
   void (*results)(const float* points, std::ptrdiff_t point_stride, const float* bias, bool rectify, const WinogradTile& tile,
-                  float* plane);
+                  void* plane);
   // to[point] = A y A^T of a tile of gradients of results: the adjoint of `results`.
-  void (*result_gradients)(const float* plane, const WinogradTile& tile, float* to, std::ptrdiff_t point_stride);
+  void (*result_gradients)(const void* plane, const WinogradTile& tile, float* to, std::ptrdiff_t point_stride);
   // to[point] = G g G^T for sixteen windows side by side: window[row][column] every pixel_stride floats. `rotated`: of the window
   // turned by 180 degrees.
   void (*window_points)(const float* window, std::ptrdiff_t pixel_stride, bool rotated, float* to, std::ptrdiff_t point_stride);
@@ -42,7 +44,7 @@ struct WinogradKernels {
   void (*window_gradient)(const float* points, std::ptrdiff_t point_stride, float* window, std::ptrdiff_t pixel_stride);
 };
 
-// For windows of 3x3 and 5x5.
-const WinogradKernels& winograd_kernels(std::int64_t window, InstructionSet set);
+// For windows of 3x3 and 5x5; planes of Bf16 for bf16.
+const WinogradKernels& winograd_kernels(std::int64_t window, Precision precision, InstructionSet set);
 
 } // namespace dt::nn

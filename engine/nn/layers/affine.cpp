@@ -42,7 +42,10 @@ void Affine::plan_forward(Plan& plan)
     attributes.set_post_ops(relu);
   }
   const auto primitive = describe_forward(plan, attributes);
-  declare(plan, primitive.weights_desc(0));
+  // In bf16 every pass copies the weights anyway, so they take the layout that the weights' gradient is computed in, which then
+  // needs no copy.
+  const bool copied = plan.training() && plan.options().precision == Precision::bf16;
+  declare(plan, copied ? describe_backward_weights(plan, plan.attributes()).diff_weights_desc(0) : primitive.weights_desc(0));
   source_ = source(plan, forward_);
   const auto input_data = plan.in_layout(source_, primitive.src_desc(0), name(), forward_);
   const auto weights = plan.in_layout(weight(plan).weight, primitive.weights_desc(0), name(), forward_);

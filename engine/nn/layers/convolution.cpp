@@ -120,8 +120,8 @@ dnnl::primitive_desc_base Convolution::describe_backward_weights(const Plan& pla
 
 namespace {
 
-// sums[channel] = sum over all pixels of a batch.
-void sum_pixels(const float* images, const Shape& shape, std::int64_t batch, std::int64_t lanes, float* sums)
+// sums[channel] = sum over all pixels of a batch; T: float or Bf16.
+template<class T> void sum_pixels(const T* images, const Shape& shape, std::int64_t batch, std::int64_t lanes, float* sums)
 {
   const auto pixels = shape.height * shape.width;
 #pragma omp parallel for schedule(static)
@@ -160,9 +160,13 @@ void Convolution::plan_backward_weights(Plan& plan, const dnnl::memory& output_g
 void Convolution::plan_bias_gradient(Plan& plan, const dnnl::memory& gradient, std::int64_t lanes)
 {
   if (!has_bias()) return;
+  const bool half = plan.options().precision == Precision::bf16;
   backward_.emplace_back(label("backward bias"), std::vector{gradient},
-                         [this, gradient, lanes, to = bias(plan).gradient, batch = plan.options().batch] {
-                           sum_pixels(floats_of(gradient), output().shape, batch, lanes, floats_of(to));
+                         [this, half, gradient, lanes, to = bias(plan).gradient, batch = plan.options().batch] {
+                           const auto sum = [&](const auto* numbers) {
+                             sum_pixels(numbers, output().shape, batch, lanes, floats_of(to));
+                           };
+                           half ? sum(static_cast<const Bf16*>(gradient.get_data_handle())) : sum(floats_of(gradient));
                          });
 }
 

@@ -1,6 +1,7 @@
 #include "engine/nn/layers/winograd_convolution.hpp"
 
 #include "engine/nn/kernels/floats_of.hpp"
+#include "engine/nn/kernels/lanes.hpp"
 #include "engine/nn/kernels/parts.hpp"
 
 #include <algorithm>
@@ -32,15 +33,18 @@ constexpr std::int64_t tiles_in_part = 32;           // that a thread transforms
 
 } // namespace
 
-WinogradConvolution::WinogradConvolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec)
-    : Convolution(std::move(name), input, output, spec), transforms_(winograd_kernels(spec.kernel, best_instruction_set())),
-      window_(spec.kernel), results_(winograd_results(static_cast<int>(spec.kernel)))
+WinogradConvolution::WinogradConvolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec,
+                                         Precision precision)
+    : Convolution(std::move(name), input, output, spec), precision_(precision),
+      transforms_(winograd_kernels(spec.kernel, precision, best_instruction_set())), window_(spec.kernel),
+      results_(winograd_results(static_cast<int>(spec.kernel)))
 {
 }
 
-bool WinogradConvolution::supports(const ConvolutionSpec& spec, std::int64_t input_channels)
+bool WinogradConvolution::supports(const ConvolutionSpec& spec, std::int64_t input_channels, Precision precision)
 {
-  const bool has_window = spec.kernel == 5 || (spec.kernel == 3 && best_instruction_set() != InstructionSet::avx512);
+  const bool has_library_3x3 = best_instruction_set() == InstructionSet::avx512 && precision == Precision::fp32;
+  const bool has_window = spec.kernel == 5 || (spec.kernel == 3 && !has_library_3x3);
   return has_window && spec.padding < spec.kernel && spec.stride == 1 && spec.groups == 1 && spec.channels % line == 0 &&
          input_channels % line == 0;
 }
@@ -49,15 +53,15 @@ bool WinogradConvolution::suits() const
 {
   constexpr std::int64_t fewest_channels = 32;
   const std::int64_t fewest_pixels = window_ == 5 ? 8 : 4;
-  return std::min(spec().channels, input().shape.channels) >= fewest_channels &&
+  return precision_ == Precision::fp32 && std::min(spec().channels, input().shape.channels) >= fewest_channels &&
          std::min(output().shape.height, output().shape.width) >= fewest_pixels;
 }
 
 std::unique_ptr<Convolution> make_convolution(const std::string& name, Tensor input, Tensor output, const ConvolutionSpec& spec,
                                               bool winograd, Precision precision)
 {
-  if (winograd && precision == Precision::fp32 && WinogradConvolution::supports(spec, input.shape.channels))
-    return std::make_unique<WinogradConvolution>(name, input, output, spec);
+  if (winograd && WinogradConvolution::supports(spec, input.shape.channels, precision))
+    return std::make_unique<WinogradConvolution>(name, input, output, spec, precision);
   return std::make_unique<Convolution>(name, input, output, spec);
 }
 
@@ -69,9 +73,12 @@ LayerAlgorithms WinogradConvolution::rule(const Plan&) const
 
 // ---- places ----
 
-float* WinogradConvolution::plane_of(const dnnl::memory& images, const Shape& shape, std::int64_t image, std::int64_t channel)
+void* WinogradConvolution::plane_of(const dnnl::memory& images, const Shape& shape, std::int64_t image,
+                                    std::int64_t channel) const
 {
-  return floats_of(images) + (image * shape.channels + channel) * shape.height * shape.width;
+  const auto number = (image * shape.channels + channel) * shape.height * shape.width;
+  if (precision_ == Precision::bf16) return static_cast<Bf16*>(images.get_data_handle()) + number;
+  return floats_of(images) + number;
 }
 
 dnnl::memory::desc WinogradConvolution::images_of(const Plan& plan, const Shape& shape) const

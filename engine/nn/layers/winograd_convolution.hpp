@@ -1,5 +1,6 @@
 // WinogradConvolution: a 3x3 or 5x5 convolution by Winograd's algorithm with kernels of our own
-// (engine/nn/kernels/winograd_tiles.hpp), where oneDNN has only direct sums: 5x5 everywhere, 3x3 on processors without AVX-512.
+// (engine/nn/kernels/winograd_tiles.hpp), where oneDNN has only direct sums: 5x5 everywhere, 3x3 on processors without AVX-512
+// and in bf16. In bf16 the images and their gradients are bfloat16; points, weights, products and sums are fp32.
 //
 // A direction computes the tiles of the batch in chunks, in three steps: points of the pixels, products with the points of the
 // windows, results from the products. Buffers, with 16 adjacent channels innermost and an odd number of such lines from one
@@ -22,9 +23,9 @@ namespace dt::nn {
 
 class WinogradConvolution final : public Convolution {
  public:
-  WinogradConvolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec);
+  WinogradConvolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec, Precision precision);
   // Windows of 3x3 or 5x5 with stride 1, whole blocks of sixteen channels on both sides, and no such algorithm in oneDNN.
-  static bool supports(const ConvolutionSpec& spec, std::int64_t input_channels);
+  static bool supports(const ConvolutionSpec& spec, std::int64_t input_channels, Precision precision);
   void plan_forward(Plan& plan) override;
 
  private:
@@ -45,7 +46,8 @@ class WinogradConvolution final : public Convolution {
   void plan_backward_data(Plan& plan, const dnnl::memory& output_gradient) override;
   void plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient) override;
   LayerAlgorithms rule(const Plan& plan) const override;
-  // Enough channels and pixels to be clearly faster than direct sums in all directions.
+  // Enough channels and pixels to be clearly faster than direct sums in all directions. Never in bf16: direct sums of bfloat16
+  // are twice as fast as those of fp32 on one processor and sixteen times on another, so only a timing can tell there.
   bool suits() const;
   Operation weights_operation(Plan& plan, const dnnl::memory& images, const dnnl::memory& gradient,
                               const dnnl::memory& weight_gradient) const;
@@ -74,10 +76,11 @@ class WinogradConvolution final : public Convolution {
 
   std::int64_t lanes() const { return transforms_.lanes; } // adjacent channels in the layout of activations
   // The plane of adjacent channels from `channel` on, a multiple of lanes().
-  static float* plane_of(const dnnl::memory& images, const Shape& shape, std::int64_t image, std::int64_t channel);
+  void* plane_of(const dnnl::memory& images, const Shape& shape, std::int64_t image, std::int64_t channel) const;
   dnnl::memory::desc images_of(const Plan& plan, const Shape& shape) const;
   dnnl::memory::desc weights_of(dnnl::memory::format_tag tag) const;
 
+  Precision precision_;
   const WinogradKernels& transforms_;
   const BlockKernels& products_ = block_kernels(best_instruction_set());
   std::int64_t window_, results_; // side lengths

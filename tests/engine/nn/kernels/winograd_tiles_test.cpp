@@ -1,10 +1,12 @@
 // The kernels of our own convolutions and inner products for each instruction set of this processor: products in blocks against
 // plain loops in double precision, and Winograd's transforms against convolutions as they are written.
 #include "engine/nn/kernels/block_products.hpp"
+#include "engine/nn/kernels/lanes.hpp"
 #include "engine/nn/kernels/winograd_tiles.hpp"
 #include "tests/engine/nn/numbers.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -115,7 +117,7 @@ TEST_CASE("a tile by Winograd's algorithm is the convolution of its pixels, insi
   for (const auto& [set, window, first] : cases()) {
     for (const bool rotated : {false, true}) {
       INFO("set " << static_cast<int>(set) << ", window " << window << ", first " << first << ", rotated " << rotated);
-      const auto& kernels = winograd_kernels(window, set);
+      const auto& kernels = winograd_kernels(window, dt::Precision::fp32, set);
       const auto lanes = kernels.lanes, results = winograd_side + 1 - window;
       const auto plane = floats(plane_side * plane_side * lanes, 1), weights = floats(window * window * line, 2),
                  bias = floats(lanes, 3);
@@ -147,7 +149,7 @@ TEST_CASE("a tile by Winograd's algorithm is the convolution of its pixels, insi
 TEST_CASE("results of a tile that do not exist are not written, and negative ones become zero where a ReLU follows")
 {
   for (const auto& [set, window, first] : cases()) {
-    const auto& kernels = winograd_kernels(window, set);
+    const auto& kernels = winograd_kernels(window, dt::Precision::fp32, set);
     const auto lanes = kernels.lanes;
     const auto sums = floats(points * line, 1);
     std::vector<float> plain(at(plane_side * plane_side * lanes), untouched), rectified = plain;
@@ -164,7 +166,7 @@ TEST_CASE("gradients of results and windows are the adjoints of their transforms
 {
   for (const auto& [set, window, first] : cases()) {
     INFO("set " << static_cast<int>(set) << ", window " << window << ", first " << first);
-    const auto& kernels = winograd_kernels(window, set);
+    const auto& kernels = winograd_kernels(window, dt::Precision::fp32, set);
     const auto lanes = kernels.lanes;
     const WinogradTile tile{plane_side, plane_side, std::max<std::int64_t>(first, 0), std::max<std::int64_t>(first, 0)};
     const auto m = floats(points * line, 1), y = floats(plane_side * plane_side * lanes, 2);
@@ -182,5 +184,39 @@ TEST_CASE("gradients of results and windows are the adjoints of their transforms
     kernels.window_points(weights.data(), line, false, transformed.data(), line);
     kernels.window_gradient(m.data(), line, back.data(), line);
     CHECK(dot(transformed, m) == Approx(dot(weights, back)).margin(1e-3));
+  }
+}
+
+TEST_CASE("transforms of planes of bfloat16 compute as those of fp32 do, and round results to the nearest bfloat16")
+{
+  for (const auto& [set, window, first] : cases()) {
+    INFO("set " << static_cast<int>(set) << ", window " << window << ", first " << first);
+    const auto &half = winograd_kernels(window, dt::Precision::bf16, set),
+               &single = winograd_kernels(window, dt::Precision::fp32, set);
+    const auto lanes = single.lanes;
+    const WinogradTile tile{plane_side, plane_side, first, first};
+    std::vector<float> plane(at(plane_side * plane_side * lanes));
+    std::vector<Bf16> halves(plane.size());
+    for (std::size_t i = 0; const double number : numbers(plane_side * plane_side * lanes, 1)) {
+      plane[i] = static_cast<float>(std::round(128 * number) / 128); // exact in bfloat16
+      halves[i] = {static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(plane[i]) >> 16)};
+      ++i;
+    }
+    std::vector<float> expected(at(points * line), untouched), found = expected;
+    single.pixels(plane.data(), tile, expected.data(), line);
+    half.pixels(halves.data(), tile, found.data(), line);
+    CHECK(found == expected);
+    single.result_gradients(plane.data(), tile, expected.data(), line);
+    half.result_gradients(halves.data(), tile, found.data(), line);
+    CHECK(found == expected);
+
+    const WinogradTile to{plane_side, plane_side, 1, 2};
+    const auto sums = floats(points * line, 2), bias = floats(lanes, 3);
+    single.results(sums.data(), line, bias.data(), false, to, plane.data());
+    half.results(sums.data(), line, bias.data(), false, to, halves.data());
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < plane.size(); ++i)
+      wrong += halves[i].bits == dt::bfloat16_bits(std::bit_cast<std::uint32_t>(plane[i])) >> 16 ? 0 : 1;
+    CHECK(wrong == 0);
   }
 }

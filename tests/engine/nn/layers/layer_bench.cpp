@@ -1,6 +1,7 @@
 #include "tests/engine/nn/layers/layer_bench.hpp"
 
 #include "engine/nn/kernels/compute_thread.hpp"
+#include "engine/nn/kernels/lanes.hpp"
 #include "tests/engine/nn/numbers.hpp"
 
 #include <cmath>
@@ -26,6 +27,7 @@ class LayerBench {
                .tensors = model.tensors,
                .input = nobody(),
                .uses = model.uses(),
+               .precision = in.precision,
                .algorithms = in.algorithms},
               store_),
         stream_(plan_.engine()), images_(to_float(in.images)), output_gradient_(to_float(in.output_gradient))
@@ -91,9 +93,10 @@ class LayerBench {
 
 } // namespace
 
-Model described(const Shape& image, const std::function<Tensor(ModelBuilder&)>& describe, LayerKernels kernels)
+Model described(const Shape& image, const std::function<Tensor(ModelBuilder&)>& describe, LayerKernels kernels,
+                Precision precision)
 {
-  ModelBuilder builder({.model = "test", .image = image, .classes = 2, .kernels = kernels});
+  ModelBuilder builder({.model = "test", .image = image, .classes = 2, .kernels = kernels, .precision = precision});
   auto model = builder.part(describe(builder));
   fuse(model);
   return model;
@@ -116,7 +119,8 @@ dnnl::memory plain_memory(const Plan& plan, const dnnl::memory::desc& like, std:
   const auto dims = like.dims();
   dnnl::memory::dims strides(dims.size(), 1);
   for (auto i = dims.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * dims[i];
-  values.resize(like.get_size() / sizeof(float) + 16); // at least as many as without padding; kernels read whole vectors
+  const std::size_t number_bytes = like.data_type() == dnnl::memory::data_type::bf16 ? sizeof(Bf16) : sizeof(float);
+  values.resize(like.get_size() / number_bytes + 16); // at least as many as without padding; kernels read whole vectors
   return dnnl::memory({dims, dnnl::memory::data_type::f32, strides}, plan.engine(), values.data());
 }
 

@@ -14,6 +14,7 @@ struct LayerInput {
   Algorithms algorithms{};                            // of the convolutions; empty: those of the rules
   // Of the images as the first layer reads them.
   dnnl::memory::format_tag layout = dnnl::memory::format_tag::nchw;
+  Precision precision = Precision::fp32; // that of the model
 };
 
 struct LayerOutput {
@@ -22,7 +23,7 @@ struct LayerOutput {
 
 // The layers that `describe` makes of images, joined where a network would join them.
 Model described(const Shape& image, const std::function<Tensor(ModelBuilder&)>& describe,
-                LayerKernels kernels = LayerKernels::library);
+                LayerKernels kernels = LayerKernels::library, Precision precision = Precision::fp32);
 
 // Forward and backward, with a gradient for the images too.
 LayerOutput run_layers(const Model& model, const LayerInput& in);

@@ -1,4 +1,5 @@
 // Convolutions, inner products, poolings, ReLU and loss against the reference, within the bound of floating-point sums.
+#include "engine/nn/graph/network.hpp"
 #include "engine/nn/layers/softmax_cross_entropy.hpp"
 #include "engine/nn/layers/winograd_convolution.hpp"
 #include "tests/engine/nn/layers/layer_bench.hpp"
@@ -12,6 +13,7 @@
 
 using namespace dt;
 using namespace dt::nn;
+using Tag = dnnl::memory::format_tag;
 using reference::Values;
 using reference::Windows;
 
@@ -102,14 +104,78 @@ TEST_CASE(
     for (const bool relu : {false, true}) check_convolution(s, relu, LayerKernels::library, growth);
 }
 
+namespace {
+
+double distance(const Values& a, const Values& b)
+{
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) difference += (a[i] - b[i]) * (a[i] - b[i]), size += b[i] * b[i];
+  return std::sqrt(difference / size);
+}
+
+// Numbers that bfloat16 has exactly.
+Values in_bf16(Values values)
+{
+  for (auto& value : values) value = std::round(128 * value) / 128;
+  return values;
+}
+
+} // namespace
+
+TEST_CASE("a convolution by Winograd's algorithm in bf16 rounds its results alone: products and sums are fp32")
+{
+  if (!is_supported(Precision::bf16)) return; // the network refuses bf16 on this processor, and oneDNN has no kernels for it
+  using enum Algorithm;
+  for (const auto& s :
+       {Windows{2, 32, 13, 11, 48, 3, 1, 1}, Windows{3, 64, 8, 9, 32, 3, 1, 0}, Windows{2, 32, 13, 11, 48, 5, 1, 2}})
+    for (const bool relu : {false, true}) {
+      INFO("kernel " << s.kernel << ", relu " << relu);
+      auto in = affine_input(s);
+      in.x = in_bf16(in.x), in.c = in_bf16(in.c);
+      const auto describe = [&](ModelBuilder& b) {
+        const auto y = b.convolution("c", b.input(), spec_of(s));
+        return relu ? b.relu(y) : y;
+      };
+      const auto model = described({s.in_channels, s.height, s.width}, describe, LayerKernels::library, Precision::bf16);
+      const auto out = run_layers(
+          model,
+          {s.batch, in.x, joined({in.w, in.b}), in.c, {{"c", {winograd, winograd, winograd}}}, Tag::nchw, Precision::bf16});
+      CHECK(dynamic_cast<const Convolution&>(*model.layers.front()).planned() == LayerAlgorithms{winograd, winograd, winograd});
+      auto expected = reference::convolution(s, in.x, in.w, in.b);
+      if (relu) expected = reference::relu(expected);
+      const auto gradients =
+          reference::convolution_gradients(s, in.x, in.w, relu ? reference::relu_gradient(out.output, in.c) : in.c);
+      // Half a unit of the last place of bfloat16 is at most 2^-9 of a number. Rounded weights would add as much again.
+      CHECK(distance(out.output, expected) < 0x1p-9);
+      CHECK(distance(out.input_gradient, gradients.input) < 0x1p-9);
+      CHECK(distance(out.weight_gradients, joined({gradients.weights, gradients.bias})) < 1e-5);
+    }
+}
+
+TEST_CASE("in bf16 a convolution's directions may be mixed of Winograd's algorithm and direct sums")
+{
+  if (!is_supported(Precision::bf16)) return;
+  using enum Algorithm;
+  const Windows s{2, 32, 13, 11, 48, 3, 1, 1};
+  const auto in = affine_input(s);
+  const auto gradients = reference::convolution_gradients(s, in.x, in.w, in.c);
+  for (const auto& mix : {LayerAlgorithms{winograd, direct, direct}, LayerAlgorithms{direct, winograd, direct},
+                          LayerAlgorithms{direct, direct, winograd}, LayerAlgorithms{winograd, channels_last, winograd}}) {
+    INFO("algorithms " << algorithm_lines({{"c", mix}}).front());
+    const auto model = described(
+        {s.in_channels, s.height, s.width}, [&](ModelBuilder& b) { return b.convolution("c", b.input(), spec_of(s)); },
+        LayerKernels::library, Precision::bf16);
+    const auto out = run_layers(model, {s.batch, in.x, joined({in.w, in.b}), in.c, {{"c", mix}}, Tag::nchw, Precision::bf16});
+    CHECK(dynamic_cast<const Convolution&>(*model.layers.front()).planned() == mix);
+    CHECK(distance(out.output, reference::convolution(s, in.x, in.w, in.b)) < 0x1p-7);
+    CHECK(distance(out.input_gradient, gradients.input) < 0x1p-7);
+    CHECK(distance(out.weight_gradients, joined({gradients.weights, gradients.bias})) < 0x1p-7);
+  }
+}
+
 TEST_CASE("a convolution by Winograd's algorithm gives what direct sums give where the tiles are computed in several chunks")
 {
   using enum Algorithm;
-  const auto distance = [](const Values& a, const Values& b) {
-    double difference = 0, size = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) difference += (a[i] - b[i]) * (a[i] - b[i]), size += b[i] * b[i];
-    return std::sqrt(difference / size);
-  };
   for (const auto& s : {Windows{1, 16, 496, 492, 16, 3, 1, 1}, Windows{1, 512, 43, 44, 32, 3, 1, 1}}) {
     const auto in = affine_input(s);
     const auto computed = [&](Algorithm by) {
@@ -259,7 +325,6 @@ TEST_CASE("max pooling moves values and gradients exactly, over odd shapes")
 
 TEST_CASE("max pooling by our own kernels is exact where channels lie in blocks and where they are last, in evaluations too")
 {
-  using Tag = dnnl::memory::format_tag;
   for (const auto& s :
        {Windows{2, 16, 9, 7, 16, 3, 2, 1}, Windows{2, 32, 12, 13, 32, 3, 2, 0, 1, true}, Windows{3, 16, 6, 5, 16, 3, 1, 1},
         Windows{1, 48, 8, 8, 48, 2, 2, 0}, Windows{2, 16, 11, 9, 16, 5, 3, 2}, Windows{2, 20, 7, 8, 20, 3, 2, 1, 1, true},
