@@ -1,18 +1,42 @@
 #include "engine/nn/kernels/winograd_tiles.hpp"
 
 #include "engine/nn/kernels/lanes.hpp"
+#include "engine/nn/kernels/winograd_transforms.hpp"
+#include "engine/nn/kernels/winograd_wide_transforms.hpp"
 
 #include <algorithm>
 
 namespace dt::nn {
 namespace {
 
-constexpr int side = winograd_side, block = static_cast<int>(block_channels);
+constexpr int block = static_cast<int>(block_channels);
 
-// ---- transforms: of L adjacent channels ----
+// F(4, 3) in the names of WideFiltering.
+struct Filtering {
+  static constexpr int window = 3, results = winograd_results(window), side = winograd_side;
+  template<class T> [[gnu::always_inline]] static inline void pixels_along(T* d, int stride) { dt::nn::pixels_along(d, stride); }
+  template<class T> [[gnu::always_inline]] static inline void results_along(T* m, int stride)
+  {
+    dt::nn::results_along<window>(m, stride);
+  }
+  template<class T> [[gnu::always_inline]] static inline void result_gradients_along(T* y, int stride)
+  {
+    dt::nn::result_gradients_along<window>(y, stride);
+  }
+  template<class T> [[gnu::always_inline]] static inline void windows_along(T* g, int stride)
+  {
+    dt::nn::windows_along<window>(g, stride);
+  }
+  template<class T> [[gnu::always_inline]] static inline void window_gradients_along(T* m, int stride)
+  {
+    dt::nn::window_gradients_along<window>(m, stride);
+  }
+};
+
+// ---- transforms: of L adjacent channels; F: Filtering or WideFiltering ----
 
 // Loads a part of the image; what lies outside is zero.
-template<int L, int Size, class T>
+template<class F, int L, int Size, class T>
 [[gnu::always_inline]] inline void load_tile(const T* plane, const WinogradTile& tile, typename Lanes<L>::Floats* to)
 {
   const T* first = plane + (tile.first_row * tile.width + tile.first_column) * L;
@@ -20,43 +44,44 @@ template<int L, int Size, class T>
                       tile.first_column + Size <= tile.width;
   if (inside) {
     for (int r = 0; r < Size; ++r)
-      for (int c = 0; c < Size; ++c) to[r * side + c] = Lanes<L>::load(first + (r * tile.width + c) * L);
+      for (int c = 0; c < Size; ++c) to[r * F::side + c] = Lanes<L>::load(first + (r * tile.width + c) * L);
     return;
   }
   for (int r = 0; r < Size; ++r)
     for (int c = 0; c < Size; ++c) {
       const auto row = tile.first_row + r, column = tile.first_column + c;
       const bool exists = row >= 0 && row < tile.height && column >= 0 && column < tile.width;
-      to[r * side + c] = exists ? Lanes<L>::load(first + (r * tile.width + c) * L) : typename Lanes<L>::Floats{};
+      to[r * F::side + c] = exists ? Lanes<L>::load(first + (r * tile.width + c) * L) : typename Lanes<L>::Floats{};
     }
 }
 
-template<int L>
+template<class F, int L>
 [[gnu::always_inline]] inline void store_points(const typename Lanes<L>::Floats* from, float* to, std::ptrdiff_t point_stride)
 {
-  for (int point = 0; point < side * side; ++point) Lanes<L>::store(from[point], to + point * point_stride);
+  for (int point = 0; point < F::side * F::side; ++point) Lanes<L>::store(from[point], to + point * point_stride);
 }
 
-template<int L, class T>
+template<class F, int L, class T>
 [[gnu::always_inline]] inline void pixels_of(const T* plane, const WinogradTile& tile, float* to, std::ptrdiff_t point_stride)
 {
+  constexpr int side = F::side;
   typename Lanes<L>::Floats d[side * side];
-  load_tile<L, side>(plane, tile, d);
-  for (int r = 0; r < side; ++r) pixels_along(d + r * side, 1);
-  for (int c = 0; c < side; ++c) pixels_along(d + c, side);
-  store_points<L>(d, to, point_stride);
+  load_tile<F, L, side>(plane, tile, d);
+  for (int r = 0; r < side; ++r) F::pixels_along(d + r * side, 1);
+  for (int c = 0; c < side; ++c) F::pixels_along(d + c, side);
+  store_points<F, L>(d, to, point_stride);
 }
 
-template<int Window, int L, class T>
+template<class F, int L, class T>
 [[gnu::always_inline]] inline void results_of(const float* points, std::ptrdiff_t point_stride, const float* bias, bool rectify,
                                               const WinogradTile& tile, T* plane)
 {
   using Floats = typename Lanes<L>::Floats;
-  constexpr int results = winograd_results(Window);
+  constexpr int side = F::side, results = F::results;
   Floats m[side * side];
-  for (int point = 0; point < side * side; ++point) m[point] = Lanes<L>::load(points + point * point_stride);
-  for (int c = 0; c < side; ++c) results_along<Window>(m + c, side);
-  for (int r = 0; r < results; ++r) results_along<Window>(m + r * side, 1);
+  for (int point = 0; point < F::side * F::side; ++point) m[point] = Lanes<L>::load(points + point * point_stride);
+  for (int c = 0; c < side; ++c) F::results_along(m + c, side);
+  for (int r = 0; r < results; ++r) F::results_along(m + r * side, 1);
   const auto start = bias ? Lanes<L>::load(bias) : Floats{};
   const auto rows = std::min<std::int64_t>(results, tile.height - tile.first_row),
              columns = std::min<std::int64_t>(results, tile.width - tile.first_column);
@@ -68,47 +93,48 @@ template<int Window, int L, class T>
     }
 }
 
-template<int Window, int L, class T>
+template<class F, int L, class T>
 [[gnu::always_inline]] inline void result_gradients_of(const T* plane, const WinogradTile& tile, float* to,
                                                        std::ptrdiff_t point_stride)
 {
-  constexpr int results = winograd_results(Window);
+  constexpr int side = F::side, results = F::results;
   typename Lanes<L>::Floats y[side * side];
-  load_tile<L, results>(plane, tile, y);
-  for (int r = 0; r < results; ++r) result_gradients_along<Window>(y + r * side, 1);
-  for (int c = 0; c < side; ++c) result_gradients_along<Window>(y + c, side);
-  store_points<L>(y, to, point_stride);
+  load_tile<F, L, results>(plane, tile, y);
+  for (int r = 0; r < results; ++r) F::result_gradients_along(y + r * side, 1);
+  for (int c = 0; c < side; ++c) F::result_gradients_along(y + c, side);
+  store_points<F, L>(y, to, point_stride);
 }
 
-template<int Window, int L>
+template<class F, int L>
 [[gnu::always_inline]] inline void window_points_of(const float* window, std::ptrdiff_t pixel_stride, bool rotated, float* to,
                                                     std::ptrdiff_t point_stride)
 {
-  constexpr int last = Window * Window - 1;
+  constexpr int side = F::side, last = F::window * F::window - 1;
   for (int lane = 0; lane < block; lane += L) {
     typename Lanes<L>::Floats g[side * side];
-    for (int r = 0; r < Window; ++r)
-      for (int c = 0; c < Window; ++c) {
-        const int pixel = r * Window + c;
+    for (int r = 0; r < F::window; ++r)
+      for (int c = 0; c < F::window; ++c) {
+        const int pixel = r * F::window + c;
         g[r * side + c] = Lanes<L>::load(window + (rotated ? last - pixel : pixel) * pixel_stride + lane);
       }
-    for (int r = 0; r < Window; ++r) windows_along<Window>(g + r * side, 1);
-    for (int c = 0; c < side; ++c) windows_along<Window>(g + c, side);
-    store_points<L>(g, to + lane, point_stride);
+    for (int r = 0; r < F::window; ++r) F::windows_along(g + r * side, 1);
+    for (int c = 0; c < side; ++c) F::windows_along(g + c, side);
+    store_points<F, L>(g, to + lane, point_stride);
   }
 }
 
-template<int Window, int L>
+template<class F, int L>
 [[gnu::always_inline]] inline void window_gradient_of(const float* points, std::ptrdiff_t point_stride, float* window,
                                                       std::ptrdiff_t pixel_stride)
 {
+  constexpr int side = F::side;
   for (int lane = 0; lane < block; lane += L) {
     typename Lanes<L>::Floats m[side * side];
-    for (int point = 0; point < side * side; ++point) m[point] = Lanes<L>::load(points + point * point_stride + lane);
-    for (int c = 0; c < side; ++c) window_gradients_along<Window>(m + c, side);
-    for (int r = 0; r < Window; ++r) window_gradients_along<Window>(m + r * side, 1);
-    for (int r = 0; r < Window; ++r)
-      for (int c = 0; c < Window; ++c) Lanes<L>::store(m[r * side + c], window + (r * Window + c) * pixel_stride + lane);
+    for (int point = 0; point < F::side * F::side; ++point) m[point] = Lanes<L>::load(points + point * point_stride + lane);
+    for (int c = 0; c < side; ++c) F::window_gradients_along(m + c, side);
+    for (int r = 0; r < F::window; ++r) F::window_gradients_along(m + r * side, 1);
+    for (int r = 0; r < F::window; ++r)
+      for (int c = 0; c < F::window; ++c) Lanes<L>::store(m[r * side + c], window + (r * F::window + c) * pixel_stride + lane);
   }
 }
 
@@ -120,27 +146,27 @@ template<InstructionSet Set> struct Compiled;
 #define DT_COMPILE_FOR(SET, TARGET, CHANNELS)                                                                                    \
   template<> struct Compiled<SET> {                                                                                              \
     static constexpr int channels = CHANNELS;                                                                                    \
-    template<class T> TARGET static void pixels(const void* a, const WinogradTile& b, float* c, std::ptrdiff_t d)                \
+    template<class F, class T> TARGET static void pixels(const void* a, const WinogradTile& b, float* c, std::ptrdiff_t d)       \
     {                                                                                                                            \
-      pixels_of<CHANNELS>(static_cast<const T*>(a), b, c, d);                                                                    \
+      pixels_of<F, CHANNELS>(static_cast<const T*>(a), b, c, d);                                                                 \
     }                                                                                                                            \
-    template<int Window, class T>                                                                                                \
+    template<class F, class T>                                                                                                   \
     TARGET static void results(const float* a, std::ptrdiff_t b, const float* c, bool d, const WinogradTile& e, void* f)         \
     {                                                                                                                            \
-      results_of<Window, CHANNELS>(a, b, c, d, e, static_cast<T*>(f));                                                           \
+      results_of<F, CHANNELS>(a, b, c, d, e, static_cast<T*>(f));                                                                \
     }                                                                                                                            \
-    template<int Window, class T>                                                                                                \
+    template<class F, class T>                                                                                                   \
     TARGET static void result_gradients(const void* a, const WinogradTile& b, float* c, std::ptrdiff_t d)                        \
     {                                                                                                                            \
-      result_gradients_of<Window, CHANNELS>(static_cast<const T*>(a), b, c, d);                                                  \
+      result_gradients_of<F, CHANNELS>(static_cast<const T*>(a), b, c, d);                                                       \
     }                                                                                                                            \
-    template<int Window> TARGET static void window_points(const float* a, std::ptrdiff_t b, bool c, float* d, std::ptrdiff_t e)  \
+    template<class F> TARGET static void window_points(const float* a, std::ptrdiff_t b, bool c, float* d, std::ptrdiff_t e)     \
     {                                                                                                                            \
-      window_points_of<Window, CHANNELS>(a, b, c, d, e);                                                                         \
+      window_points_of<F, CHANNELS>(a, b, c, d, e);                                                                              \
     }                                                                                                                            \
-    template<int Window> TARGET static void window_gradient(const float* a, std::ptrdiff_t b, float* c, std::ptrdiff_t d)        \
+    template<class F> TARGET static void window_gradient(const float* a, std::ptrdiff_t b, float* c, std::ptrdiff_t d)           \
     {                                                                                                                            \
-      window_gradient_of<Window, CHANNELS>(a, b, c, d);                                                                          \
+      window_gradient_of<F, CHANNELS>(a, b, c, d);                                                                               \
     }                                                                                                                            \
   }
 
@@ -150,37 +176,39 @@ DT_COMPILE_FOR(InstructionSet::plain, , 8);
 
 #undef DT_COMPILE_FOR
 
-template<int Window, class T, InstructionSet Set> const WinogradKernels& kernels_of()
+template<class F, class T, InstructionSet Set> const WinogradKernels& kernels_of()
 {
   using C = Compiled<Set>;
-  static constexpr WinogradKernels kernels{C::channels,
-                                           C::template pixels<T>,
-                                           C::template results<Window, T>,
-                                           C::template result_gradients<Window, T>,
-                                           C::template window_points<Window>,
-                                           C::template window_gradient<Window>};
+  static constexpr WinogradKernels kernels{F::side * F::side,
+                                           F::results,
+                                           C::channels,
+                                           C::template pixels<F, T>,
+                                           C::template results<F, T>,
+                                           C::template result_gradients<F, T>,
+                                           C::template window_points<F>,
+                                           C::template window_gradient<F>};
   return kernels;
 }
 
-template<int Window, class T> const WinogradKernels& kernels_of(InstructionSet set)
+template<class F, class T> const WinogradKernels& kernels_of(InstructionSet set)
 {
   switch (set) {
   case InstructionSet::avx512:
-    return kernels_of<Window, T, InstructionSet::avx512>();
+    return kernels_of<F, T, InstructionSet::avx512>();
   case InstructionSet::avx2:
-    return kernels_of<Window, T, InstructionSet::avx2>();
+    return kernels_of<F, T, InstructionSet::avx2>();
   case InstructionSet::plain:
     break;
   }
-  return kernels_of<Window, T, InstructionSet::plain>();
+  return kernels_of<F, T, InstructionSet::plain>();
 }
 
 } // namespace
 
 const WinogradKernels& winograd_kernels(std::int64_t window, Precision precision, InstructionSet set)
 {
-  if (precision == Precision::bf16) return window == 3 ? kernels_of<3, Bf16>(set) : kernels_of<5, Bf16>(set);
-  return window == 3 ? kernels_of<3, float>(set) : kernels_of<5, float>(set);
+  if (precision == Precision::bf16) return window == 3 ? kernels_of<Filtering, Bf16>(set) : kernels_of<WideFiltering, Bf16>(set);
+  return window == 3 ? kernels_of<Filtering, float>(set) : kernels_of<WideFiltering, float>(set);
 }
 
 } // namespace dt::nn

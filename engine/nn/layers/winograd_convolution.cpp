@@ -13,7 +13,7 @@ namespace {
 
 using Tag = dnnl::memory::format_tag;
 
-constexpr std::int64_t line = block_channels, points = winograd_points;
+constexpr std::int64_t line = block_channels;
 
 // Floats from one point to the next: at least `lines` lines of sixteen, and an odd number of them.
 std::int64_t point_stride(std::int64_t lines) { return (lines | 1) * line; }
@@ -37,7 +37,7 @@ WinogradConvolution::WinogradConvolution(std::string name, Tensor input, Tensor 
                                          Precision precision)
     : Convolution(std::move(name), input, output, spec), precision_(precision),
       transforms_(winograd_kernels(spec.kernel, precision, best_instruction_set())), window_(spec.kernel),
-      results_(winograd_results(static_cast<int>(spec.kernel)))
+      results_(transforms_.results), points_(transforms_.points)
 {
 }
 
@@ -103,12 +103,12 @@ Operation WinogradConvolution::operation(const char* what, Plan& plan, Pass pass
 {
   auto& split = pass.split;
   split.tiles = plan.options().batch * tiles_of(pass.to);
-  split.chunk = equal_parts(split.tiles, shared_bytes / (points * pass.from.channels * float_bytes));
+  split.chunk = equal_parts(split.tiles, shared_bytes / (points_ * pass.from.channels * float_bytes));
   const auto blocks = std::min(blocks_at_once, pass.to.channels / line);
-  split.group = equal_parts(split.chunk, own_bytes / (points * blocks * line * float_bytes));
-  pass.windows = plan.allocate_floats(points * point_stride(pass.from.channels * pass.to.channels / line));
-  pass.pixels = plan.allocate_floats(points * point_stride(pass.from.channels / line * split.chunk));
-  pass.products = plan.allocate_floats(plan.options().threads * points * point_stride(blocks * split.group));
+  split.group = equal_parts(split.chunk, own_bytes / (points_ * blocks * line * float_bytes));
+  pass.windows = plan.allocate_floats(points_ * point_stride(pass.from.channels * pass.to.channels / line));
+  pass.pixels = plan.allocate_floats(points_ * point_stride(pass.from.channels / line * split.chunk));
+  pass.products = plan.allocate_floats(plan.options().threads * points_ * point_stride(blocks * split.group));
   return {label(what, batch_flops(plan)),
           std::vector{pass.images, pass.weights, pass.results, pass.windows, pass.pixels, pass.products},
           [this, pass] { run(pass); }};
@@ -161,10 +161,10 @@ Operation WinogradConvolution::weights_operation(Plan& plan, const dnnl::memory&
   const auto in = input().shape.channels, out = output().shape.channels;
   WeightsPass pass{.images = images, .gradient = gradient, .weight_gradient = weight_gradient};
   pass.split.tiles = plan.options().batch * tiles_of(output().shape);
-  pass.split.chunk = equal_parts(pass.split.tiles, most_weight_bytes / (points * (in + out) * float_bytes));
-  pass.pixels = plan.allocate_floats(points * point_stride(in / line * pass.split.chunk));
-  pass.gradients = plan.allocate_floats(points * point_stride(out / line * pass.split.chunk));
-  pass.sums = plan.allocate_floats(points * point_stride(in * out / line));
+  pass.split.chunk = equal_parts(pass.split.tiles, most_weight_bytes / (points_ * (in + out) * float_bytes));
+  pass.pixels = plan.allocate_floats(points_ * point_stride(in / line * pass.split.chunk));
+  pass.gradients = plan.allocate_floats(points_ * point_stride(out / line * pass.split.chunk));
+  pass.sums = plan.allocate_floats(points_ * point_stride(in * out / line));
   return {label("backward weights", batch_flops(plan)),
           std::vector{images, gradient, weight_gradient, pass.pixels, pass.gradients, pass.sums},
           [this, pass] { run_backward_weights(pass); }};
@@ -218,7 +218,7 @@ void WinogradConvolution::run(const Pass& pass) const
 #pragma omp parallel
   {
     transform_windows(pass);
-    float* own = floats_of(pass.products) + omp_get_thread_num() * points * point_stride(blocks * split.group);
+    float* own = floats_of(pass.products) + omp_get_thread_num() * points_ * point_stride(blocks * split.group);
     for (std::int64_t first = 0; first < split.tiles; first += split.chunk) {
       const auto tiles = std::min(split.chunk, split.tiles - first);
       transform_pixels(pass.images, pass.from, pass.to, pass.padding, first, tiles, floats_of(pass.pixels));
@@ -239,7 +239,7 @@ void WinogradConvolution::run_group(const Pass& pass, std::int64_t chunk_tiles, 
   const auto pixel_stride = point_stride(in / line * chunk_tiles), window_stride = point_stride(in * out / line),
              product_stride = point_stride(blocks * tiles);
   const ChannelSums shape{.rows = tiles, .outer = in / line, .scalar_stride = chunk_tiles * line};
-  for (std::int64_t point = 0; point < points; ++point)
+  for (std::int64_t point = 0; point < points_; ++point)
     for (std::int64_t b = 0; b < blocks; ++b)
       products_.sum_channels(shape, floats_of(pass.pixels) + point * pixel_stride + group * line,
                              floats_of(pass.windows) + point * window_stride + (block + b) * in * line,
@@ -257,8 +257,8 @@ void WinogradConvolution::give_results(const Pass& pass, std::int64_t first, std
     const auto place = tile_at((first + tile) % in_image, pass.to, pass.to, 0);
     for (std::int64_t lane = 0; lane < line; lane += lanes()) {
       const auto channel = block * line + lane;
-      transforms_.results(products + tile * line + lane, product_stride, bias ? bias + channel : nullptr, pass.rectify, place,
-                          plane_of(pass.results, pass.to, (first + tile) / in_image, channel));
+      transforms_.give_results(products + tile * line + lane, product_stride, bias ? bias + channel : nullptr, pass.rectify,
+                               place, plane_of(pass.results, pass.to, (first + tile) / in_image, channel));
     }
   }
 }
@@ -292,7 +292,7 @@ void WinogradConvolution::sum_chunk(const WeightsPass& pass, std::int64_t first,
   transform_gradients(pass.gradient, to, first, tiles, floats_of(pass.gradients));
   const RowSums shape{.rows = tiles, .accumulate = first > 0};
 #pragma omp for collapse(2) schedule(dynamic)
-  for (std::int64_t point = 0; point < points; ++point)
+  for (std::int64_t point = 0; point < points_; ++point)
     for (std::int64_t channel = 0; channel < in; channel += line)
       for (std::int64_t output = 0; output < out; output += line)
         products_.sum_rows(shape, floats_of(pass.pixels) + point * pixel_stride + channel * tiles,

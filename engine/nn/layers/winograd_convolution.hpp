@@ -5,9 +5,9 @@
 // A direction computes the tiles of the batch in chunks, in three steps: points of the pixels, products with the points of the
 // windows, results from the products. Buffers, with 16 adjacent channels innermost and an odd number of such lines from one
 // point to the next, so that the points of a tile lie in different sets of the caches:
-//   points of pixels   [36][channel / 16][tile of the chunk][16]
-//   points of windows  [36][output / 16][channel][16]
-//   products           [36][output / 16][tile of the group][16], of each thread
+//   points of pixels   [points][channel / 16][tile of the chunk][16]
+//   points of windows  [points][output / 16][channel][16]
+//   products           [points][output / 16][tile of the group][16], of each thread; points: 36 for 3x3, 64 for 5x5
 //
 // Weights lie in blocks of 16 x 16 channels: OIhw16i16o, [output / 16][channel / 16][row][column][16 channels][16 outputs];
 // backward to the data takes a copy with both kinds of channels exchanged.
@@ -84,6 +84,7 @@ class WinogradConvolution final : public Convolution {
   const WinogradKernels& transforms_;
   const BlockKernels& products_ = block_kernels(best_instruction_set());
   std::int64_t window_, results_; // side lengths
+  std::int64_t points_;           // of a tile
 };
 
 // A WinogradConvolution where `winograd` allows it and the class supports the shape; otherwise a Convolution, whose primitives

@@ -16,7 +16,7 @@ using namespace dt::nn;
 
 namespace {
 
-constexpr std::int64_t line = block_channels, points = winograd_points;
+constexpr std::int64_t line = block_channels;
 constexpr float untouched = 9;
 
 std::size_t at(std::int64_t place) { return static_cast<std::size_t>(place); }
@@ -118,16 +118,16 @@ TEST_CASE("a tile by Winograd's algorithm is the convolution of its pixels, insi
     for (const bool rotated : {false, true}) {
       INFO("set " << static_cast<int>(set) << ", window " << window << ", first " << first << ", rotated " << rotated);
       const auto& kernels = winograd_kernels(window, dt::Precision::fp32, set);
-      const auto lanes = kernels.lanes, results = winograd_side + 1 - window;
+      const auto lanes = kernels.lanes, results = kernels.results;
       const auto plane = floats(plane_side * plane_side * lanes, 1), weights = floats(window * window * line, 2),
                  bias = floats(lanes, 3);
       const WinogradTile tile{plane_side, plane_side, first, first}, to{plane_side, plane_side, 1, 2};
-      std::vector<float> pixels(at(points * line)), windows(at(points * line)), sums(at(points * line)),
+      std::vector<float> pixels(at(kernels.points * line)), windows(at(kernels.points * line)), sums(at(kernels.points * line)),
           found(at(plane_side * plane_side * lanes), untouched);
       kernels.pixels(plane.data(), tile, pixels.data(), line);
       kernels.window_points(weights.data(), line, rotated, windows.data(), line);
       for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = pixels[i] * windows[i];
-      kernels.results(sums.data(), line, bias.data(), false, to, found.data());
+      kernels.give_results(sums.data(), line, bias.data(), false, to, found.data());
       double furthest = 0;
       std::int64_t written = 0;
       for (std::int64_t row = 0; row < results; ++row)
@@ -140,7 +140,7 @@ TEST_CASE("a tile by Winograd's algorithm is the convolution of its pixels, insi
             furthest = std::max(furthest, std::abs(pixel(found, lanes, 1 + row, 2 + column, lane) - sum));
             ++written;
           }
-      CHECK(furthest < 2e-5);
+      CHECK(furthest < (window == 5 ? 4e-5 : 2e-5));
       CHECK(std::count(found.begin(), found.end(), untouched) == static_cast<std::int64_t>(found.size()) - written);
     }
   }
@@ -151,11 +151,11 @@ TEST_CASE("results of a tile that do not exist are not written, and negative one
   for (const auto& [set, window, first] : cases()) {
     const auto& kernels = winograd_kernels(window, dt::Precision::fp32, set);
     const auto lanes = kernels.lanes;
-    const auto sums = floats(points * line, 1);
+    const auto sums = floats(kernels.points * line, 1);
     std::vector<float> plain(at(plane_side * plane_side * lanes), untouched), rectified = plain;
     const WinogradTile last{plane_side, plane_side, plane_side - 1, plane_side - 1};
-    kernels.results(sums.data(), line, nullptr, false, last, plain.data());
-    kernels.results(sums.data(), line, nullptr, true, last, rectified.data());
+    kernels.give_results(sums.data(), line, nullptr, false, last, plain.data());
+    kernels.give_results(sums.data(), line, nullptr, true, last, rectified.data());
     CHECK(std::count(plain.begin(), plain.end(), untouched) == static_cast<std::int64_t>(plain.size()) - lanes);
     for (std::size_t i = plain.size() - at(lanes); i < plain.size(); ++i) CHECK(rectified[i] == std::max(plain[i], 0.0F));
   }
@@ -169,11 +169,11 @@ TEST_CASE("gradients of results and windows are the adjoints of their transforms
     const auto& kernels = winograd_kernels(window, dt::Precision::fp32, set);
     const auto lanes = kernels.lanes;
     const WinogradTile tile{plane_side, plane_side, std::max<std::int64_t>(first, 0), std::max<std::int64_t>(first, 0)};
-    const auto m = floats(points * line, 1), y = floats(plane_side * plane_side * lanes, 2);
+    const auto m = floats(kernels.points * line, 1), y = floats(plane_side * plane_side * lanes, 2);
     std::vector<float> results(y.size(), 0), gradients(m.size(), 0);
     for (std::int64_t lane = 0; lane < line; lane += lanes) { // each with the same y
       std::vector<float> part(y.size(), 0);
-      kernels.results(m.data() + lane, line, nullptr, false, tile, part.data());
+      kernels.give_results(m.data() + lane, line, nullptr, false, tile, part.data());
       for (std::size_t i = 0; i < part.size(); ++i) results[i] += part[i];
       kernels.result_gradients(y.data(), tile, gradients.data() + lane, line);
     }
@@ -202,7 +202,7 @@ TEST_CASE("transforms of planes of bfloat16 compute as those of fp32 do, and rou
       halves[i] = {static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(plane[i]) >> 16)};
       ++i;
     }
-    std::vector<float> expected(at(points * line), untouched), found = expected;
+    std::vector<float> expected(at(single.points * line), untouched), found = expected;
     single.pixels(plane.data(), tile, expected.data(), line);
     half.pixels(halves.data(), tile, found.data(), line);
     CHECK(found == expected);
@@ -211,9 +211,9 @@ TEST_CASE("transforms of planes of bfloat16 compute as those of fp32 do, and rou
     CHECK(found == expected);
 
     const WinogradTile to{plane_side, plane_side, 1, 2};
-    const auto sums = floats(points * line, 2), bias = floats(lanes, 3);
-    single.results(sums.data(), line, bias.data(), false, to, plane.data());
-    half.results(sums.data(), line, bias.data(), false, to, halves.data());
+    const auto sums = floats(single.points * line, 2), bias = floats(lanes, 3);
+    single.give_results(sums.data(), line, bias.data(), false, to, plane.data());
+    half.give_results(sums.data(), line, bias.data(), false, to, halves.data());
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < plane.size(); ++i)
       wrong += halves[i].bits == dt::bfloat16_bits(std::bit_cast<std::uint32_t>(plane[i])) >> 16 ? 0 : 1;
