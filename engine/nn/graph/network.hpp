@@ -31,7 +31,7 @@ struct NetworkOptions {
   int threads = 1;
   std::uint64_t seed = 1; // for the initial weights; they are equal for every rank count and layout
   Precision precision = Precision::fp32;
-  bool winograd = true; // 3x3 convolutions in fp32 use Winograd's algorithm where that is faster; rounding errors grow a little
+  bool winograd = true; // 3x3 and 5x5 convolutions may use Winograd's algorithm; rounding errors grow a little
   // Convolutions that are named here use these algorithms, the others those of the rules (Convolution::algorithms). Where oneDNN
   // has no such algorithm for the layer's shape, it is direct. If one is image_lanes, image_lanes below holds too.
   Algorithms algorithms{};

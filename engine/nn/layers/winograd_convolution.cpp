@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include <omp.h>
+#include <unistd.h>
 
 namespace dt::nn {
 namespace {
@@ -25,11 +26,21 @@ std::int64_t equal_parts(std::int64_t number, std::int64_t most)
 }
 
 constexpr std::int64_t float_bytes = sizeof(float);
-constexpr std::int64_t shared_bytes = 8 << 20;       // of the cache that cores share: points of a chunk's pixels
-constexpr std::int64_t own_bytes = 192 << 10;        // of a core's own cache: products of a group
-constexpr std::int64_t most_weight_bytes = 64 << 20; // points of pixels and gradients, backward to the weights
-constexpr std::int64_t blocks_at_once = 2;           // of outputs, in a group
-constexpr std::int64_t tiles_in_part = 32;           // that a thread transforms at once
+constexpr std::int64_t shared_bytes = 8 << 20; // of the cache that cores share: points of a chunk's pixels
+constexpr std::int64_t fewest_own_tiles = 28;  // of a chunk in a core's own cache, so that reading the windows pays
+constexpr std::int64_t chunks_of_thread = 4;   // at least, where each thread takes chunks of its own
+constexpr std::int64_t own_bytes = 192 << 10;  // of a core's own cache: products of a group
+constexpr std::int64_t fewest_weight_bytes = 8 << 20, most_weight_bytes = 64 << 20; // the same, backward to the weights
+constexpr std::int64_t blocks_at_once = 2;                                          // of outputs, in a group
+constexpr std::int64_t tiles_in_part = 32;                                          // that a thread transforms at once
+
+// Half of a core's second-level cache, for the points of a chunk's pixels.
+std::int64_t own_pixel_bytes()
+{
+  static const std::int64_t cache = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+  constexpr std::int64_t usual = 512 << 10;
+  return (cache > 0 ? cache : usual) / 2;
+}
 
 } // namespace
 
@@ -97,18 +108,27 @@ WinogradTile WinogradConvolution::tile_at(std::int64_t tile, const Shape& plane,
   return {plane.height, plane.width, tile / across * results_ - padding, tile % across * results_ - padding};
 }
 
+std::int64_t WinogradConvolution::pixel_floats(const Shape& images, std::int64_t tiles) const
+{
+  return points_ * point_stride(images.channels / line * tiles);
+}
+
 // ---- planning ----
 
 Operation WinogradConvolution::operation(const char* what, Plan& plan, Pass pass) const
 {
   auto& split = pass.split;
-  split.tiles = plan.options().batch * tiles_of(pass.to);
-  split.chunk = equal_parts(split.tiles, shared_bytes / (points_ * pass.from.channels * float_bytes));
+  const auto threads = plan.options().threads;
   const auto blocks = std::min(blocks_at_once, pass.to.channels / line);
+  split.tiles = plan.options().batch * tiles_of(pass.to);
+  const auto own_tiles = own_pixel_bytes() / (points_ * pass.from.channels * float_bytes);
+  split.is_own = own_tiles >= fewest_own_tiles && split.tiles >= chunks_of_thread * threads * own_tiles;
+  const auto shared_tiles = shared_bytes / (points_ * pass.from.channels * float_bytes);
+  split.chunk = equal_parts(split.tiles, split.is_own ? own_tiles : shared_tiles);
   split.group = equal_parts(split.chunk, own_bytes / (points_ * blocks * line * float_bytes));
   pass.windows = plan.allocate_floats(points_ * point_stride(pass.from.channels * pass.to.channels / line));
-  pass.pixels = plan.allocate_floats(points_ * point_stride(pass.from.channels / line * split.chunk));
-  pass.products = plan.allocate_floats(plan.options().threads * points_ * point_stride(blocks * split.group));
+  pass.pixels = plan.allocate_floats((split.is_own ? threads : 1) * pixel_floats(pass.from, split.chunk));
+  pass.products = plan.allocate_floats(threads * points_ * point_stride(blocks * split.group));
   return {label(what, batch_flops(plan)),
           std::vector{pass.images, pass.weights, pass.results, pass.windows, pass.pixels, pass.products},
           [this, pass] { run(pass); }};
@@ -161,7 +181,10 @@ Operation WinogradConvolution::weights_operation(Plan& plan, const dnnl::memory&
   const auto in = input().shape.channels, out = output().shape.channels;
   WeightsPass pass{.images = images, .gradient = gradient, .weight_gradient = weight_gradient};
   pass.split.tiles = plan.options().batch * tiles_of(output().shape);
-  pass.split.chunk = equal_parts(pass.split.tiles, most_weight_bytes / (points_ * (in + out) * float_bytes));
+  // The sums are read and written once in each chunk, so large sums need large chunks.
+  const auto sum_bytes = points_ * in * out * float_bytes;
+  const auto chunk_bytes = std::clamp(2 * sum_bytes, fewest_weight_bytes, most_weight_bytes);
+  pass.split.chunk = equal_parts(pass.split.tiles, chunk_bytes / (points_ * (in + out) * float_bytes));
   pass.pixels = plan.allocate_floats(points_ * point_stride(in / line * pass.split.chunk));
   pass.gradients = plan.allocate_floats(points_ * point_stride(out / line * pass.split.chunk));
   pass.sums = plan.allocate_floats(points_ * point_stride(in * out / line));
@@ -186,14 +209,20 @@ void WinogradConvolution::transform_windows(const Pass& pass) const
 void WinogradConvolution::transform_pixels(const dnnl::memory& images, const Shape& shape, const Shape& results,
                                            std::int64_t padding, std::int64_t first, std::int64_t tiles, float* to) const
 {
-  const auto in_image = tiles_of(results), stride = point_stride(shape.channels / line * tiles);
+  const Pixels pixels{images, shape, results, padding, first, tiles, to};
 #pragma omp for collapse(2) schedule(static)
   for (std::int64_t channel = 0; channel < shape.channels; channel += lanes())
     for (std::int64_t part = 0; part < tiles; part += tiles_in_part)
-      for (std::int64_t tile = part; tile < std::min(part + tiles_in_part, tiles); ++tile)
-        transforms_.pixels(plane_of(images, shape, (first + tile) / in_image, channel),
-                           tile_at((first + tile) % in_image, shape, results, padding),
-                           to + (channel / line * tiles + tile) * line + channel % line, stride);
+      transform_part(pixels, channel, part, std::min(part + tiles_in_part, tiles));
+}
+
+void WinogradConvolution::transform_part(const Pixels& of, std::int64_t channel, std::int64_t begin, std::int64_t end) const
+{
+  const auto in_image = tiles_of(of.results), stride = point_stride(of.shape.channels / line * of.tiles);
+  for (std::int64_t tile = begin; tile < end; ++tile)
+    transforms_.pixels(plane_of(of.images, of.shape, (of.first + tile) / in_image, channel),
+                       tile_at((of.first + tile) % in_image, of.shape, of.results, of.padding),
+                       of.to + (channel / line * of.tiles + tile) * line + channel % line, stride);
 }
 
 void WinogradConvolution::transform_gradients(const dnnl::memory& gradients, const Shape& shape, std::int64_t first,
@@ -213,26 +242,57 @@ void WinogradConvolution::transform_gradients(const dnnl::memory& gradients, con
 
 void WinogradConvolution::run(const Pass& pass) const
 {
-  const auto& split = pass.split;
-  const auto all_blocks = pass.to.channels / line, blocks = std::min(blocks_at_once, all_blocks);
 #pragma omp parallel
   {
     transform_windows(pass);
-    float* own = floats_of(pass.products) + omp_get_thread_num() * points_ * point_stride(blocks * split.group);
-    for (std::int64_t first = 0; first < split.tiles; first += split.chunk) {
-      const auto tiles = std::min(split.chunk, split.tiles - first);
-      transform_pixels(pass.images, pass.from, pass.to, pass.padding, first, tiles, floats_of(pass.pixels));
+    pass.split.is_own ? run_own_chunks(pass) : run_shared_chunks(pass);
+  }
+}
+
+float* WinogradConvolution::own_products(const Pass& pass) const
+{
+  const auto blocks = std::min(blocks_at_once, pass.to.channels / line);
+  return floats_of(pass.products) + omp_get_thread_num() * points_ * point_stride(blocks * pass.split.group);
+}
+
+// All threads work on one chunk after the other.
+void WinogradConvolution::run_shared_chunks(const Pass& pass) const
+{
+  const auto& split = pass.split;
+  const auto all_blocks = pass.to.channels / line, blocks = std::min(blocks_at_once, all_blocks);
+  const auto* pixels = floats_of(pass.pixels);
+  auto* products = own_products(pass);
+  for (std::int64_t first = 0; first < split.tiles; first += split.chunk) {
+    const auto tiles = std::min(split.chunk, split.tiles - first);
+    transform_pixels(pass.images, pass.from, pass.to, pass.padding, first, tiles, floats_of(pass.pixels));
 #pragma omp for collapse(2) schedule(dynamic)
-      for (std::int64_t group = 0; group < tiles; group += split.group)
-        for (std::int64_t block = 0; block < all_blocks; block += blocks)
-          run_group(pass, tiles, first, group, block, std::min(blocks, all_blocks - block), own);
-    }
+    for (std::int64_t group = 0; group < tiles; group += split.group)
+      for (std::int64_t block = 0; block < all_blocks; block += blocks)
+        run_group(pass, pixels, tiles, first, group, block, std::min(blocks, all_blocks - block), products);
+  }
+}
+
+// Each thread takes whole chunks, whose points stay in its core's cache.
+void WinogradConvolution::run_own_chunks(const Pass& pass) const
+{
+  const auto& split = pass.split;
+  const auto all_blocks = pass.to.channels / line, blocks = std::min(blocks_at_once, all_blocks);
+  auto* pixels = floats_of(pass.pixels) + omp_get_thread_num() * pixel_floats(pass.from, split.chunk);
+  auto* products = own_products(pass);
+#pragma omp for schedule(dynamic)
+  for (std::int64_t first = 0; first < split.tiles; first += split.chunk) {
+    const auto tiles = std::min(split.chunk, split.tiles - first);
+    const Pixels chunk{pass.images, pass.from, pass.to, pass.padding, first, tiles, pixels};
+    for (std::int64_t channel = 0; channel < pass.from.channels; channel += lanes()) transform_part(chunk, channel, 0, tiles);
+    for (std::int64_t group = 0; group < tiles; group += split.group)
+      for (std::int64_t block = 0; block < all_blocks; block += blocks)
+        run_group(pass, pixels, tiles, first, group, block, std::min(blocks, all_blocks - block), products);
   }
 }
 
 // Some blocks of outputs of a group of tiles: their products with all channels, then their results.
-void WinogradConvolution::run_group(const Pass& pass, std::int64_t chunk_tiles, std::int64_t chunk_first, std::int64_t group,
-                                    std::int64_t block, std::int64_t blocks, float* products) const
+void WinogradConvolution::run_group(const Pass& pass, const float* pixels, std::int64_t chunk_tiles, std::int64_t chunk_first,
+                                    std::int64_t group, std::int64_t block, std::int64_t blocks, float* products) const
 {
   const auto in = pass.from.channels, out = pass.to.channels;
   const auto tiles = std::min(pass.split.group, chunk_tiles - group);
@@ -241,7 +301,7 @@ void WinogradConvolution::run_group(const Pass& pass, std::int64_t chunk_tiles, 
   const ChannelSums shape{.rows = tiles, .outer = in / line, .scalar_stride = chunk_tiles * line};
   for (std::int64_t point = 0; point < points_; ++point)
     for (std::int64_t b = 0; b < blocks; ++b)
-      products_.sum_channels(shape, floats_of(pass.pixels) + point * pixel_stride + group * line,
+      products_.sum_channels(shape, pixels + point * pixel_stride + group * line,
                              floats_of(pass.windows) + point * window_stride + (block + b) * in * line,
                              products + point * product_stride + b * tiles * line);
   for (std::int64_t b = 0; b < blocks; ++b)

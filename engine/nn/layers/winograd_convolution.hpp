@@ -29,10 +29,18 @@ class WinogradConvolution final : public Convolution {
   void plan_forward(Plan& plan) override;
 
  private:
-  // How the tiles of a batch are divided: into chunks whose points of pixels are in a cache that the cores share, and these into
-  // groups whose products are in a core's own.
+  // How the tiles of a batch are divided: into chunks whose points of pixels are in a cache, and these into groups whose products
+  // are in a core's own cache.
   struct Split {
     std::int64_t tiles = 0, chunk = 0, group = 0; // numbers of tiles: in all, in a chunk, in a group
+    bool is_own = false; // each thread takes chunks of its own, in its core's cache; false: all threads share one chunk
+  };
+  // Tiles [first, first + tiles) of a batch's images of `shape`, whose convolution has `results`, and the place of their points.
+  struct Pixels {
+    const dnnl::memory& images;
+    const Shape &shape, &results;
+    std::int64_t padding, first, tiles;
+    float* to;
   };
   // A convolution of a batch: the layer's own, or, turned round, that of its output's gradient.
   struct Pass {
@@ -58,8 +66,14 @@ class WinogradConvolution final : public Convolution {
                         std::int64_t first, std::int64_t tiles, float* points) const;
   void transform_gradients(const dnnl::memory& gradients, const Shape& shape, std::int64_t first, std::int64_t tiles,
                            float* points) const;
-  void run_group(const Pass& pass, std::int64_t chunk_tiles, std::int64_t chunk_first, std::int64_t group, std::int64_t block,
-                 std::int64_t blocks, float* products) const;
+  // One channel vector of tiles [begin, end) of these.
+  void transform_part(const Pixels& of, std::int64_t channel, std::int64_t begin, std::int64_t end) const;
+  void run_shared_chunks(const Pass& pass) const;
+  void run_own_chunks(const Pass& pass) const;
+  float* own_products(const Pass& pass) const;                              // of the calling thread
+  std::int64_t pixel_floats(const Shape& images, std::int64_t tiles) const; // of the points of so many tiles' pixels
+  void run_group(const Pass& pass, const float* pixels, std::int64_t chunk_tiles, std::int64_t chunk_first, std::int64_t group,
+                 std::int64_t block, std::int64_t blocks, float* products) const;
   void give_results(const Pass& pass, std::int64_t first, std::int64_t tiles, std::int64_t block, const float* products,
                     std::int64_t product_stride) const;
   // Backward to the weights: what it reads and writes, and its buffers.
