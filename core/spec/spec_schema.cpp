@@ -165,8 +165,7 @@ std::vector<Key> train_keys()
       {"train.winograd", boolean, "", 0, 0, no, yes, none, DT_FIELD(train.winograd),
        "Whether 3x3 and 5x5 convolutions may use Winograd's algorithm where it is faster. In fp32 its rounding errors are a few "
        "times larger than those of direct sums. In bf16 only `algorithms: timed` and `fixed` use it; its products are fp32 "
-       "there. "
-       "false: direct sums."},
+       "there. false: direct sums."},
       {"train.algorithms", choice, "", 0, 0, no, yes, choice_names<AlgorithmChoice>(), DT_FIELD(train.algorithms),
        "Who chooses how each convolution is computed in each direction. timed: rank 0 times what there is, or takes what an "
        "earlier run on this machine has timed; all ranks take its choice. The choice is recorded with the run (algorithms.json), "

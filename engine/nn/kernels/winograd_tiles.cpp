@@ -11,7 +11,7 @@ namespace {
 
 constexpr int block = static_cast<int>(block_channels);
 
-// F(4, 3) in the names of WideFiltering.
+// F(4, 3) of winograd_transforms.hpp, with the members of WideFiltering, so that one template computes both.
 struct Filtering {
   static constexpr int window = 3, results = winograd_results(window), side = winograd_side;
   template<class T> [[gnu::always_inline]] static inline void pixels_along(T* d, int stride) { dt::nn::pixels_along(d, stride); }

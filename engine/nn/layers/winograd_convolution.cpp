@@ -30,7 +30,7 @@ constexpr std::int64_t shared_bytes = 8 << 20; // of the cache that cores share:
 constexpr std::int64_t fewest_own_tiles = 28;  // of a chunk in a core's own cache, so that reading the windows pays
 constexpr std::int64_t chunks_of_thread = 4;   // at least, where each thread takes chunks of its own
 constexpr std::int64_t own_bytes = 192 << 10;  // of a core's own cache: products of a group
-constexpr std::int64_t fewest_weight_bytes = 8 << 20, most_weight_bytes = 64 << 20; // the same, backward to the weights
+constexpr std::int64_t fewest_weight_bytes = 8 << 20, most_weight_bytes = 64 << 20; // points of a chunk, backward to the weights
 constexpr std::int64_t blocks_at_once = 2;                                          // of outputs, in a group
 constexpr std::int64_t tiles_in_part = 32;                                          // that a thread transforms at once
 
@@ -205,15 +205,12 @@ void WinogradConvolution::transform_windows(const Pass& pass) const
                                 line * line, pass.rotated, floats_of(pass.windows) + (block * in + channel) * line, stride);
 }
 
-// Tiles [first, first + tiles) of the batch's images of `shape`, whose convolution has `results`.
-void WinogradConvolution::transform_pixels(const dnnl::memory& images, const Shape& shape, const Shape& results,
-                                           std::int64_t padding, std::int64_t first, std::int64_t tiles, float* to) const
+void WinogradConvolution::transform_pixels(const Pixels& of) const
 {
-  const Pixels pixels{images, shape, results, padding, first, tiles, to};
 #pragma omp for collapse(2) schedule(static)
-  for (std::int64_t channel = 0; channel < shape.channels; channel += lanes())
-    for (std::int64_t part = 0; part < tiles; part += tiles_in_part)
-      transform_part(pixels, channel, part, std::min(part + tiles_in_part, tiles));
+  for (std::int64_t channel = 0; channel < of.shape.channels; channel += lanes())
+    for (std::int64_t part = 0; part < of.tiles; part += tiles_in_part)
+      transform_part(of, channel, part, std::min(part + tiles_in_part, of.tiles));
 }
 
 void WinogradConvolution::transform_part(const Pixels& of, std::int64_t channel, std::int64_t begin, std::int64_t end) const
@@ -264,7 +261,7 @@ void WinogradConvolution::run_shared_chunks(const Pass& pass) const
   auto* products = own_products(pass);
   for (std::int64_t first = 0; first < split.tiles; first += split.chunk) {
     const auto tiles = std::min(split.chunk, split.tiles - first);
-    transform_pixels(pass.images, pass.from, pass.to, pass.padding, first, tiles, floats_of(pass.pixels));
+    transform_pixels({pass.images, pass.from, pass.to, pass.padding, first, tiles, floats_of(pass.pixels)});
 #pragma omp for collapse(2) schedule(dynamic)
     for (std::int64_t group = 0; group < tiles; group += split.group)
       for (std::int64_t block = 0; block < all_blocks; block += blocks)
@@ -348,7 +345,7 @@ void WinogradConvolution::sum_chunk(const WeightsPass& pass, std::int64_t first,
   const auto &from = input().shape, &to = output().shape;
   const auto in = from.channels, out = to.channels, stride = point_stride(in * out / line);
   const auto pixel_stride = point_stride(in / line * tiles), gradient_stride = point_stride(out / line * tiles);
-  transform_pixels(pass.images, from, to, spec().padding, first, tiles, floats_of(pass.pixels));
+  transform_pixels({pass.images, from, to, spec().padding, first, tiles, floats_of(pass.pixels)});
   transform_gradients(pass.gradient, to, first, tiles, floats_of(pass.gradients));
   const RowSums shape{.rows = tiles, .accumulate = first > 0};
 #pragma omp for collapse(2) schedule(dynamic)

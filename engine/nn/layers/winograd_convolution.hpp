@@ -62,16 +62,18 @@ class WinogradConvolution final : public Convolution {
   Operation operation(const char* what, Plan& plan, Pass pass) const;
   void run(const Pass& pass) const;
   void transform_windows(const Pass& pass) const;
-  void transform_pixels(const dnnl::memory& images, const Shape& shape, const Shape& results, std::int64_t padding,
-                        std::int64_t first, std::int64_t tiles, float* points) const;
+  // All threads of a team call this together and share the tiles.
+  void transform_pixels(const Pixels& of) const;
   void transform_gradients(const dnnl::memory& gradients, const Shape& shape, std::int64_t first, std::int64_t tiles,
                            float* points) const;
-  // One channel vector of tiles [begin, end) of these.
+  // The calling thread computes the points of tiles [begin, end) of these, of lanes() channels from `channel` on.
   void transform_part(const Pixels& of, std::int64_t channel, std::int64_t begin, std::int64_t end) const;
   void run_shared_chunks(const Pass& pass) const;
   void run_own_chunks(const Pass& pass) const;
-  float* own_products(const Pass& pass) const;                              // of the calling thread
-  std::int64_t pixel_floats(const Shape& images, std::int64_t tiles) const; // of the points of so many tiles' pixels
+  // The calling thread's buffer for the products of a group.
+  float* own_products(const Pass& pass) const;
+  // Size, in floats, of the buffer that holds the points of `tiles` tiles of pixels, for all channels of `images`.
+  std::int64_t pixel_floats(const Shape& images, std::int64_t tiles) const;
   void run_group(const Pass& pass, const float* pixels, std::int64_t chunk_tiles, std::int64_t chunk_first, std::int64_t group,
                  std::int64_t block, std::int64_t blocks, float* products) const;
   void give_results(const Pass& pass, std::int64_t first, std::int64_t tiles, std::int64_t block, const float* products,

@@ -28,11 +28,12 @@ class LayerBench {
                .input = nobody(),
                .uses = model.uses(),
                .precision = in.precision,
-               .algorithms = in.algorithms},
+               .algorithms = in.algorithms,
+               .threads = in.threads},
               store_),
         stream_(plan_.engine()), images_(to_float(in.images)), output_gradient_(to_float(in.output_gradient))
   {
-    prepare_compute_thread(1);
+    prepare_compute_thread(in.threads);
     set_images(in.layout);
     for (const auto& layer : model.layers) layer->plan_forward(plan_);
     for (const auto& layer : model.layers) append(forward_, layer->forward());

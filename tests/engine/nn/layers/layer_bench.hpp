@@ -15,6 +15,7 @@ struct LayerInput {
   // Of the images as the first layer reads them.
   dnnl::memory::format_tag layout = dnnl::memory::format_tag::nchw;
   Precision precision = Precision::fp32; // that of the model
+  int threads = 1;
 };
 
 struct LayerOutput {

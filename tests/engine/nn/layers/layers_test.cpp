@@ -190,6 +190,29 @@ TEST_CASE("a convolution by Winograd's algorithm gives what direct sums give whe
   }
 }
 
+TEST_CASE("a 5x5 convolution by Winograd's algorithm has equal bits with every number of threads, where threads share chunks of "
+          "tiles and where each takes its own")
+{
+  using enum Algorithm;
+  for (const auto& s : {Windows{1, 16, 496, 492, 16, 5, 1, 2}, Windows{1, 512, 43, 44, 32, 5, 1, 2}}) {
+    INFO("channels " << s.in_channels);
+    const auto in = affine_input(s);
+    const auto computed = [&](Algorithm by, int threads) {
+      const auto model = described({s.in_channels, s.height, s.width},
+                                   [&](ModelBuilder& b) { return b.convolution("c", b.input(), spec_of(s)); });
+      return run_layers(model,
+                        {s.batch, in.x, joined({in.w, in.b}), in.c, {{"c", {by, by, by}}}, Tag::nchw, Precision::fp32, threads});
+    };
+    const auto one = computed(winograd, 1), three = computed(winograd, 3), by_sums = computed(direct, 1);
+    CHECK(one.output == three.output);
+    CHECK(one.input_gradient == three.input_gradient);
+    CHECK(one.weight_gradients == three.weight_gradients);
+    CHECK(distance(one.output, by_sums.output) < 1e-5);
+    CHECK(distance(one.input_gradient, by_sums.input_gradient) < 1e-5);
+    CHECK(distance(one.weight_gradients, by_sums.weight_gradients) < 1e-4);
+  }
+}
+
 TEST_CASE("a 5x5 convolution by Winograd's algorithm agrees with the reference over odd shapes")
 {
   constexpr std::int64_t growth = 16;
