@@ -204,9 +204,10 @@ TEST_CASE("a 5x5 convolution by Winograd's algorithm has equal bits with every n
                         {s.batch, in.x, joined({in.w, in.b}), in.c, {{"c", {by, by, by}}}, Tag::nchw, Precision::fp32, threads});
     };
     const auto one = computed(winograd, 1), three = computed(winograd, 3), by_sums = computed(direct, 1);
-    CHECK(one.output == three.output);
-    CHECK(one.input_gradient == three.input_gradient);
-    CHECK(one.weight_gradients == three.weight_gradients);
+    // In brackets: a failed check would otherwise print millions of numbers.
+    CHECK((one.output == three.output));
+    CHECK((one.input_gradient == three.input_gradient));
+    CHECK((one.weight_gradients == three.weight_gradients));
     CHECK(distance(one.output, by_sums.output) < 1e-5);
     CHECK(distance(one.input_gradient, by_sums.input_gradient) < 1e-5);
     CHECK(distance(one.weight_gradients, by_sums.weight_gradients) < 1e-4);
