@@ -2,6 +2,7 @@
 #include "core/statistics.hpp"
 #include "engine/bench/bench.hpp"
 #include "engine/bench/comm/bench_ranks.hpp"
+#include "engine/bench/compute/core_latency.hpp"
 #include "engine/bench/compute/fixed_step.hpp"
 #include "engine/bench/compute/fma_peak.hpp"
 #include "engine/bench/compute/measured_profile.hpp"
@@ -90,6 +91,7 @@ struct Report {
   std::vector<StepProfile> profiles;
   ComputeProfile compute_profile; // with --profile
   double peak_gflops = 0, step_flops = 0, build_s = 0;
+  double core_latency_ns = 0; // before and after the steps, the greater
   int reorders = 0;
   double choice_s = 0;
   Algorithms algorithms{};
@@ -114,6 +116,7 @@ nlohmann::ordered_json json_of(const Report& report)
                               {"gflops", report.gflops()},
                               {"peak_gflops", report.peak_gflops},
                               {"peak_share", report.peak_share()},
+                              {"core_latency_ns", report.core_latency_ns},
                               {"primitive_share", share_of(report.profiles, is_compute)},
                               {"reorders_per_step", report.reorders},
                               {"peak_memory_bytes", train::memory_peak_bytes()},
@@ -147,13 +150,16 @@ std::string text_of(const Report& report)
       "in "
       "oneDNN's primitives\n"
       "{} reorders a step; {:.3f} ms to update the weights; peak memory {:.3f} GB, {:.3f} GB of it planned; built in {:.2f} s\n"
-      "algorithms, {} in {:.2f} s: {}\n",
+      "{}algorithms, {} in {:.2f} s: {}\n",
       options.model, options.batch, options.threads, name_of(options.precision),
       report.ranks * static_cast<double>(options.batch) / median, 1e3 * median, report.measured.step_s.size(), 1e3 * least,
       report.gflops(), 100 * report.peak_share(), report.peak_gflops, 100 * share_of(report.profiles, is_compute),
       100 * share_of(report.profiles, is_onednn), report.reorders, 1e3 * summarize(report.measured.parts.update_s).median,
       1e-9 * static_cast<double>(train::memory_peak_bytes()),
       1e-9 * static_cast<double>(report.memory.parameters + report.memory.activations), report.build_s,
+      options.threads > 1
+          ? fmt::format("{:.0f} ns for a cache line from one thread's core to another's\n", report.core_latency_ns)
+          : "",
       options.algorithms == "rules" ? "by the rules" : "timed", report.choice_s,
       options.reference ? "plain loops" : in_words(report.algorithms));
   if (options.profile) text += "\n" + profile_table(median_of(report.profiles));
@@ -172,6 +178,7 @@ Report make_report(const ComputeBench& options)
   BenchRanks ranks(options.allreduce);
   Report report{.options = options, .ranks = ranks.size(), .measured = {}, .profiles = {}, .compute_profile = {}, .memory = {}};
   report.peak_gflops = peak_gflops(options, ranks);
+  report.core_latency_ns = core_latency_ns(options.threads);
   const double choice_begin_s = comm::monotonic_s();
   const auto network = network_options(options, ranks);
   report.choice_s = comm::monotonic_s() - choice_begin_s;
@@ -183,6 +190,7 @@ Report make_report(const ComputeBench& options)
     report.compute_profile = measured_profile(step.network().options(), report.measured.parts, report.profiles, ranks);
   // the larger value counts: a lower one only shows other load on the machine
   report.peak_gflops = std::max(report.peak_gflops, peak_gflops(options, ranks));
+  report.core_latency_ns = std::max(report.core_latency_ns, core_latency_ns(options.threads));
   report.step_flops = step.network().flops();
   report.build_s = step.build_s();
   report.reorders = step.network().reorders();

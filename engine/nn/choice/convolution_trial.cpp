@@ -1,7 +1,7 @@
 #include "engine/nn/choice/convolution_trial.hpp"
 
 #include "engine/nn/kernels/compute_thread.hpp"
-#include "engine/nn/layers/winograd_convolution.hpp"
+#include "engine/nn/layers/winograd/winograd_convolution.hpp"
 
 #include <bit>
 #include <chrono>

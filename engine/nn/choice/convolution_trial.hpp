@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/nn/choice/choose_algorithm.hpp"
-#include "engine/nn/layers/convolution.hpp"
+#include "engine/nn/layers/affine/convolution.hpp"
 
 #include <memory>
 #include <string>

@@ -1,6 +1,6 @@
 #include "engine/nn/choice/time_convolution.hpp"
 
-#include "engine/nn/layers/winograd_convolution.hpp"
+#include "engine/nn/layers/winograd/winograd_convolution.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,15 +13,12 @@
 namespace dt::nn {
 namespace {
 
-constexpr std::array candidates{Algorithm::direct, Algorithm::winograd, Algorithm::channels_last};
+constexpr std::array all_candidates{Algorithm::direct, Algorithm::winograd, Algorithm::channels_last};
 constexpr int least_rounds = 2, most_rounds = 7;
 
 bool may_use(Algorithm algorithm, const ConvolutionCase& of)
 {
-  if (algorithm != Algorithm::winograd) return true;
-  if (!of.winograd) return false;
-  const bool library_may_have_it = of.precision == Precision::fp32 && of.spec.kernel == 3 && of.spec.stride == 1;
-  return library_may_have_it || WinogradConvolution::supports(of.spec, of.input.channels, of.precision);
+  return algorithm != Algorithm::winograd || (of.winograd && WinogradConvolution::supports(of.spec, of.input.channels));
 }
 
 // Whether a plan uses the algorithm in some direction. If not, oneDNN does not have it for this shape, and there is nothing to
@@ -37,6 +34,18 @@ struct Measured {
   ConvolutionTimes least{};
   bool is_slow = false; // far behind another one in every direction
 };
+
+// Every algorithm that this processor has for the case, in all directions.
+std::vector<Measured> trials_of(const ConvolutionCase& of, const Convolution::Layouts& layouts)
+{
+  std::vector<Measured> all;
+  for (const auto algorithm : all_candidates) {
+    if (!may_use(algorithm, of)) continue;
+    ConvolutionTrial trial(of, layouts, algorithm, algorithm);
+    if (has(trial.planned(), algorithm)) all.push_back({algorithm, algorithm, std::move(trial)});
+  }
+  return all;
+}
 
 // Algorithms that oneDNN does not have for the shape have no time. A shorter time than one that is known replaces it.
 void add(Measured& measured, const ConvolutionTimes& found, bool is_first)
@@ -117,18 +126,20 @@ std::optional<std::pair<Algorithm, Algorithm>> untimed_pair(const LayerAlgorithm
 
 } // namespace
 
+std::vector<Algorithm> candidates_of(const ConvolutionCase& of)
+{
+  std::vector<Algorithm> candidates;
+  for (const auto& one : trials_of(of, rule_layouts(of))) candidates.push_back(one.forward);
+  return candidates;
+}
+
 // First every algorithm in all directions; then, as long as the choice mixes algorithms whose layouts of the weights differ, this
 // mixture.
 LayerAlgorithms time_convolution(const ConvolutionCase& of, double seconds)
 {
   const auto layouts = rule_layouts(of);
   const auto rule = ConvolutionTrial(of, layouts).planned();
-  std::vector<Measured> all;
-  for (const auto algorithm : candidates) {
-    if (!may_use(algorithm, of)) continue;
-    ConvolutionTrial trial(of, layouts, algorithm, algorithm);
-    if (has(trial.planned(), algorithm)) all.push_back({algorithm, algorithm, std::move(trial)});
-  }
+  auto all = trials_of(of, layouts);
   measure(all, seconds);
   auto chosen = choose_algorithms(rule, pairs_of(all));
   while (const auto pair = untimed_pair(chosen, all)) {

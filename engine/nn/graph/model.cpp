@@ -1,9 +1,9 @@
 #include "engine/nn/graph/model.hpp"
 
 #include "engine/nn/layers/add.hpp"
-#include "engine/nn/layers/affine.hpp"
+#include "engine/nn/layers/affine/affine.hpp"
 #include "engine/nn/layers/batch_norm.hpp"
-#include "engine/nn/layers/lane_convolution.hpp"
+#include "engine/nn/layers/lanes/lane_convolution.hpp"
 #include "engine/nn/layers/pooling.hpp"
 #include "engine/nn/layers/relu.hpp"
 

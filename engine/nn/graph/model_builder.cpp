@@ -3,16 +3,16 @@
 #include "core/error.hpp"
 #include "engine/nn/kernels/reference_convolution.hpp"
 #include "engine/nn/layers/add.hpp"
+#include "engine/nn/layers/affine/block_inner_product.hpp"
+#include "engine/nn/layers/affine/inner_product.hpp"
 #include "engine/nn/layers/batch_norm.hpp"
-#include "engine/nn/layers/block_inner_product.hpp"
 #include "engine/nn/layers/concat.hpp"
 #include "engine/nn/layers/dropout.hpp"
-#include "engine/nn/layers/inner_product.hpp"
-#include "engine/nn/layers/lane_convolution.hpp"
-#include "engine/nn/layers/lane_inner_product.hpp"
-#include "engine/nn/layers/lane_pooling.hpp"
+#include "engine/nn/layers/lanes/lane_convolution.hpp"
+#include "engine/nn/layers/lanes/lane_inner_product.hpp"
+#include "engine/nn/layers/lanes/lane_pooling.hpp"
 #include "engine/nn/layers/relu.hpp"
-#include "engine/nn/layers/winograd_convolution.hpp"
+#include "engine/nn/layers/winograd/winograd_convolution.hpp"
 
 #include <fmt/format.h>
 

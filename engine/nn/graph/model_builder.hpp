@@ -3,7 +3,7 @@
 
 #include "engine/nn/graph/model.hpp"
 #include "engine/nn/graph/network.hpp"
-#include "engine/nn/layers/convolution.hpp"
+#include "engine/nn/layers/affine/convolution.hpp"
 #include "engine/nn/layers/lrn.hpp"
 #include "engine/nn/layers/pooling.hpp"
 
@@ -14,7 +14,8 @@ namespace dt::nn {
 
 enum class LayerKernels {
   library,     // oneDNN's
-  batch_lanes, // our own with sixteen images side by side (engine/nn/kernels/lane_products.hpp) where there is one, else oneDNN's
+  batch_lanes, // our own with sixteen images side by side (engine/nn/kernels/lanes/lane_products.hpp) where there is one, else
+               // oneDNN's
   plain_loops, // of convolutions; the rest is oneDNN's
 };
 

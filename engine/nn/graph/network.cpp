@@ -4,7 +4,7 @@
 #include "engine/nn/graph/initial_weights.hpp"
 #include "engine/nn/kernels/aligned_buffer.hpp"
 #include "engine/nn/kernels/compute_thread.hpp"
-#include "engine/nn/layers/convolution.hpp"
+#include "engine/nn/layers/affine/convolution.hpp"
 #include "engine/nn/layers/softmax_cross_entropy.hpp"
 #include "engine/nn/models/model_registry.hpp"
 #include "engine/nn/plan/memory_check.hpp"

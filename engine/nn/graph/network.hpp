@@ -36,8 +36,8 @@ struct NetworkOptions {
   // has no such algorithm for the layer's shape, it is direct. If one is image_lanes, image_lanes below holds too.
   Algorithms algorithms{};
   bool reference = false; // plain loops instead of oneDNN's convolutions: the baseline for the fast ones
-  // Layers in image lanes (engine/nn/kernels/lane_products.hpp) where there is such a kernel. Not set: as `algorithms` says, and
-  // without algorithms where suits_image_lanes says so; a network for evaluation as the trained one.
+  // Layers in image lanes (engine/nn/kernels/lanes/lane_products.hpp) where there is such a kernel. Not set: as `algorithms`
+  // says, and without algorithms where suits_image_lanes says so; a network for evaluation as the trained one.
   std::optional<bool> image_lanes{};
   bool dropout = true;                 // false: the model's dropout layers are left out
   std::uint64_t dropout_seed = 0;      // must differ between ranks

@@ -2,7 +2,7 @@
 // fast kernels, as in [Li2021].
 #pragma once
 
-#include "engine/nn/layers/convolution.hpp"
+#include "engine/nn/layers/affine/convolution.hpp"
 
 namespace dt::nn {
 

@@ -3,7 +3,7 @@
 #include "core/error.hpp"
 #include "core/spec/input_shape.hpp"
 #include "core/text.hpp"
-#include "engine/nn/kernels/lane_images.hpp"
+#include "engine/nn/kernels/lanes/lane_images.hpp"
 #include "engine/nn/models/custom_model.hpp"
 
 #include <algorithm>

@@ -42,6 +42,7 @@ TEST_CASE("dtbench compute --json prints one object whose rate is batch over med
                                                   "gflops",
                                                   "peak_gflops",
                                                   "peak_share",
+                                                  "core_latency_ns",
                                                   "primitive_share",
                                                   "reorders_per_step",
                                                   "peak_memory_bytes",
@@ -67,6 +68,17 @@ TEST_CASE("dtbench compute --json prints one object whose rate is batch over med
   CHECK(json["step_ms_min"].get<double>() <= json["step_ms_median"].get<double>());
   CHECK(json["optimizer_ms"].get<double>() <= json["step_ms_median"].get<double>());
   CHECK(json["steps"].get<int>() >= 10);
+}
+
+TEST_CASE("dtbench compute measures how far the cores of two threads are from each other")
+{
+  const auto latency = [](const char* threads) {
+    const auto end = dt::run_command({dtbench, "compute", "--batch", "2", "--steps", "3", "--threads", threads, "--json"}, 60);
+    REQUIRE(end.ok());
+    return nlohmann::ordered_json::parse(end.out)["core_latency_ns"].get<double>();
+  };
+  CHECK(latency("1") == 0);
+  CHECK(latency("2") > 1); // a nanosecond is less than a core needs to read its own second-level cache
 }
 
 TEST_CASE("dtbench compute measures as many steps as it is told")

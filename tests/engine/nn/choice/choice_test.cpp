@@ -4,6 +4,7 @@
 #include "engine/nn/choice/time_convolution.hpp"
 #include "tests/support/temporary_folder.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -201,13 +202,28 @@ TEST_CASE("a trial runs the algorithms that it is given, and measures the direct
   CHECK(std::isnan(ConvolutionTrial(first, rule_layouts(first)).run().backward_data));
 }
 
-TEST_CASE("winograd is no candidate where the options exclude it")
+TEST_CASE("a timing tries the algorithms that exist for the convolution, and only those")
 {
-  const ConvolutionCase of{.input = {32, 8, 8},
-                           .output = {32, 8, 8},
-                           .spec = {.channels = 32, .kernel = 3, .padding = 1},
-                           .batch = 4,
-                           .winograd = false};
-  const auto chosen = time_convolution(of, 0.01);
-  for (const auto algorithm : {chosen.forward, chosen.backward_data, chosen.backward_weights}) CHECK(algorithm != winograd);
+  const auto has_winograd = [](const ConvolutionCase& of) {
+    const auto tried = candidates_of(of);
+    CHECK(std::count(tried.begin(), tried.end(), direct) == 1);
+    return std::count(tried.begin(), tried.end(), winograd) == 1;
+  };
+  const ConvolutionCase of{
+      .input = {32, 8, 8}, .output = {32, 8, 8}, .spec = {.channels = 32, .kernel = 3, .padding = 1}, .batch = 4};
+  CHECK(has_winograd(of));
+  auto excluded = of, narrow = of, strided = of, wide = of;
+  excluded.winograd = false;
+  CHECK_FALSE(has_winograd(excluded));
+  narrow.spec.kernel = 1, narrow.spec.padding = 0;
+  CHECK_FALSE(has_winograd(narrow));
+  strided.spec.stride = 2, strided.output = {32, 4, 4};
+  CHECK_FALSE(has_winograd(strided));
+  wide.spec.kernel = 5, wide.spec.padding = 2;
+  CHECK(has_winograd(wide));
+  if (!is_supported(Precision::bf16)) return;
+  for (auto half : {of, wide}) {
+    half.precision = Precision::bf16;
+    CHECK(has_winograd(half));
+  }
 }

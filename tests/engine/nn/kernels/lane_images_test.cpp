@@ -1,6 +1,6 @@
 // Pooling, transforms of rows and sums over lanes, for each instruction set of this processor, against plain loops.
-#include "engine/nn/kernels/lane_images.hpp"
-#include "engine/nn/kernels/lane_rows.hpp"
+#include "engine/nn/kernels/lanes/lane_images.hpp"
+#include "engine/nn/kernels/lanes/lane_rows.hpp"
 #include "tests/engine/nn/numbers.hpp"
 
 #include <algorithm>

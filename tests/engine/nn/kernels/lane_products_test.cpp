@@ -1,6 +1,6 @@
 // The kernels in image lanes for each instruction set of this processor, against plain loops in double precision.
-#include "engine/nn/kernels/lane_images.hpp"
-#include "engine/nn/kernels/lane_products.hpp"
+#include "engine/nn/kernels/lanes/lane_images.hpp"
+#include "engine/nn/kernels/lanes/lane_products.hpp"
 #include "tests/engine/nn/numbers.hpp"
 
 #include <algorithm>

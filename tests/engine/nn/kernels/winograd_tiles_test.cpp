@@ -2,7 +2,7 @@
 // plain loops in double precision, and Winograd's transforms against convolutions as they are written.
 #include "engine/nn/kernels/block_products.hpp"
 #include "engine/nn/kernels/lanes.hpp"
-#include "engine/nn/kernels/winograd_tiles.hpp"
+#include "engine/nn/kernels/winograd/winograd_tiles.hpp"
 #include "tests/engine/nn/numbers.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // A convolution's backward pass to the weights by kernels of our own, held against sums in double precision.
 #include "engine/nn/kernels/instruction_set.hpp"
 #include "engine/nn/kernels/place_products.hpp"
-#include "engine/nn/layers/weight_sums.hpp"
+#include "engine/nn/layers/affine/weight_sums.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,51 @@
+// Convolution: y[o] = b[o] + sum over i, kh, kw of W[o][i][kh][kw] x[i][s h + kh - p][s w + kw - p].
+#pragma once
+
+#include "engine/nn/layers/affine/affine.hpp"
+
+namespace dt::nn {
+
+struct ConvolutionSpec {
+  std::int64_t channels = 1; // of the output
+  std::int64_t kernel = 1;   // side length in pixels
+  std::int64_t stride = 1;
+  std::int64_t padding = 0; // zeros on each side
+  std::int64_t groups = 1;  // number of independent convolutions, each over its share of the channels
+  bool bias = true;
+};
+
+class Convolution : public Affine {
+ public:
+  Convolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec);
+  std::string kind() const override { return "convolution"; }
+  const ConvolutionSpec& spec() const { return spec_; }
+  // The algorithms that plan_forward and plan_backward chose. backward_data is `direct` if no gradient of the input is computed.
+  const LayerAlgorithms& planned() const { return planned_; }
+  // The layouts of the activations that the forward pass prefers in this plan, whatever the plan's input has.
+  struct Layouts {
+    dnnl::memory::desc input, output;
+  };
+  Layouts preferred_layouts(const Plan& plan);
+
+ protected:
+  // The algorithms where the plan's options name none for this layer.
+  virtual LayerAlgorithms rule(const Plan& plan) const;
+  // Those that the plan's options name for this layer, otherwise the rule's.
+  LayerAlgorithms algorithms(const Plan& plan) const;
+  dnnl::primitive_desc_base describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) override;
+  dnnl::memory::dims weight_dims() const override;
+  std::int64_t weight_count() const override;
+  void plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient) override;
+  // dL/db = sum dL/dy, of a gradient in blocks of `lanes` channels; nothing without bias.
+  void plan_bias_gradient(Plan& plan, const dnnl::memory& gradient, std::int64_t lanes);
+  LayerAlgorithms planned_;
+
+ private:
+  dnnl::primitive_desc_base describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes) override;
+  dnnl::primitive_desc_base describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes) override;
+  ConvolutionSpec spec_;
+  dnnl::memory::dims strides_, padding_;
+  dnnl::convolution_forward::primitive_desc forward_descriptor_; // the backward descriptors need it
+};
+
+} // namespace dt::nn

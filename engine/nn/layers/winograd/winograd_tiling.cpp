@@ -1,0 +1,95 @@
+#include "engine/nn/layers/winograd/winograd_tiling.hpp"
+
+#include <algorithm>
+
+#include <unistd.h>
+
+namespace dt::nn {
+namespace {
+
+constexpr std::int64_t line = winograd_line;
+constexpr std::int64_t tiles_at_once = 32; // of a channel that a thread transforms before the next one has its turn
+
+std::int64_t cache_bytes(int name, std::int64_t usual)
+{
+  const std::int64_t found = ::sysconf(name);
+  return found > 0 ? found : usual;
+}
+
+// All threads of a team share out the channels and the range's tiles.
+template<class Transform> void share(std::int64_t channels, std::int64_t lanes, std::int64_t tiles, const Transform& transform)
+{
+#pragma omp for collapse(2) schedule(static)
+  for (std::int64_t channel = 0; channel < channels; channel += lanes)
+    for (std::int64_t begin = 0; begin < tiles; begin += tiles_at_once)
+      transform(channel, begin, std::min(begin + tiles_at_once, tiles));
+}
+
+} // namespace
+
+const WinogradCaches& winograd_caches()
+{
+  static const WinogradCaches caches{cache_bytes(_SC_LEVEL2_CACHE_SIZE, 512 << 10), cache_bytes(_SC_LEVEL3_CACHE_SIZE, 16 << 20)};
+  return caches;
+}
+
+void* WinogradTiling::plane_of(const TiledImages& of, std::int64_t image, std::int64_t channel) const
+{
+  const auto number = (image * of.shape.channels + channel) * of.shape.height * of.shape.width;
+  if (precision_ == Precision::bf16) return static_cast<Bf16*>(of.images) + number;
+  return static_cast<float*>(of.images) + number;
+}
+
+// A tile of an image whose first result, less the padding, is its first pixel.
+WinogradTile WinogradTiling::tile_at(std::int64_t tile, const TiledImages& of) const
+{
+  const auto across = along(of.results.width);
+  return {of.shape.height, of.shape.width, tile / across * kernels_.results - of.padding,
+          tile % across * kernels_.results - of.padding};
+}
+
+void WinogradTiling::to_points(const TiledImages& of, const TileRange& range, std::int64_t channel, std::int64_t begin,
+                               std::int64_t end, float* points) const
+{
+  const auto in_image = tiles_of(of.results), stride = point_stride(of.shape.channels / line * range.tiles);
+  for (std::int64_t tile = begin; tile < end; ++tile)
+    kernels_.pixels(plane_of(of, (range.first + tile) / in_image, channel), tile_at((range.first + tile) % in_image, of),
+                    points + (channel / line * range.tiles + tile) * line + channel % line, stride);
+}
+
+void WinogradTiling::gradients_to_points(const TiledImages& of, const TileRange& range, std::int64_t channel, std::int64_t begin,
+                                         std::int64_t end, float* points) const
+{
+  const auto in_image = tiles_of(of.results), stride = point_stride(of.shape.channels / line * range.tiles);
+  for (std::int64_t tile = begin; tile < end; ++tile)
+    kernels_.result_gradients(plane_of(of, (range.first + tile) / in_image, channel),
+                              tile_at((range.first + tile) % in_image, of),
+                              points + (channel / line * range.tiles + tile) * line + channel % line, stride);
+}
+
+void WinogradTiling::share_to_points(const TiledImages& of, const TileRange& range, float* points) const
+{
+  share(of.shape.channels, lanes(), range.tiles,
+        [&](std::int64_t channel, std::int64_t begin, std::int64_t end) { to_points(of, range, channel, begin, end, points); });
+}
+
+void WinogradTiling::share_gradients_to_points(const TiledImages& of, const TileRange& range, float* points) const
+{
+  share(of.shape.channels, lanes(), range.tiles, [&](std::int64_t channel, std::int64_t begin, std::int64_t end) {
+    gradients_to_points(of, range, channel, begin, end, points);
+  });
+}
+
+void WinogradTiling::to_results(const Products& products, const TileRange& range, std::int64_t channel,
+                                const TiledImages& to) const
+{
+  const auto in_image = tiles_of(to.results);
+  for (std::int64_t tile = 0; tile < range.tiles; ++tile)
+    for (std::int64_t lane = 0; lane < line; lane += lanes())
+      kernels_.give_results(products.points + tile * line + lane, products.stride,
+                            products.bias ? products.bias + channel + lane : nullptr, products.rectify,
+                            tile_at((range.first + tile) % in_image, to),
+                            plane_of(to, (range.first + tile) / in_image, channel + lane));
+}
+
+} // namespace dt::nn
