@@ -18,8 +18,8 @@ struct ComputeBench {
   std::int64_t steps = 0;        // number of measured steps instead of a time; 0: use `seconds`
   std::string allreduce = "mpi"; // for the gradients, if there are several ranks
   Precision precision = Precision::fp32;
-  bool library = false;             // oneDNN's layers only, none in image lanes
-  bool reference = false;           // plain loops instead of oneDNN's convolutions
+  bool library = false;             // no layers in image lanes
+  bool reference = false;           // plain loops instead of the fast convolutions
   bool direct = false;              // no Winograd
   std::string algorithms = "rules"; // of the convolutions: rules, as trainings have them, or timed
   std::string cache{};              // folder in which timed choices are kept; empty: none
@@ -39,7 +39,7 @@ struct ConvolutionBench {
   bool json = false;
 };
 
-// Times every convolution of the models, computed by oneDNN and by plain loops.
+// Times every convolution of the models, by the engine's fast kernels and by plain loops.
 int bench_convolution(const ConvolutionBench& options);
 
 struct MatmulBench {

@@ -28,14 +28,14 @@ void add_compute(CLI::App& app, ComputeBench& options)
       ->check(CLI::PositiveNumber);
   compute->add_option("--steps", options.steps, "Steps to measure, instead of a time")->check(CLI::PositiveNumber);
   add_choice(*compute, "--precision", options.precision, "What kernels compute in");
-  compute->add_flag("--reference", options.reference, "Plain loops in place of oneDNN's convolutions");
+  compute->add_flag("--reference", options.reference, "Plain loops in place of the fast convolutions");
   compute
       ->add_option("--algorithms", options.algorithms,
                    "How the algorithms of the convolutions are chosen: by the rules of the program, as in trainings, or timed at "
                    "the start")
       ->check(CLI::IsMember({"timed", "rules"}))
       ->capture_default_str();
-  compute->add_flag("--library", options.library, "Layers of oneDNN only: none in image lanes");
+  compute->add_flag("--library", options.library, "No layers in image lanes");
   compute->add_option("--cache", options.cache, "Folder in which timed choices of this machine are kept");
   compute->add_flag("--direct", options.direct, "No convolution by Winograd's algorithm");
   auto* profile =
@@ -49,7 +49,7 @@ void add_compute(CLI::App& app, ComputeBench& options)
 void add_convolution(CLI::App& app, ConvolutionBench& options)
 {
   auto* convolution =
-      app.add_subcommand("convolution", "Every convolution of a model, as oneDNN computes it and as plain loops do");
+      app.add_subcommand("convolution", "Every convolution of a model, as the engine computes it and as plain loops do");
   convolution->add_option("--model", options.models, "The networks, in turn")->delimiter(',')->capture_default_str();
   convolution->add_option("--batch", options.batch, "Samples a step")->capture_default_str()->check(CLI::PositiveNumber);
   convolution->add_option("--threads", options.threads, "Compute threads")->capture_default_str()->check(CLI::PositiveNumber);

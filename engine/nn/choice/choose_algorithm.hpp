@@ -7,8 +7,8 @@
 
 namespace dt::nn {
 
-// Seconds of one convolution in each direction, with the copies into other layouts that the algorithm costs there. NaN: oneDNN
-// has no such algorithm for the shape, or the direction is not computed.
+// Seconds of one convolution in each direction, with the copies into other layouts that the algorithm costs there. NaN: there
+// is no such algorithm for the shape, or the direction is not computed.
 struct ConvolutionTimes {
   double forward = 0, backward_data = 0, backward_weights = 0;
 };

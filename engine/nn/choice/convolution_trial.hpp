@@ -35,7 +35,7 @@ class ConvolutionTrial {
   ~ConvolutionTrial();
   ConvolutionTrial(ConvolutionTrial&&) noexcept;
 
-  const LayerAlgorithms& planned() const; // direct in the directions for which oneDNN does not have the wanted algorithm
+  const LayerAlgorithms& planned() const; // direct in the directions that do not have the wanted algorithm
   std::string weight_layout() const;      // of the forward pass, in words
   // Runs every direction once.
   ConvolutionTimes run();

@@ -21,7 +21,7 @@ bool may_use(Algorithm algorithm, const ConvolutionCase& of)
   return algorithm != Algorithm::winograd || (of.winograd && WinogradConvolution::supports(of.spec, of.input.channels));
 }
 
-// Whether a plan uses the algorithm in some direction. If not, oneDNN does not have it for this shape, and there is nothing to
+// Whether a plan uses the algorithm in some direction. If not, there is no such algorithm for this shape, and nothing to
 // time.
 bool has(const LayerAlgorithms& planned, Algorithm algorithm)
 {
@@ -47,7 +47,7 @@ std::vector<Measured> trials_of(const ConvolutionCase& of, const Convolution::La
   return all;
 }
 
-// Algorithms that oneDNN does not have for the shape have no time. A shorter time than one that is known replaces it.
+// Algorithms that do not exist for the shape have no time. A shorter time than one that is known replaces it.
 void add(Measured& measured, const ConvolutionTimes& found, bool is_first)
 {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();

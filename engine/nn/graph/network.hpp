@@ -32,10 +32,10 @@ struct NetworkOptions {
   std::uint64_t seed = 1; // for the initial weights; they are equal for every rank count and layout
   Precision precision = Precision::fp32;
   bool winograd = true; // 3x3 and 5x5 convolutions may use Winograd's algorithm; rounding errors grow a little
-  // Convolutions that are named here use these algorithms, the others those of the rules (Convolution::algorithms). Where oneDNN
-  // has no such algorithm for the layer's shape, it is direct. If one is image_lanes, image_lanes below holds too.
+  // Convolutions that are named here use these algorithms, the others those of the rules (Convolution::algorithms). Where there
+  // is no such algorithm for the layer's shape, it is direct. If one is image_lanes, image_lanes below holds too.
   Algorithms algorithms{};
-  bool reference = false; // plain loops instead of oneDNN's convolutions: the baseline for the fast ones
+  bool reference = false; // plain loops instead of the fast convolutions: the baseline for them
   // Layers in image lanes (engine/nn/kernels/lanes/lane_products.hpp) where there is such a kernel. Not set: as `algorithms`
   // says, and without algorithms where suits_image_lanes says so; a network for evaluation as the trained one.
   std::optional<bool> image_lanes{};
