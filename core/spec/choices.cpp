@@ -10,7 +10,7 @@ namespace dt {
 namespace {
 
 constexpr std::array engines{
-    Choice{Engine::onednn, Name{"onednn", "oneDNN's kernels, in the layouts they like best"}},
+    Choice{Engine::onednn, Name{"onednn", "fast kernels: oneDNN's, and ours where they are faster"}},
     Choice{Engine::reference,
            Name{"reference", "plain loops, the layer's formula as it stands: slow, to measure the others against"}},
 };

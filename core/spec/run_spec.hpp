@@ -76,7 +76,7 @@ struct TrainSpec {
   std::int64_t stall_after_s = 60;     // after so long without a step, report which ranks are missing; 0: never
   bool trace = false;                  // record each rank's phases, buckets and messages
   Precision precision = Precision::fp32;
-  bool winograd = true; // compute 3x3 convolutions in fp32 by Winograd's algorithm where it is faster
+  bool winograd = true; // compute 3x3 and 5x5 convolutions by Winograd's algorithm where it is faster
   AlgorithmChoice algorithms = AlgorithmChoice::timed;
   std::string algorithms_from;             // fixed: file with the list; its content is in algorithm_list once a run is planned
   std::vector<std::string> algorithm_list; // fixed: a line per convolution (algorithm_lines in core/spec/algorithms.hpp)

@@ -164,7 +164,7 @@ def main():
     parser.add_argument("models", nargs="*", metavar="MODEL", help="which (all)")
     parser.add_argument("--dtbench", default="build/release/bin/dtbench")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--no-winograd", dest="winograd", action="store_false", help="3x3 convolutions directly")
+    parser.add_argument("--no-winograd", dest="winograd", action="store_false", help="no convolution by Winograd's algorithm")
     parser.add_argument("--loss-tolerance", type=float, default=1e-5, help="relative error of the loss (1e-5)")
     parser.add_argument("--tolerance", type=float, default=1e-4, help="relative error of a tensor's gradient (1e-4)")
     parser.add_argument("--factor", type=float, default=3, help="or so many times PyTorch's own in float32 (3)")

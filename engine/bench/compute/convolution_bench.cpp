@@ -1,4 +1,4 @@
-// Times every convolution of a model, computed by oneDNN and by plain loops.
+// Times every convolution of a model, computed by the fast kernels and by plain loops.
 #include "engine/bench/bench.hpp"
 #include "engine/bench/compute/fixed_step.hpp"
 #include "engine/bench/compute/profile.hpp"

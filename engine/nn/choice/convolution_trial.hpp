@@ -21,11 +21,11 @@ struct ConvolutionCase {
   bool winograd = true; // as in NetworkOptions
 };
 
-// The layouts of the activations that the rule's algorithms prefer.
+// The layouts of the activations that direct sums prefer; our own kernels take the same.
 Convolution::Layouts rule_layouts(const ConvolutionCase& of);
 
 // It takes its input and the gradient of its output in the given layouts, and gives its output and the gradient of its input in
-// them. The copies into other layouts are part of its times: the neighbours in a network keep to the rule's layouts.
+// them. The copies into other layouts are part of its times: the neighbours in a network keep to these layouts.
 class ConvolutionTrial {
  public:
   // With the rule's algorithms.

@@ -13,10 +13,10 @@
 namespace dt::nn {
 
 enum class LayerKernels {
-  library,     // oneDNN's
+  library,     // oneDNN's, and ours where they are faster
   batch_lanes, // our own with sixteen images side by side (engine/nn/kernels/lanes/lane_products.hpp) where there is one, else
-               // oneDNN's
-  plain_loops, // of convolutions; the rest is oneDNN's
+               // as library
+  plain_loops, // of convolutions; the rest as library
 };
 
 // Every method takes tensors and returns the new one. It throws a recipe error with layer, window and input shape if they do not

@@ -36,8 +36,8 @@ struct Filtering {
 // ---- transforms: of L adjacent channels; F: Filtering or WideFiltering ----
 
 // Asks for the lines that the tile two further along the row will need first: `Size` rows of its columns that this tile and the
-// next one do not have. Without it, a transform waits for memory for two fifths of its time. A line outside the image does no
-// harm.
+// next one do not have. For images that are larger than the caches, transforms took two fifths less time with it. A line outside
+// the image does no harm.
 template<class F, int L, int Size, bool Writes, class T>
 [[gnu::always_inline]] inline void prefetch_tile(const T* plane, const WinogradTile& tile)
 {

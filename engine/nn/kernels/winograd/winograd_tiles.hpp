@@ -33,7 +33,7 @@ struct WinogradKernels {
   // max(., 0).
   void (*give_results)(const float* points, std::ptrdiff_t point_stride, const float* bias, bool rectify,
                        const WinogradTile& tile, void* plane);
-  // to[point] = A y A^T of a tile of gradients of results: the adjoint of `results`.
+  // to[point] = A y A^T of a tile of gradients of results: the adjoint of give_results.
   void (*result_gradients)(const void* plane, const WinogradTile& tile, float* to, std::ptrdiff_t point_stride);
   // to[point] = G g G^T for sixteen windows side by side: window[row][column] every pixel_stride floats. `rotated`: of the window
   // turned by 180 degrees.

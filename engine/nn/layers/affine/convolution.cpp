@@ -26,13 +26,13 @@ std::int64_t Convolution::weight_count() const
   return spec_.channels * (input().shape.channels / spec_.groups) * spec_.kernel * spec_.kernel;
 }
 
-LayerAlgorithms Convolution::rule(const Plan&) const { return {}; }
+LayerAlgorithms Convolution::rule() const { return {}; }
 
 LayerAlgorithms Convolution::algorithms(const Plan& plan) const
 {
   const auto& given = plan.options().algorithms;
   const auto found = given.find(name());
-  return found != given.end() ? found->second : rule(plan);
+  return found != given.end() ? found->second : rule();
 }
 
 namespace {

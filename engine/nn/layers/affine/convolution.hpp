@@ -29,7 +29,7 @@ class Convolution : public Affine {
 
  protected:
   // The algorithms where the plan's options name none for this layer.
-  virtual LayerAlgorithms rule(const Plan& plan) const;
+  virtual LayerAlgorithms rule() const; // direct sums
   // Those that the plan's options name for this layer, otherwise the rule's.
   LayerAlgorithms algorithms(const Plan& plan) const;
   dnnl::primitive_desc_base describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) override;

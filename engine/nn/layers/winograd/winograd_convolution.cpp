@@ -39,7 +39,7 @@ bool WinogradConvolution::suits() const
          std::min(output().shape.height, output().shape.width) >= fewest_pixels;
 }
 
-LayerAlgorithms WinogradConvolution::rule(const Plan&) const
+LayerAlgorithms WinogradConvolution::rule() const
 {
   const auto rule = suits() ? Algorithm::winograd : Algorithm::direct;
   return {rule, rule, rule};

@@ -14,14 +14,15 @@ namespace dt::nn {
 class WinogradConvolution final : public Convolution {
  public:
   WinogradConvolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec, Precision precision);
-  // Windows of 3x3 or 5x5 with stride 1 and whole blocks of sixteen channels on both sides.
+  // Windows of 3x3 or 5x5 with stride 1, one group, a padding below the window's side, and whole blocks of sixteen channels on
+  // both sides.
   static bool supports(const ConvolutionSpec& spec, std::int64_t input_channels);
   void plan_forward(Plan& plan) override;
 
  private:
   void plan_backward_data(Plan& plan, const dnnl::memory& output_gradient) override;
   void plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient) override;
-  LayerAlgorithms rule(const Plan& plan) const override;
+  LayerAlgorithms rule() const override;
   // Enough channels and pixels to be clearly faster than direct sums in all directions. Never in bf16: direct sums of bfloat16
   // are twice as fast as those of fp32 on one processor and sixteen times on another, so only a timing can tell there.
   bool suits() const;

@@ -22,7 +22,7 @@ WinogradFilter::WinogradFilter(const WinogradTiling& tiling, const Case& of)
     : tiling_(tiling), case_(of), tiles_(of.batch * tiling.tiles_of(of.to)),
       blocks_at_once_(std::min<std::int64_t>(2, of.to.channels / line))
 {
-  const auto& caches = winograd_caches();
+  const auto& caches = of.caches;
   const auto tile_bytes = tiling.points() * of.from.channels * float_bytes;
   const auto own_tiles = caches.own * 2 / 5 / tile_bytes;
   has_own_chunks_ = own_tiles >= fewest_own_tiles && tile_bytes * of.to.channels <= caches.shared / 2 &&
@@ -53,17 +53,12 @@ std::int64_t WinogradFilter::buffer_floats() const
 void WinogradFilter::run(const void* images, const float* weights, const float* bias, void* results, float* buffer) const
 {
   const Operands operands{{const_cast<void*>(images), case_.from, case_.to, case_.padding}, // only read
-                          {results, case_.to, case_.to},
+                          {.images = results, .shape = case_.to, .results = case_.to, .are_results = true},
                           weights,
                           bias,
                           buffer};
 #pragma omp parallel num_threads(case_.threads)
   has_own_chunks_ ? run_own_chunks(operands) : run_shared_chunks(operands);
-}
-
-float* WinogradFilter::own_products(const Operands& operands) const
-{
-  return operands.buffer + omp_get_thread_num() * own_floats();
 }
 
 void WinogradFilter::run_own_chunks(const Operands& operands) const
@@ -77,8 +72,7 @@ void WinogradFilter::run_own_chunks(const Operands& operands) const
 #pragma omp for schedule(static)
   for (std::int64_t first = 0; first < tiles_; first += chunk_) {
     const TileRange chunk{first, std::min(chunk_, tiles_ - first)};
-    for (std::int64_t channel = 0; channel < in; channel += tiling_.lanes())
-      tiling_.to_points(operands.images, chunk, channel, 0, chunk.tiles, pixels);
+    tiling_.all_to_points(operands.images, chunk, pixels);
     for (std::int64_t block = 0; block < blocks(); block += blocks_at_once_) {
       const Windows of{block, std::min(blocks_at_once_, blocks() - block), windows + block * in * line, stride};
       compute(operands, chunk, pixels, of, 0, chunk.tiles);
@@ -93,14 +87,16 @@ void WinogradFilter::run_shared_chunks(const Operands& operands) const
   const auto stride = point_stride(case_.from.channels * blocks_at_once_);
   auto* windows = operands.buffer + case_.threads * own_floats() + omp_get_thread_num() * window_floats();
   auto* pixels = operands.buffer + case_.threads * (own_floats() + window_floats());
+  std::int64_t transformed = -1; // the block whose windows this thread has
   for (std::int64_t first = 0; first < tiles_; first += chunk_) {
     const TileRange chunk{first, std::min(chunk_, tiles_ - first)};
-    tiling_.share_to_points(operands.images, chunk, pixels);
+    tiling_.divide_to_points(operands.images, chunk, pixels);
 #pragma omp for collapse(2) schedule(static)
     for (std::int64_t block = 0; block < blocks(); block += blocks_at_once_)
       for (std::int64_t part = 0; part < chunk.tiles; part += part_) {
         const Windows of{block, std::min(blocks_at_once_, blocks() - block), windows, stride};
-        transform_windows(operands.weights, of.block, of.blocks, windows, stride);
+        if (block != transformed) transform_windows(operands.weights, block, of.blocks, windows, stride);
+        transformed = block;
         compute(operands, chunk, pixels, of, part, std::min(part + part_, chunk.tiles));
       }
   }
@@ -131,7 +127,7 @@ void WinogradFilter::compute(const Operands& operands, const TileRange& chunk, c
                              std::int64_t begin, std::int64_t end) const
 {
   const auto in = case_.from.channels, pixel_stride = point_stride(in / line * chunk.tiles);
-  auto* products = own_products(operands);
+  auto* products = operands.buffer + omp_get_thread_num() * own_floats();
   for (std::int64_t group = begin; group < end; group += group_) {
     const TileRange range{chunk.first + group, std::min(group_, end - group)};
     const auto stride = point_stride(windows.blocks * range.tiles);

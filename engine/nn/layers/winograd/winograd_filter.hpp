@@ -5,9 +5,10 @@
 // results from the products. Points of windows are [point][output / 16][channel][16].
 //
 // Data that one core writes and another one reads costs time, much of it where the cores do not share their last cache: on an
-// AMD EPYC a line takes 27 ns between cores of one group and 163 ns between two groups. So where the windows' points fit into the
-// cache, each thread computes chunks of its own from the pixels to the results. Otherwise the threads share a chunk's points, and
-// each computes some of the outputs.
+// AMD EPYC a line takes 27 ns between cores of one group and 163 ns between two groups. So where all windows' points
+// fit into half of the last cache, the points of a few tiles' pixels into a core's own one, and there are several such chunks for
+// each thread, each thread computes chunks of its own from the pixels to the results. Otherwise the threads share a chunk's
+// points, and each computes some of the outputs.
 #pragma once
 
 #include "engine/nn/layers/winograd/winograd_tiling.hpp"
@@ -23,6 +24,7 @@ class WinogradFilter {
     bool rectify = false; // results max(., 0)
     std::int64_t batch = 1;
     int threads = 1;
+    WinogradCaches caches = winograd_caches();
   };
   WinogradFilter(const WinogradTiling& tiling, const Case& of);
 
@@ -44,6 +46,7 @@ class WinogradFilter {
     const float* points;
     std::int64_t stride; // from one point to the next
   };
+  // All threads of a team call one of these together.
   void run_own_chunks(const Operands& operands) const;
   void run_shared_chunks(const Operands& operands) const;
   // The calling thread computes the points of the windows of `blocks` blocks of outputs.
@@ -55,7 +58,6 @@ class WinogradFilter {
   std::int64_t own_floats() const; // of a thread's products
   std::int64_t window_floats() const;
   std::int64_t pixel_floats() const;
-  float* own_products(const Operands& operands) const;
 
   const WinogradTiling& tiling_;
   const BlockKernels& products_ = block_kernels(best_instruction_set());

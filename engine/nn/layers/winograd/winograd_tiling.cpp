@@ -16,15 +16,6 @@ std::int64_t cache_bytes(int name, std::int64_t usual)
   return found > 0 ? found : usual;
 }
 
-// All threads of a team share out the channels and the range's tiles.
-template<class Transform> void share(std::int64_t channels, std::int64_t lanes, std::int64_t tiles, const Transform& transform)
-{
-#pragma omp for collapse(2) schedule(static)
-  for (std::int64_t channel = 0; channel < channels; channel += lanes)
-    for (std::int64_t begin = 0; begin < tiles; begin += tiles_at_once)
-      transform(channel, begin, std::min(begin + tiles_at_once, tiles));
-}
-
 } // namespace
 
 const WinogradCaches& winograd_caches()
@@ -51,33 +42,25 @@ WinogradTile WinogradTiling::tile_at(std::int64_t tile, const TiledImages& of) c
 void WinogradTiling::to_points(const TiledImages& of, const TileRange& range, std::int64_t channel, std::int64_t begin,
                                std::int64_t end, float* points) const
 {
+  const auto transform = of.are_results ? kernels_.result_gradients : kernels_.pixels;
   const auto in_image = tiles_of(of.results), stride = point_stride(of.shape.channels / line * range.tiles);
   for (std::int64_t tile = begin; tile < end; ++tile)
-    kernels_.pixels(plane_of(of, (range.first + tile) / in_image, channel), tile_at((range.first + tile) % in_image, of),
-                    points + (channel / line * range.tiles + tile) * line + channel % line, stride);
+    transform(plane_of(of, (range.first + tile) / in_image, channel), tile_at((range.first + tile) % in_image, of),
+              points + (channel / line * range.tiles + tile) * line + channel % line, stride);
 }
 
-void WinogradTiling::gradients_to_points(const TiledImages& of, const TileRange& range, std::int64_t channel, std::int64_t begin,
-                                         std::int64_t end, float* points) const
+void WinogradTiling::all_to_points(const TiledImages& of, const TileRange& range, float* points) const
 {
-  const auto in_image = tiles_of(of.results), stride = point_stride(of.shape.channels / line * range.tiles);
-  for (std::int64_t tile = begin; tile < end; ++tile)
-    kernels_.result_gradients(plane_of(of, (range.first + tile) / in_image, channel),
-                              tile_at((range.first + tile) % in_image, of),
-                              points + (channel / line * range.tiles + tile) * line + channel % line, stride);
+  for (std::int64_t channel = 0; channel < of.shape.channels; channel += lanes())
+    to_points(of, range, channel, 0, range.tiles, points);
 }
 
-void WinogradTiling::share_to_points(const TiledImages& of, const TileRange& range, float* points) const
+void WinogradTiling::divide_to_points(const TiledImages& of, const TileRange& range, float* points) const
 {
-  share(of.shape.channels, lanes(), range.tiles,
-        [&](std::int64_t channel, std::int64_t begin, std::int64_t end) { to_points(of, range, channel, begin, end, points); });
-}
-
-void WinogradTiling::share_gradients_to_points(const TiledImages& of, const TileRange& range, float* points) const
-{
-  share(of.shape.channels, lanes(), range.tiles, [&](std::int64_t channel, std::int64_t begin, std::int64_t end) {
-    gradients_to_points(of, range, channel, begin, end, points);
-  });
+#pragma omp for collapse(2) schedule(static)
+  for (std::int64_t channel = 0; channel < of.shape.channels; channel += lanes())
+    for (std::int64_t begin = 0; begin < range.tiles; begin += tiles_at_once)
+      to_points(of, range, channel, begin, std::min(begin + tiles_at_once, range.tiles), points);
 }
 
 void WinogradTiling::to_results(const Products& products, const TileRange& range, std::int64_t channel,

@@ -16,18 +16,19 @@ inline constexpr std::int64_t winograd_line = block_channels; // adjacent channe
 // Floats from one point to the next where a point has `lines` lines.
 constexpr std::int64_t point_stride(std::int64_t lines) { return (lines | 1) * winograd_line; }
 
-// A core's share of the caches, for sizes of buffers, in bytes: its own (second-level) cache, and all of the last level.
+// Sizes in bytes: a core's own (second-level) cache, and the last-level cache that several cores share.
 struct WinogradCaches {
   std::int64_t own, shared;
 };
-const WinogradCaches& winograd_caches();
+const WinogradCaches& winograd_caches(); // of this machine
 
-// A batch of images in blocks of lanes() channels, and its tiles: those of the `results` of a convolution with this padding, or,
-// if these images are the results, their own.
+// A batch of images in blocks of lanes() channels, and the tiles that they divide into.
 struct TiledImages {
   void* images;
-  Shape shape, results;
-  std::int64_t padding = 0;
+  Shape shape, results;     // of these images, and of the convolution's results
+  std::int64_t padding = 0; // of the convolution
+  // Whether these images are the convolution's results or gradients of them, not what it reads. Then `results` is `shape`.
+  bool are_results = false;
 };
 
 // Tiles [first, first + tiles) of a batch.
@@ -54,14 +55,13 @@ class WinogradTiling {
   }
 
   // The calling thread computes the points of tiles [begin, end) of the range, of lanes() channels from `channel` on.
-  // to_points: of pixels that a convolution reads. gradients_to_points: of the gradients of its results.
+  // Images that are results count as gradients of results.
   void to_points(const TiledImages& of, const TileRange& range, std::int64_t channel, std::int64_t begin, std::int64_t end,
                  float* points) const;
-  void gradients_to_points(const TiledImages& of, const TileRange& range, std::int64_t channel, std::int64_t begin,
-                           std::int64_t end, float* points) const;
-  // The same of all channels and tiles; all threads of a team call it together.
-  void share_to_points(const TiledImages& of, const TileRange& range, float* points) const;
-  void share_gradients_to_points(const TiledImages& of, const TileRange& range, float* points) const;
+  // The calling thread computes the points of all channels and tiles of the range.
+  void all_to_points(const TiledImages& of, const TileRange& range, float* points) const;
+  // The same; all threads of a team call it together and divide the work.
+  void divide_to_points(const TiledImages& of, const TileRange& range, float* points) const;
 
   // The results of a range's tiles, of sixteen channels from `channel` on, from the points of their products.
   struct Products {

@@ -11,11 +11,12 @@ constexpr std::int64_t line = winograd_line;
 constexpr std::int64_t float_bytes = sizeof(float);
 constexpr std::int64_t most_shared_bytes = 24 << 20;                              // points of all tiles that the threads share
 constexpr std::int64_t fewest_chunk_bytes = 2 << 20, most_chunk_bytes = 64 << 20; // points of a chunk that they share
-constexpr std::int64_t blocks_at_once = 4; // of channels and of outputs, whose sums a thread has in its core's cache
+constexpr std::int64_t blocks_at_once = 4; // of channels and of outputs, whose sums a thread computes at once
 
 } // namespace
 
-// A chunk's points are read about as often as sums are, so they are as large where the cache allows it.
+// A chunk's points are as large as the sums, or twice as large where threads share them, within limits: with smaller chunks, sums
+// would be read and written more often than points.
 WinogradWeightSums::WinogradWeightSums(const WinogradTiling& tiling, const Case& of)
     : tiling_(tiling), case_(of), tiles_(of.batch * tiling.tiles_of(of.output)), of_thread_(divided_up(tiles_, of.threads))
 {
@@ -27,7 +28,9 @@ WinogradWeightSums::WinogradWeightSums(const WinogradTiling& tiling, const Case&
     return;
   }
   chunk_ = equal_part(tiles_, std::clamp(2 * sum_bytes, fewest_chunk_bytes, most_chunk_bytes) / tile_bytes);
-  way_ = chunk_ == tiles_ && tiles_ * tile_bytes <= most_shared_bytes ? Way::own_sums : Way::in_chunks;
+  const auto items = divided_up(in, blocks_at_once * line) * divided_up(out, blocks_at_once * line); // of own_sums
+  const bool suits_own_sums = chunk_ == tiles_ && tiles_ * tile_bytes <= most_shared_bytes && items >= of.threads;
+  way_ = suits_own_sums ? Way::own_sums : Way::in_chunks;
 }
 
 std::int64_t WinogradWeightSums::sum_stride() const
@@ -48,12 +51,13 @@ void WinogradWeightSums::run(const void* images, const void* gradient, float* we
   const auto pixels = tiling_.floats_of(case_.input.channels, chunk_),
              gradients = tiling_.floats_of(case_.output.channels, chunk_);
   const std::int64_t copies = way_ == Way::own_tiles ? case_.threads : 1;
-  const Operands operands{{const_cast<void*>(images), case_.input, case_.output, case_.padding}, // only read
-                          {const_cast<void*>(gradient), case_.output, case_.output},
-                          weight_gradient,
-                          buffer,
-                          buffer + copies * pixels,
-                          buffer + copies * (pixels + gradients)};
+  const Operands operands{
+      {const_cast<void*>(images), case_.input, case_.output, case_.padding}, // only read
+      {.images = const_cast<void*>(gradient), .shape = case_.output, .results = case_.output, .are_results = true},
+      weight_gradient,
+      buffer,
+      buffer + copies * pixels,
+      buffer + copies * (pixels + gradients)};
 #pragma omp parallel num_threads(case_.threads)
   switch (way_) {
   case Way::own_tiles:
@@ -68,10 +72,10 @@ void WinogradWeightSums::run(const void* images, const void* gradient, float* we
   }
 }
 
-void WinogradWeightSums::share_points(const Operands& operands, const TileRange& range) const
+void WinogradWeightSums::divide_to_points(const Operands& operands, const TileRange& range) const
 {
-  tiling_.share_to_points(operands.images, range, operands.pixels);
-  tiling_.share_gradients_to_points(operands.gradient, range, operands.gradients);
+  tiling_.divide_to_points(operands.images, range, operands.pixels);
+  tiling_.divide_to_points(operands.gradient, range, operands.gradients);
 }
 
 void WinogradWeightSums::add_products(const Operands& operands, const TileRange& chunk, bool accumulate, std::int64_t point,
@@ -95,7 +99,7 @@ void WinogradWeightSums::sum_own_tiles(const Operands& operands) const
   for (std::int64_t at = 0; at < sum_floats; at += line)
     for (std::int64_t share = 1; share < shares; ++share)
       for (std::int64_t lane = 0; lane < line; ++lane) operands.sums[at + lane] += operands.sums[share * sum_floats + at + lane];
-  share_gradients(operands);
+  give_gradients(operands);
 }
 
 void WinogradWeightSums::sum_share(Operands operands, std::int64_t share) const
@@ -107,10 +111,8 @@ void WinogradWeightSums::sum_share(Operands operands, std::int64_t share) const
   const auto begin = share * of_thread_, end = std::min(begin + of_thread_, tiles_);
   for (std::int64_t first = begin; first < end; first += chunk_) {
     const TileRange chunk{first, std::min(chunk_, end - first)};
-    for (std::int64_t channel = 0; channel < in; channel += tiling_.lanes())
-      tiling_.to_points(operands.images, chunk, channel, 0, chunk.tiles, operands.pixels);
-    for (std::int64_t channel = 0; channel < out; channel += tiling_.lanes())
-      tiling_.gradients_to_points(operands.gradient, chunk, channel, 0, chunk.tiles, operands.gradients);
+    tiling_.all_to_points(operands.images, chunk, operands.pixels);
+    tiling_.all_to_points(operands.gradient, chunk, operands.gradients);
     for (std::int64_t point = 0; point < tiling_.points(); ++point)
       for (std::int64_t block = 0; block < in / line; ++block) add_products(operands, chunk, first > begin, point, block);
   }
@@ -122,7 +124,7 @@ void WinogradWeightSums::sum_own_sums(const Operands& operands) const
   const auto pixel_stride = point_stride(ins * tiles_), gradient_stride = point_stride(outs * tiles_);
   const RowSums shape{.rows = tiles_};
   auto* sums = operands.sums + omp_get_thread_num() * tiling_.points() * stride;
-  share_points(operands, {0, tiles_});
+  divide_to_points(operands, {0, tiles_});
 #pragma omp for collapse(2) schedule(static)
   for (std::int64_t output = 0; output < outs; output += blocks_at_once)
     for (std::int64_t channel = 0; channel < ins; channel += blocks_at_once) {
@@ -146,16 +148,16 @@ void WinogradWeightSums::sum_in_chunks(const Operands& operands) const
 {
   for (std::int64_t first = 0; first < tiles_; first += chunk_) {
     const TileRange chunk{first, std::min(chunk_, tiles_ - first)};
-    share_points(operands, chunk);
+    divide_to_points(operands, chunk);
 #pragma omp for collapse(2) schedule(static)
     for (std::int64_t point = 0; point < tiling_.points(); ++point)
       for (std::int64_t block = 0; block < case_.input.channels / line; ++block)
         add_products(operands, chunk, first > 0, point, block);
   }
-  share_gradients(operands);
+  give_gradients(operands);
 }
 
-void WinogradWeightSums::share_gradients(const Operands& operands) const
+void WinogradWeightSums::give_gradients(const Operands& operands) const
 {
   const auto in = case_.input.channels;
 #pragma omp for collapse(2) schedule(static)

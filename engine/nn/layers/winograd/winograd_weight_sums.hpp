@@ -2,11 +2,12 @@
 // sum over all tiles of the products of the pixels' points with the points of the results' gradients.
 //
 // One of three ways, by the sizes:
-//   own_tiles    few weights: each thread sums over tiles of its own, and the threads' sums are added at the end, so that threads
-//                read nothing but these sums from each other. Bits depend on the number of threads.
-//   own_sums     few tiles: the threads share the points of all tiles; each computes the sums of some channels and outputs, which
-//                stay in its core's cache
-//   in_chunks    many of both: the threads share the points of one chunk of tiles after the other, and all sums
+//   own_tiles    The points of a thread's tiles are at least twice as large as all sums: each thread sums over tiles of its own,
+//                and the threads' sums are added at the end, so that threads read nothing but these sums from each other. Bits
+//                depend on the number of threads.
+//   own_sums     The points of all tiles are few, and there is work for each thread: the threads share the points, and each
+//                computes the sums of some channels with some outputs, over all tiles.
+//   in_chunks    Otherwise: the threads share the points of one chunk of tiles after the other, and all sums.
 #pragma once
 
 #include "engine/nn/layers/winograd/winograd_tiling.hpp"
@@ -36,20 +37,21 @@ class WinogradWeightSums {
     float* weight_gradient;
     float *pixels, *gradients, *sums; // points, and sums of products
   };
+  // All threads of a team call these together; give_gradients computes the weights' gradients from all sums.
   void sum_own_tiles(const Operands& operands) const;
-  // The calling thread sums over the tiles of one thread's share.
-  void sum_share(Operands operands, std::int64_t share) const;
   void sum_own_sums(const Operands& operands) const;
   void sum_in_chunks(const Operands& operands) const;
-  void share_points(const Operands& operands, const TileRange& range) const;
-  // Adds the products of a chunk's points `point` to the sums of one block of channels with all outputs.
+  void divide_to_points(const Operands& operands, const TileRange& range) const;
+  void give_gradients(const Operands& operands) const;
+  // The calling thread sums over the tiles of one thread's share.
+  void sum_share(Operands operands, std::int64_t share) const;
+  // Sums the products of a chunk's points `point`, of one block of channels with all outputs. `accumulate`: adds to the sums
+  // that are there.
   void add_products(const Operands& operands, const TileRange& chunk, bool accumulate, std::int64_t point,
                     std::int64_t channel_block) const;
   // The gradients of sixteen windows, which read `channel`, from the sums of their points.
   void give_gradient(const Operands& operands, std::int64_t block, std::int64_t channel, const float* sums,
                      std::int64_t stride) const;
-  // From all sums; all threads of a team call it together.
-  void share_gradients(const Operands& operands) const;
   std::int64_t sum_stride() const;
 
   const WinogradTiling& tiling_;
