@@ -2,8 +2,8 @@
 // are sixteen adjacent numbers of output channels; they are multiplied with scalars, which lie in rows of sixteen channels.
 #pragma once
 
-#include "engine/nn/kernels/instruction_set.hpp"
 #include "engine/nn/kernels/lanes.hpp"
+#include "engine/nn/kernels/processor.hpp"
 
 #include <cstddef>
 #include <cstdint>

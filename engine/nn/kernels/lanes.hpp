@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/bfloat16.hpp"
-#include "engine/nn/kernels/instruction_set.hpp"
+#include "engine/nn/kernels/processor.hpp"
 
 #include <cstdint>
 #include <type_traits>

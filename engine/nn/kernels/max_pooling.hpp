@@ -2,8 +2,8 @@
 // nChw16c and nhwc.
 #pragma once
 
-#include "engine/nn/kernels/instruction_set.hpp"
 #include "engine/nn/kernels/lanes.hpp"
+#include "engine/nn/kernels/processor.hpp"
 
 #include <cstdint>
 

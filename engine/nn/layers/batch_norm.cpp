@@ -1,6 +1,7 @@
 #include "engine/nn/layers/batch_norm.hpp"
 
 #include "core/error.hpp"
+#include "engine/nn/kernels/processor.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -116,13 +117,17 @@ void BatchNorm::plan_backward(Plan& plan)
 
 namespace {
 
-// Calls first(group, sample) for all samples, then middle(group), then second(group, sample). Each thread takes whole groups, and
-// the second pass starts with the sample that the first pass read last, which is still in the cache. If there are fewer groups
-// than threads, the samples are divided instead.
+// Calls first(group, sample) for all rows, middle(group) for all groups, then second(group, sample) for all rows.
+//
+// Threads divide the samples, as they do in convolutions, so that a thread finds in its caches what it wrote itself. If the batch
+// does not divide evenly, or is larger than the caches, threads take whole groups: then the second pass finds the rows of its
+// group in the cache. The second pass begins with the rows that the first one read last.
 template<class First, class Middle, class Second>
-void two_passes(const ChannelView& view, const First& first, const Middle& middle, const Second& second)
+void two_passes(const ChannelView& view, std::size_t batch_bytes, const First& first, const Middle& middle, const Second& second)
 {
-  if (view.groups >= omp_get_max_threads()) {
+  const std::int64_t most_threads = omp_get_max_threads();
+  const bool fits = static_cast<std::int64_t>(batch_bytes) <= cache_sizes().shared;
+  if (view.groups >= most_threads && !(fits && view.samples % most_threads == 0)) {
 #pragma omp parallel for schedule(dynamic)
     for (std::int64_t group = 0; group < view.groups; ++group) {
       for (std::int64_t sample = 0; sample < view.samples; ++sample) first(group, sample);
@@ -131,20 +136,25 @@ void two_passes(const ChannelView& view, const First& first, const Middle& middl
     }
     return;
   }
-  for (std::int64_t group = 0; group < view.groups; ++group) {
-#pragma omp parallel for schedule(static)
-    for (std::int64_t sample = 0; sample < view.samples; ++sample) first(group, sample);
-    middle(group);
-#pragma omp parallel for schedule(static)
-    for (std::int64_t sample = 0; sample < view.samples; ++sample) second(group, sample);
+#pragma omp parallel
+  {
+    const auto thread = omp_get_thread_num(), threads = omp_get_num_threads();
+    const auto begin = view.samples * thread / threads, end = view.samples * (thread + 1) / threads;
+    for (auto sample = begin; sample < end; ++sample)
+      for (std::int64_t group = 0; group < view.groups; ++group) first(group, sample);
+#pragma omp barrier
+#pragma omp for schedule(static)
+    for (std::int64_t group = 0; group < view.groups; ++group) middle(group);
+    for (auto sample = end; sample-- > begin;)
+      for (std::int64_t group = view.groups; group-- > 0;) second(group, sample);
   }
 }
 
 template<class Work> void one_pass(const ChannelView& view, const Work& work)
 {
 #pragma omp parallel for collapse(2) schedule(static)
-  for (std::int64_t group = 0; group < view.groups; ++group)
-    for (std::int64_t sample = 0; sample < view.samples; ++sample) work(group, sample);
+  for (std::int64_t sample = 0; sample < view.samples; ++sample)
+    for (std::int64_t group = 0; group < view.groups; ++group) work(group, sample);
 }
 
 template<class Work> void for_groups(const ChannelView& view, const Work& work)
@@ -189,7 +199,7 @@ template<class T> void BatchNorm::normalize()
   };
   if (!synchronize_) {
     two_passes(
-        view_, measure, [this](std::int64_t group) { take_moments<T>(group), prepare(group); }, apply);
+        view_, x_.get_desc().get_size(), measure, [this](std::int64_t group) { take_moments<T>(group), prepare(group); }, apply);
     return;
   }
   one_pass(view_, measure);
@@ -286,7 +296,8 @@ template<class T> void BatchNorm::differentiate()
   };
   if (!synchronize_) {
     two_passes(
-        view_, sum, [this](std::int64_t group) { take_gradients(group), prepare_gradient(group); }, apply);
+        view_, x_.get_desc().get_size(), sum, [this](std::int64_t group) { take_gradients(group), prepare_gradient(group); },
+        apply);
     return;
   }
   one_pass(view_, sum);

@@ -1,6 +1,6 @@
 #include "engine/nn/layers/concat.hpp"
 
-#include "engine/nn/kernels/instruction_set.hpp"
+#include "engine/nn/kernels/processor.hpp"
 
 #include <algorithm>
 #include <cstring>

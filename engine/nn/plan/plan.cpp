@@ -3,7 +3,7 @@
 #include "core/error.hpp"
 #include "engine/nn/kernels/compute_thread.hpp"
 #include "engine/nn/kernels/elementwise.hpp"
-#include "engine/nn/kernels/instruction_set.hpp"
+#include "engine/nn/kernels/processor.hpp"
 
 #include <algorithm>
 #include <atomic>

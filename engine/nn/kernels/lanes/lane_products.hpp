@@ -5,7 +5,7 @@
 // empty.
 #pragma once
 
-#include "engine/nn/kernels/instruction_set.hpp"
+#include "engine/nn/kernels/processor.hpp"
 
 #include <cstddef>
 #include <cstdint>

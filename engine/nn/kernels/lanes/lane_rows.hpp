@@ -2,7 +2,7 @@
 // (engine/nn/kernels/winograd/winograd_transforms.hpp): a 5x5 convolution with 60 products for what takes 100.
 #pragma once
 
-#include "engine/nn/kernels/instruction_set.hpp"
+#include "engine/nn/kernels/processor.hpp"
 
 #include <cstddef>
 #include <cstdint>

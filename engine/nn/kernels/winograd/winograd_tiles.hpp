@@ -8,7 +8,7 @@
 
 #include "core/spec/choices.hpp"
 #include "engine/nn/kernels/block_products.hpp"
-#include "engine/nn/kernels/instruction_set.hpp"
+#include "engine/nn/kernels/processor.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #include "engine/nn/layers/affine/weight_sums.hpp"
 
-#include "engine/nn/kernels/instruction_set.hpp"
 #include "engine/nn/kernels/parts.hpp"
 #include "engine/nn/kernels/place_products.hpp"
+#include "engine/nn/kernels/processor.hpp"
 
 #include <algorithm>
 

@@ -24,7 +24,7 @@ class WinogradFilter {
     bool rectify = false; // results max(., 0)
     std::int64_t batch = 1;
     int threads = 1;
-    WinogradCaches caches = winograd_caches();
+    CacheSizes caches = cache_sizes();
   };
   WinogradFilter(const WinogradTiling& tiling, const Case& of);
 

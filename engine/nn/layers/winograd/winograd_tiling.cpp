@@ -2,27 +2,13 @@
 
 #include <algorithm>
 
-#include <unistd.h>
-
 namespace dt::nn {
 namespace {
 
 constexpr std::int64_t line = winograd_line;
 constexpr std::int64_t tiles_at_once = 32; // of a channel that a thread transforms before the next one has its turn
 
-std::int64_t cache_bytes(int name, std::int64_t usual)
-{
-  const std::int64_t found = ::sysconf(name);
-  return found > 0 ? found : usual;
-}
-
 } // namespace
-
-const WinogradCaches& winograd_caches()
-{
-  static const WinogradCaches caches{cache_bytes(_SC_LEVEL2_CACHE_SIZE, 512 << 10), cache_bytes(_SC_LEVEL3_CACHE_SIZE, 16 << 20)};
-  return caches;
-}
 
 void* WinogradTiling::plane_of(const TiledImages& of, std::int64_t image, std::int64_t channel) const
 {

@@ -7,6 +7,7 @@
 
 #include "engine/nn/graph/tensor.hpp"
 #include "engine/nn/kernels/parts.hpp"
+#include "engine/nn/kernels/processor.hpp"
 #include "engine/nn/kernels/winograd/winograd_tiles.hpp"
 
 namespace dt::nn {
@@ -15,12 +16,6 @@ inline constexpr std::int64_t winograd_line = block_channels; // adjacent channe
 
 // Floats from one point to the next where a point has `lines` lines.
 constexpr std::int64_t point_stride(std::int64_t lines) { return (lines | 1) * winograd_line; }
-
-// Sizes in bytes: a core's own (second-level) cache, and the last-level cache that several cores share.
-struct WinogradCaches {
-  std::int64_t own, shared;
-};
-const WinogradCaches& winograd_caches(); // of this machine
 
 // A batch of images in blocks of lanes() channels, and the tiles that they divide into.
 struct TiledImages {

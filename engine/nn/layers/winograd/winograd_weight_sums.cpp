@@ -24,7 +24,7 @@ WinogradWeightSums::WinogradWeightSums(const WinogradTiling& tiling, const Case&
   const auto sum_bytes = tiling.points() * in * out * float_bytes, tile_bytes = tiling.points() * (in + out) * float_bytes;
   if (of_thread_ * tile_bytes >= 2 * sum_bytes) {
     way_ = Way::own_tiles;
-    chunk_ = equal_part(of_thread_, std::max(sum_bytes, winograd_caches().own / 2) / tile_bytes);
+    chunk_ = equal_part(of_thread_, std::max(sum_bytes, cache_sizes().own / 2) / tile_bytes);
     return;
   }
   chunk_ = equal_part(tiles_, std::clamp(2 * sum_bytes, fewest_chunk_bytes, most_chunk_bytes) / tile_bytes);

@@ -142,6 +142,29 @@ TEST_CASE(
       }
 }
 
+// Four samples: two and four threads divide them; three take groups of channels, or samples where there are fewer groups.
+TEST_CASE("batch norm with what is joined to it gives equal bits for every number of threads")
+{
+  for (const auto& image : {Shape{5, 7, 3}, Shape{64, 5, 5}})
+    for (const auto precision : {Precision::fp32, Precision::bf16}) {
+      const auto in = norm_input(4, image);
+      const auto computed = [&](int threads) {
+        auto layer = in.layer();
+        layer.precision = precision, layer.threads = threads;
+        const auto describe = [](ModelBuilder& b) { return b.relu(b.add(b.batch_norm("n", b.input()), b.relu(b.input()))); };
+        return run_layers(described(image, describe, LayerKernels::library, precision), layer);
+      };
+      const auto one = computed(1);
+      for (const int threads : {2, 3, 4}) {
+        INFO(image.channels << " channels, " << threads << " threads, bf16 " << (precision == Precision::bf16));
+        const auto out = computed(threads);
+        CHECK((out.output == one.output));
+        CHECK((out.input_gradient == one.input_gradient));
+        CHECK((out.weight_gradients == one.weight_gradients));
+      }
+    }
+}
+
 TEST_CASE("two batch norms that are added agree with the reference")
 {
   const auto in = norm_input(3, {5, 7, 3}), other = norm_input(3, {5, 7, 3});

@@ -1,6 +1,6 @@
 // What holds for a network of every family: equal bits, exactness of what may be chosen, reorders.
 #include "core/error.hpp"
-#include "engine/nn/kernels/instruction_set.hpp"
+#include "engine/nn/kernels/processor.hpp"
 #include "tests/engine/nn/models/memorizing.hpp"
 
 #include <barrier>

@@ -1,6 +1,6 @@
 // A convolution's backward pass to the weights by kernels of our own, held against sums in double precision.
-#include "engine/nn/kernels/instruction_set.hpp"
 #include "engine/nn/kernels/place_products.hpp"
+#include "engine/nn/kernels/processor.hpp"
 #include "engine/nn/layers/affine/weight_sums.hpp"
 
 #include <algorithm>

@@ -12,14 +12,14 @@ using namespace dt::nn;
 
 namespace {
 
-constexpr WinogradCaches tiny{1, 1}, usual{512 << 10, 16 << 20}, huge{64 << 20, 1 << 30};
+constexpr CacheSizes tiny{1, 1}, usual{512 << 10, 16 << 20}, huge{64 << 20, 1 << 30};
 
 void fill(std::span<float> numbers)
 {
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = 0.01F * static_cast<float>(i % 251) - 1.25F;
 }
 
-std::vector<float> filtered(WinogradFilter::Case of, const WinogradCaches& caches)
+std::vector<float> filtered(WinogradFilter::Case of, const CacheSizes& caches)
 {
   of.caches = caches;
   const WinogradTiling tiling(3, Precision::fp32);

@@ -1,4 +1,5 @@
-// InstructionSet: the vector instructions that our kernels are compiled for; the rest of the build targets every x86-64.
+// What this processor has: the vector instructions that our kernels are compiled for (the rest of the build targets every
+// x86-64), and the sizes of its caches.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,13 @@ InstructionSet best_instruction_set();
 // Adjacent channels that form a block in the layouts for which oneDNN's kernels and ours are fastest on this processor: 16 with
 // AVX-512 (nChw16c), otherwise 8 (nChw8c). For another block oneDNN often has reference code only.
 std::int64_t channel_block();
+
+// Sizes in bytes: a core's own (second-level) cache, and the last-level cache that several cores share.
+struct CacheSizes {
+  std::int64_t own, shared;
+};
+// Of this machine; 512 KiB and 16 MiB if it does not tell.
+const CacheSizes& cache_sizes();
 
 } // namespace dt::nn
 

@@ -1,6 +1,17 @@
-#include "engine/nn/kernels/instruction_set.hpp"
+#include "engine/nn/kernels/processor.hpp"
+
+#include <unistd.h>
 
 namespace dt::nn {
+namespace {
+
+std::int64_t cache_bytes(int name, std::int64_t usual)
+{
+  const std::int64_t found = ::sysconf(name);
+  return found > 0 ? found : usual;
+}
+
+} // namespace
 
 std::vector<InstructionSet> instruction_sets()
 {
@@ -23,5 +34,11 @@ InstructionSet best_instruction_set()
 }
 
 std::int64_t channel_block() { return best_instruction_set() == InstructionSet::avx512 ? 16 : 8; }
+
+const CacheSizes& cache_sizes()
+{
+  static const CacheSizes sizes{cache_bytes(_SC_LEVEL2_CACHE_SIZE, 512 << 10), cache_bytes(_SC_LEVEL3_CACHE_SIZE, 16 << 20)};
+  return sizes;
+}
 
 } // namespace dt::nn
