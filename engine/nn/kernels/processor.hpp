@@ -1,5 +1,5 @@
-// What this processor has: the vector instructions that our kernels are compiled for (the rest of the build targets every
-// x86-64), and the sizes of its caches.
+// The instruction sets and the cache sizes of the processor that runs this program. Our kernels are compiled once for each of
+// these instruction sets. All other code is compiled for any x86-64.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ std::int64_t channel_block();
 struct CacheSizes {
   std::int64_t own, shared;
 };
-// Of this machine; 512 KiB and 16 MiB if it does not tell.
+// Returns the sizes that the operating system reports for this processor; 512 KiB and 16 MiB where it reports none.
 const CacheSizes& cache_sizes();
 
 } // namespace dt::nn

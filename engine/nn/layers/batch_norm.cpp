@@ -117,25 +117,10 @@ void BatchNorm::plan_backward(Plan& plan)
 
 namespace {
 
-// Calls first(group, sample) for all rows, middle(group) for all groups, then second(group, sample) for all rows.
-//
-// Threads divide the samples, as they do in convolutions, so that a thread finds in its caches what it wrote itself. If the batch
-// does not divide evenly, or is larger than the caches, threads take whole groups: then the second pass finds the rows of its
-// group in the cache. The second pass begins with the rows that the first one read last.
+// Each thread takes some samples, as the threads of most convolutions do. So a thread reads what it wrote itself.
 template<class First, class Middle, class Second>
-void two_passes(const ChannelView& view, std::size_t batch_bytes, const First& first, const Middle& middle, const Second& second)
+void two_passes_by_samples(const ChannelView& view, const First& first, const Middle& middle, const Second& second)
 {
-  const std::int64_t most_threads = omp_get_max_threads();
-  const bool fits = static_cast<std::int64_t>(batch_bytes) <= cache_sizes().shared;
-  if (view.groups >= most_threads && !(fits && view.samples % most_threads == 0)) {
-#pragma omp parallel for schedule(dynamic)
-    for (std::int64_t group = 0; group < view.groups; ++group) {
-      for (std::int64_t sample = 0; sample < view.samples; ++sample) first(group, sample);
-      middle(group);
-      for (std::int64_t sample = view.samples; sample-- > 0;) second(group, sample);
-    }
-    return;
-  }
 #pragma omp parallel
   {
     const auto thread = omp_get_thread_num(), threads = omp_get_num_threads();
@@ -148,6 +133,30 @@ void two_passes(const ChannelView& view, std::size_t batch_bytes, const First& f
     for (auto sample = end; sample-- > begin;)
       for (std::int64_t group = view.groups; group-- > 0;) second(group, sample);
   }
+}
+
+// Each thread takes whole groups. The second pass finds the rows of its group in the cache, because the first one has just read
+// them.
+template<class First, class Middle, class Second>
+void two_passes_by_groups(const ChannelView& view, const First& first, const Middle& middle, const Second& second)
+{
+#pragma omp parallel for schedule(dynamic)
+  for (std::int64_t group = 0; group < view.groups; ++group) {
+    for (std::int64_t sample = 0; sample < view.samples; ++sample) first(group, sample);
+    middle(group);
+    for (std::int64_t sample = view.samples; sample-- > 0;) second(group, sample);
+  }
+}
+
+// Calls first(group, sample) for all rows, then middle(group) for all groups, then second(group, sample) for all rows. The second
+// pass begins with the rows that the first one read last. `batch_bytes`: size of the batch that both passes read.
+template<class First, class Middle, class Second>
+void two_passes(const ChannelView& view, std::size_t batch_bytes, const First& first, const Middle& middle, const Second& second)
+{
+  const std::int64_t threads = omp_get_max_threads();
+  const bool fits_cache = static_cast<std::int64_t>(batch_bytes) <= cache_sizes().shared;
+  const bool by_samples = view.groups < threads || (fits_cache && view.samples % threads == 0);
+  by_samples ? two_passes_by_samples(view, first, middle, second) : two_passes_by_groups(view, first, middle, second);
 }
 
 template<class Work> void one_pass(const ChannelView& view, const Work& work)
