@@ -19,6 +19,7 @@ RunSpec spec_of(const std::string& optimizer, std::int64_t ranks)
   spec.data.name = "synthetic";
   spec.data.train_samples = 250;
   spec.data.test_samples = 60;
+  spec.train.algorithms = AlgorithmChoice::rules; // timing may choose others in the second training, which round otherwise
   spec.train.global_batch = 24 / ranks * ranks;
   spec.train.steps = 12;
   spec.train.warmup_steps = 2;
