@@ -1,7 +1,11 @@
 #include "jobs/program/output_reader.hpp"
 
+#include "core/program/printed_text.hpp"
+#include "core/text.hpp"
+
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <string_view>
 #include <utility>
@@ -12,12 +16,6 @@ namespace dt::jobs {
 namespace {
 
 constexpr double most_steps = 1e15;
-
-double value_of(const std::map<std::string, double>& figures, const std::string& name)
-{
-  const auto found = figures.find(name);
-  return found == figures.end() ? not_measured : found->second;
-}
 
 // What the figure must be; empty if the value is possible.
 std::string demand_of(const std::string& name, double value)
@@ -31,45 +29,124 @@ std::string demand_of(const std::string& name, double value)
   return is_quantity ? "" : "it must be a finite number of at least 0";
 }
 
+bool is_percent(const Found& found) { return found.behind.starts_with('%'); }
+
+// The unit behind a figure in seconds if it is another one: "ms", or ":30" behind minutes; else empty.
+std::string_view other_unit(const std::string& name, const Found& found)
+{
+  constexpr std::array<std::string_view, 17> others{
+      "ms",           "us",  "µs",   "μs",     "ns",      "msec", "usec", "millisecond", "milliseconds",
+      "microseconds", "min", "mins", "minute", "minutes", "m",    "h",    "hours"};
+  if (!name.ends_with("_s")) return {};
+  const std::string_view behind = found.behind;
+  const bool is_clock = behind.size() > 2 && behind[0] == ':' && std::isdigit(behind[1]) != 0 && std::isdigit(behind[2]) != 0;
+  if (is_clock) return behind.substr(0, 3);
+  const auto ends_word = [](char c) {
+    return static_cast<unsigned char>(c) < 0x80 && std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_';
+  };
+  const auto word =
+      behind.substr(0, static_cast<std::size_t>(std::find_if(behind.begin(), behind.end(), ends_word) - behind.begin()));
+  return std::find(others.begin(), others.end(), word) == others.end() ? std::string_view() : word;
+}
+
+// The line, or 100 bytes of it around the number.
+std::string excerpt(const std::string& line, const std::string& number)
+{
+  constexpr std::size_t before = 50, most = 100;
+  if (line.size() <= most) return printable(line);
+  const auto place = line.find(number);
+  auto begin = place == std::string::npos || place < before ? 0 : place - before;
+  auto end = std::min(begin + most, line.size());
+  const auto is_inside = [&](std::size_t at) {
+    return at < line.size() && (static_cast<unsigned char>(line[at]) & 0xc0) == 0x80;
+  };
+  while (is_inside(begin)) ++begin;
+  while (is_inside(end)) --end;
+  return (begin > 0 ? "… " : "") + printable(line.substr(begin, end - begin)) + (end < line.size() ? " …" : "");
+}
+
+// Why the figure is left out, behind "program.metrics.NAME found"; empty if it is not.
+std::string objection(const std::string& name, const Found& found, const std::string& line)
+{
+  const auto where = fmt::format("{} in `{}`", found.text, excerpt(line, found.whole));
+  if (found.kind == Found::Kind::cut) {
+    const bool has_comma = found.whole.find(',') != std::string::npos;
+    return fmt::format("{}, but the number there is {}: let the group take all of it, as (\\S+) does{}", where, found.whole,
+                       has_comma ? "; if a comma divides two numbers there, write it in the expression, directly beside the group"
+                                 : "");
+  }
+  if (found.kind == Found::Kind::unreadable)
+    return where + ", which cannot be read: a number has a decimal point, an exponent and groups of three digits at most";
+  if (is_percent(found) && !name.starts_with("accuracy")) return where + " in percent, but only an accuracy may be in percent";
+  if (const auto unit = other_unit(name, found); !unit.empty())
+    return fmt::format("{}, where `{}` follows, but the figure is in seconds", where, unit);
+  const bool is_share = name == "accuracy" && is_percent(found);
+  const auto demand = demand_of(is_share ? "accuracy_percent" : name, found.value);
+  return demand.empty() ? "" : fmt::format("{}, but {}", found.value, demand);
+}
+
 } // namespace
 
 OutputReader::OutputReader(const std::map<std::string, std::string>& metrics)
 {
-  for (const auto& [name, text] : metrics) patterns_.emplace(name, Pattern(text));
+  for (const auto& [name, text] : metrics) metrics_.emplace(name, Metric{Pattern(text), {}});
 }
 
-// The possible figures of a line. An impossible one is NaN.
+double OutputReader::value_of(const Figures& figures, const std::string& name)
+{
+  const auto found = figures.find(name);
+  return found == figures.end() ? not_measured : found->second.value_or(not_measured);
+}
+
+// The value of a figure that was found; nothing if it is left out.
+std::optional<double> OutputReader::judged(const std::string& name, Metric& metric, const Found& found, const std::string& line)
+{
+  auto& finding = metric.finding;
+  if (const auto why = objection(name, found, line); !why.empty()) {
+    if (finding.refused++ > 0) return std::nullopt;
+    finding.first_refused_line = lines_;
+    finding.refusal = fmt::format("program.metrics.{} found {}", name, why);
+    new_refusals_.push_back(finding.refusal);
+    return std::nullopt;
+  }
+  const double value = name == "accuracy" && is_percent(found) ? found.value / 100 : found.value;
+  if (finding.found++ == 0) finding.first = value, finding.first_line = lines_;
+  finding.last = value;
+  finding.last_line = lines_;
+  return value;
+}
+
 OutputReader::Figures OutputReader::figures_in(const std::string& line)
 {
   Figures figures;
-  for (const auto& [name, pattern] : patterns_) {
+  for (auto& [name, metric] : metrics_) {
+    auto& finding = metric.finding;
     if (name == "result") {
-      if (pattern.is_in(line)) seen_.insert(name);
+      if (!metric.pattern.is_in(line)) continue;
+      if (finding.found++ == 0) finding.first_line = lines_;
+      finding.last_line = lines_;
       continue;
     }
-    const auto number = pattern.number_in(line);
-    if (!number) continue;
-    const auto demand = demand_of(name, *number);
-    figures[name] = demand.empty() ? *number : not_measured;
-    if (demand.empty()) {
-      seen_.insert(name);
-      continue;
-    }
-    const auto [refusal, is_new] =
-        refusals_.emplace(name, fmt::format("program.metrics.{} found {}, but {}", name, *number, demand));
-    if (is_new) new_refusals_.push_back(refusal->second);
+    const auto found = metric.pattern.find(line);
+    if (!found) continue;
+    if (found->kind != Found::Kind::text)
+      figures[name] = judged(name, metric, *found, line);
+    else if (finding.no_number.empty())
+      finding.no_number = fmt::format("program.metrics.{} found `{}`, which is no number, in `{}`", name, printable(found->text),
+                                      excerpt(line, found->text));
   }
   return figures;
 }
 
 void OutputReader::take(const std::string& line, RankReport& report)
 {
-  const auto figures = figures_in(line);
+  ++lines_;
+  const auto figures = figures_in(plain_text(line));
   const auto has = [&](const char* name) { return figures.contains(name); };
   const bool is_step = has("loss") || has("samples") || has("step_s");
   const bool is_evaluation = has("accuracy") || has("accuracy_percent") || has("eval_loss");
   report.is_printed = true;
-  report.is_numbered = patterns_.contains("step");
+  report.is_numbered = reads("step");
   if (has("throughput")) report.throughput = value_of(figures, "throughput");
   keep_for_later(figures, is_step || is_evaluation);
   if (is_step) take_step(figures, report);
@@ -108,7 +185,7 @@ void OutputReader::take_evaluation(const Figures& figures, RankReport& report)
 {
   const double share = value_of(figures, "accuracy"), percent = value_of(figures, "accuracy_percent") / 100;
   const double accuracy = std::isnan(share) ? percent : share, loss = value_of(figures, "eval_loss");
-  const bool has_loss = figures.contains("eval_loss");
+  const bool has_loss = figures.contains("eval_loss") && figures.at("eval_loss");
   if (std::isnan(accuracy) && !has_loss) return; // it was impossible
   const bool is_another =
       open_ && ((!std::isnan(accuracy) && !std::isnan(open_->accuracy)) || (has_loss && !std::isnan(open_->loss)));
@@ -126,9 +203,8 @@ void OutputReader::take_evaluation(const Figures& figures, RankReport& report)
 // Whether every figure of an evaluation that the recipe looks for was found.
 bool OutputReader::is_whole(const EvaluationLine& evaluation) const
 {
-  const bool has_accuracy = patterns_.contains("accuracy") || patterns_.contains("accuracy_percent");
-  return (!has_accuracy || !std::isnan(evaluation.accuracy)) &&
-         (!patterns_.contains("eval_loss") || !std::isnan(evaluation.loss));
+  const bool has_accuracy = reads("accuracy") || reads("accuracy_percent");
+  return (!has_accuracy || !std::isnan(evaluation.accuracy)) && (!reads("eval_loss") || !std::isnan(evaluation.loss));
 }
 
 void OutputReader::finish(RankReport& report)
@@ -140,15 +216,9 @@ void OutputReader::finish(RankReport& report)
 std::vector<std::string> OutputReader::missing() const
 {
   std::vector<std::string> names;
-  for (const auto& [name, pattern] : patterns_)
-    if (!seen_.contains(name)) names.push_back(name);
+  for (const auto& [name, metric] : metrics_)
+    if (metric.finding.found == 0) names.push_back(name);
   return names;
-}
-
-std::string OutputReader::refusal(const std::string& name) const
-{
-  const auto found = refusals_.find(name);
-  return found == refusals_.end() ? std::string() : found->second;
 }
 
 std::vector<std::string> OutputReader::new_refusals() { return std::exchange(new_refusals_, {}); }

@@ -10,40 +10,55 @@
 #include "core/program/pattern.hpp"
 #include "jobs/program/rank_report.hpp"
 
+#include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 namespace dt::jobs {
 
+// What the expression of one figure has found. Lines are counted from 1, in the order in which they were taken.
+struct MetricFinding {
+  std::int64_t found = 0, refused = 0; // lines with a figure, and lines whose figure was left out
+  std::int64_t first_line = 0, last_line = 0, first_refused_line = 0;
+  double first = 0, last = 0;
+  std::string refusal;   // why the first figure was left out, in a sentence; empty if none was
+  std::string no_number; // a sentence about the first match that is no number at all; such lines count as lines without a match
+};
+
 class OutputReader {
  public:
   // The names are program_metric_names(). Throws a recipe error if an expression is wrong.
   explicit OutputReader(const std::map<std::string, std::string>& metrics);
-  // Takes one line.
+  // Takes one line as it was printed.
   void take(const std::string& line, RankReport& report);
   // The program has printed its last line.
   void finish(RankReport& report);
   // The names of program.metrics that have found nothing of use.
   std::vector<std::string> missing() const;
-  // The first impossible value that this expression has found, in a sentence; empty if it has found none.
-  std::string refusal(const std::string& name) const;
-  // The sentences about impossible values that were found since the last call.
+  const MetricFinding& finding(const std::string& name) const { return metrics_.at(name).finding; }
+  // The sentences about figures that were left out since the last call; one for each name in all.
   std::vector<std::string> new_refusals();
+  std::int64_t lines() const { return lines_; }
 
  private:
-  using Figures = std::map<std::string, double>;
+  struct Metric {
+    Pattern pattern;
+    MetricFinding finding;
+  };
+  using Figures = std::map<std::string, std::optional<double>>; // nothing: it was left out
+  static double value_of(const Figures& figures, const std::string& name);
+  bool reads(const std::string& name) const { return metrics_.contains(name); }
   Figures figures_in(const std::string& line);
+  std::optional<double> judged(const std::string& name, Metric& metric, const Found& found, const std::string& line);
   void keep_for_later(const Figures& figures, bool is_whole);
   void take_step(const Figures& figures, RankReport& report);
   void take_evaluation(const Figures& figures, RankReport& report);
   bool is_whole(const EvaluationLine& evaluation) const;
 
-  std::map<std::string, Pattern> patterns_;
-  std::set<std::string> seen_;
-  std::map<std::string, std::string> refusals_; // by name
+  std::map<std::string, Metric> metrics_; // by name
+  std::int64_t lines_ = 0;
   std::vector<std::string> new_refusals_;
   Figures held_;                       // learning rate and epoch, as last printed
   Figures next_;                       // figures that stood alone, of the next step

@@ -19,7 +19,9 @@ std::string ProgramRecorder::missing_evidence() const
            "training, or describe the program's output in program.metrics";
   const auto missing = reader_->missing();
   if (missing.empty()) return {};
-  if (const auto refusal = reader_->refusal(missing.front()); !refusal.empty()) return refusal;
+  const auto& finding = reader_->finding(missing.front());
+  if (!finding.refusal.empty()) return finding.refusal;
+  if (!finding.no_number.empty()) return finding.no_number;
   return fmt::format("the program ended with exit code 0, but rank 0 printed no line that matches program.metrics.{} ({})",
                      missing.front(), run_.spec.program.metrics.at(missing.front()));
 }
@@ -80,6 +82,20 @@ ProgramRecorder::End ProgramRecorder::conclude(int code, double told_to_stop_uni
   return end;
 }
 
+// Figures of program.metrics that were left out, as facts of the run: what stands in its record is not all that it printed.
+std::map<std::string, std::string> ProgramRecorder::left_out() const
+{
+  std::map<std::string, std::string> facts;
+  if (!reader_) return facts;
+  for (const auto& [name, expression] : run_.spec.program.metrics) {
+    const auto& finding = reader_->finding(name);
+    if (finding.refused == 0) continue;
+    facts["left out of program.metrics." + name] =
+        fmt::format("{} of {} figures: {}", finding.refused, finding.refused + finding.found, finding.refusal);
+  }
+  return facts;
+}
+
 ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix_s, const std::string& trouble)
 {
   constexpr int unwritten = static_cast<int>(ExitCode::environment);
@@ -96,6 +112,10 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
   if (!error.empty()) return {1, error};
   if (!trouble.empty()) return {unwritten, unrecorded};
   if (!has_result) return {1, missing_evidence()};
+  // The accuracy that was left out may have been the last one, the best or the first at the target.
+  const auto facts = left_out();
+  if (facts.contains("left out of program.metrics.accuracy") || facts.contains("left out of program.metrics.accuracy_percent"))
+    for (auto& evaluation : reports.front().evaluations) evaluation.accuracy = not_measured;
   ProgramMeasurement measurement(run_.spec, attempt_.number());
   for (const auto& report : reports) {
     if (report.damaged_lines > 0)
@@ -105,7 +125,10 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
     measurement.add(report);
   }
   for (const auto& gap : measurement.gaps()) say(gap);
-  if (!commit_result(attempt_, measurement.result())) return {1, fenced_off(successor_of(attempt_).value_or(0))};
+  for (const auto& [name, words] : facts) say(fmt::format("{}: {}", name, words));
+  auto result = measurement.result();
+  result.facts.insert(facts.begin(), facts.end());
+  if (!commit_result(attempt_, result)) return {1, fenced_off(successor_of(attempt_).value_or(0))};
   return {0, {}};
 }
 

@@ -240,8 +240,8 @@ class ValueReader {
       if (entry.value.kind != Node::Kind::scalar) return true;
       const Pattern pattern(entry.value.text);
       if (pattern.has_group() || entry.key == "result") return true; // of a result the line alone counts
-      diagnostics_.add(entry.value.mark, "`program.metrics." + entry.key +
-                                             "` has no group: put the number in parentheses, as in `" + "loss ([0-9.]+)`");
+      diagnostics_.add(entry.value.mark,
+                       "`program.metrics." + entry.key + "` has no group: put the number in parentheses, as in `loss (\\S+)`");
       return false;
     } catch (const Error& error) {
       diagnostics_.add(entry.value.mark, "`program.metrics." + entry.key + "` is no regular expression: " + error.what());

@@ -13,6 +13,7 @@
 
 namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 using dt::test::eventually;
 using dt::test::Json;
 using dt::test::Own;
@@ -188,6 +189,31 @@ TEST_CASE("a line of more than 64 KiB is kept whole, and the log says that expre
   CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
   CHECK(dt::read_file(own.attempt().out()).find("x the end\n") != std::string::npos);
   CHECK_THAT(words_of(own), Contains("a line of more than 64 KiB was printed; program.metrics looks at its first 64 KiB only"));
+}
+
+TEST_CASE("a run does not record a part of a number: the figure is left out, and the log and the record say so with the line")
+{
+  const Own own("for loss, acc in ((0.5, '9.5e-1'), (6.32e-08, '0.97')): print(f'loss {loss} acc {acc}')\n",
+                recipe("", "  metrics: {loss: 'loss ([0-9.]+)', accuracy: 'acc ([0-9.]+)'}\n"));
+  CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
+  const auto row = own.dtctl.json({"query", "SELECT final_loss, accuracy FROM results"}).at("rows")[0];
+  CHECK(row.at("final_loss").is_null());
+  CHECK(row.at("accuracy").is_null()); // which of the two is the best one is not known
+  CHECK_THAT(words_of(own),
+             Contains("dtctl: note: program.metrics.loss found 6.32 in `loss 6.32e-08 acc 0.97`, but the number there "
+                      "is 6.32e-08"));
+  const auto result = dt::read_result(own.attempt());
+  REQUIRE(result);
+  CHECK_THAT(result->facts.at("left out of program.metrics.loss"), StartsWith("1 of 2 figures: program.metrics.loss found 6.32"));
+}
+
+TEST_CASE("a run of which every figure of an expression is a part of a number has failed for that reason")
+{
+  const Own own("for i in range(1, 4): print(f'loss {1 / i}, {12640:,} images')\n",
+                recipe("", "  metrics: {loss: 'loss (\\S+)', samples: '([0-9]+) images'}\n"));
+  CHECK(own.submit().at("states") == Json{{"failed", 1}});
+  CHECK_THAT(own.cause(),
+             StartsWith("program.metrics.samples found 640 in `loss 1.0, 12,640 images`, but the number there is 12,640"));
 }
 
 TEST_CASE("an accuracy in percent that the recipe takes for a share fails the run and says which key to use")

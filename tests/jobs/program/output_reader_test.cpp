@@ -90,3 +90,88 @@ TEST_CASE("impossible figures in the output are left out, are said once, and are
   CHECK(report.steps.back().step == 1);
   CHECK(reader.missing() == std::vector<std::string>{"accuracy", "samples", "step"});
 }
+
+TEST_CASE("a number that goes on outside of the group is left out and is said by name with its line, which stays a step")
+{
+  OutputReader reader(Metrics{{"loss", "loss ([0-9.]+)"}, {"samples", "([0-9]+) images"}});
+  RankReport report;
+  reader.take("loss 0.5, 640 images", report);
+  reader.take("loss 6.32e-08, 12,640 images", report);
+  REQUIRE(report.steps.size() == 2);
+  CHECK(report.steps[0].samples == 640);
+  CHECK(std::isnan(report.steps[1].loss));
+  CHECK(std::isnan(report.steps[1].samples));
+  const auto refusals = reader.new_refusals();
+  REQUIRE(refusals.size() == 2);
+  CHECK(refusals[0] ==
+        "program.metrics.loss found 6.32 in `loss 6.32e-08, 12,640 images`, but the number there is 6.32e-08: let the "
+        "group take all of it, as (\\S+) does");
+  CHECK(refusals[1].find("program.metrics.samples found 640 in `loss 6.32e-08, 12,640 images`, but the number there is 12,640") ==
+        0);
+  CHECK(refusals[1].find("if a comma divides two numbers there, write it in the expression, directly beside the group") !=
+        std::string::npos);
+  CHECK(reader.finding("loss").found == 1);
+  CHECK(reader.finding("loss").refused == 1);
+  CHECK(reader.finding("loss").first_refused_line == 2);
+}
+
+TEST_CASE("colours and other terminal codes are not in the way of an expression")
+{
+  OutputReader reader(Metrics{{"loss", "loss=([0-9.]+)\\]"}});
+  RankReport report;
+  reader.take("Epoch 1: 3/30, loss=\x1b[32m0.667\x1b[0m]", report);
+  REQUIRE(report.steps.size() == 1);
+  CHECK(report.steps[0].loss == 0.667);
+}
+
+TEST_CASE("a loss that is printed as nan or inf is found by an expression for digits, and the line is a step with that loss")
+{
+  OutputReader reader(Metrics{{"loss", "loss ([0-9.]+)"}});
+  RankReport report;
+  for (const auto* line : {"loss 0.5", "loss nan", "loss inf"}) reader.take(line, report);
+  REQUIRE(report.steps.size() == 3);
+  CHECK(std::isnan(report.steps[1].loss));
+  CHECK(std::isinf(report.steps[2].loss));
+  CHECK(reader.finding("loss").found == 3);
+  CHECK(reader.new_refusals().empty());
+}
+
+TEST_CASE("a percent sign behind an accuracy counts, and other figures are not in percent")
+{
+  OutputReader reader(Metrics{{"accuracy", "acc ([0-9.]+)"}, {"loss", "loss ([0-9.]+)"}});
+  RankReport report;
+  reader.take("acc 0.5 %", report);
+  reader.finish(report);
+  REQUIRE(report.evaluations.size() == 1);
+  CHECK(report.evaluations[0].accuracy == Approx(0.005));
+  reader.take("loss 5%", report);
+  CHECK(reader.new_refusals() ==
+        std::vector<std::string>{"program.metrics.loss found 5 in `loss 5%` in percent, but only an accuracy may be in percent"});
+}
+
+TEST_CASE("a time in another unit than seconds is left out")
+{
+  for (const auto* line : {"in 50ms", "in 50 ms,", "in 50 \u00b5s", "in 1.5 min", "in 1:30"}) {
+    INFO(line);
+    OutputReader reader(Metrics{{"step_s", "in ([0-9.]+)"}});
+    RankReport report;
+    reader.take(line, report);
+    CHECK(reader.new_refusals().size() == 1);
+    CHECK(reader.missing() == std::vector<std::string>{"step_s"});
+  }
+  OutputReader reader(Metrics{{"step_s", "in ([0-9.]+)"}});
+  RankReport report;
+  for (const auto* line : {"in 0.05 s", "in 0.05s", "in 0.05 seconds", "in 0.05", "in 0.05 minimal", "in 0.05: step"})
+    reader.take(line, report);
+  CHECK(reader.finding("step_s").found == 6);
+}
+
+TEST_CASE("an expression that finds words instead of numbers says which")
+{
+  OutputReader reader(Metrics{{"loss", "loss (\\S+)"}});
+  RankReport report;
+  reader.take("loss function: none", report);
+  CHECK(report.steps.empty());
+  CHECK(reader.finding("loss").no_number ==
+        "program.metrics.loss found `function`, which is no number, in `loss function: none`");
+}
