@@ -1,5 +1,6 @@
 // dtctl validate: reads a recipe like submit does and describes its runs.
 #include "cli/checks/input_checks.hpp"
+#include "cli/checks/metrics_preview.hpp"
 #include "cli/runs/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
 
@@ -38,7 +39,11 @@ void print(Context& context, const std::vector<CheckedData>& data)
   context.out.data("data", std::move(all));
 }
 
-ExitCode validate(Context& context, const RecipeOptions& options)
+struct ValidateOptions : RecipeOptions {
+  std::string metrics; // a file
+};
+
+ExitCode validate(Context& context, const ValidateOptions& options)
 {
   const auto plan = load_plan(context, options);
   warn_of(context, plan);
@@ -48,6 +53,13 @@ ExitCode validate(Context& context, const RecipeOptions& options)
   context.out.field("kind", "", text_cell(std::string(name_of(plan.kind))));
   context.out.field("runs", "asks for", {plan.runs.size(), describe(plan), Style::plain});
   print(context, data);
+  const bool finds_all = options.metrics.empty() || preview_metrics(context, plan.runs.front().program, options.metrics);
+  if (!finds_all) {
+    context.out.field(
+        "valid", "verdict",
+        {false, "the recipe is valid, but an expression of program.metrics finds no figure or leaves one out", Style::bad});
+    return ExitCode::usage;
+  }
   const auto missing = std::count_if(data.begin(), data.end(), [](const CheckedData& one) { return !one.facts; });
   if (missing == 0)
     context.out.field("valid", "verdict", {true, "valid", Style::good});
@@ -63,15 +75,19 @@ ExitCode validate(Context& context, const RecipeOptions& options)
 
 void add_validate(Commands& commands)
 {
-  auto options = std::make_shared<RecipeOptions>();
+  auto options = std::make_shared<ValidateOptions>();
   auto& verb = commands.add(
       {"validate", recipe_verbs, "Check a recipe and print all its mistakes; submit nothing.",
        "Mistakes are printed as file:line:column: message; exit 2. If the data set and the file of train.start_from exist, they\n"
-       "are checked too: complete files, labels in range, shapes that fit the model.\n\n"
-       "Example:\n  dtctl validate my.yaml --set train.epochs=3"},
+       "are checked too: complete files, labels in range, shapes that fit the model.\n"
+       "With --metrics the expressions of program.metrics are tried on a file with output of the program; exit 2 if one finds\n"
+       "nothing or leaves a figure out.\n\n"
+       "Examples:\n  dtctl validate my.yaml --set train.epochs=3\n  dtctl validate mine.yaml --metrics output.txt"},
       [options](Context& context) { return validate(context, *options); });
   add_recipe_options(verb, *options);
   add_over_option(verb, *options);
+  verb.add_option("--metrics", options->metrics, "a file with output of the program: show what program.metrics finds in it")
+      ->type_name("FILE");
 }
 
 } // namespace dt::cli

@@ -259,7 +259,10 @@ class AttemptJob {
 
   void wait_for_event(int launch_descriptor) const
   {
-    const int look_ms = recorder_ ? 250 : 2000; // how often reports are read, and the attempt's folder is looked for
+    const bool is_behind = recorder_ && recorder_->is_behind();
+    const int look_ms = is_behind   ? 0
+                        : recorder_ ? 250
+                                    : 2000; // how often reports are read, and the attempt's folder is looked for
     std::array<pollfd, 2> sources{pollfd{inbox_.descriptor(), POLLIN, 0}, pollfd{launch_descriptor, POLLIN, 0}};
     const int left_ms = milliseconds_to(next_deadline());
     ::poll(sources.data(), sources.size(), left_ms < 0 ? look_ms : std::min(left_ms, look_ms));

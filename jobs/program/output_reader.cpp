@@ -29,6 +29,9 @@ std::string demand_of(const std::string& name, double value)
   return is_quantity ? "" : "it must be a finite number of at least 0";
 }
 
+// Whether every step has this figure. Others come now and then: learning rate, epoch, throughput, evaluations, the result.
+bool is_of_step(const std::string& name) { return name == "step" || name == "loss" || name == "samples" || name.ends_with("_s"); }
+
 bool is_percent(const Found& found) { return found.behind.starts_with('%'); }
 
 // The unit behind a figure in seconds if it is another one: "ms", or ":30" behind minutes; else empty.
@@ -89,7 +92,7 @@ std::string objection(const std::string& name, const Found& found, const std::st
 
 OutputReader::OutputReader(const std::map<std::string, std::string>& metrics)
 {
-  for (const auto& [name, text] : metrics) metrics_.emplace(name, Metric{Pattern(text), {}});
+  for (const auto& [name, text] : metrics) metrics_.emplace(name, Metric{Pattern(text), text, {}});
 }
 
 double OutputReader::value_of(const Figures& figures, const std::string& name)
@@ -104,15 +107,15 @@ std::optional<double> OutputReader::judged(const std::string& name, Metric& metr
   auto& finding = metric.finding;
   if (const auto why = objection(name, found, line); !why.empty()) {
     if (finding.refused++ > 0) return std::nullopt;
-    finding.first_refused_line = lines_;
+    finding.first_refused_line = line_;
     finding.refusal = fmt::format("program.metrics.{} found {}", name, why);
     new_refusals_.push_back(finding.refusal);
     return std::nullopt;
   }
   const double value = name == "accuracy" && is_percent(found) ? found.value / 100 : found.value;
-  if (finding.found++ == 0) finding.first = value, finding.first_line = lines_;
+  if (finding.found++ == 0) finding.first = value, finding.first_line = line_;
   finding.last = value;
-  finding.last_line = lines_;
+  finding.last_line = line_;
   return value;
 }
 
@@ -123,8 +126,8 @@ OutputReader::Figures OutputReader::figures_in(const std::string& line)
     auto& finding = metric.finding;
     if (name == "result") {
       if (!metric.pattern.is_in(line)) continue;
-      if (finding.found++ == 0) finding.first_line = lines_;
-      finding.last_line = lines_;
+      if (finding.found++ == 0) finding.first_line = line_;
+      finding.last_line = line_;
       continue;
     }
     const auto found = metric.pattern.find(line);
@@ -138,10 +141,12 @@ OutputReader::Figures OutputReader::figures_in(const std::string& line)
   return figures;
 }
 
-void OutputReader::take(const std::string& line, RankReport& report)
+void OutputReader::take(const std::string& line, RankReport& report, std::int64_t number)
 {
   ++lines_;
-  const auto figures = figures_in(plain_text(line));
+  line_ = number > 0 ? number : lines_;
+  last_line_ = plain_text(line);
+  const auto figures = figures_in(last_line_);
   const auto has = [&](const char* name) { return figures.contains(name); };
   const bool is_step = has("loss") || has("samples") || has("step_s");
   const bool is_evaluation = has("accuracy") || has("accuracy_percent") || has("eval_loss");
@@ -219,6 +224,36 @@ std::vector<std::string> OutputReader::missing() const
   for (const auto& [name, metric] : metrics_)
     if (metric.finding.found == 0) names.push_back(name);
   return names;
+}
+
+std::vector<std::string> OutputReader::new_silent(bool is_late, const RankReport& report)
+{
+  std::vector<std::string> names;
+  for (auto& [name, metric] : metrics_) {
+    const bool is_due = is_late || (report.steps.size() >= 2 && is_of_step(name));
+    const bool has_spoken = metric.finding.found > 0 || metric.finding.refused > 0;
+    if (!is_due || has_spoken || metric.is_known) continue;
+    metric.is_known = metric.was_silent = true;
+    names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<std::string> OutputReader::new_found()
+{
+  std::vector<std::string> names;
+  for (auto& [name, metric] : metrics_)
+    if (metric.finding.found > 0 && std::exchange(metric.was_silent, false)) names.push_back(name);
+  return names;
+}
+
+std::string OutputReader::silence(const std::string& name) const
+{
+  const auto& metric = metrics_.at(name);
+  const auto lines = lines_ == 1 ? std::string("the first line") : fmt::format("the first {} lines", lines_);
+  if (lines_ == 0) return fmt::format("program.metrics.{} has found nothing, because rank 0 has printed no line yet", name);
+  return fmt::format("program.metrics.{} ({}) has found nothing in {} of rank 0, of which the last is `{}`{}", name, metric.text,
+                     lines, excerpt(last_line_, {}), is_of_step(name) ? "" : "; it may still come");
 }
 
 std::vector<std::string> OutputReader::new_refusals() { return std::exchange(new_refusals_, {}); }

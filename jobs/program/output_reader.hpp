@@ -18,7 +18,7 @@
 
 namespace dt::jobs {
 
-// What the expression of one figure has found. Lines are counted from 1, in the order in which they were taken.
+// What the expression of one figure has found. Lines are numbered from 1.
 struct MetricFinding {
   std::int64_t found = 0, refused = 0; // lines with a figure, and lines whose figure was left out
   std::int64_t first_line = 0, last_line = 0, first_refused_line = 0;
@@ -31,8 +31,8 @@ class OutputReader {
  public:
   // The names are program_metric_names(). Throws a recipe error if an expression is wrong.
   explicit OutputReader(const std::map<std::string, std::string>& metrics);
-  // Takes one line as it was printed.
-  void take(const std::string& line, RankReport& report);
+  // Takes one line as it was printed. `number`: of the line, for findings; 0: lines are counted.
+  void take(const std::string& line, RankReport& report, std::int64_t number = 0);
   // The program has printed its last line.
   void finish(RankReport& report);
   // The names of program.metrics that have found nothing of use.
@@ -41,11 +41,21 @@ class OutputReader {
   // The sentences about figures that were left out since the last call; one for each name in all.
   std::vector<std::string> new_refusals();
   std::int64_t lines() const { return lines_; }
+  // The names that have found nothing since, although they should have by now: those of a step's own figures after the second
+  // step; all of them if `is_late`. Each name comes once.
+  std::vector<std::string> new_silent(bool is_late, const RankReport& report);
+  // The names from new_silent() that have found their first figure since the last call.
+  std::vector<std::string> new_found();
+  // A sentence about such a name.
+  std::string silence(const std::string& name) const;
 
  private:
   struct Metric {
     Pattern pattern;
+    std::string text; // of the expression
     MetricFinding finding;
+    bool was_silent = false; // new_silent() has named it, and it has found nothing since
+    bool is_known = false;   // new_silent() has named it
   };
   using Figures = std::map<std::string, std::optional<double>>; // nothing: it was left out
   static double value_of(const Figures& figures, const std::string& name);
@@ -58,7 +68,8 @@ class OutputReader {
   bool is_whole(const EvaluationLine& evaluation) const;
 
   std::map<std::string, Metric> metrics_; // by name
-  std::int64_t lines_ = 0;
+  std::int64_t lines_ = 0, line_ = 0;     // line_: number of the line that is looked at
+  std::string last_line_;
   std::vector<std::string> new_refusals_;
   Figures held_;                       // learning rate and epoch, as last printed
   Figures next_;                       // figures that stood alone, of the next step

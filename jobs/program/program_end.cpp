@@ -54,12 +54,13 @@ std::string ProgramRecorder::write_error(std::span<const RankReport> reports, do
 }
 
 // Returns why a record is missing or not whole; empty if all records are.
-std::string ProgramRecorder::write_last_records()
+std::string ProgramRecorder::write_last_records(bool has_ended_well)
 {
   Parts parts;
   parts.attempt([&] { find_started(); });
-  parts.attempt([&] { read_root(); });
-  parts.attempt([&] { read_output(true); });
+  parts.attempt([&] { read_root(Clock::time_point::max()); });
+  parts.attempt([&] { read_output(Clock::time_point::max()); });
+  end_output(has_ended_well);
   append_events();
   if (!has_begun_ && !started_.empty()) parts.attempt([&] { write_begin(); });
   parts.attempt([&] { write_records(); });
@@ -76,7 +77,7 @@ std::string ProgramRecorder::write_last_records()
 
 ProgramRecorder::End ProgramRecorder::conclude(int code, double told_to_stop_unix_s)
 {
-  const auto trouble = write_last_records();
+  const auto trouble = write_last_records(code == 0);
   const auto end = outcome(code, told_to_stop_unix_s, trouble);
   Parts().attempt([&] { log_.write(); });
   return end;

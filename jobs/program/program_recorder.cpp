@@ -93,6 +93,7 @@ void ProgramRecorder::begin_launch()
   for (const auto file : {AttemptFile::reports, AttemptFile::output, AttemptFile::master}) fs::remove_all(attempt_.path_of(file));
   make_folders(attempt_.path_of(AttemptFile::reports));
   started_.clear();
+  root_started_.reset();
   root_ = {};
   root_tail_ = std::make_unique<LineTail>(report_of(0));
   events_.emplace(attempt_.events(), PendingText::Writers::sole);
@@ -140,8 +141,11 @@ void ProgramRecorder::look()
     looked_for_ranks_ = Clock::now();
     parts.attempt([&] { find_started(); });
   }
-  parts.attempt([&] { read_root(); });
-  parts.attempt([&] { read_output(false); });
+  const auto until = Clock::now() + std::chrono::milliseconds(100); // limits and signals wait meanwhile
+  is_behind_ = false;
+  parts.attempt([&] { read_root(until); });
+  parts.attempt([&] { read_output(until); });
+  tell_of_silence();
   if (!has_begun_ && (has_started() || !root_.steps.empty())) parts.attempt([&] { write_begin(); });
   append_events();
   watch_progress();
@@ -155,10 +159,11 @@ void ProgramRecorder::find_started()
 {
   for (std::size_t rank = 0; rank < ranks(); ++rank) {
     if (started_.contains(rank)) continue;
-    const auto lines = LineTail(report_of(rank)).next();
+    const auto lines = LineTail(report_of(rank)).next_block();
     const auto first = lines.empty() ? ReportLine() : parse_report_line(lines.front());
     if (const auto* line = std::get_if<RankLine>(&first)) started_.emplace(rank, *line);
   }
+  if (started_.contains(0) && !root_started_) root_started_ = Clock::now();
 }
 
 void ProgramRecorder::write_begin()
@@ -184,26 +189,62 @@ void ProgramRecorder::write_records()
   files.require_success();
 }
 
-void ProgramRecorder::read_root()
+void ProgramRecorder::read_root(Clock::time_point until)
 {
-  for (const auto& line : root_tail_->next()) root_.take(parse_report_line(line));
+  do
+    for (const auto& line : root_tail_->next_block()) root_.take(parse_report_line(line));
+  while (root_tail_->has_more() && Clock::now() < until);
+  is_behind_ = is_behind_ || root_tail_->has_more();
 }
 
 // What rank 0 prints goes on to the attempt's output as it is.
-void ProgramRecorder::read_output(bool is_last)
+void ProgramRecorder::read_block(Stream& stream)
+{
+  const auto text = stream.tail.next_block();
+  stream.copy.add(text);
+  if (!text.empty()) stream.ends_line = text.back() == '\n';
+  for (const auto& line : stream.lines.take(text)) reader_->take(line, root_);
+}
+
+void ProgramRecorder::read_output(Clock::time_point until)
 {
   for (auto& stream : output_) {
-    const auto text = stream.tail.next();
-    stream.copy.add(text);
-    if (!text.empty()) stream.ends_line = text.back() == '\n';
-    if (is_last && !stream.ends_line) stream.copy.add("\n"); // the messages of dtctl begin lines of their own
-    for (const auto& line : stream.lines.take(text, is_last)) reader_->take(line, root_);
+    do read_block(stream);
+    while (stream.tail.has_more() && Clock::now() < until);
+    is_behind_ = is_behind_ || stream.tail.has_more();
+  }
+  tell_of_metrics();
+}
+
+// A last line without an end is looked at if `is_whole`: a program that was ended may have printed half a number.
+void ProgramRecorder::end_output(bool is_whole)
+{
+  for (auto& stream : output_) {
+    if (!stream.ends_line) stream.copy.add("\n"); // the messages of dtctl begin lines of their own
+    if (!is_whole) continue;
+    for (const auto& line : stream.lines.take({}, true)) reader_->take(line, root_);
+  }
+  if (reader_) reader_->finish(root_);
+  tell_of_metrics();
+}
+
+void ProgramRecorder::tell_of_metrics()
+{
+  for (const auto& stream : output_)
     if (stream.lines.cut_lines() > 0 && !std::exchange(has_told_of_long_line_, true))
       say("a line of more than 64 KiB was printed; program.metrics looks at its first 64 KiB only");
-  }
   if (!reader_) return;
-  if (is_last) reader_->finish(root_);
   for (const auto& refusal : reader_->new_refusals()) say(refusal + "; it was left out");
+}
+
+// An expression that matches nothing fails the run, so it is told as soon as it is seen.
+void ProgramRecorder::tell_of_silence()
+{
+  constexpr std::int64_t enough_lines = 100;
+  if (!reader_ || !root_started_) return;
+  const bool is_late = reader_->lines() >= enough_lines || Clock::now() - *root_started_ >= seconds(60);
+  for (const auto& name : reader_->new_silent(is_late, root_)) say(reader_->silence(name));
+  for (const auto& name : reader_->new_found()) say(fmt::format("program.metrics.{} has found its first figure now", name));
 }
 
 void ProgramRecorder::append_events()

@@ -35,6 +35,8 @@ class ProgramRecorder {
   // Takes over what rank 0 has reported since the last call: events.log, heartbeat, begin.json, stall.json. Throws if a record
   // cannot be read or written now, after all others were; the next call then goes on where this one stopped.
   void look();
+  // Whether more was reported or printed than the last look() has read: it reads for a tenth of a second at most.
+  bool is_behind() const { return is_behind_; }
   // Whether the program was started on every rank. Another launch would then end in the same way.
   bool has_started() const { return started_.size() == ranks(); }
   // Looks for ranks that were started since the last look. Returns has_started().
@@ -56,15 +58,31 @@ class ProgramRecorder {
  private:
   using Clock = std::chrono::steady_clock;
 
+  // An output of rank 0.
+  struct Stream {
+    Stream(std::filesystem::path from, std::filesystem::path to)
+        : tail(std::move(from)), copy(std::move(to), PendingText::Writers::shared)
+    {
+    }
+    FileTail tail;
+    LineCutter lines{LineCutter::Ends::line_feed_or_carriage_return};
+    PendingText copy;
+    bool ends_line = true; // what was read so far ends in a line feed
+  };
+
   std::size_t ranks() const { return static_cast<std::size_t>(run_.spec.ranks()); }
   std::filesystem::path report_of(std::size_t rank) const;
   void require_same_content() const;
   void find_started();
   void write_begin();
-  void read_root();
-  void read_output(bool is_last);
+  void read_root(Clock::time_point until);
+  void read_output(Clock::time_point until);
+  void read_block(Stream& stream);
+  void end_output(bool is_whole);
+  void tell_of_metrics();
+  void tell_of_silence();
   void write_records();
-  std::string write_last_records();
+  std::string write_last_records(bool has_ended_well);
   End outcome(int code, double told_to_stop_unix_s, const std::string& trouble);
   void append_events();
   void beat();
@@ -81,16 +99,6 @@ class ProgramRecorder {
   PlannedRun run_;
   PendingText log_; // messages for the user, in the attempt's stderr
   // Of this launch.
-  struct Stream {
-    Stream(std::filesystem::path from, std::filesystem::path to)
-        : tail(std::move(from)), copy(std::move(to), PendingText::Writers::shared)
-    {
-    }
-    FileTail tail;
-    LineCutter lines{LineCutter::Ends::line_feed_or_carriage_return};
-    PendingText copy;
-    bool ends_line = true; // what was read so far ends in a line feed
-  };
   std::map<std::size_t, RankLine> started_; // by rank
   std::unique_ptr<LineTail> root_tail_;
   std::vector<Stream> output_; // with program.metrics
@@ -99,11 +107,13 @@ class ProgramRecorder {
   std::optional<PendingText> events_;
   std::size_t steps_written_ = 0, evaluations_written_ = 0; // to events_
   double last_epoch_ = not_measured;
-  double training_s_ = 0;  // sum of the steps that were written
-  bool has_begun_ = false; // begin.json is there
+  double training_s_ = 0;                         // sum of the steps that were written
+  bool has_begun_ = false;                        // begin.json is there
+  std::optional<Clock::time_point> root_started_; // when rank 0 was seen to have started
   Clock::time_point beaten_{}, looked_for_ranks_{}, advanced_{};
   std::size_t advances_ = 0;
   std::optional<StallRecord> stall_; // the last one, also when the program has gone on since
+  bool is_behind_ = false;
   bool is_stall_written_ = false, has_told_of_long_line_ = false;
 };
 

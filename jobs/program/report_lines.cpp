@@ -173,22 +173,37 @@ std::string to_line(const RankLine& line)
 std::string FileTail::next()
 {
   std::string text;
-  const auto file = open_if_exists(path_);
-  std::string block(block_bytes, '\0');
-  while (file.is_open()) {
-    const auto got = ::pread(file.get(), block.data(), block.size(), offset_);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && text.empty()) throw system_error("read " + path_.string(), errno);
-    if (got <= 0) break; // what was read before an error is used, and the next call meets the error again
-    offset_ += got;
-    text.append(block, 0, static_cast<std::size_t>(got));
-  }
+  do {
+    try {
+      text += next_block();
+    } catch (const SystemError&) {
+      if (text.empty()) throw; // else what was read is used, and the next call meets the error again
+      break;
+    }
+  } while (has_more_);
   return text;
+}
+
+std::string FileTail::next_block()
+{
+  has_more_ = false;
+  const auto file = open_if_exists(path_);
+  if (!file.is_open()) return {};
+  std::string block(block_bytes, '\0');
+  ssize_t got = 0;
+  do got = ::pread(file.get(), block.data(), block.size(), offset_);
+  while (got < 0 && errno == EINTR);
+  if (got < 0) throw system_error("read " + path_.string(), errno);
+  offset_ += got;
+  has_more_ = got == static_cast<ssize_t>(block_bytes);
+  block.resize(static_cast<std::size_t>(got));
+  return block;
 }
 
 void LineCutter::end_line(std::vector<std::string>& lines)
 {
   cut_lines_ += is_cut_ ? 1 : 0;
+  if (is_cut_) rest_.erase(rest_.find_last_not_of("0123456789.,_'+-eE") + 1); // it may be half a number
   is_cut_ = false;
   if (ends_ == Ends::line_feed || !rest_.empty()) lines.push_back(std::exchange(rest_, {}));
 }

@@ -68,13 +68,19 @@ class FileTail {
   explicit FileTail(std::filesystem::path path) : path_(std::move(path)) {}
   // Empty if there is nothing new or no file. Throws a SystemError if nothing could be read; the next call goes on there.
   std::string next();
+  // The same, but at most 256 KiB: for a caller that has other things to do meanwhile.
+  std::string next_block();
+  // Whether the last block ended before the end of the file.
+  bool has_more() const { return has_more_; }
 
  private:
   std::filesystem::path path_;
   std::int64_t offset_ = 0; // of the first byte that was not read
+  bool has_more_ = false;
 };
 
-// Cuts a text that comes in pieces into lines. Of a line of more than 64 KiB it keeps the beginning.
+// Cuts a text that comes in pieces into lines. Of a line of more than 64 KiB it keeps the beginning, without a
+// number at its end.
 class LineCutter {
  public:
   enum class Ends { line_feed, line_feed_or_carriage_return }; // progress bars end their lines with carriage returns
@@ -99,6 +105,8 @@ class LineTail {
  public:
   explicit LineTail(std::filesystem::path path) : tail_(std::move(path)) {}
   std::vector<std::string> next() { return cutter_.take(tail_.next()); }
+  std::vector<std::string> next_block() { return cutter_.take(tail_.next_block()); }
+  bool has_more() const { return tail_.has_more(); }
 
  private:
   FileTail tail_;

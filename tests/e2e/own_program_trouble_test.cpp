@@ -191,6 +191,20 @@ TEST_CASE("a line of more than 64 KiB is kept whole, and the log says that expre
   CHECK_THAT(words_of(own), Contains("a line of more than 64 KiB was printed; program.metrics looks at its first 64 KiB only"));
 }
 
+TEST_CASE("an expression that has matched nothing is told in the log at the second step, while the program runs")
+{
+  const Own own("");
+  own.dtctl.write("own.yaml", recipe("", "  metrics: {loss: 'loss (\\S+)', samples: '(\\S+) imags'}\n"));
+  own.dtctl.write("train.py", "import os, time\nfor i in range(2): print('loss 0.5, 640 images')\n" + wait_for(own, "go"));
+  own.dtctl.json({"submit", "own.yaml"});
+  const std::string note = "dtctl: note: program.metrics.samples ((\\S+) imags) has found nothing in the first 2 lines of rank 0";
+  REQUIRE(eventually([&] { return words_of(own).find(note) != std::string::npos || own.state() == "failed"; }));
+  CHECK(own.state() == "running");
+  CHECK(words_of(own).find("program.metrics.loss") == std::string::npos);
+  own.dtctl.write("go", "");
+  CHECK(own.dtctl.run({"wait", "--timeout", "60"}).exit_code == 1);
+}
+
 TEST_CASE("a run does not record a part of a number: the figure is left out, and the log and the record say so with the line")
 {
   const Own own("for loss, acc in ((0.5, '9.5e-1'), (6.32e-08, '0.97')): print(f'loss {loss} acc {acc}')\n",

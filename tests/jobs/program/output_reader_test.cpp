@@ -175,3 +175,32 @@ TEST_CASE("an expression that finds words instead of numbers says which")
   CHECK(reader.finding("loss").no_number ==
         "program.metrics.loss found `function`, which is no number, in `loss function: none`");
 }
+
+TEST_CASE(
+    "an expression for a figure of each step that has found nothing in two steps is named once, and again when it finds one")
+{
+  OutputReader reader(Metrics{{"loss", "loss (\\S+)"}, {"samples", "(\\S+) imags"}, {"accuracy", "acc (\\S+)"}});
+  RankReport report;
+  reader.take("loss 0.5, 640 images", report);
+  CHECK(reader.new_silent(false, report).empty());
+  reader.take("loss 0.25, 640 images", report);
+  CHECK(reader.new_silent(false, report) == std::vector<std::string>{"samples"});
+  CHECK(reader.silence("samples") ==
+        "program.metrics.samples ((\\S+) imags) has found nothing in the first 2 lines of rank 0, of which the "
+        "last is `loss 0.25, 640 images`");
+  CHECK(reader.new_silent(false, report).empty());
+  CHECK(reader.new_silent(true, report) == std::vector<std::string>{"accuracy"}); // after many lines or a minute
+  CHECK(reader.silence("accuracy").find("; it may still come") != std::string::npos);
+  CHECK(reader.new_found().empty());
+  reader.take("acc 0.5", report);
+  CHECK(reader.new_found() == std::vector<std::string>{"accuracy"});
+  CHECK(reader.new_found().empty());
+}
+
+TEST_CASE("before the first line, an expression has found nothing because nothing was printed")
+{
+  OutputReader reader(Metrics{{"loss", "loss (\\S+)"}});
+  RankReport report;
+  CHECK(reader.new_silent(true, report) == std::vector<std::string>{"loss"});
+  CHECK(reader.silence("loss") == "program.metrics.loss has found nothing, because rank 0 has printed no line yet");
+}

@@ -76,3 +76,27 @@ TEST_CASE("of a line of more than 64 KiB the beginning is kept and the line is c
   CHECK(lines[1] == "next");
   CHECK(cutter.cut_lines() == 1);
 }
+
+TEST_CASE("a number at the end of a line that is cut is left out, because its end is not known")
+{
+  LineCutter cutter;
+  const std::string begin = "loss 0.5 " + std::string(64 * 1024 - 14, 'x') + " 12";
+  REQUIRE(begin.size() < 64 * 1024);
+  const auto lines = cutter.take(begin + "3456\n");
+  REQUIRE(lines.size() == 1);
+  CHECK(cutter.cut_lines() == 1);
+  CHECK(lines.front().ends_with("x "));
+}
+
+TEST_CASE("a block of a file has an end, so that a reader of much text can do other things meanwhile")
+{
+  const jobs::testing::Folder folder;
+  const auto path = folder.path() / "much";
+  std::ofstream(path) << std::string(600 * 1024, 'x');
+  FileTail tail(path);
+  CHECK(tail.next_block().size() == 256 * 1024);
+  CHECK(tail.has_more());
+  CHECK(tail.next().size() == 344 * 1024);
+  CHECK_FALSE(tail.has_more());
+  CHECK(tail.next_block().empty());
+}

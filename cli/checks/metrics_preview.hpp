@@ -1,0 +1,15 @@
+// What the expressions of program.metrics find in a file of sample output, for dtctl validate --metrics.
+#pragma once
+
+#include "cli/context.hpp"
+#include "core/spec/run_spec.hpp"
+
+#include <filesystem>
+
+namespace dt::cli {
+
+// Prints a table with a row for each expression. Returns whether all of them find figures and leave none out. Throws a usage
+// error if there are no expressions or no such file.
+bool preview_metrics(Context& context, const ProgramSpec& program, const std::filesystem::path& output);
+
+} // namespace dt::cli
