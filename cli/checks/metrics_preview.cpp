@@ -28,7 +28,7 @@ Preview read_sample(const ProgramSpec& program, const std::filesystem::path& out
   Preview preview{jobs::OutputReader(program.metrics), {}, 0};
   jobs::LineCutter cutter(jobs::LineCutter::Ends::line_feed_or_carriage_return);
   for (std::string text; std::getline(file, text); ++preview.lines)
-    for (const auto& line : cutter.take(text, true)) preview.reader.take(line, preview.report, preview.lines + 1);
+    for (const auto& line : cutter.take(text, true)) preview.reader.take(line, preview.report, {.number = preview.lines + 1});
   preview.reader.finish(preview.report);
   return preview;
 }

@@ -70,6 +70,7 @@ ExitCode paths(Context& context)
   context.out.field("user_config", "user configuration", path_cell(user_config_path()));
   context.out.field("project_config", "project configuration", path_cell(project.file));
   context.out.field("recipes", "shipped recipes", path_cell(recipe_library()));
+  context.out.field("report_modules", "report modules", path_cell(report_modules()));
   context.out.field("program", "dtctl", path_cell(own_program()));
   context.out.field("engine", "dtengine", path_cell(program_or_nothing(&engine_program)));
   context.out.field("agent", "dtjob", path_cell(program_or_nothing(&agent_program)));

@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
+#include "core/paths.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 
@@ -274,6 +275,22 @@ void copy_program(const fs::path& copy, const fs::path& target)
 {
   make_folders(target);
   for (const auto& file : files_of_copy(copy)) copy_file_to(file, target);
+}
+
+fs::path copy_report_module(const fs::path& folder)
+{
+  constexpr const char* name = "dtctl_report.py";
+  const auto from = report_modules() / name, to = folder / name;
+  const auto content = read_file_if_exists(from);
+  if (!content)
+    throw Error(ErrorKind::environment,
+                fmt::format("{} is not installed: it belongs into share/dtctl/report, beside dtctl's bin", name));
+  const auto before = read_file_if_exists(to);
+  if (before && *before != *content)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} is there already, with other content; remove it to get the module of this dtctl", to.string()));
+  if (!before) replace_file(to, *content);
+  return to;
 }
 
 } // namespace dt

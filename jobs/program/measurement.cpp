@@ -106,7 +106,36 @@ std::vector<std::string> ProgramMeasurement::gaps() const
   if (found.empty() && ranks_with_steps() == 1 && reported_.size() > 1 && !root_.is_printed)
     found.push_back(
         fmt::format("only rank 0 of {} ranks reported steps; its samples count as those of all ranks", reported_.size()));
+  if (!clock_doubt_.empty() && spec_.train.target_accuracy > 0)
+    found.push_back("the time to the target is not known: " + clock_doubt_ +
+                    ". A program that keeps its output in a buffer must flush each line");
   return found;
+}
+
+// A program that is read through its output does not say when its training begins: a step before its first line, if it says how
+// long that took; else when the program started. Output that was kept back in a buffer tells no times.
+void ProgramMeasurement::set_clock_of_lines(const RankReport& report)
+{
+  constexpr double shortest_s = 1, tolerance_s = 0.6; // lines are read four times a second
+  std::vector<double> clocks_s;
+  for (const auto& step : report.steps) clocks_s.push_back(step.clock_s);
+  for (const auto& evaluation : report.evaluations) clocks_s.push_back(evaluation.clock_s);
+  if (clocks_s.empty()) return;
+  const auto [first, last] = std::minmax_element(clocks_s.begin(), clocks_s.end());
+  const double span_s = *last - *first, whole_s = *last - report.started_clock_s;
+  double steps_s = 0;
+  for (std::size_t i = 1; i < report.steps.size(); ++i)
+    if (!std::isnan(report.steps[i].step_s)) steps_s += report.steps[i].step_s;
+  if (steps_s > 1.05 * span_s + tolerance_s)
+    clock_doubt_ = fmt::format("its steps took {} by program.metrics.step_s, but their lines came within {}",
+                               format_duration(steps_s), format_duration(span_s));
+  else if (whole_s < shortest_s)
+    clock_doubt_ = "it ran for less than a second, and lines are read four times a second";
+  else if (clocks_s.size() > 1 && span_s == 0)
+    clock_doubt_ = fmt::format("all of its lines came at once, {} after its start", format_duration(whole_s));
+  const bool has_time = !report.steps.empty() && !std::isnan(report.steps.front().step_s);
+  const double start_s = has_time ? report.steps.front().clock_s - report.steps.front().step_s : report.started_clock_s;
+  if (clock_doubt_.empty()) first_clock_s_ = start_s;
 }
 
 void ProgramMeasurement::add_root(const RankReport& report)
@@ -114,6 +143,10 @@ void ProgramMeasurement::add_root(const RankReport& report)
   root_ = report;
   root_.steps.clear();
   first_step_ = steps_before(report);
+  if (report.begin)
+    first_clock_s_ = report.begin->clock_s;
+  else if (report.is_printed)
+    set_clock_of_lines(report);
   if (report.steps.empty()) return;
   for (const auto& step : report.steps) root_steps_.push_back(step.step);
   final_loss_ = report.steps.back().loss;
@@ -198,7 +231,7 @@ void ProgramMeasurement::add_work(RunResult& result) const
   for (std::size_t i = 0; i < late_s.size(); ++i) result.ranks[i].late_s = late_s[i];
 }
 
-// Times count from begin(). What an attempt before this one needed is not known.
+// Times count from begin(), or as set_clock_of_lines says. What an attempt before this one needed is not known.
 void ProgramMeasurement::add_to_target(RunResult& result) const
 {
   const double target = spec_.train.target_accuracy;
@@ -210,7 +243,7 @@ void ProgramMeasurement::add_to_target(RunResult& result) const
   const auto reached = [&](const EvaluationLine& evaluation) { return target > 0 && evaluation.accuracy >= target; };
   const auto first = std::find_if(root_.evaluations.begin(), root_.evaluations.end(), reached);
   if (first == root_.evaluations.end()) return;
-  if (root_.begin) result.time_to_accuracy_s = first->clock_s - root_.begin->clock_s;
+  result.time_to_accuracy_s = first->clock_s - first_clock_s_;
   double samples = 0;
   for (std::size_t i = 0; i < root_steps_.size() && root_steps_[i] <= first->step; ++i) samples += sums_[i].samples;
   result.samples_to_accuracy = count_of(sums_.empty() || !is_complete() ? not_measured : samples);
@@ -229,7 +262,7 @@ RunResult ProgramMeasurement::result() const
   result.ranks = ranks_;
   add_throughput(result);
   add_work(result);
-  result.wall_s = root_.begin ? last_clock_s_ - root_.begin->clock_s : not_measured;
+  result.wall_s = last_clock_s_ - first_clock_s_;
   result.final_loss = final_loss_;
   result.parameters = count_of(root_.result ? root_.result->parameters : not_measured);
   for (const auto& evaluation : root_.evaluations) { // one that is printed may have only one of the two

@@ -47,6 +47,7 @@ class ProgramMeasurement {
   bool has_stopped(const Reported& rank) const;
   bool is_complete() const;
   void add_root(const RankReport& report);
+  void set_clock_of_lines(const RankReport& report);
   void add_to_target(RunResult& result) const;
   void add_work(RunResult& result) const;
   void add_throughput(RunResult& result) const;
@@ -58,6 +59,8 @@ class ProgramMeasurement {
   std::optional<std::int64_t> first_step_; // steps that were done before this attempt; nothing: not known
   std::int64_t latest_step_ = 0;           // of any rank
   std::vector<Reported> reported_;         // of each rank
+  double first_clock_s_ = not_measured;    // when the training began
+  std::string clock_doubt_;                // why the times at which lines were read do not tell when they were printed
   double last_clock_s_ = not_measured, final_loss_ = not_measured;
   std::vector<StepSums> sums_; // one per reported step, in order
   std::vector<RankRecord> ranks_;

@@ -141,10 +141,11 @@ OutputReader::Figures OutputReader::figures_in(const std::string& line)
   return figures;
 }
 
-void OutputReader::take(const std::string& line, RankReport& report, std::int64_t number)
+void OutputReader::take(const std::string& line, RankReport& report, LinePlace place)
 {
   ++lines_;
-  line_ = number > 0 ? number : lines_;
+  line_ = place.number > 0 ? place.number : lines_;
+  clock_s_ = place.clock_s;
   last_line_ = plain_text(line);
   const auto figures = figures_in(last_line_);
   const auto has = [&](const char* name) { return figures.contains(name); };
@@ -176,7 +177,7 @@ void OutputReader::take_step(const Figures& found, RankReport& report)
   const auto before = report.steps.empty() ? 0 : report.steps.back().step;
   const double number = value_of(figures, "step");
   step.step = std::isnan(number) ? before + 1 : std::max(before, static_cast<std::int64_t>(number));
-  step.clock_s = not_measured;
+  step.clock_s = clock_s_;
   step.step_s = value_of(figures, "step_s");
   step.samples = value_of(figures, "samples");
   step.loss = value_of(figures, "loss");
@@ -198,8 +199,9 @@ void OutputReader::take_evaluation(const Figures& figures, RankReport& report)
   if (!open_) {
     open_.emplace();
     open_->step = report.steps.empty() ? 0 : report.steps.back().step;
-    open_->clock_s = open_->eval_s = open_->samples = open_->accuracy = open_->loss = not_measured;
+    open_->eval_s = open_->samples = open_->accuracy = open_->loss = not_measured;
   }
+  open_->clock_s = clock_s_;
   if (!std::isnan(accuracy)) open_->accuracy = accuracy;
   if (has_loss) open_->loss = loss;
   if (is_whole(*open_)) finish(report);

@@ -27,12 +27,18 @@ struct MetricFinding {
   std::string no_number; // a sentence about the first match that is no number at all; such lines count as lines without a match
 };
 
+// Of a line: its number, for findings (0: lines are counted), and when it was read, by a monotonic clock.
+struct LinePlace {
+  std::int64_t number = 0;
+  double clock_s = not_measured;
+};
+
 class OutputReader {
  public:
   // The names are program_metric_names(). Throws a recipe error if an expression is wrong.
   explicit OutputReader(const std::map<std::string, std::string>& metrics);
-  // Takes one line as it was printed. `number`: of the line, for findings; 0: lines are counted.
-  void take(const std::string& line, RankReport& report, std::int64_t number = 0);
+  // Takes one line as it was printed.
+  void take(const std::string& line, RankReport& report, LinePlace place = {});
   // The program has printed its last line.
   void finish(RankReport& report);
   // The names of program.metrics that have found nothing of use.
@@ -69,6 +75,7 @@ class OutputReader {
 
   std::map<std::string, Metric> metrics_; // by name
   std::int64_t lines_ = 0, line_ = 0;     // line_: number of the line that is looked at
+  double clock_s_ = not_measured;         // when it was read
   std::string last_line_;
   std::vector<std::string> new_refusals_;
   Figures held_;                       // learning rate and epoch, as last printed

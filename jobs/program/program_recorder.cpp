@@ -37,7 +37,10 @@ std::int64_t planned_steps(const RunSpec& spec)
   return std::llround(std::ceil(spec.train.epochs * static_cast<double>(spec.data.train_samples / batch)));
 }
 
-double or_zero(double time_s) { return std::isnan(time_s) ? 0 : time_s; }
+double seconds_of(std::chrono::steady_clock::time_point time)
+{
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
 
 } // namespace
 
@@ -137,7 +140,8 @@ bool ProgramRecorder::is_fenced() const { return successor_of(attempt_).has_valu
 void ProgramRecorder::look()
 {
   Parts parts;
-  if (!has_started() && Clock::now() - looked_for_ranks_ >= seconds(1)) {
+  const bool must_see_start = reader_ && !root_started_; // times count from it
+  if (!has_started() && (must_see_start || Clock::now() - looked_for_ranks_ >= seconds(1))) {
     looked_for_ranks_ = Clock::now();
     parts.attempt([&] { find_started(); });
   }
@@ -163,7 +167,9 @@ void ProgramRecorder::find_started()
     const auto first = lines.empty() ? ReportLine() : parse_report_line(lines.front());
     if (const auto* line = std::get_if<RankLine>(&first)) started_.emplace(rank, *line);
   }
-  if (started_.contains(0) && !root_started_) root_started_ = Clock::now();
+  if (!started_.contains(0) || root_started_) return;
+  root_started_ = Clock::now();
+  if (reader_) root_.started_clock_s = seconds_of(*root_started_);
 }
 
 void ProgramRecorder::write_begin()
@@ -203,7 +209,8 @@ void ProgramRecorder::read_block(Stream& stream)
   const auto text = stream.tail.next_block();
   stream.copy.add(text);
   if (!text.empty()) stream.ends_line = text.back() == '\n';
-  for (const auto& line : stream.lines.take(text)) reader_->take(line, root_);
+  const LinePlace now{.clock_s = seconds_of(Clock::now())};
+  for (const auto& line : stream.lines.take(text)) reader_->take(line, root_, now);
 }
 
 void ProgramRecorder::read_output(Clock::time_point until)
@@ -222,7 +229,8 @@ void ProgramRecorder::end_output(bool is_whole)
   for (auto& stream : output_) {
     if (!stream.ends_line) stream.copy.add("\n"); // the messages of dtctl begin lines of their own
     if (!is_whole) continue;
-    for (const auto& line : stream.lines.take({}, true)) reader_->take(line, root_);
+    const LinePlace now{.clock_s = seconds_of(Clock::now())};
+    for (const auto& line : stream.lines.take({}, true)) reader_->take(line, root_, now);
   }
   if (reader_) reader_->finish(root_);
   tell_of_metrics();
@@ -247,13 +255,22 @@ void ProgramRecorder::tell_of_silence()
   for (const auto& name : reader_->new_found()) say(fmt::format("program.metrics.{} has found its first figure now", name));
 }
 
+// Where a program does not say how long its steps take, the times at which its lines were read stand for it.
+void ProgramRecorder::pass_time(double clock_s, double step_s)
+{
+  if (!std::isnan(step_s))
+    training_s_ += step_s;
+  else if (!run_.spec.program.metrics.contains("step_s"))
+    training_s_ = std::fmax(training_s_, clock_s - root_.started_clock_s);
+}
+
 void ProgramRecorder::append_events()
 {
   std::string text;
   const auto samples = static_cast<double>(run_.spec.data.train_samples);
   for (; steps_written_ < root_.steps.size(); ++steps_written_) {
     const auto& step = root_.steps[steps_written_];
-    training_s_ += or_zero(step.step_s);
+    pass_time(step.clock_s, step.step_s);
     auto& epoch = last_epoch_ = step.epoch;
     const auto batch = static_cast<double>(run_.spec.effective_global_batch());
     if (std::isnan(epoch) && samples > 0 && batch > 0) epoch = static_cast<double>(step.step) * batch / samples;
@@ -267,6 +284,7 @@ void ProgramRecorder::append_events()
   }
   for (; evaluations_written_ < root_.evaluations.size(); ++evaluations_written_) {
     const auto& evaluation = root_.evaluations[evaluations_written_];
+    pass_time(evaluation.clock_s, not_measured);
     append_line(text, EvalEvent{.step = evaluation.step,
                                 .epoch = last_epoch_,
                                 .elapsed_s = training_s_,

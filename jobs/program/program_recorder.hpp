@@ -85,6 +85,7 @@ class ProgramRecorder {
   std::string write_last_records(bool has_ended_well);
   End outcome(int code, double told_to_stop_unix_s, const std::string& trouble);
   void append_events();
+  void pass_time(double clock_s, double step_s);
   void beat();
   void watch_progress();
   std::vector<MissingRank> behind() const;

@@ -19,7 +19,8 @@ struct RankReport {
   std::vector<StepLine> steps;
   std::vector<EvaluationLine> evaluations;
   double memory_bytes = not_measured;
-  double throughput = not_measured; // as the program prints it (program.metrics)
+  double throughput = not_measured;      // as the program prints it (program.metrics)
+  double started_clock_s = not_measured; // with program.metrics: when dtjob saw that the program had started
   std::optional<ErrorLine> error;
   std::optional<ResultLine> result;
   std::int64_t damaged_lines = 0;

@@ -122,6 +122,19 @@ TEST_CASE("a program that cannot be changed is read through expressions over wha
   CHECK(dt::read_file(own.attempt().out()).find("step 8 loss 0.1250: 20 images") != std::string::npos);
 }
 
+TEST_CASE("the time to the target is known for a program that is only read through its output")
+{
+  const Own own("import time\nfor i in range(1, 5):\n    time.sleep(0.4)\n    print(f'loss {1 / i} acc {i / 5}')\n",
+                recipe("train: {target_accuracy: 0.6}\n", "  metrics: {loss: 'loss (\\S+)', accuracy: 'acc (\\S+)'}\n"));
+  CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
+  const auto result = dt::read_result(own.attempt());
+  REQUIRE(result);
+  CHECK(result->time_to_accuracy_s > 1.2 - 0.3); // the third line, and the error of the clock
+  const auto rows = own.dtctl.json({"query", "SELECT elapsed_s FROM evals ORDER BY step"}).at("rows");
+  REQUIRE(rows.size() == 4);
+  CHECK(rows[3].at("elapsed_s") > rows[0].at("elapsed_s"));
+}
+
 TEST_CASE("an expression that no line matches is missing evidence: the run has failed")
 {
   const Own own("print('loss 0.5')\n", recipe("", "  metrics: {loss: 'loss ([0-9.]+)', accuracy: 'accuracy ([0-9.]+)'}\n"));

@@ -15,7 +15,7 @@ else
   (cd "$work" && cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work/cpack" >"$work/cpack.log" 2>&1) || { cat "$work/cpack.log" >&2; fail "cpack failed"; }
   package=$(find "$work/cpack" -maxdepth 1 -name '*.deb')
   depends=$(dpkg-deb -f "$package" Depends)
-  for needed in openmpi-bin libdnnl libsqlite3 libyaml-cpp; do
+  for needed in openmpi-bin libdnnl libsqlite3 libyaml-cpp libre2; do
     [[ $depends == *$needed* ]] || fail "the package does not depend on $needed: $depends"
   done
   [[ $depends != *slurm* ]] || fail "the package depends on Slurm, which many machines do not have: $depends"
@@ -23,6 +23,7 @@ else
   prefix=$work/moved/usr
 fi
 
+modules=$prefix/share/dtctl/report
 for file in bin/dtctl bin/dtengine bin/dtjob bin/dtbench share/dtctl/recipes/quickstart.yaml share/man/man1/dtctl.1 \
             share/bash-completion/completions/dtctl share/zsh/vendor-completions/_dtctl share/fish/vendor_completions.d/dtctl.fish; do
   [ -e "$prefix/$file" ] || [ -e "$prefix/$file.gz" ] || fail "$file is not installed"
@@ -31,6 +32,10 @@ done
 export DTCTL_HOME=$work/home XDG_CONFIG_HOME=$work/config DTCTL_CORE_LOCKS=$work/cores
 unset DTCTL_ENGINE DTCTL_JOB_AGENT
 cd /
+[ "$("$prefix/bin/dtctl" config paths | sed -n 's/^report modules *//p')" = "$modules" ] || fail "dtctl config paths does not print $modules"
+for folder in "$modules" "$prefix/lib/python3/dist-packages"; do
+  PYTHONPATH=$folder python3 -c 'import dtctl_report as r; r.begin(); r.step(loss=1.0); r.result()' || fail "a program that reports does not run with the module in $folder"
+done
 "$prefix/bin/dtctl" validate quickstart >/dev/null || fail "the shipped recipe does not validate"
 cat >"$work/tiny.yaml" <<'RECIPE'
 version: 1

@@ -1,6 +1,7 @@
 #include "core/program/program_files.hpp"
 
 #include "core/file.hpp"
+#include "core/paths.hpp"
 #include "tests/core/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -208,4 +209,16 @@ TEST_CASE("with a wrapper the command's program is not hashed, because it lies i
   fixture.program.command = {(fixture.folder.path() / "bin/train").string()};
   fixture.run.resources.wrapper = {"apptainer", "exec", "image.sif"};
   CHECK(program_id(fixture.run) == files_only);
+}
+
+TEST_CASE("the module with which programs report is copied into a folder once, and another file of its name is kept")
+{
+  const TemporaryFolder folder;
+  const auto copy = copy_report_module(folder.path());
+  CHECK(copy == folder.path() / "dtctl_report.py");
+  CHECK(read_file(copy) == read_file(report_modules() / "dtctl_report.py"));
+  CHECK(copy_report_module(folder.path()) == copy); // it is there
+  write_file_atomic(copy, "mine");
+  CHECK(message_of([&] { copy_report_module(folder.path()); }).find("is there already, with other content") != std::string::npos);
+  CHECK(read_file(copy) == "mine");
 }

@@ -191,3 +191,76 @@ TEST_CASE(
   report.evaluations.push_back({.step = 1, .clock_s = 102, .eval_s = 1, .accuracy = 0.25, .loss = 0, .samples = 10});
   CHECK(result_of(spec, {report}).samples_to_accuracy == 0);
 }
+
+namespace {
+
+// Read through its output: a line for each of `steps` steps, a second apart, and an accuracy of 0.9 a second after the last one.
+RankReport printed(int steps, double seconds)
+{
+  auto report = rank(0, {});
+  for (int i = 1; i <= steps; ++i) report.steps.push_back(step(i, seconds, 10)); // clock: 100 + i
+  report.begin.reset();
+  report.is_printed = true;
+  report.started_clock_s = 98;
+  const double end_s = report.steps.back().clock_s + 1;
+  report.evaluations.push_back(
+      {.step = steps, .clock_s = end_s, .eval_s = unknown, .accuracy = 0.9, .loss = unknown, .samples = unknown});
+  return report;
+}
+
+RunSpec spec_with_target(double accuracy)
+{
+  auto spec = spec_with_warmup(0);
+  spec.train.target_accuracy = accuracy;
+  return spec;
+}
+
+std::vector<std::string> gaps_of(const RankReport& report)
+{
+  ProgramMeasurement measurement(spec_with_target(0.5));
+  measurement.add(report);
+  return measurement.gaps();
+}
+
+} // namespace
+
+TEST_CASE(
+    "of a program that is read through its output, the time to the target counts from the first step if its length is known")
+{
+  const auto report = printed(4, 0.75);
+  const auto result = result_of(spec_with_target(0.5), {report});
+  CHECK(result.time_to_accuracy_s == Approx(105 - (101 - 0.75)));
+  CHECK(result.wall_s == Approx(105 - (101 - 0.75)));
+  CHECK(gaps_of(report).empty());
+  CHECK(std::isnan(result_of(spec_with_target(0.95), {report}).time_to_accuracy_s)); // missed
+}
+
+TEST_CASE("of a program that prints no times, the time to the target counts from its start")
+{
+  CHECK(result_of(spec_with_target(0.5), {printed(4, unknown)}).time_to_accuracy_s == Approx(105 - 98));
+}
+
+TEST_CASE("lines that were kept in a buffer tell no time to the target, and a note says so")
+{
+  const auto check = [](const RankReport& report, const std::string& why) {
+    CHECK(std::isnan(result_of(spec_with_target(0.5), {report}).time_to_accuracy_s));
+    REQUIRE(gaps_of(report).size() == 1);
+    CHECK(gaps_of(report).front().find("the time to the target is not known: " + why) == 0);
+  };
+  check(printed(4, 5),
+        "its steps took 15s by program.metrics.step_s, but their lines came within 4s"); // 3 of 4 lie between lines
+  auto at_once = printed(4, unknown);
+  for (auto& line : at_once.steps) line.clock_s = 105;
+  check(at_once, "all of its lines came at once, 7s after its start");
+  auto brief = printed(4, unknown);
+  brief.started_clock_s = 104.5;
+  for (auto& line : brief.steps) line.clock_s = 104.75;
+  check(brief, "it ran for less than a second");
+}
+
+TEST_CASE("where no target is asked for, no note is about its time")
+{
+  ProgramMeasurement measurement(spec_with_warmup(0));
+  measurement.add(printed(4, 5));
+  CHECK(measurement.gaps().empty());
+}
