@@ -1,5 +1,7 @@
 #include "core/units.hpp"
 
+#include "core/text.hpp"
+
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -43,9 +45,14 @@ std::optional<std::int64_t> parse_clock_form(std::string_view text)
     parts.push_back(*value);
     begin = colon + 1;
   }
-  if (parts.size() == 2 && !has_days) return parts[0] * 60 + parts[1];
+  if (has_days) { // D-HH, D-HH:MM, D-HH:MM:SS
+    if (parts.size() > 3) return std::nullopt;
+    parts.resize(3);
+    return days * 86400 + parts[0] * 3600 + parts[1] * 60 + parts[2];
+  }
+  if (parts.size() == 2) return parts[0] * 60 + parts[1];
   if (parts.size() != 3) return std::nullopt;
-  return days * 86400 + parts[0] * 3600 + parts[1] * 60 + parts[2];
+  return parts[0] * 3600 + parts[1] * 60 + parts[2];
 }
 
 std::optional<std::int64_t> parse_unit_form(std::string_view text)
@@ -58,7 +65,7 @@ std::optional<std::int64_t> parse_unit_form(std::string_view text)
     if (digits == 0) return std::nullopt;
     const auto value = parse_whole(text.substr(0, digits));
     if (!value) return std::nullopt;
-    if (digits == std::string_view::npos) return next_unit == 0 ? value : std::nullopt;
+    if (digits == std::string_view::npos) return std::nullopt;
     while (next_unit < units.size() && units[next_unit].first != text[digits]) ++next_unit;
     if (next_unit == units.size() || *value > longest_s / units[next_unit].second) return std::nullopt;
     total += *value * units[next_unit++].second;
@@ -101,8 +108,20 @@ std::string format_clock(double unix_s, const char* form, std::tm* (*convert)(co
 std::optional<std::int64_t> parse_duration_s(std::string_view text)
 {
   if (text.empty()) return std::nullopt;
-  const auto seconds = text.find(':') != std::string_view::npos ? parse_clock_form(text) : parse_unit_form(text);
+  if (text == "0") return 0;
+  const auto seconds = text.find_first_of(":-") != std::string_view::npos ? parse_clock_form(text) : parse_unit_form(text);
   return seconds && *seconds <= longest_s ? seconds : std::nullopt;
+}
+
+std::string duration_refusal(std::string_view text)
+{
+  const auto number = parse_whole(text);
+  if (number && !text.empty())
+    return fmt::format("needs a unit: write {0}m for {1}, which is what Slurm reads, or {0}s for {2}", *number,
+                       *number == 1 ? "1 minute" : fmt::format("{} minutes", *number),
+                       *number == 1 ? "1 second" : fmt::format("{} seconds", *number));
+  return "must be a duration such as 90m, 1h30m, 01:30:00 or 2-12:00:00 (days-hours:minutes:seconds), not `" + printable(text) +
+         "`";
 }
 
 std::optional<double> parse_short_time_s(std::string_view text)

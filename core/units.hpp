@@ -8,9 +8,14 @@
 
 namespace dt {
 
-// Reads seconds from "90", "1h30m", "2d", "45s", "HH:MM:SS", "MM:SS" or "D-HH:MM:SS" (Slurm's form). Returns nothing for any
-// other text.
+// Reads seconds from "1h30m", "2d", "45s", "0", or one of Slurm's forms: "HH:MM:SS", "MM:SS", "D-HH", "D-HH:MM", "D-HH:MM:SS".
+// Returns nothing for any other text, also for any other number without a unit: Slurm counts it in minutes, other programs in
+// seconds.
 std::optional<std::int64_t> parse_duration_s(std::string_view text);
+
+// What is wrong with a text that is no duration, as the end of a sentence: "must be a duration such as …, not `soon`", or for
+// "30" what to write for 30 minutes and for 30 seconds. Control characters are printed as escapes.
+std::string duration_refusal(std::string_view text);
 
 // "1h30m", "45s", "2d3h": the first two units that are not zero; "0s" for zero.
 std::string format_duration(double seconds);

@@ -59,6 +59,10 @@ A condition is a map of keys to equal values (of a list any is enough), or a tex
 hold. It sees the finished run: its size too, also as `ranks`. `--over key=a,b,c` adds an axis to the matrix, or takes the place
 of the axis it has for that key.
 
+One item of a list may be a range of numbers, on the command line too: `0.001..1 log 4` is 0.001, 0.01, 0.1, 1 (equal ratios), `0..1 linear 5`
+is 0, 0.25, 0.5, 0.75, 1 (equal differences), and `1..4` is each whole number. Both ends belong to it; in between, numbers that are not whole are
+rounded to six digits.
+
 A sweep and a study combine: each point at each size, `study.repeats` times. In random order each repeat is a round of its own in
 which every run comes once. A recipe makes at most 1,000,000 runs.
 
@@ -117,7 +121,7 @@ std::string allowed_text(const Key& key)
   case KeyType::integer_list:
     return std::string(name_of(key.type)) + ", each " + number_text(key.min) + " to " + number_text(key.max);
   case KeyType::duration:
-    return "duration, " + format_duration(key.min) + " or more";
+    return "duration with its unit, " + format_duration(key.min) + " or more";
   case KeyType::rate:
     return "rate, such as `10 Gbit/s` or `1.25 GB/s`";
   case KeyType::moment:

@@ -40,8 +40,10 @@ Json choice_json(const Key& key)
 
 Json duration_json(const Key& key)
 {
-  Json text{{"type", "string"}, {"pattern", "^([0-9]+[wdhms])+$|^([0-9]+-)?[0-9]+:[0-9]{1,2}(:[0-9]{1,2})?$|^[0-9]+$"}};
-  return Json{{"anyOf", Json::array({range_json(key, "integer"), text})}};
+  Json text{{"type", "string"},
+            {"pattern", "^([0-9]+[wdhms])+$|^[0-9]+:[0-9]{1,2}(:[0-9]{1,2})?$|^[0-9]+-[0-9]+(:[0-9]{1,2}){0,2}$"}};
+  if (key.min > 0) return text;
+  return Json{{"anyOf", Json::array({Json{{"const", 0}}, text})}}; // any other number needs a unit
 }
 
 Json quantity_json(const char* pattern) { return Json{{"type", "string"}, {"pattern", pattern}}; }
@@ -190,7 +192,12 @@ template<class Convert> Json paths_json(Convert convert)
 
 Json axes_json()
 {
-  return paths_json([](Json value) { return Json{{"type", "array"}, {"minItems", 1}, {"items", std::move(value)}}; });
+  return paths_json([](Json value) {
+    const auto type = value.value("type", Json());
+    if (type == "number" || type == "integer") // or a range of numbers (expansion/ranges.hpp)
+      value = Json{{"anyOf", Json::array({std::move(value), Json{{"type", "string"}, {"pattern", "\\.\\."}}})}};
+    return Json{{"type", "array"}, {"minItems", 1}, {"items", std::move(value)}};
+  });
 }
 
 Json condition_json()

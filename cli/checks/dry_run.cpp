@@ -110,6 +110,12 @@ double core_hours_a_start(const PlannedRun& run)
 // Upper bound: each start that resources.requeue allows uses the whole time limit.
 double core_hours(const PlannedRun& run) { return core_hours_a_start(run) * static_cast<double>(most_starts(run.spec)); }
 
+Cell limit_cell(const RunSpec& spec)
+{
+  const auto limit_s = spec.resources.time_limit_s;
+  return {limit_s, format_duration(static_cast<double>(limit_s)), Style::plain};
+}
+
 // Builds scripts on demand.
 class Scripts {
  public:
@@ -141,6 +147,7 @@ Table plan_table(const Resolved& resolved, const Standings& standings, Scripts* 
                {"name", "run"},
                {"ranks", "ranks", Align::right},
                {"cores", "cores", Align::right, 2},
+               {"time_limit_s", "limit", Align::right, 1},
                {"core_hours", "core-h", Align::right, 1},
                {"state", "state"},
                {"submit", ""},
@@ -153,10 +160,10 @@ Table plan_table(const Resolved& resolved, const Standings& standings, Scripts* 
     const auto& run = resolved.runs[i];
     const auto found = standings.find(run.key);
     const auto standing = found == standings.end() ? Standing{} : found->second;
-    auto& row = table.rows.emplace_back(std::vector<Cell>{key_cell(run.key), text_cell(resolved.study.run_names[i]),
-                                                          count_cell(run.spec.ranks()), count_cell(run.spec.cores()),
-                                                          real_cell(core_hours(run), 3), state_cell(standing.state),
-                                                          data_cell(standing.would_be_submitted()), text_cell(reason(standing))});
+    auto& row = table.rows.emplace_back(
+        std::vector<Cell>{key_cell(run.key), text_cell(resolved.study.run_names[i]), count_cell(run.spec.ranks()),
+                          count_cell(run.spec.cores()), limit_cell(run.spec), real_cell(core_hours(run), 3),
+                          state_cell(standing.state), data_cell(standing.would_be_submitted()), text_cell(reason(standing))});
     if (scripts != nullptr) row.push_back(data_cell(scripts->of(run)));
   }
   return table;

@@ -23,8 +23,9 @@ double timeout_s(const std::string& text)
 {
   if (text.empty()) return 0;
   const auto seconds = parse_duration_s(text);
-  if (!seconds || *seconds == 0)
-    throw Error(ErrorKind::usage, "--timeout \"" + text + "\" is not a duration; write 90, 45s, 1h30m or HH:MM:SS");
+  if (!seconds) throw Error(ErrorKind::usage, "--timeout " + duration_refusal(text));
+  if (*seconds == 0)
+    throw Error(ErrorKind::usage, "--timeout 0 would end the wait at once; leave --timeout out to wait without limit");
   return static_cast<double>(*seconds);
 }
 
@@ -65,7 +66,7 @@ ExitCode wait(Context& context, const WaitOptions& options) { return follow(cont
 void add_wait_options(Verb& verb, WaitOptions& options)
 {
   add_selector(verb, options.selector);
-  verb.add_option("--timeout", options.timeout, "stop waiting after this time (90, 45s, 1h30m or HH:MM:SS) and exit 124")
+  verb.add_option("--timeout", options.timeout, "stop waiting after this time (45s, 1h30m, HH:MM:SS or D-HH:MM:SS) and exit 124")
       ->type_name("DURATION");
 }
 

@@ -293,7 +293,7 @@ std::vector<Key> resources_keys()
       {"resources.threads_per_rank", integer, "threads", 1, 65536, no, yes, none, DT_FIELD(resources.threads_per_rank),
        "Number of compute threads per rank. Each thread has a core of its own."},
       {"resources.time_limit", duration, "s", 1, 1e9, no, no, none, DT_FIELD(resources.time_limit_s),
-       "Time after which the job is ended: seconds, 1h30m or HH:MM:SS."},
+       "Time after which the job is ended, with its unit (90s, 30m, 1h30m) or as Slurm writes it (HH:MM:SS, D-HH, D-HH:MM)."},
       {"resources.signal_ahead", duration, "s", 0, 1e6, no, no, none, DT_FIELD(resources.signal_ahead_s),
        "How long before the time limit the scheduler signals the run to write a checkpoint and to stop. 0: no signal. If this is "
        "not given, it is at most a quarter of the time limit."},

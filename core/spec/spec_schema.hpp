@@ -22,7 +22,7 @@ enum class KeyType {
   boolean,
   text,
   choice,   // one of key.choices
-  duration, // seconds; written as 90, 1h30m or HH:MM:SS
+  duration, // seconds; written as 90s, 1h30m, HH:MM:SS or D-HH:MM:SS
   rate,     // bytes/s; written as 10 Gbit/s or 1.25 GB/s
   moment,   // seconds; written as 50us or 1.5ms
   integer_list,

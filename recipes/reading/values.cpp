@@ -171,10 +171,9 @@ class ValueReader {
 
   std::optional<std::int64_t> duration(const Node& node) const
   {
-    const std::string wanted = "a duration such as 90, 1h30m or 01:30:00";
-    if (node.kind != Node::Kind::scalar) return refuse_type(node, wanted);
+    if (node.kind != Node::Kind::scalar) return refuse_type(node, "a duration such as 90m, 1h30m or 01:30:00");
     const auto seconds = parse_duration_s(node.text);
-    if (!seconds) return refuse_type(node, wanted);
+    if (!seconds) return refuse(node, " " + duration_refusal(node.text.substr(0, 80)));
     if (!in_range(node, static_cast<double>(*seconds))) return std::nullopt;
     return seconds;
   }

@@ -18,8 +18,8 @@ TEST_CASE("every form of a duration is read")
   };
   const std::vector<Row> rows{
       {"0", 0},
-      {"90", 90},
-      {"007", 7},
+      {"90s", 90},
+      {"007m", 420},
       {"45s", 45},
       {"2m", 120},
       {"3h", 10800},
@@ -41,7 +41,12 @@ TEST_CASE("every form of a duration is read")
       {"1-00:00:00", 86400},
       {"2-03:04:05", 183845},
       {"0-01:30:00", 5400},
-      {"1099511627776", std::int64_t{1} << 40},
+      {"1-12", 129600},
+      {"2-00:00", 172800},
+      {"1-1:30", 91800},
+      {"0-1:30", 5400},
+      {"0-0", 0},
+      {"1099511627776s", std::int64_t{1} << 40},
   };
   for (const auto& row : rows) {
     INFO(row.text);
@@ -82,17 +87,21 @@ TEST_CASE("what is no duration is refused, not guessed")
                                               "1::2",
                                               "1:2:3:4",
                                               "1-",
-                                              "1-2",
                                               "-1:00",
-                                              "1-1:30",
-                                              "0-1:30",
+                                              "1-2h",
+                                              "1-1:60",
+                                              "1-1:2:3:4",
+                                              "1-:30",
+                                              "30",
+                                              "90",
+                                              "00",
                                               "1--0:30:00",
                                               "1-1-01:00:00",
                                               "-0:30:00",
                                               "1:-1",
                                               "1:+1",
                                               "99999999999999999999",
-                                              "1099511627777",
+                                              "1099511627777s",
                                               "99999999999999999w",
                                               "9223372036854775807s",
                                               "20000000w",
@@ -105,6 +114,16 @@ TEST_CASE("what is no duration is refused, not guessed")
     CHECK_FALSE(parse_duration_s(text));
   }
   CHECK_FALSE(parse_duration_s(std::string_view("1\0", 2)));
+}
+
+TEST_CASE("a number without a unit is refused with both readings of it")
+{
+  CHECK(duration_refusal("30") == "needs a unit: write 30m for 30 minutes, which is what Slurm reads, or 30s for 30 seconds");
+  CHECK(duration_refusal("1") == "needs a unit: write 1m for 1 minute, which is what Slurm reads, or 1s for 1 second");
+  CHECK(duration_refusal("1.5h") ==
+        "must be a duration such as 90m, 1h30m, 01:30:00 or 2-12:00:00 (days-hours:minutes:seconds), not `1.5h`");
+  CHECK(duration_refusal("") ==
+        "must be a duration such as 90m, 1h30m, 01:30:00 or 2-12:00:00 (days-hours:minutes:seconds), not ``");
 }
 
 TEST_CASE("a duration is shown in its two largest units that are not zero")

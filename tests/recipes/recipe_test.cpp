@@ -158,7 +158,7 @@ r.yaml:7:3: the key `global_batch` is given twice, first in line 6
 r.yaml:8:19: `train.stop_at_target` must be true or false, not `yes`; write true
 r.yaml:9:29: `optimizer.learning_rate` must be a finite number, not `.nan`
 r.yaml:9:45: `optimizer.momentum` is 2; allowed: 0 to 0.999999
-r.yaml:10:26: `resources.time_limit` must be a duration such as 90, 1h30m or 01:30:00, not `soon`
+r.yaml:10:26: `resources.time_limit` must be a duration such as 90m, 1h30m, 01:30:00 or 2-12:00:00 (days-hours:minutes:seconds), not `soon`
 r.yaml:10:41: `resources.modules` must be a list; write [gcc]
 r.yaml:10:51: `resources.env` names the variable `1A`; allowed: letters, digits and _, not beginning with a digit
 r.yaml:11:16: `study.mode` is `strng`; did you mean `strong`? Allowed: strong, weak, partition

@@ -25,7 +25,7 @@ TEST_CASE("a row of the reference shows value, unit, default and meaning")
 {
   const auto text = reference_markdown();
   CHECK(text.find("| `momentum` | number, 0 to 0.999999 |  | `0.9` | yes | Momentum coefficient (mu). |\n") != std::string::npos);
-  CHECK(text.find("| `time_limit` | duration, 1s or more | s | `1h` |  | ") != std::string::npos);
+  CHECK(text.find("| `time_limit` | duration with its unit, 1s or more | s | `1h` |  | ") != std::string::npos);
   CHECK(text.find("| `steps` | integer, 1 to 1000000000000000 | steps |  | yes | ") != std::string::npos);
   CHECK(text.find("| `version` | 1 |  | required |  | ") != std::string::npos);
   CHECK(text.find("&lt;home>/data/&lt;name>") != std::string::npos);

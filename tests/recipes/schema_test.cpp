@@ -79,7 +79,7 @@ TEST_CASE("the schema refuses what the reader refuses in one file")
   CHECK(check("version: 1\ntrain: { epochs: \"3\", seed: 1.5 }\n") == Lines{"/train/epochs: type", "/train/seed: type"});
   CHECK(check("version: 1\ntrain: { epochs: 3, steps: 4 }\n") == Lines{"/train: allOf"});
   CHECK(check("version: 1\nmodel: { name: lennet }\n") == Lines{"/model/name: enum"});
-  CHECK(check("version: 1\nresources: { time_limit: soon }\n") == Lines{"/resources/time_limit: anyOf"});
+  CHECK(check("version: 1\nresources: { time_limit: soon }\n") == Lines{"/resources/time_limit: pattern"});
   CHECK(check("version: 1\nsweep: { matrix: { train.sede: [1], train.seed: [] } }\n") ==
         Lines{"/sweep/matrix/train.sede: additionalProperties", "/sweep/matrix/train.seed: minItems"});
   CHECK(check("version: 1\nsweep: { exclude: [foo, resources.nodes>=4 ranks<3, { train.seed: 1 }] }\n") ==
@@ -94,6 +94,9 @@ TEST_CASE("the schema accepts what the reader accepts")
             "optimizer:\nresources: { time_limit: 1h30m, account: 12, env: { A: 1, B: yes } }\n"
             "sweep: { matrix: { resources.env.A: [1, 2], resources.modules: [[a], [b]] }, include: [{ train.seed: 3 }] }\n")) ==
         Lines{});
-  for (const auto* limit : {"90", "2d", "01:30:00", "1-00:00:00", "05:00"})
+  for (const auto* limit : {"90s", "2d", "01:30:00", "1-00:00:00", "1-12", "2-00:00", "05:00"})
     CHECK(check("version: 1\nresources: { time_limit: " + std::string(limit) + " }\n") == Lines{});
+  CHECK(check("version: 1\ntrain: { stall_after: 0 }\n") == Lines{});
+  for (const auto* key : {"resources: { time_limit", "train: { stall_after"}) // a number needs a unit, as in the reader
+    CHECK(check("version: 1\n" + std::string(key) + ": 90 }\n").size() == 1);
 }

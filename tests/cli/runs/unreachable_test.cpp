@@ -94,9 +94,9 @@ TEST_CASE("wait takes a run that was never submitted for over, unless somebody i
 {
   const Dtctl dtctl;
   put_study(dtctl, some_run());
-  const auto alone = dtctl.run({"wait", "--timeout", "20"});
+  const auto alone = dtctl.run({"wait", "--timeout", "20s"});
   CHECK(alone.exit_code == 1);
   CHECK(alone.err.find("some runs were never submitted") != std::string::npos);
   const auto lock = FileLock::acquire(dtctl.home() / "submit.lock");
-  CHECK(dtctl.run({"wait", "--timeout", "1"}).exit_code == 124);
+  CHECK(dtctl.run({"wait", "--timeout", "1s"}).exit_code == 124);
 }

@@ -114,9 +114,9 @@ TEST_CASE("the warning ahead of the time limit fits a short limit, unless it is 
     return plan_of(minimal("resources: { " + resources + " }\n")).runs.front().resources.signal_ahead_s;
   };
   CHECK(ahead("time_limit: 1h") == 60);
-  CHECK(ahead("time_limit: 100") == 25);
-  CHECK(ahead("time_limit: 3") == 0);
-  CHECK(ahead("time_limit: 100, signal_ahead: 99") == 99);
-  CHECK(errors_of(minimal("resources: { time_limit: 100, signal_ahead: 100 }\n")) ==
-        "r.yaml:5:45: `resources.signal_ahead` 1m40s must be below `resources.time_limit` 1m40s");
+  CHECK(ahead("time_limit: 100s") == 25);
+  CHECK(ahead("time_limit: 3s") == 0);
+  CHECK(ahead("time_limit: 100s, signal_ahead: 99s") == 99);
+  CHECK(errors_of(minimal("resources: { time_limit: 100s, signal_ahead: 100s }\n")) ==
+        "r.yaml:5:46: `resources.signal_ahead` 1m40s must be below `resources.time_limit` 1m40s");
 }

@@ -109,12 +109,17 @@ TEST_CASE("choices name the nearest and all")
 
 TEST_CASE("durations are seconds, however written")
 {
-  CHECK(read("resources.time_limit", "90") == "90");
+  CHECK(read("resources.time_limit", "90s") == "90");
+  CHECK(read("resources.time_limit", "2-12:00") == "216000");
   CHECK(read("resources.time_limit", "1h30m") == "5400");
   CHECK(read("resources.time_limit", "01:30:00") == "5400");
   CHECK(read("resources.time_limit", "\"01:30:00\"") == "5400");
   CHECK(read("resources.time_limit", "soon") ==
-        "`resources.time_limit` must be a duration such as 90, 1h30m or 01:30:00, not `soon`");
+        "`resources.time_limit` must be a duration such as 90m, 1h30m, 01:30:00 or 2-12:00:00 (days-hours:minutes:seconds), not "
+        "`soon`");
+  CHECK(read("resources.time_limit", "90") ==
+        "`resources.time_limit` needs a unit: write 90m for 90 minutes, which is what Slurm reads, or 90s for 90 seconds");
+  CHECK(read("train.stall_after", "0") == "0");
   CHECK(read("resources.time_limit", "0") == "`resources.time_limit` is 0; allowed: 1 to 1000000000 s");
 }
 
