@@ -35,7 +35,8 @@ class Expander {
     report(find_study_problems(resolved_.base.study), {});
     if (is_too_much()) return {};
     if (!sweep.factors.empty() || sweep.include.empty()) add_combinations();
-    for (const auto& level : sweep.include) add_point({&level}, {});
+    warn_of_idle_exclusions();
+    for (const auto& level : sweep.include) add_point({&level}, Excludes::no);
     if (cells_.empty() && read_well_ && diagnostics_.empty())
       diagnostics_.add(sweep.exclude_mark, "`sweep.exclude` excludes all runs");
     if (diagnostics_.empty()) report(find_problems_between(cells_), {});
@@ -64,7 +65,7 @@ class Expander {
     for (bool more = true; more;) {
       Point point;
       for (std::size_t i = 0; i < factors.size(); ++i) point.push_back(&factors[i].levels[digits[i]]);
-      add_point(point, resolved_.sweep.exclude);
+      add_point(point, Excludes::yes);
       more = false;
       for (std::size_t i = factors.size(); i-- > 0 && !more;) {
         digits[i] = (digits[i] + 1) % factors[i].levels.size();
@@ -73,7 +74,32 @@ class Expander {
     }
   }
 
-  void add_point(const Point& point, const std::vector<Condition>& exclude)
+  // Whether a condition of sweep.exclude holds. Remembers which ones have held.
+  bool is_excluded(const RunSpec& cell)
+  {
+    bool is_excluded = false;
+    const auto& exclude = resolved_.sweep.exclude;
+    for (std::size_t i = 0; i < exclude.size(); ++i) {
+      if (!holds(exclude[i].condition, cell)) continue;
+      has_excluded_.insert(i);
+      is_excluded = true;
+    }
+    return is_excluded;
+  }
+
+  void warn_of_idle_exclusions()
+  {
+    if (!read_well_ || !diagnostics_.empty()) return;
+    const auto& exclude = resolved_.sweep.exclude;
+    for (std::size_t i = 0; i < exclude.size(); ++i)
+      if (!has_excluded_.contains(i))
+        warnings_.add(exclude[i].mark,
+                      "this condition of `sweep.exclude` holds for no run of the sweep, so it leaves nothing out");
+  }
+
+  enum class Excludes { no, yes }; // whether sweep.exclude applies
+
+  void add_point(const Point& point, Excludes excludes)
   {
     auto spec = resolved_.base;
     for (const auto* level : point) {
@@ -87,15 +113,12 @@ class Expander {
     if (!spec.is_own_program()) refuse_unused_data_keys(spec, point);
     if (spec.is_simulated() && !take_platform(spec, point)) return;
     if (read_well_) refuse_duplicate(spec, point);
-    const auto excluded = [&](const RunSpec& cell) {
-      return std::any_of(exclude.begin(), exclude.end(), [&](const Condition& condition) { return holds(condition, cell); });
-    };
     const bool has_rate = is_given("sync.alpha", point) || is_given("sync.rho", point);
     const bool has_progress = is_given("sync.progress", point);
     const bool has_gpus = is_given("resources.gpus_per_node", point);
     for (auto& cell : sizes_of(std::move(spec), point)) {
       if (!has_gpus && cell.is_own_program()) fit_gpus(cell.resources);
-      if (excluded(cell)) continue;
+      if (excludes == Excludes::yes && is_excluded(cell)) continue;
       if (!has_rate && is_elastic(cell.sync.strategy) && cell.workers() > 0) fit_alpha(cell);
       if (!has_progress && exchanges_beside_computation(cell.sync)) cell.sync.progress = ProgressMode::automatic;
       report(find_problems(cell), point);
@@ -362,6 +385,7 @@ class Expander {
   PlatformBook platforms_;
   std::vector<RunSpec> cells_; // all runs of the first repeat
   std::unordered_set<std::string> points_;
+  std::unordered_set<std::size_t> has_excluded_; // conditions of sweep.exclude that have held
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "recipes/expansion/sweep.hpp"
 
 #include "core/text.hpp"
+#include "recipes/expansion/ranges.hpp"
 
 #include <algorithm>
 #include <map>
@@ -78,10 +79,19 @@ class SweepReader {
   // Returns false if any of the values could not be read.
   bool read_levels(const Node& values, const fs::path& folder, Factor& axis)
   {
-    for (const auto& item : values.items)
-      if (auto assignment = read_assignment(axis.paths.front(), axis.mark, item, folder, diagnostics_))
-        axis.levels.push_back({{std::move(*assignment)}, {}});
-    return axis.levels.size() == values.items.size();
+    const auto key = resolve_path(axis.paths.front(), axis.mark, diagnostics_);
+    bool is_whole = true;
+    for (const auto& item : values.items) {
+      const bool is_many = key && is_range(*key->key, item);
+      const auto nodes = is_many ? numbers_of_range(*key->key, item, diagnostics_) : std::vector{item};
+      is_whole = is_whole && !nodes.empty();
+      for (const auto& node : nodes) {
+        auto assignment = read_assignment(axis.paths.front(), axis.mark, node, folder, diagnostics_);
+        is_whole = is_whole && assignment;
+        if (assignment) axis.levels.push_back({{std::move(*assignment)}, {}});
+      }
+    }
+    return is_whole;
   }
 
   void refuse_twice(const Factor& axis)
@@ -123,6 +133,10 @@ class SweepReader {
     if (!values) return give_up(parts->path);
     auto axis = read_axis(parts->path, source.whole(), *values, fs::current_path());
     if (!axis) return;
+    if (!over_.insert(parts->path).second)
+      return diagnostics_.add(source.whole(), ticked(parts->path) +
+                                                  " is given twice; write all its values in one option: --over " + parts->path +
+                                                  "=A,B");
     refuse_twice(*axis);
     const auto same = [&](const Factor& factor) { return factor.paths == axis->paths; };
     const auto replaced = std::find_if(sweep_.factors.begin(), sweep_.factors.end(), same);
@@ -161,7 +175,8 @@ class SweepReader {
     for (const auto& factor : sweep_.factors)
       for (const auto& path : factor.paths) {
         if (!seen.insert(path).second)
-          diagnostics_.add(factor.mark, ticked(path) + " is varied by both `sweep.matrix` and `sweep.zip`");
+          diagnostics_.add(factor.mark, ticked(path) + " is varied by both " +
+                                            (over_.contains(path) ? "--over" : "`sweep.matrix`") + " and `sweep.zip`");
         const Key* key = find_key(path);
         if (key == nullptr) continue; // an entry of resources.env
         const Key* other = alternative_of(*key);
@@ -242,7 +257,8 @@ class SweepReader {
       diagnostics_.add(part.node.mark, "`sweep.exclude` must be a list of conditions, not " + describe(part.node));
     sweep_.exclude_mark = part.node.mark;
     for (const auto& item : part.node.items)
-      if (auto condition = read_condition(item, part.folder, diagnostics_)) sweep_.exclude.push_back(std::move(*condition));
+      if (auto condition = read_condition(item, part.folder, diagnostics_))
+        sweep_.exclude.push_back({std::move(*condition), item.mark});
   }
 
   void write_labels()
@@ -289,6 +305,7 @@ class SweepReader {
   Settings& settings_;
   Diagnostics& diagnostics_;
   Sweep sweep_;
+  std::set<std::string> over_; // paths of the --over options
 };
 
 } // namespace

@@ -25,10 +25,16 @@ struct Factor {
   Mark mark;
 };
 
+// A condition of sweep.exclude.
+struct Exclusion {
+  Condition condition;
+  Mark mark;
+};
+
 struct Sweep {
   std::vector<Factor> factors; // all combinations; the last factor varies fastest
   std::vector<Level> include;  // additional points
-  std::vector<Condition> exclude;
+  std::vector<Exclusion> exclude;
   Mark exclude_mark;     // place of the conditions
   bool is_given = false; // the sweep has factors or included points
 

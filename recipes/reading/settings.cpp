@@ -104,6 +104,20 @@ std::optional<Node> parse_option_value(const KeyPath& key, const std::string& te
   return parse_document(source, diagnostics);
 }
 
+// Whether somebody may have meant several values of a key that takes one: "0.1,0.2", "[0.1, 0.2]", "1..8".
+bool looks_like_values(const Key& key, std::string_view text)
+{
+  const bool takes_many = key.type == KeyType::integer_list || key.type == KeyType::text_list || key.type == KeyType::text_map;
+  return !takes_many && key.identity && (text.find(',') != text.npos || text.find("..") != text.npos);
+}
+
+std::string over_advice(const OptionText& option)
+{
+  auto values = std::string(trim(option.value));
+  if (values.starts_with('[') && values.ends_with(']')) values = values.substr(1, values.size() - 2);
+  return "; to run it with each of several values, use --over " + option.path + "=" + printable(values);
+}
+
 // If the assignment sets the data set, returns the keys that this data set does not use.
 std::vector<const Key*> useless_beside(const Assignment& assignment)
 {
@@ -239,8 +253,11 @@ Settings read_set_options(const std::vector<std::string>& options, Diagnostics& 
     const auto parts = split_option("--set", option, diagnostics);
     const auto key = parts ? resolve_path(parts->path, mark, diagnostics) : std::nullopt;
     if (!key) continue;
-    const auto value = parse_option_value(*key, parts->value, diagnostics);
-    auto assignment = value ? read_assignment(parts->path, mark, *value, fs::current_path(), diagnostics) : std::nullopt;
+    Diagnostics mistakes;
+    const auto value = parse_option_value(*key, parts->value, mistakes);
+    auto assignment = value ? read_assignment(parts->path, mark, *value, fs::current_path(), mistakes) : std::nullopt;
+    for (const auto& mistake : mistakes.sorted())
+      diagnostics.add(mark, mistake.message + (looks_like_values(*key->key, parts->value) ? over_advice(*parts) : ""));
     if (assignment)
       settings.set(std::move(*assignment));
     else

@@ -67,6 +67,20 @@ TEST_CASE("labels are as short as they can be understood")
         Names{"start_from=3fa92c1b07", "start_from=weights/a.npz"});
 }
 
+TEST_CASE("a condition of exclude that holds for no run is a warning at its place")
+{
+  const auto warnings = [](const std::string& exclude) {
+    std::string text;
+    const auto plan = plan_of(minimal("sweep:\n  matrix: { train.seed: [1, 2] }\n  exclude: [" + exclude + "]\n"));
+    for (const auto& warning : plan.warnings)
+      text += std::to_string(warning.line) + ":" + std::to_string(warning.column) + ": " + warning.message + "\n";
+    return text;
+  };
+  CHECK(warnings("{ train.seed: 2 }, train.seed>1").empty()); // both hold, though the first is enough
+  CHECK(warnings("{ train.seed: 2 }, train.seed>2") ==
+        "7:32: this condition of `sweep.exclude` holds for no run of the sweep, so it leaves nothing out\n");
+}
+
 TEST_CASE("a point gives its values to the run, and takes away what they exclude")
 {
   const auto plan = plan_of(minimal("resources: { env: { A: 1, B: 1 } }\nsweep: { matrix: { train.batch_per_rank: [8], "
@@ -96,7 +110,44 @@ TEST_CASE("option --over names its mistakes")
   CHECK(errors("", {"train.seed=1]"}) == "--over: not valid YAML: a closing bracket without its opening one");
   CHECK_THAT(errors("", {"train.sede=1"}), Catch::StartsWith("--over: unknown key `train.sede`; did you mean `train.seed`?"));
   CHECK(errors("sweep: { zip: { train.seed: [1, 2] } }\n", {"train.seed=3"}) ==
-        "r.yaml:5:15: `train.seed` is varied by both `sweep.matrix` and `sweep.zip`");
+        "r.yaml:5:15: `train.seed` is varied by both --over and `sweep.zip`");
+}
+
+TEST_CASE("option --over of a key that was given before is refused, not dropped")
+{
+  CHECK(errors("", {"train.seed=1", "train.seed=2"}) ==
+        "--over: `train.seed` is given twice; write all its values in one option: --over train.seed=A,B");
+  CHECK(errors("", {"train.seed=1", "train.seed=1"}).find("is given twice") != std::string::npos);
+  CHECK(sweep("", {"resources.env.A=1", "resources.env.B=2"}) == Names{"A=1 B=2"});
+  CHECK(errors("sweep: { zip: { optimizer.momentum: [0] } }\n", {"optimizer.momentum=0"}) ==
+        "r.yaml:5:15: `optimizer.momentum` is varied by both --over and `sweep.zip`");
+}
+
+TEST_CASE("a range in a list of values stands for its numbers, in the recipe and on the command line")
+{
+  CHECK(sweep("", {"optimizer.learning_rate=0.001..1 log 4"}) ==
+        Names{"learning_rate=0.001", "learning_rate=0.01", "learning_rate=0.1", "learning_rate=1"});
+  CHECK(sweep("", {"optimizer.momentum=0..0.9 linear 4,0.99"}) ==
+        Names{"momentum=0", "momentum=0.3", "momentum=0.6", "momentum=0.9", "momentum=0.99"});
+  CHECK(sweep("", {"train.seed=3..1"}) == Names{"seed=3", "seed=2", "seed=1"});
+  CHECK(sweep("sweep: { matrix: { train.seed: [1..2, 8..64 log 4] } }\n") ==
+        Names{"seed=1", "seed=2", "seed=8", "seed=16", "seed=32", "seed=64"});
+}
+
+TEST_CASE("a range that is none is refused where it stands")
+{
+  const std::string form = "is no range; write `from..to log count`, `from..to linear count`, or `from..to` for whole numbers";
+  CHECK(errors("", {"train.seed=1..4..8"}) == "--over: `1..4..8` " + form);
+  CHECK(errors("", {"train.seed=1..x"}) == "--over: `1..x` " + form);
+  CHECK(errors("", {"train.seed=1..4 log"}) == "--over: `1..4 log` " + form);
+  CHECK(errors("", {"optimizer.learning_rate=0.1..0.4"}) ==
+        "--over: `0.1..0.4` needs the number of its values, such as `0.001..1 log 4` or `0..1 linear 5`");
+  CHECK(errors("", {"optimizer.learning_rate=0..1 log 3"}) ==
+        "--over: `0..1 log 3` has equal ratios (log), so both ends must be above 0");
+  CHECK(errors("", {"train.seed=1..4 linear 1.5"}) == "--over: `1..4 linear 1.5` must have 2 to 10000 values");
+  CHECK(errors("", {"train.seed=2..2"}) == "--over: `2..2` begins and ends with the same number");
+  CHECK(errors("", {"train.seed=1..3 linear 5"}).find("twice") != std::string::npos);
+  CHECK(errors("sweep:\n  matrix: { train.seed: [0..99999999] }\n") == "r.yaml:6:26: `0..99999999` must have 2 to 10000 values");
 }
 
 TEST_CASE("an axis that is wrong in the same way twice is refused once, and stays refused")

@@ -70,6 +70,18 @@ TEST_CASE("option --set names its mistakes")
   CHECK(errors_with("name=\xff") == "--set: `name=\\xff` is not UTF-8 text");
 }
 
+TEST_CASE("option --set with several values of a key that takes one names --over")
+{
+  const std::string advice = "; to run it with each of several values, use --over ";
+  CHECK(errors_with("optimizer.learning_rate=0.1,0.2") ==
+        "--set: `optimizer.learning_rate` must be a number, not `0.1,0.2`" + advice + "optimizer.learning_rate=0.1,0.2");
+  CHECK(errors_with("sync.strategy=easgd,hsgd").ends_with(advice + "sync.strategy=easgd,hsgd"));
+  CHECK(errors_with("train.seed=[1, 2]").ends_with(advice + "train.seed=1, 2"));
+  CHECK(errors_with("train.seed=1..4").ends_with(advice + "train.seed=1..4"));
+  CHECK(errors_with("study.ranks=1,x").find("--over") == std::string::npos);
+  CHECK(errors_with("train.stall_after=1,2").find("--over") == std::string::npos); // it cannot vary
+}
+
 TEST_CASE("option --set of an unknown key names the nearest")
 {
   const auto train = allowed_keys("train", "train.");
