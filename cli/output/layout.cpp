@@ -180,6 +180,33 @@ std::string footnote(const Sheet& sheet, std::size_t width)
   return parts.empty() ? "" : wrap("(" + join(parts, "; ") + ")", width, 1);
 }
 
+// Number of words from `begin` on that make a command of dtctl, up to the punctuation after it. 1 if none begins there.
+std::size_t words_of_command(const std::vector<std::string>& words, std::size_t begin)
+{
+  const auto& first = words[begin];
+  if (first != "dtctl" && first != "(dtctl" && first != "`dtctl") return 1;
+  const auto ends = [](const std::string& word) { return word.empty() || word.find_last_of(".,;:)`") == word.size() - 1; };
+  const auto last = std::find_if(words.begin() + static_cast<std::ptrdiff_t>(begin), words.end(), ends);
+  return static_cast<std::size_t>(last - words.begin()) - begin + (last == words.end() ? 0 : 1);
+}
+
+// The words of a text. A command of dtctl that fits into `most` columns is one word, so that it can be copied as one line.
+std::vector<std::string> unbroken_parts(std::string_view text, std::size_t most)
+{
+  const auto words = split(text, ' ');
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < words.size();) {
+    const auto count = words_of_command(words, i);
+    const std::vector<std::string> command(words.begin() + static_cast<std::ptrdiff_t>(i),
+                                           words.begin() + static_cast<std::ptrdiff_t>(i + count));
+    const auto whole = join(command, " ");
+    const bool fits = count > 1 && display_width(whole) <= most;
+    parts.push_back(fits ? whole : words[i]);
+    i += fits ? count : 1;
+  }
+  return parts;
+}
+
 struct Field {
   std::string_view text;
   std::size_t width;
@@ -247,7 +274,7 @@ std::string wrap(std::string_view text, std::size_t width, std::size_t indent)
 {
   std::string lines;
   std::size_t column = 0;
-  for (const auto& word : split(text, ' ')) {
+  for (const auto& word : unbroken_parts(text, width - std::min(width, indent))) {
     const auto columns = display_width(word);
     const bool breaks = width > 0 && column > 0 && column + 1 + columns + indent > width;
     if (breaks) {

@@ -81,6 +81,17 @@ int rank_of(const RunView& run)
   return is_final(run.row.state) ? 2 : 1;
 }
 
+// On a narrow terminal what a run waits for leaves before the step that it has reached.
+Table live_table(const std::vector<RunView>& runs)
+{
+  auto table = status_table(runs);
+  for (auto& column : table.columns) {
+    if (column.name == "progress") column.drop = 0;
+    if (column.name == "cause") column.drop = 1;
+  }
+  return table;
+}
+
 class LiveView : public ProgressView {
  public:
   LiveView(const Terminal& terminal, bool to_stderr) : terminal_(terminal), to_stderr_(to_stderr), writer_(to_stderr) {}
@@ -96,7 +107,7 @@ class LiveView : public ProgressView {
     const std::size_t room = terminal_.rows > 10 ? terminal_.rows - 7 : 3;
     const auto hidden = shown.size() > room ? shown.size() - room : 0;
     shown.resize(shown.size() - hidden);
-    text += layout(status_table(shown), columns - 1,
+    text += layout(live_table(shown), columns - 1,
                    [this](std::string_view part, Style style) { return painted(part, style, terminal_.colour); });
     if (hidden > 0) text += fmt::format("and {} more\n", hidden);
     writer_.write(clear + text);

@@ -122,7 +122,10 @@ void add_selector(Verb& verb, Selector& selector)
 {
   verb.add_option(
           "SELECTOR", selector.what,
-          "last (default: the newest study), the name or id of a study, a point (STUDY/LABEL), the key or name of a run, or all")
+          selector.what.empty()
+              ? "last (the newest study), the name or id of a study, a point (STUDY/LABEL), the key or name of a run, or all"
+              : "last (default: the newest study), the name or id of a study, a point (STUDY/LABEL), the key or name of a run, "
+                "or all")
       ->type_name("SELECTOR");
   verb.add_flag("--failed", selector.failed, "only runs that ended without success");
   verb.add_option("--where", selector.where,

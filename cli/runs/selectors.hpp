@@ -19,6 +19,7 @@ struct Selector {
   bool filters() const { return failed || !where.empty(); }
 };
 
+// The SELECTOR is optional if `selector.what` has a default.
 void add_selector(Verb& verb, Selector& selector);
 
 struct Selection {

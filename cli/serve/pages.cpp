@@ -11,8 +11,10 @@
 #include "core/process.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
+#include "core/units.hpp"
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -39,6 +41,12 @@ std::string text_field(const char* name, const char* label, const std::string& v
                      escaped(value));
 }
 
+std::string study_field(const char* name, const char* label, const std::string& value)
+{
+  return fmt::format("<label for=\"{0}\">{1}<input id=\"{0}\" name=\"{0}\" value=\"{2}\" list=\"studies\"></label>\n", name,
+                     label, escaped(value));
+}
+
 std::string choice_field(const char* name, const char* label, const std::vector<std::string>& choices, const std::string& chosen)
 {
   auto html = fmt::format("<label for=\"{0}\">{1}<select id=\"{0}\" name=\"{0}\">", name, label);
@@ -47,12 +55,25 @@ std::string choice_field(const char* name, const char* label, const std::vector<
   return html + "</select></label>\n";
 }
 
+// What the browser offers in the fields of studies: the names, and for older studies of a name their ids.
+std::string study_choices(ResultsStore& results)
+{
+  std::string html = "<datalist id=\"studies\">";
+  std::set<std::string> names;
+  for (const auto& study : store::list_studies(results.database(), usual_studies)) {
+    const bool is_newest = names.insert(study.name).second;
+    html += fmt::format("<option value=\"{}\">{}, submitted {}</option>", escaped(is_newest ? study.name : short_key(study.id)),
+                        escaped(study.name), format_time_local(study.submitted_unix_s));
+  }
+  return html + "</datalist>\n";
+}
+
 std::string compare_form(const HttpRequest& request)
 {
   const auto metric = request.parameter("metric");
   return "<form action=\"compare\" method=\"get\">\n" +
-         text_field("a", "A: a study, or STUDY/LABEL", request.parameters.contains("a") ? request.parameter("a") : "last") +
-         text_field("b", "B (empty: candidates within A)", request.parameter("b")) +
+         study_field("a", "A: a study, or STUDY/LABEL", request.parameters.contains("a") ? request.parameter("a") : "last") +
+         study_field("b", "B (empty: candidates within A)", request.parameter("b")) +
          text_field("by", "By key, such as sync.strategy (may be empty)", request.parameter("by")) +
          choice_field("metric", "Metric", {"throughput", "time-to-target", "step-time", "accuracy"},
                       metric.empty() ? "throughput" : metric) +
@@ -168,7 +189,7 @@ ServedPage served_study_page(ResultsStore& results, const std::string& id)
 ServedPage compare_page(Context& context, ResultsStore& results, const HttpRequest& request)
 {
   auto served = new_page("Compare", "Which is better, how sure that is, and what would decide.");
-  served.page.markup(compare_form(request));
+  served.page.markup(compare_form(request) + study_choices(results));
   served.page.set_still();
   if (!request.parameters.contains("a")) return served;
   served.fresh_s = 10; // its runs may go on

@@ -3,6 +3,7 @@
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/process.hpp"
+#include "core/text.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -28,15 +29,31 @@ bool is_live(const RunView& run)
   return !is_final(run.row.state);
 }
 
+// What is cancelled must be said: the newest study is not always the one that somebody thinks of.
+void require_choice(ResultsStore& results, const Selector& selector)
+{
+  if (!selector.what.empty()) return;
+  Selector newest;
+  newest.what = "last";
+  const auto selection = select(results, newest);
+  const auto live = std::count_if(selection.runs.begin(), selection.runs.end(), is_live);
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("cancel needs to know which runs: last is {}, of which {} not ended; all is every run; or name a study or a "
+                  "key, such as: dtctl cancel last",
+                  printable(selection.study->name), live == 1 ? "1 run has" : fmt::format("{} runs have", live)));
+}
+
 ExitCode cancel(Context& context, const Selector& selector)
 {
   ResultsStore results(context);
+  require_choice(results, selector);
   const auto selection = select(results, selector);
   std::vector<RunView> live;
   std::copy_if(selection.runs.begin(), selection.runs.end(), std::back_inserter(live), is_live);
   const auto asked = jobs::cancel_runs(results.home(), keys_of(live), who_asks());
   const auto left_alone = selection.runs.size() - live.size();
-  context.out.table(status_table(live));
+  context.out.table(status_table(look_again(results, {selection.study, std::move(live), false})));
   context.out.field("cancelled", "cancelled", count_cell(static_cast<std::int64_t>(asked)));
   context.out.field("left_alone", "left alone",
                     {left_alone, fmt::format("{} (already ended, or never submitted)", left_alone), Style::plain});
@@ -47,10 +64,10 @@ ExitCode cancel(Context& context, const Selector& selector)
 
 void add_cancel(Commands& commands)
 {
-  auto selector = std::make_shared<Selector>();
+  auto selector = std::make_shared<Selector>(Selector{.what = ""});
   auto& verb =
       commands.add({"cancel", run_verbs, "Cancel runs: queued runs never start, running runs are stopped.",
-                    "Returns at once. Runs that have ended are not changed.\n\nExample:\n  dtctl cancel --where 'ranks>=2'"},
+                    "Returns at once. Runs that have ended are not changed.\n\nExample:\n  dtctl cancel last --where 'ranks>=2'"},
                    [selector](Context& context) { return cancel(context, *selector); });
   add_selector(verb, *selector);
 }

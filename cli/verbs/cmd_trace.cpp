@@ -53,7 +53,7 @@ AttemptFolder require_traced_attempt(const Home& home, const RunView& run, int w
   if (run.row.state == RunState::running)
     throw Error(ErrorKind::usage, name + " is running and has no timelines yet; they are written at its end, if its recipe has "
                                          "train.trace: true");
-  throw Error(ErrorKind::usage, name + " was not traced. Set train.trace: true and run it again (dtctl submit RECIPE --set "
+  throw Error(ErrorKind::usage, name + " was not traced. Set train.trace: true and run it again (dtctl sweep RECIPE --set "
                                        "train.trace=true --force).");
 }
 

@@ -107,7 +107,7 @@ TEST_CASE("a rank killed with SIGKILL leaves a run that failed, with the cause, 
   dtctl.json({"submit", "endless.yaml"});
   REQUIRE(eventually([&] { return is_training(dtctl) && ranks_of(dtctl).size() == 2; }));
   ::kill(ranks_of(dtctl).front(), SIGKILL);
-  CHECK(dtctl.run({"wait", "--timeout", "30"}).exit_code == 1);
+  CHECK(dtctl.run({"wait", "--timeout", "30s"}).exit_code == 1);
   const auto run = dtctl.json({"status"}).at("runs")[0];
   CHECK(run.at("state") == "failed");
   CHECK(run.at("cause").get<std::string>().find("SIGKILL") != std::string::npos);
@@ -122,11 +122,11 @@ TEST_CASE("a running run is cancelled, stays cancelled, and runs again when aske
   dtctl.json({"submit", "endless.yaml"});
   REQUIRE(eventually([&] { return is_training(dtctl); }));
   CHECK(dtctl.json({"submit", "endless.yaml"}).at("counts") == Json{{"already_active", 1}});
-  CHECK(dtctl.json({"cancel"}).at("cancelled") == 1);
-  CHECK(dtctl.run({"wait", "--timeout", "60"}).exit_code == 1);
+  CHECK(dtctl.json({"cancel", "last"}).at("cancelled") == 1);
+  CHECK(dtctl.run({"wait", "--timeout", "60s"}).exit_code == 1);
   CHECK(state_of(dtctl) == "cancelled");
   CHECK(ranks_of(dtctl).empty());
-  CHECK(dtctl.json({"cancel"}).at("cancelled") == 0);
+  CHECK(dtctl.json({"cancel", "last"}).at("cancelled") == 0);
 
   CHECK(dtctl.json({"retry"}).at("counts") == Json{{"submitted", 1}});
   REQUIRE(eventually([&] { return is_training(dtctl); }));
@@ -146,7 +146,7 @@ TEST_CASE("a queued run says what it waits for, and is cancelled without ever st
   const auto waiting = dtctl.json({"explain", "--where", "state=queued"}).at("runs");
   REQUIRE(waiting.size() == 7);
   CHECK(waiting[0].at("why").get<std::string>().starts_with("it waits for "));
-  CHECK(dtctl.json({"cancel", "--where", "state=queued"}).at("cancelled") == 7);
+  CHECK(dtctl.json({"cancel", "last", "--where", "state=queued"}).at("cancelled") == 7);
   CHECK(dtctl.json({"status"}).at("states") == Json{{"running", 1}, {"cancelled", 7}});
 }
 

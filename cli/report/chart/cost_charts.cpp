@@ -57,6 +57,17 @@ std::vector<TargetBar> target_bars(const std::vector<store::ComparedPoint>& poin
   return bars;
 }
 
+// Names the points that have a target and no bar; empty if there are none.
+std::string missed_note(const std::vector<store::ComparedPoint>& points)
+{
+  const auto priced = store::priced_points(points, {});
+  std::vector<std::string> missed;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (priced[i].with_target > 0 && !std::isfinite(priced[i].time_to_target_s))
+      missed.push_back(fmt::format("{} ({} of {})", store::name_of(points[i]), priced[i].reached, priced[i].with_target));
+  return missed.empty() ? "" : " Not drawn, because most of their runs missed the target: " + join(missed, ", ") + ".";
+}
+
 void add(Chart& chart, const TargetBar& bar, int colour)
 {
   ChartPoint point{.x = static_cast<double>(chart.x.categories.size()),
@@ -136,7 +147,7 @@ Charts target_chart(const ChartSource& source)
               .caption =
                   "Bar: median over the repeats; a run that missed the target counts as infinite. Line: from the fastest to "
                   "the slowest run that reached it." +
-                  drawn_note(source),
+                  missed_note(points) + drawn_note(source),
               .x = {},
               .y = {.title = "time to the target [s]", .from_zero = true},
               .is_horizontal = true};

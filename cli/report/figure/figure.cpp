@@ -130,8 +130,9 @@ Figure draw_figure(const Chart& chart, const FigureStyle& style)
   write_file_atomic(script, gnuplot_script(chart, style, ""));
   auto result = run_gnuplot(script);
   std::string drawing;
+  std::erase_if(result.out, [](char c) { return c == '\f' || c == '\r'; }); // gnuplot begins a page with a form feed
   for (const auto& line : split(result.out, '\n')) {
-    const auto end = line.find_last_not_of(" \f\r");
+    const auto end = line.find_last_not_of(' ');
     if (end != std::string::npos) drawing += line.substr(0, end + 1) + "\n";
   }
   return {.files = {}, .drawing = std::move(drawing), .warnings = std::move(result.err)};

@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include <cmath>
+#include <thread>
 
 using namespace dt;
 using namespace dt::cli;
@@ -115,5 +116,18 @@ TEST_CASE("submit --wait shows samples a second and the time left in a terminal"
                            "train: {global_batch: 32, steps: 1000000, eval_every_epochs: 0}\n");
   dt::test::TerminalSession session(dtctl, {"submit", "long.yaml", "--wait"}, 130);
   CHECK(session.read_until(" samples/s"));
+  dtctl.run({"cancel", "all"});
+}
+
+TEST_CASE("a terminal of 80 columns keeps the step of a running run beside what another one waits for")
+{
+  const Dtctl dtctl;
+  const auto cores = std::to_string(std::thread::hardware_concurrency());
+  dtctl.write("long.yaml", "version: 1\nname: long\nmodel: {name: lenet}\ndata: {name: synthetic, train_samples: 256}\n"
+                           "train: {global_batch: 32, steps: 1000000, eval_every_epochs: 0}\nresources: {threads_per_rank: " +
+                               cores + "}\nsweep: {matrix: {optimizer.learning_rate: [0.01, 0.02]}}\n");
+  dt::test::TerminalSession session(dtctl, {"sweep", "long.yaml", "--wait"}, 80);
+  CHECK(session.read_until("queued"));
+  CHECK(session.read_until("/1000000"));
   dtctl.run({"cancel", "all"});
 }

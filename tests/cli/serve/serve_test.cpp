@@ -240,6 +240,14 @@ TEST_CASE("the page for queries answers like dtctl query, reads only, and a long
   CHECK_THAT(long_query.get(), Contains("class=\"doubt\""));
 }
 
+TEST_CASE("the page for comparisons offers the studies to choose from")
+{
+  const ServedStudy study;
+  const auto page = study.served.get("compare").body;
+  CHECK_THAT(page, Contains("<datalist id=\"studies\"><option value=\"pictured\">"));
+  CHECK_THAT(page, Contains("name=\"a\" value=\"last\" list=\"studies\"") && Contains("name=\"b\" value=\"\" list=\"studies\""));
+}
+
 TEST_CASE("the pages can be used by keyboard and by screen reader: names, headings, labels and the order of focus")
 {
   const ServedStudy study;

@@ -36,3 +36,20 @@ TEST_CASE("status says what a queued run waits for, and in JSON apart from the c
   CHECK(text.find(waits) != std::string::npos);
   CHECK(explanation.find("it " + waits) != std::string::npos);
 }
+
+TEST_CASE("cancel cancels nothing until it is told what, and shows the states after it")
+{
+  const Dtctl dtctl;
+  dtctl.write("wide.yaml", whole_machine());
+  REQUIRE(dtctl.run({"sweep", "wide.yaml"}).exit_code == 0);
+  for (const dt::test::Words& words : {dt::test::Words{"cancel"}, dt::test::Words{"cancel", "--where", "state=queued"}}) {
+    const auto refused = dtctl.run(words);
+    CHECK(refused.exit_code == 2);
+    CHECK(refused.err.find("cancel needs to know which runs: last is tiny, of which 2 runs have not ended;") !=
+          std::string::npos);
+  }
+  const auto done = dtctl.json({"cancel", "last", "--where", "state=queued"});
+  CHECK(done.at("cancelled") == 1);
+  CHECK(done.at("runs")[0].at("state") == "cancelled");
+  dtctl.run({"cancel", "all"});
+}

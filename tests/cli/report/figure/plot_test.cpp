@@ -1,6 +1,7 @@
 // dtctl plot on a study that has everything a figure can show, with the real gnuplot.
 #include "cli/report/chart/charts.hpp"
 #include "core/file.hpp"
+#include "core/record/run_record.hpp"
 #include "tests/cli/report/figure/figure_study.hpp"
 
 #include <algorithm>
@@ -251,7 +252,7 @@ TEST_CASE("a figure in the terminal is no wider than the terminal")
     for (const int columns : {50, 80, 132}) {
       INFO(kind << " " << columns);
       const auto text = without_colours(study.in_terminal({"--kind", kind}, static_cast<unsigned short>(columns)));
-      CHECK_THAT(text, Contains("how to read it") && !Contains("warning"));
+      CHECK_THAT(text, Contains("how to read it") && !Contains("warning") && !Contains("\\x0c") && !Contains("\f"));
       for (const auto& line : split(text, '\n')) {
         INFO(line);
         CHECK(display_width(line) <= static_cast<std::size_t>(columns));
@@ -321,6 +322,22 @@ TEST_CASE("a timeline shows what is within a step, not the step that would hide 
   CHECK(names == std::vector<std::string>{"forward", "backward", "allreduce"});
   CHECK(series[1].at("points")[0].at("low").get<double>() == Approx(3));
   CHECK(series[1].at("points")[0].at("high").get<double>() == Approx(8));
+}
+
+TEST_CASE("points that missed the target are named under the figure that does not draw them")
+{
+  const dt::test::PicturedHome home;
+  for (const auto& run : home.runs) {
+    if (run.spec.sync.strategy != "hsgd" || run.spec.ranks() != 4) continue;
+    const AttemptFolder attempt(home.site.home.run(run.key), 1);
+    auto result = read_result(attempt).value();
+    result.time_to_accuracy_s = not_measured;
+    store::test::put_file(attempt.result(), to_json(result));
+  }
+  const auto drawn = home.run({"plot", "last", "--kind", "target"});
+  INFO(drawn.err);
+  const auto text = std::regex_replace(drawn.out, std::regex("\\s+"), " ");
+  CHECK_THAT(text, Contains("Not drawn, because most of their runs missed the target:") && Contains("hsgd, 4 ranks (0 of 3)."));
 }
 
 TEST_CASE("plot says what is wrong or missing, with exit code 2")
