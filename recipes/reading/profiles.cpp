@@ -3,6 +3,7 @@
 #include "core/file.hpp"
 #include "core/spec/secrets.hpp"
 #include "core/text.hpp"
+#include "core/units.hpp"
 
 #include <algorithm>
 #include <array>
@@ -130,6 +131,19 @@ Settings ProfileBook::find(const std::string& name, const Mark& mark, Diagnostic
   return {};
 }
 
+namespace {
+
+// The value as a recipe could have it; a duration with its unit.
+std::string shown_value(const Key& key, const FieldValue& value)
+{
+  if (key.type != KeyType::duration) return text_without_secrets(value);
+  const auto seconds = std::get<std::int64_t>(value);
+  const auto text = format_duration(static_cast<double>(seconds));
+  return parse_duration_s(text) == seconds ? text : std::to_string(seconds) + "s";
+}
+
+} // namespace
+
 std::vector<Profile> ProfileBook::list() const
 {
   std::vector<Profile> profiles;
@@ -137,7 +151,7 @@ std::vector<Profile> ProfileBook::list() const
     Profile profile{name, *definition.mark.file, {}, {}};
     const auto settings = resolve(definition);
     for (const auto& [key, assignment] : settings.given())
-      profile.values.emplace_back(key->path, text_without_secrets(assignment.value));
+      profile.values.emplace_back(key->path, shown_value(*key, assignment.value));
     for (const auto* part : chain_of(definition))
       if (!profile.network) profile.network = part->network;
     profiles.push_back(std::move(profile));
