@@ -64,7 +64,8 @@ ExitCode cancel(Context& context, const Selector& selector)
 
 void add_cancel(Commands& commands)
 {
-  auto selector = std::make_shared<Selector>(Selector{.what = ""});
+  auto selector = std::make_shared<Selector>();
+  selector->what.clear(); // it must be given
   auto& verb =
       commands.add({"cancel", run_verbs, "Cancel runs: queued runs never start, running runs are stopped.",
                     "Returns at once. Runs that have ended are not changed.\n\nExample:\n  dtctl cancel last --where 'ranks>=2'"},

@@ -3,6 +3,8 @@
 #include "core/statistics.hpp"
 #include "store/analysis/verdict/best_points.hpp"
 
+#include "core/text.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
