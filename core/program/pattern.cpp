@@ -90,11 +90,16 @@ std::string_view without_blanks_at_end(std::string_view text)
   return text;
 }
 
-TextPart trimmed(std::string_view line, TextPart part, std::string_view unwanted)
+// The group without blanks, without a percent sign, and without what ends a sentence, a list or a quotation behind the number.
+TextPart number_part(std::string_view line, TextPart group)
 {
-  while (part.begin < part.end && unwanted.find(line[part.end - 1]) != std::string_view::npos) --part.end;
-  while (part.begin < part.end && (line[part.begin] == ' ' || line[part.begin] == '\t')) ++part.begin;
-  return part;
+  const auto drop_last = [&](std::string_view unwanted) {
+    while (group.begin < group.end && unwanted.find(line[group.end - 1]) != std::string_view::npos) --group.end;
+  };
+  drop_last(" \t.,;:)]}>|'\"");
+  drop_last(" \t%");
+  while (group.begin < group.end && blanks.find(line[group.begin]) != std::string_view::npos) ++group.begin;
+  return group;
 }
 
 std::string_view in(std::string_view line, TextPart part) { return line.substr(part.begin, part.end - part.begin); }
@@ -129,6 +134,8 @@ Pattern::Pattern(std::string_view text)
   const auto after = text.substr(group.end);
   const bool is_certain = after.size() < 2 || std::string_view("?*{").find(after[1]) == std::string_view::npos;
   after_group_ = is_certain ? separator_or_nothing(after.substr(0, 1)) : '\0';
+  const bool excludes_commas = text.substr(group.begin, group.end - group.begin).find("[^,") != std::string_view::npos;
+  if (excludes_commas) before_group_ = after_group_ = ',';
   expression_ = std::move(expression);
 }
 
@@ -147,7 +154,7 @@ std::optional<Found> Pattern::find_not_finite(std::string_view line) const
     const auto other = without_nan(line, digits);
     if (other.places.empty()) return std::nullopt;
     const auto group = group_in(*expression_, other.text);
-    if (!group || in(other.text, trimmed(other.text, *group, blanks)) != digits) continue;
+    if (!group || in(other.text, number_part(other.text, *group)) != digits) continue;
     for (const auto& [part, value] : other.places)
       if (group->begin < part.end && part.begin < group->end) {
         const auto word = format_shortest(value);
@@ -157,11 +164,16 @@ std::optional<Found> Pattern::find_not_finite(std::string_view line) const
   return std::nullopt;
 }
 
-// The bytes around the group that may belong to the same number: up to separators that the expression names.
+// The part of the line that may belong to the number in the group: all of it, or up to separators that the expression names.
 TextPart Pattern::surroundings(std::string_view line, TextPart group, TextPart part) const
 {
   const bool is_behind = before_group_ != 0 && part.begin > 0 && line[part.begin - 1] == before_group_;
   const bool is_in_front = after_group_ != 0 && group.end < line.size() && line[group.end] == after_group_;
+  if (!is_behind && !is_in_front) return {0, line.size()};
+  // "12,640" and "1,234.5" are more likely one number than two. In names, such as "step_10_200", `_` divides.
+  const auto all = number_around(line, part);
+  const bool is_one = all && parse_printed_number(in(line, *all)) && in(line, *all).find('_') == std::string_view::npos;
+  if (is_one) return {0, line.size()};
   return {is_behind ? part.begin : 0, is_in_front ? group.end : line.size()};
 }
 
@@ -170,7 +182,7 @@ std::optional<Found> Pattern::find(std::string_view line) const
   if (auto found = find_not_finite(line)) return found;
   const auto group = group_in(*expression_, line);
   if (!group) return std::nullopt;
-  const auto part = trimmed(line, trimmed(line, *group, " \t%"), " \t.,;:");
+  const auto part = number_part(line, *group);
   const auto around = surroundings(line, *group, part);
   const auto number = number_around(in(line, around), {part.begin - around.begin, part.end - around.begin});
 

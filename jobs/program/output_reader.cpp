@@ -73,10 +73,10 @@ std::string objection(const std::string& name, const Found& found, const std::st
 {
   const auto where = fmt::format("{} in `{}`", found.text, excerpt(line, found.whole));
   if (found.kind == Found::Kind::cut) {
-    const bool has_comma = found.whole.find(',') != std::string::npos;
-    return fmt::format("{}, but the number there is {}: let the group take all of it, as (\\S+) does{}", where, found.whole,
-                       has_comma ? "; if a comma divides two numbers there, write it in the expression, directly beside the group"
-                                 : "");
+    const bool may_be_two = found.whole.find(',') != std::string::npos && !parse_printed_number(found.whole);
+    return fmt::format(
+        "{}, but the number there is {}: let the group take all of it, as (\\S+) does{}", where, found.whole,
+        may_be_two ? "; if a comma divides two numbers there, write it in the expression, directly beside the group" : "");
   }
   if (found.kind == Found::Kind::unreadable)
     return where + ", which cannot be read: a number has a decimal point, an exponent and groups of three digits at most";

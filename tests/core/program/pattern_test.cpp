@@ -40,6 +40,11 @@ TEST_CASE("an expression finds the number in its group, and says whether it has 
   CHECK(number_in("loss (\\S+)", "loss 12,640, more") == 12640);
   CHECK(number_in("loss (\\S+)", "loss 0.98.") == 0.98);
   CHECK(number_in("accuracy (\\S+)", "accuracy 98.2%") == 98.2);
+  CHECK(number_in("accuracy (\\S+)", "(accuracy 98.2%).") == 98.2);
+  CHECK(number_in("loss=(\\S+)", "[00:01, loss=0.5]") == 0.5);
+  CHECK(number_in("loss=(\\S+)", "[00:01, loss=1e-05]") == 1e-05);
+  CHECK(number_in("'loss': (\\S+)", "{'loss': 0.5}") == 0.5);
+  CHECK(std::isnan(number_in("loss=(\\S+)", "[00:01, loss=nan]").value_or(0)));
 }
 
 TEST_CASE("the idioms of Python's expressions mean what they mean there")
@@ -74,6 +79,9 @@ TEST_CASE("a comma that stands in the expression beside the group divides two nu
   CHECK(number_in("^\\d+,\\d+,\\s*(\\S+)", "12,640,0.5") == 0.5);
   CHECK(cut_in("^(\\d+)", "12,640,0.5") == "12 of 12,640,0.5");
   CHECK(cut_in("^(\\d+),?", "12,640,0.5") == "12 of 12,640,0.5");
+  CHECK(number_in("^(?:[^,]*,){2}([^,]+)", "1,100,0.5") == 0.5);
+  CHECK(cut_in("loss ([0-9.]+),", "loss 1,234.5, 640 images") == "1 of 1,234.5"); // one number, whatever the expression says
+  CHECK(cut_in("images ([^,]+)", "images 12,640") == "12 of 12,640");
   CHECK(number_in("step_(\\d+)_", "step_10_200.pt") == 10);
 }
 

@@ -108,10 +108,10 @@ TEST_CASE("a number that goes on outside of the group is left out and is said by
         "group take all of it, as (\\S+) does");
   CHECK(refusals[1].find("program.metrics.samples found 640 in `loss 6.32e-08, 12,640 images`, but the number there is 12,640") ==
         0);
-  CHECK(refusals[1].find("if a comma divides two numbers there, write it in the expression, directly beside the group") !=
-        std::string::npos);
+  CHECK(refusals[1].find("comma") == std::string::npos); // it is one number
+  reader.take("loss 0.5,640 images", report);
+  CHECK(reader.finding("loss").refused == 2);
   CHECK(reader.finding("loss").found == 1);
-  CHECK(reader.finding("loss").refused == 1);
   CHECK(reader.finding("loss").first_refused_line == 2);
 }
 
@@ -203,4 +203,14 @@ TEST_CASE("before the first line, an expression has found nothing because nothin
   RankReport report;
   CHECK(reader.new_silent(true, report) == std::vector<std::string>{"loss"});
   CHECK(reader.silence("loss") == "program.metrics.loss has found nothing, because rank 0 has printed no line yet");
+}
+
+TEST_CASE("where a comma may divide two numbers, the refusal says how to tell them apart")
+{
+  OutputReader reader(Metrics{{"step", "^(\\d+)"}});
+  RankReport report;
+  reader.take("12,0.5", report);
+  REQUIRE(reader.finding("step").refused == 1);
+  CHECK(reader.finding("step").refusal.ends_with(
+      "; if a comma divides two numbers there, write it in the expression, directly beside the group"));
 }
