@@ -126,7 +126,8 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
     measurement.add(report);
   }
   for (const auto& gap : measurement.gaps()) say(gap);
-  for (const auto& [name, words] : facts) say(fmt::format("{}: {}", name, words));
+  for (const auto& [name, words] : facts)
+    say(fmt::format("{}: {}", name, words.substr(0, words.find(':')))); // the first is told already
   auto result = measurement.result();
   result.facts.insert(facts.begin(), facts.end());
   if (!commit_result(attempt_, result)) return {1, fenced_off(successor_of(attempt_).value_or(0))};
