@@ -41,16 +41,30 @@ Evidence read_evidence(LatestAttempt& latest, const JobStatus& job)
   return evidence;
 }
 
+void create_stop_reason(const AttemptFolder& attempt, const std::string& reason)
+{
+  try {
+    create_file_quick(attempt.stop_reason(), reason + "\n");
+  } catch (const Error&) { // the home cannot be written now; a later call asks the scheduler again
+  }
+}
+
 // Stores the scheduler's outcome, because the scheduler forgets its jobs while the verdict must not change.
 void keep_outcome(const AttemptFolder& attempt, Evidence& evidence)
 {
   const auto& job = evidence.job;
   if (job.state != JobStatus::State::ended || !job.outcome || evidence.has_result || !evidence.stop_reason.empty()) return;
   evidence.stop_reason = fmt::format("{}: {}", name_of(*job.outcome), printable(job.cause));
-  try {
-    create_file_quick(attempt.stop_reason(), evidence.stop_reason + "\n");
-  } catch (const Error&) { // the home cannot be written now; a later call asks the scheduler again
-  }
+  create_stop_reason(attempt, evidence.stop_reason);
+}
+
+// Stores the verdict that rests on the scheduler's word alone: a job that ended and left no end. Otherwise the run would be lost
+// as soon as the scheduler has forgotten the job.
+void keep_failure(const AttemptFolder& attempt, const Evidence& evidence, const Verdict& verdict)
+{
+  const bool rests_on_scheduler = evidence.job.state == JobStatus::State::ended && !evidence.end && !evidence.has_result;
+  if (!rests_on_scheduler || verdict.state != RunState::failed || !evidence.stop_reason.empty()) return;
+  create_stop_reason(attempt, fmt::format("{}: {}", name_of(verdict.state), printable(verdict.cause)));
 }
 
 // Records that the scheduler no longer holds a job whose ranks have ended. From now on the end is final, even if the scheduler
@@ -117,6 +131,7 @@ RunStatus status_of(LatestAttempt& latest, const JobStatus& job, double now)
   keep_settled(*latest.folder, evidence);
   status.attempt = status.newest_attempt = latest.folder->number();
   status.verdict = judge(evidence, now);
+  keep_failure(*latest.folder, evidence, status.verdict);
   keep_earlier_result(latest.folder->run_folder(), status);
   status.submission = evidence.submission;
   if (status.submission->job_id.empty()) status.submission->job_id = job.job_id;

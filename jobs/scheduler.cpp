@@ -5,6 +5,7 @@
 #include "core/text.hpp"
 #include "jobs/local/local_scheduler.hpp"
 #include "jobs/slurm/load.hpp"
+#include "jobs/slurm/scheduler_args.hpp"
 #include "jobs/slurm/slurm_scheduler.hpp"
 
 #include <random>
@@ -23,6 +24,12 @@ void Scheduler::assign_tokens(std::span<JobRequest> requests, const SubmitRules&
 {
   for (auto& request : requests)
     if (request.token.empty()) request.token = random_token();
+}
+
+void check_scheduler_args(const std::string& scheduler, std::span<const std::string> args)
+{
+  slurm::SlurmJob job;
+  if (scheduler == "slurm") slurm::apply_scheduler_args(args, job);
 }
 
 std::unique_ptr<Scheduler> make_scheduler(const std::string& name, const Home& home)

@@ -1,5 +1,6 @@
 #include "cli/checks/cluster_checks.hpp"
 
+#include "cli/checks/home_on_nodes.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -96,7 +97,7 @@ Finding judge_nodes(const std::vector<slurm::SlurmNode>& nodes)
   return {"slurm nodes", away.size() == nodes.size() ? Level::warn : Level::ok, found + ": " + join(away, ", ") + more, ""};
 }
 
-std::vector<Finding> check_slurm()
+std::vector<Finding> check_slurm(const Home& home)
 {
   if (slurm::slurm_configuration().empty())
     return {{"slurm", Level::ok, "no slurm.conf here; jobs run on this machine's cores", ""}};
@@ -108,6 +109,7 @@ std::vector<Finding> check_slurm()
     auto findings = judge_site(api->site());
     findings.push_back(judge_partitions(api->partitions()));
     findings.push_back(judge_nodes(api->nodes()));
+    findings.push_back(check_home_on_nodes(home, *api));
     return findings;
   } catch (const Error& error) {
     return {{"slurm", Level::warn, error.what(), "runs with resources.scheduler: slurm cannot be submitted from here"}};

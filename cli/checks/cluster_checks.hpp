@@ -13,7 +13,8 @@ std::vector<Finding> judge_site(const jobs::slurm::SlurmSite& site);
 Finding judge_partitions(const std::vector<jobs::slurm::SlurmPartition>& partitions);
 Finding judge_nodes(const std::vector<jobs::slurm::SlurmNode>& nodes);
 
-// Asks Slurm and makes all checks. Returns a single finding if there is no Slurm or no controller answers.
-std::vector<Finding> check_slurm();
+// Asks Slurm and makes all checks; the one of the home may run a short job. Returns a single finding if there is no Slurm or no
+// controller answers.
+std::vector<Finding> check_slurm(const Home& home);
 
 } // namespace dt::cli

@@ -9,7 +9,7 @@
 #include "core/spec/simulation_cost.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/slurm/scheduler_args.hpp"
+#include "jobs/scheduler.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -110,12 +110,10 @@ class InputChecks {
 
   void check_scheduler_args(const RunSpec& run)
   {
-    const auto& words = run.resources.scheduler_args;
-    if (!scheduler_row(run.resources.scheduler).takes_arguments || !scheduler_args_.insert(words).second) return;
-    is_granted(run, {"resources.scheduler_args"}, [&] {
-      jobs::slurm::SlurmJob job;
-      jobs::slurm::apply_scheduler_args(words, job);
-    });
+    const auto& resources = run.resources;
+    if (!scheduler_args_.insert({resources.scheduler, resources.scheduler_args}).second) return;
+    is_granted(run, {"resources.scheduler_args"},
+               [&] { jobs::check_scheduler_args(resources.scheduler, resources.scheduler_args); });
   }
 
   void take(const RunSpec& run, const std::vector<ProgramFinding>& findings)
@@ -248,8 +246,8 @@ class InputChecks {
   std::map<ModelQuestion, bool> fits_;
   std::set<std::pair<std::string, ModelQuestion>> starts_;
   std::set<std::tuple<std::string, std::vector<std::string>, bool, Precision, ModelQuestion>>
-      lists_; // checked lists of algorithms
-  std::set<std::vector<std::string>> scheduler_args_;
+      lists_;                                                                        // checked lists of algorithms
+  std::set<std::pair<std::string, std::vector<std::string>>> scheduler_args_;        // checked, with their schedulers
   std::set<std::pair<std::vector<std::string>, std::vector<std::string>>> programs_; // checked: files, command
   std::set<std::pair<std::string, std::string>> profiles_;                           // checked, with their models
   std::set<std::string> texts_;

@@ -8,8 +8,10 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/launch/job_environment.hpp"
+#include "jobs/slurm/batch.hpp"
 #include "jobs/slurm/load.hpp"
 #include "jobs/slurm/scheduler_args.hpp"
+#include "jobs/slurm/words.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -53,7 +55,7 @@ slurm::SlurmJob job_of(const RunSpec& spec, const fs::path& folder, std::size_t 
   job.script_path = (folder / "script").string();
   job.script = read_file(job.script_path);
   job.work_dir = folder.string();
-  job.out_path = (folder / "log").string();
+  job.out_path = slurm::slurm_output(folder, slurm::BatchKind::single);
   job.environment = jobs::environment_to_keep();
   job.nodes = resources.nodes;
   job.tasks_per_node = resources.ranks_per_node;
@@ -81,14 +83,14 @@ bool has_ended(const std::optional<slurm::SlurmRecord>& record)
   return !record || (record->base_state >= static_cast<std::uint32_t>(slurm::BaseState::complete) && !record->flags.completing);
 }
 
-// Waits until the job has written `done` or has ended without it.
-void wait_for_end(Context& context, slurm::SlurmApi& api, std::uint32_t id, const fs::path& folder)
+// Waits until the job has written `done` or has ended without it. Returns why Slurm could not run it, if it could not.
+std::string wait_for_end(Context& context, slurm::SlurmApi& api, std::uint32_t id, const fs::path& folder)
 {
   const Interrupt interrupt;
   const double begin = now_unix_s();
   while (!fs::exists(folder / "done")) {
     const auto record = find_job(api, id);
-    if (has_ended(record)) return;
+    if (has_ended(record)) return record ? slurm::status_of(*record, folder.string()).cause : std::string();
     const bool waits = record->base_state == static_cast<std::uint32_t>(slurm::BaseState::pending);
     if (waits && now_unix_s() - begin > patience_s) {
       api.kill(std::to_string(id));
@@ -102,11 +104,14 @@ void wait_for_end(Context& context, slurm::SlurmApi& api, std::uint32_t id, cons
     context.messages.info("job {} was cancelled", id);
     interrupt.obey();
   }
+  return {};
 }
 
-void require_outcome(const std::vector<TrialOutcome>& outcomes, std::uint32_t id, const fs::path& folder)
+void require_outcome(const std::vector<TrialOutcome>& outcomes, std::uint32_t id, const std::string& cause,
+                     const fs::path& folder)
 {
   if (std::any_of(outcomes.begin(), outcomes.end(), [](const TrialOutcome& outcome) { return outcome.tries > 0; })) return;
+  if (!cause.empty()) throw Error(ErrorKind::scheduler, fmt::format("job {} {}", id, cause));
   const auto said = trim(read_file_if_exists(folder / "log").value_or(""));
   throw Error(ErrorKind::scheduler,
               fmt::format("job {} ended without trying a launcher{}; its folder is {}", id,
@@ -127,9 +132,9 @@ std::vector<Finding> try_launchers(Context& context, const LauncherTrial& trial)
     const auto id = api->submit(job_of(spec, folder, ways.size()));
     context.messages.info("job {} starts {} ranks on {} nodes in {} ways, {} times each; Ctrl-C cancels it", id, spec.ranks(),
                           spec.resources.nodes, ways.size(), tries_a_way);
-    wait_for_end(context, *api, id, folder);
+    const auto cause = wait_for_end(context, *api, id, folder);
     const auto outcomes = read_outcomes(ways, folder, spec.ranks(), spec.resources.nodes);
-    require_outcome(outcomes, id, folder);
+    require_outcome(outcomes, id, cause, folder);
     context.out.field("folder", "outputs", text_cell(folder.string()));
     return judge_outcomes(outcomes);
   } catch (const slurm::SlurmFailure& failure) {

@@ -1,6 +1,7 @@
 #include "cli/runs/submission.hpp"
 
 #include "cli/checks/dry_run.hpp"
+#include "cli/checks/home_on_nodes.hpp"
 #include "cli/checks/validators.hpp"
 #include "cli/output/run_tables.hpp"
 #include "cli/runs/checkpoints.hpp"
@@ -11,6 +12,7 @@
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/scheduler.hpp"
 
 #include <algorithm>
 #include <array>
@@ -56,7 +58,7 @@ Style style_of(Action action)
   }
 }
 
-// Appends the words to the scheduler_args of the recipe.
+// Appends the words to the scheduler_args of the recipe. Throws a recipe error if the scheduler cannot use them.
 void add_scheduler_args(Resolved& resolved, const std::vector<std::string>& words)
 {
   for (auto& run : resolved.runs) {
@@ -66,6 +68,7 @@ void add_scheduler_args(Resolved& resolved, const std::vector<std::string>& word
                   fmt::format("the arguments \"{}\" after -- are for a cluster's scheduler, but {} runs on this machine; leave "
                               "them out, or choose a profile with resources.scheduler: slurm",
                               printable(join(words, " ")), resolved.study.name));
+    jobs::check_scheduler_args(resources.scheduler, words);
     resources.scheduler_args.insert(resources.scheduler_args.end(), words.begin(), words.end());
   }
 }
@@ -130,6 +133,14 @@ void warn_of_open_home(Context& context, const Home& home, const Resolved& resol
     context.messages.warn(
         "{} is open to other users (mode {}), and it stores the values of resources.env; close it: chmod -R go-rwx {}",
         home.root().string(), *mode, shell_quote(home.root().string()));
+}
+
+// Warns before the first jobs of a home whose nodes may not see it.
+void warn_of_home_on_nodes(Context& context, const Home& home, const Resolved& resolved)
+{
+  const auto is_elsewhere = [](const PlannedRun& run) { return !scheduler_row(run.spec.resources.scheduler).uses_this_machine; };
+  if (std::none_of(resolved.runs.begin(), resolved.runs.end(), is_elsewhere)) return;
+  if (const auto doubt = doubt_of_home_on_nodes(home)) context.messages.warn("{}", *doubt);
 }
 
 void follow_study(Context& context, const Home& home, const StudyRecord& study, std::int64_t max_jobs,
@@ -310,6 +321,7 @@ std::vector<jobs::SubmitReport> hand_over_runs(Context& context, const Home& hom
                                 .simulator = resolved.simulator};
   note_git_state();
   warn_of_open_home(context, home, resolved);
+  warn_of_home_on_nodes(context, home, resolved);
   keep_record(home, resolved.study);
   auto reports = jobs::submit_runs(home, resolved.runs, how);
   tell_checkpoints(home, reports);

@@ -63,7 +63,7 @@ struct SlurmNode {
 struct SlurmJob {
   std::string name, comment, script; // script: the text of the script
   std::string script_path;           // the command that Slurm shows
-  std::string work_dir, out_path;    // out_path: standard output and error are appended to it; %a is the array index
+  std::string work_dir, out_path;    // out_path: output and error are appended to it; in Slurm's language (slurm_output)
   std::map<std::string, std::string> environment;
   std::int64_t nodes = 1;
   std::int64_t tasks = 1, tasks_per_node = 1, cpus_per_task = 1;
@@ -80,13 +80,19 @@ struct SlurmJob {
   std::string user_dependency;                                     // job_for combines it with dtctl's own dependency
   std::uint16_t mail_type = 0;                                     // Slurm's MAIL_JOB_ bits
   std::optional<std::int64_t> memory_mib;                          // per node; 0: all memory of the node
-  std::optional<std::int64_t> memory_per_cpu_mib;
+  std::optional<std::int64_t> memory_per_cpu_mib, memory_per_gpu_mib;
+  std::int64_t temporary_disk_mib = 0; // per node
   std::optional<std::int64_t> nice;
   std::int64_t begin_unix_s = 0, deadline_unix_s = 0;
   std::int64_t time_min_min = 0; // minutes; Slurm may reduce the time limit to this value to start the job earlier
   std::int64_t switches = 0, switches_wait_s = 0;
   std::uint16_t sockets_per_node = 0, cores_per_socket = 0, threads_per_core = 0, ntasks_per_core = 0;
-  bool exclusive = false;
+  std::uint16_t least_cpus_per_node = 0, cpus_per_gpu = 0;
+  std::uint32_t distribution = 0; // Slurm's SLURM_DIST_ bits
+  std::uint16_t plane_size = 0;   // of --distribution=plane=SIZE
+  // Whose jobs may run on the nodes of this job at the same time.
+  enum class Sharing { as_configured, nobody, same_user, same_mcs, anybody } sharing = Sharing::as_configured;
+  bool contiguous = false;
   bool hold = false;
 };
 

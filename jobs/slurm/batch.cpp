@@ -30,6 +30,34 @@ auto shape_of(const JobRequest& request)
                     r.partition, r.account, r.qos, r.constraint, r.scheduler_args, r.requeue, r.signal_ahead_s, request.after);
 }
 
+// The text with every character `c` twice.
+std::string doubled(std::string_view text, char c)
+{
+  std::string twice;
+  for (const char one : text) twice.append(one == c ? 2 : 1, one);
+  return twice;
+}
+
+bool has_backslash(const std::filesystem::path& path) { return path.string().find('\\') != std::string::npos; }
+
+std::string in_one_line(const std::string& path)
+{
+  auto line = doubled(path, '\\');
+  for (auto feed = line.find('\n'); feed != std::string::npos; feed = line.find('\n', feed)) line.replace(feed, 1, "\\n");
+  return line;
+}
+
+std::string from_one_line(std::string_view line)
+{
+  std::string path;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const bool is_escaped = line[i] == '\\' && i + 1 < line.size();
+    if (is_escaped) ++i;
+    path.push_back(is_escaped && line[i] == 'n' ? '\n' : line[i]);
+  }
+  return path;
+}
+
 Batch batch_with(BatchKind kind, std::string id, std::span<const std::size_t> members)
 {
   Batch batch{kind, std::move(id), {members.begin(), members.end()}, {}};
@@ -129,7 +157,8 @@ std::string format_tasks(std::span<const BatchTask> tasks)
 {
   std::string text;
   for (const auto& task : tasks)
-    text += fmt::format("{} {} {} {} {}\n", task.index, task.token, task.nodes, task.time_limit_s, task.attempt.string());
+    text += fmt::format("{} {} {} {} {}\n", task.index, task.token, task.nodes, task.time_limit_s,
+                        in_one_line(task.attempt.string()));
   return text;
 }
 
@@ -146,16 +175,27 @@ std::vector<BatchTask> parse_tasks(std::string_view text)
     if (words.size() < 4) continue;
     const auto index = number_of(words[0]), nodes = number_of(words[2]), limit = number_of(words[3]);
     if (index && nodes && limit && !rest.empty())
-      tasks.push_back({static_cast<std::uint32_t>(*index), std::string(words[1]), *nodes, *limit, rest});
+      tasks.push_back({static_cast<std::uint32_t>(*index), std::string(words[1]), *nodes, *limit, from_one_line(rest)});
   }
   return tasks;
 }
 
+std::string slurm_output(const std::filesystem::path& folder, BatchKind kind)
+{
+  if (has_backslash(folder)) return doubled((folder / "log").string(), '\\');
+  return doubled((folder / "log").string(), '%') + (kind == BatchKind::array ? "-%a" : "");
+}
+
 std::string start_script(const StartInput& input)
 {
-  return fmt::format("#!/bin/bash\n# Starts the run{} of a batch of dtctl.\nexec {} batch{} --requeue {} --signal-ahead {} {}\n",
-                     input.ladder ? "s" : "", shell_quote(input.agent), input.ladder ? " --ladder" : "", input.requeue,
-                     input.signal_ahead_s, shell_quote(input.batch_folder.string()));
+  const auto own_log = has_backslash(input.batch_folder)
+                           ? fmt::format("[[ -z $SLURM_ARRAY_TASK_ID ]] || exec >> {}-\"$SLURM_ARRAY_TASK_ID\" 2>&1\n",
+                                         shell_quote((input.batch_folder / "log").string()))
+                           : std::string();
+  return fmt::format(
+      "#!/bin/bash\n# Starts the run{} of a batch of dtctl.\n{}exec {} batch{} --requeue {} --signal-ahead {} {}\n",
+      input.ladder ? "s" : "", own_log, shell_quote(input.agent), input.ladder ? " --ladder" : "", input.requeue,
+      input.signal_ahead_s, shell_quote(input.batch_folder.string()));
 }
 
 } // namespace dt::jobs::slurm

@@ -58,7 +58,12 @@ std::vector<Batch> plan_batches(std::span<const JobRequest> requests, std::int64
 // Restores the groups from the tokens, in the order of their first members. Ignores requests with other tokens.
 std::vector<Batch> batches_of(std::span<const JobRequest> requests);
 
-// One line of <batch>/tasks: "<index> <token> <nodes> <time_limit_s> <attempt folder>".
+// The value of Slurm's std_out that leads to <folder>/log, or <folder>/log-<array index> for each task of an array. In Slurm's
+// language % begins a field. A path with a backslash has no fields there, so start_script then gives each task its own log.
+std::string slurm_output(const std::filesystem::path& folder, BatchKind kind);
+
+// One line of <batch>/tasks: "<index> <token> <nodes> <time_limit_s> <attempt folder>". In the folder, \\ is a backslash and \n a
+// line feed.
 struct BatchTask {
   std::uint32_t index = 0;
   std::string token;

@@ -95,7 +95,7 @@ SlurmJob job_for(const Batch& batch, std::span<const JobRequest> requests, const
   job.comment = comment_of(batch.kind, batch.id);
   job.script_path = (folder / "script").string();
   job.work_dir = context.work_dir;
-  job.out_path = (folder / (batch.kind == BatchKind::array ? "log-%a" : "log")).string();
+  job.out_path = slurm_output(folder, batch.kind);
   job.environment = context.environment;
   put_tasks(job, request, context.cores_per_node);
   job.time_limit_min = (limit_s + 59) / 60;

@@ -140,15 +140,29 @@ void put_size(job_desc_msg_t& message, const SlurmJob& job)
   if (job.time_limit_min > 0) message.time_limit = static_cast<std::uint32_t>(job.time_limit_min);
   if (job.memory_mib) message.pn_min_memory = static_cast<std::uint64_t>(*job.memory_mib);
   if (job.memory_per_cpu_mib) message.pn_min_memory = static_cast<std::uint64_t>(*job.memory_per_cpu_mib) | MEM_PER_CPU;
-  if (job.exclusive) message.shared = 0;
+  if (job.temporary_disk_mib > 0) message.pn_min_tmp_disk = static_cast<std::uint32_t>(job.temporary_disk_mib);
+  if (job.least_cpus_per_node > 0) message.pn_min_cpus = job.least_cpus_per_node;
+  if (job.distribution > 0) message.task_dist = job.distribution;
+  if (job.plane_size > 0) message.plane_size = job.plane_size;
   if (job.sockets_per_node > 0) message.sockets_per_node = job.sockets_per_node;
   if (job.cores_per_socket > 0) message.cores_per_socket = job.cores_per_socket;
   if (job.threads_per_core > 0) message.threads_per_core = job.threads_per_core;
   if (job.ntasks_per_core > 0) message.ntasks_per_core = job.ntasks_per_core;
 }
 
+void put_sharing(job_desc_msg_t& message, SlurmJob::Sharing sharing)
+{
+  using Sharing = SlurmJob::Sharing;
+  if (sharing == Sharing::nobody) message.shared = JOB_SHARED_NONE;
+  if (sharing == Sharing::same_user) message.shared = JOB_SHARED_USER;
+  if (sharing == Sharing::same_mcs) message.shared = JOB_SHARED_MCS;
+  if (sharing == Sharing::anybody) message.shared = JOB_SHARED_OK;
+}
+
 void put_place(job_desc_msg_t& message, const SlurmJob& job)
 {
+  put_sharing(message, job.sharing);
+  if (job.contiguous) message.contiguous = 1;
   message.partition = borrow(job.partition);
   message.account = borrow(job.account);
   message.qos = borrow(job.qos);
@@ -197,7 +211,9 @@ class JobMessage {
  public:
   explicit JobMessage(const SlurmJob& job)
       : environment_(words_of(job.environment)), arguments_{job.script_path},
-        tres_per_node_(job.gpus_per_node + (job.gpus_per_node.empty() || job.gres.empty() ? "" : ",") + job.gres)
+        tres_per_node_(job.gpus_per_node + (job.gpus_per_node.empty() || job.gres.empty() ? "" : ",") + job.gres),
+        memory_per_gpu_(job.memory_per_gpu_mib ? "gres:gpu:" + std::to_string(*job.memory_per_gpu_mib) : ""),
+        cpus_per_gpu_(job.cpus_per_gpu > 0 ? "gres:gpu:" + std::to_string(job.cpus_per_gpu) : "")
   {
     slurm_init_job_desc_msg(&message_);
     for (auto& word : environment_) environment_pointers_.push_back(word.data());
@@ -212,6 +228,8 @@ class JobMessage {
     put_size(message_, job);
     put_place(message_, job);
     message_.tres_per_node = borrow(tres_per_node_);
+    message_.mem_per_tres = borrow(memory_per_gpu_);
+    message_.cpus_per_tres = borrow(cpus_per_gpu_);
     put_life(message_, job);
   }
   job_desc_msg_t* get() { return &message_; }
@@ -234,6 +252,7 @@ class JobMessage {
   std::string no_input_ = "/dev/null";
   std::vector<std::string> environment_, arguments_;
   std::string tres_per_node_; // combines --gpus-per-node and --gres
+  std::string memory_per_gpu_, cpus_per_gpu_;
   std::vector<char*> environment_pointers_, argument_pointers_;
   job_desc_msg_t message_{};
 };

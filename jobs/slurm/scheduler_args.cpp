@@ -5,19 +5,30 @@
 #include "core/units.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cmath>
 #include <ctime>
 #include <functional>
-#include <limits>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace dt::jobs::slurm {
 namespace {
+
+using Put = std::function<void(SlurmJob&, const std::string& text, const std::string& option)>;
 
 Error bad_value(const std::string& option, const std::string& value, const std::string& wanted)
 {
   return {ErrorKind::recipe,
           "resources.scheduler_args: " + option + " cannot be `" + printable(value) + "`; it takes " + wanted + "."};
+}
+
+std::string lower_case(std::string text)
+{
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
 }
 
 std::int64_t whole_number(const std::string& text, const std::string& option)
@@ -114,7 +125,7 @@ std::string gres_of(const std::string& text)
 }
 
 // Converts "2", "a100:2" or "a100:1,v100:1" to Slurm's internal form "gres:gpu:a100:1,gres:gpu:v100:1".
-std::function<void(SlurmJob&, const std::string&, const std::string&)> gpus_into(std::string SlurmJob::*field)
+Put gpus_into(std::string SlurmJob::*field)
 {
   return [field](SlurmJob& job, const std::string& text, const std::string& option) {
     std::vector<std::string> parts;
@@ -141,11 +152,78 @@ void put_hint(SlurmJob& job, const std::string& text, const std::string& option)
   job.environment["SLURM_HINT"] = text;
 }
 
-void put_sockets(SlurmJob& job, const std::string& text, const std::string& option)
+Put count_into(std::uint16_t SlurmJob::*field)
 {
-  const auto sockets = whole_number(text, option);
-  if (sockets < 1 || sockets > 0xfffd) throw bad_value(option, text, "a whole number from 1");
-  job.sockets_per_node = static_cast<std::uint16_t>(sockets);
+  return [field](SlurmJob& job, const std::string& text, const std::string& option) {
+    constexpr std::int64_t most = 0xfffd; // the numbers above have a meaning of their own in Slurm
+    const auto count = whole_number(text, option);
+    if (count < 1 || count > most) throw bad_value(option, text, fmt::format("a whole number from 1 to {}", most));
+    job.*field = static_cast<std::uint16_t>(count);
+  };
+}
+
+// sbatch allows only one of --mem, --mem-per-cpu and --mem-per-gpu. Here the last one counts, as for any other option.
+Put memory_into(std::optional<std::int64_t> SlurmJob::*field)
+{
+  return [field](SlurmJob& job, const std::string& text, const std::string& option) {
+    const auto size = memory_mib_of(text, option);
+    job.memory_mib = job.memory_per_cpu_mib = job.memory_per_gpu_mib = std::nullopt;
+    job.*field = size;
+  };
+}
+
+void put_sharing(SlurmJob& job, const std::string& text, const std::string& option)
+{
+  const auto word = lower_case(text);
+  if (word.empty() || word == "exclusive")
+    job.sharing = SlurmJob::Sharing::nobody;
+  else if (word == "user")
+    job.sharing = SlurmJob::Sharing::same_user;
+  else if (word == "mcs")
+    job.sharing = SlurmJob::Sharing::same_mcs;
+  else
+    throw bad_value(option, text, "no value, user or mcs");
+}
+
+// Slurm's bits of one level of a distribution: 0 for nodes, 1 for sockets, 2 for cores. Nothing for an unknown word.
+std::optional<std::uint32_t> distribution_bits(const std::vector<std::string>& levels, std::size_t level)
+{
+  auto name = levels[level];
+  if (name == "*") name = level == 0 ? "block" : level == 1 ? "cyclic" : levels[1] == "*" ? "cyclic" : levels[1]; // the defaults
+  constexpr std::array<std::string_view, 3> names{"cyclic", "block", "fcyclic"};
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end() || (level == 0 && name == "fcyclic")) return std::nullopt;
+  return static_cast<std::uint32_t>(found - names.begin() + 1) << (4 * level);
+}
+
+// Reads "block", "cyclic:block:fcyclic", "block,NoPack" or "plane=4": how Slurm spreads the tasks over nodes, sockets and cores.
+void put_distribution(SlurmJob& job, const std::string& text, const std::string& option)
+{
+  constexpr std::uint32_t plane = 4, pack = 0x800000, no_pack = 0x400000; // SLURM_DIST_PLANE, …_PACK_NODES, …_NO_PACK_NODES
+  constexpr std::size_t most_levels = 3;
+  const auto bad = bad_value(option, text,
+                             "plane=SIZE, or block, cyclic or * for nodes, sockets and cores (also fcyclic for the "
+                             "last two), as in block:cyclic, with ,Pack or ,NoPack behind it");
+  auto words = split(lower_case(text), ',');
+  job.distribution = 0;
+  job.plane_size = 0;
+  if (words.back() == "pack" || words.back() == "nopack") {
+    job.distribution = words.back() == "pack" ? pack : no_pack;
+    words.pop_back();
+    if (words.empty()) return;
+  }
+  if (words.size() != 1) throw bad;
+  if (words[0].starts_with("plane=")) {
+    job.distribution |= plane;
+    return count_into(&SlurmJob::plane_size)(job, words[0].substr(6), option);
+  }
+  const auto levels = split(words[0], ':');
+  if (levels.size() > most_levels) throw bad;
+  for (std::size_t level = 0; level < levels.size(); ++level) {
+    const auto bits = distribution_bits(levels, level);
+    if (!bits) throw bad;
+    job.distribution |= *bits;
+  }
 }
 
 void put_nice(SlurmJob& job, const std::string& text, const std::string& option)
@@ -157,10 +235,17 @@ struct Option {
   const char* name;
   char letter; // 0: no short form
   enum class Value { needed, optional, none } value;
-  std::function<void(SlurmJob&, const std::string& text, const std::string& option)> put;
+  Put put;
 };
 
-std::function<void(SlurmJob&, const std::string&, const std::string&)> text_into(std::string SlurmJob::*field)
+// An option of sbatch that dtctl does not take, because a key of the recipe or dtctl itself decides.
+struct OtherOption {
+  const char* name;
+  char letter;
+  const char* instead; // what the user does instead
+};
+
+Put text_into(std::string SlurmJob::*field)
 {
   return [field](SlurmJob& job, const std::string& text, const std::string&) { job.*field = text; };
 }
@@ -176,20 +261,30 @@ const std::vector<Option>& options()
       {"reservation", 0, V::needed, text_into(&SlurmJob::reservation)},
       {"exclude", 'x', V::needed, text_into(&SlurmJob::exclude_nodes)},
       {"nodelist", 'w', V::needed, text_into(&SlurmJob::require_nodes)},
-      {"mem", 0, V::needed,
-       [](SlurmJob& job, const std::string& text, const std::string& option) { job.memory_mib = memory_mib_of(text, option); }},
-      {"mem-per-cpu", 0, V::needed,
+      {"mem", 0, V::needed, memory_into(&SlurmJob::memory_mib)},
+      {"mem-per-cpu", 0, V::needed, memory_into(&SlurmJob::memory_per_cpu_mib)},
+      {"mem-per-gpu", 0, V::needed, memory_into(&SlurmJob::memory_per_gpu_mib)},
+      {"tmp", 0, V::needed,
        [](SlurmJob& job, const std::string& text, const std::string& option) {
-         job.memory_per_cpu_mib = memory_mib_of(text, option);
+         job.temporary_disk_mib = memory_mib_of(text, option);
        }},
       {"gres", 0, V::needed, [](SlurmJob& job, const std::string& text, const std::string&) { job.gres = gres_of(text); }},
       {"gpus", 'G', V::needed, gpus_into(&SlurmJob::gpus)},
       {"gpus-per-node", 0, V::needed, gpus_into(&SlurmJob::gpus_per_node)},
       {"gpus-per-socket", 0, V::needed, gpus_into(&SlurmJob::gpus_per_socket)},
       {"gpus-per-task", 0, V::needed, gpus_into(&SlurmJob::gpus_per_task)},
-      {"sockets-per-node", 0, V::needed, put_sockets}, // Slurm requires it together with --gpus-per-socket
+      {"sockets-per-node", 0, V::needed, count_into(&SlurmJob::sockets_per_node)}, // needed with --gpus-per-socket
       {"dependency", 'd', V::needed, text_into(&SlurmJob::user_dependency)},
-      {"exclusive", 0, V::none, [](SlurmJob& job, const std::string&, const std::string&) { job.exclusive = true; }},
+      {"exclusive", 0, V::optional, put_sharing},
+      {"oversubscribe", 's', V::none,
+       [](SlurmJob& job, const std::string&, const std::string&) { job.sharing = SlurmJob::Sharing::anybody; }},
+      {"cores-per-socket", 0, V::needed, count_into(&SlurmJob::cores_per_socket)},
+      {"threads-per-core", 0, V::needed, count_into(&SlurmJob::threads_per_core)},
+      {"ntasks-per-core", 0, V::needed, count_into(&SlurmJob::ntasks_per_core)},
+      {"mincpus", 0, V::needed, count_into(&SlurmJob::least_cpus_per_node)},
+      {"cpus-per-gpu", 0, V::needed, count_into(&SlurmJob::cpus_per_gpu)},
+      {"distribution", 'm', V::needed, put_distribution},
+      {"contiguous", 0, V::none, [](SlurmJob& job, const std::string&, const std::string&) { job.contiguous = true; }},
       {"nice", 0, V::optional, put_nice},
       {"licenses", 'L', V::needed, text_into(&SlurmJob::licenses)},
       {"begin", 'b', V::needed,
@@ -211,13 +306,74 @@ const std::vector<Option>& options()
   return rows;
 }
 
-[[noreturn]] void refuse(const std::string& word)
+const std::vector<OtherOption>& other_options()
 {
-  std::vector<std::string> known;
-  for (const auto& option : options()) known.push_back(std::string("--") + option.name);
-  const auto hint = word == "--comment" ? "dtctl uses the comment to recognise its jobs" : "dtctl does not know it";
-  throw Error(ErrorKind::recipe, "resources.scheduler_args: `" + printable(word) + "` cannot be used (" + hint +
-                                     "); it may be one of: " + join(known, ", ") + ".");
+  static const std::vector<OtherOption> rows{
+      {"time", 't', "use resources.time_limit"},
+      {"nodes", 'N', "use resources.nodes"},
+      {"ntasks", 'n', "use resources.nodes and resources.ranks_per_node"},
+      {"ntasks-per-node", 0, "use resources.ranks_per_node"},
+      {"ntasks-per-socket", 0, "use resources.ranks_per_node"},
+      {"ntasks-per-gpu", 0, "use resources.ranks_per_node and resources.gpus_per_rank"},
+      {"cpus-per-task", 'c', "use resources.threads_per_rank"},
+      {"overcommit", 'O', "use resources.oversubscribe: true"},
+      {"requeue", 0, "use resources.requeue, the number of restarts"},
+      {"no-requeue", 0, "use resources.requeue: 0"},
+      {"signal", 0, "use resources.signal_ahead"},
+      {"export", 0, "use resources.env"},
+      {"export-file", 0, "use resources.env"},
+      {"get-user-env", 0, "use resources.setup or resources.env"},
+      {"chdir", 'D', "change to the folder before you submit, or use resources.setup"},
+      {"array", 'a', "use `sweep` or study.repeats; dtctl makes the arrays, and --max-jobs limits them"},
+      {"job-name", 'J', "dtctl uses the name to recognise its jobs; use the recipe's name or label"},
+      {"comment", 0, "dtctl uses the comment to recognise its jobs"},
+      {"output", 'o', "the output is in the run's folder; dtctl logs shows it"},
+      {"error", 'e', "the output is in the run's folder; dtctl logs shows it"},
+      {"input", 'i', "a job of dtctl reads no input"},
+      {"open-mode", 0, "dtctl appends to its log"},
+      {"wrap", 0, "use program.command, or resources.wrapper"},
+      {"wait", 'W', "use dtctl's own --wait"},
+      {"test-only", 0, "use dtctl plan"},
+      {"parsable", 0, "use dtctl's own --json"},
+      {"quiet", 'Q', "use dtctl's own --quiet"},
+      {"verbose", 'v', "use dtctl's own --verbose"},
+      {"clusters", 'M', "dtctl submits to the cluster of SLURM_CONF"},
+      {"mpi", 0, "it is an option of srun; use resources.launcher_args"},
+      {"cpu-bind", 0, "it is an option of srun; use resources.launcher_args"},
+  };
+  return rows;
+}
+
+std::vector<std::string> known_names()
+{
+  std::vector<std::string> names;
+  for (const auto& option : options()) names.push_back(std::string("--") + option.name);
+  return names;
+}
+
+[[noreturn]] void refuse(const std::string& word, const std::string& why)
+{
+  throw Error(ErrorKind::recipe, "resources.scheduler_args: `" + printable(word) + "` cannot be used: " + why + ".");
+}
+
+[[noreturn]] void refuse_unknown(const std::string& word)
+{
+  const auto known = known_names();
+  const auto near = nearest(word.starts_with("--") ? word : "--" + word, known);
+  refuse(word, "dtctl does not know it" + (near ? "; did you mean `" + *near + "`? It" : "; it") +
+                   " may be one of: " + join(known, ", "));
+}
+
+// The full name, with its dashes. Like sbatch, takes the beginning of a name if it is of one option only.
+std::string full_name(const std::string& name)
+{
+  auto names = known_names();
+  for (const auto& other : other_options()) names.push_back(std::string("--") + other.name);
+  if (std::find(names.begin(), names.end(), name) != names.end()) return name;
+  std::erase_if(names, [&](const std::string& one) { return !one.starts_with(name); });
+  if (names.empty() || name == "--") refuse_unknown(name);
+  if (names.size() > 1) refuse(name, "it is the beginning of several options: " + join(names, ", "));
+  return names.front();
 }
 
 // An option split into its parts: "--mem=4G" or "-xnode3". In "--mem" and "-x" the value is missing.
@@ -227,24 +383,31 @@ struct Word {
   std::optional<std::string> value;
 };
 
-Word long_option(const std::string& word)
-{
-  const auto equals = word.find('=');
-  const auto name = word.substr(0, equals);
-  const auto row = std::find_if(options().begin(), options().end(),
-                                [&](const Option& option) { return name == std::string("--") + option.name; });
-  if (row == options().end()) refuse(name);
-  return {&*row, name, equals == std::string::npos ? std::nullopt : std::optional(word.substr(equals + 1))};
-}
-
 Word read_word(const std::string& word)
 {
-  if (word.starts_with("--")) return long_option(word);
-  if (word.size() < 2 || word[0] != '-') refuse(word);
-  const auto row = std::find_if(options().begin(), options().end(),
-                                [&](const Option& option) { return option.letter != 0 && option.letter == word[1]; });
-  if (row == options().end()) refuse(word.substr(0, 2));
-  return {&*row, word.substr(0, 2), word.size() == 2 ? std::nullopt : std::optional(word.substr(2))};
+  const bool is_long = word.starts_with("--");
+  if (word.size() < 2 || word[0] != '-') refuse_unknown(word);
+  const auto end = is_long ? std::min(word.find('='), word.size()) : 2;
+  const auto shown = is_long ? full_name(word.substr(0, end)) : word.substr(0, end);
+  const auto is_it = [&](const auto& row) {
+    return is_long ? shown.substr(2) == row.name : row.letter != 0 && row.letter == shown[1];
+  };
+  if (const auto other = std::find_if(other_options().begin(), other_options().end(), is_it); other != other_options().end())
+    refuse(shown, other->instead);
+  const auto row = std::find_if(options().begin(), options().end(), is_it);
+  if (row == options().end()) refuse_unknown(shown);
+  const auto begin_of_value = is_long ? end + 1 : end;
+  return {&*row, shown, end == word.size() ? std::nullopt : std::optional(word.substr(begin_of_value))};
+}
+
+// "; 2.5G is 2560M" for a size with a decimal point, which is the only mistake that needs arithmetic.
+std::string in_whole_mib(const std::string& number, std::int64_t unit_mib)
+{
+  double value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  constexpr double most = 1e9;
+  if (error != std::errc() || end != number.data() + number.size() || !(value > 0 && value < most)) return {};
+  return fmt::format("{}M", static_cast<std::int64_t>(std::ceil(value * static_cast<double>(unit_mib))));
 }
 
 } // namespace
@@ -253,25 +416,22 @@ std::int64_t minutes_of(const std::string& text, const std::string& option) { re
 
 std::int64_t memory_mib_of(const std::string& text, const std::string& option)
 {
-  const auto wanted = "a size: 500, 500M, 4G, 1T";
-  const auto end = text.find_first_not_of("0123456789");
-  const auto unit = end == std::string::npos ? std::string("M") : text.substr(end);
-  if (end == 0 || text.empty() || end > 12) {
-    if (end != std::string::npos || text.empty() || text.size() > 12) throw bad_value(option, text, wanted);
+  const auto unit_begin = text.find_first_not_of("0123456789.");
+  const auto number = text.substr(0, unit_begin);
+  auto unit = unit_begin == std::string::npos ? std::string("m") : lower_case(text.substr(unit_begin));
+  if (unit.size() == 2 && unit[1] == 'b') unit.pop_back(); // sbatch takes GB for G
+  const auto place = std::string_view("kmgt").find(unit.size() == 1 ? unit[0] : '?');
+  const std::string wanted = "a whole number and K, M, G or T, such as 500M or 4G";
+  if (place == std::string_view::npos) throw bad_value(option, text, wanted);
+  const std::int64_t unit_mib = place == 3 ? 1024 * 1024 : place == 2 ? 1024 : 1;
+  if (number.find('.') != std::string::npos) {
+    const auto whole = place == 0 ? std::string() : in_whole_mib(number, unit_mib);
+    throw bad_value(option, text, whole.empty() ? wanted : wanted + "; " + text + " is " + whole);
   }
-  const auto count = whole_number(text.substr(0, end), option);
-  switch (unit.size() == 1 ? std::toupper(static_cast<unsigned char>(unit[0])) : 0) {
-  case 'K':
-    return (count + 1023) / 1024;
-  case 'M':
-    return count;
-  case 'G':
-    return count * 1024;
-  case 'T':
-    return count * 1024 * 1024;
-  default:
-    throw bad_value(option, text, wanted);
-  }
+  constexpr std::size_t most_digits = 12;
+  if (number.empty() || number.size() > most_digits) throw bad_value(option, text, wanted);
+  const auto count = whole_number(number, option);
+  return place == 0 ? (count + 1023) / 1024 : count * unit_mib;
 }
 
 void apply_scheduler_args(std::span<const std::string> args, SlurmJob& job)

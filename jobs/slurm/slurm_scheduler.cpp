@@ -93,7 +93,7 @@ class Poll {
     const auto token = parse_token(jobs_[i].token);
     const auto* record = token ? known.find(*token, jobs_[i].name) : nullptr;
     if (record == nullptr) return false;
-    statuses_[i] = words_for(record);
+    statuses_[i] = words_for(record, token->batch);
     statuses_[i].job_id = id_of(*record, *token);
     if (token->kind != BatchKind::ladder) return true;
     put_turn(home_, *token, jobs_[i], statuses_[i]);
@@ -123,10 +123,10 @@ class Poll {
   }
 
   // Caches the status, because thousands of waiting tasks share the record of their array.
-  const JobStatus& words_for(const SlurmRecord* record)
+  const JobStatus& words_for(const SlurmRecord* record, const std::string& batch)
   {
     const auto [entry, is_new] = words_.try_emplace(record);
-    if (is_new) entry->second = status_of(*record);
+    if (is_new) entry->second = status_of(*record, batch_folder(home_, batch).string());
     return entry->second;
   }
 

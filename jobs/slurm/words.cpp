@@ -199,7 +199,23 @@ JobStatus ended(const SlurmRecord& record, std::optional<RunState> outcome, std:
 
 std::string on_nodes(const SlurmRecord& record) { return record.nodes.empty() ? "a node" : record.nodes; }
 
-JobStatus status_of_ended(const SlurmRecord& record)
+// Why Slurm started no process of the job; empty if it started the job's script. No process was sent signal 53: Slurm reports it
+// when the node could not open the job's output.
+std::string launch_failure(const SlurmRecord& record, const std::string& folder)
+{
+  constexpr std::uint32_t output_not_opened = 53;
+  if ((record.exit_status & 0x7f) == output_not_opened && record.reason != "NonZeroExitCode")
+    return fmt::format(
+        "could not start on {}: Slurm could not open the job's output there, because the folder{} does not exist on "
+        "that node or cannot be written; set DTCTL_HOME to a folder that all nodes share (to check it: dtctl doctor)",
+        on_nodes(record), folder.empty() ? std::string() : " " + printable(folder));
+  if (record.reason != "JobLaunchFailure") return {};
+  const auto& details = record.reason_details;
+  return fmt::format("could not start on {} (JobLaunchFailure){}; the log of slurmd on that node says why", on_nodes(record),
+                     details.empty() || details == record.reason ? std::string() : ": " + printable(details));
+}
+
+JobStatus status_of_ended(const SlurmRecord& record, const std::string& folder)
 {
   switch (static_cast<BaseState>(record.base_state)) {
   case BaseState::complete:
@@ -220,6 +236,8 @@ JobStatus status_of_ended(const SlurmRecord& record)
   case BaseState::out_of_memory:
     return ended(record, RunState::failed, "used more memory than it was given (OUT_OF_MEMORY)");
   case BaseState::failed:
+    if (auto failure = launch_failure(record, folder); !failure.empty())
+      return ended(record, RunState::failed, std::move(failure));
     return ended(record, std::nullopt,
                  record.reason == "NonZeroExitCode" || record.reason == "None" || record.reason.empty()
                      ? std::string()
@@ -342,7 +360,7 @@ std::string waiting_words(const SlurmRecord& record)
   return words;
 }
 
-JobStatus status_of(const SlurmRecord& record)
+JobStatus status_of(const SlurmRecord& record, const std::string& folder)
 {
   const auto base = static_cast<BaseState>(record.base_state);
   if (base == BaseState::pending) return pending(record);
@@ -351,7 +369,7 @@ JobStatus status_of(const SlurmRecord& record)
   if (record.flags.configuring) return living(record, JobStatus::State::queued, on_nodes(record) + " is made ready for it");
   if (base == BaseState::running) return running(record);
   if (base == BaseState::suspended) return suspended(record);
-  return status_of_ended(record);
+  return status_of_ended(record, folder);
 }
 
 int exit_code_of(std::uint32_t wait_status)

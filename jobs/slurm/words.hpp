@@ -20,8 +20,9 @@ std::string waiting_words(const SlurmRecord& record);
 // node meets, a hold. `job` is the job's id. Empty if the job only waits for other jobs or for time.
 Hindrance hindrance_of(std::string_view reason, std::uint32_t job);
 
-// Translates a record of the queue or the accounting. Leaves job_id empty.
-JobStatus status_of(const SlurmRecord& record);
+// Translates a record of the queue or the accounting. Leaves job_id empty. `folder` is the folder of the job's output, which the
+// node may be unable to open; empty: the cause does not name it.
+JobStatus status_of(const SlurmRecord& record, const std::string& folder = {});
 
 // Converts a wait status: 0 to 255, or 128 + n if signal n ended the process.
 int exit_code_of(std::uint32_t wait_status);

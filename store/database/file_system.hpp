@@ -8,8 +8,9 @@
 namespace dt::store {
 
 struct FileSystem {
-  std::string name;   // "ext4", "nfs", …, or "0x1234" if unknown
-  bool local = false; // true only for file systems that are known to be local
+  std::string name;    // "ext4", "nfs", …, or "0x1234" if unknown
+  bool local = false;  // true only for file systems that are known to be local
+  bool shared = false; // true only for file systems that several machines are known to use at the same time; fuse may be anything
 };
 
 // Looks up statfs's f_type.

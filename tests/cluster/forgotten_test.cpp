@@ -54,6 +54,46 @@ TEST_CASE("a forgotten job without a word: no success is made up, and the run ca
   CHECK(user.wait() == 0);
 }
 
+TEST_CASE("a home that the nodes do not see: the run has failed, with the folder, and stays so when Slurm has forgotten the job")
+{
+  const Cluster cluster({"--nodes", "1", "--set", "MinJobAge=2"});
+  const ClusterUser user(cluster);
+  cluster.slurm({"scontrol", "update", "partition=main", "state=down"});
+  user.sweep(cluster_recipe(a_moment, "sweep: {matrix: {train.seed: [1, 2]}}\n"));
+  const auto folder = user.dtctl().home() / "slurm";
+  std::filesystem::rename(folder, user.dtctl().home() / "elsewhere");
+  cluster.slurm({"scontrol", "update", "partition=main", "state=up"});
+  REQUIRE(user.reach("failed", 2));
+  const auto check = [&] {
+    for (const auto& run : user.runs()) {
+      CHECK(run.at("state") == "failed");
+      CHECK(run.at("cause").get<std::string>().find("could not open the job's output there, because the folder " +
+                                                    folder.string()) != std::string::npos);
+    }
+  };
+  check();
+  REQUIRE(is_forgotten(cluster));
+  check();
+  std::filesystem::rename(user.dtctl().home() / "elsewhere", folder);
+  CHECK(user.json({"retry", "--failed", "--wait"}).at("exit_code") == 0);
+}
+
+TEST_CASE("a job that left no word of its end keeps the failure that Slurm told, when Slurm has forgotten it")
+{
+  const Cluster cluster({"--nodes", "1", "--set", "MinJobAge=2"});
+  const ClusterUser user(cluster);
+  cluster.slurm({"scontrol", "update", "partition=main", "state=down"});
+  user.sweep(cluster_recipe(a_moment));
+  for (const auto& batch : std::filesystem::directory_iterator(user.dtctl().home() / "slurm"))
+    std::filesystem::remove(batch.path() / "tasks");
+  cluster.slurm({"scontrol", "update", "partition=main", "state=up"});
+  REQUIRE(user.reach("failed", 1));
+  const auto cause = user.runs()[0].at("cause");
+  REQUIRE(is_forgotten(cluster));
+  CHECK(user.runs()[0].at("state") == "failed");
+  CHECK(user.runs()[0].at("cause") == cause);
+}
+
 TEST_CASE("accounting tells what became of a job that the controller has forgotten")
 {
   const Cluster cluster({"--nodes", "1", "--accounting", "--set", "MinJobAge=2"});

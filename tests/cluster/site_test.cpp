@@ -38,6 +38,39 @@ TEST_CASE("a full spool of the nodes keeps a run from starting: it is not taken 
   check_nothing_ran_twice(user);
 }
 
+TEST_CASE("the first submission from a home that no node has written to warns, and the next one does not")
+{
+  const Cluster cluster({"--nodes", "1"});
+  const ClusterUser user(cluster);
+  const std::string warning = "no node has written to it yet";
+  CHECK(user.try_sweep(cluster_recipe(a_moment)).err.find(warning) != std::string::npos);
+  CHECK(user.wait() == 0);
+  CHECK(user.try_sweep(cluster_recipe(a_moment), {"--force"}).err.find(warning) == std::string::npos);
+  CHECK(user.wait() == 0);
+}
+
+TEST_CASE("doctor runs a job that writes into the home, and says so when the node cannot")
+{
+  const Cluster cluster({"--nodes", "1"});
+  const ClusterUser user(cluster);
+  const auto found = [&] {
+    for (const auto& finding : user.json({"doctor"}).at("findings"))
+      if (finding.at("check") == "home on nodes") return finding;
+    return Json();
+  };
+  const auto good = found();
+  INFO(good.dump());
+  CHECK(good.at("level") == "ok");
+  CHECK(user.try_sweep(cluster_recipe(a_moment)).err.find("no node has written to it yet") == std::string::npos);
+  const auto log = user.dtctl().home() / "slurm" / "doctor" / "log";
+  std::filesystem::remove(log);
+  std::filesystem::create_directories(log / "in the way");
+  const auto bad = found();
+  INFO(bad.dump());
+  CHECK(bad.at("level") == "warn");
+  CHECK(bad.at("found").get<std::string>().find("could not open the job's output there") != std::string::npos);
+}
+
 TEST_CASE("a configuration that is missing, broken or empty gives a sentence and exit code 3, and dtctl lives")
 {
   const Cluster cluster({"--nodes", "1"});

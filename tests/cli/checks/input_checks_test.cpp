@@ -189,3 +189,30 @@ TEST_CASE("words for Slurm that dtctl does not know are refused by validate and 
     CHECK_THAT(result.err, StartsWith("r.yaml:6:") && Contains("--no-such-option"));
   }
 }
+
+TEST_CASE("validate, plan, dry run and submission refuse the same words for Slurm, in the recipe and behind --")
+{
+  const Dtctl dtctl;
+  const auto recipe = [](const std::string& resources) {
+    return DataFolder::recipe("{ name: synthetic }") + "resources: { scheduler: slurm, time_limit: 5m" + resources + " }\n";
+  };
+  const auto whole = Contains("--mem cannot be `2.5G`") && Contains("2.5G is 2560M");
+  dtctl.write("r.yaml", recipe(", scheduler_args: [--mem=2.5G]"));
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"validate", "r.yaml"},
+                                                {"plan", "r.yaml"},
+                                                {"submit", "r.yaml", "--dry-run"},
+                                                {"submit", "r.yaml"}}) {
+    const auto result = dtctl.run(words);
+    CHECK(result.exit_code == 2);
+    CHECK_THAT(result.err, StartsWith("r.yaml:6:") && whole);
+  }
+  dtctl.write("plain.yaml", recipe(""));
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"plan", "plain.yaml", "--", "--mem=2.5G"},
+                                                {"submit", "plain.yaml", "--dry-run", "--", "--mem=2.5G"},
+                                                {"sweep", "plain.yaml", "--", "--mem=2.5G"}}) {
+    const auto result = dtctl.run(words);
+    CHECK(result.exit_code == 2);
+    CHECK_THAT(result.err, whole);
+  }
+  CHECK(dtctl.run({"plan", "plain.yaml", "--", "--mem=2GB", "--exclusive=user", "--distribution=block:cyclic"}).exit_code == 0);
+}

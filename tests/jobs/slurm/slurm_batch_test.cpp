@@ -253,6 +253,38 @@ TEST_CASE("a time limit that Slurm may lower counts as the lower one for the war
   CHECK(tasks_for(batches_of(all)[0], all).at(0).time_limit_s == 3600);
 }
 
+TEST_CASE("the line of a task holds any path, and is read back as the same")
+{
+  for (const auto* name : {"plain", " a  b ", "new\nline", "back\\slash", "\\n", "\\\\n\n\\", "h%j", "\"'$`", "\u00fc"}) {
+    const BatchTask task{3, "a0123456789abcdef.3", 2, 600, std::filesystem::path("/h") / name / "1"};
+    const auto text = format_tasks(std::vector{task, task});
+    INFO(text);
+    CHECK(std::count(text.begin(), text.end(), '\n') == 2);
+    const auto back = parse_tasks(text);
+    REQUIRE(back.size() == 2);
+    CHECK(back[1].attempt == task.attempt);
+    CHECK(back[1].nodes == 2);
+  }
+}
+
+// Each was tried with Slurm 22.05: without a backslash %% is a percent sign; with one there are no fields, and \\ is a backslash.
+TEST_CASE("the path of the output is written in Slurm's language")
+{
+  CHECK(slurm_output("/h%j", BatchKind::single) == "/h%%j/log");
+  CHECK(slurm_output("/h%j", BatchKind::array) == "/h%%j/log-%a");
+  CHECK(slurm_output("/100%%", BatchKind::ladder) == "/100%%%%/log");
+  CHECK(slurm_output("/a\\b", BatchKind::single) == "/a\\\\b/log");
+  CHECK(slurm_output("/a\\b%j", BatchKind::single) == "/a\\\\b%j/log");
+  CHECK(slurm_output("/a\\b", BatchKind::array) == "/a\\\\b/log");
+}
+
+TEST_CASE("a script gives each task of an array its own log where Slurm cannot")
+{
+  CHECK(start_script({"/bin/dtjob", "/plain"}).find("SLURM_ARRAY_TASK_ID") == std::string::npos);
+  CHECK(start_script({"/bin/dtjob", "/a\\b c"}).find("exec >> '/a\\b c/log'-\"$SLURM_ARRAY_TASK_ID\" 2>&1\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("an array is throttled, logs by task, and bears the batch's name")
 {
   auto all = requests(3);

@@ -230,6 +230,36 @@ TEST_CASE("the exit code is the worse of the job's and its steps'")
   CHECK(exit_code_of(75 << 8) == 75);
 }
 
+TEST_CASE("a node that could not open the job's output is told with the folder, and the outcome is kept")
+{
+  auto job = record(BaseState::failed, "FAILED");
+  job.reason = "JobLaunchFailure";
+  job.exit_status = 53;
+  const auto status = status_of(job, "/home/u/slurm/0123");
+  CHECK(status.outcome == RunState::failed);
+  CHECK(status.cause ==
+        "could not start on node[1-2]: Slurm could not open the job's output there, because the folder "
+        "/home/u/slurm/0123 does not exist on that node or cannot be written; set DTCTL_HOME to a folder that all "
+        "nodes share (to check it: dtctl doctor)");
+  CHECK(status_of(job).cause.find("because the folder does not exist") != std::string::npos);
+  job.reason = "None"; // of the accounting
+  CHECK(status_of(job).outcome == RunState::failed);
+  job.reason = "NonZeroExitCode"; // a real signal 53 that ended the script
+  CHECK_FALSE(status_of(job).outcome);
+  CHECK(status_of(job).exit_code == 128 + 53);
+}
+
+TEST_CASE("a job that Slurm could not launch for another reason has failed, with Slurm's details")
+{
+  auto job = record(BaseState::failed, "FAILED");
+  job.reason = "JobLaunchFailure";
+  job.exit_status = 1 << 8;
+  CHECK(status_of(job).outcome == RunState::failed);
+  CHECK(status_of(job).cause == "could not start on node[1-2] (JobLaunchFailure); the log of slurmd on that node says why");
+  job.reason_details = "no such user";
+  CHECK(status_of(job).cause.find("(JobLaunchFailure): no such user;") != std::string::npos);
+}
+
 TEST_CASE("only an answer that never came is ambiguous")
 {
   for (const int code : {1800, 1802, 1001, 5004, 5003}) CHECK(is_ambiguous(code));
@@ -289,7 +319,7 @@ TEST_CASE("sbatch's options are read in each of their spellings, and win over th
   CHECK(job.exclude_nodes == "n1");
   CHECK(job.require_nodes == "n2");
   CHECK(job.gres == "gres:gpu:2,gres:shard:1");
-  CHECK(job.exclusive);
+  CHECK(job.sharing == SlurmJob::Sharing::nobody);
   CHECK(job.hold);
   CHECK(job.licenses == "ansys:2");
   CHECK(job.switches == 2);
@@ -354,16 +384,89 @@ TEST_CASE("times are read in Slurm's grammar, in which a number alone is minutes
   }
 }
 
-TEST_CASE("memory is read in Slurm's units")
+TEST_CASE("memory is read in Slurm's units, in capitals or not, with or without the B of bytes")
 {
   CHECK(with_args({"--mem=4G"}).memory_mib == 4096);
+  CHECK(with_args({"--mem=2GB"}).memory_mib == 2048);
+  CHECK(with_args({"--mem=2gb"}).memory_mib == 2048);
+  CHECK(with_args({"--mem=2048KB"}).memory_mib == 2);
   CHECK(with_args({"--mem=0"}).memory_mib == 0);
   CHECK(with_args({"--mem-per-cpu=1500"}).memory_per_cpu_mib == 1500);
   CHECK(with_args({"--mem=1t"}).memory_mib == 1048576);
   CHECK(with_args({"--mem=1025K"}).memory_mib == 2);
-  for (const auto* size : {"", "G", "4X", "4GB", "-1", "99999999999999999999"}) {
-    INFO(size);
-    CHECK_FALSE(recipe_error({"--mem=" + std::string(size)}).empty());
+  CHECK(with_args({"--tmp=10GB"}).temporary_disk_mib == 10240);
+  for (const auto* option : {"--mem", "--mem-per-cpu", "--mem-per-gpu", "--tmp"})
+    for (const auto* size : {"", "G", "4X", "4GiB", "500B", "1P", "-1", "4 G", "2,5G", ".G", "99999999999999999999"}) {
+      INFO(option << "=" << size);
+      CHECK_FALSE(recipe_error({std::string(option) + "=" + size}).empty());
+    }
+}
+
+TEST_CASE("a fraction of a gigabyte is refused with the same size in whole megabytes")
+{
+  CHECK(recipe_error({"--mem=2.5G"}) ==
+        "resources.scheduler_args: --mem cannot be `2.5G`; it takes a whole number and K, M, G or T, "
+        "such as 500M or 4G; 2.5G is 2560M.");
+  CHECK(recipe_error({"--tmp=0.5TB"}).ends_with("; 0.5TB is 524288M."));
+  CHECK(recipe_error({"--mem=2.5.1G"}).ends_with("such as 500M or 4G."));
+}
+
+TEST_CASE("of the three limits of memory the last one counts, because Slurm allows only one")
+{
+  const auto job = with_args({"--mem=1G", "--mem-per-cpu=2G", "--mem-per-gpu=3G"});
+  CHECK_FALSE(job.memory_mib);
+  CHECK_FALSE(job.memory_per_cpu_mib);
+  CHECK(job.memory_per_gpu_mib == 3072);
+}
+
+TEST_CASE("cores, threads and tasks of a core, a socket and a node are passed on as whole numbers from 1")
+{
+  const auto job = with_args({"--ntasks-per-core=1", "--threads-per-core", "2", "--cores-per-socket=8", "--mincpus=16",
+                              "--cpus-per-gpu=4", "--contiguous"});
+  CHECK(job.ntasks_per_core == 1);
+  CHECK(job.threads_per_core == 2);
+  CHECK(job.cores_per_socket == 8);
+  CHECK(job.least_cpus_per_node == 16);
+  CHECK(job.cpus_per_gpu == 4);
+  CHECK(job.contiguous);
+  for (const auto* count : {"0", "-1", "x", "1.5", "65534", ""}) {
+    INFO(count);
+    CHECK(recipe_error({"--ntasks-per-core=" + std::string(count)}).find("it takes a whole number") != std::string::npos);
+    CHECK_FALSE(recipe_error({"--threads-per-core=" + std::string(count)}).empty());
+  }
+}
+
+TEST_CASE("nodes are shared with nobody, with the same user or group, or with anybody")
+{
+  using Sharing = SlurmJob::Sharing;
+  CHECK(with_args({}).sharing == Sharing::as_configured);
+  CHECK(with_args({"--exclusive"}).sharing == Sharing::nobody);
+  CHECK(with_args({"--exclusive=user"}).sharing == Sharing::same_user);
+  CHECK(with_args({"--exclusive=MCS"}).sharing == Sharing::same_mcs);
+  CHECK(with_args({"--oversubscribe"}).sharing == Sharing::anybody);
+  CHECK(recipe_error({"--exclusive=topo"}) ==
+        "resources.scheduler_args: --exclusive cannot be `topo`; it takes no value, user or mcs.");
+}
+
+// Each was compared with what sbatch of Slurm 22.05 takes.
+TEST_CASE("a distribution is read like sbatch reads it")
+{
+  const auto bits = [](const std::string& text) { return with_args({"--distribution=" + text}).distribution; };
+  CHECK(bits("block") == 0x2);
+  CHECK(bits("CYCLIC") == 0x1);
+  CHECK(bits("block:cyclic") == 0x12);
+  CHECK(bits("cyclic:block:fcyclic") == 0x321);
+  CHECK(bits("*:*:*") == 0x112);
+  CHECK(bits("block:block:*") == 0x222);
+  CHECK(bits("block,Pack") == 0x800002);
+  CHECK(bits("block:cyclic,NoPack") == 0x400012);
+  CHECK(bits("plane=4") == 0x4);
+  CHECK(with_args({"-m", "plane=4"}).plane_size == 4);
+  CHECK(with_args({"-mcyclic"}).distribution == 0x1);
+  for (const auto* text : {"", "foo", "plane", "plane=x", "plane=0", "fcyclic", "block:foo", "block:block:block:block", ",pack",
+                           "block,pack,pack", "arbitrary"}) {
+    INFO(text);
+    CHECK_FALSE(recipe_error({"--distribution=" + std::string(text)}).empty());
   }
 }
 
@@ -379,13 +482,38 @@ TEST_CASE("an earliest start is read as a moment or as time from now")
 
 TEST_CASE("an option that dtctl does not know is named with those it knows")
 {
-  const auto error = recipe_error({"--nodes=4"});
-  CHECK(error.starts_with(
-      "resources.scheduler_args: `--nodes` cannot be used (dtctl does not know it); it may be one of: --partition, --account,"));
-  CHECK(recipe_error({"--comment=x"}).find("uses the comment to recognise its jobs") != std::string::npos);
+  CHECK(recipe_error({"--no-such-option"})
+            .starts_with("resources.scheduler_args: `--no-such-option` cannot be used: dtctl does not know it; it may be one of: "
+                         "--partition, --account,"));
+  CHECK(recipe_error({"--partitoin=a"}).find("did you mean `--partition`?") != std::string::npos);
+  CHECK(recipe_error({"mem=4G"}).find("`mem=4G`") != std::string::npos);
   CHECK(recipe_error({"-Z"}).find("`-Z`") != std::string::npos);
   CHECK(recipe_error({"gpu"}).find("`gpu`") != std::string::npos);
   CHECK(recipe_error({"--partition"}) == "resources.scheduler_args: --partition cannot be ``; it takes a value.");
-  CHECK(recipe_error({"--exclusive=user"}) == "resources.scheduler_args: --exclusive cannot be `user`; it takes no value.");
+  CHECK(recipe_error({"--contiguous=yes"}) == "resources.scheduler_args: --contiguous cannot be `yes`; it takes no value.");
   CHECK(recipe_error({"--nice=much"}) == "resources.scheduler_args: --nice cannot be `much`; it takes a whole number.");
+}
+
+TEST_CASE("an option that a key of the recipe replaces is answered with the key, in its long, short and shortened form")
+{
+  const std::string time = "resources.scheduler_args: `--time` cannot be used: use resources.time_limit.";
+  CHECK(recipe_error({"--time=10:00"}) == time);
+  CHECK(recipe_error({"--time", "10:00"}) == time);
+  CHECK(recipe_error({"-t10"}) == "resources.scheduler_args: `-t` cannot be used: use resources.time_limit.");
+  CHECK(recipe_error({"-N", "2"}).ends_with("use resources.nodes."));
+  CHECK(recipe_error({"--ntasks=4"}).ends_with("use resources.nodes and resources.ranks_per_node."));
+  CHECK(recipe_error({"-c4"}).ends_with("use resources.threads_per_rank."));
+  CHECK(recipe_error({"--outp=x"}).find("`--output` cannot be used") != std::string::npos);
+  CHECK(recipe_error({"--comment=x"}).find("uses the comment to recognise its jobs") != std::string::npos);
+}
+
+TEST_CASE("the beginning of a name stands for the option like in sbatch, unless several begin so")
+{
+  CHECK(with_args({"--part=debug"}).partition == "debug");
+  CHECK(with_args({"--distrib", "block"}).distribution == 0x2);
+  CHECK(recipe_error({"--exclu"}) ==
+        "resources.scheduler_args: `--exclu` cannot be used: it is the beginning of several options: --exclude, --exclusive.");
+  CHECK(with_args({"--mem=1G"}).memory_mib == 1024); // a whole name, although others begin with it
+  CHECK_FALSE(recipe_error({"--"}).empty());
+  CHECK_FALSE(recipe_error({"--=x"}).empty());
 }

@@ -19,6 +19,14 @@ TEST_CASE("network file systems and unknown ones do not count as local")
   }
 }
 
+TEST_CASE("only file systems that several machines use together count as shared")
+{
+  for (const std::uint64_t magic : {0x6969U, 0x0BD00BD0U, 0x47504653U, 0x19830326U, 0x00C36400U, 0xFF534D42U})
+    CHECK(file_system_of_type(magic).shared);
+  for (const std::uint64_t magic : {0xEF53U, 0x01021994U, 0x794C7630U, 0x65735546U, 0x01021997U, 0x1234U})
+    CHECK_FALSE(file_system_of_type(magic).shared);
+}
+
 TEST_CASE("local file systems count as local")
 {
   for (const auto& [magic, name] : std::vector<std::pair<std::uint64_t, std::string>>{
