@@ -3,6 +3,7 @@
 #include "cli/commands.hpp"
 #include "cli/help/help.hpp"
 #include "cli/output/standard_out.hpp"
+#include "core/odd_characters.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 
@@ -14,6 +15,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <fmt/format.h>
 #include <unistd.h>
 
 namespace dt::cli {
@@ -145,6 +147,19 @@ ExitCode dispatch(Commands& commands, const std::vector<std::string>& arguments,
   return is_verdict && !context.troubles.empty() ? ExitCode::scheduler_unreachable : code;
 }
 
+// If an argument contains a character that looks like another one or cannot be seen, the mistake may be that character.
+Error with_odd_character(const Error& error, const std::vector<std::string>& arguments)
+{
+  if (exit_code_of(error.kind()) != ExitCode::usage) return error;
+  for (const auto& argument : arguments) {
+    const auto odd = find_odd_character(argument);
+    if (!odd || std::string_view(error.what()).find(odd->words) != std::string_view::npos) continue;
+    return {error.kind(), fmt::format("{}\nThe argument \"{}\" contains {}, as its character {}; type it again", error.what(),
+                                      printable(argument), odd->words, display_width(argument.substr(0, odd->offset)) + 1)};
+  }
+  return error;
+}
+
 int fail(Output& out, const Error& error)
 {
   const auto code = exit_code_of(error.kind());
@@ -175,7 +190,7 @@ int run(const std::vector<std::string>& arguments)
     out->finish(code);
     return static_cast<int>(code);
   } catch (const Error& error) {
-    return fail(*out, error);
+    return fail(*out, with_odd_character(error, arguments));
   } catch (const std::filesystem::filesystem_error& error) {
     return fail(*out, system_error(error.path1().string(), error.code().value()));
   } catch (const std::bad_alloc&) {

@@ -2,6 +2,7 @@
 // and quotes, and can grow without limit before the document can be refused.
 #include "recipes/reading/document.hpp"
 
+#include "core/odd_characters.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/mark.h>
@@ -238,6 +240,13 @@ class Builder final : public YAML::EventHandler {
       diagnostics_.add(mark, "a key must be a word, not " + describe(key));
       return;
     }
+    if (const auto odd = find_odd_character(key.text)) {
+      frame.skip_value = true;
+      auto place = mark;
+      if (place.line > 0) place.column += static_cast<int>(display_width(key.text.substr(0, odd->offset))) + (key.quoted ? 1 : 0);
+      diagnostics_.add(place, "the key " + ticked(key.text) + " contains " + odd->words + "; type it again");
+      return;
+    }
     if (!key.quoted && key.text == "<<") frame.merge.push_back(entries.size());
     entries.push_back({key.text, mark, {}});
   }
@@ -316,8 +325,37 @@ std::string explain(std::string_view message)
   return printable(message);
 }
 
+// A word of the line that contains a bracket although it is not in quotes: "--nodelist=node[0-1]".
+std::string word_with_bracket(std::string_view line)
+{
+  char quote = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote != 0 || c == '"' || c == '\'') {
+      quote = quote == 0 ? c : quote == c ? char{0} : quote;
+      begin = i + 1;
+    } else if (std::string_view(" \t,[]{}").find(c) != std::string_view::npos) {
+      if ((c == '[' || c == '{') && i > begin) {
+        const auto end = std::min(line.find_first_of("]}", i), line.size() - 1);
+        return std::string(line.substr(begin, end + 1 - begin));
+      }
+      begin = i + 1;
+    }
+  }
+  return {};
+}
+
 std::string describe_error(const YAML::Exception& error, const Places& places)
 {
+  auto place = error.mark;
+  for (int up = 0; up < 2 && place.line >= 0; ++up, --place.line) // the parser may notice it in the next line
+    if (const auto odd = find_odd_character(places.line_of(place)))
+      return fmt::format("not valid YAML: line {} contains {}, as its character {}; type it again", place.line + 1, odd->words,
+                         display_width(places.line_of(place).substr(0, odd->offset)) + 1);
+  const bool is_flow = error.msg.find("flow") != std::string::npos || error.msg.find("end of ") == 0;
+  if (const auto word = word_with_bracket(places.line_of(error.mark)); is_flow && !word.empty())
+    return "not valid YAML: " + ticked(word) + " contains a bracket, which begins a list or a map; put it in quotes";
   const auto line = places.line_of(error.mark);
   const auto indentation = line.substr(0, line.find_first_not_of(" \t"));
   if (indentation.find('\t') != std::string_view::npos)

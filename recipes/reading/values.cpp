@@ -1,6 +1,7 @@
 #include "recipes/reading/values.hpp"
 
 #include "core/error.hpp"
+#include "core/odd_characters.hpp"
 #include "core/program/pattern.hpp"
 #include "core/program/program_words.hpp"
 #include "core/text.hpp"
@@ -23,6 +24,7 @@ class ValueReader {
   std::optional<FieldValue> read(const Node& node) const
   {
     if (node.kind == Node::Kind::null) return refuse(node, " has no value; give one or remove the key");
+    if (has_odd_character(node)) return std::nullopt;
     if (key_.path == "model.layers") return as_field(read_layers(node, diagnostics_));
     switch (key_.type) {
     case KeyType::integer:
@@ -64,6 +66,28 @@ class ValueReader {
   {
     diagnostics_.add(node.mark, "`" + std::string(key_.path) + "`" + what);
     return std::nullopt;
+  }
+
+  // Refuses a character that cannot be told from another one or cannot be seen. Texts may hold those that can be seen, because
+  // they may be names of files, but an option of a command must begin with a real dash. Prose for people may hold all of them.
+  bool has_odd_character(const Node& node) const
+  {
+    const bool is_prose = key_.path == "description" || key_.path == "label";
+    if (is_prose || node.kind != Node::Kind::scalar) return false;
+    const auto odd = find_odd_character(node.text);
+    if (!odd) return false;
+    const bool is_text = key_.type == KeyType::text || key_.type == KeyType::text_list || key_.type == KeyType::text_map;
+    if (is_text && !odd->is_invisible && !(odd->looks_like_dash && odd->offset == 0)) return false;
+    diagnostics_.add(place_in(node, odd->offset), "`" + std::string(key_.path) + "` contains " + odd->words + "; type it again");
+    return true;
+  }
+
+  // The place of a byte of a scalar that is written in one line.
+  static Mark place_in(const Node& node, std::size_t offset)
+  {
+    auto mark = node.mark;
+    if (mark.line > 0) mark.column += static_cast<int>(display_width(node.text.substr(0, offset))) + (node.quoted ? 1 : 0);
+    return mark;
   }
 
   std::nullopt_t refuse_type(const Node& node, const std::string& wanted) const
@@ -154,6 +178,7 @@ class ValueReader {
     if (node.kind == Node::Kind::null) return refuse(node, " has a text without value; write \"\" for an empty one");
     if (node.kind != Node::Kind::scalar) return refuse_type(node, "a text");
     const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
+    if (has_odd_character(node)) return std::nullopt;
     if (node.text.find('\0') != std::string::npos)
       return refuse(node, " contains a NUL character, which cannot be passed to a program");
     if (is_one_line(key_) && std::any_of(node.text.begin(), node.text.end(), is_control))

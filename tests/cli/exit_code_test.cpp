@@ -28,6 +28,7 @@ TEST_CASE("exit code 2: the command line is wrong")
                                               {"submit"},
                                               {"status"},
                                               {"wait", "--timeout", "soon"},
+                                              {"wait", "--timeout", "60"},
                                               {"query", "delete from runs"},
                                               {"completion", "tcsh"}}) {
     const auto result = dtctl.run(words);

@@ -19,6 +19,7 @@ TEST_CASE("a plan holds every run with its key, its script and its core-hours, a
   CHECK(plan.at("to_submit") == 6);
   CHECK(plan.at("core_hours").get<double>() == Approx(3 * 0.5 + 3 * 1.0)); // half an hour on 1 and on 2 cores, 3 times
   for (const auto& run : plan.at("runs")) {
+    CHECK(run.at("time_limit_s") == 1800);
     CHECK(run.at("key").get<std::string>().size() == 32);
     CHECK(run.at("script").get<std::string>().starts_with("#!/bin/bash\n"));
     const auto script = run.at("script").get<std::string>();
@@ -28,6 +29,16 @@ TEST_CASE("a plan holds every run with its key, its script and its core-hours, a
     CHECK(run.at("reason") == "new");
   }
   CHECK_FALSE(std::filesystem::exists(dtctl.home()));
+}
+
+TEST_CASE("a plan shows each run's time limit, in its unit")
+{
+  const Dtctl dtctl;
+  dtctl.write("tiny.yaml", tiny_recipe("sweep: {matrix: {resources.time_limit: [1-12, 90m]}}\n"));
+  const auto shown = dtctl.run({"plan", "tiny.yaml"}).out;
+  CHECK(shown.find("  limit  ") != std::string::npos);
+  CHECK(shown.find("1d12h") != std::string::npos);
+  CHECK(shown.find("1h30m") != std::string::npos);
 }
 
 TEST_CASE("a plan's core-hours are those of the worst case, with every requeue, and it says so")

@@ -57,6 +57,27 @@ std::string tree(const std::string& text)
 
 } // namespace
 
+TEST_CASE("a word with a bracket that is not in quotes is named")
+{
+  const std::string advice = " contains a bracket, which begins a list or a map; put it in quotes";
+  CHECK(errors("a: [--nodelist=node[0-1]]\n") == "f:1:21: not valid YAML: `--nodelist=node[0-1]`" + advice);
+  CHECK(errors("a: [x, 'node[0]', --exclude=n[1-2,4], y]\n").find("`--exclude=n[1-2,4]`" + advice) != std::string::npos);
+  CHECK(errors("a: { b: c{d} }\n").find("`c{d}`" + advice) != std::string::npos);
+  CHECK(tree("a: [\"--nodelist=node[0-1]\", 'x[1]', [1, 2]]\nb: node[0-1]\n") ==
+        "{a:[\"--nodelist=node[0-1]\" \"x[1]\" [1 2]] b:node[0-1]}");
+}
+
+TEST_CASE("a key with a character that looks like another or like nothing is named with its code point")
+{
+  CHECK(errors("a:\n  lear\u00ADning: 1\n").find("contains U+00AD, which is invisible; type it again") != std::string::npos);
+  CHECK(errors("a: 1\n\u00A0b: 2\n").find("U+00A0, which looks like a blank") != std::string::npos);
+  CHECK(errors("a\u2010b: 1\n").find("U+2010, which looks like `-`") != std::string::npos);
+  CHECK(errors("n\u0430me: 1\n") == "f:1:2: the key `n\u0430me` contains U+0430, which looks like `a`; type it again");
+  CHECK(errors("version\uFF1A 1\nname: a\n").find("line 1 contains U+FF1A, which looks like `:`, as its character 8") !=
+        std::string::npos);
+  CHECK(errors("# \u2014 a dash in a comment \u00A0\na: 1 # \u2212\n").empty());
+}
+
 TEST_CASE("a document keeps order, quotes and nothing")
 {
   CHECK(tree("b: 1\na: [x, \"2\", ~]\nc:\n  d: |\n    line\n") == "{b:1 a:[x \"2\" ~] c:{d:\"line\n\"}}");

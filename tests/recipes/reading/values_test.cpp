@@ -123,6 +123,24 @@ TEST_CASE("durations are seconds, however written")
   CHECK(read("resources.time_limit", "0") == "`resources.time_limit` is 0; allowed: 1 to 1000000000 s");
 }
 
+TEST_CASE("a character that looks like another or like nothing is named with its code point")
+{
+  CHECK(read("optimizer.learning_rate", "\u22120.1") ==
+        "`optimizer.learning_rate` contains U+2212, which looks like `-`; type it again");
+  CHECK(read("train.seed", "1\u200B2").find("U+200B, which is invisible") != std::string::npos);
+  CHECK(read("model.name", "lenet\u00A0").find("U+00A0, which looks like a blank") != std::string::npos);
+  CHECK(read("train.steps", "\uFF11\uFF10").find("U+FF11, which looks like `1`") != std::string::npos);
+  CHECK(read("optimizer.schedule", "\u201Ccosine\u201D").find("U+201C, which looks like `\"`") != std::string::npos);
+  CHECK(read("resources.scheduler_args", "[--mem=1G, \u2013\u2013mem=4G]").find("U+2013, which looks like `-`") !=
+        std::string::npos);
+  CHECK(read("program.command", "[python, train.py, \u2212\u2212lr]").find("U+2212") != std::string::npos);
+  CHECK(read("program.command", "[python, \"train\u200B.py\"]").find("U+200B") != std::string::npos);
+  CHECK(read("resources.env", "{ A: \"x\u00A0y\" }").find("U+00A0") != std::string::npos);
+  // Names and prose may hold what can be seen.
+  CHECK(read("data.path", "l\u2019\u00E9t\u00E9 \u2013 1") == "l\u2019\u00E9t\u00E9 \u2013 1");
+  CHECK(read("description", "\u201Cfast\u201D\u00A0\u2212 5\u00A0%") == "\u201Cfast\u201D\u00A0\u2212 5\u00A0%");
+}
+
 TEST_CASE("lists and maps are written as such")
 {
   CHECK(read("study.ranks", "[1, 2, 4]") == "1, 2, 4");
