@@ -3,7 +3,9 @@
 #include "core/text.hpp"
 
 #include <cctype>
+#include <charconv>
 #include <cmath>
+#include <string_view>
 
 namespace dt::cli {
 namespace {
@@ -18,8 +20,25 @@ bool is_number_column(const store::Table& table, std::size_t column)
   return any;
 }
 
-std::string csv_value(const std::string& text)
+bool is_number(std::string_view text)
 {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return !text.empty() && error == std::errc() && end == text.data() + text.size();
+}
+
+// Spreadsheets take a text that begins with one of these characters for a formula and execute it. They do not execute it behind
+// an apostrophe.
+std::string without_formula(const std::string& text)
+{
+  const bool may_be_formula = !text.empty() && std::string_view("=+-@\t\r\n").find(text[0]) != std::string_view::npos;
+  return may_be_formula && !is_number(text) ? "'" + text : text;
+}
+
+std::string csv_value(const std::string& any_text)
+{
+  const auto text = without_formula(any_text);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);

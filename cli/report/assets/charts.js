@@ -373,9 +373,15 @@
     for (const chart of charts_of_page()) draw(chart);
     hide_series(hidden);
   }
+  // One value of a CSV file. Spreadsheets execute a text that begins like a formula, but not behind an apostrophe.
+  function csv_text(value) {
+    const text = String(value);
+    const safe = /^[=+\-@\t\r\n]/.test(text) && !/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? "'" + text : text;
+    return /[",\r\n]/.test(safe) ? '"' + safe.replace(/"/g, '""') + '"' : safe;
+  }
   // The data of a chart as CSV, with the full figures of the page.
   function chart_csv(chart) {
-    const quoted = (text) => '"' + String(text).replace(/"/g, '""') + '"';
+    const quoted = csv_text;
     const rows = [['series', 'origin', 'x', 'y', 'low', 'high', 'note'].join(',')];
     for (const series of chart.series)
       for (const point of series.points) {
@@ -410,6 +416,7 @@
     draw_all,
     hidden_series,
     hide_series,
+    csv_text,
     csv_of(id) { return chart_csv(charts_of_page().find((chart) => chart.id === id)); },
     drawn,
   };

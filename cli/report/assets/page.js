@@ -38,7 +38,7 @@
     });
   }
   function table_csv(table) {
-    const quoted = (text) => (/[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text);
+    const quoted = (text) => dtctl_charts.csv_text(text);
     const line = (cells, text) => Array.from(cells).map((cell) => quoted(text(cell))).join(',');
     const rows = [line(table.tHead.rows[0].cells, (cell) => cell.dataset.name)];
     for (const row of table.tBodies[0].rows) rows.push(line(row.cells, value_of));

@@ -7,6 +7,15 @@
 using namespace dt;
 using namespace dt::cli;
 
+TEST_CASE("a text that a spreadsheet would execute stands behind an apostrophe, and a number stays a number")
+{
+  CHECK(csv_line({"=1+1", "+SUM(A1)", "-cmd|' /C calc'!A0", "@x", "\tx", "\rx"}) ==
+        "'=1+1,'+SUM(A1),'-cmd|' /C calc'!A0,'@x,'\tx,\"'\rx\"\r\n");
+  CHECK(csv_line({"=\"a\",b"}) == "\"'=\"\"a\"\",b\"\r\n");
+  CHECK(csv_line({"-3.5", "+2", "-1e-05", "-inf", "-nan", "a=b", " =x"}) == "-3.5,+2,-1e-05,-inf,-nan,a=b, =x\r\n");
+  CHECK(csv_line({"-", "--lr", "-3.5x"}) == "'-,'--lr,'-3.5x\r\n");
+}
+
 TEST_CASE("CSV quotes what would be read otherwise")
 {
   CHECK(csv_line({"a", "b,c", "say \"x\"", "two\nlines", ""}) == "a,\"b,c\",\"say \"\"x\"\"\",\"two\nlines\",\r\n");
