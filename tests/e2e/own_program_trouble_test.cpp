@@ -202,7 +202,7 @@ TEST_CASE("an expression that has matched nothing is told in the log at the seco
   CHECK(own.state() == "running");
   CHECK(words_of(own).find("program.metrics.loss") == std::string::npos);
   own.dtctl.write("go", "");
-  CHECK(own.dtctl.run({"wait", "--timeout", "60"}).exit_code == 1);
+  CHECK(own.dtctl.run({"wait", "--timeout", "60s"}).exit_code == 1);
 }
 
 TEST_CASE("a run does not record a part of a number: the figure is left out, and the log and the record say so with the line")
