@@ -69,6 +69,17 @@ void put_missed_turn(const JobHandle& job, JobStatus& status)
       status.cause.empty() ? "its ladder's job ended before its turn" : "before its turn, its ladder's job " + status.cause;
 }
 
+// Slurm also cancels a job that its node could not start: the prolog failed there, or the disk for scripts is full.
+void put_failed_start(const JobHandle& job, const SlurmRecord& record, JobStatus& status)
+{
+  const bool had_nodes = !record.nodes.empty() && record.exit_status == 0;
+  if (status.outcome != RunState::cancelled || !had_nodes || is_there(job.attempt.owner()) || is_there(job.attempt.cancel()))
+    return;
+  status.cause += fmt::format(" before it began on {}: if nobody ran scancel, the node could not start it; sinfo -R says what is "
+                              "wrong with nodes",
+                              record.nodes);
+}
+
 class Poll {
  public:
   Poll(const Home& home, SlurmApi& api, const Pause& pause, std::span<const JobHandle> jobs)
@@ -95,6 +106,7 @@ class Poll {
     if (record == nullptr) return false;
     statuses_[i] = words_for(record, token->batch);
     statuses_[i].job_id = id_of(*record, *token);
+    put_failed_start(jobs_[i], *record, statuses_[i]);
     if (token->kind != BatchKind::ladder) return true;
     put_turn(home_, *token, jobs_[i], statuses_[i]);
     put_missed_turn(jobs_[i], statuses_[i]);

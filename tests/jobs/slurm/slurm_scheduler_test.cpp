@@ -544,6 +544,38 @@ TEST_CASE("a task that was removed while it waited is cancelled, though Slurm ke
   CHECK(stage.poll(all[0], "100_0").state == JobStatus::State::not_found);
 }
 
+TEST_CASE("a job that Slurm cancelled on its node before it began may have failed to start, and that is said")
+{
+  Stage stage;
+  auto all = stage.requests(1);
+  stage.submit(all);
+  auto& record = stage.slurm->queue.at(0);
+  record.base_state = static_cast<std::uint32_t>(BaseState::cancelled);
+  CHECK(stage.poll(all[0], "100").cause == "cancelled in Slurm"); // while it waited
+  record.nodes = "node7";
+  CHECK(stage.poll(all[0], "100")
+            .cause.starts_with("cancelled in Slurm before it began on node7: if nobody ran scancel, the node "));
+  record.exit_status = 15;
+  CHECK(stage.poll(all[0], "100").cause == "cancelled in Slurm");
+  record.exit_status = 0;
+  write_file_atomic(all[0].attempt.owner(), "{}"); // it ran
+  CHECK(stage.poll(all[0], "100").cause == "cancelled in Slurm");
+}
+
+TEST_CASE("a node that could not open the output is told with the folder of the batch")
+{
+  Stage stage;
+  auto all = stage.requests(1);
+  stage.submit(all);
+  auto& record = stage.slurm->queue.at(0);
+  record.base_state = static_cast<std::uint32_t>(BaseState::failed);
+  record.reason = "JobLaunchFailure";
+  record.exit_status = 53;
+  const auto status = stage.poll(all[0], "100");
+  CHECK(status.outcome == RunState::failed);
+  CHECK(status.cause.find(batch_folder(stage.home, parse_token(all[0].token)->batch).string()) != std::string::npos);
+}
+
 TEST_CASE("tasks are ended by one list, jobs of their own by id, and what is over is left alone")
 {
   Stage stage;

@@ -60,7 +60,7 @@ std::string tree(const std::string& text)
 TEST_CASE("a word with a bracket that is not in quotes is named")
 {
   const std::string advice = " contains a bracket, which begins a list or a map; put it in quotes";
-  CHECK(errors("a: [--nodelist=node[0-1]]\n") == "f:1:21: not valid YAML: `--nodelist=node[0-1]`" + advice);
+  CHECK(errors("a: [--nodelist=node[0-1]]\n") == "f:1:20: not valid YAML: `--nodelist=node[0-1]`" + advice);
   CHECK(errors("a: [x, 'node[0]', --exclude=n[1-2,4], y]\n").find("`--exclude=n[1-2,4]`" + advice) != std::string::npos);
   CHECK(errors("a: { b: c{d} }\n").find("`c{d}`" + advice) != std::string::npos);
   CHECK(tree("a: [\"--nodelist=node[0-1]\", 'x[1]', [1, 2]]\nb: node[0-1]\n") ==
