@@ -149,7 +149,8 @@ std::optional<double> parse_rate_bytes_per_s(std::string_view text)
 
 std::string format_duration(double seconds)
 {
-  if (!(seconds < 1e18)) return "?"; // llround would overflow
+  if (std::isnan(seconds)) return "unknown";
+  if (seconds >= 1e18) return "infinite"; // llround would overflow
   auto rest = static_cast<std::int64_t>(std::llround(std::max(0.0, seconds)));
   constexpr std::array<std::pair<char, std::int64_t>, 4> units{{{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}}};
   std::string text;
@@ -174,7 +175,8 @@ std::string format_bytes(double bytes)
 
 std::string format_seconds(double seconds)
 {
-  if (!std::isfinite(seconds)) return "?";
+  if (std::isnan(seconds)) return "unknown";
+  if (std::isinf(seconds)) return seconds > 0 ? "infinite" : "-infinite";
   if (seconds == 0) return "0 s";
   const double size = std::abs(seconds);
   constexpr double below_next = 0.9995; // from here on, rounding to three digits gives the next unit

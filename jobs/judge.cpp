@@ -180,11 +180,13 @@ Verdict over(const Evidence& e, std::string evidence, std::optional<int> code)
 Verdict succeeded(const Evidence& e)
 {
   Verdict verdict{RunState::succeeded, {}, "result.json", std::nullopt, false};
+  if (!e.divergence.empty()) verdict.cause = std::string(diverged_word) + e.divergence;
   if (!e.end) return verdict;
   verdict.evidence += fmt::format("; end: exit {}", e.end->exit_code);
   verdict.exit_code = e.end->exit_code;
   if (e.end->exit_code != 0)
-    verdict.cause = fmt::format("the result is complete, but the job then ended with exit code {}", e.end->exit_code);
+    verdict.cause += fmt::format("{}the result is complete, but the job then ended with exit code {}",
+                                 verdict.cause.empty() ? "" : "; ", e.end->exit_code);
   return verdict;
 }
 

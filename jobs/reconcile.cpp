@@ -99,8 +99,11 @@ void keep_earlier_result(const std::filesystem::path& run_folder, RunStatus& sta
   if (status.verdict.state != RunState::cancelled) return;
   const int number = earlier_result(run_folder, status.attempt);
   if (number == 0) return;
+  const auto result = read_result(AttemptFolder(run_folder, number));
+  const bool has_diverged = result && !result->divergence.empty();
   status.verdict = {RunState::succeeded,
-                    fmt::format("attempt {} has the result; attempt {} was {}", number, status.attempt, status.verdict.cause),
+                    (has_diverged ? std::string(diverged_word) + result->divergence + "; " : "") +
+                        fmt::format("attempt {} has the result; attempt {} was {}", number, status.attempt, status.verdict.cause),
                     fmt::format("result.json of attempt {}", number), 0, false};
   status.attempt = number;
 }

@@ -12,8 +12,8 @@
 
 namespace dt::jobs {
 
-// All evidence about one attempt at one moment: the records in its folder, and these. The judge looks at `has_result` and not at
-// the figures of a result.
+// All evidence about one attempt at one moment: the records in its folder, and these. The judge looks at `has_result` and
+// `divergence` and not at the figures of a result.
 struct Evidence : AttemptRecord {
   std::string last_words;      // last lines of stderr, for the cause
   bool is_own_program = false; // known of preempted attempts only

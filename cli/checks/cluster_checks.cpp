@@ -47,8 +47,9 @@ Finding judge_accounting(const slurm::SlurmSite& site)
 
 Finding judge_mpi(const slurm::SlurmSite& site)
 {
-  const auto found = fmt::format("srun --mpi={}; by default {}", site.mpi_plugins.empty() ? "?" : join(site.mpi_plugins, ", "),
-                                 site.mpi_default.empty() ? "none" : site.mpi_default);
+  const auto plugins =
+      site.mpi_plugins.empty() ? "no plugin was found in Slurm's folders" : "srun --mpi=" + join(site.mpi_plugins, ", ");
+  const auto found = fmt::format("{}; by default {}", plugins, site.mpi_default.empty() ? "none" : site.mpi_default);
   return {"slurm mpi", Level::ok, found + "; to find out which launcher works: dtctl doctor --launchers", ""};
 }
 

@@ -5,29 +5,34 @@
 namespace dt::cli {
 namespace {
 
+void add(CurvePoint& point, std::string_view name, const Reported& figure)
+{
+  if (figure) point.values.emplace_back(name, *figure);
+}
+
 CurvePoint point_of(const store::CourseStep& step, double global_batch)
 {
   const auto& event = step.event;
-  const auto phase = [&](Phase which) { return event.phase_s[static_cast<std::size_t>(which)]; };
+  const auto phase = [&](Phase which) { return if_measured(event.phase_s[static_cast<std::size_t>(which)]); };
   CurvePoint point{.step = event.step, .unix_s = step.unix_s, .values = {}};
-  point.values = {{"train/loss", event.loss}, {"train/learning_rate", event.learning_rate}};
-  if (event.step_s > 0 && std::isfinite(global_batch))
-    point.values.emplace_back("throughput/samples_per_s", global_batch / event.step_s);
-  point.values.emplace_back("phase/step_s", event.step_s);
-  point.values.emplace_back("phase/input_s", phase(Phase::input));
-  point.values.emplace_back("phase/forward_s", phase(Phase::forward));
-  point.values.emplace_back("phase/backward_s", phase(Phase::backward));
-  point.values.emplace_back("phase/communication_s", phase(Phase::communication));
-  point.values.emplace_back("phase/optimizer_s", phase(Phase::optimizer));
+  add(point, "train/loss", event.loss);
+  add(point, "train/learning_rate", event.learning_rate);
+  if (event.step_s > 0 && std::isfinite(global_batch)) add(point, "throughput/samples_per_s", global_batch / event.step_s);
+  add(point, "phase/step_s", if_measured(event.step_s));
+  add(point, "phase/input_s", phase(Phase::input));
+  add(point, "phase/forward_s", phase(Phase::forward));
+  add(point, "phase/backward_s", phase(Phase::backward));
+  add(point, "phase/communication_s", phase(Phase::communication));
+  add(point, "phase/optimizer_s", phase(Phase::optimizer));
   return point;
 }
 
 CurvePoint point_of(const store::CourseEval& eval)
 {
-  return {.is_evaluation = true,
-          .step = eval.event.step,
-          .unix_s = eval.unix_s,
-          .values = {{"eval/loss", eval.event.loss}, {"eval/accuracy", eval.event.accuracy}}};
+  CurvePoint point{.is_evaluation = true, .step = eval.event.step, .unix_s = eval.unix_s, .values = {}};
+  add(point, "eval/loss", eval.event.loss);
+  add(point, "eval/accuracy", eval.event.accuracy);
+  return point;
 }
 
 } // namespace

@@ -11,7 +11,7 @@
 
 namespace dt::cli {
 
-// The figures of one step, or of the evaluation after it, each with its name. All steps have the same names in the same order.
+// The figures of one step, or of the evaluation after it, each with its name. What was not reported is missing.
 struct CurvePoint {
   bool is_evaluation = false;
   std::int64_t step = 0;

@@ -96,7 +96,7 @@ TextMap tags_of(const FlatRows& rows, std::size_t row, const MlflowRun& run)
   const auto add = [&](const std::string& name, const std::string& value) {
     if (!value.empty() || run.tags.contains(name)) tags[name] = clipped(value, longest_tag);
   };
-  for (const auto* column : {"study", "label", "state", "cause", "attempt", "job_id", "host"})
+  for (const auto* column : {"study", "label", "state", "cause", "attempt", "job_id", "host", "diverged_step"})
     add(std::string("dtctl.") + column, rows.text(row, column));
   add("dtctl.study_id", rows.text(row, "study_key"));
   return tags;

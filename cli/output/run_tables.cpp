@@ -76,8 +76,10 @@ Cell progress_cell(const RunView& run, double now)
   const std::string stalled = !run.live->verdict.stalled        ? ""
                               : silence_s < jobs::stall_after_s ? ", stands still"
                                                                 : ", no heartbeat for " + format_duration(silence_s);
-  Json data{
-      {"step", beat.step}, {"steps", beat.steps}, {"remaining_s", number_or_null(left)}, {"stalled", run.live->verdict.stalled}};
+  Json data{{"step", beat.step},
+            {"steps", beat.steps > 0 ? Json(beat.steps) : Json(nullptr)},
+            {"remaining_s", number_or_null(left)},
+            {"stalled", run.live->verdict.stalled}};
   // A program of the user may not tell how many steps there are.
   const auto of_steps = beat.steps > 0 ? fmt::format("/{}", beat.steps) : "";
   auto text = fmt::format("{}{}{}{}", beat.step, of_steps, left == left ? ", " + format_duration(left) + " left" : "", stalled);
@@ -104,6 +106,12 @@ std::size_t count_of(const std::vector<RunView>& runs, RunState state)
 } // namespace
 
 Cell state_cell(RunState state) { return text_cell(std::string(name_of(state)), style_of(state)); }
+
+Cell state_cell(const store::RunRow& row)
+{
+  auto cell = state_cell(row.state);
+  return row.has_diverged() ? Cell{std::move(cell.value), "diverged", Style::warning} : cell;
+}
 
 Cell key_cell(const std::string& key) { return {key, short_key(key), Style::plain}; }
 
@@ -137,15 +145,16 @@ Table status_table(const std::vector<RunView>& runs)
                {"cause", "cause"},
                {"waits_for", ""},
                {"remedy", ""},
-               {"restarts", ""}},
+               {"restarts", ""},
+               {"diverged_step", ""}},
               {},
               "no runs"};
   const double now = now_unix_s();
   for (const auto& run : runs)
-    table.rows.push_back({key_cell(run.row.key), text_cell(run.row.name), state_cell(run.row.state), count_cell(run.row.attempt),
+    table.rows.push_back({key_cell(run.row.key), text_cell(run.row.name), state_cell(run.row), count_cell(run.row.attempt),
                           progress_cell(run, now), rate_cell(run), Cell{run.row.cause, words_for(run), Style::plain},
                           text_cell(waiting_reason(run)), text_cell(is_hindered(run) ? run.live->job.hindrance.remedy : ""),
-                          count_cell(restarts(run))});
+                          count_cell(restarts(run)), real_cell(run.row.figure("diverged_step"))});
   return table;
 }
 
@@ -154,8 +163,9 @@ namespace {
 // Shows "missed" for a finished run that did not reach its target.
 Cell target_cell(const store::RunRow& row)
 {
+  if (row.has_diverged() && row.target_accuracy > 0) return {nullptr, "diverged", Style::warning};
   auto cell = seconds_cell(row.figure("time_to_accuracy_s"));
-  const bool missed = row.state == RunState::succeeded && row.target_accuracy > 0 && cell.value.is_null();
+  const bool missed = row.state == RunState::succeeded && row.target_accuracy > 0 && row.knows_target() && cell.value.is_null();
   return missed ? Cell{nullptr, "missed", Style::warning} : cell;
 }
 
@@ -169,7 +179,10 @@ using RunColumn = TableColumn<store::RunRow>;
 // A figure of the run's result (core/record/fields.cpp). The column has the figure's name.
 RunColumn figure_column(std::string name, std::string title, std::function<Cell(double)> cell, int drop = 0)
 {
-  const auto figure = [name, cell](const store::RunRow& row) { return cell(row.figure(name)); };
+  const auto figure = [name, cell](const store::RunRow& row) {
+    const auto word = row.word(name);
+    return word.empty() ? cell(row.figure(name)) : text_cell(word, Style::warning);
+  };
   return {{std::move(name), std::move(title), Align::right, drop}, figure};
 }
 
@@ -181,7 +194,7 @@ std::vector<RunColumn> measurement_columns(bool has_servers)
   return {
       {{"key", "key"}, [](const Row& row) { return key_cell(row.key); }},
       {{"name", "run"}, [](const Row& row) { return text_cell(row.name); }},
-      {{"state", "state"}, [](const Row& row) { return state_cell(row.state); }},
+      {{"state", "state"}, [](const Row& row) { return state_cell(row); }},
       {{"nodes", "nodes", Align::right, 4}, [](const Row& row) { return count_cell(row.nodes); }},
       {{"ranks", "ranks", Align::right}, [](const Row& row) { return count_cell(row.ranks); }},
       {{"workers", has_servers ? "workers" : "", Align::right}, [](const Row& row) { return count_cell(row.workers); }},
@@ -193,6 +206,7 @@ std::vector<RunColumn> measurement_columns(bool has_servers)
        [](const Row& row) { return percent_cell(row.target_accuracy > 0 ? row.target_accuracy : not_measured); }},
       figure_column("final_loss", "loss", real, 3),
       figure_column("wall_s", "wall", seconds_cell, 3),
+      figure_column("diverged_step", "", real),
   };
 }
 
@@ -214,9 +228,13 @@ Json state_counts(const std::vector<RunView>& runs)
 
 std::string states_text(const std::vector<RunView>& runs)
 {
+  const auto diverged = std::count_if(runs.begin(), runs.end(), [](const RunView& run) { return run.row.has_diverged(); });
   std::vector<std::string> parts;
   for (const auto state : states)
-    if (const auto count = count_of(runs, state); count > 0) parts.push_back(fmt::format("{} {}", count, name_of(state)));
+    if (const auto count = count_of(runs, state); count > 0) {
+      auto& part = parts.emplace_back(fmt::format("{} {}", count, name_of(state)));
+      if (state == RunState::succeeded && diverged > 0) part += fmt::format(" ({} diverged)", diverged);
+    }
   return join(parts, ", ");
 }
 

@@ -11,6 +11,8 @@
 namespace dt::cli {
 
 Cell state_cell(RunState state);
+// The same; people read "diverged" in place of "succeeded".
+Cell state_cell(const store::RunRow& row);
 Cell key_cell(const std::string& key); // data: the whole key; text: the short key
 
 // For a queued run, what it waits for, in the scheduler's words: "waits for 2 cores; 3 jobs are before it". For a suspended run,

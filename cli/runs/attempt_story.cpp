@@ -46,7 +46,8 @@ std::string story_of(const AttemptRecord& attempt)
   if (const auto& result = attempt.result; result && result->resumed_step > 0)
     add(fmt::format("continued from step {}", result->resumed_step));
   if (attempt.launches.size() > 1) add(launch_words(attempt.launches));
-  add(attempt.has_result ? "succeeded" : end_words(attempt));
+  const auto how = attempt.divergence.empty() ? "" : ", but " + std::string(diverged_word) + attempt.divergence;
+  add(attempt.has_result ? "succeeded" + how : end_words(attempt));
   if (attempt.requeue_asked) add("dtctl asked the scheduler to start it again");
   if (attempt.fenced_by) add(fmt::format("attempt {} replaced it", *attempt.fenced_by));
   return join(parts, "; ");

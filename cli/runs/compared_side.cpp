@@ -35,7 +35,10 @@ class ExportedRow {
     return value.is_null() ? not_measured : value.get<double>();
   }
   // A column that earlier versions did not export.
-  double later(const std::string& member) const { return row_.contains(member) ? real(member) : not_measured; }
+  double later(const std::string& member, double otherwise = not_measured) const
+  {
+    return row_.contains(member) ? real(member) : otherwise;
+  }
   std::string later_text(const std::string& member) const
   {
     return row_.contains(member) && !row_[member].is_null() ? text(member) : std::string();
@@ -67,6 +70,8 @@ store::ComparedRun run_of(const ExportedRow& row, const std::string& column)
           .ranks = row.count("ranks"),
           .is_control = row.count("control") != 0,
           .succeeded = row.text("state") == name_of(RunState::succeeded),
+          .has_diverged = std::isfinite(row.later("diverged_step")),
+          .knows_target = std::isfinite(row.real("time_to_accuracy_s")) || row.later("samples_to_accuracy", 0) == 0,
           .block = {},
           .model = row.text("model"),
           .data_id = row.text("data_id"),

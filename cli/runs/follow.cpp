@@ -236,16 +236,22 @@ void print_outcome(Context& context, const std::vector<RunView>& runs)
   std::vector<RunView> bad;
   std::copy_if(runs.begin(), runs.end(), std::back_inserter(bad),
                [](const RunView& run) { return is_final(run.row.state) && run.row.state != RunState::succeeded; });
+  std::vector<RunView> told = bad;
+  std::copy_if(runs.begin(), runs.end(), std::back_inserter(told), [](const RunView& run) { return run.row.has_diverged(); });
   const auto unsubmitted =
       std::any_of(runs.begin(), runs.end(), [](const RunView& run) { return run.row.state == RunState::planned; });
   if (context.json)
     context.out.table(status_table(runs));
-  else if (!bad.empty())
-    context.out.table(status_table(bad));
+  else if (!told.empty())
+    context.out.table(status_table(told));
   const bool all_over = std::all_of(runs.begin(), runs.end(), [](const RunView& run) { return is_final(run.row.state); });
   context.out.field("states", all_over ? "ended" : "runs",
                     {state_counts(runs), summary(runs), bad.empty() ? Style::good : Style::bad});
   if (!bad.empty()) context.messages.info("To see why: dtctl explain --failed. To try again: dtctl retry --failed.");
+  if (const auto diverged = told.size() - bad.size(); diverged > 0)
+    context.messages.warn("{} of {} runs diverged: their programs ended well, but with a loss of NaN or infinity. What to do: "
+                          "dtctl explain {}",
+                          diverged, runs.size(), short_key(told.back().row.key));
   if (unsubmitted) context.messages.warn("some runs were never submitted. Submit the recipe again: only they will be submitted.");
 }
 

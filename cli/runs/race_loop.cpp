@@ -101,6 +101,7 @@ class RaceLoop {
     if (!is_final(row.state)) return std::nullopt;
     if (row.state != RunState::succeeded) return none;
     if (until_.metric == RaceMetric::throughput) return row.figure("throughput");
+    if (row.has_diverged() || !row.knows_target()) return none;
     const double time_s = row.figure("time_to_accuracy_s");
     return std::isnan(time_s) ? std::numeric_limits<double>::infinity() : time_s;
   }

@@ -41,17 +41,21 @@ store::RunCurves live_course(const RunView& run, const AttemptFolder& attempt)
   const auto range = std::max<std::size_t>(1, (events.steps.size() + most_points - 1) / most_points);
   for (std::size_t first = 0; first < events.steps.size(); first += range) {
     const auto last = std::min(events.steps.size(), first + range);
-    store::CurvePoint mean;
+    store::CurvePoint sum;
+    double count = 0; // of the steps that have a finite loss
     for (auto i = first; i < last; ++i) {
-      const double share = 1.0 / static_cast<double>(last - first);
-      mean.samples += share * static_cast<double>(events.steps[i].step) * batch;
-      mean.elapsed_s += share * events.steps[i].elapsed_s;
-      mean.value += share * events.steps[i].loss;
+      const auto& step = events.steps[i];
+      if (!is_finite(step.loss)) continue;
+      ++count;
+      sum.samples += static_cast<double>(step.step) * batch;
+      sum.elapsed_s += step.elapsed_s;
+      sum.value += *step.loss;
     }
-    if (std::isfinite(mean.value)) course.loss.push_back(mean);
+    if (count > 0) course.loss.push_back({sum.samples / count, sum.elapsed_s / count, sum.value / count});
   }
   for (const auto& eval : events.evals)
-    course.accuracy.push_back({static_cast<double>(eval.step) * batch, eval.elapsed_s, eval.accuracy});
+    if (is_finite(eval.accuracy))
+      course.accuracy.push_back({static_cast<double>(eval.step) * batch, eval.elapsed_s, *eval.accuracy});
   return course;
 }
 

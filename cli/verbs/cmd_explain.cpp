@@ -24,6 +24,7 @@ constexpr std::size_t quoted_lines = 10;   // of a failed run's standard error
 struct Explanation {
   std::string key, name, why;
   RunState state = RunState::planned;
+  bool has_diverged = false;
   std::vector<std::string> evidence;    // the sources of the verdict
   std::vector<std::string> attempts;    // history of each attempt
   std::vector<std::string> differences; // compared with `nearest`
@@ -114,7 +115,8 @@ std::string refusal_of(const RunView& run, const std::optional<StudyRecord>& stu
 
 bool has_diverged(const RunView& run)
 {
-  return run.row.cause.find(loss_is_nan) != std::string::npos || run.row.cause.find(loss_is_infinite) != std::string::npos;
+  const auto says = [&](std::string_view words) { return run.row.cause.find(words) != std::string::npos; };
+  return run.row.has_diverged() || says(loss_is_nan) || says(loss_is_infinite);
 }
 
 std::string advice_for(const Home& home, const RunView& run, const std::optional<StudyRecord>& study)
@@ -127,6 +129,11 @@ std::string advice_for(const Home& home, const RunView& run, const std::optional
     return "submit its recipe again: only missing runs are submitted";
   case RunState::suspended:
     return "nothing: the scheduler, or the user who suspended it (scontrol suspend), resumes it";
+  case RunState::succeeded:
+    if (!has_diverged(run)) return "";
+    return "lower the learning rate or limit the gradient, in the recipe or in the program, and submit it again; it becomes a "
+           "new "
+           "run. The same run again would diverge in the same way";
   case RunState::failed:
   case RunState::lost:
     if (has_diverged(run))
@@ -191,8 +198,9 @@ std::string why(const RunView& run, const std::vector<AttemptRecord>& attempts, 
     const bool is_reused = study && submission && submission->study != study->id;
     if (is_reused)
       return "it was skipped: an earlier study ran the same recipe, build, data and repeat on " +
-             format_time_local(submission->submitted_unix_s);
-    return "it ran and succeeded; another submission would skip it";
+             format_time_local(submission->submitted_unix_s) + (has_diverged(run) ? "; it " + run.row.cause : "");
+    const auto how = has_diverged(run) ? "it ran to its end, but it " + run.row.cause : "it ran and succeeded" + cause;
+    return how + "; another submission would skip it";
   }
   case RunState::unknown:
     return "its files and the scheduler do not tell its state" + cause;
@@ -221,6 +229,7 @@ Explanation explain_run(ResultsStore& results, const RunView& run, const std::op
                           .name = run.row.name,
                           .why = why(run, attempts, study),
                           .state = run.row.state,
+                          .has_diverged = run.row.has_diverged(),
                           .evidence = {},
                           .attempts = stories_of(attempts),
                           .differences = {},
@@ -235,7 +244,7 @@ void print(Context& context, const Home& home, const RunView& run, const Explana
 {
   context.out.heading(explanation.name);
   context.out.field("", "key", text_cell(short_key(explanation.key)));
-  context.out.field("", "state", state_cell(explanation.state));
+  context.out.field("", "state", state_cell(run.row));
   context.out.field("", "why", text_cell(explanation.why));
   if (!explanation.evidence.empty()) context.out.field("", "evidence", text_cell(join(explanation.evidence, "; ")));
   for (const auto& story : explanation.attempts) context.out.field("", "history", text_cell(story));
@@ -255,6 +264,7 @@ Json to_json(const Explanation& e)
   return {{"key", e.key},
           {"name", e.name},
           {"state", name_of(e.state)},
+          {"diverged", e.has_diverged},
           {"why", e.why},
           {"evidence", e.evidence},
           {"attempts", e.attempts},

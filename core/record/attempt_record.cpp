@@ -27,6 +27,7 @@ void keep_outcome(AttemptRecord& record, std::optional<Outcome> outcome, const s
   if (!outcome) return note_damage(record, path);
   record.has_result = outcome->result.has_value();
   record.fenced_by = outcome->fenced_by;
+  if (outcome->result) record.divergence = outcome->result->divergence;
   if (figures == AttemptReader::Figures::kept) record.result = std::move(outcome->result);
 }
 

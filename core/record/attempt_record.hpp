@@ -26,6 +26,7 @@ struct AttemptRecord {
   std::optional<RankError> error;
   bool has_result = false;         // result.json is whole and holds a result
   std::optional<RunResult> result; // the figures, if the reader keeps them
+  std::string divergence;          // RunResult::divergence, also if it does not
   std::optional<int> fenced_by;    // the attempt that replaced this one
   std::vector<Launch> launches;    // launches of the ranks that have ended
   std::optional<ProbeRecord> probe;

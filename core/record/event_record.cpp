@@ -3,12 +3,25 @@
 #include "core/record/fields.hpp"
 #include "core/record/parse.hpp"
 
+#include <cmath>
 #include <type_traits>
 
 namespace dt {
 namespace {
 
 using namespace record;
+
+void put_figure(std::string& text, double value, bool is_time)
+{
+  if (std::isnan(value)) return put_word(text, not_reported); // times and counts cannot be NaN
+  is_time ? put_seconds(text, value) : put(text, value);
+}
+
+void put_figure(std::string& text, const Reported& value)
+{
+  if (is_not_finite(value)) return put_word(text, word_of(*value));
+  put_figure(text, or_not_measured(value), false);
+}
 
 // A line of events.log: its tag, then the figures in the order of their fields.
 template<class Record> void append_event(std::string& text, std::string_view tag, const Record& event, Fields<Record> fields)
@@ -19,7 +32,9 @@ template<class Record> void append_event(std::string& text, std::string_view tag
         [&](const auto& value) {
           using Value = std::decay_t<decltype(value)>;
           if constexpr (std::is_same_v<Value, double>)
-            field.unit == "s" ? put_seconds(text, value) : put(text, value);
+            put_figure(text, value, field.unit == "s");
+          else if constexpr (std::is_same_v<Value, Reported>)
+            put_figure(text, value);
           else if constexpr (std::is_same_v<Value, std::int64_t>)
             put(text, value);
         },
@@ -33,7 +48,12 @@ template<class Record> Event event_of(std::string_view figures, Fields<Record> f
   Record event;
   for (const auto& field : fields) {
     bool taken = false;
-    if (const auto* real = std::get_if<double& (*)(Record&)>(&field.place)) taken = take(figures, (*real)(event));
+    if (const auto* real = std::get_if<double& (*)(Record&)>(&field.place)) {
+      Reported figure;
+      taken = take(figures, figure);
+      (*real)(event) = or_not_measured(figure);
+    }
+    if (const auto* reported = std::get_if<Reported& (*)(Record&)>(&field.place)) taken = take(figures, (*reported)(event));
     if (const auto* whole = std::get_if<std::int64_t& (*)(Record&)>(&field.place)) taken = take(figures, (*whole)(event));
     if (!taken) return {};
   }

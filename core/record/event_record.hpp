@@ -1,5 +1,10 @@
 // events.log: the steps and evaluations of an attempt, a line each. Rank 0 appends them.
+//
+// "-" stands for a figure that was not reported. "NaN", "inf" and "-inf" are values. Before these words, "nan" stood for both; it
+// is read as not reported.
 #pragma once
+
+#include "core/record/field.hpp"
 
 #include <array>
 #include <cstddef>
@@ -21,8 +26,8 @@ struct StepEvent {
   std::int64_t step = 0;
   double epoch = 0;
   double elapsed_s = 0;
-  double loss = 0;
-  double learning_rate = 0;
+  Reported loss;
+  Reported learning_rate;
   double step_s = 0;
   std::array<double, phase_count> phase_s{}; // evaluation: 0
 };
@@ -32,8 +37,8 @@ struct EvalEvent {
   std::int64_t step = 0;
   double epoch = 0;
   double elapsed_s = 0;
-  double loss = 0;
-  double accuracy = 0;
+  Reported loss;
+  Reported accuracy;
   std::int64_t samples = 0;
   double eval_s = 0;
 };

@@ -2,9 +2,11 @@
 // all come from these rows (core/record/fields.cpp): to record another figure, measure it and add a row.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,8 +16,27 @@
 
 namespace dt {
 
-// The value of a figure that was not measured; null in JSON, NULL in the database.
+// The value of a figure that was not measured; null in JSON, NULL in the database. Only for figures that cannot be NaN when they
+// are measured: times, rates, counts.
 inline constexpr double not_measured = std::numeric_limits<double>::quiet_NaN();
+
+// A figure that a training computes and that may be NaN or infinite: a loss, an accuracy, a learning rate. Empty: not reported.
+using Reported = std::optional<double>;
+
+inline bool is_finite(const Reported& figure) { return figure && std::isfinite(*figure); }
+// Whether it was reported and is NaN or infinite.
+inline bool is_not_finite(const Reported& figure) { return figure && !std::isfinite(*figure); }
+// Where NaN may stand for both: in charts and statistics, which leave both out.
+inline double or_not_measured(const Reported& figure) { return figure.value_or(not_measured); }
+
+inline Reported if_measured(double figure) { return std::isnan(figure) ? Reported() : figure; }
+
+// How records write a value that is no finite number: "NaN", "inf" or "-inf".
+inline std::string_view word_of(double not_finite)
+{
+  if (std::isnan(not_finite)) return "NaN";
+  return not_finite > 0 ? "inf" : "-inf";
+}
 
 using TextMap = std::map<std::string, std::string>;
 
@@ -24,7 +45,7 @@ using TextMap = std::map<std::string, std::string>;
 inline constexpr std::int64_t not_counted = std::numeric_limits<std::int64_t>::min();
 
 // A field's value, detached from its record.
-using FieldCell = std::variant<bool, int, std::int64_t, double, std::string, std::vector<std::string>, TextMap>;
+using FieldCell = std::variant<bool, int, std::int64_t, double, Reported, std::string, std::vector<std::string>, TextMap>;
 
 enum class Presence {
   required, // a record without it is damaged
@@ -35,8 +56,8 @@ enum class Presence {
 template<class Record> struct Field {
   // A function that returns a reference to the member. For Presence::computed: a function that computes the value.
   using Place = std::variant<bool& (*)(Record&), int& (*)(Record&), std::int64_t& (*)(Record&), double& (*)(Record&),
-                             std::string& (*)(Record&), std::vector<std::string>& (*)(Record&), TextMap& (*)(Record&),
-                             std::int64_t (*)(const Record&), double (*)(const Record&)>;
+                             Reported& (*)(Record&), std::string& (*)(Record&), std::vector<std::string>& (*)(Record&),
+                             TextMap& (*)(Record&), std::int64_t (*)(const Record&), double (*)(const Record&)>;
 
   std::string_view name; // of the JSON member: "throughput", or "staleness.mean" for a member of an object
   Place place;

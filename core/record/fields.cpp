@@ -164,6 +164,14 @@ Fields<RunResult> result_fields()
        "samples of all ranks until train.target_accuracy was met first; 0: not met", later, "", true},
       {"final_loss", DT_AT(R, final_loss), "", "training loss of the last step"},
       {"eval_loss", DT_AT(R, eval_loss), "", "loss on the held-out set, last evaluation"},
+      {"diverged_step", DT_AT(R, diverged_step), "",
+       "first step from which on the loss (of the training or on the held-out set) was NaN or infinite until the end; `NULL`: "
+       "the "
+       "run did not diverge",
+       later},
+      {"divergence", DT_AT(R, divergence), "", "the same in words; empty: the run did not diverge", later},
+      {"not_finite_steps", DT_AT(R, not_finite_steps), "",
+       "steps whose training loss was NaN or infinite, also of a run that did not diverge", later, "", true},
       {"wall_s", DT_AT(R, wall_s), "s", "time from the first step to the last, evaluations included"},
       {"step_p50_s", &slowest_step_p50_s, "s", "median time of a step, on the slowest rank", computed},
       {"isolated_communication_s", DT_AT(R, isolated_communication_s), "s",

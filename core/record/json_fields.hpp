@@ -31,6 +31,20 @@ inline Json number(double value) { return std::isfinite(value) ? Json(value) : J
 inline Json count(std::int64_t value) { return value == not_counted ? Json(nullptr) : Json(value); }
 inline double number_of(const Json& json) { return json.is_null() ? not_measured : json.get<double>(); }
 
+// null: not reported; "NaN", "inf" and "-inf" are values, which JSON has no numbers for. Older versions wrote null for both.
+inline Json json_of(const Reported& figure)
+{
+  return is_not_finite(figure) ? Json(word_of(*figure)) : number(or_not_measured(figure));
+}
+inline Reported reported_of(const Json& json)
+{
+  if (json.is_null()) return std::nullopt;
+  if (!json.is_string()) return json.get<double>();
+  for (const double value : {not_measured, HUGE_VAL, -HUGE_VAL})
+    if (json.get<std::string>() == word_of(value)) return value;
+  return json.get<double>(); // throws: it is no number
+}
+
 // "staleness.mean" -> /staleness/mean
 inline Json::json_pointer pointer_to(std::string_view name)
 {
@@ -48,6 +62,8 @@ template<class Record> Json json_of(const Record& record, std::span<const Field<
         [](const auto& value) -> Json {
           if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>)
             return number(value);
+          else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Reported>)
+            return json_of(value);
           else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::int64_t>)
             return count(value);
           else
@@ -73,6 +89,8 @@ template<class Record> Record record_of(const Json& json, std::span<const Field<
             auto& value = place(record);
             if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>)
               value = number_of(json.at(pointer));
+            else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Reported>)
+              value = reported_of(json.at(pointer));
             else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::int64_t>)
               value = json.at(pointer).is_null() ? not_counted : json.at(pointer).template get<std::int64_t>();
             else

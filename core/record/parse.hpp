@@ -27,6 +27,28 @@ template<class Number> bool take(std::string_view& text, Number& value)
   return true;
 }
 
+// What stands in a line for a figure that was not reported. Older versions wrote "nan", or "-nan", for that and for NaN.
+inline constexpr std::string_view not_reported = "-";
+inline bool is_not_reported(std::string_view word) { return word == not_reported || word == "nan" || word == "-nan"; }
+
+// Reads a blank and a figure, or the word for one that was not reported.
+inline bool take(std::string_view& text, Reported& figure)
+{
+  if (text.empty() || text.front() != ' ') return false;
+  const auto word = text.substr(1, text.find(' ', 1) - 1);
+  double value = 0;
+  figure = std::nullopt;
+  if (is_not_reported(word)) {
+    text.remove_prefix(1 + word.size());
+    return true;
+  }
+  if (!take(text, value)) return false;
+  figure = value;
+  return true;
+}
+
+inline void put_word(std::string& text, std::string_view word) { (text += ' ') += word; }
+
 // Appends a blank and a number.
 template<class Number> void put(std::string& text, Number value)
 {

@@ -57,6 +57,8 @@ struct Heartbeat {
 
 // Beginnings of what a rank says when its loss has diverged. `dtctl explain` recognises a divergence by them.
 inline constexpr std::string_view loss_is_nan = "the loss is NaN", loss_is_infinite = "the loss is infinite";
+// Beginning of the cause of a run that ended with a result although it diverged (RunResult::divergence).
+inline constexpr std::string_view diverged_word = "diverged: ";
 
 struct RankError {
   int rank = 0;
@@ -195,7 +197,7 @@ struct BucketRecord {
   double lead_s = not_measured;  // from then to the end of the backward pass
 };
 
-// Written once and synced, when all ranks agree that the run is complete. Values that were not measured are NaN (null in JSON).
+// Written once and synced, when all ranks agree that the run is complete. Values that were not measured are null in JSON.
 struct RunResult {
   double unix_s = 0;
   std::int64_t steps = 0, warmup_steps = 0;
@@ -211,12 +213,17 @@ struct RunResult {
   WorkSums work{not_measured, not_measured, not_measured, not_measured};
   double lone_compute_s = not_measured; // forward and backward pass of a batch on rank 0 while all other ranks sleep
   double choice_s = not_measured;       // time that the choice of the convolutions' algorithms took; 0: not timed
-  double final_loss = not_measured;     // training loss of the last step
-  double eval_loss = not_measured;      // from the last evaluation
-  double accuracy = not_measured;       // from the last evaluation
+  Reported final_loss;                  // training loss of the last step
+  Reported eval_loss;                   // from the last evaluation
+  Reported accuracy;                    // from the last evaluation
   double best_accuracy = not_measured;
   double time_to_accuracy_s = not_measured; // wall time until the accuracy first reached target_accuracy
   std::int64_t samples_to_accuracy = 0;     // samples of all ranks until then; 0: not reached
+  // The first step from which on the loss was NaN or infinite until the end; not_counted: the run did not diverge. And why, in
+  // words: "the loss is NaN from step 10 on" (divergence.hpp).
+  std::int64_t diverged_step = not_counted;
+  std::string divergence;
+  std::int64_t not_finite_steps = 0; // steps with a training loss of NaN or infinity, also if the run did not diverge
   // Measured after the last step, for each of these models that the strategy keeps separately.
   double accuracy_centre = not_measured, accuracy_worker = not_measured, accuracy_average = not_measured;
   Staleness staleness;

@@ -45,6 +45,14 @@ double largest(const std::vector<double>& values)
   return found;
 }
 
+Divergence divergence_of(const RankReport& report)
+{
+  Divergence divergence;
+  for (const auto& step : report.steps) divergence.add_step(step.step, step.loss);
+  for (const auto& evaluation : report.evaluations) divergence.add_evaluation(evaluation.step, evaluation.loss);
+  return divergence;
+}
+
 std::int64_t count_of(double value) { return std::isnan(value) ? not_counted : std::llround(value); }
 
 } // namespace
@@ -71,17 +79,17 @@ bool ProgramMeasurement::is_measured(const RankReport& report, std::size_t line)
 std::size_t ProgramMeasurement::ranks_with_steps() const
 {
   return static_cast<std::size_t>(
-      std::count_if(reported_.begin(), reported_.end(), [](const Reported& rank) { return rank.last_step > 0; }));
+      std::count_if(reported_.begin(), reported_.end(), [](const RankOutline& rank) { return rank.last_step > 0; }));
 }
 
 // It reports no steps, although not only rank 0 does. Rank 0 alone may report the samples of all.
-bool ProgramMeasurement::is_silent(const Reported& rank) const
+bool ProgramMeasurement::is_silent(const RankOutline& rank) const
 {
   return rank.last_step == 0 && latest_step_ > 0 && (rank.rank == 0 || ranks_with_steps() > 1);
 }
 
 // It ended at an earlier step than another rank, and did not say that this was its end.
-bool ProgramMeasurement::has_stopped(const Reported& rank) const
+bool ProgramMeasurement::has_stopped(const RankOutline& rank) const
 {
   return rank.last_step > 0 && rank.last_step < latest_step_ && !rank.has_result && ranks_with_steps() > 1;
 }
@@ -89,7 +97,7 @@ bool ProgramMeasurement::has_stopped(const Reported& rank) const
 bool ProgramMeasurement::is_complete() const
 {
   return std::none_of(reported_.begin(), reported_.end(),
-                      [&](const Reported& rank) { return is_silent(rank) || has_stopped(rank); });
+                      [&](const RankOutline& rank) { return is_silent(rank) || has_stopped(rank); });
 }
 
 std::vector<std::string> ProgramMeasurement::gaps() const
@@ -160,6 +168,7 @@ void ProgramMeasurement::add(const RankReport& report)
   const auto last_step = report.steps.empty() ? 0 : report.steps.back().step;
   latest_step_ = std::max(latest_step_, last_step);
   reported_.push_back({report.start.rank, last_step, report.result.has_value()});
+  divergences_.push_back(divergence_of(report));
   const int index = static_cast<int>(ranks_.size());
   std::vector<double> step_s, evaluation_s;
   std::array<std::vector<double>, phase_count> phase_s;
@@ -217,6 +226,10 @@ void ProgramMeasurement::add_work(RunResult& result) const
   if (useful_s_.empty() || useful_s_.size() != ranks_.size() || !is_complete()) return;
   auto& work = result.work;
   work = {std::accumulate(useful_s_.begin(), useful_s_.end(), 0.0), largest(useful_s_), 0, 0};
+  if (std::isnan(work.useful_s)) { // a rank did not report forward, backward or optimizer
+    work = {not_measured, not_measured, not_measured, not_measured};
+    return;
+  }
   std::vector<double> late_s(ranks_.size(), 0);
   for (const auto& step : sums_) {
     if (!step.is_measured) continue;
@@ -224,10 +237,7 @@ void ProgramMeasurement::add_work(RunResult& result) const
     work.busy_step_max_s += step.busy_max_s;
     late_s[static_cast<std::size_t>(step.latest)] += step.busy_max_s - step.busy_sum_s / static_cast<double>(ranks_.size());
   }
-  if (std::isnan(work.busy_step_max_s)) { // a rank reported no phases
-    work = {not_measured, not_measured, not_measured, not_measured};
-    return;
-  }
+  if (std::isnan(work.busy_step_max_s)) return; // a rank did not report input, so nobody knows who was late
   for (std::size_t i = 0; i < late_s.size(); ++i) result.ranks[i].late_s = late_s[i];
 }
 
@@ -235,18 +245,33 @@ void ProgramMeasurement::add_work(RunResult& result) const
 void ProgramMeasurement::add_to_target(RunResult& result) const
 {
   const double target = spec_.train.target_accuracy;
-  const auto is_known = [](const EvaluationLine& evaluation) { return !std::isnan(evaluation.accuracy); };
+  const auto is_known = [](const EvaluationLine& evaluation) { return evaluation.accuracy.has_value(); };
   if (first_step_ != 0 || std::none_of(root_.evaluations.begin(), root_.evaluations.end(), is_known)) {
     result.samples_to_accuracy = not_counted;
     return;
   }
-  const auto reached = [&](const EvaluationLine& evaluation) { return target > 0 && evaluation.accuracy >= target; };
+  const auto reached = [&](const EvaluationLine& evaluation) {
+    return target > 0 && or_not_measured(evaluation.accuracy) >= target;
+  };
   const auto first = std::find_if(root_.evaluations.begin(), root_.evaluations.end(), reached);
   if (first == root_.evaluations.end()) return;
   result.time_to_accuracy_s = first->clock_s - first_clock_s_;
   double samples = 0;
   for (std::size_t i = 0; i < root_steps_.size() && root_steps_[i] <= first->step; ++i) samples += sums_[i].samples;
   result.samples_to_accuracy = count_of(sums_.empty() || !is_complete() ? not_measured : samples);
+}
+
+// An evaluation that is printed may have only one of the two figures.
+void ProgramMeasurement::add_scores(RunResult& result) const
+{
+  result.final_loss = final_loss_;
+  for (const auto& evaluation : root_.evaluations) {
+    if (evaluation.accuracy) result.accuracy = evaluation.accuracy;
+    if (evaluation.loss) result.eval_loss = evaluation.loss;
+    result.best_accuracy = std::fmax(result.best_accuracy, or_not_measured(evaluation.accuracy)); // NaN is not the best
+  }
+  for (std::size_t i = 0; i < divergences_.size(); ++i)
+    divergences_[i].fill(result, i == 0 ? "" : fmt::format("of rank {}", reported_[i].rank));
 }
 
 RunResult ProgramMeasurement::result() const
@@ -263,13 +288,8 @@ RunResult ProgramMeasurement::result() const
   add_throughput(result);
   add_work(result);
   result.wall_s = last_clock_s_ - first_clock_s_;
-  result.final_loss = final_loss_;
+  add_scores(result);
   result.parameters = count_of(root_.result ? root_.result->parameters : not_measured);
-  for (const auto& evaluation : root_.evaluations) { // one that is printed may have only one of the two
-    if (!std::isnan(evaluation.accuracy)) result.accuracy = evaluation.accuracy;
-    if (!std::isnan(evaluation.loss)) result.eval_loss = evaluation.loss;
-    result.best_accuracy = std::fmax(result.best_accuracy, evaluation.accuracy);
-  }
   add_to_target(result);
   if (const auto with_steps = ranks_with_steps(); with_steps > 0 && with_steps < ranks_.size() && !root_.is_printed)
     result.facts["ranks that reported steps"] = fmt::format("{} of {}", with_steps, ranks_.size());

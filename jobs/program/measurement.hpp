@@ -2,6 +2,7 @@
 // definitions of dtengine's (core/record/fields.cpp); what no rank has reported is not measured.
 #pragma once
 
+#include "core/record/divergence.hpp"
 #include "core/record/run_record.hpp"
 #include "jobs/program/rank_report.hpp"
 
@@ -34,7 +35,7 @@ class ProgramMeasurement {
   };
 
   // A rank's report, in short.
-  struct Reported {
+  struct RankOutline {
     int rank = 0;
     std::int64_t last_step = 0; // 0: it reported no steps
     bool has_result = false;
@@ -43,14 +44,15 @@ class ProgramMeasurement {
   std::optional<std::int64_t> steps_before(const RankReport& report) const;
   bool is_measured(const RankReport& report, std::size_t line) const;
   std::size_t ranks_with_steps() const;
-  bool is_silent(const Reported& rank) const;
-  bool has_stopped(const Reported& rank) const;
+  bool is_silent(const RankOutline& rank) const;
+  bool has_stopped(const RankOutline& rank) const;
   bool is_complete() const;
   void add_root(const RankReport& report);
   void set_clock_of_lines(const RankReport& report);
   void add_to_target(RunResult& result) const;
   void add_work(RunResult& result) const;
   void add_throughput(RunResult& result) const;
+  void add_scores(RunResult& result) const;
 
   RunSpec spec_;
   int attempt_;
@@ -58,11 +60,13 @@ class ProgramMeasurement {
   std::vector<std::int64_t> root_steps_;   // the numbers of its steps
   std::optional<std::int64_t> first_step_; // steps that were done before this attempt; nothing: not known
   std::int64_t latest_step_ = 0;           // of any rank
-  std::vector<Reported> reported_;         // of each rank
+  std::vector<RankOutline> reported_;      // of each rank
   double first_clock_s_ = not_measured;    // when the training began
   std::string clock_doubt_;                // why the times at which lines were read do not tell when they were printed
-  double last_clock_s_ = not_measured, final_loss_ = not_measured;
-  std::vector<StepSums> sums_; // one per reported step, in order
+  double last_clock_s_ = not_measured;
+  Reported final_loss_;
+  std::vector<Divergence> divergences_; // of each rank
+  std::vector<StepSums> sums_;          // one per reported step, in order
   std::vector<RankRecord> ranks_;
   std::vector<double> useful_s_, measured_s_, communication_s_; // of each rank that reported steps, over the measured steps
 };

@@ -17,11 +17,23 @@ namespace {
 
 constexpr double most_steps = 1e15;
 
+Reported value_of(const std::map<std::string, Reported>& figures, const std::string& name)
+{
+  const auto found = figures.find(name);
+  return found == figures.end() ? std::nullopt : found->second;
+}
+
+double quantity_of(const std::map<std::string, Reported>& figures, const std::string& name)
+{
+  return or_not_measured(value_of(figures, name));
+}
+
 // What the figure must be; empty if the value is possible.
 std::string demand_of(const std::string& name, double value)
 {
   if (name == "loss" || name == "eval_loss" || name == "learning_rate") return {};
   const bool is_quantity = value >= 0 && std::isfinite(value);
+  if (std::isnan(value) && (name == "accuracy" || name == "accuracy_percent")) return {};
   if (name == "accuracy" && !(is_quantity && value <= 1))
     return "an accuracy lies between 0 and 1; use accuracy_percent if the program prints percent";
   if (name == "accuracy_percent" && !(is_quantity && value <= 100)) return "a percentage lies between 0 and 100";
@@ -95,14 +107,8 @@ OutputReader::OutputReader(const std::map<std::string, std::string>& metrics)
   for (const auto& [name, text] : metrics) metrics_.emplace(name, Metric{Pattern(text), text, {}});
 }
 
-double OutputReader::value_of(const Figures& figures, const std::string& name)
-{
-  const auto found = figures.find(name);
-  return found == figures.end() ? not_measured : found->second.value_or(not_measured);
-}
-
 // The value of a figure that was found; nothing if it is left out.
-std::optional<double> OutputReader::judged(const std::string& name, Metric& metric, const Found& found, const std::string& line)
+Reported OutputReader::judged(const std::string& name, Metric& metric, const Found& found, const std::string& line)
 {
   auto& finding = metric.finding;
   if (const auto why = objection(name, found, line); !why.empty()) {
@@ -153,7 +159,7 @@ void OutputReader::take(const std::string& line, RankReport& report, LinePlace p
   const bool is_evaluation = has("accuracy") || has("accuracy_percent") || has("eval_loss");
   report.is_printed = true;
   report.is_numbered = reads("step");
-  if (has("throughput")) report.throughput = value_of(figures, "throughput");
+  if (has("throughput")) report.throughput = quantity_of(figures, "throughput");
   keep_for_later(figures, is_step || is_evaluation);
   if (is_step) take_step(figures, report);
   if (is_evaluation) take_evaluation(figures, report);
@@ -175,35 +181,34 @@ void OutputReader::take_step(const Figures& found, RankReport& report)
   figures.merge(std::exchange(next_, {}));
   StepLine step;
   const auto before = report.steps.empty() ? 0 : report.steps.back().step;
-  const double number = value_of(figures, "step");
-  step.step = std::isnan(number) ? before + 1 : std::max(before, static_cast<std::int64_t>(number));
+  const auto number = value_of(figures, "step");
+  step.step = number ? std::max(before, static_cast<std::int64_t>(*number)) : before + 1;
   step.clock_s = clock_s_;
-  step.step_s = value_of(figures, "step_s");
-  step.samples = value_of(figures, "samples");
+  step.step_s = quantity_of(figures, "step_s");
+  step.samples = quantity_of(figures, "samples");
   step.loss = value_of(figures, "loss");
   step.learning_rate = value_of(held_, "learning_rate");
-  step.epoch = value_of(held_, "epoch");
-  for (std::size_t i = 0; i < phase_count; ++i) step.phase_s[i] = value_of(figures, std::string(phase_names[i]) + "_s");
+  step.epoch = quantity_of(held_, "epoch");
+  for (std::size_t i = 0; i < phase_count; ++i) step.phase_s[i] = quantity_of(figures, std::string(phase_names[i]) + "_s");
   report.steps.push_back(step);
 }
 
 void OutputReader::take_evaluation(const Figures& figures, RankReport& report)
 {
-  const double share = value_of(figures, "accuracy"), percent = value_of(figures, "accuracy_percent") / 100;
-  const double accuracy = std::isnan(share) ? percent : share, loss = value_of(figures, "eval_loss");
-  const bool has_loss = figures.contains("eval_loss") && figures.at("eval_loss");
-  if (std::isnan(accuracy) && !has_loss) return; // it was impossible
-  const bool is_another =
-      open_ && ((!std::isnan(accuracy) && !std::isnan(open_->accuracy)) || (has_loss && !std::isnan(open_->loss)));
+  auto accuracy = value_of(figures, "accuracy");
+  if (const auto percent = value_of(figures, "accuracy_percent"); percent && !accuracy) accuracy = *percent / 100;
+  const auto loss = value_of(figures, "eval_loss");
+  if (!accuracy && !loss) return; // it was left out
+  const bool is_another = open_ && ((accuracy && open_->accuracy) || (loss && open_->loss));
   if (is_another) finish(report);
   if (!open_) {
     open_.emplace();
     open_->step = report.steps.empty() ? 0 : report.steps.back().step;
-    open_->eval_s = open_->samples = open_->accuracy = open_->loss = not_measured;
+    open_->eval_s = open_->samples = not_measured;
   }
   open_->clock_s = clock_s_;
-  if (!std::isnan(accuracy)) open_->accuracy = accuracy;
-  if (has_loss) open_->loss = loss;
+  if (accuracy) open_->accuracy = accuracy;
+  if (loss) open_->loss = loss;
   if (is_whole(*open_)) finish(report);
 }
 
@@ -211,7 +216,7 @@ void OutputReader::take_evaluation(const Figures& figures, RankReport& report)
 bool OutputReader::is_whole(const EvaluationLine& evaluation) const
 {
   const bool has_accuracy = reads("accuracy") || reads("accuracy_percent");
-  return (!has_accuracy || !std::isnan(evaluation.accuracy)) && (!reads("eval_loss") || !std::isnan(evaluation.loss));
+  return (!has_accuracy || evaluation.accuracy) && (!reads("eval_loss") || evaluation.loss);
 }
 
 void OutputReader::finish(RankReport& report)

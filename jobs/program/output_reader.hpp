@@ -63,11 +63,10 @@ class OutputReader {
     bool was_silent = false; // new_silent() has named it, and it has found nothing since
     bool is_known = false;   // new_silent() has named it
   };
-  using Figures = std::map<std::string, std::optional<double>>; // nothing: it was left out
-  static double value_of(const Figures& figures, const std::string& name);
+  using Figures = std::map<std::string, Reported>; // empty: it was left out
   bool reads(const std::string& name) const { return metrics_.contains(name); }
   Figures figures_in(const std::string& line);
-  std::optional<double> judged(const std::string& name, Metric& metric, const Found& found, const std::string& line);
+  Reported judged(const std::string& name, Metric& metric, const Found& found, const std::string& line);
   void keep_for_later(const Figures& figures, bool is_whole);
   void take_step(const Figures& figures, RankReport& report);
   void take_evaluation(const Figures& figures, RankReport& report);

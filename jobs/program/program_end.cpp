@@ -97,6 +97,15 @@ std::map<std::string, std::string> ProgramRecorder::left_out() const
   return facts;
 }
 
+void ProgramRecorder::tell_divergence(const RunResult& result)
+{
+  if (!result.divergence.empty())
+    say(fmt::format("the run {}{}; it is left out of accuracy and time to target", diverged_word, result.divergence));
+  else if (divergence_.not_finite_steps() > 0)
+    say(fmt::format("the loss was NaN or infinite in {} of {} reported steps, first in step {}, and finite at the end",
+                    divergence_.not_finite_steps(), root_.steps.size(), divergence_.first_not_finite_step()));
+}
+
 ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix_s, const std::string& trouble)
 {
   constexpr int unwritten = static_cast<int>(ExitCode::environment);
@@ -116,7 +125,7 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
   // The accuracy that was left out may have been the last one, the best or the first at the target.
   const auto facts = left_out();
   if (facts.contains("left out of program.metrics.accuracy") || facts.contains("left out of program.metrics.accuracy_percent"))
-    for (auto& evaluation : reports.front().evaluations) evaluation.accuracy = not_measured;
+    for (auto& evaluation : reports.front().evaluations) evaluation.accuracy.reset();
   ProgramMeasurement measurement(run_.spec, attempt_.number());
   for (const auto& report : reports) {
     if (report.damaged_lines > 0)
@@ -129,6 +138,7 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
   for (const auto& [name, words] : facts)
     say(fmt::format("{}: {}", name, words.substr(0, words.find(':')))); // the first is told already
   auto result = measurement.result();
+  tell_divergence(result);
   result.facts.insert(facts.begin(), facts.end());
   if (!commit_result(attempt_, result)) return {1, fenced_off(successor_of(attempt_).value_or(0))};
   return {0, {}};

@@ -115,6 +115,8 @@ void ProgramRecorder::begin_launch()
   beaten_ = looked_for_ranks_ = {};
   stall_.reset();
   last_epoch_ = not_measured;
+  divergence_ = {};
+  told_turns_ = 0;
 }
 
 bool ProgramRecorder::has_ended_here() const
@@ -270,6 +272,7 @@ void ProgramRecorder::append_events()
   const auto samples = static_cast<double>(run_.spec.data.train_samples);
   for (; steps_written_ < root_.steps.size(); ++steps_written_) {
     const auto& step = root_.steps[steps_written_];
+    watch_loss(step);
     pass_time(step.clock_s, step.step_s);
     auto& epoch = last_epoch_ = step.epoch;
     const auto batch = static_cast<double>(run_.spec.effective_global_batch());
@@ -294,6 +297,15 @@ void ProgramRecorder::append_events()
                                 .eval_s = evaluation.eval_s});
   }
   events_->add(text);
+}
+
+// Tells the first step with a loss of NaN or infinity when it comes, and whether the loss becomes finite again.
+void ProgramRecorder::watch_loss(const StepLine& step)
+{
+  const auto turn = divergence_.add_step(step.step, step.loss);
+  if (turn == Divergence::Turn::none || ++told_turns_ > 2) return;
+  say(turn == Divergence::Turn::bad ? fmt::format("{} at step {}", words_of_loss(*step.loss), step.step)
+                                    : fmt::format("the loss is finite again at step {}", step.step));
 }
 
 void ProgramRecorder::beat()

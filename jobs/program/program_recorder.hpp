@@ -86,6 +86,8 @@ class ProgramRecorder {
   End outcome(int code, double told_to_stop_unix_s, const std::string& trouble);
   void append_events();
   void pass_time(double clock_s, double step_s);
+  void watch_loss(const StepLine& step);
+  void tell_divergence(const RunResult& result);
   void beat();
   void watch_progress();
   std::vector<MissingRank> behind() const;
@@ -108,6 +110,8 @@ class ProgramRecorder {
   std::optional<PendingText> events_;
   std::size_t steps_written_ = 0, evaluations_written_ = 0; // to events_
   double last_epoch_ = not_measured;
+  Divergence divergence_;                         // of rank 0
+  int told_turns_ = 0;                            // of its loss
   double training_s_ = 0;                         // sum of the steps that were written
   bool has_begun_ = false;                        // begin.json is there
   std::optional<Clock::time_point> root_started_; // when rank 0 was seen to have started

@@ -42,12 +42,20 @@ class Words {
     return value;
   }
 
-  // A number that is not below 0, or NaN.
+  // A figure that may be NaN or infinite.
+  Reported figure()
+  {
+    const auto word = rest_.substr(0, rest_.find(' '));
+    if (word == "-" || word == "nan") return this->word(), std::nullopt; // "nan" is of an older module
+    return number<double>();
+  }
+
+  // A finite number that is not below 0. not_measured: not reported.
   double quantity()
   {
-    const auto value = number<double>();
-    good_ = good_ && !(value < 0) && !std::isinf(value);
-    return value;
+    const auto value = figure();
+    good_ = good_ && (!value || (*value >= 0 && std::isfinite(*value)));
+    return or_not_measured(value);
   }
 
   std::int64_t count()
@@ -92,8 +100,8 @@ ReportLine step_line(Words& words)
   line.clock_s = words.quantity();
   line.step_s = words.quantity();
   line.samples = words.quantity();
-  line.loss = words.number<double>();
-  line.learning_rate = words.number<double>();
+  line.loss = words.figure();
+  line.learning_rate = words.figure();
   line.epoch = words.quantity();
   for (const auto phase : {Phase::input, Phase::forward, Phase::backward, Phase::communication, Phase::optimizer})
     line.phase_s[static_cast<std::size_t>(phase)] = words.quantity();
@@ -106,10 +114,11 @@ ReportLine evaluation_line(Words& words)
   line.step = words.count();
   line.clock_s = words.quantity();
   line.eval_s = words.quantity();
-  line.accuracy = words.quantity();
-  line.loss = words.number<double>();
+  line.accuracy = words.figure();
+  line.loss = words.figure();
   line.samples = words.quantity();
-  return line.accuracy > 1 ? ReportLine() : if_whole(words, line);
+  const bool is_possible = !line.accuracy || std::isnan(*line.accuracy) || (*line.accuracy >= 0 && *line.accuracy <= 1);
+  return is_possible ? if_whole(words, line) : ReportLine();
 }
 
 BeginLine begin_line(Words& words)

@@ -11,8 +11,9 @@
 //   error      = "error" SP step SP unix_s SP text LF                    unix_s: seconds since 1970, to compare ranks
 //   result     = "result" SP clock SP parameters LF
 //
-// Numbers are decimal; "nan" stands for what the program does not report. clock: seconds of a monotonic clock, whose zero has no
-// meaning. step_s: seconds since the last begin, step or evaluation.
+// Numbers are decimal; "-" stands for what the program does not report. A loss, an accuracy or a learning rate may also be "NaN",
+// "inf" or "-inf". Modules of older versions write "nan" for both; it is read as not reported. clock: seconds of a monotonic
+// clock, whose zero has no meaning. step_s: seconds since the last begin, step or evaluation.
 #pragma once
 
 #include "core/record/event_record.hpp"
@@ -35,14 +36,19 @@ struct BeginLine {
   double clock_s = 0;
   std::int64_t step = 0;
 };
+// not_measured: a time or a count that is not reported. In a line it cannot be NaN.
 struct StepLine {
   std::int64_t step = 0;
-  double clock_s = 0, step_s = 0, samples = 0, loss = 0, learning_rate = 0, epoch = 0;
-  std::array<double, phase_count> phase_s{}; // NaN for phases that are not reported; evaluation: 0
+  double clock_s = 0, step_s = 0, samples = 0;
+  Reported loss, learning_rate;
+  double epoch = 0;
+  std::array<double, phase_count> phase_s{}; // evaluation: 0
 };
 struct EvaluationLine {
   std::int64_t step = 0;
-  double clock_s = 0, eval_s = 0, accuracy = 0, loss = 0, samples = 0;
+  double clock_s = 0, eval_s = 0;
+  Reported accuracy, loss;
+  double samples = 0;
 };
 struct MemoryLine {
   double bytes = 0;
@@ -56,7 +62,8 @@ struct ResultLine {
   double clock_s = 0, parameters = 0;
 };
 
-// monostate: the line is damaged, or a negative time, a negative number of samples or an accuracy above 1 stands in it.
+// monostate: the line is damaged, or an impossible value stands in it: a time or a number of samples that is negative, NaN or
+// infinite, or an accuracy that is neither NaN nor between 0 and 1.
 using ReportLine = std::variant<std::monostate, RankLine, BeginLine, StepLine, EvaluationLine, MemoryLine, ErrorLine, ResultLine>;
 ReportLine parse_report_line(std::string_view line);
 

@@ -19,9 +19,38 @@ FactorArray filled_with(double value)
   return array;
 }
 
-bool has_sums(const AttributedRun& run)
+bool has_useful_sums(const AttributedRun& run)
 {
-  return run.samples > 0 && run.measured_s > 0 && run.work.useful_s > 0 && run.work.busy_step_max_s > 0;
+  return run.samples > 0 && run.measured_s > 0 && run.work.useful_s > 0 && run.work.useful_step_max_s > 0;
+}
+
+// The phases without which the factors of this run cannot be told apart. Older versions recorded no sums of a program that
+// reports no input.
+MissingPhases missing_of(const AttributedRun& run)
+{
+  auto missing = run.missing;
+  missing.work = missing.work || !has_useful_sums(run);
+  missing.input = missing.input || !(run.work.busy_step_max_s > 0);
+  return missing;
+}
+
+// Multiplies the factors that cannot be told apart into `together`.
+void join(FactorArray& logs, const MissingPhases& missing)
+{
+  using enum Factor;
+  std::vector<Factor> joined;
+  if (missing.all_causes())
+    joined = {batch, contention, load_balance, jitter, input, communication, queueing};
+  else if (missing.communication)
+    joined = {batch, contention, load_balance, jitter, communication, queueing};
+  else if (missing.input)
+    joined = {input, communication};
+  auto& all = logs[index_of(together)];
+  for (const auto factor : joined) {
+    auto& part = logs[index_of(factor)];
+    if (!std::isnan(part)) all = std::isnan(all) ? part : all + part;
+    part = not_measured;
+  }
 }
 
 // L: the useful time of the run's samples if every batch took as long as on one rank alone. NaN if that was not measured.
@@ -41,11 +70,24 @@ void split_queueing(FactorArray& logs, const AttributedRun& run)
   logs[index_of(Factor::queueing)] = std::log((busy_s + alone_s) / run.measured_s);
 }
 
+// The only factor of a run of the user's program that reports its throughput, but not what its time went to.
+std::optional<FactorArray> undivided(const AttributedRun& run)
+{
+  if (!run.is_own_program || !(run.measured.throughput > 0)) return std::nullopt;
+  auto logs = filled_with(not_measured);
+  logs[index_of(Factor::together)] = std::log(run.measured.throughput / static_cast<double>(run.measured.workers));
+  return logs;
+}
+
 // A run of a point, with its factors.
 struct Member {
   const AttributedRun* run;
   FactorArray logs;
-  double throughput() const { return static_cast<double>(run->samples) / run->measured_s; }
+  double throughput() const
+  {
+    return run->samples > 0 && run->measured_s > 0 ? static_cast<double>(run->samples) / run->measured_s
+                                                   : run->measured.throughput;
+  }
 };
 
 // The mean of each factor's logarithms over the runs. A factor that one run lacks is NaN.
@@ -79,8 +121,9 @@ FactorArray relative_logs(FactorArray own, FactorArray base)
   join_unknown(own, base, Factor::batch, Factor::contention);
   join_unknown(base, own, Factor::batch, Factor::contention);
   // Without servers there are no queues: the factor is 1.
+  const auto queueing = index_of(Factor::queueing);
   for (auto* logs : {&own, &base})
-    if (std::isnan((*logs)[index_of(Factor::queueing)])) (*logs)[index_of(Factor::queueing)] = 0;
+    if (std::isnan((*logs)[queueing]) && !std::isnan((*logs)[index_of(Factor::communication)])) (*logs)[queueing] = 0;
   FactorArray relative{};
   for (std::size_t f = 0; f < factor_count; ++f) relative[f] = own[f] - base[f];
   return relative;
@@ -132,6 +175,7 @@ CommunicationFigures communication_of(const std::vector<Member>& members)
 double samples_to_target(const std::vector<Member>& members)
 {
   const double median_samples = median_of(members, [](const AttributedRun& run) {
+    if (run.measured.has_diverged) return not_measured;
     if (run.samples_to_accuracy > 0) return static_cast<double>(run.samples_to_accuracy);
     return run.measured.target_accuracy > 0 ? std::numeric_limits<double>::infinity() : not_measured;
   });
@@ -162,6 +206,7 @@ struct Point {
   ScalingRow row;
   std::vector<Member> members;
   std::int64_t left_out = 0;
+  MissingPhases missing{};
 };
 
 bool belongs_to(const ScalingRow& row, const MeasuredRun& run)
@@ -179,12 +224,15 @@ std::vector<Point> points_of(std::span<const AttributedRun> runs, StudySizes siz
     const auto point =
         std::find_if(points.begin(), points.end(), [&](const Point& p) { return belongs_to(p.row, run.measured); });
     if (point == points.end() || !run.measured.succeeded) continue;
-    if (const auto logs = log_factors(run))
+    if (const auto logs = log_factors(run)) {
       point->members.push_back({&run, *logs});
-    else
+      point->missing = point->missing | missing_of(run);
+    } else {
       ++point->left_out;
+    }
   }
   for (auto& point : points) {
+    for (auto& member : point.members) join(member.logs, point.missing);
     join_if_mixed(point.members, Factor::batch, Factor::contention);
     join_if_mixed(point.members, Factor::queueing, Factor::communication);
   }
@@ -198,15 +246,19 @@ FactorArray relative_to_ideal(const FactorArray& own)
   auto relative = own;
   relative[index_of(Factor::batch)] = not_measured;
   relative[index_of(Factor::contention)] = not_measured;
-  if (std::isnan(relative[index_of(Factor::queueing)])) relative[index_of(Factor::queueing)] = 0;
+  if (std::isnan(relative[index_of(Factor::queueing)]) && !std::isnan(relative[index_of(Factor::communication)]))
+    relative[index_of(Factor::queueing)] = 0;
   return relative;
 }
 
 // Between parts of the same cores, a worker of a smaller part has fewer of them.
 void count_per_core(FactorArray& relative, double workers_ratio)
 {
-  const bool is_split = !std::isnan(relative[index_of(Factor::batch)]);
-  relative[index_of(is_split ? Factor::batch : Factor::contention)] += std::log(workers_ratio);
+  for (const auto factor : {Factor::batch, Factor::contention, Factor::together})
+    if (auto& part = relative[index_of(factor)]; !std::isnan(part)) {
+      part += std::log(workers_ratio);
+      return;
+    }
 }
 
 void relate(Attribution& point, const Point& own, const Point& base)
@@ -214,7 +266,10 @@ void relate(Attribution& point, const Point& own, const Point& base)
   point.baseline_size = base.row.size;
   point.is_baseline = &own == &base;
   const double own_size = static_cast<double>(own.row.workers), base_size = static_cast<double>(base.row.workers);
-  auto relative = relative_logs(mean_logs(own.members), mean_logs(base.members));
+  point.missing = own.missing | base.missing;
+  auto own_logs = mean_logs(own.members), base_logs = mean_logs(base.members);
+  for (auto* logs : {&own_logs, &base_logs}) join(*logs, point.missing);
+  auto relative = relative_logs(own_logs, base_logs);
   if (own.row.is_part) count_per_core(relative, own_size / base_size);
   take_factors(point, relative);
   const bool is_of_all_runs = own.left_out == 0 && base.left_out == 0; // then it is the interval of `results`
@@ -233,7 +288,13 @@ void relate(Attribution& point, const Point& own, const Point& base)
 
 void relate_to_ideal(Attribution& point, const Point& own)
 {
+  point.missing = own.missing;
   take_factors(point, relative_to_ideal(mean_logs(own.members)));
+  if (own.missing.communication || own.missing.work) {
+    point.efficiency = not_measured;
+    point.lost = point.factors = filled_with(not_measured);
+    return;
+  }
   std::vector<double> logs;
   for (const auto& member : own.members) logs.push_back(sum_of_known(relative_to_ideal(member.logs)));
   const auto interval = confidence_interval(mean_of(moments_of(logs)), 0.95);
@@ -269,9 +330,15 @@ const Point* base_of(const Point& own, const std::vector<Point>& points)
 
 } // namespace
 
+MissingPhases operator|(const MissingPhases& a, const MissingPhases& b)
+{
+  return {a.input || b.input, a.communication || b.communication, a.work || b.work};
+}
+
 std::optional<FactorArray> log_factors(const AttributedRun& run)
 {
-  if (!has_sums(run)) return std::nullopt;
+  const bool has_busy_sums = run.work.busy_step_max_s > 0;
+  if (!has_useful_sums(run) || (!has_busy_sums && !run.is_own_program)) return undivided(run);
   const auto& [useful_s, useful_max_s, useful_step_max_s, busy_step_max_s] = run.work;
   const auto samples = static_cast<double>(run.samples), workers = static_cast<double>(run.measured.workers);
   auto logs = filled_with(not_measured);
@@ -280,6 +347,10 @@ std::optional<FactorArray> log_factors(const AttributedRun& run)
   logs[index_of(Factor::contention)] = std::log((lone_s > 0 ? lone_s : samples) / useful_s);
   logs[index_of(Factor::load_balance)] = std::log(useful_s / workers / useful_max_s);
   logs[index_of(Factor::jitter)] = std::log(useful_max_s / useful_step_max_s);
+  if (!has_busy_sums) {
+    logs[index_of(Factor::together)] = std::log(useful_step_max_s / run.measured_s);
+    return logs;
+  }
   logs[index_of(Factor::input)] = std::log(useful_step_max_s / busy_step_max_s);
   logs[index_of(Factor::communication)] = std::log(busy_step_max_s / run.measured_s);
   split_queueing(logs, run);

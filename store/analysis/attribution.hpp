@@ -17,6 +17,11 @@
 // The efficiency is the ratio of two runs' throughputs per worker, so it is the product of the ratios of their factors. In a
 // partition study it is the ratio of their throughputs, so the computation counts per core: its ratio is multiplied by that of
 // the workers. POP names such factors for MPI programs in general [Rosas2014].
+//
+// A program of the user may not report every phase. What then cannot be told apart becomes one factor, `together`: without
+// `input`, C/T (input and communication); without `communication` on several ranks, everything but input, because time in which a
+// rank communicates inside `backward`, as PyTorch's DDP does, looks like computation; without forward, backward or optimizer, or
+// without both, n/(W T).
 #pragma once
 
 #include "core/record/run_record.hpp"
@@ -31,13 +36,26 @@
 
 namespace dt::store {
 
-enum class Factor { batch, contention, load_balance, jitter, input, communication, queueing };
-inline constexpr std::array<std::string_view, 7> factor_names{"batch", "contention",    "load_balance", "jitter",
-                                                              "input", "communication", "queueing"};
+enum class Factor { batch, contention, load_balance, jitter, input, communication, queueing, together };
+inline constexpr std::array<std::string_view, 8> factor_names{"batch", "contention",    "load_balance", "jitter",
+                                                              "input", "communication", "queueing",     "together"};
 inline constexpr std::size_t factor_count = factor_names.size();
 
 // One number for each factor; NaN: the factor is unknown or does not apply.
 using FactorArray = std::array<double, factor_count>;
+
+// Phases that a program does not report on every worker, as far as factors need them.
+struct MissingPhases {
+  bool input = false;
+  bool communication = false; // of a run with several ranks
+  bool work = false;          // one of forward, backward and optimizer
+
+  bool any() const { return input || communication || work; }
+  // Whether no factor can be told apart.
+  bool all_causes() const { return work || (input && communication); }
+  bool operator==(const MissingPhases&) const = default;
+};
+MissingPhases operator|(const MissingPhases& a, const MissingPhases& b);
 
 // A succeeded run with what its factors are computed from. Figures that were not measured are NaN.
 struct AttributedRun {
@@ -53,13 +71,15 @@ struct AttributedRun {
   double exposed_s = not_measured;  // exposed communication of one step, mean over the workers
   double bytes = 0, messages = 0;   // sent by the rank that sent most, in one step
   std::int64_t samples_to_accuracy = 0;
-  std::string latest_host{}; // host of the rank that the others waited for longest; empty: unknown
+  std::string latest_host{};   // host of the rank that the others waited for longest; empty: unknown
+  bool is_own_program = false; // the user's
+  MissingPhases missing{};     // none for dtengine
 };
 
 // The natural logarithms of a run's factors. Their sum without NaN is ln(samples / (workers · measured_s)), in samples/s. If
 // lone_compute_s is NaN, `batch` is NaN and `contention` holds the whole computation. `queueing` is NaN without servers or
-// without isolated_s; then `communication` holds both. Nothing if the run has no work sums (an older engine recorded it) or no
-// measured step.
+// without isolated_s; then `communication` holds both. `together` is NaN unless phases are missing. Nothing if the run has no
+// measured step, or no work sums although it is dtengine's (an older version recorded it).
 std::optional<FactorArray> log_factors(const AttributedRun& run);
 
 // Times and amounts of one step's communication, medians over runs.
@@ -80,9 +100,11 @@ struct Attribution {
   // The size that the point is compared with: the label's smallest. 0: an ideal machine, on which all factors of this run but its
   // computation are 1; then the efficiency is that of the parallel run alone, Σ u / (W T).
   std::int64_t baseline_size = 0;
-  bool is_baseline = false;                      // it is compared with itself
-  bool is_part = false;                          // of a partition study: `size` is the ranks of a node, which share its cores
-  double efficiency = not_measured;              // per worker; of the runs with work sums
+  bool is_baseline = false; // it is compared with itself
+  bool is_part = false;     // of a partition study: `size` is the ranks of a node, which share its cores
+  // Per worker; of the runs with work sums. Relative to an ideal machine NaN if communication or work is missing: then nobody
+  // knows how much of the time was waiting.
+  double efficiency = not_measured;
   Interval interval{not_measured, not_measured}; // 95 %, as in scaling.hpp; NaN without a smaller size or with too few runs
   double efficiency_per_process = not_measured;  // the same with servers counted; NaN without servers
   FactorArray factors{};                         // relative to the baseline
@@ -90,6 +112,7 @@ struct Attribution {
   // Negative if a factor gained.
   FactorArray lost{};
   bool has_split = false;            // the effect of the batch is known separately; otherwise `contention` is the computation
+  MissingPhases missing{};           // of its runs and of those that it is compared with
   std::string latest_host{};         // the host that the others waited for in most runs
   std::int64_t latest_host_runs = 0; // in so many of `runs`
   double statistical_efficiency = not_measured; // median samples to the target, at the baseline divided by here

@@ -44,6 +44,10 @@ void add_run(Point& point, const MeasuredRun& run)
   add_measured(point.row.throughputs, run.throughput);
   if (!std::isnan(run.throughput)) point.row.blocks.push_back(run.block);
   add_measured(point.shares, run.communication_share);
+  if (run.has_diverged) {
+    ++point.row.diverged;
+    return;
+  }
   add_measured(point.accuracies, run.accuracy);
   add_time(point, run);
 }
@@ -188,6 +192,7 @@ Fields<ScalingRow> scaling_fields()
        "partition study the parts of a node"},
       {"runs", DT_AT(runs), "", "runs that differ only in their repeat, without A/A controls"},
       {"succeeded", DT_AT(succeeded), "", "runs that succeeded; the figures are theirs"},
+      {"diverged", DT_AT(diverged), "", "succeeded runs that diverged: they are left out of accuracy and time to the target"},
       {"throughput", DT_AT(throughput), "samples/s", "median"},
       {"throughput_min", DT_AT(throughput_min), "samples/s", "smallest"},
       {"throughput_max", DT_AT(throughput_max), "samples/s", "largest"},
@@ -208,8 +213,8 @@ Fields<ScalingRow> scaling_fields()
       {"accuracy", DT_AT(accuracy), "0..1", "median"},
       {"time_to_accuracy_s", DT_AT(time_to_accuracy_s), "s",
        "median; a run that missed its target counts as infinite, so `NULL` if half of the runs or more missed it"},
-      {"reached", DT_AT(reached), "", "succeeded runs that reached their target accuracy"},
-      {"target_runs", DT_AT(target_runs), "", "succeeded runs that have a target accuracy"},
+      {"reached", DT_AT(reached), "", "succeeded runs that reached their target accuracy and did not diverge"},
+      {"target_runs", DT_AT(target_runs), "", "succeeded runs that have a target accuracy and did not diverge"},
   };
 #undef DT_AT
   return fields;

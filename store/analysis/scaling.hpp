@@ -41,8 +41,9 @@ struct MeasuredRun {
   std::int64_t nodes = 0, ranks = 0;
   std::int64_t workers = 0;   // ranks that train
   bool succeeded = false;     // the figures of any other run do not count
+  bool has_diverged = false;  // its accuracy and its time to the target do not count either
   std::string block{};        // runs with the same text ran in one block of a ladder; empty: in a job of their own
-  double target_accuracy = 0; // 0: no target
+  double target_accuracy = 0; // 0: no target, or nobody knows when it was reached or whether it was
   double throughput = not_measured, communication_share = not_measured, accuracy = not_measured;
   double time_to_accuracy_s = not_measured;
 };
@@ -51,7 +52,7 @@ struct MeasuredRun {
 struct ScalingRow {
   std::string label;
   std::int64_t nodes = 0, ranks = 0, workers = 0, size = 0;
-  std::int64_t runs = 0, succeeded = 0;
+  std::int64_t runs = 0, succeeded = 0, diverged = 0;
   double throughput = not_measured, throughput_min = not_measured, throughput_max = not_measured;
   double throughput_geometric_mean = not_measured;
   double speedup = not_measured, efficiency = not_measured;

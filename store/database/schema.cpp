@@ -30,6 +30,8 @@ std::string columns_but(Fields<Record> fields, const std::vector<std::string_vie
   return columns_of(Fields<Record>(kept), constraint);
 }
 
+std::string with_not_finite(std::string columns) { return columns += "  " + std::string(not_finite_column) + " TEXT,\n"; }
+
 // One row: the hash of the schema that the file has.
 constexpr std::string_view format_table = "CREATE TABLE format (schema_hash TEXT NOT NULL) STRICT;\n";
 
@@ -126,7 +128,7 @@ std::string table_of_runs(std::string_view name, const std::string& columns, std
 
 std::string results_table()
 {
-  auto columns = columns_of(result_fields());
+  auto columns = with_not_finite(columns_of(result_fields()));
   return "\nCREATE TABLE results (\n  run_id INTEGER PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,\n"
          "  attempt INTEGER NOT NULL,\n" +
          columns.substr(0, columns.size() - 2) + "\n) STRICT;\n";
@@ -265,6 +267,7 @@ std::string run_views()
 {
   std::string sql(run_columns);
   for (const auto& field : result_fields()) sql += ",\n  results." + field.column() + " AS " + field.column();
+  sql += ",\n  results." + std::string(not_finite_column) + " AS " + std::string(not_finite_column);
   sql += attempt_columns;
   for (const auto* key : column_keys())
     if (!has_short_name(*key)) sql += ",\n  runs." + column_of(*key) + " AS " + column_of(*key);
@@ -308,8 +311,9 @@ const std::vector<const Key*>& column_keys()
 std::string schema()
 {
   return std::string(format_table) + studies_table() + runs_table() + std::string(study_runs_table) + points_table() +
-         predictions_table() + attempts_table() + table_of_attempts("steps", columns_of(step_event_fields()), "step") +
-         table_of_attempts("evals", columns_of(eval_event_fields()), "step") +
+         predictions_table() + attempts_table() +
+         table_of_attempts("steps", with_not_finite(columns_of(step_event_fields())), "step") +
+         table_of_attempts("evals", with_not_finite(columns_of(eval_event_fields())), "step") +
          table_of_attempts("probes", columns_of(rank_probe_fields()) + columns_of(probe_fields()), "rank") +
          table_of_attempts("machine_loads", columns_of(node_load_fields()), "host") + results_table() +
          table_of_runs("ranks", columns_of(rank_fields()) + "  mask TEXT,\n", "rank") +

@@ -21,11 +21,14 @@ std::string column_of(const Key& key);
 const std::vector<const Key*>& column_keys();
 
 // INTEGER, REAL or TEXT.
+// Of the tables steps, evals and results: the figures of the row that are NaN or infinite, as JSON: {"loss":"NaN"}. NULL: none.
+inline constexpr std::string_view not_finite_column = "not_finite";
+
 std::string_view sql_type_of(const FieldValue& value);
 template<class Record> std::string_view sql_type_of(const Field<Record>& field)
 {
   const auto value = value_of(field, Record{});
-  if (std::holds_alternative<double>(value)) return "REAL";
+  if (std::holds_alternative<double>(value) || std::holds_alternative<Reported>(value)) return "REAL";
   const bool is_whole =
       std::holds_alternative<bool>(value) || std::holds_alternative<int>(value) || std::holds_alternative<std::int64_t>(value);
   return is_whole ? "INTEGER" : "TEXT";

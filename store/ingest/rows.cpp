@@ -43,11 +43,25 @@ Cell cell_of(const FieldCell& value)
     Cell operator()(int v) const { return std::int64_t{v}; }
     Cell operator()(std::int64_t v) const { return v == not_counted ? Cell() : Cell(v); }
     Cell operator()(double v) const { return v; }
+    Cell operator()(const Reported& v) const { return v ? Cell(*v) : Cell(); } // SQLite makes NULL of NaN
     Cell operator()(const std::string& v) const { return v; }
     Cell operator()(const std::vector<std::string>& v) const { return json_text(v); }
     Cell operator()(const TextMap& v) const { return json_text(Json(v)); }
   };
   return std::visit(Converter{}, value);
+}
+
+// The figures that were reported as NaN or infinite, by column: {"loss":"NaN"}. NULL without any. A column itself cannot hold
+// NaN, and NULL there means that the figure was not reported.
+template<class Record> Cell not_finite(Fields<Record> fields, const Record& record)
+{
+  TextMap words;
+  for (const auto& field : fields) {
+    const auto value = value_of(field, record);
+    if (const auto* figure = std::get_if<Reported>(&value); figure != nullptr && is_not_finite(*figure))
+      words[field.column()] = word_of(**figure);
+  }
+  return words.empty() ? Cell() : Cell(json_text(Json(words)));
 }
 
 using Names = std::vector<std::string_view>;
@@ -133,7 +147,12 @@ std::int64_t write_study_row(Connection& connection, StudyRecord study)
 
 void write_result(Connection& connection, std::int64_t run_id, int attempt, const std::optional<RunResult>& result)
 {
-  Row().add("run_id", run_id).add("attempt", attempt).add(result_fields(), result).write(connection, "results");
+  Row()
+      .add("run_id", run_id)
+      .add("attempt", attempt)
+      .add(result_fields(), result)
+      .add(std::string(not_finite_column), not_finite(result_fields(), *result))
+      .write(connection, "results");
 }
 
 void write_phases(Connection& connection, std::int64_t run_id, const RankRecord& rank)
@@ -184,11 +203,14 @@ void write_lines(Connection& connection, const std::string& table, std::int64_t 
 {
   std::vector<std::string> columns{"run_id", "attempt"};
   for (const auto& field : fields) columns.push_back(field.column());
+  columns.emplace_back(not_finite_column);
   auto statement = connection.statement("INSERT OR REPLACE INTO " + table + " (" + join(columns, ", ") + ") VALUES " +
                                         placeholders(columns.size()));
   for (const auto& event : events) {
     statement.bind(run_id, attempt);
-    for (int parameter = 2; const auto& field : fields) statement.bind_at(++parameter, cell_of(value_of(field, event)));
+    int parameter = 2;
+    for (const auto& field : fields) statement.bind_at(++parameter, cell_of(value_of(field, event)));
+    statement.bind_at(++parameter, not_finite(fields, event));
     statement.finish();
   }
 }

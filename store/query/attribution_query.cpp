@@ -21,6 +21,9 @@ constexpr const char* attributed_columns = R"sql(,
   (SELECT max(mean_s / nullif(total_s, 0)) FROM rank_phases WHERE run_id = runs.id AND phase = 'step'),
   (SELECT max(bytes_sent) FROM ranks WHERE run_id = runs.id),
   (SELECT max(messages_sent) FROM ranks WHERE run_id = runs.id),
+  sync_strategy IS NULL,
+  (SELECT group_concat(DISTINCT phase) FROM rank_phases JOIN ranks USING (run_id, rank)
+   WHERE run_id = runs.id AND role = 'worker' AND mean_s IS NULL),
   (SELECT host FROM ranks WHERE run_id = runs.id AND late_s > 0 GROUP BY host ORDER BY sum(late_s) DESC LIMIT 1))sql";
 
 AttributedRun attributed_run_of(Statement& row)
@@ -42,6 +45,13 @@ AttributedRun attributed_run_of(Statement& row)
   const double per_step = row.real(column++); // 1 / steps of the last attempt
   run.bytes = row.real(column++) * per_step;
   run.messages = row.real(column++) * per_step;
+  run.is_own_program = row.integer(column++) != 0; // the columns of keys that only dtengine reads are NULL
+  const auto missing = row.text(column++);
+  const auto lacks = [&](std::string_view phase) { return missing.find(phase) != std::string::npos; };
+  if (run.is_own_program)
+    run.missing = {.input = lacks("input"),
+                   .communication = run.measured.ranks > 1 && lacks("communication"),
+                   .work = lacks("forward") || lacks("backward") || lacks("optimizer")};
   run.latest_host = row.text(column++);
   return run;
 }

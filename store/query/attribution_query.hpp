@@ -9,8 +9,8 @@
 
 namespace dt::store {
 
-// The attributions of the study with this id, from its stored runs. Empty if no succeeded run has the sums that they are computed
-// from, because all were recorded by an older engine.
+// The attributions of the study with this id, from its stored runs. Empty if no succeeded run has the figures that they are
+// computed from: an older dtengine recorded no sums of work, or a program of the user reports no throughput.
 std::vector<Attribution> attributions_of_study(Database& database, const std::string& study_id);
 
 } // namespace dt::store

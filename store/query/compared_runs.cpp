@@ -50,6 +50,8 @@ ComparedRun compared_run(const RunRow& row, const Rest& rest)
           .ranks = row.ranks,
           .is_control = row.is_control,
           .succeeded = row.state == RunState::succeeded,
+          .has_diverged = row.has_diverged(),
+          .knows_target = row.knows_target(),
           .block = rest.block,
           .model = row.model,
           .data_id = rest.data_id,

@@ -24,20 +24,28 @@ std::vector<CoursePart> attempts_of(Connection& connection, const std::string& k
   return attempts;
 }
 
+// A figure of a row whose column `not_finite` is the last one that was selected.
+Reported reported(const Statement& s, int column, int not_finite)
+{
+  if (!s.is_null(column)) return s.real(column);
+  const auto words = s.text(not_finite);
+  return words.find('"' + s.column_name(column) + "\":\"NaN\"") == std::string::npos ? Reported() : not_measured;
+}
+
 StepEvent step_of(const Statement& s)
 {
   return {.step = s.integer(0),
           .epoch = s.real(1),
           .elapsed_s = s.real(2),
-          .loss = s.real(3),
-          .learning_rate = s.real(4),
+          .loss = reported(s, 3, 11),
+          .learning_rate = reported(s, 4, 11),
           .step_s = s.real(5),
           .phase_s = {s.real(6), s.real(7), s.real(8), s.real(9), s.real(10), 0}};
 }
 
 EvalEvent eval_of(const Statement& s)
 {
-  return {s.integer(0), s.real(1), s.real(2), s.real(3), s.real(4), s.integer(5), s.real(6)};
+  return {s.integer(0), s.real(1), s.real(2), reported(s, 3, 7), reported(s, 4, 7), s.integer(5), s.real(6)};
 }
 
 constexpr const char* of_part =
@@ -49,7 +57,7 @@ double elapsed_at_begin(const StepEvent& first) { return first.step > 1 ? first.
 void add_steps(Connection& connection, const std::string& key, const CoursePart& part, Course& course)
 {
   auto s = connection.statement("SELECT step, epoch, elapsed_s, loss, learning_rate, step_s, input_s, forward_s, backward_s, "
-                                "communication_s, optimizer_s FROM steps AS events" +
+                                "communication_s, optimizer_s, not_finite FROM steps AS events" +
                                 std::string(of_part));
   s.bind(key, part.attempt, part.first_step, part.last_step);
   while (s.next()) course.steps.push_back({part.begin_unix_s, step_of(s)});
@@ -57,8 +65,8 @@ void add_steps(Connection& connection, const std::string& key, const CoursePart&
 
 void add_evals(Connection& connection, const std::string& key, const CoursePart& part, Course& course)
 {
-  auto s = connection.statement("SELECT step, epoch, elapsed_s, loss, accuracy, samples, eval_s FROM evals AS events" +
-                                std::string(of_part));
+  auto s = connection.statement(
+      "SELECT step, epoch, elapsed_s, loss, accuracy, samples, eval_s, not_finite FROM evals AS events" + std::string(of_part));
   s.bind(key, part.attempt, part.first_step, part.last_step);
   while (s.next()) course.evals.push_back({part.begin_unix_s, eval_of(s)});
 }

@@ -62,16 +62,24 @@ struct Part {
   std::string sql; // ?1 is the run's id
 };
 
+// A column of figures that may be NaN, which only `not_finite` can say.
+std::string with_nan(const std::string& column)
+{
+  return "coalesce(json_extract(not_finite, '$." + column + "'), " + column + ") AS " + column;
+}
+
 // The figures in the order of their rows. A figure whose 0 means that there is none is left out when it is 0.
 std::string result_sql()
 {
   std::vector<std::string> columns;
   for (const auto& field : result_fields()) {
     const auto column = field.column();
-    const bool is_map = std::holds_alternative<TextMap>(value_of(field, RunResult{}));
-    columns.push_back(field.zero_is_nothing ? "nullif(" + column + ", 0) AS " + column
-                      : is_map              ? "nullif(" + column + ", '{}') AS " + column
-                                            : column);
+    const auto value = value_of(field, RunResult{});
+    const bool is_map = std::holds_alternative<TextMap>(value);
+    columns.push_back(std::holds_alternative<Reported>(value) ? with_nan(column)
+                      : field.zero_is_nothing                 ? "nullif(" + column + ", 0) AS " + column
+                      : is_map                                ? "nullif(" + column + ", '{}') AS " + column
+                                                              : column);
   }
   return "SELECT " + join(columns, ", ") + " FROM results WHERE run_id = ?1";
 }
@@ -93,8 +101,9 @@ const Part parts[]{
      "FROM attempts WHERE run_id = ?1 ORDER BY attempt"},
     {"result", true, result_sql()},
     {"evaluations", false,
-     "SELECT evals.attempt, step, epoch, elapsed_s, loss, accuracy, samples, eval_s FROM evals JOIN runs ON runs.id = run_id "
-     "AND evals.attempt = runs.attempt WHERE run_id = ?1 ORDER BY step"},
+     "SELECT evals.attempt, step, epoch, elapsed_s, " + with_nan("loss") + ", " + with_nan("accuracy") +
+         ", samples, eval_s FROM evals JOIN runs ON runs.id = run_id "
+         "AND evals.attempt = runs.attempt WHERE run_id = ?1 ORDER BY step"},
     {"phases by rank", false,
      "SELECT rank, phase, total_s, mean_s, p50_s, p95_s, p99_s, max_s FROM rank_phases WHERE run_id = ?1 ORDER BY rank, "
      "instr('input forward backward communication optimizer evaluation step', phase)"},

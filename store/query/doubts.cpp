@@ -128,6 +128,17 @@ std::vector<RunConditions> measured_runs(const Chosen& chosen)
   return runs;
 }
 
+std::vector<NotFiniteRun> not_finite_runs(const Chosen& chosen)
+{
+  std::vector<NotFiniteRun> runs;
+  auto s = chosen.ask("SELECT chosen.key, not_finite_steps, divergence, coalesce(json_extract(not_finite, '$.accuracy'), '') "
+                      "FROM chosen JOIN results ON results.run_id = chosen.run_id WHERE not_finite_steps > 0 OR diverged_step IS "
+                      "NOT NULL OR json_extract(not_finite, '$.accuracy') IS NOT NULL ORDER BY position, chosen.key");
+  while (s.next())
+    if (chosen.is_asked(s.text(0))) runs.push_back({s.text(0), s.integer(1), s.text(2), s.text(3)});
+  return runs;
+}
+
 std::size_t count_modelled_runs(const Chosen& chosen)
 {
   std::size_t count = 0;
@@ -200,6 +211,7 @@ Doubts doubts_of(Database& database, const std::string& study_id, const std::vec
   doubts.busy = busy_runs(runs);
   doubts.measured_runs =
       static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), [](const RunConditions& run) { return run.asked; }));
+  doubts.not_finite = not_finite_runs(chosen);
   doubts.modelled_runs = count_modelled_runs(chosen);
   doubts.simulated_runs = count_simulated_runs(chosen);
   return doubts;

@@ -12,11 +12,20 @@
 
 namespace dt::store {
 
+// A run with a result whose loss or accuracy was NaN or infinite somewhere.
+struct NotFiniteRun {
+  std::string run;
+  std::int64_t steps = 0; // with such a training loss
+  std::string divergence; // RunResult::divergence
+  std::string accuracy;   // "NaN" if the last evaluation's is
+};
+
 struct Doubts {
   // Drift of the machine during a study. Nothing if fewer than two of the asked controls succeeded in the same allocation.
   std::optional<Drift> drift;
   std::vector<Outlier> outliers; // hosts and runs that were slower than comparable ones in the probe before the first step
   std::vector<BusyRun> busy;
+  std::vector<NotFiniteRun> not_finite;
   std::size_t measured_runs = 0; // asked runs that have a result
   std::size_t modelled_runs = 0; // of these, executed runs whose computation was modelled (train.modelled_rate)
   // The machines on which runs were simulated, each with the number of these runs.

@@ -3,11 +3,15 @@
 #include "core/error.hpp"
 #include "core/record/fields.hpp"
 #include "core/text.hpp"
+#include "store/database/schema.hpp"
 #include "store/database/sqlite.hpp"
 #include "store/query/conditions.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
+
+#include <nlohmann/json.hpp>
 
 namespace dt::store {
 namespace {
@@ -63,7 +67,8 @@ constexpr RunColumn run_columns[]{
 bool is_number(const Field<RunResult>& field)
 {
   const auto value = value_of(field, RunResult{});
-  return std::holds_alternative<double>(value) || std::holds_alternative<std::int64_t>(value);
+  return std::holds_alternative<double>(value) || std::holds_alternative<Reported>(value) ||
+         std::holds_alternative<std::int64_t>(value);
 }
 
 // The figures of a result that are numbers.
@@ -84,6 +89,7 @@ std::string select_runs(const char* RunColumn::*source, const std::string& resul
   std::vector<std::string> columns;
   for (const auto& column : run_columns) columns.emplace_back(column.*source);
   for (const auto& figure : numeric_figures()) columns.push_back(results + figure.column());
+  columns.push_back(results + std::string(not_finite_column));
   return "SELECT " + join(columns, ", ") + " ";
 }
 
@@ -109,6 +115,7 @@ RunRow run_row(const Statement& s)
   for (const auto& column : run_columns) column.read(row, s, at++);
   row.figures.resize(numeric_figures().size());
   for (auto& figure : row.figures) figure = s.real(at++);
+  row.not_finite = s.text(at);
   return row;
 }
 
@@ -135,10 +142,11 @@ std::string study_sql(const std::string& which)
 {
   std::string counts = count_of_state(RunState::succeeded);
   for (const auto state : bad_states()) counts += count_of_state(state);
+  counts += ", sum(results.diverged_step IS NOT NULL)";
   return "SELECT chosen.key, chosen.name, chosen.description, chosen.kind, created_unix_s, submitted_unix_s, count(runs.id)" +
          counts + " FROM (SELECT * FROM studies " + which +
          ") AS chosen LEFT JOIN study_runs ON study_runs.study_id = chosen.id LEFT JOIN runs ON runs.id = study_runs.run_id "
-         "GROUP BY chosen.id ORDER BY submitted_unix_s DESC, chosen.key";
+         "LEFT JOIN results ON results.run_id = runs.id GROUP BY chosen.id ORDER BY submitted_unix_s DESC, chosen.key";
 }
 
 std::vector<StudyRow> study_rows(Statement& s)
@@ -146,10 +154,11 @@ std::vector<StudyRow> study_rows(Statement& s)
   std::vector<StudyRow> rows;
   while (s.next()) {
     auto& row = rows.emplace_back(
-        StudyRow{s.text(0), s.text(1), s.text(2), s.text(3), s.real(4), s.real(5), s.integer(6), s.integer(7), 0, {}});
+        StudyRow{s.text(0), s.text(1), s.text(2), s.text(3), s.real(4), s.real(5), s.integer(6), s.integer(7), 0, 0, {}});
     int at = 8;
     for (const auto state : bad_states())
       if (const auto count = s.integer(at++); count > 0) row.failed += row.ends[state] = count;
+    row.diverged = s.integer(at);
   }
   return rows;
 }
@@ -193,6 +202,20 @@ double RunRow::figure(std::string_view figure_name) const
   if (found == fields.end()) throw Error(ErrorKind::internal, "a result has no figure " + std::string(figure_name));
   const auto index = static_cast<std::size_t>(found - fields.begin());
   return index < figures.size() ? figures[index] : not_measured;
+}
+
+std::string RunRow::word(std::string_view figure_name) const
+{
+  if (not_finite.empty()) return {};
+  const auto words = nlohmann::json::parse(not_finite, nullptr, false);
+  return words.is_object() ? words.value(figure_name, "") : "";
+}
+
+bool RunRow::has_diverged() const { return !std::isnan(figure("diverged_step")); }
+
+bool RunRow::knows_target() const
+{
+  return target_accuracy <= 0 || !std::isnan(figure("time_to_accuracy_s")) || figure("samples_to_accuracy") == 0;
 }
 
 std::vector<StudyRow> list_studies(Database& database, std::int64_t limit)

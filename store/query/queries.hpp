@@ -16,6 +16,7 @@ struct StudyRow {
   std::string id, name, description, kind;
   double created_unix_s = 0, submitted_unix_s = 0;
   std::int64_t runs = 0, succeeded = 0, failed = 0; // failed: any final state except succeeded
+  std::int64_t diverged = 0;                        // of those that succeeded
   std::map<RunState, std::int64_t> ends;            // the failed runs, counted by state
 };
 
@@ -35,8 +36,19 @@ struct RunRow {
   bool has_end = false;        // the job's end is recorded too; the result is written a moment earlier
   std::vector<double> figures; // those of result_fields() that are numbers, in its order
 
-  // The figure with this name in result_fields(): figure("throughput"). NaN if it was not measured or there is no result.
+  std::string not_finite; // of the table `results`
+
+  // The figure with this name in result_fields(): figure("throughput"). NaN if it was not measured or there is no result, and for
+  // a figure that has a word.
   double figure(std::string_view figure_name) const;
+  // "NaN", "inf" or "-inf" for a figure that was reported so; else empty.
+  std::string word(std::string_view figure_name) const;
+  // Whether the run has a result and its loss was NaN or infinite to its end. Its accuracy, its losses and its time to the target
+  // are left out of all statistics.
+  bool has_diverged() const;
+  // False if the run has a result and a target, but not when the target was reached or whether it was: a program of the user that
+  // does not report begin() or an accuracy, or an attempt that went on from an earlier one.
+  bool knows_target() const;
 };
 
 // Most recently submitted first.

@@ -7,9 +7,13 @@ namespace dt::store {
 
 std::string measured_run_columns()
 {
-  return "series, resources_nodes, ranks, workers, state = 'succeeded', coalesce(train_target_accuracy, 0), throughput, "
+  return "series, resources_nodes, ranks, workers, state = 'succeeded', "
+         // Without a time, 0 samples say that the target was missed, and NULL that nobody knows.
+         "iif(time_to_accuracy_s IS NULL AND samples_to_accuracy IS NOT 0, 0, coalesce(train_target_accuracy, 0)), throughput, "
          "communication_share, accuracy, time_to_accuracy_s, (SELECT " +
-         std::string(ladder_block) + " FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt)";
+         std::string(ladder_block) +
+         " FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt), "
+         "diverged_step IS NOT NULL";
 }
 
 MeasuredRun measured_run_of(Statement& row)
@@ -19,6 +23,7 @@ MeasuredRun measured_run_of(Statement& row)
           .ranks = row.integer(2),
           .workers = row.integer(3),
           .succeeded = row.integer(4) != 0,
+          .has_diverged = row.integer(11) != 0,
           .block = row.text(10),
           .target_accuracy = row.real(5),
           .throughput = row.real(6),

@@ -26,7 +26,7 @@ inline constexpr std::string_view measured_run_tables =
     "LEFT JOIN results ON results.run_id = runs.id "
     "WHERE studies.key = ? AND ranks IS NOT NULL AND NOT control ORDER BY position";
 // Number of measured_run_columns.
-inline constexpr int measured_run_width = 11;
+inline constexpr int measured_run_width = 12;
 // The current row of such a query.
 MeasuredRun measured_run_of(Statement& row);
 

@@ -140,11 +140,12 @@ TEST_CASE("a duration is shown in its two largest units that are not zero")
   CHECK(format_duration(0.4) == "0s");
 }
 
-TEST_CASE("a duration that is no number of seconds is shown as unknown, a negative one as none")
+TEST_CASE("a duration that is not known and one without an end have different words, and a negative one is none")
 {
-  CHECK(format_duration(std::nan("")) == "?");
-  CHECK(format_duration(std::numeric_limits<double>::infinity()) == "?");
-  CHECK(format_duration(1e300) == "?");
+  CHECK(format_duration(std::nan("")) == "unknown");
+  CHECK(format_duration(std::numeric_limits<double>::infinity()) == "infinite");
+  CHECK(format_duration(1e300) == "infinite");
+  CHECK(format_seconds(std::numeric_limits<double>::infinity()) == "infinite");
   CHECK(format_duration(-3) == "0s");
 }
 
@@ -190,7 +191,7 @@ TEST_CASE("seconds are shown to three digits with the unit that fits")
   CHECK(format_seconds(100) == "1m40s");
   CHECK(format_seconds(5400) == "1h30m");
   CHECK(format_seconds(200000) == "2d7h");
-  CHECK(format_seconds(std::nan("")) == "?");
+  CHECK(format_seconds(std::nan("")) == "unknown");
   CHECK(format_seconds(-0.25) == "-250 ms");
   CHECK(format_seconds(-100) == "-1m40s");
 }

@@ -30,14 +30,25 @@ Cell metric_cell(double value, Metric metric)
   }
 }
 
-// The mean that is compared. Of times to target the median, in which misses are infinite, with "(2/3)" if one of three missed.
-Cell sample_cell(const Sample& sample, Metric metric)
+// Of the runs that did not diverge.
+Cell trained_cell(const Sample& sample, Metric metric)
 {
   if (metric != Metric::time_to_target)
     return metric_cell(store::centre_of(sample.candidate, store::metric_row(metric).scale), metric);
   auto cell = metric_cell(store::median_with_misses(sample.candidate.values), metric);
   if (sample.reached == sample.with_target) return cell;
   cell.text += fmt::format(" ({}/{})", sample.reached, sample.with_target);
+  cell.style = Style::warning;
+  return cell;
+}
+
+// The mean that is compared. Of times to target the median, in which misses are infinite, with "(2/3)" if one of three missed.
+// Runs that diverged are named where they are left out.
+Cell sample_cell(const Sample& sample, Metric metric)
+{
+  auto cell = trained_cell(sample, metric);
+  if (sample.diverged == 0 || !store::is_of_training(metric)) return cell;
+  cell.text += fmt::format(" ({} diverged)", sample.diverged);
   cell.style = Style::warning;
   return cell;
 }
@@ -100,6 +111,8 @@ Columns data_columns()
       {{"method", ""}, [](const Judged& j) { return text_cell(std::string(name_of(j.comparison.method))); }},
       count("runs_a", [](const Judged& j) { return j.comparison.runs_a; }),
       count("runs_b", [](const Judged& j) { return j.comparison.runs_b; }),
+      count("diverged_a", [](const Judged& j) { return j.a.diverged; }),
+      count("diverged_b", [](const Judged& j) { return j.b.diverged; }),
       count("reached_a", [](const Judged& j) { return j.a.reached; }),
       count("target_runs_a", [](const Judged& j) { return j.a.with_target; }),
       count("reached_b", [](const Judged& j) { return j.b.reached; }),
@@ -125,7 +138,8 @@ struct Place {
 
 Cell best_cell(const Place& place)
 {
-  if (place.sample->candidate.values.empty()) return {false, "no runs", Style::warning};
+  if (place.sample->candidate.values.empty())
+    return {false, place.sample->diverged > 0 ? "diverged" : place.sample->succeeded > 0 ? "no data" : "no runs", Style::warning};
   if (place.ranked->excluded_by.empty()) return {true, "may be the best", Style::good};
   return {false, "behind " + place.ranked->excluded_by, Style::plain};
 }
@@ -166,8 +180,7 @@ Table comparison_table(const std::vector<Judged>& comparisons)
          return Cell{nullptr, fmt::format("{}+{}", j.comparison.runs_a, j.comparison.runs_b)};
        }},
       {{"effect", "A against B [95%]", Align::right}, [](const Judged& j) { return effect_cell(j.comparison, j.metric); }},
-      {{"verdict", "verdict"},
-       [](const Judged& j) { return text_cell(store::word_of(j.comparison.verdict, j.metric), style_of(j.comparison.verdict)); }},
+      {{"verdict", "verdict"}, [](const Judged& j) { return text_cell(store::word_of(j), style_of(j.comparison.verdict)); }},
   };
   for (auto& column : data_columns()) columns.push_back(std::move(column));
   return table_of("comparisons", columns, comparisons, std::identity(), "nothing was compared");
@@ -195,11 +208,15 @@ Json to_json(const store::Standing& standing)
 std::string verdict_counts(const std::vector<Judged>& comparisons)
 {
   std::vector<std::string> parts;
+  std::size_t without_data = 0;
   for (const auto verdict : {Verdict::faster, Verdict::slower, Verdict::equivalent, Verdict::cannot_tell}) {
-    const auto count = std::count_if(comparisons.begin(), comparisons.end(),
-                                     [&](const Judged& judged) { return judged.comparison.verdict == verdict; });
+    const auto count = std::count_if(comparisons.begin(), comparisons.end(), [&](const Judged& judged) {
+      return store::has_data(judged) && judged.comparison.verdict == verdict;
+    });
     if (count > 0) parts.push_back(fmt::format("{} {}", count, store::word_of(verdict, comparisons.front().metric)));
   }
+  for (const auto& judged : comparisons) without_data += store::has_data(judged) ? 0 : 1;
+  if (without_data > 0) parts.push_back(fmt::format("{} without data", without_data));
   return join(parts, ", ");
 }
 

@@ -2,7 +2,9 @@
 
 #include "core/text.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -41,6 +43,48 @@ Json json_of(const store::Outlier& outlier)
           {"runs", outlier.runs},
           {"ranks", outlier.ranks},
           {"slower_by", outlier.slower_by}};
+}
+
+Json json_of(const store::NotFiniteRun& run)
+{
+  const auto text = [](const std::string& words) { return words.empty() ? Json(nullptr) : Json(words); };
+  return {
+      {"run", run.run}, {"divergence", text(run.divergence)}, {"not_finite_steps", run.steps}, {"accuracy", text(run.accuracy)}};
+}
+
+std::size_t diverged_count(const store::Doubts& doubts)
+{
+  return static_cast<std::size_t>(
+      std::count_if(doubts.not_finite.begin(), doubts.not_finite.end(), [](const auto& run) { return !run.divergence.empty(); }));
+}
+
+// Returns "2 of 3 runs: the loss is NaN from step 16 on; they are left out of accuracy and time to target".
+std::string diverged_text(const store::Doubts& doubts)
+{
+  std::set<std::string> causes;
+  for (const auto& run : doubts.not_finite)
+    if (!run.divergence.empty()) causes.insert(run.divergence);
+  const auto count = diverged_count(doubts);
+  return fmt::format("{} of {} runs: {}{}; {} left out of accuracy and time to target", count, doubts.measured_runs,
+                     causes.size() > 1 ? "for example, " : "", *causes.begin(), count == 1 ? "it is" : "they are");
+}
+
+// Lines about runs that did not diverge.
+void add_not_finite(std::vector<DoubtLine>& lines, const store::Doubts& doubts)
+{
+  std::size_t runs = 0, without_accuracy = 0;
+  std::int64_t steps = 0;
+  for (const auto& run : doubts.not_finite) {
+    if (run.divergence.empty() && run.steps > 0) ++runs, steps = std::max(steps, run.steps);
+    if (!run.accuracy.empty()) ++without_accuracy;
+  }
+  if (runs > 0)
+    lines.push_back({"NaN or infinite", fmt::format("{} of {} runs: the loss was so in up to {} {} and became finite again; {}",
+                                                    runs, doubts.measured_runs, steps, steps == 1 ? "step" : "steps",
+                                                    runs == 1 ? "the run counts as it is" : "they count as they are")});
+  if (without_accuracy > 0)
+    lines.push_back({"NaN", fmt::format("{} of {} runs: the accuracy of the last evaluation is NaN, so it is in no statistics",
+                                        without_accuracy, doubts.measured_runs)});
 }
 
 Json json_of(const store::BusyRun& run)
@@ -88,6 +132,8 @@ std::vector<DoubtLine> doubt_lines(const store::Doubts& doubts)
 {
   std::vector<DoubtLine> lines;
   if (doubts.drift) lines.push_back({"drift", describe(*doubts.drift), doubts.drift->beyond_noise});
+  if (diverged_count(doubts) > 0) lines.push_back({"diverged", diverged_text(doubts)});
+  add_not_finite(lines, doubts);
   for (const auto& outlier : doubts.outliers)
     lines.push_back({is_host(outlier) ? "slow node" : "slow network", store::describe(outlier)});
   for (const auto& reason : store::describe(doubts.busy, doubts.measured_runs)) lines.push_back({"machine busy", reason});
@@ -102,6 +148,7 @@ void print_doubts(Context& context, const store::Doubts& doubts)
     context.out.field("", line.label, text_cell(line.text, line.is_warning ? Style::warning : Style::plain));
   if (doubts.drift) context.out.data("drift", json_of(*doubts.drift));
   context.out.data("outliers", list_of(doubts.outliers));
+  context.out.data("not_finite", {{"of_runs", doubts.measured_runs}, {"runs", list_of(doubts.not_finite)}});
   context.out.data("busy", {{"of_runs", doubts.measured_runs}, {"runs", list_of(doubts.busy)}});
   if (!doubts.simulated_runs.empty()) context.out.data("simulated_runs", simulated_count(doubts));
   if (doubts.modelled_runs > 0) context.out.data("modelled_runs", doubts.modelled_runs);

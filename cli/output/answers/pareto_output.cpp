@@ -23,9 +23,13 @@ const store::CriterionRow& row_of(const std::string& name)
   return *std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.name == name; });
 }
 
-// Adds "(2/3)" if one of three runs missed the target.
+// Adds "(2/3)" if one of three runs missed the target, and "(1 diverged)".
 Cell with_misses(Cell cell, const PricedPoint& point)
 {
+  if (point.diverged > 0) {
+    cell.text += fmt::format(" ({} diverged)", point.diverged);
+    cell.style = Style::warning;
+  }
   if (point.reached == point.with_target) return cell;
   cell.text += fmt::format(" ({}/{})", point.reached, point.with_target);
   cell.style = Style::warning;
@@ -56,8 +60,8 @@ void require_figures(const std::vector<PricedPoint>& points, Criterion criterion
 {
   const auto has_figure = [&](const auto& point) { return std::isfinite(store::figure_of(point, criterion)); };
   if (std::any_of(points.begin(), points.end(), has_figure)) return;
-  std::size_t with_target = 0;
-  for (const auto& point : points) with_target += point.with_target;
+  std::size_t with_target = 0, diverged = 0;
+  for (const auto& point : points) with_target += point.with_target, diverged += point.diverged;
   const bool needs_target = criterion == Criterion::time_to_target || criterion == Criterion::samples;
   const auto is_missed = [&](const auto& point) { return std::isinf(store::figure_of(point, criterion)); };
   if (needs_target && std::any_of(points.begin(), points.end(), is_missed))
@@ -68,6 +72,9 @@ void require_figures(const std::vector<PricedPoint>& points, Criterion criterion
                                                               [](auto sum, const auto& p) { return sum + p.reached; }),
                                               with_target));
   if (needs_target && with_target > 0) throw Error(ErrorKind::usage, "no run has recorded a figure for " + name);
+  if (needs_target && diverged > 0)
+    throw Error(ErrorKind::usage, fmt::format("no point can be the best by {}: {} {} diverged, and no other has a target", name,
+                                              diverged, diverged == 1 ? "run" : "runs"));
   throw Error(ErrorKind::usage, needs_target ? "no run has a target (train.target_accuracy), so no point is the best by " + name
                                              : "no run has succeeded, so no point is the best by " + name);
 }

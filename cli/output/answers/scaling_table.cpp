@@ -76,7 +76,7 @@ template<auto member> ScalingColumn real_column(std::string name, std::string ti
 
 Cell plain(double value) { return real_cell(value); }
 
-std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals)
+std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals, bool has_diverged)
 {
   using Row = store::ScalingRow;
   return {
@@ -87,6 +87,7 @@ std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals)
       count_column<&Row::size>("size"),
       {{"runs_succeeded", "runs", Align::right, 3}, runs_cell},
       count_column<&Row::runs>("runs"),
+      count_column<&Row::diverged>("diverged", has_diverged ? "diverged" : ""),
       real_column<&Row::throughput>("throughput", "samples/s", plain),
       real_column<&Row::throughput_min>("throughput_min", "", plain),
       real_column<&Row::throughput_max>("throughput_max", "", plain),
@@ -113,7 +114,9 @@ std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals)
 Table scaling_table(const std::vector<store::ScalingRow>& rows)
 {
   const bool has_intervals = std::any_of(rows.begin(), rows.end(), has_interval);
-  return table_of("scaling", scaling_columns(has_servers(rows), has_intervals), rows, std::identity(), "no results yet");
+  const bool has_diverged = std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.diverged > 0; });
+  return table_of("scaling", scaling_columns(has_servers(rows), has_intervals, has_diverged), rows, std::identity(),
+                  "no results yet");
 }
 
 } // namespace dt::cli

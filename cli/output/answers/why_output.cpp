@@ -4,6 +4,7 @@
 #include "store/query/attribution_query.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace dt::cli {
 namespace {
@@ -20,8 +21,23 @@ std::vector<store::Attribution> largest_points(const std::vector<store::Attribut
       largest.back() = point;
     else
       largest.push_back(point);
-  std::erase_if(largest, [](const auto& point) { return point.is_baseline; });
+  std::erase_if(largest, [](const auto& point) { return point.is_baseline || !std::isfinite(point.efficiency); });
   return largest;
+}
+
+// Why no point of the study can be attributed.
+std::string why_not(const Selection& selection)
+{
+  const auto& runs = selection.runs;
+  const bool is_own_program = std::any_of(runs.begin(), runs.end(), [](const RunView& run) {
+    return run.row.state == RunState::succeeded && run.row.strategy.empty(); // a key that only dtengine reads
+  });
+  return "no run of study " + selection.study->name +
+         (is_own_program
+              ? " has a throughput: its program does not report samples or the time of its steps, so --why has nothing "
+                "to divide among causes. Give dtctl_report.step() the samples of each step"
+              : " has the sums of useful time that --why needs: an earlier version of dtengine recorded them. Train "
+                "them again with: dtctl sweep RECIPE --force");
 }
 
 void print_waterfalls(Context& context, const std::vector<store::Attribution>& points)
@@ -40,10 +56,7 @@ void print_why(Context& context, ResultsStore& results, const Selection& selecti
     throw Error(ErrorKind::usage, "--why compares the sizes of a study, so it needs a whole study, without --failed and --where");
   const auto& study = *selection.study;
   const auto points = store::attributions_of_study(results.database(), study.id);
-  if (points.empty() && study.succeeded > 0)
-    throw Error(ErrorKind::usage, "no run of study " + study.name +
-                                      " has the sums of useful time that --why needs: an earlier version of dtengine recorded "
-                                      "them. Train them again with: dtctl sweep RECIPE --force");
+  if (points.empty() && study.succeeded > 0) throw Error(ErrorKind::usage, why_not(selection));
   context.out.table(without_empty_columns(attribution_table(points)));
   print_waterfalls(context, points);
   context.out.table(without_empty_columns(communication_table(points)));
@@ -53,6 +66,10 @@ void print_why(Context& context, ResultsStore& results, const Selection& selecti
       context.out.field("", "why", text_cell(sentence));
       sentences.push_back(sentence);
     }
+  for (const auto& phases_note : missing_phases_notes(points)) {
+    context.out.field("", "not reported", text_cell(phases_note, Style::warning));
+    sentences.push_back(phases_note);
+  }
   context.out.data("sentences", std::move(sentences));
 
   if (!context.json) context.messages.info(note);

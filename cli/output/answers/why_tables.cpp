@@ -26,7 +26,8 @@ constexpr std::array<Words, store::factor_count> words{{{"batch", "the smaller b
                                                         {"jitter", "jitter"},
                                                         {"input", "waiting for input"},
                                                         {"exposed comm.", "exposed communication"},
-                                                        {"queueing", "queueing at the servers"}}};
+                                                        {"queueing", "queueing at the servers"},
+                                                        {"together", "the sum of all causes"}}};
 
 bool is(std::size_t factor, Factor wanted) { return factor == static_cast<std::size_t>(wanted); }
 
@@ -34,6 +35,8 @@ bool is(std::size_t factor, Factor wanted) { return factor == static_cast<std::s
 std::string cost_of(const Attribution& point, std::size_t factor)
 {
   if (is(factor, Factor::contention) && !point.has_split) return point.is_part ? "computation per core" : "slower computation";
+  if (is(factor, Factor::together) && !point.missing.all_causes())
+    return point.missing.communication ? "computation or communication" : "input or communication";
   if (is(factor, Factor::batch) && point.is_part) return "fewer threads and a smaller batch per rank";
   return words[factor].cost;
 }
@@ -64,6 +67,34 @@ std::string interval_text(const Attribution& point)
 {
   if (std::isnan(point.interval.low)) return "";
   return fmt::format(" [{:.1f}, {:.1f}]", point.interval.low * 100, point.interval.high * 100);
+}
+
+bool is_unknown(const Attribution& point) { return std::isnan(point.efficiency); }
+
+// The phases that are missing: "`input` and `communication`".
+std::vector<std::string> phases_of(const store::MissingPhases& missing)
+{
+  std::vector<std::string> names;
+  if (missing.input) names.emplace_back("`input`");
+  if (missing.work) names.emplace_back("one of `forward`, `backward` and `optimizer`");
+  if (missing.communication) names.emplace_back("`communication`");
+  return names;
+}
+
+std::string consequence_of(const store::MissingPhases& missing)
+{
+  if (missing.all_causes()) return "the causes cannot be told apart; only their sum is known";
+  if (missing.communication)
+    return "time in which they communicate inside `backward`, as PyTorch's DDP does, looks like computation, so computation, "
+           "imbalance, jitter and communication cannot be told apart";
+  return "waiting for input and communication cannot be told apart";
+}
+
+std::string advice_on(const store::MissingPhases& missing)
+{
+  if (missing.work || missing.input) return "dtctl_report.phase() reports a phase, also one that takes no time.";
+  return "Report it in each step, as 0 if there is none; the program of `dtctl sweep pytorch-ddp` measures it inside DDP's "
+         "backward.";
 }
 
 Cell efficiency_cell(const Attribution& point)
@@ -113,8 +144,11 @@ Cell baseline_cell(const Attribution& point)
   return point.baseline_size == 0 ? Cell{nullptr, "ideal", Style::dim} : count_cell(point.baseline_size);
 }
 
-std::vector<PointColumn> attribution_columns(bool has_servers)
+std::vector<PointColumn> attribution_columns(bool has_servers, bool has_missing)
 {
+  const auto is_hidden = [&](std::size_t factor) {
+    return (is(factor, Factor::queueing) && !has_servers) || (is(factor, Factor::together) && !has_missing);
+  };
   std::vector<PointColumn> columns{
       {{"label", "point"}, [](const Attribution& point) { return text_cell(point.label); }},
       count_column<&Attribution::nodes>("nodes", "nodes", 4),
@@ -130,12 +164,13 @@ std::vector<PointColumn> attribution_columns(bool has_servers)
       share_column<&Attribution::efficiency_per_process>("efficiency_per_process", "per process"),
   };
   for (std::size_t factor = 0; factor < store::factor_count; ++factor)
-    columns.push_back(lost_column(factor, is(factor, Factor::queueing) && !has_servers ? "" : words[factor].column));
+    columns.push_back(lost_column(factor, is_hidden(factor) ? "" : words[factor].column));
   for (std::size_t factor = 0; factor < store::factor_count; ++factor) columns.push_back(factor_column(factor));
   columns.push_back(share_column<&Attribution::statistical_efficiency>("statistical_efficiency", "samples to target", 2));
   columns.push_back(share_column<&Attribution::time_efficiency>("time_efficiency", "time to target", 1));
   columns.push_back({{"latest_host", ""}, [](const auto& point) { return text_cell(point.latest_host); }});
   columns.push_back(count_column<&Attribution::latest_host_runs>("latest_host_runs", ""));
+  columns.push_back({{"missing_phases", ""}, [](const auto& point) { return data_cell(phases_of(point.missing)); }});
   return columns;
 }
 
@@ -239,16 +274,18 @@ std::string bar(double low, double high)
   return text;
 }
 
-std::string line_of(const std::string& name, const std::string& number, const std::string& bar_text)
+// The longest cost is only among those of a program that reports no communication.
+std::string line_of(const Attribution& point, const std::string& name, const std::string& number, const std::string& bar_text)
 {
-  return fmt::format("  {:<26}{:>8}  {}\n", name, number, bar_text);
+  return fmt::format("  {:<{}}{:>8}  {}\n", name, point.missing.communication ? 28 : 26, number, bar_text);
 }
 
 } // namespace
 
 Table attribution_table(const std::vector<Attribution>& points)
 {
-  return table_of("why", attribution_columns(has_servers(points)), points, std::identity(), "no results yet");
+  const bool has_missing = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.missing.any(); });
+  return table_of("why", attribution_columns(has_servers(points), has_missing), points, std::identity(), "no results yet");
 }
 
 Table communication_table(const std::vector<Attribution>& points)
@@ -275,8 +312,27 @@ Table communication_table(const std::vector<Attribution>& points)
 std::string sentence_of(const Attribution& point)
 {
   if (point.is_baseline) return "";
+  if (is_unknown(point))
+    return fmt::format(
+        "{}: there is no smaller size to compare it with, and what the program reports does not tell how much of its "
+        "time is waiting.",
+        name_of(point));
   return fmt::format("{}: {:.1f}%{} {} ({}). {}{}", name_of(point), point.efficiency * 100, interval_text(point),
                      compared_with(point), counted(point.runs, "run"), losses_of(point), target_words(point));
+}
+
+std::vector<std::string> missing_phases_notes(const std::vector<Attribution>& points)
+{
+  std::vector<store::MissingPhases> told;
+  std::vector<std::string> notes;
+  for (const auto& point : points) {
+    const auto& missing = point.missing;
+    if (!missing.any() || std::find(told.begin(), told.end(), missing) != told.end()) continue;
+    told.push_back(missing);
+    notes.push_back(fmt::format("Not every rank of the program reports {}: {}. {}", join(phases_of(missing), " and "),
+                                consequence_of(missing), advice_on(missing)));
+  }
+  return notes;
 }
 
 std::string waterfall_of(const Attribution& point)
@@ -284,16 +340,16 @@ std::string waterfall_of(const Attribution& point)
   constexpr double visible = 0.0005;
   const auto base = point.baseline_size == 0 ? std::string("without any waiting") : counted(point.baseline_size, unit_of(point));
   auto text = point.label.empty() ? std::string() : printable(point.label) + "\n";
-  text += line_of(base, "100.0%", bar(0, 1));
+  text += line_of(point, base, "100.0%", bar(0, 1));
   double level = 1;
   for (const auto factor : factors_above(point, visible)) {
     const double next = level - point.lost[factor];
-    text += line_of(cost_of(point, factor), fmt::format("{:+.1f} ", -point.lost[factor] * 100),
+    text += line_of(point, cost_of(point, factor), fmt::format("{:+.1f} ", -point.lost[factor] * 100),
                     bar(std::min(level, next), std::max(level, next)));
     level = next;
   }
-  return text +
-         line_of(counted(point.size, unit_of(point)), fmt::format("{:.1f}%", point.efficiency * 100), bar(0, point.efficiency));
+  return text + line_of(point, counted(point.size, unit_of(point)), fmt::format("{:.1f}%", point.efficiency * 100),
+                        bar(0, point.efficiency));
 }
 
 } // namespace dt::cli

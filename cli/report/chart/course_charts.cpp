@@ -64,8 +64,14 @@ std::vector<ChartPoint> spread_of(const std::vector<const Curve*>& curves, Over 
   return points;
 }
 
-// A run that failed would cut the curves of its repeats where it ended.
-bool has_curve(const store::ComparedRun& run) { return run.succeeded && !run.is_control; }
+// A run that failed or diverged would cut the curves of its repeats where it ended.
+bool has_curve(const store::ComparedRun& run) { return has_trained(run) && !run.is_control; }
+
+std::string diverged_note(const ChartSource& source)
+{
+  const auto count = std::count_if(source.runs.begin(), source.runs.end(), [](const auto& run) { return run.has_diverged(); });
+  return count == 0 ? "" : fmt::format(" Without {} that diverged.", runs_text(count, count));
+}
 
 // The runs of the label's largest size that has succeeded ones.
 std::vector<std::string> largest_runs(const ChartSource& source, const std::string& label)
@@ -115,7 +121,7 @@ Charts course_chart(const ChartSource& source, const Shown& shown)
               .title = shown.title,
               .caption = "The largest size of each label. Line: median of the repeats. Band: from the smallest to the largest "
                          "repeat, and ends where the shortest repeat ends." +
-                         drawn_note(source),
+                         drawn_note(source) + diverged_note(source),
               .x = {.title = shown.over == Over::time ? "training time [s]" : "samples", .from_zero = true},
               .y = {.title = shown.y_title, .is_share = shown.is_share}};
   int colour = 0;
@@ -137,6 +143,15 @@ std::string missing_batch(const ChartSource& source, Over over)
          "time.";
 }
 
+// Why there is no curve if all runs diverged; else empty.
+std::string all_diverged(const ChartSource& source)
+{
+  const bool is_so = std::all_of(source.runs.begin(), source.runs.end(),
+                                 [](const auto& run) { return run.state != RunState::succeeded || run.has_diverged(); });
+  return is_so && !diverged_note(source).empty() ? "All runs diverged. dtctl show and dtctl serve have the course of each run."
+                                                 : "";
+}
+
 Charts loss_chart(const ChartSource& source, Over over)
 {
   auto charts = course_chart(source, {.id = over == Over::time ? "loss" : "loss-samples",
@@ -144,7 +159,8 @@ Charts loss_chart(const ChartSource& source, Over over)
                                       .y_title = "training loss",
                                       .over = over,
                                       .curve = &store::RunCurves::loss});
-  if (charts.charts.empty()) charts.missing = missing_batch(source, over);
+  if (charts.charts.empty()) charts.missing = all_diverged(source);
+  if (charts.charts.empty() && charts.missing.empty()) charts.missing = missing_batch(source, over);
   if (charts.charts.empty() && charts.missing.empty())
     charts.missing = "No run has recorded a training loss yet. Simulated runs have none.";
   return charts;
@@ -159,7 +175,8 @@ Charts accuracy_chart(const ChartSource& source, Over over)
                             .over = over,
                             .curve = &store::RunCurves::accuracy,
                             .is_share = true});
-  if (charts.charts.empty()) charts.missing = missing_batch(source, over);
+  if (charts.charts.empty()) charts.missing = all_diverged(source);
+  if (charts.charts.empty() && charts.missing.empty()) charts.missing = missing_batch(source, over);
   if (charts.charts.empty() && charts.missing.empty())
     charts.missing =
         "No accuracy can be drawn: no run was evaluated, or the times of the repeats' evaluations do not overlap. Set "

@@ -12,7 +12,15 @@ namespace dt::cli {
 namespace {
 
 constexpr std::array<const char*, store::factor_count> factor_titles{
-    "smaller batch", "contention", "load imbalance", "jitter", "input", "exposed communication", "queueing"};
+    "smaller batch", "contention", "load imbalance", "jitter", "input", "exposed communication", "queueing", "all causes"};
+
+std::string title_of(const store::Attribution& point, std::size_t factor)
+{
+  const bool is_together = factor == static_cast<std::size_t>(store::Factor::together) && !point.missing.all_causes();
+  if (is_together) return point.missing.communication ? "computation or communication" : "input or communication";
+  const bool is_whole_computation = factor == static_cast<std::size_t>(store::Factor::contention) && !point.has_split;
+  return is_whole_computation ? "computation" : factor_titles[factor];
+}
 
 // Causes that take or give less are left out, as in the waterfall of `dtctl results --why`.
 constexpr double smallest_shown = 0.0005;
@@ -64,9 +72,8 @@ Chart waterfall_of(const ChartSource& source, const store::Attribution& point)
   for (std::size_t factor = 0; factor < store::factor_count; ++factor) {
     const double loss = point.lost[factor];
     if (!std::isfinite(loss) || std::abs(loss) < smallest_shown) continue;
-    const bool is_whole_computation = factor == 1 && !point.has_split;
     add_bar(loss >= 0 ? lost : gained, chart.x.categories.size(), level, level - loss);
-    chart.x.categories.emplace_back(is_whole_computation ? "computation" : factor_titles[factor]);
+    chart.x.categories.push_back(title_of(point, factor));
     level -= loss;
   }
   whole.points.push_back({static_cast<double>(chart.x.categories.size()), point.efficiency, 0, point.efficiency,

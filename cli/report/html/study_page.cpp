@@ -109,6 +109,7 @@ void add_reasons(Page& page, const Content& content, const std::vector<store::At
     if (points.size() <= most_sentences || (is_largest && is_drawn(content.source, points[i].label)))
       page.paragraph(sentence_of(points[i]));
   }
+  for (const auto& note : missing_phases_notes(points)) page.paragraph(note, "doubt");
 }
 
 void add_attribution(Page& page, const Content& content)

@@ -57,7 +57,7 @@ class Training {
     observer.step({.step = step,
                    .epoch = plan_.epoch_after(step),
                    .elapsed_s = elapsed_s,
-                   .loss = not_measured,
+                   .loss = {},
                    .learning_rate = spec_.optimizer.learning_rate,
                    .step_s = step_s,
                    .phase_s = timer_.phases()});

@@ -21,7 +21,7 @@ double& accuracy_field(RunResult& result, Model model)
 
 void Scores::add(const nn::Evaluation& found, double target_accuracy, std::int64_t step, double wall_s)
 {
-  loss = found.samples == 0 ? not_measured : found.loss_sum / static_cast<double>(found.samples);
+  loss = found.samples == 0 ? Reported() : found.loss_sum / static_cast<double>(found.samples);
   accuracy = accuracy_of(found);
   best_accuracy = std::fmax(best_accuracy, accuracy); // fmax ignores NaN (not measured)
   const bool reached = target_accuracy > 0 && accuracy >= target_accuracy;
@@ -33,7 +33,7 @@ void Scores::add(const nn::Evaluation& found, double target_accuracy, std::int64
 Evaluations::Evaluations(const Parts& parts, const RunSpec& spec, const TrainingProgress& resumed)
     : timer_(parts.timer), clock_(parts.clock), target_accuracy_(spec.train.target_accuracy),
       consensus_(parts.models, spec.sync.evaluate),
-      evaluator_(parts.network, parts.source, parts.models.comm), scores_{.loss = resumed.eval_loss,
+      evaluator_(parts.network, parts.source, parts.models.comm), scores_{.loss = if_measured(resumed.eval_loss),
                                                                           .accuracy = resumed.accuracy,
                                                                           .best_accuracy = resumed.best_accuracy,
                                                                           .time_to_accuracy_s = resumed.time_to_accuracy_s,
@@ -50,11 +50,12 @@ EvalEvent Evaluations::evaluate(std::int64_t step, double epoch)
   timer_.draw("evaluation", begin_s, end_s);
   clock_.add_evaluation(eval_s);
   scores_.add(found, target_accuracy_, step, clock_.wall_s());
+  divergence_.add_evaluation(step, scores_.loss);
   return {.step = step,
           .epoch = epoch,
           .elapsed_s = elapsed_s,
           .loss = scores_.loss,
-          .accuracy = scores_.accuracy,
+          .accuracy = if_measured(scores_.accuracy),
           .samples = found.samples,
           .eval_s = eval_s};
 }
@@ -68,7 +69,8 @@ nn::Evaluation Evaluations::evaluation_of(Model model)
 void Evaluations::fill(RunResult& result)
 {
   result.eval_loss = scores_.loss;
-  result.accuracy = scores_.accuracy;
+  result.accuracy = if_measured(scores_.accuracy);
+  divergence_.fill(result);
   result.best_accuracy = scores_.best_accuracy;
   result.time_to_accuracy_s = scores_.time_to_accuracy_s;
   const auto models = consensus_.models();

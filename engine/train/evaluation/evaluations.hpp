@@ -1,6 +1,7 @@
 // Evaluations: evaluates the models of a training on the test set, and keeps the accuracy and the time to the target accuracy.
 #pragma once
 
+#include "core/record/divergence.hpp"
 #include "core/record/run_record.hpp"
 #include "core/spec/run_spec.hpp"
 #include "engine/train/evaluation/consensus.hpp"
@@ -13,9 +14,10 @@
 
 namespace dt::train {
 
-// The results of a run's evaluations over all its attempts. NaN: not measured.
+// The results of a run's evaluations over all its attempts.
 struct Scores {
-  double loss = not_measured, accuracy = not_measured; // in the last evaluation
+  Reported loss;                  // in the last evaluation; may be NaN or infinite
+  double accuracy = not_measured; // in the last evaluation
   double best_accuracy = not_measured;
   double time_to_accuracy_s = not_measured; // wall time at the end of the first evaluation that reached the target accuracy
   std::int64_t steps_to_accuracy = 0;       // steps before that evaluation; 0: none reached it
@@ -62,6 +64,7 @@ class Evaluations {
   Consensus consensus_;
   Evaluator evaluator_;
   Scores scores_;
+  Divergence divergence_; // of this attempt's evaluations; a training loss of NaN ends the run
 };
 
 } // namespace dt::train

@@ -58,7 +58,7 @@ class RootObserver : public Observer {
   void evaluation(const EvalEvent& event) override
   {
     fmt::print("step {}, epoch {:.2f}: held-out accuracy {:.2f}%, loss {:.4f}, after {} of training\n", event.step, event.epoch,
-               100 * event.accuracy, event.loss, format_seconds(event.elapsed_s));
+               100 * or_not_measured(event.accuracy), or_not_measured(event.loss), format_seconds(event.elapsed_s));
     std::fflush(stdout);
     recorder_.evaluation(event);
   }

@@ -69,7 +69,7 @@ Trainer::Trainer(const Options& options, comm::Communicator& comm)
       step_(resumed_.step)
 {
   require_fixed_algorithms(options.spec.train, algorithms());
-  result_.final_loss = resumed_.loss;
+  result_.final_loss = if_measured(resumed_.loss);
   result_.choice_s = chosen_algorithms_.seconds;
   end_start_phase("evaluation");
 }
@@ -234,8 +234,8 @@ TrainingProgress Trainer::progress()
           .measured_s = measured.measured_s,
           .communication_s = measured.communication_s,
           .work = measured.work,
-          .loss = result_.final_loss,
-          .eval_loss = scores.loss,
+          .loss = or_not_measured(result_.final_loss),
+          .eval_loss = or_not_measured(scores.loss),
           .accuracy = scores.accuracy,
           .best_accuracy = scores.best_accuracy,
           .time_to_accuracy_s = scores.time_to_accuracy_s,

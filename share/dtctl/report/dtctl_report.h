@@ -14,7 +14,8 @@
  *   dtctl_report_parameters(parameters);          may be left out
  *   dtctl_report_result();                        at the end; without it the run has failed. Only that of rank 0 counts
  *
- * What is not known is DTCTL_UNKNOWN. Include the file in one source file of a program: its state is per source file. Calls from
+ * What is not known is DTCTL_UNKNOWN. Give a loss as it is: if it is NaN or infinite at the end, dtctl marks the run as diverged.
+ * Include the file in one source file of a program: its state is per source file. Calls from
  * several threads at once are allowed. In a process that dtctl has not started, all functions do nothing.
  * With -std=c99 or c11, include it before all other files or define _POSIX_C_SOURCE as 200809L; -std=gnu11 and C++ need nothing.
  * All functions return 0; -1 if the report could not be written (errno says why) or a value is impossible (EINVAL). The line is
@@ -29,7 +30,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@
 extern "C" {
 #endif
 
-#define DTCTL_UNKNOWN ((double)NAN)
+#define DTCTL_UNKNOWN (-1.7976931348623157e+308) /* not NaN: that is the loss of a training that diverged */
 
 enum dtctl_phase { DTCTL_INPUT, DTCTL_FORWARD, DTCTL_BACKWARD, DTCTL_COMMUNICATION, DTCTL_OPTIMIZER };
 enum { dtctl_phases = 5 };
@@ -108,12 +108,17 @@ static inline int dtctl_report_figures_(char* line, int length)
   return dtctl_report_write_(line, length);
 }
 
-/* Appends a blank and a number. */
+/* Appends a blank and a number. Looks for NaN in the digits: with -ffast-math, no comparison finds it. */
 static inline int dtctl_report_number_(char* text, int at, int size, double value)
 {
-  return at + (isnan(value) ? snprintf(text + at, (size_t)(size - at), " nan")
-                            : snprintf(text + at, (size_t)(size - at), " %.17g", value));
+  const int length = snprintf(text + at, (size_t)(size - at), " %.17g", value);
+  if (strstr(text + at, "nan") != NULL) return at + snprintf(text + at, (size_t)(size - at), " NaN");
+  if (value == DTCTL_UNKNOWN) return at + snprintf(text + at, (size_t)(size - at), " -");
+  return at + length;
 }
+
+/* Whether a time or a count is possible, or unknown. NaN is not. */
+static inline int dtctl_report_is_quantity_(double value) { return (value >= 0 && value < 1e300) || value == DTCTL_UNKNOWN; }
 
 /* Seconds since the mark, which moves to `now`. Unknown before the first begin or step. */
 static inline double dtctl_report_lap_(double now)
@@ -145,7 +150,7 @@ static inline int dtctl_report_begin(long long steps_before)
 /* Adds seconds to a phase of the current step. */
 static inline int dtctl_report_phase(enum dtctl_phase phase, double seconds)
 {
-  if ((int)phase < 0 || (int)phase >= dtctl_phases || seconds < 0) return errno = EINVAL, -1;
+  if ((int)phase < 0 || (int)phase >= dtctl_phases || !(seconds >= 0 && seconds < 1e300)) return errno = EINVAL, -1;
   dtctl_report_lock_();
   dtctl_report_.phase_s[phase] += seconds;
   dtctl_report_.has_phase[phase] = 1;
@@ -156,7 +161,7 @@ static inline int dtctl_report_phase(enum dtctl_phase phase, double seconds)
 /* The learning rate of the current step, and the epochs so far. */
 static inline int dtctl_report_schedule(double learning_rate, double epoch)
 {
-  if (epoch < 0) return errno = EINVAL, -1;
+  if (!dtctl_report_is_quantity_(epoch)) return errno = EINVAL, -1;
   dtctl_report_lock_();
   dtctl_report_.learning_rate = learning_rate;
   dtctl_report_.epoch = epoch;
@@ -168,7 +173,7 @@ static inline int dtctl_report_schedule(double learning_rate, double epoch)
 /* The number of trained parameters of the model, for the result. */
 static inline int dtctl_report_parameters(double parameters)
 {
-  if (parameters < 0) return errno = EINVAL, -1;
+  if (!dtctl_report_is_quantity_(parameters)) return errno = EINVAL, -1;
   dtctl_report_lock_();
   dtctl_report_.parameters = parameters;
   dtctl_report_.has_parameters = 1;
@@ -182,7 +187,7 @@ static inline int dtctl_report_step(double loss, double samples)
   char line[512];
   int at, i, code;
   double now, phase_s[5];
-  if (samples < 0) return errno = EINVAL, -1;
+  if (!dtctl_report_is_quantity_(samples)) return errno = EINVAL, -1;
   dtctl_report_lock_();
   now = dtctl_report_clock();
   for (i = 0; i < dtctl_phases; ++i) phase_s[i] = dtctl_report_.has_phase[i] ? dtctl_report_.phase_s[i] : DTCTL_UNKNOWN;
@@ -200,13 +205,14 @@ static inline int dtctl_report_step(double loss, double samples)
   return code;
 }
 
-/* The model was evaluated on the held-out set, since the last step. */
+/* The model was evaluated on the held-out set, since the last step. An accuracy is between 0 and 1, or NaN. */
 static inline int dtctl_report_evaluation(double accuracy, double loss, double samples)
 {
   char line[256];
   int at, code;
   double now;
-  if (!(accuracy >= 0 && accuracy <= 1) || samples < 0) return errno = EINVAL, -1;
+  if (accuracy < 0 && accuracy != DTCTL_UNKNOWN) return errno = EINVAL, -1;
+  if (accuracy > 1 || !dtctl_report_is_quantity_(samples)) return errno = EINVAL, -1;
   dtctl_report_lock_();
   now = dtctl_report_clock();
   at = snprintf(line, sizeof line, "eval %lld %.9f", dtctl_report_.step, now);

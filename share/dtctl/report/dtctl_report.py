@@ -40,15 +40,25 @@ def is_active():
     return bool(os.environ.get("DTCTL_REPORT"))
 
 
-def _number(value, name, lowest=None, highest=None):
+def _figure(value):
+    """A figure that may be NaN or infinite. None: it is not known."""
     if value is None:
-        return "nan"
+        return "-"
     number = float(value)
-    if lowest is not None and number < lowest:
-        raise ValueError(f"dtctl_report: {name} is {number!r}, but must be at least {lowest}")
-    if highest is not None and number > highest:
-        raise ValueError(f"dtctl_report: {name} is {number!r}, but must be at most {highest}")
-    return "nan" if math.isnan(number) else repr(number)
+    return "NaN" if math.isnan(number) else repr(number)
+
+
+def _accuracy(value):
+    if value is not None and not (math.isnan(float(value)) or 0 <= float(value) <= 1):
+        raise ValueError(f"dtctl_report: accuracy is {float(value)!r}, but must be between 0 and 1")
+    return _figure(value)
+
+
+def _quantity(value, name):
+    """A time or a count."""
+    if value is not None and not 0 <= float(value) < math.inf:
+        raise ValueError(f"dtctl_report: {name} is {float(value)!r}, but must be a finite number of at least 0")
+    return _figure(value)
 
 
 def _write(*words):
@@ -99,21 +109,21 @@ def step(loss=None, samples=None, phases=None, learning_rate=None, epoch=None):
     """One step of the training has ended.
 
     loss, learning_rate, epoch: of this step. samples: that this rank has trained with in this step. phases: seconds by name, such
-    as {"forward": 0.01}; they are added to those that phase() has measured. What is not given is unknown to dtctl.
+    as {"forward": 0.01}; they are added to those that phase() has measured. What is not given is unknown to dtctl. Give a loss as it
+    is: if it is NaN or infinite at the end, dtctl marks the run as diverged.
     """
     global _mark, _step
     for name in phases or {}:
         _require_phase(name)
     with _lock:
         for name, seconds in (phases or {}).items():
-            _number(seconds, f"the time of {name}", lowest=0)
+            _quantity(seconds, f"the time of {name}")
             _phase_s[name] = _phase_s.get(name, 0.0) + float(seconds)
         now = time.monotonic()
-        words = [_number(samples, "samples", lowest=0), _number(loss, "loss"), _number(learning_rate, "learning_rate"),
-                 _number(epoch, "epoch", lowest=0)]
-        words += [_number(_phase_s.get(name), name) for name in PHASES]
+        words = [_quantity(samples, "samples"), _figure(loss), _figure(learning_rate), _quantity(epoch, "epoch")]
+        words += [_figure(_phase_s.get(name)) for name in PHASES]
         _step += 1
-        _write("step", _step, repr(now), _number(None if _mark is None else now - _mark, "step"), *words)
+        _write("step", _step, repr(now), _figure(None if _mark is None else now - _mark), *words)
         _mark = now
         _phase_s.clear()
 
@@ -123,9 +133,8 @@ def evaluation(accuracy, loss=None, samples=None):
     global _mark
     with _lock:
         now = time.monotonic()
-        words = [_number(accuracy, "accuracy", lowest=0, highest=1), _number(loss, "loss"),
-                 _number(samples, "samples", lowest=0)]
-        _write("eval", _step, repr(now), _number(None if _mark is None else now - _mark, "evaluation"), *words)
+        words = [_accuracy(accuracy), _figure(loss), _quantity(samples, "samples")]
+        _write("eval", _step, repr(now), _figure(None if _mark is None else now - _mark), *words)
         _mark = now
         _phase_s.clear()
 
@@ -137,7 +146,7 @@ def result(parameters=None):
     """
     with _lock:
         _report_memory()
-        _write("result", repr(time.monotonic()), _number(parameters, "parameters", lowest=0))
+        _write("result", repr(time.monotonic()), _quantity(parameters, "parameters"))
         if is_active():
             _flush()
 

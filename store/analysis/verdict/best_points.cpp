@@ -27,10 +27,10 @@ double median_samples(const ComparedPoint& point, const std::map<std::string, do
 {
   std::vector<double> values;
   for (const auto& run : point.runs) {
-    if (!run.succeeded || !(run.target_accuracy > 0)) continue;
+    if (!has_trained(run) || !(run.target_accuracy > 0)) continue;
     const auto found = samples.find(run.key);
     if (found != samples.end()) values.push_back(found->second);
-    if (!(run.time_to_accuracy_s > 0)) values.push_back(std::numeric_limits<double>::infinity());
+    if (!(run.time_to_accuracy_s > 0) && run.knows_target) values.push_back(std::numeric_limits<double>::infinity());
   }
   return median_with_misses(values);
 }
@@ -50,6 +50,7 @@ PricedPoint priced(const ComparedPoint& point, const std::map<std::string, doubl
           .runs = times.succeeded,
           .reached = times.reached,
           .with_target = times.with_target,
+          .diverged = times.diverged,
           .throughput = median(sample_of("", point.runs, Metric::throughput).candidate.values),
           .time_to_target_s = median_with_misses(times.candidate.values),
           .samples_to_target = median_samples(point, samples),

@@ -29,6 +29,7 @@ struct PricedPoint {
   std::string name;
   std::size_t runs = 0; // succeeded runs
   std::size_t reached = 0, with_target = 0;
+  std::size_t diverged = 0;         // runs that count for neither
   double throughput = not_measured; // samples/s
   double time_to_target_s = not_measured;
   double samples_to_target = not_measured;

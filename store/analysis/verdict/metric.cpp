@@ -22,10 +22,11 @@ constexpr MetricRow rows[]{
 // The run's value on the metric's scale; NaN if it has none.
 double value_of(const ComparedRun& run, const MetricRow& row)
 {
+  if (is_of_training(row.metric) && run.has_diverged) return not_measured;
   const double value = run.*row.figure;
   if (row.scale == Scale::difference) return std::isfinite(value) ? value : not_measured;
   if (value > 0 && std::isfinite(value)) return value;
-  const bool missed = row.scale == Scale::time_to_target && run.target_accuracy > 0;
+  const bool missed = row.scale == Scale::time_to_target && run.target_accuracy > 0 && run.knows_target;
   return missed ? std::numeric_limits<double>::infinity() : not_measured;
 }
 
@@ -38,6 +39,11 @@ void add_value(Candidate& candidate, const ComparedRun& run, double value)
 
 void count_target(Sample& sample, const ComparedRun& run)
 {
+  if (run.has_diverged) {
+    ++sample.diverged;
+    return;
+  }
+  if (!run.knows_target) return;
   const bool reached = run.time_to_accuracy_s > 0;
   if (run.target_accuracy > 0 || reached) ++sample.with_target;
   if (reached) ++sample.reached;
@@ -84,7 +90,8 @@ Sample sample_of(std::string name, std::span<const ComparedRun> runs, Metric met
 std::string reached_text(const Sample& sample)
 {
   return std::to_string(sample.reached) + " of " + std::to_string(sample.with_target) +
-         (sample.with_target == 1 ? " run" : " runs") + " reached the target";
+         (sample.with_target == 1 ? " run" : " runs") + " reached the target" +
+         (sample.diverged > 0 ? " and " + std::to_string(sample.diverged) + " diverged" : "");
 }
 
 } // namespace dt::store

@@ -19,6 +19,8 @@ struct ComparedRun {
   std::string value;  // of the recipe's key that values are compared of; empty if there is none
   std::int64_t nodes = 0, ranks = 0;
   bool is_control = false, succeeded = false;
+  bool has_diverged = false; // it has no accuracy and no time to its target, and counts for no target
+  bool knows_target = true;  // false: it has a target, but nobody knows when it was reached or whether it was
   // Runs with the same text were measured one after the other in one allocation: the runs of one repeat of a ladder. Empty:
   // alone.
   std::string block;
@@ -31,7 +33,13 @@ struct ComparedRun {
   double time_to_accuracy_s = not_measured, wall_s = not_measured;
 };
 
+// Whether a run belongs to the statistics of accuracy and of the time to the target.
+inline bool has_trained(const ComparedRun& run) { return run.succeeded && !run.has_diverged; }
+
 enum class Metric { throughput, time_to_target, step_time, accuracy };
+
+// Whether a run that diverged has no value.
+inline bool is_of_training(Metric metric) { return metric == Metric::accuracy || metric == Metric::time_to_target; }
 
 struct MetricRow {
   Metric metric;
@@ -54,15 +62,16 @@ struct Sample {
   // The values of the succeeded runs that have the metric, with their blocks; infinite: the run missed its target.
   Candidate candidate;
   std::size_t runs = 0, succeeded = 0;
-  std::size_t reached = 0, with_target = 0; // succeeded runs that reached their target accuracy, and that have one
-  double node_hours = not_measured;         // mean of nodes times wall_s of the runs that have a time
+  // Succeeded runs that diverged; of the others, those that reached their target accuracy, and those that have one.
+  std::size_t diverged = 0, reached = 0, with_target = 0;
+  double node_hours = not_measured; // mean of nodes times wall_s of the runs that have a time
 };
 
 // A succeeded run with a target that it did not reach counts with an infinite time. Runs that did not succeed and values that the
 // metric cannot have (a throughput of 0) are left out. Controls of a ladder are no part of a sample.
 Sample sample_of(std::string name, std::span<const ComparedRun> runs, Metric metric);
 
-// Returns "0 of 3 runs reached the target".
+// Returns "0 of 3 runs reached the target", "1 of 1 run reached the target and 2 diverged".
 std::string reached_text(const Sample& sample);
 
 } // namespace dt::store

@@ -72,8 +72,9 @@ std::string missing_text(const Judged& judged)
   std::vector<std::string> reasons;
   for (const auto& [side, sample] : {std::pair{"A", &judged.a}, {"B", &judged.b}})
     if (sample->candidate.values.empty())
-      reasons.push_back(sample->succeeded == 0
-                            ? "no run of " + std::string(side) + " has succeeded"
+      reasons.push_back(sample->succeeded == 0 ? "no run of " + std::string(side) + " has succeeded"
+                        : is_of_training(judged.metric) && sample->diverged == sample->succeeded
+                            ? "all runs of " + std::string(side) + " diverged"
                             : "no run of " + std::string(side) + " has a " + std::string(metric_row(judged.metric).words));
   return join(reasons, " and ");
 }
@@ -152,6 +153,13 @@ std::string word_of(Verdict verdict, Metric metric)
   return "cannot tell";
 }
 
+bool has_data(const Judged& judged) { return !judged.a.candidate.values.empty() && !judged.b.candidate.values.empty(); }
+
+std::string word_of(const Judged& judged)
+{
+  return has_data(judged) ? word_of(judged.comparison.verdict, judged.metric) : "no data";
+}
+
 std::string effect_text(double effect, Metric metric)
 {
   const bool is_difference = metric_row(metric).scale == Scale::difference;
@@ -171,7 +179,7 @@ std::string interval_text(const Comparison& comparison, Metric metric)
 
 std::string sentence_of(const Judged& judged)
 {
-  if (const auto missing = missing_text(judged); !missing.empty()) return "cannot tell: " + missing;
+  if (const auto missing = missing_text(judged); !missing.empty()) return "no data: " + missing;
   if (judged.comparison.method == Method::ranks) return ranks_text(judged);
   const auto word = word_of(judged.comparison.verdict, judged.metric);
   switch (judged.comparison.verdict) {

@@ -35,6 +35,9 @@ bool is_regression(const Judged& judged);
 
 // The verdict as one word or two: "faster", "slower", "equivalent", "cannot tell". Of accuracies: "better" and "worse".
 std::string word_of(Verdict verdict, Metric metric);
+// The same of a comparison; "no data" if A or B has no value, which is not the same as values that do not decide.
+std::string word_of(const Judged& judged);
+bool has_data(const Judged& judged);
 // Returns "+4.5 %" for the effect 1.045; of accuracies, "+1.20 points" for 0.012. Empty if it is NaN, infinite,
 // or a ratio of 0, which a median has to one that is infinite.
 std::string effect_text(double effect, Metric metric);
@@ -42,7 +45,8 @@ std::string effect_text(double effect, Metric metric);
 std::string interval_text(const Comparison& comparison, Metric metric);
 
 // Returns what the comparison says about A and B in one sentence, without a full stop. If it cannot tell, says why and what would
-// decide: "cannot tell: -1.2 % [-4.0, +1.7] throughput; about 5 more runs of each would decide (0.04 node-hours)".
+// decide: "cannot tell: -1.2 % [-4.0, +1.7] throughput; about 5 more runs of each would decide (0.04 node-hours)". If A or B has no
+// value: "no data: no run of A has succeeded".
 std::string sentence_of(const Judged& judged);
 
 // A ranking of candidates of one size by one metric, with its samples in the order of the ranking.

@@ -30,7 +30,7 @@ std::vector<CurvePoint> loss_of(Connection& connection, const RunId& run, const 
   const auto range = std::max<std::int64_t>(1, (steps + most_points - 1) / most_points);
   std::vector<CurvePoint> points;
   auto s = connection.statement("SELECT avg(step), avg(elapsed_s), avg(loss) FROM (SELECT step, elapsed_s, loss FROM steps "
-                                "WHERE run_id = ? AND attempt = ? AND step BETWEEN ? AND ? AND loss IS NOT NULL "
+                                "WHERE run_id = ? AND attempt = ? AND step BETWEEN ? AND ? AND abs(loss) < 9e999 "
                                 "ORDER BY step LIMIT ?)");
   for (const auto& part : parts)
     for (auto first = part.first_step; first <= part.last_step; first += range) {

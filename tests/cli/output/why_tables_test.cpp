@@ -124,3 +124,32 @@ TEST_CASE("points of one rank have no row of communication")
   one.ranks = one.workers = 1;
   CHECK(communication_table({one, example()}).rows.size() == 1);
 }
+
+TEST_CASE("a program that reports no communication is not told that computation is slower, but what cannot be told and why")
+{
+  auto point = example();
+  point.lost.fill(not_measured);
+  point.lost[static_cast<std::size_t>(Factor::together)] = 0.29;
+  point.missing.communication = true;
+  point.interval = {not_measured, not_measured};
+  CHECK(sentence_of(point) ==
+        "8 nodes: 71.0% of the throughput per worker of 1 node (5 runs). Computation or communication costs "
+        "29.0 points.");
+  CHECK(
+      missing_phases_notes({point, point}) ==
+      std::vector<std::string>{
+          "Not every rank of the program reports `communication`: time in which they communicate inside `backward`, as PyTorch's "
+          "DDP does, looks like computation, so computation, imbalance, jitter and communication cannot be told apart. "
+          "Report it in each step, as 0 if there is none; the program of `dtctl sweep pytorch-ddp` measures it inside DDP's "
+          "backward."});
+  CHECK(has(titles(attribution_table({point})), "together"));
+  CHECK_FALSE(has(titles(attribution_table({example()})), "together"));
+  point.missing = {.input = true, .work = true};
+  CHECK(missing_phases_notes({point}) ==
+        std::vector<std::string>{
+            "Not every rank of the program reports `input` and one of `forward`, `backward` and `optimizer`: "
+            "the causes cannot be told apart; only their sum is known. dtctl_report.phase() reports a phase, also "
+            "one that takes no time."});
+  point.efficiency = not_measured;
+  CHECK(sentence_of(point).find("nan") == std::string::npos);
+}

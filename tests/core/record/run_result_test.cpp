@@ -77,7 +77,32 @@ TEST_CASE("a training that diverged is recorded: a loss that is not a number or 
                        -std::numeric_limits<double>::infinity(), 1e308, 5e-324);
   const auto event = parse_event(without_end(line_of(step)));
   REQUIRE(std::holds_alternative<StepEvent>(event));
-  CHECK(same(std::get<StepEvent>(event).loss, step.loss));
+  REQUIRE(std::get<StepEvent>(event).loss);
+  CHECK(same(*std::get<StepEvent>(event).loss, *step.loss));
+}
+
+TEST_CASE("a figure that was not reported is none in a line, and NaN is a value")
+{
+  auto step = step_sample;
+  step.loss = std::nan("");
+  step.learning_rate = std::nullopt;
+  step.phase_s[0] = not_measured;
+  CHECK(line_of(step).starts_with("step 17 0.53125 12.345678901 NaN - 0.012345678 - 0.002000000"));
+  const auto read = std::get<StepEvent>(parse_event(without_end(line_of(step))));
+  CHECK((read.loss && std::isnan(*read.loss)));
+  CHECK_FALSE(read.learning_rate);
+  CHECK(std::isnan(read.phase_s[0]));
+}
+
+TEST_CASE("the nan of an event log of an older version was not reported")
+{
+  const auto step = std::get<StepEvent>(parse_event("step 1 0.5 1.000000000 nan 0.1 1.000000000 -nan nan nan nan nan"));
+  CHECK_FALSE(step.loss);
+  CHECK(step.learning_rate == 0.1);
+  CHECK(std::isnan(step.phase_s[0]));
+  const auto eval = std::get<EvalEvent>(parse_event("eval 1 nan 1.000000000 nan 0.5 -9223372036854775808 nan"));
+  CHECK_FALSE(eval.loss);
+  CHECK(eval.accuracy == 0.5);
 }
 
 TEST_CASE("appending adds to what is there")
@@ -190,15 +215,13 @@ constexpr std::array number_members{&RunResult::unix_s,
                                     &RunResult::throughput,
                                     &RunResult::wall_s,
                                     &RunResult::communication_share,
-                                    &RunResult::final_loss,
-                                    &RunResult::eval_loss,
-                                    &RunResult::accuracy,
                                     &RunResult::best_accuracy,
                                     &RunResult::time_to_accuracy_s,
                                     &RunResult::isolated_communication_s,
                                     &RunResult::accuracy_centre,
                                     &RunResult::accuracy_worker,
                                     &RunResult::accuracy_average};
+constexpr std::array reported_members{&RunResult::final_loss, &RunResult::eval_loss, &RunResult::accuracy};
 constexpr std::array stats_members{&PhaseStats::total_s, &PhaseStats::mean_s, &PhaseStats::p50_s,
                                    &PhaseStats::p95_s,   &PhaseStats::p99_s,  &PhaseStats::max_s};
 
@@ -222,6 +245,13 @@ void check_equal(const RankRecord& seen, const RankRecord& wanted)
 void check_equal(const RunResult& seen, const RunResult& wanted)
 {
   for (const auto member : number_members) CHECK(same(seen.*member, wanted.*member));
+  for (const auto member : reported_members) {
+    CHECK((seen.*member).has_value() == (wanted.*member).has_value());
+    CHECK(same(or_not_measured(seen.*member), or_not_measured(wanted.*member)));
+  }
+  CHECK(seen.diverged_step == wanted.diverged_step);
+  CHECK(seen.divergence == wanted.divergence);
+  CHECK(seen.not_finite_steps == wanted.not_finite_steps);
   CHECK(seen.steps == wanted.steps);
   CHECK(seen.warmup_steps == wanted.warmup_steps);
   CHECK(seen.measured_samples == wanted.measured_samples);
@@ -287,10 +317,41 @@ TEST_CASE("what was not measured is null in the file and not a number when read"
   const WithResult here(to_json(result));
   const auto back = read_result(here.attempt);
   REQUIRE(back);
-  CHECK(std::isnan(back->accuracy));
+  CHECK_FALSE(back->accuracy);
   CHECK(std::isnan(back->time_to_accuracy_s));
   CHECK(std::isnan(back->measured_s));
   CHECK(back->throughput == 0);
+}
+
+TEST_CASE("NaN and infinity of a training that diverged survive the file of its result")
+{
+  auto result = sample_result();
+  result.final_loss = std::nan("");
+  result.eval_loss = -std::numeric_limits<double>::infinity();
+  result.accuracy = std::nullopt;
+  result.diverged_step = 16;
+  result.divergence = "the loss is NaN from step 16 on";
+  result.not_finite_steps = 4;
+  const auto json = nlohmann::json::parse(to_json(result));
+  CHECK(json.at("final_loss") == "NaN");
+  CHECK(json.at("eval_loss") == "-inf");
+  CHECK(json.at("accuracy").is_null());
+  const WithResult here(to_json(result));
+  const auto back = read_result(here.attempt);
+  REQUIRE(back);
+  check_equal(*back, result);
+}
+
+TEST_CASE("a result of an older version has null for NaN too, and is read as not reported and not diverged")
+{
+  auto json = nlohmann::json::parse(to_json(sample_result()));
+  json["final_loss"] = nullptr;
+  for (const auto* later : {"diverged_step", "divergence", "not_finite_steps"}) json.erase(later);
+  const WithResult here(json.dump());
+  const auto back = read_result(here.attempt);
+  REQUIRE(back);
+  CHECK_FALSE(back->final_loss);
+  CHECK(back->diverged_step == not_counted);
 }
 
 TEST_CASE("a result whose ranks measured no step of a phase is still a result")

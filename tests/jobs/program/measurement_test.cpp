@@ -1,6 +1,7 @@
 #include "jobs/program/measurement.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include <catch2/catch.hpp>
 
@@ -69,7 +70,9 @@ TEST_CASE("what a program does not report is not measured, and is never 0")
   CHECK(silent.steps == not_counted);
   CHECK(silent.measured_samples == not_counted);
   CHECK(std::isnan(silent.throughput));
-  CHECK(std::isnan(silent.accuracy));
+  CHECK_FALSE(silent.accuracy);
+  CHECK_FALSE(silent.final_loss);
+  CHECK(silent.diverged_step == not_counted);
   CHECK(std::isnan(silent.communication_share));
   CHECK(silent.parameters == not_counted);
   CHECK(silent.ranks[0].memory_peak_bytes == not_counted);
@@ -85,7 +88,7 @@ TEST_CASE("without begin() the first step is not measured, and times from the st
 {
   auto report = rank(0, {step(1, unknown, 10), step(2, 1, 10)});
   report.begin.reset();
-  report.evaluations.push_back({.step = 2, .clock_s = 103, .eval_s = 1, .accuracy = 0.9, .loss = unknown, .samples = unknown});
+  report.evaluations.push_back({.step = 2, .clock_s = 103, .eval_s = 1, .accuracy = 0.9, .loss = {}, .samples = unknown});
   auto spec = spec_with_warmup(0);
   spec.train.target_accuracy = 0.5;
   const auto result = result_of(spec, {report});
@@ -204,7 +207,7 @@ RankReport printed(int steps, double seconds)
   report.started_clock_s = 98;
   const double end_s = report.steps.back().clock_s + 1;
   report.evaluations.push_back(
-      {.step = steps, .clock_s = end_s, .eval_s = unknown, .accuracy = 0.9, .loss = unknown, .samples = unknown});
+      {.step = steps, .clock_s = end_s, .eval_s = unknown, .accuracy = 0.9, .loss = {}, .samples = unknown});
   return report;
 }
 
@@ -263,4 +266,61 @@ TEST_CASE("where no target is asked for, no note is about its time")
   ProgramMeasurement measurement(spec_with_warmup(0));
   measurement.add(printed(4, 5));
   CHECK(measurement.gaps().empty());
+}
+
+namespace {
+
+// A rank 0 with these losses.
+RankReport with_losses(const std::vector<Reported>& losses, int number = 0)
+{
+  std::vector<StepLine> steps;
+  for (const auto& loss : losses) {
+    steps.push_back(step(static_cast<std::int64_t>(steps.size()) + 1, 1, 10));
+    steps.back().loss = loss;
+  }
+  return rank(number, steps);
+}
+
+constexpr double no_number = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+
+} // namespace
+
+TEST_CASE("a run whose loss is NaN or infinite to its end has diverged at the first such step, and keeps its throughput")
+{
+  const auto result = result_of(spec_with_warmup(0), {with_losses({1, 2, no_number, infinity})});
+  CHECK(result.diverged_step == 3);
+  CHECK(result.divergence == "the loss is NaN from step 3 on");
+  CHECK(result.not_finite_steps == 2);
+  REQUIRE(result.final_loss);
+  CHECK(*result.final_loss == infinity);
+  CHECK(result.throughput == 10);
+}
+
+TEST_CASE("a loss that becomes finite again is counted, and the run has not diverged")
+{
+  const auto result = result_of(spec_with_warmup(0), {with_losses({1, infinity, 2, {}})});
+  CHECK(result.diverged_step == not_counted);
+  CHECK(result.divergence.empty());
+  CHECK(result.not_finite_steps == 1);
+}
+
+TEST_CASE("a loss of NaN on any rank is a divergence, and its rank is named")
+{
+  const auto result = result_of(spec_with_warmup(0), {with_losses({1, 1, 1}), with_losses({1, no_number, no_number}, 1)});
+  CHECK(result.diverged_step == 2);
+  CHECK(result.divergence == "the loss of rank 1 is NaN from step 2 on");
+}
+
+TEST_CASE("a last evaluation with an infinite loss is a divergence, and an accuracy of NaN is recorded and is none")
+{
+  auto report = with_losses({1, 1});
+  report.evaluations.push_back({.step = 1, .accuracy = 0.5, .loss = infinity});
+  report.evaluations.push_back({.step = 2, .accuracy = no_number, .loss = infinity});
+  const auto result = result_of(spec_with_warmup(0), {report});
+  CHECK(result.divergence == "the loss on the held-out set is infinite from step 1 on");
+  REQUIRE(result.accuracy);
+  CHECK(std::isnan(*result.accuracy));
+  CHECK(result.best_accuracy == 0.5);
+  report.evaluations.back().loss = 1.0;
+  CHECK(result_of(spec_with_warmup(0), {report}).divergence.empty());
 }

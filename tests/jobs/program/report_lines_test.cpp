@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <limits>
 
 #include <catch2/catch.hpp>
 
@@ -21,23 +22,44 @@ TEST_CASE("a line of a report is read as it was written")
   CHECK(read.host == "node7");
   CHECK(read.cores == "0-1,4");
   CHECK(read.gpus == "2,3");
-  const auto step = std::get<StepLine>(parse_report_line("step 7 10.5 0.25 32 1.5 nan nan nan 0.1 0.2 nan 0"));
+  const auto step = std::get<StepLine>(parse_report_line("step 7 10.5 0.25 32 1.5 - - - 0.1 0.2 - 0"));
   CHECK(step.step == 7);
   CHECK(step.step_s == 0.25);
   CHECK(step.samples == 32);
-  CHECK(std::isnan(step.learning_rate));
+  CHECK_FALSE(step.learning_rate);
+  CHECK(std::isnan(step.phase_s[static_cast<std::size_t>(Phase::input)]));
   CHECK(step.phase_s[static_cast<std::size_t>(Phase::forward)] == 0.1);
   CHECK(std::get<ErrorLine>(parse_report_line("error 3 1800000000.25 ValueError: no such layer")).cause ==
         "ValueError: no such layer");
   CHECK(std::get<ErrorLine>(parse_report_line("error 3 1800000000.25 ValueError")).unix_s == 1800000000.25);
 }
 
+TEST_CASE("NaN and infinity are values of a loss and an accuracy, and what is not reported is none")
+{
+  const auto diverged = std::get<StepLine>(parse_report_line("step 7 10.5 0.25 32 NaN inf - - - - - -"));
+  CHECK((diverged.loss && std::isnan(*diverged.loss)));
+  CHECK(diverged.learning_rate == std::numeric_limits<double>::infinity());
+  const auto evaluation = std::get<EvaluationLine>(parse_report_line("eval 7 10.5 0.25 NaN -inf -"));
+  CHECK((evaluation.accuracy && std::isnan(*evaluation.accuracy)));
+  CHECK(evaluation.loss == -std::numeric_limits<double>::infinity());
+  CHECK(std::isnan(evaluation.samples));
+}
+
+TEST_CASE("the nan of a module of an older version was not reported")
+{
+  const auto step = std::get<StepLine>(parse_report_line("step 7 10.5 nan nan nan nan nan nan 0.1 0.2 nan 0"));
+  CHECK_FALSE(step.loss);
+  CHECK(std::isnan(step.samples));
+  CHECK_FALSE(std::get<EvaluationLine>(parse_report_line("eval 7 10.5 0.25 0.5 nan nan")).loss);
+}
+
 TEST_CASE("a damaged line of a report is none")
 {
-  for (const auto* text :
-       {"", "step", "step 1", "step 7 10.5 0.25 32 1.5 nan nan nan 0.1 0.2 nan", "step x 1 1 1 1 1 1 1 1 1 1 1",
-        "step 7 10.5 -0.25 32 1.5 nan nan nan 0.1 0.2 nan 0", "step -1 1 1 1 1 1 1 1 1 1 1 1", "eval 1 1 1 1.5 1 1",
-        "eval 1 1 1 -0.5 1 1", "result 12", "result 1 2 3", "other 1", "step 1 inf 1 1 1 1 1 1 1 1 1 1"}) {
+  for (const auto* text : {"", "step", "step 1", "step 7 10.5 0.25 32 1.5 nan nan nan 0.1 0.2 nan",
+                           "step x 1 1 1 1 1 1 1 1 1 1 1", "step 7 10.5 -0.25 32 1.5 nan nan nan 0.1 0.2 nan 0",
+                           "step -1 1 1 1 1 1 1 1 1 1 1 1", "eval 1 1 1 1.5 1 1", "eval 1 1 1 -0.5 1 1", "result 12",
+                           "result 1 2 3", "other 1", "step 1 inf 1 1 1 1 1 1 1 1 1 1", "step 1 1 1 NaN 1 1 1 1 1 1 1 1",
+                           "step 1 1 1 inf 1 1 1 1 1 1 1 1", "eval 1 1 1 inf 1 1", "step 1 1 1 1 -- 1 1 1 1 1 1 1"}) {
     INFO(text);
     CHECK(std::holds_alternative<std::monostate>(parse_report_line(text)));
   }

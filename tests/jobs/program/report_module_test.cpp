@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ using Words = std::vector<std::string>;
 const std::string modules = std::string(DTCTL_SOURCE_DIR) + "/share/dtctl/report";
 
 const std::string in_c = R"(#include <dtctl_report.h>
+#include <math.h>
 int main(void)
 {
   int failed = dtctl_report_begin(100);
@@ -31,17 +33,32 @@ int main(void)
   failed |= dtctl_report_step(1.5, 10);
   failed |= dtctl_report_step(1.25, 20);
   failed |= dtctl_report_evaluation(0.75, DTCTL_UNKNOWN, 100);
+  failed |= dtctl_report_step(NAN, DTCTL_UNKNOWN);
+  failed |= dtctl_report_step(-INFINITY, 30);
+  failed |= dtctl_report_evaluation(NAN, INFINITY, DTCTL_UNKNOWN);
+  failed |= dtctl_report_step(1, NAN) == 0 || dtctl_report_phase(DTCTL_INPUT, NAN) == 0;
   failed |= dtctl_report_error("no\nroom");
   failed |= dtctl_report_parameters(61706);
   return failed | dtctl_report_result();
 }
 )";
 
-const std::string in_python = R"(import dtctl_report as report
+const std::string in_python = R"(import math
+import dtctl_report as report
 report.begin(step=100)
 report.step(loss=1.5, samples=10, phases={"forward": 0.5}, learning_rate=0.125, epoch=2.5)
 report.step(loss=1.25, samples=20)
 report.evaluation(accuracy=0.75, samples=100)
+report.step(loss=float("nan"))
+report.step(loss=-math.inf, samples=30)
+report.evaluation(accuracy=math.nan, loss=math.inf)
+for wrong in (lambda: report.step(samples=math.nan), lambda: report.evaluation(accuracy=math.inf),
+              lambda: report.step(phases={"input": math.nan})):
+    try:
+        wrong()
+    except ValueError:
+        continue
+    raise SystemExit("an impossible value was taken")
 report.error("no\nroom")
 report.result(parameters=61706)
 )";
@@ -65,16 +82,21 @@ void check_report(const RankReport& report)
   CHECK(report.damaged_lines == 0);
   REQUIRE(report.begin);
   CHECK(report.begin->step == 100);
-  REQUIRE(report.steps.size() == 2);
+  REQUIRE(report.steps.size() == 4);
   CHECK(report.steps[0].step == 101);
   CHECK(report.steps[0].learning_rate == 0.125);
   CHECK(report.steps[0].epoch == 2.5);
   CHECK(report.steps[0].phase_s[static_cast<std::size_t>(Phase::forward)] == 0.5);
-  CHECK(std::isnan(report.steps[1].learning_rate)); // a figure is that of one step
+  CHECK_FALSE(report.steps[1].learning_rate); // a figure is that of one step
   CHECK(report.steps[1].samples == 20);
-  REQUIRE(report.evaluations.size() == 1);
+  CHECK((report.steps[2].loss && std::isnan(*report.steps[2].loss)));
+  CHECK(std::isnan(report.steps[2].samples));
+  CHECK(report.steps[3].loss == -std::numeric_limits<double>::infinity());
+  REQUIRE(report.evaluations.size() == 2);
   CHECK(report.evaluations[0].accuracy == 0.75);
-  CHECK(std::isnan(report.evaluations[0].loss));
+  CHECK_FALSE(report.evaluations[0].loss);
+  CHECK((report.evaluations[1].accuracy && std::isnan(*report.evaluations[1].accuracy)));
+  CHECK(report.evaluations[1].loss == std::numeric_limits<double>::infinity());
   REQUIRE(report.error);
   CHECK(report.error->cause == "no room");
   CHECK(std::abs(report.error->unix_s - now_unix_s()) < 600);
@@ -90,8 +112,8 @@ TEST_CASE("the header compiles as C and as C++ without a warning, and reports ev
   const jobs::testing::Folder folder;
   const auto source = (folder.path() / "report.c").string(), program = (folder.path() / "report").string();
   std::ofstream(source) << in_c;
-  for (const Words& language :
-       {Words{"cc", "-x", "c", "-std=c99"}, Words{"cc", "-x", "c", "-std=gnu17"}, Words{"c++", "-x", "c++", "-std=c++20"}}) {
+  for (const Words& language : {Words{"cc", "-x", "c", "-std=c99"}, Words{"cc", "-x", "c", "-std=gnu17"},
+                                Words{"c++", "-x", "c++", "-std=c++20"}, Words{"cc", "-x", "c", "-std=gnu17", "-O2"}}) {
     INFO(join(language, " "));
     auto command = language;
     for (const auto& word : Words{"-Wall", "-Wextra", "-Werror", "-pedantic", "-I" + modules, source, "-o", program, "-lm"})

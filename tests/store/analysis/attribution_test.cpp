@@ -296,3 +296,83 @@ TEST_CASE("communication is told with its hidden part and its bandwidth")
   CHECK(communication.bandwidth == Approx(1e8));
   CHECK(communication.messages == 2);
 }
+
+namespace {
+
+// A run of the user's program in which a worker of two waits for communication a third of the time, inside `backward`.
+AttributedRun own_run(std::int64_t workers, double useful_s, double measured_s)
+{
+  auto run = perfect_run(workers);
+  const auto count = static_cast<double>(workers);
+  run.is_own_program = true;
+  run.lone_compute_s = run.update_s = not_measured;
+  run.work = {.useful_s = count * useful_s, .useful_max_s = useful_s, .useful_step_max_s = useful_s, .busy_step_max_s = useful_s};
+  run.measured_s = measured_s;
+  run.measured.throughput = static_cast<double>(run.samples) / run.measured_s;
+  return run;
+}
+
+} // namespace
+
+TEST_CASE("a program that reports no communication on several ranks loses efficiency to computation or communication, not to one")
+{
+  std::vector runs{own_run(1, 1, 1), own_run(2, 1.5, 1.5)};
+  runs[1].missing.communication = true;
+  const auto points = attributions_of(runs, StudySizes::grow);
+  const auto& point = at_workers(points, 2);
+  CHECK(point.efficiency == Approx(1 / 1.5));
+  CHECK(lost(point, Factor::together) == Approx(1 - 1 / 1.5));
+  for (const auto factor : {Factor::contention, Factor::load_balance, Factor::jitter, Factor::communication})
+    CHECK(std::isnan(lost(point, factor)));
+  CHECK(lost(point, Factor::input) == 0);
+  CHECK(known_sum(point.lost) == Approx(1 - point.efficiency));
+  CHECK(point.missing == MissingPhases{.communication = true});
+}
+
+TEST_CASE("a program that reports no input loses efficiency to input or communication, and the rest is told apart")
+{
+  std::vector runs{own_run(1, 1, 1), own_run(2, 1.25, 1.5)};
+  for (auto& run : runs) {
+    run.missing.input = true;
+    run.work.busy_step_max_s = not_measured;
+  }
+  const auto points = attributions_of(runs, StudySizes::grow);
+  const auto& point = at_workers(points, 2);
+  CHECK(factor_of(point, Factor::contention) == Approx(1 / 1.25));
+  CHECK(factor_of(point, Factor::together) == Approx(1.25 / 1.5));
+  CHECK(std::isnan(lost(point, Factor::input)));
+  CHECK(std::isnan(lost(point, Factor::communication)));
+  CHECK(known_sum(point.lost) == Approx(1 - point.efficiency));
+}
+
+TEST_CASE("a program that reports no phases on one rank has an efficiency whose causes are one sum")
+{
+  std::vector runs{own_run(1, 1, 1), own_run(2, 1, 1.25)};
+  runs[1].work = {not_measured, not_measured, not_measured, not_measured};
+  runs[1].missing = {.input = true, .communication = true, .work = true};
+  const auto points = attributions_of(runs, StudySizes::grow);
+  const auto& point = at_workers(points, 2);
+  CHECK(point.efficiency == Approx(0.8));
+  CHECK(lost(point, Factor::together) == Approx(0.2));
+  CHECK(std::isnan(lost(point, Factor::contention)));
+  CHECK(point.left_out == 0);
+}
+
+TEST_CASE("of a single size, a program that reports no communication is not compared with a machine without waiting")
+{
+  std::vector runs{own_run(2, 1, 1)};
+  runs[0].missing.communication = true;
+  const auto points = attributions_of(runs, StudySizes::grow);
+  REQUIRE(points.size() == 1);
+  CHECK(std::isnan(points[0].efficiency));
+  CHECK(std::isnan(lost(points[0], Factor::input)));
+}
+
+TEST_CASE("an older run of dtengine without sums is left out, and a run of a program without a throughput too")
+{
+  auto old = perfect_run(2), silent = own_run(2, 1, 1);
+  for (auto* run : {&old, &silent}) run->work = {not_measured, not_measured, not_measured, not_measured};
+  silent.measured.throughput = not_measured;
+  CHECK_FALSE(log_factors(old));
+  CHECK_FALSE(log_factors(silent));
+}

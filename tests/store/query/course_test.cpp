@@ -2,6 +2,8 @@
 #include "store/query/course.hpp"
 #include "tests/store/fixture.hpp"
 
+#include <cmath>
+
 using namespace dt;
 using namespace dt::store;
 using namespace dt::store::test;
@@ -87,4 +89,29 @@ TEST_CASE("a run without a recorded step has an empty course")
   site.ingest(database, {planned});
   CHECK(course_of_run(database, planned.key).steps.empty());
   CHECK(course_of_run(database, "no such key").first_attempt == 0);
+}
+
+TEST_CASE("a course knows a loss of NaN from one that was not reported")
+{
+  Site site;
+  const auto planned = site.plan(sample_spec());
+  const auto attempt = site.begin(planned, 1);
+  std::string lines;
+  append_line(lines, StepEvent{.step = 1, .loss = std::nan("")});
+  append_line(lines, StepEvent{.step = 2, .learning_rate = std::nan("")});
+  append_line(lines, StepEvent{.step = 3, .loss = HUGE_VAL});
+  append_line(lines, EvalEvent{.step = 3, .accuracy = std::nan("")});
+  put_file(attempt.events(), lines);
+  auto database = site.open();
+  site.ingest(database, {planned});
+  const auto found = course_of_run(database, planned.key);
+  REQUIRE(found.steps.size() == 3);
+  CHECK((found.steps[0].event.loss && std::isnan(*found.steps[0].event.loss)));
+  CHECK_FALSE(found.steps[0].event.learning_rate);
+  CHECK_FALSE(found.steps[1].event.loss);
+  CHECK((found.steps[1].event.learning_rate && std::isnan(*found.steps[1].event.learning_rate)));
+  CHECK(found.steps[2].event.loss == HUGE_VAL);
+  REQUIRE(found.evals.size() == 1);
+  CHECK_FALSE(found.evals[0].event.loss);
+  CHECK((found.evals[0].event.accuracy && std::isnan(*found.evals[0].event.accuracy)));
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace dt;
 using namespace dt::store;
@@ -114,7 +115,9 @@ TEST_CASE("a run's row has every figure of its result that is a number, by the n
   const auto by_key = find_runs(s.database, by_study.key).at(0);
   for (const auto& field : result_fields()) {
     const auto value = value_of(field, RunResult{});
-    if (!std::holds_alternative<double>(value) && !std::holds_alternative<std::int64_t>(value)) continue;
+    const bool is_number = std::holds_alternative<double>(value) || std::holds_alternative<Reported>(value) ||
+                           std::holds_alternative<std::int64_t>(value);
+    if (!is_number) continue;
     INFO(field.name);
     const auto column = "SELECT coalesce(" + field.column() + ", 'NULL') FROM runs_flat WHERE key = '" + by_study.key + "'";
     for (const auto figure : {by_study.figure(field.name), by_key.figure(field.name)})
@@ -653,4 +656,55 @@ TEST_CASE("finding a study's runs, a study and a run walks through no table")
   CHECK(asking("SELECT * FROM phases_flat WHERE key = '" + key + "'") == 0);
   CHECK(asking("SELECT * FROM scaling WHERE study = 'sample'") == 0);
   CHECK(asking("SELECT count(key) FROM runs_flat") > 0); // the count counts
+}
+
+TEST_CASE("a run that diverged succeeded, keeps its throughput, and is in no statistic of accuracy and time to target")
+{
+  Site site;
+  std::vector<PlannedRun> runs;
+  for (std::int64_t repeat = 0; repeat < 3; ++repeat) {
+    auto spec = sample_spec(2, repeat);
+    spec.train.target_accuracy = 0.8;
+    const auto planned = site.plan(spec);
+    const auto attempt = site.begin(planned, 1);
+    auto result = sample_result(spec, 100);
+    result.time_to_accuracy_s = 1;
+    if (repeat == 2) {
+      result.accuracy = 0.1;
+      result.time_to_accuracy_s = 0.25;
+      result.final_loss = std::nan("");
+      result.eval_loss = -std::numeric_limits<double>::infinity();
+      result.diverged_step = 16;
+      result.divergence = "the loss is NaN from step 16 on";
+    }
+    put_file(attempt.result(), to_json(result));
+    put_file(attempt.end(), "exit 0 1700000101\n");
+    runs.push_back(planned);
+  }
+  auto database = site.open();
+  const auto record = site.study(runs);
+  ingest_study(database, record);
+  site.ingest(database, runs);
+
+  const auto points = scaling_of_study(database, record.id);
+  REQUIRE(points.size() == 1);
+  CHECK(points[0].succeeded == 3);
+  CHECK(points[0].diverged == 1);
+  CHECK(points[0].throughputs.size() == 3);
+  CHECK(points[0].accuracy == Approx(0.9));
+  CHECK(points[0].time_to_accuracy_s == 1);
+  CHECK(points[0].reached == 2);
+  CHECK(points[0].target_runs == 2);
+
+  const auto rows = runs_of_study(database, record.id);
+  CHECK_FALSE(rows[0].has_diverged());
+  CHECK(rows[2].has_diverged());
+  CHECK(rows[2].word("final_loss") == "NaN");
+  CHECK(rows[2].word("eval_loss") == "-inf");
+  CHECK(rows[2].word("accuracy").empty());
+  CHECK(rows[0].word("final_loss").empty());
+  CHECK(list_studies(database, 1).at(0).diverged == 1);
+  CHECK(ask_text(database, "SELECT not_finite FROM runs_flat WHERE diverged_step = 16") ==
+        R"({"eval_loss":"-inf","final_loss":"NaN"})");
+  CHECK(ask_text(database, "SELECT count(*) FROM runs_flat WHERE final_loss IS NULL AND not_finite IS NULL") == "0");
 }

@@ -353,7 +353,7 @@ TEST_CASE("a run with the allreduce gloo trains and records what a ring sends, o
   const auto result = dt::read_result(run.attempt()), expected = dt::read_result(ring.attempt());
   REQUIRE((result && expected));
   CHECK(result->ranks[0].bytes_sent == expected->ranks[0].bytes_sent);
-  CHECK(result->final_loss == Approx(expected->final_loss).epsilon(1e-4));
+  CHECK(result->final_loss == Approx(expected->final_loss.value()).epsilon(1e-4));
 }
 
 TEST_CASE("a missing or damaged spec is an error that names the file")

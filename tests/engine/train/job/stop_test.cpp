@@ -44,7 +44,7 @@ std::map<std::int64_t, std::string> trajectory(const dt::AttemptFolder& attempt)
 {
   std::map<std::int64_t, std::string> steps;
   for (const auto& event : dt::parse_events(dt::read_file(attempt.events())).steps)
-    steps[event.step] = dt::format_shortest(event.loss) + " " + dt::format_shortest(event.learning_rate);
+    steps[event.step] = dt::format_shortest(event.loss.value()) + " " + dt::format_shortest(event.learning_rate.value());
   return steps;
 }
 

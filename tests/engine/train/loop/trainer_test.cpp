@@ -75,7 +75,7 @@ TEST_CASE("several ranks give the loss curve of one rank with the whole batch")
   for (std::size_t i = 0; i < 30; ++i) {
     CAPTURE(i);
     // Sums in another order differ by rounding, and the steps carry that on.
-    CHECK(many.seen.steps[i].loss == Approx(one.seen.steps[i].loss).epsilon(1e-4));
+    CHECK(many.seen.steps[i].loss == Approx(one.seen.steps[i].loss.value()).epsilon(1e-4));
     CHECK(many.seen.steps[i].epoch == one.seen.steps[i].epoch);
     CHECK(many.seen.steps[i].learning_rate == one.seen.steps[i].learning_rate);
   }
@@ -99,11 +99,11 @@ TEST_CASE("with synchronized statistics several ranks give the loss curve of one
   const auto many = trained(normalised(world_size(), BatchNormSamples::synchronized), MPI_COMM_WORLD);
   const auto local = trained(normalised(world_size(), BatchNormSamples::local), MPI_COMM_WORLD);
   const auto one = trained(normalised(1, BatchNormSamples::local), MPI_COMM_SELF);
-  for (std::size_t i = 0; i < 30; ++i) CHECK(many.seen.steps[i].loss == Approx(one.seen.steps[i].loss).epsilon(1e-3));
+  for (std::size_t i = 0; i < 30; ++i) CHECK(many.seen.steps[i].loss == Approx(one.seen.steps[i].loss.value()).epsilon(1e-3));
   CHECK(many.result.eval_loss ==
-        Approx(one.result.eval_loss).epsilon(1e-3)); // so the running statistics are those of one rank too
+        Approx(one.result.eval_loss.value()).epsilon(1e-3)); // so the running statistics are those of one rank too
   CHECK(comm::Communicator(MPI_COMM_WORLD).all_equal(many.result.weights_hash));
-  if (world_size() > 1) CHECK(std::abs(local.seen.steps[0].loss - one.seen.steps[0].loss) > 1e-4);
+  if (world_size() > 1) CHECK(std::abs(*local.seen.steps[0].loss - *one.seen.steps[0].loss) > 1e-4);
 }
 
 TEST_CASE("clipped and in micro-batches, several ranks still give the loss curve of one with the whole batch")
@@ -113,7 +113,7 @@ TEST_CASE("clipped and in micro-batches, several ranks still give the loss curve
   spec.train.accumulation = 4;
   const auto many = trained(spec, MPI_COMM_WORLD);
   const auto one = trained(alone, MPI_COMM_SELF), unclipped = trained(small_run(1), MPI_COMM_SELF);
-  for (std::size_t i = 0; i < 30; ++i) CHECK(many.seen.steps[i].loss == Approx(one.seen.steps[i].loss).epsilon(1e-4));
+  for (std::size_t i = 0; i < 30; ++i) CHECK(many.seen.steps[i].loss == Approx(one.seen.steps[i].loss.value()).epsilon(1e-4));
   CHECK(one.seen.steps[29].loss != unclipped.seen.steps[29].loss);
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("the loss curve is one of learning")
   auto spec = small_run(world_size());
   spec.train.steps = 150;
   const auto outcome = trained(spec, MPI_COMM_WORLD);
-  CHECK(outcome.seen.steps.back().loss < 0.7 * outcome.seen.steps.front().loss);
+  CHECK(outcome.seen.steps.back().loss < 0.7 * outcome.seen.steps.front().loss.value());
 }
 
 TEST_CASE("all ranks end with the same weights, bit for bit")
@@ -358,7 +358,7 @@ TEST_CASE("LARS on several ranks is LARS on one rank with the whole batch")
   const auto many = trained(with_lars(world_size()), MPI_COMM_WORLD);
   const auto one = trained(with_lars(1), MPI_COMM_SELF);
   CHECK(one.seen.steps.back().loss < one.seen.steps.front().loss);
-  for (std::size_t i = 0; i < 10; ++i) CHECK(many.seen.steps[i].loss == Approx(one.seen.steps[i].loss).epsilon(1e-3));
+  for (std::size_t i = 0; i < 10; ++i) CHECK(many.seen.steps[i].loss == Approx(one.seen.steps[i].loss.value()).epsilon(1e-3));
 }
 
 TEST_CASE("a parameter server and its workers train, and centre, worker and average are told apart")

@@ -155,9 +155,9 @@ TEST_CASE("a sample without runs is no verdict, and never a regression")
   const auto verdict = judged(failed, runs_of({100, 101, 99}), Metric::throughput);
   CHECK(verdict.comparison.verdict == Verdict::cannot_tell);
   CHECK_FALSE(is_regression(verdict));
-  CHECK(sentence_of(verdict) == "cannot tell: no run of A has succeeded");
+  CHECK(sentence_of(verdict) == "no data: no run of A has succeeded");
   auto unmeasured = runs_of({0, 0, 0});
-  CHECK(sentence_of(judged(unmeasured, runs_of({1}), Metric::throughput)) == "cannot tell: no run of A has a throughput");
+  CHECK(sentence_of(judged(unmeasured, runs_of({1}), Metric::throughput)) == "no data: no run of A has a throughput");
 }
 
 TEST_CASE("a regression needs the whole interval beyond the margin")
