@@ -14,8 +14,12 @@ constexpr double unknown = not_measured;
 
 StepLine step(std::int64_t number, double seconds, double samples, double forward_s = unknown)
 {
-  StepLine line{.step = number, .clock_s = 100.0 + static_cast<double>(number), .step_s = seconds, .samples = samples};
-  line.loss = 1.0 / static_cast<double>(number);
+  StepLine line{.step = number,
+                .clock_s = 100.0 + static_cast<double>(number),
+                .step_s = seconds,
+                .samples = samples,
+                .loss = 1.0 / static_cast<double>(number),
+                .learning_rate = {}};
   line.phase_s = {0, forward_s, 0, 0, 0, 0};
   return line;
 }

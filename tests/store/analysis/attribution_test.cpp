@@ -362,7 +362,7 @@ TEST_CASE("of a single size, a program that reports no communication is not comp
 {
   std::vector runs{own_run(2, 1, 1)};
   runs[0].missing.communication = true;
-  const auto points = attributions_of(runs, StudySizes::grow);
+  const auto points = attributions_of(runs, StudySizes::labels);
   REQUIRE(points.size() == 1);
   CHECK(std::isnan(points[0].efficiency));
   CHECK(std::isnan(lost(points[0], Factor::input)));

@@ -97,10 +97,10 @@ TEST_CASE("a course knows a loss of NaN from one that was not reported")
   const auto planned = site.plan(sample_spec());
   const auto attempt = site.begin(planned, 1);
   std::string lines;
-  append_line(lines, StepEvent{.step = 1, .loss = std::nan("")});
-  append_line(lines, StepEvent{.step = 2, .learning_rate = std::nan("")});
-  append_line(lines, StepEvent{.step = 3, .loss = HUGE_VAL});
-  append_line(lines, EvalEvent{.step = 3, .accuracy = std::nan("")});
+  append_line(lines, StepEvent{.step = 1, .loss = std::nan(""), .learning_rate = {}});
+  append_line(lines, StepEvent{.step = 2, .loss = {}, .learning_rate = std::nan("")});
+  append_line(lines, StepEvent{.step = 3, .loss = HUGE_VAL, .learning_rate = {}});
+  append_line(lines, EvalEvent{.step = 3, .loss = {}, .accuracy = std::nan("")});
   put_file(attempt.events(), lines);
   auto database = site.open();
   site.ingest(database, {planned});
