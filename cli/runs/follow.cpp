@@ -184,7 +184,8 @@ class Hindrances {
 
 [[noreturn]] void leave(Context& context, const Interrupt& interrupt)
 {
-  context.messages.info("Detached; the jobs keep running. Follow them again with: dtctl watch. Stop them with: dtctl cancel last");
+  context.messages.info(
+      "Detached; the jobs keep running. Follow them again with: dtctl watch. Stop them with: dtctl cancel last");
   interrupt.obey();
 }
 

@@ -45,8 +45,8 @@ std::string effect_text(double effect, Metric metric);
 std::string interval_text(const Comparison& comparison, Metric metric);
 
 // Returns what the comparison says about A and B in one sentence, without a full stop. If it cannot tell, says why and what would
-// decide: "cannot tell: -1.2 % [-4.0, +1.7] throughput; about 5 more runs of each would decide (0.04 node-hours)". If A or B has no
-// value: "no data: no run of A has succeeded".
+// decide: "cannot tell: -1.2 % [-4.0, +1.7] throughput; about 5 more runs of each would decide (0.04 node-hours)". If A or B has
+// no value: "no data: no run of A has succeeded".
 std::string sentence_of(const Judged& judged);
 
 // A ranking of candidates of one size by one metric, with its samples in the order of the ranking.

@@ -143,7 +143,7 @@ TEST_CASE("a full disk does not end a training in Python, and its report is whol
   const auto other = (disk_folder.path() / "other").string(), path = (disk_folder.path() / "report").string();
   std::ofstream(other) << std::string(8 * 1024, 'x');
   std::ofstream(folder.path() / "train.py") << "import dtctl_report as report, os\nreport.begin()\n"
-                                               "for i in range(100): report.step(loss=1.0, samples=10)\n"
+                                               "for i in range(200): report.step(loss=1.0, samples=10)\n"
                                                "assert os.path.getsize('" +
                                                    path +
                                                    "') <= 8192\n"
@@ -156,7 +156,7 @@ TEST_CASE("a full disk does not end a training in Python, and its report is whol
   CHECK(result.ok());
   CHECK(result.out == "told\n");
   const auto report = report_in(path);
-  CHECK(report.steps.size() == 100);
+  CHECK(report.steps.size() == 200);
   CHECK(report.damaged_lines == 0);
   CHECK(report.result);
 }
