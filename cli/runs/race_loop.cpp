@@ -13,6 +13,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -64,7 +65,11 @@ class RaceLoop {
       const auto race = store::race_of(race_points(rows), rule_);
       if (race.is_over) return finish(race, "");
       if (const auto limit = budget_limit(race, rows); !limit.empty()) return finish(race, limit);
-      if (const auto code = round(race); code != ExitCode::ok && code != ExitCode::runs_failed) return code;
+      const auto code = round(race);
+      if (code != ExitCode::ok && code != ExitCode::runs_failed) return code;
+      if (const auto cancelled = cancelled_of(wanted(race)); cancelled > 0)
+        return finish(race, fmt::format("{} cancelled; call the same command again to go on",
+                                        cancelled == 1 ? "1 run that was" : fmt::format("{} runs that were", cancelled)));
     }
   }
 
@@ -94,12 +99,13 @@ class RaceLoop {
     return rows;
   }
 
-  // Nothing: the run has not ended. NaN: it ended without a value.
+  // Nothing: the run is missing. It has not ended, or it ended without success before this call, which tries it once more. NaN:
+  // it ended without a value in this call.
   std::optional<double> value_of(const store::RunRow& row) const
   {
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
     if (!is_final(row.state)) return std::nullopt;
-    if (row.state != RunState::succeeded) return none;
+    if (row.state != RunState::succeeded) return tried_.contains(row.key) ? std::optional(none) : std::nullopt;
     if (until_.metric == RaceMetric::throughput) return row.figure("throughput");
     if (row.has_diverged() || !row.knows_target()) return none;
     const double time_s = row.figure("time_to_accuracy_s");
@@ -146,7 +152,10 @@ class RaceLoop {
       ++ended;
     }
     const auto runs = wanted(race);
-    const auto more = std::count_if(runs.begin(), runs.end(), [&](auto run) { return !rows.contains(all_.runs[run].key); });
+    const auto more = std::count_if(runs.begin(), runs.end(), [&](auto run) {
+      const auto row = rows.find(all_.runs[run].key);
+      return row == rows.end() || !value_of(row->second);
+    });
     const double needed = ended > 0 ? spent / ended * static_cast<double>(more) : 0;
     if (spent + needed <= until_.budget_node_hours) return "";
     return fmt::format("the budget: {:.3g} of {:.3g} node-hours are spent, and the next {} runs would need about {:.3g}", spent,
@@ -166,11 +175,22 @@ class RaceLoop {
       now.runs.push_back(all_.runs[run]);
       now.study.run_keys.push_back(all_.study.run_keys[run]);
       now.study.run_names.push_back(all_.study.run_names[run]);
+      tried_.insert(all_.runs[run].key);
     }
     const auto racing = std::count_if(race.standings.begin(), race.standings.end(), [](const auto& s) { return s.is_racing; });
     context_.messages.info("{} repeats: {} of {} points are not decided, {} runs in all", race.repeats, racing, points_.size(),
                            runs.size());
     return submit_and_wait(context_, results_, now, options_);
+  }
+
+  // How many of the runs were cancelled, by the user or because they were held back.
+  std::int64_t cancelled_of(const std::vector<std::size_t>& runs)
+  {
+    const auto rows = current_rows();
+    return std::count_if(runs.begin(), runs.end(), [&](auto run) {
+      const auto row = rows.find(all_.runs[run].key);
+      return row != rows.end() && row->second.state == RunState::cancelled;
+    });
   }
 
   ExitCode finish(const store::Race& race, const std::string& limit)
@@ -201,8 +221,9 @@ class RaceLoop {
   std::int64_t count_ended(std::size_t point, const Selection& selection) const
   {
     return std::count_if(points_[point].runs.begin(), points_[point].runs.end(), [&](auto run) {
-      return std::any_of(selection.runs.begin(), selection.runs.end(),
-                         [&](const RunView& view) { return view.row.key == all_.runs[run].key && is_final(view.row.state); });
+      return std::any_of(selection.runs.begin(), selection.runs.end(), [&](const RunView& view) {
+        return view.row.key == all_.runs[run].key && is_final(view.row.state) && view.row.state != RunState::cancelled;
+      });
     });
   }
 
@@ -213,7 +234,8 @@ class RaceLoop {
   SubmissionOptions options_;
   ResultsStore results_;
   std::vector<Point> points_;
-  std::string id_; // of the study; it stays the same while runs are added
+  std::set<std::string> tried_; // keys of the runs that this call has submitted or waited for
+  std::string id_;              // of the study; it stays the same while runs are added
 };
 
 recipes::Plan plan_of(Context& context, const RecipeOptions& options, std::int64_t repeats)

@@ -1,7 +1,11 @@
 // dtctl sweep --until-decided: repeats where the decision is open, no more runs for what has lost, and the same outcome when
 // called again.
+#include "core/file.hpp"
+#include "core/record/attempt_files.hpp"
 #include "core/text.hpp"
 #include "tests/cli/driver.hpp"
+
+#include <set>
 
 #include <fmt/format.h>
 
@@ -61,6 +65,53 @@ TEST_CASE("a race with a clear winner ends early, and a second call submits noth
   CHECK(again.at("race") == outcome.at("race"));
   CHECK(again.at("study") == outcome.at("study"));
   CHECK(run_count(dtctl) == 2 * repeats);
+}
+
+// Makes of a run that succeeded one that was cancelled.
+void cancel_afterwards(const std::filesystem::path& run_folder)
+{
+  const dt::AttemptFolder attempt(run_folder, 1);
+  std::filesystem::remove(attempt.result());
+  dt::write_file_atomic(attempt.cancel(), "1 alice\n");
+}
+
+TEST_CASE("runs of a race that were cancelled or failed are missing: the same command runs them and no others, and then decides")
+{
+  const Dtctl dtctl;
+  dtctl.write("race.yaml", recipe("interval: 0.01%, max_repeats: 5", two_seeds));
+  const auto first = dtctl.json({"sweep", "race.yaml", "--until-decided"});
+  INFO(first.dump(1));
+  REQUIRE(run_count(dtctl) == 10);
+  std::set<std::string> gone;
+  const bool all = GENERATE(false, true);
+  for (const auto& run : dtctl.json({"status"}).at("runs")) {
+    const auto name = run.at("name").get<std::string>();
+    if (!all && name.find("/#1") == std::string::npos && name.find("/#4") == std::string::npos) continue;
+    gone.insert(run.at("key").get<std::string>());
+    cancel_afterwards(dtctl.home() / "runs" / *gone.rbegin());
+  }
+  REQUIRE(gone.size() == (all ? 10U : 4U));
+  REQUIRE(dtctl.run({"db", "rebuild"}).ok());
+  const auto again = dtctl.json({"sweep", "race.yaml", "--until-decided"});
+  INFO(again.dump(1));
+  CHECK(again.at("states") == Json{{"succeeded", 10}});
+  CHECK(standing_of(again, "seed=1").at("repeats") == 5);
+  CHECK(run_count(dtctl) == 10);
+  for (const auto& entry : std::filesystem::directory_iterator(dtctl.home() / "runs"))
+    CHECK(dt::attempt_numbers(entry.path()).size() == (gone.contains(entry.path().filename().string()) ? 2U : 1U));
+}
+
+TEST_CASE("a race whose runs all fail ends after one try of each, and held-back runs stop a race")
+{
+  const Dtctl dtctl;
+  dtctl.write("race.yaml", recipe("interval: 5%, max_repeats: 5") + "resources: {setup: ['exit 3']}\n");
+  const auto kept = dtctl.json({"sweep", "race.yaml", "--until-decided", "--keep-going"});
+  CHECK(standing_of(kept, "modelled_rate=12").at("reason") == "none of its 3 runs has a value");
+  CHECK(run_count(dtctl) == 6);
+  const auto held = dtctl.json({"sweep", "race.yaml", "--until-decided"});
+  INFO(held.dump(1));
+  CHECK_THAT(standing_of(held, "modelled_rate=12").at("reason").get<std::string>(),
+             Catch::Contains("cancelled; call the same command again to go on"));
 }
 
 TEST_CASE("a margin that no number of runs can resolve ends the race at the most repeats")
