@@ -5,6 +5,7 @@
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
 #include "jobs/in_parallel.hpp"
+#include "jobs/quick_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -109,6 +110,16 @@ bool was_cut_off(const AttemptFolder& attempt)
 {
   if (is_there(attempt.requeue())) return true;
   return is_there(attempt.preempted()) && trim(read_file_if_exists(attempt.stop_reason()).value_or("")) != time_limit_reason;
+}
+
+bool has_stepped(const AttemptFolder& attempt)
+{
+  const auto beat = read_heartbeat(attempt);
+  if (beat && beat->step > 0) return true;
+  const auto events = read_tail(attempt.events(), 4096);
+  if (events.starts_with("step ") || events.find("\nstep ") != std::string::npos) return true;
+  const auto error = read_error(attempt);
+  return error && error->step > 0;
 }
 
 JobHandle handle_of(const LatestAttempt& latest)

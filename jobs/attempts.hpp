@@ -38,6 +38,9 @@ std::map<std::string, std::vector<std::size_t>> open_by_scheduler(const std::vec
 // (jobs/agent/takeover.cpp).
 bool was_cut_off(const AttemptFolder& attempt);
 
+// Whether the attempt made a step, according to its heartbeat, its events and its error.
+bool has_stepped(const AttemptFolder& attempt);
+
 // Content of stop_reason when the job reaches its time limit, and when it is warned ahead of the limit.
 inline constexpr std::string_view time_limit_reason = "time_limit";
 

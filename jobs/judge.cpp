@@ -4,6 +4,8 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/attempts.hpp"
+#include "jobs/hold_back.hpp"
+#include "jobs/last_words.hpp"
 #include "jobs/reconcile.hpp"
 #include "jobs/slurm/batch.hpp"
 
@@ -16,7 +18,6 @@ namespace dt::jobs {
 namespace {
 
 constexpr std::string_view time_limit = time_limit_reason;
-constexpr std::size_t longest_words = 300; // limit for quoted program output in a cause
 
 std::string killed_by(int signal)
 {
@@ -42,22 +43,6 @@ std::optional<std::string> lost_node(const std::string& words)
   return printable(match[1].matched ? match[1].str() : match[2].str()) + " was lost: the launcher can no longer reach it";
 }
 
-// The last line that a program printed. Prefers messages of dtctl's own script, and skips dtctl's notes and the frame that mpirun
-// prints around its messages.
-std::string last_line(const std::string& words)
-{
-  std::string last;
-  for (const auto& raw : split(words, '\n')) {
-    const auto line = trim(raw);
-    if (line.starts_with("dtctl: note: ")) continue;
-    if (line.starts_with("dtctl: ")) return printable(line.substr(7));
-    if (line.starts_with("Primary job ") && !last.empty()) break;
-    if (!line.empty() && line.find_first_not_of('-') != std::string_view::npos) last = line;
-  }
-  if (last.size() > longest_words) last = "…" + last.substr(last.size() - longest_words);
-  return printable(last);
-}
-
 std::string rank_error(const RankError& error)
 {
   auto text = fmt::format("rank {} on {}: {}", error.rank, error.host, error.cause);
@@ -65,13 +50,18 @@ std::string rank_error(const RankError& error)
   return tells_step ? text : text + fmt::format(" (step {})", error.step);
 }
 
-std::string exit_cause(int code, const std::string& words)
+// What the program says comes first, then its launcher, then dtctl. A line of dtctl with the exit code says what ended the job,
+// and a crash of the program explains it.
+std::string exit_cause(int code, const LastWords& words)
 {
-  const auto line = last_line(words);
-  if (line.ends_with(fmt::format("(exit code {})", code))) return line; // of the job script, which tells the exit code
-  const auto tail = line.empty() ? std::string(", and nothing was printed on standard error") : ": " + line;
-  if (code == 0) return "the ranks ended with exit code 0 but left no result" + (line.empty() ? "" : tail);
-  if (code > 128 && code < 128 + 65) return "ended by " + killed_by(code - 128) + (line.empty() ? "" : tail);
+  const bool is_told = words.own.ends_with(fmt::format("(exit code {})", code));
+  if (is_told) return words.own + (words.is_certain ? ": " + words.error : "");
+  std::string told;
+  for (const auto* text : {&words.error, &words.launcher, &words.own, &words.rest})
+    if (told.empty()) told = *text;
+  const auto tail = told.empty() ? std::string(", and nothing was printed on standard error") : ": " + told;
+  if (code == 0) return "the ranks ended with exit code 0 but left no result" + (told.empty() ? "" : tail);
+  if (code > 128 && code < 128 + 65) return "ended by " + killed_by(code - 128) + (told.empty() ? "" : tail);
   return fmt::format("exit code {}{}", code, tail);
 }
 
@@ -82,14 +72,16 @@ std::string failure_cause(const Evidence& e, std::optional<int> code)
   if (e.stop_reason.starts_with(not_run)) return e.stop_reason;
   if (e.stop_reason.starts_with(not_started)) return "the job could not be started: " + e.stop_reason.substr(not_started.size());
   if (e.error) return rank_error(*e.error);
-  if (const auto rank = rank_signal(e.last_words)) return *rank;
-  if (const auto node = lost_node(e.last_words)) return *node;
-  if (code) return exit_cause(*code, e.last_words);
+  const auto words = last_words(e.standard_error, e.submission ? e.submission->token : "");
+  if (const auto rank = rank_signal(e.standard_error)) return *rank + (words.is_certain ? ": " + words.error : "");
+  if (const auto node = lost_node(e.standard_error)) return *node;
+  if (code) return exit_cause(*code, words);
   return "no end was recorded: dtjob was killed, the machine went down, or the disk was full";
 }
 
 std::string cancel_cause(const Evidence& e)
 {
+  if (e.cancel && e.cancel->who.starts_with(held_back)) return printable(e.cancel->who);
   return "cancelled by " + (e.cancel && !e.cancel->who.empty() ? printable(e.cancel->who) : "unknown");
 }
 
@@ -299,6 +291,13 @@ std::string file_words(const Evidence& e)
 }
 
 } // namespace
+
+std::optional<std::string> cause_before_first_step(const Evidence& e)
+{
+  const bool was_stopped = e.cancel || e.preemption || e.requeue_asked || !e.stop_reason.empty();
+  if (!e.end || e.has_result || was_stopped || (e.heartbeat && e.heartbeat->step > 0)) return std::nullopt;
+  return failure_cause(e, e.end->exit_code);
+}
 
 Verdict judge(const Evidence& e, double now_unix_s)
 {

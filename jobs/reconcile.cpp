@@ -19,27 +19,12 @@
 namespace dt::jobs {
 namespace {
 
-constexpr std::size_t stderr_tail_bytes = 8192;
+constexpr std::size_t stderr_tail_bytes = 65536; // a traceback of each of many ranks, and what their libraries say after it
 
 constexpr std::array files_of_every_verdict{AttemptFile::end,       AttemptFile::result,   AttemptFile::begin,
                                             AttemptFile::heartbeat, AttemptFile::cancel,   AttemptFile::launches,
                                             AttemptFile::deferred,  AttemptFile::preempted};
 constexpr std::array files_without_result{AttemptFile::requeue, AttemptFile::stall, AttemptFile::error, AttemptFile::stop_reason};
-
-// Reads the rest of the files after the scheduler was asked: a job that ends in between is then seen with its end. If the job
-// still waits, the listing from before is good enough.
-Evidence read_evidence(LatestAttempt& latest, const JobStatus& job)
-{
-  auto& reader = *latest.reader;
-  if (job.state != JobStatus::State::queued) reader.list_again();
-  Evidence evidence{latest.record, {}, false, job};
-  reader.read(files_of_every_verdict, evidence);
-  if (evidence.has_result) return evidence;
-  reader.read(files_without_result, evidence);
-  evidence.is_own_program = evidence.preemption && reader.has(AttemptFile::work);
-  if (reader.may_have(AttemptFile::err)) evidence.last_words = read_tail(reader.folder().err(), stderr_tail_bytes);
-  return evidence;
-}
 
 void create_stop_reason(const AttemptFolder& attempt, const std::string& reason)
 {
@@ -129,7 +114,7 @@ RunStatus status_of(LatestAttempt& latest, const JobStatus& job, double now)
     status.verdict = judge({}, now);
     return status;
   }
-  auto evidence = read_evidence(latest, job);
+  auto evidence = evidence_of(latest, job);
   keep_outcome(*latest.folder, evidence);
   keep_settled(*latest.folder, evidence);
   status.attempt = status.newest_attempt = latest.folder->number();
@@ -211,6 +196,21 @@ void refresh(const Home& home, std::vector<LatestAttempt>& latest)
 }
 
 } // namespace
+
+// Reads the rest of the files after the scheduler was asked: a job that ends in between is then seen with its end. If the job
+// still waits, the listing from before is good enough.
+Evidence evidence_of(LatestAttempt& latest, const JobStatus& job)
+{
+  auto& reader = *latest.reader;
+  if (job.state != JobStatus::State::queued) reader.list_again();
+  Evidence evidence{latest.record, {}, false, job};
+  reader.read(files_of_every_verdict, evidence);
+  if (evidence.has_result) return evidence;
+  reader.read(files_without_result, evidence);
+  evidence.is_own_program = evidence.preemption && reader.has(AttemptFile::work);
+  if (reader.may_have(AttemptFile::err)) evidence.standard_error = read_tail(reader.folder().err(), stderr_tail_bytes);
+  return evidence;
+}
 
 std::vector<RunStatus> reconcile(const Home& home, std::span<const std::string> keys, std::vector<std::string>* troubles)
 {

@@ -15,7 +15,7 @@ namespace dt::jobs {
 // All evidence about one attempt at one moment: the records in its folder, and these. The judge looks at `has_result` and
 // `divergence` and not at the figures of a result.
 struct Evidence : AttemptRecord {
-  std::string last_words;      // last lines of stderr, for the cause
+  std::string standard_error;  // its last lines, for the cause
   bool is_own_program = false; // known of preempted attempts only
   JobStatus job;
 };
@@ -40,6 +40,13 @@ inline constexpr double stall_after_s = 60;
 // complete. The cause then mentions errors that came after the result. Without a result there is no success, not even with exit
 // code 0.
 Verdict judge(const Evidence& evidence, double now_unix_s);
+
+// Why an attempt failed that made no step. Nothing if it made one, has not ended, or was stopped or cancelled.
+std::optional<std::string> cause_before_first_step(const Evidence& evidence);
+
+struct LatestAttempt;
+// Reads what the judge needs to know of the attempt.
+Evidence evidence_of(LatestAttempt& latest, const JobStatus& job);
 
 // The current state of a run.
 struct RunStatus {

@@ -215,7 +215,7 @@ class Submitter {
     request.side_threads = run.spec.job_side_threads();
     if (run.spec.study.layout == StudyLayout::ladder) request.ladder = options_.study;
     request.after = predecessors_.job_ids[scheduler];
-    Submission submission{decision.number, decision.token, scheduler, options_.study, now_unix_s(), {}};
+    Submission submission{decision.number, decision.token, scheduler, options_.study, submitted_unix_s_, {}};
     submission.launch_tries = run.spec.resources.launch_tries;
     for (const auto& folder : predecessors_.run_folders) submission.after.push_back(folder.string());
     prepared_.push_back({.index = reports_.size() - 1,
@@ -355,6 +355,7 @@ class Submitter {
 
   const Home& home_;
   const SubmitOptions& options_;
+  double submitted_unix_s_ = now_unix_s(); // of all runs: those of one submission are known by it (jobs/hold_back.hpp)
   Predecessors predecessors_;
   Scripts scripts_;
   ProgramCopies programs_{home_};

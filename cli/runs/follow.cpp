@@ -1,5 +1,6 @@
 #include "cli/runs/follow.hpp"
 
+#include "cli/output/answers/common_causes.hpp"
 #include "cli/output/progress.hpp"
 #include "cli/output/run_tables.hpp"
 #include "cli/output/standard_out.hpp"
@@ -244,10 +245,11 @@ void print_outcome(Context& context, const std::vector<RunView>& runs)
   if (context.json)
     context.out.table(status_table(runs));
   else if (!told.empty())
-    context.out.table(status_table(told));
+    context.out.table(status_table_without_common(told));
   const bool all_over = std::all_of(runs.begin(), runs.end(), [](const RunView& run) { return is_final(run.row.state); });
   context.out.field("states", all_over ? "ended" : "runs",
                     {state_counts(runs), summary(runs), bad.empty() ? Style::good : Style::bad});
+  print_common_causes(context, runs);
   if (!bad.empty()) context.messages.info("To see why: dtctl explain --failed. To try again: dtctl retry --failed.");
   if (const auto diverged = told.size() - bad.size(); diverged > 0)
     context.messages.warn("{} of {} runs diverged: their programs ended well, but with a loss of NaN or infinity. What to do: "

@@ -181,6 +181,10 @@ void add_submission_options(Verb& verb, SubmissionOptions& options)
   verb.add_flag("--scripts", options.scripts, "with --dry-run: also print the job script of every run");
   verb.add_flag("--wait", options.wait, "wait until all runs have ended; exit 1 if one did not succeed");
   verb.add_flag("--force", options.force, "also submit runs that have already succeeded");
+  verb.add_flag(
+      "--keep-going", options.keep_going,
+      "start every run; without this flag the rest is held back when the first 3 runs fail before their first step in the "
+      "same way");
   add_max_jobs_option(verb, options.max_jobs);
   verb.add_option(
           "--after", options.after,
@@ -322,6 +326,7 @@ std::vector<jobs::SubmitReport> hand_over_runs(Context& context, const Home& hom
   note_git_state();
   warn_of_open_home(context, home, resolved);
   warn_of_home_on_nodes(context, home, resolved);
+  resolved.study.keep_going = options.keep_going;
   keep_record(home, resolved.study);
   auto reports = jobs::submit_runs(home, resolved.runs, how);
   tell_checkpoints(home, reports);

@@ -18,6 +18,7 @@ struct SubmissionOptions {
   bool wait = false;
   bool scripts = false; // dry run: print all scripts
   bool force = false;
+  bool keep_going = false;                 // start every run, even if the first ones fail before their first step
   std::int64_t max_jobs = 0;               // maximum number of jobs at the same time; 0: no limit
   std::string after;                       // selector of runs that must succeed first; empty: none
   std::vector<std::string> scheduler_args; // the words after "--"

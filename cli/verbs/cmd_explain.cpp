@@ -1,4 +1,5 @@
 // dtctl explain: why a run was executed, was skipped, waits or failed.
+#include "cli/output/answers/common_causes.hpp"
 #include "cli/output/run_tables.hpp"
 #include "cli/runs/attempt_story.hpp"
 #include "cli/runs/checkpoints.hpp"
@@ -7,6 +8,8 @@
 #include "core/file.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/hold_back.hpp"
+#include "jobs/last_words.hpp"
 #include "jobs/scheduler.hpp"
 
 #include <algorithm>
@@ -67,24 +70,14 @@ void explain_novelty(ResultsStore& results, const RunView& run, Explanation& exp
   }
 }
 
-// The last lines that the ranks printed, without mpirun's report, which is framed by lines of dashes and contains nothing new.
-std::string tail(const std::string& text)
-{
-  std::vector<std::string> lines;
-  bool by_launcher = false;
-  for (const auto& line : split(trim(text), '\n')) {
-    const bool is_rule = line.size() > 60 && line.find_first_not_of('-') == std::string::npos;
-    if (is_rule) by_launcher = !by_launcher;
-    if (!is_rule && !by_launcher) lines.push_back(line);
-  }
-  if (lines.size() > quoted_lines) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(quoted_lines));
-  return join(lines, "\n");
-}
-
-std::string last_words(const AttemptFolder& attempt)
+// The last lines that the program printed, or those of its launcher.
+std::string last_lines(const AttemptFolder& attempt)
 {
   try {
-    return read_file_if_exists(attempt.err()).value_or("");
+    const auto submission = read_submission(attempt);
+    auto lines = jobs::program_lines(trim(read_file_if_exists(attempt.err()).value_or("")), submission ? submission->token : "");
+    if (lines.size() > quoted_lines) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(quoted_lines));
+    return join(lines, "\n");
   } catch (const Error& error) {
     return error.what();
   }
@@ -143,6 +136,9 @@ std::string advice_for(const Home& home, const RunView& run, const std::optional
   case RunState::timed_out:
     return "raise resources.time_limit (it does not change the run's key) and submit the recipe again" + going_on(home, run);
   case RunState::cancelled:
+    if (run.row.cause.starts_with(jobs::held_back))
+      return "explain the runs that failed (dtctl explain --failed), and submit the recipe again when the cause is removed";
+    [[fallthrough]];
   case RunState::preempted:
     return "dtctl retry " + key + going_on(home, run);
   case RunState::running:
@@ -254,7 +250,7 @@ void print(Context& context, const Home& home, const RunView& run, const Explana
         text_cell(short_key(explanation.nearest) + " (the most similar earlier run): " + join(explanation.differences, "; ")));
   if (!explanation.advice.empty()) context.out.field("", "next", text_cell(explanation.advice));
   const bool failed = explanation.state == RunState::failed || explanation.state == RunState::lost;
-  const auto err = failed && run.row.attempt > 0 ? tail(last_words(AttemptFolder(home.run(run.row.key), run.row.attempt))) : "";
+  const auto err = failed && run.row.attempt > 0 ? last_lines(AttemptFolder(home.run(run.row.key), run.row.attempt)) : "";
   if (err.empty()) return;
   context.out.block("", err);
 }
@@ -292,16 +288,44 @@ Explanation explain_or_trouble(Context& context, ResultsStore& results, const Ru
   }
 }
 
+const CommonCause* common_of(const std::vector<CommonCause>& causes, std::size_t run)
+{
+  const auto found = std::find_if(causes.begin(), causes.end(), [&](const CommonCause& common) {
+    return std::find(common.runs.begin(), common.runs.end(), run) != common.runs.end();
+  });
+  return found == causes.end() ? nullptr : &*found;
+}
+
+// "6 of 6 runs failed in the same way; the others are NAME, NAME and 3 more"
+std::string others_of(const CommonCause& common, const std::vector<RunView>& runs)
+{
+  constexpr std::size_t most_names = 5;
+  std::vector<std::string> names;
+  for (std::size_t i = 1; i < std::min(common.runs.size(), most_names + 1); ++i) names.push_back(runs[common.runs[i]].row.name);
+  if (names.empty()) return "no other run ended in this way";
+  const auto more = common.runs.size() - 1 - names.size();
+  return fmt::format("{} of {} runs {} in the same way; the others are {}{}", common.runs.size(), runs.size(),
+                     common.is_held_back                ? "were held back"
+                     : common.state == RunState::failed ? "failed"
+                                                        : "ended",
+                     join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
 ExitCode explain(Context& context, const Selector& selector)
 {
   ResultsStore results(context);
   const auto selection = select(results, selector);
   const auto study = selection.study ? record_of(results.home(), *selection.study) : std::nullopt;
+  const auto causes = common_causes(selection.runs);
   Json explanations = Json::array();
-  for (const auto& run : selection.runs) {
+  for (std::size_t i = 0; i < selection.runs.size(); ++i) {
+    const auto& run = selection.runs[i];
     const auto explanation = explain_or_trouble(context, results, run, study);
     explanations.push_back(to_json(explanation));
+    const auto* common = common_of(causes, i);
+    if (common != nullptr && common->runs.front() != i) continue; // told with the first of them
     print(context, results.home(), run, explanation);
+    if (common != nullptr) context.out.field("", "same", text_cell(others_of(*common, selection.runs)));
   }
   context.out.data("runs", std::move(explanations));
   if (selection.runs.empty()) context.messages.info("no run is selected");

@@ -1,4 +1,5 @@
 // dtctl results: throughput, scaling, communication and accuracy of a study.
+#include "cli/output/answers/common_causes.hpp"
 #include "cli/output/answers/doubt_output.hpp"
 #include "cli/output/answers/pareto_output.hpp"
 #include "cli/output/answers/prediction_tables.hpp"
@@ -74,6 +75,7 @@ ExitCode results(Context& context, const ResultsOptions& options)
   print_doubts(context,
                store::doubts_of(results.database(), selection.study ? selection.study->id : "", keys_of(selection.runs)));
   context.out.field("states", "in all", {state_counts(selection.runs), summary(selection.runs), Style::plain});
+  print_common_causes(context, selection.runs);
   if (!by_run) print_verdict(context, verdict_of(selection.study->kind, compared_points(results, selection), points));
   const bool has_notes = !options.why && options.best_by.empty() && !context.json;
   if (const auto notes = notes_on(points); !notes.empty() && has_notes) context.messages.info("{}", notes);

@@ -1,4 +1,5 @@
 // dtctl status: the current state of the selected runs.
+#include "cli/output/answers/common_causes.hpp"
 #include "cli/output/run_tables.hpp"
 #include "cli/runs/hand_over.hpp"
 #include "cli/runs/selectors.hpp"
@@ -27,8 +28,9 @@ ExitCode status(Context& context, const Selector& selector)
   if (selection.study)
     context.out.field("study", "study",
                       {selection.study->id, selection.study->name + " (" + short_key(selection.study->id) + ")", Style::strong});
-  context.out.table(status_table(selection.runs));
+  context.out.table(status_table_without_common(selection.runs));
   context.out.field("states", "in all", {state_counts(selection.runs), summary(selection.runs), Style::plain});
+  print_common_causes(context, selection.runs);
   return ExitCode::ok;
 }
 

@@ -76,7 +76,8 @@ Rows make_rows()
       {requeue, "requeue", "", "unix_s LF: the scheduler is asked to start the job again", dtjob},
       {settled, "settled", "", "state SP unix_s LF: the scheduler holds the job no more, so `end` is final", dtctl},
       {end, "end", "", "\"exit\" SP code SP unix_s LF", "dtjob, however the job ended"},
-      {cancel, "cancel", "", "unix_s SP who LF", "dtctl cancel"},
+      {cancel, "cancel", "", "unix_s SP who LF, or unix_s SP \"held back: \" why LF",
+       "dtctl cancel; dtjob of another run of the study, for runs that it holds back"},
       {stop_reason, "stop_reason", "",
        "\"time_limit\" LF, also ahead of it; \"not started: \" why LF; \"not run: \" why LF, if a run that had to come first has "
        "no "

@@ -9,6 +9,8 @@
 #include "core/units.hpp"
 #include "jobs/agent/script_process.hpp"
 #include "jobs/attempts.hpp"
+#include "jobs/hold_back.hpp"
+#include "jobs/last_words.hpp"
 #include "jobs/launch/launcher.hpp"
 #include "jobs/program/program_recorder.hpp"
 #include "jobs/quick_file.hpp"
@@ -96,6 +98,7 @@ class AttemptJob {
       say(error.what(), code);
     }
     record_end(code);
+    if (code != 0) hold_back();
     return code;
   }
 
@@ -143,7 +146,7 @@ class AttemptJob {
     if (!is_there(spec_path(attempt_.run_folder()))) return std::nullopt;
     auto run = read_planned_run(attempt_.run_folder());
     if (!run.spec.is_own_program()) return std::nullopt;
-    recorder_.emplace(attempt_, std::move(run));
+    recorder_.emplace(attempt_, std::move(run), token_);
     try {
       recorder_->prepare();
       return std::nullopt;
@@ -204,7 +207,7 @@ class AttemptJob {
       const pid_t parent = parent_of(process);
       const bool has_parent = parent == ::getpid() || std::find(processes.begin(), processes.end(), parent) != processes.end();
       if (has_parent || process == ::getpid() || ::kill(process, SIGKILL) != 0) continue;
-      say(fmt::format("note: process {}, which the program has left behind, was ended", process), {});
+      note(fmt::format("process {}, which the program has left behind, was ended", process));
     }
   }
 
@@ -215,16 +218,14 @@ class AttemptJob {
       recorder_->look();
       if (!unrecorded_) return;
       const auto time_s = std::chrono::duration<double>(Clock::now() - unrecorded_->since).count();
-      say(fmt::format("note: the records of the run are complete again; for {} they could not be written: {}",
-                      format_duration(std::ceil(time_s)), unrecorded_->cause),
-          {});
+      note(fmt::format("the records of the run are complete again; for {} they could not be written: {}",
+                       format_duration(std::ceil(time_s)), unrecorded_->cause));
       unrecorded_.reset();
     } catch (const std::exception& error) {
       if (unrecorded_) return; // the note below was already written for this trouble
       unrecorded_ = {Clock::now(), error.what()};
-      say(fmt::format("note: the records of the run cannot be written now: {}. The training goes on, and dtjob tries again",
-                      error.what()),
-          {});
+      note(fmt::format("the records of the run cannot be written now: {}. The training goes on, and dtjob tries again",
+                       error.what()));
     }
   }
 
@@ -270,7 +271,7 @@ class AttemptJob {
 
   void take_signals()
   {
-    while (const auto signal = inbox_.next()) note(*signal);
+    while (const auto signal = inbox_.next()) take(*signal);
   }
 
   // Remembers the signal, and the time of the first one: from then on the ranks are being stopped.
@@ -280,7 +281,7 @@ class AttemptJob {
     asked_ = signal;
   }
 
-  void note(int signal)
+  void take(int signal)
   {
     ask(signal);
     if (terms_.on_signal) terms_.on_signal(signal);
@@ -288,7 +289,7 @@ class AttemptJob {
 
   void pass_on(int signal, ScriptProcess& script)
   {
-    note(signal);
+    take(signal);
     tell(signal, script);
   }
 
@@ -377,15 +378,7 @@ class AttemptJob {
     for (const auto& word :
          {attempt_.cancel(), attempt_.stop_reason(), attempt_.error(), attempt_.result(), attempt_.preempted()})
       if (is_there(word)) return false;
-    return !has_stepped();
-  }
-
-  bool has_stepped() const
-  {
-    const auto beat = read_heartbeat(attempt_);
-    if (beat && beat->step > 0) return true;
-    const auto events = read_tail(attempt_.events(), 4096);
-    return events.starts_with("step ") || events.find("\nstep ") != std::string::npos;
+    return !has_stepped(attempt_);
   }
 
   // A launcher that was killed can leave ranks on this host, which would report into the next launch.
@@ -398,7 +391,7 @@ class AttemptJob {
   // Removes what the launch has left, and waits a second longer each time.
   void prepare_next_launch(int code)
   {
-    say(fmt::format("launch {} ended with exit code {} before the first step and is tried again", launches_, code), {});
+    note(fmt::format("launch {} ended with exit code {} before the first step and is tried again", launches_, code));
     end_left_ranks();
     if (is_there(attempt_.begin()))
       std::filesystem::rename(attempt_.begin(), attempt_.path() / fmt::format("begin.{}.json", launches_));
@@ -510,10 +503,28 @@ class AttemptJob {
     }
   }
 
+  // What happened on the way, which is no cause of the end.
+  void note(const std::string& what) const { say("note: " + what, {}); }
+
+  // A study that cannot be looked at goes on.
+  void hold_back() const
+  {
+    try {
+      const auto held = hold_back_rest(attempt_);
+      if (held.empty()) return;
+      note(fmt::format("{} of the study {} held back, because its first runs failed in the same way",
+                       held.size() == 1 ? "1 other run" : fmt::format("{} other runs", held.size()),
+                       held.size() == 1 ? "is" : "are"));
+      if (terms_.on_held_back) terms_.on_held_back(held);
+    } catch (const std::exception& error) {
+      note(fmt::format("whether the rest of the study must be held back cannot be told: {}", error.what()));
+    }
+  }
+
   // Writes to the attempt's stderr, or to this process's own if that is not possible.
   void say(const std::string& what, std::optional<int> code) const
   {
-    const auto line = fmt::format("dtctl: {}{}\n", printable(what), code ? fmt::format(" (exit code {})", *code) : "");
+    const auto line = own_line(token_, what, code);
     const Descriptor file(::open(attempt_.err().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     if (file.is_open() && ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size())) return;
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());

@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace dt::jobs::agent {
 
@@ -27,6 +28,8 @@ struct JobTerms {
   std::int64_t signal_ahead_s = 0;                  // how long before time_limit_s the run is asked to stop; 0: not
   bool may_requeue = false; // a run that was stopped, or lost a node, asks to be started again (AttemptFolder::requeue)
   std::function<void(int signal)> on_signal{}; // called for each signal before it is passed on
+  // Called when this attempt's failure has held back others, which are cancelled (jobs/hold_back.hpp).
+  std::function<void(const std::vector<AttemptFolder>& held)> on_held_back{};
 };
 
 // Returns the exit code that it recorded in the attempt's `end`. Messages go to the attempt's stderr. Does not throw.

@@ -16,6 +16,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -144,6 +145,8 @@ class BatchJob {
     JobTerms terms;
     terms.environment = {{token_variable, task.token}, {"DTCTL_JOB_ID", self_.job_id}};
     terms.may_requeue = may_requeue();
+    // The other runs of a ladder are turns of this job, which leaves them out.
+    if (!terms_.is_ladder) terms.on_held_back = [this](const std::vector<AttemptFolder>& held) { withdraw(held); };
     // Slurm knows the limit of a job, but not that of a ladder's run.
     if (terms_.is_ladder) {
       terms.time_limit_s = task.time_limit_s;
@@ -162,6 +165,26 @@ class BatchJob {
   {
     if (stop_ != SIGTERM) stop_ = signal;
     say("told to stop by " + signal_name(signal));
+  }
+
+  // Cancelled attempts run nothing when their turn comes; without their jobs, nobody waits for nodes for them. The name protects
+  // the jobs of others, should Slurm have given an id out again.
+  void withdraw(const std::vector<AttemptFolder>& held) const
+  {
+    std::map<std::string, std::vector<std::string>> jobs; // ids by name
+    for (const auto& attempt : held) {
+      const auto submission = read_submission(attempt);
+      const auto token = submission ? slurm::parse_token(submission->token) : std::nullopt;
+      if (!token || submission->job_id.empty()) continue;
+      const auto key = attempt.run_folder().filename().string();
+      jobs[slurm::job_name_of(token->kind, token->batch, key)].push_back(submission->job_id);
+    }
+    for (const auto& [name, ids] : jobs) {
+      std::vector<std::string> command{"scancel", "--state=PENDING", "--name=" + name};
+      command.insert(command.end(), ids.begin(), ids.end());
+      const auto answer = run_command(command);
+      say(fmt::format("withdrew the jobs of {} runs that are held back{}", ids.size(), answer.ok() ? "" : ": " + answer.err));
+    }
   }
 
   // Slurm warns up to a minute early. If the limit is further away, the warning has another cause.

@@ -3,10 +3,12 @@
 #include "core/error.hpp"
 #include "core/paths.hpp"
 #include "core/process.hpp"
+#include "core/record/claim.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/agent/inbox.hpp"
 #include "jobs/agent/script_process.hpp"
+#include "jobs/last_words.hpp"
 #include "jobs/launch/transports.hpp"
 #include "jobs/local/cores.hpp"
 #include "jobs/program/rank_program.hpp"
@@ -28,6 +30,13 @@ namespace {
 
 constexpr int cannot_start = 126, no_such_program = 127;
 
+// mpirun does not pass the token on to ranks on other hosts: their line is then taken for one of the program.
+void say(const std::string& what, std::optional<int> code = std::nullopt)
+{
+  const char* token = std::getenv(token_variable);
+  fmt::print(stderr, "{}", own_line(token == nullptr ? "" : token, what, code));
+}
+
 int become(std::vector<std::string>& words)
 {
   std::vector<char*> list;
@@ -36,8 +45,7 @@ int become(std::vector<std::string>& words)
   ::execvp(list[0], list.data());
   const int error = errno, code = error == ENOENT ? no_such_program : cannot_start;
   const auto advice = error == ENOENT ? "; load what provides it: resources.modules, resources.setup" : "";
-  fmt::print(stderr, "dtctl: {} (exit code {})\n",
-             printable(std::string(system_error("cannot start " + words[0], error).what()) + advice), code);
+  say(std::string(system_error("cannot start " + words[0], error).what()) + advice, code);
   return code;
 }
 
@@ -81,9 +89,8 @@ bool bind_to_cores(const RankPosition& position, const RankTerms& terms)
   if (begin + count <= mask.size()) {
     local::bind_to(std::span(mask).subspan(begin, count));
   } else if (!terms.may_share) {
-    fmt::print(stderr,
-               "dtctl: rank {} needs {} of its own, but the mask on this node has {}, which is not enough for all ranks\n",
-               position.rank, cores_of(count), cores_of(mask.size()));
+    say(fmt::format("rank {} needs {} of its own, but the mask on this node has {}, which is not enough for all ranks",
+                    position.rank, cores_of(count), cores_of(mask.size())));
     return false;
   }
   return true;
@@ -97,10 +104,9 @@ bool bind_to_gpus(const RankPosition& position, int count)
   const auto gpus = visible == nullptr || *visible == '\0' ? std::vector<std::string>() : split(visible, ',');
   const auto begin = static_cast<std::size_t>(position.local_rank) * static_cast<std::size_t>(count);
   if (begin + static_cast<std::size_t>(count) > gpus.size()) {
-    fmt::print(stderr,
-               "dtctl: rank {} needs {} {}, but the job sees {} on this node (CUDA_VISIBLE_DEVICES), which is not enough "
-               "for all ranks\n",
-               position.rank, count, count == 1 ? "GPU" : "GPUs", gpus.size());
+    say(fmt::format("rank {} needs {} {}, but the job sees {} on this node (CUDA_VISIBLE_DEVICES), which is not enough for all "
+                    "ranks",
+                    position.rank, count, count == 1 ? "GPU" : "GPUs", gpus.size()));
     return false;
   }
   const auto own = std::span(gpus).subspan(begin, static_cast<std::size_t>(count));

@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/paths.hpp"
 #include "jobs/agent/inbox.hpp"
+#include "jobs/last_words.hpp"
 
 #include <array>
 #include <cerrno>
@@ -94,7 +95,7 @@ void run_leader(const Ticket& ticket, const TakenCores& cores, const std::string
   auto environment = environment_of(ticket, job_id);
   auto words = command_of(ticket, agent);
   ::execve(words[0].c_str(), pointers(words).data(), pointers(environment).data());
-  const auto message = "dtctl: cannot start " + words[0] + ": " + system_error("exec", errno).what() + "\n";
+  const auto message = own_line(ticket.token, "cannot start " + words[0] + ": " + system_error("exec", errno).what());
   [[maybe_unused]] const auto written = ::write(2, message.data(), message.size());
 }
 

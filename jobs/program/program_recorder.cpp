@@ -9,6 +9,7 @@
 #include "core/record/rank_state.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/last_words.hpp"
 #include "jobs/program/begin_record.hpp"
 #include "jobs/program/parts.hpp"
 #include "jobs/quick_file.hpp"
@@ -44,8 +45,8 @@ double seconds_of(std::chrono::steady_clock::time_point time)
 
 } // namespace
 
-ProgramRecorder::ProgramRecorder(const AttemptFolder& attempt, PlannedRun run)
-    : attempt_(attempt), run_(std::move(run)), log_(attempt.err(), PendingText::Writers::shared)
+ProgramRecorder::ProgramRecorder(const AttemptFolder& attempt, PlannedRun run, std::string token)
+    : attempt_(attempt), run_(std::move(run)), token_(std::move(token)), log_(attempt.err(), PendingText::Writers::shared)
 {
 }
 
@@ -367,6 +368,6 @@ RankReport ProgramRecorder::report_of_other(std::size_t rank) const
   return report;
 }
 
-void ProgramRecorder::say(const std::string& what) { log_.add("dtctl: note: " + printable(what) + "\n"); }
+void ProgramRecorder::say(const std::string& what) { log_.add(own_note(token_, what)); }
 
 } // namespace dt::jobs

@@ -25,7 +25,8 @@ namespace dt::jobs {
 
 class ProgramRecorder {
  public:
-  ProgramRecorder(const AttemptFolder& attempt, PlannedRun run);
+  // `token` is the job's.
+  ProgramRecorder(const AttemptFolder& attempt, PlannedRun run, std::string token);
 
   // Checks that the program and its data set still have the content of the run's key, and makes the folder in which the ranks
   // run. Throws an error that is the cause of the run's failure.
@@ -95,11 +96,12 @@ class ProgramRecorder {
   std::string missing_evidence() const;
   std::map<std::string, std::string> left_out() const;
   std::string write_error(std::span<const RankReport> reports, double told_to_stop_unix_s);
-  // Adds a line to log_. A note is not the cause of a run's end (judge.cpp).
+  // Adds a line to log_. A note is not the cause of a run's end (last_words.hpp).
   void say(const std::string& what);
 
   AttemptFolder attempt_;
   PlannedRun run_;
+  std::string token_;
   PendingText log_; // messages for the user, in the attempt's stderr
   // Of this launch.
   std::map<std::size_t, RankLine> started_; // by rank

@@ -1,4 +1,5 @@
 // judge(): a table of the cases that occur, and properties over every combination of evidence.
+#include "jobs/last_words.hpp"
 #include "jobs/reconcile.hpp"
 
 #include <catch2/catch.hpp>
@@ -23,7 +24,7 @@ Evidence ended_with(int code, const std::string& words = "")
   auto e = submitted();
   e.begin = BeginRecord{};
   e.end = JobEnd{code, now};
-  e.last_words = words;
+  e.standard_error = words;
   return e;
 }
 
@@ -41,6 +42,11 @@ a non-zero exit code. Per user-direction, the job has been aborted.
 --------------------------------------------------------------------------
 mpirun noticed that process rank 1 with PID 0 on node
 vm exited on signal 9 (Killed).
+--------------------------------------------------------------------------
+)";
+
+const std::string aborted_report = R"(--------------------------------------------------------------------------
+mpirun noticed that process rank 0 with PID 0 on node vm exited on signal 6 (Aborted).
 --------------------------------------------------------------------------
 )";
 
@@ -147,7 +153,7 @@ TEST_CASE("a verdict tells the most telling witness's cause")
       "exit code 7: cannot read train-images");
   add("exit code, silent", ended_with(7), RunState::failed, "exit code 7, and nothing was printed on standard error");
   add("exit 0 without a result", ended_with(0), RunState::failed, "the ranks ended with exit code 0 but left no result");
-  add("the script's own words win", ended_with(3, "dtctl: set-up line 2 failed: false (exit code 3)\nlater noise\n"),
+  add("the script's own words win", ended_with(3, "dtctl: set-up line 2 failed: false (exit code 3) [job token]\nlater noise\n"),
       RunState::failed, "set-up line 2 failed: false (exit code 3)");
   add("mpirun's frame is not the cause", ended_with(7, "engine: bad shape\n" + mpirun_report.substr(0, 230)), RunState::failed,
       "exit code 7: engine: bad shape");
@@ -244,8 +250,22 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.heartbeat = Heartbeat{now - 2, 3, 10};
     add("unknown to its scheduler but beating", e, RunState::running, "");
   }
-  add("a note of dtctl is no cause", ended_with(3, "dtctl: note: the program reports steps again\nKeyError: 'x'\n"),
+  add("a note of dtctl is no cause", ended_with(3, "KeyError: 'x'\n" + own_note("token", "the program reports steps again")),
       RunState::failed, "exit code 3: KeyError: 'x'");
+  add("the crash behind what dtctl says about the end",
+      ended_with(1, "Traceback (most recent call last):\nValueError: no data\n" +
+                        own_line("token", "the program reported its result, but then ended with an error", 1)),
+      RunState::failed, "the program reported its result, but then ended with an error (exit code 1): ValueError: no data");
+  add("the exception behind an abort",
+      ended_with(134, "terminate called after throwing an instance of 'std::bad_alloc'\n"
+                      "  what():  std::bad_alloc\n" +
+                          aborted_report),
+      RunState::failed, "rank 0 on vm was killed by SIGABRT: std::bad_alloc: std::bad_alloc");
+  add("launches that mpirun refused",
+      ended_with(1, "mpirun: Error: unknown option \"--bogus\"\nType 'mpirun --help' for usage.\n" +
+                        own_note("token", "launch 1 ended with exit code 1 before the first step and is tried again") +
+                        "mpirun: Error: unknown option \"--bogus\"\nType 'mpirun --help' for usage.\n"),
+      RunState::failed, "exit code 1: mpirun: Error: unknown option \"--bogus\"");
   add("nothing", Evidence{}, RunState::planned, "");
   {
     auto e = ended_with(75);

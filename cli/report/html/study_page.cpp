@@ -1,5 +1,6 @@
 #include "cli/report/html/study_page.hpp"
 
+#include "cli/output/answers/common_causes.hpp"
 #include "cli/output/answers/doubt_output.hpp"
 #include "cli/output/answers/pareto_output.hpp"
 #include "cli/output/answers/prediction_tables.hpp"
@@ -73,6 +74,7 @@ void add_verdict(Page& page, const Content& content)
   if (verdict.sentences.empty())
     page.paragraph("There is nothing to compare: the study has one point. Its figures are below.", "verdict");
   page.paragraph("In all: " + summary(content.runs) + ".");
+  for (const auto& common : common_causes(content.runs)) page.paragraph(sentence_of(common, content.runs.size()) + ".", "doubt");
   add_doubts(page, doubt_lines(store::doubts_of(source.database, source.study.id, keys_of(content))), short_key(source.study.id));
   add_progress(page, content);
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Starts one attempt of a run. `dtjob run` and `dtjob batch` call this script with the attempt's folder as its argument.
 # ../../spec.json describes the run.
-trap 'printf "dtctl: %s (exit code %d)\n" "$step" "$?" >&2' EXIT
+trap 'printf "dtctl: %s (exit code %d) [job %.6s]\n" "$step" "$?" "$DTCTL_JOB_TOKEN" >&2' EXIT
 step='cannot set the variables of the launcher'
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_DYNAMIC=false OMP_NUM_THREADS=2 OMP_PROC_BIND=false || exit
 step='cannot set the variables of resources.env'

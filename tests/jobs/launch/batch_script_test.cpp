@@ -266,10 +266,10 @@ TEST_CASE("a set-up line that fails ends the job before the launch, with a recor
     int code;
     std::string message;
   };
-  const auto row = GENERATE(Row{"(exit 3)", 3, "dtctl: set-up line 2 failed: (exit 3) (exit code 3)\n"},
-                            Row{"exit 4", 4, "dtctl: set-up line 2 failed: exit 4 (exit code 4)\n"},
-                            Row{"echo 'open", 2, "dtctl: set-up line 2 failed: echo 'open (exit code 2)\n"},
-                            Row{"set -e; false", 1, "dtctl: set-up line 2 failed: set -e; false (exit code 1)\n"});
+  const auto row = GENERATE(Row{"(exit 3)", 3, "dtctl: set-up line 2 failed: (exit 3) (exit code 3) [job ]\n"},
+                            Row{"exit 4", 4, "dtctl: set-up line 2 failed: exit 4 (exit code 4) [job ]\n"},
+                            Row{"echo 'open", 2, "dtctl: set-up line 2 failed: echo 'open (exit code 2) [job ]\n"},
+                            Row{"set -e; false", 1, "dtctl: set-up line 2 failed: set -e; false (exit code 1) [job ]\n"});
   Stage stage;
   stage.run.spec.resources.setup = {"true", row.line};
   const auto result = stage.go("touch \"$attempt/launched\"");
@@ -386,7 +386,7 @@ TEST_CASE("a rank killed by SIGKILL ends the job, and the verdict names the rank
   CHECK(stage.recorded_exit() == 137);
   Evidence evidence;
   evidence.end = read_end(stage.attempt);
-  evidence.last_words = result.err;
+  evidence.standard_error = result.err;
   CHECK(judge(evidence, 0).cause ==
         "rank 1 on " + host_name() + " was killed by SIGKILL (by hand, or by the kernel when memory ran out)");
 }

@@ -1,0 +1,94 @@
+// Causes of failed launches, and studies whose runs all fail in the same way.
+#include "core/file.hpp"
+#include "core/text.hpp"
+#include "tests/e2e/own_program.hpp"
+
+#include <catch2/catch.hpp>
+
+using Catch::Contains;
+using dt::test::Dtctl;
+using dt::test::Json;
+using dt::test::Own;
+using dt::test::recipe;
+using dt::test::trainer;
+
+namespace {
+
+const std::string no_torch = "exit code 1: ModuleNotFoundError: No module named 'no_such_torch'";
+const std::string eight_runs = "study: {repeats: 4}\nsweep: {matrix: {train.seed: [1, 2]}}\n";
+
+std::size_t count(const Json& outcome, const std::string& state)
+{
+  return outcome.at("states").contains(state) ? outcome.at("states").at(state).get<std::size_t>() : 0;
+}
+
+std::size_t times(const std::string& text, const std::string& part)
+{
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+} // namespace
+
+TEST_CASE("the cause of a program that cannot import is the last line of its traceback, on one rank and on two")
+{
+  const auto ranks = GENERATE("1", "2");
+  const Own own("import no_such_torch\n",
+                recipe(std::string("resources: {oversubscribe: true, ranks_per_node: ") + ranks + "}\n"));
+  own.submit();
+  CHECK(own.cause() == no_torch);
+}
+
+TEST_CASE("the cause of a launch that mpirun refuses is mpirun's sentence, not dtctl's note that it was tried again")
+{
+  struct Row {
+    std::string setting, cause;
+  };
+  const auto row = GENERATE(
+      Row{"resources.launcher_args=[--bogus]", "exit code 1: mpirun: Error: unknown option \"--bogus\""},
+      Row{"resources.launcher_args=[--mca, pml, nosuch]",
+          "A requested component was not found, or was unable to be opened (Host: "},
+      Row{"resources.env.TMPDIR=/proc/nope", "A call to mkdir was unable to create the desired directory (Directory: /proc/nope"},
+      Row{"resources.launcher_args=[-H, \"nohost:2\"]", "nohost"});
+  const Dtctl dtctl;
+  dtctl.write("one.yaml", dt::test::tiny_recipe());
+  const auto run =
+      dtctl.json({"submit", "one.yaml", "--wait", "--set", row.setting, "--set", "resources.launch_tries=2"}).at("runs")[0];
+  INFO(run.dump(1));
+  CHECK_THAT(run.at("cause").get<std::string>(), Contains(row.cause));
+  CHECK_THAT(run.at("cause").get<std::string>(), !Contains("is tried again"));
+}
+
+TEST_CASE(
+    "a study whose first runs fail in the same way says so once and holds the rest back, and goes on when the cause is gone")
+{
+  const Own own("import no_such_torch\n", recipe(eight_runs));
+  const auto text = own.dtctl.run({"sweep", "own.yaml", "--wait"});
+  INFO(text.out << text.err);
+  CHECK(text.exit_code == 1);
+  CHECK_THAT(text.out, Contains("runs failed in the same way: " + no_torch));
+  CHECK_THAT(text.out, Contains("held back: the first"));
+  CHECK_THAT(text.out, Contains("--keep-going"));
+  CHECK(times(text.out, "No module named") == 1);
+
+  const auto status = own.dtctl.json({"status"});
+  CHECK(count(status, "failed") >= 3);
+  CHECK(count(status, "cancelled") >= 1);
+  CHECK(count(status, "failed") + count(status, "cancelled") == 8);
+  CHECK(status.at("common_causes").size() == 2);
+  CHECK(times(own.dtctl.run({"explain"}).out, "ended as failed") == 1);
+  CHECK_THAT(own.dtctl.run({"results"}).out, Contains("failed in the same way"));
+
+  own.dtctl.write("train.py", trainer());
+  const auto again = own.dtctl.json({"sweep", "own.yaml", "--wait"});
+  CHECK(count(again, "succeeded") == 8);
+}
+
+TEST_CASE("held-back runs are missing: the same study submits them again, and --keep-going starts all of them")
+{
+  const Own own("import no_such_torch\n", recipe(eight_runs));
+  CHECK(count(own.submit("sweep"), "cancelled") >= 1);
+  const auto all = own.dtctl.json({"sweep", "own.yaml", "--wait", "--keep-going"});
+  CHECK(count(all, "failed") == 8);
+}
