@@ -3,8 +3,12 @@
 #include "core/file.hpp"
 #include "core/record/attempt_start.hpp"
 #include "core/text.hpp"
+#include "core/units.hpp"
 #include "jobs/program/parts.hpp"
 #include "jobs/program/program_recorder.hpp"
+
+#include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -97,6 +101,24 @@ std::map<std::string, std::string> ProgramRecorder::left_out() const
   return facts;
 }
 
+// Writes load.json. Without it the result stands, but nobody can tell whether the machines were busy. A run that ends within the
+// first looks has none.
+void ProgramRecorder::write_load()
+{
+  std::vector<RankLoad> loads = load_ ? load_->loads() : std::vector<RankLoad>();
+  std::set<std::string> unknown;
+  for (const auto& [rank, line] : started_) {
+    if (std::find(here_.begin(), here_.end(), rank) != here_.end()) continue;
+    if (const auto text = read_file_if_exists(load_file(attempt_, rank)))
+      loads.push_back(parse_rank_load(*text));
+    else
+      unknown.insert(line.host);
+  }
+  if (!unknown.empty())
+    say("who else used these hosts is not known: " + join(std::vector<std::string>(unknown.begin(), unknown.end()), ", "));
+  if (!loads.empty()) write_file_atomic(load_path(attempt_), to_json(LoadRecord{now_unix_s(), node_loads(loads)}));
+}
+
 ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix_s, const std::string& trouble)
 {
   constexpr int unwritten = static_cast<int>(ExitCode::environment);
@@ -130,6 +152,11 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
     say(fmt::format("{}: {}", name, words.substr(0, words.find(':')))); // the first is told already
   auto result = measurement.result();
   result.facts.insert(facts.begin(), facts.end());
+  try {
+    write_load();
+  } catch (const std::exception& failure) {
+    say(fmt::format("who else used the run's machines could not be recorded: {}", failure.what()));
+  }
   if (!commit_result(attempt_, result)) return {1, fenced_off(successor_of(attempt_).value_or(0))};
   return {0, {}};
 }

@@ -21,7 +21,8 @@ constexpr const char* attributed_columns = R"sql(,
   (SELECT max(mean_s / nullif(total_s, 0)) FROM rank_phases WHERE run_id = runs.id AND phase = 'step'),
   (SELECT max(bytes_sent) FROM ranks WHERE run_id = runs.id),
   (SELECT max(messages_sent) FROM ranks WHERE run_id = runs.id),
-  (SELECT host FROM ranks WHERE run_id = runs.id AND late_s > 0 GROUP BY host ORDER BY sum(late_s) DESC LIMIT 1))sql";
+  (SELECT host FROM ranks WHERE run_id = runs.id AND late_s > 0 GROUP BY host ORDER BY sum(late_s) DESC LIMIT 1),
+  (SELECT max(throttled_share) FROM machine_loads WHERE run_id = runs.id AND attempt = runs.attempt))sql";
 
 AttributedRun attributed_run_of(Statement& row)
 {
@@ -43,6 +44,7 @@ AttributedRun attributed_run_of(Statement& row)
   run.bytes = row.real(column++) * per_step;
   run.messages = row.real(column++) * per_step;
   run.latest_host = row.text(column++);
+  run.throttled_share = row.real(column++);
   return run;
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr const char* note = "Columns of factors are points of efficiency; they sum to 100 minus the efficiency. `dtctl results "
                              "--help` has their meaning.";
 
-// The largest point of each label.
+// The largest point of each label. A point without factors has no waterfall.
 std::vector<store::Attribution> largest_points(const std::vector<store::Attribution>& points)
 {
   std::vector<store::Attribution> largest;
@@ -20,7 +20,7 @@ std::vector<store::Attribution> largest_points(const std::vector<store::Attribut
       largest.back() = point;
     else
       largest.push_back(point);
-  std::erase_if(largest, [](const auto& point) { return point.is_baseline; });
+  std::erase_if(largest, [](const auto& point) { return point.is_baseline || point.is_throttled(); });
   return largest;
 }
 

@@ -124,3 +124,16 @@ TEST_CASE("points of one rank have no row of communication")
   one.ranks = one.workers = 1;
   CHECK(communication_table({one, example()}).rows.size() == 1);
 }
+
+TEST_CASE("of a point that a CPU quota held back the sentence names the quota and no factor")
+{
+  auto point = example();
+  point.throttled_share = 0.752;
+  point.lost.fill(not_measured);
+  CHECK(
+      sentence_of(point) ==
+      "8 nodes: 71.0% [69.0, 73.0] of the throughput per worker of 1 node (5 runs). A CPU quota held ranks back for up to 75% of "
+      "the time, in whatever they did then, so what else costs efficiency cannot be told. Give the job more processor time, or "
+      "run "
+      "fewer ranks or threads.");
+}
