@@ -1,5 +1,7 @@
 #include "jobs/in_parallel.hpp"
 
+#include "core/cpu_allowance.hpp"
+
 #include <algorithm>
 #include <exception>
 #include <mutex>
@@ -11,7 +13,7 @@ namespace dt::jobs {
 void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work)
 {
   constexpr std::size_t worth_a_thread = 256, most_threads = 8;
-  const auto cores = std::max<std::size_t>(1, std::thread::hardware_concurrency());
+  const auto cores = cpu_allowance().whole_cores();
   const auto threads = std::clamp(count / worth_a_thread, std::size_t{1}, std::min(cores, most_threads));
   std::exception_ptr failure;
   std::mutex mutex; // guards failure

@@ -41,7 +41,7 @@ std::shared_ptr<const Resolved> resolve(const RecipeFile& recipe, const fs::path
 {
   auto resolved = std::make_shared<Resolved>();
   resolved->file = recipe.file;
-  resolved->settings = profile_layer(options, recipe.profile, diagnostics);
+  resolved->settings = resolved->profile = profile_layer(options, recipe.profile, diagnostics);
   resolved->settings.overlay(recipe.settings);
   resolved->settings.overlay(read_set_options(options.set, diagnostics));
   if (!options.platform.empty()) resolved->settings.overlay(platform_option(options.platform, diagnostics));
@@ -86,6 +86,7 @@ Plan load_plan(const fs::path& recipe_path, const LoadOptions& options)
   if (!recipe) diagnostics.throw_if_any();
   auto resolved = resolve(*recipe, recipe_path, options, diagnostics);
   auto runs = recipe->complete ? expand(*resolved, diagnostics, warnings) : std::vector<RunSpec>();
+  auto notes = notes_on(*resolved, runs);
   diagnostics.throw_if_any();
 
   Plan plan;
@@ -97,6 +98,7 @@ Plan load_plan(const fs::path& recipe_path, const LoadOptions& options)
   plan.runs = std::move(runs);
   plan.resolved = std::move(resolved);
   plan.warnings = warnings.sorted();
+  plan.notes = std::move(notes);
   return plan;
 }
 

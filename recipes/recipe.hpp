@@ -59,6 +59,7 @@ struct Plan {
   PlanKind kind = PlanKind::single;
   std::vector<RunSpec> runs;                  // at least one
   std::vector<Diagnostic> warnings;           // allowed, but probably unintended
+  std::vector<std::string> notes{};           // sentences for people who look at the plan
   std::shared_ptr<const Resolved> resolved{}; // the places of its values
 
   // Makes a diagnostic about a run. Its place is that of the first of these keys that is given (for a list the place of

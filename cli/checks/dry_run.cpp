@@ -275,6 +275,8 @@ ExitCode print_dry_run(Context& context, const Home& home, const Resolved& resol
   print_node_hours(context, resolved, standings);
   print_simulations(context, resolved);
   print_planned_sizes(context, home, resolved);
+  for (const auto& note : resolved.notes) context.out.field("", "note", text_cell(note));
+  context.out.data("notes", resolved.notes);
   context.out.data("to_submit", totals.to_submit);
   context.out.data("core_hours_to_submit", totals.hours_to_submit);
   context.out.data("core_hours_without_requeues", totals.hours_without_requeues);

@@ -1,6 +1,7 @@
 #include "cli/checks/machine.hpp"
 
 #include "cli/checks/cluster_checks.hpp"
+#include "core/cpu_allowance.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/memory.hpp"
@@ -130,18 +131,15 @@ Finding check_ranks()
 
 Finding check_cores()
 {
-  const auto mask = cores_in_mask();
+  const auto allowance = cpu_allowance();
   const auto online = static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
-  const auto found = fmt::format("{} of {} cores are available to dtctl (affinity mask)", mask.size(), online);
-  const auto quota = split(text_in("/sys/fs/cgroup/cpu.max"), ' ');
-  if (quota.size() == 2 && quota[0] != "max") {
-    const double cores = std::strtod(quota[0].c_str(), nullptr) / std::strtod(quota[1].c_str(), nullptr);
-    if (cores < static_cast<double>(mask.size()))
-      return {"cores", Level::warn,
-              fmt::format("{}, and a control group limits the CPU time to that of {:.3g} cores", found, cores),
-              "timings with more ranks than that are not meaningful"};
-  }
-  if (mask.size() < online)
+  const auto found = fmt::format("{} of {} cores are available to dtctl (affinity mask)", allowance.cores.size(), online);
+  if (allowance.has_quota())
+    return {"cores", Level::warn, fmt::format("{}, but {}", found, allowance.quota_text()),
+            fmt::format("the local scheduler uses {}, because ranks beyond the quota would be held back; start dtctl where more "
+                        "processor time is allowed (docker run --cpus, CPUQuota of systemd)",
+                        allowance.whole_cores() == 1 ? "1 core" : fmt::format("{} cores", allowance.whole_cores()))};
+  if (allowance.cores.size() < online)
     return {"cores", Level::warn, found,
             "the local scheduler uses only these cores; start dtctl without taskset or numactl to use all"};
   return {"cores", Level::ok, found, ""};
@@ -167,7 +165,7 @@ Finding check_clock()
 Finding check_load()
 {
   const double load = std::strtod(text_in("/proc/loadavg").c_str(), nullptr);
-  const auto cores = cores_in_mask().size();
+  const auto cores = cpu_allowance().cores.size();
   const auto found = fmt::format("load {:.2f} on {} cores", load, cores);
   if (load < 0.3 * static_cast<double>(cores)) return {"load", Level::ok, found, ""};
   return {"load", Level::warn, found, "other programs are running; measure when the machine is idle"};

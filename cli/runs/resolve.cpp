@@ -130,6 +130,7 @@ Resolved resolve(const Home& home, recipes::Plan plan)
   }
   resolved.simulator = identities.simulator();
   resolved.study = study_of(plan, resolved.runs);
+  resolved.notes = std::move(plan.notes);
   return resolved;
 }
 

@@ -46,11 +46,12 @@ class Identities {
 
 struct Resolved {
   recipes::PlanKind kind = recipes::PlanKind::single;
-  std::string engine;           // path of dtengine
-  std::string simulator{};      // path of dtsim; empty if no run is simulated
-  std::vector<PlannedRun> runs; // in order of submission, without duplicates
-  StudyRecord study;            // not written yet; its times are 0
-  std::size_t duplicates = 0;   // number of points of the sweep that were the same run as an earlier point
+  std::string engine;               // path of dtengine
+  std::string simulator{};          // path of dtsim; empty if no run is simulated
+  std::vector<PlannedRun> runs;     // in order of submission, without duplicates
+  StudyRecord study;                // not written yet; its times are 0
+  std::size_t duplicates = 0;       // number of points of the sweep that were the same run as an earlier point
+  std::vector<std::string> notes{}; // of the plan (recipes::Plan)
 };
 
 Resolved resolve(const Home& home, recipes::Plan plan);

@@ -59,7 +59,7 @@ Rows make_rows()
        "weights (core/spec/algorithms.hpp)",
        "rank 0, before the first step, if there are convolutions"},
       {load, "load.json", "", "json: unix_s; a machine" + json(node_load_fields()).substr(4) + ", over the measured steps",
-       "rank 0, before the result"},
+       "rank 0, before the result; of an own program dtjob"},
       {preempted, "preempted.json", "", json(preemption_fields()) + ": the ranks were told to stop, and stopped",
        "rank 0; dtjob, if the ranks ended before they could write it"},
       {checkpoints, "checkpoints", "step-STEP.h5",
@@ -87,7 +87,9 @@ Rows make_rows()
       {work, "work", "", "of an own program: the folder it runs in, with a copy of its files, and what it writes there",
        "dtjob; the program"},
       {reports, "reports", "rank-RANK",
-       "text: where a rank of an own program runs, then what it reports (jobs/program/report_lines.hpp)",
+       "text: where a rank of an own program runs, then what it reports (jobs/program/report_lines.hpp); load-RANK: the load of "
+       "a "
+       "host where dtjob does not run (core/record/node_load.hpp)",
        "dtjob on the rank's node; the program, appended"},
       {output, "output", "STREAM",
        "of an own program with program.metrics: what rank 0 prints (stdout, stderr), until dtjob has read it",

@@ -298,6 +298,10 @@ Fields<NodeLoad> node_load_fields()
       {"others_share", DT_AT(R, others_share), "0..1", "time of the run's cores that other processes used"},
       {"steal_share", DT_AT(R, steal_share), "0..1", "time of the run's cores that the hypervisor gave to other machines"},
       {"elsewhere_share", DT_AT(R, elsewhere_share), "0..1", "time in which the machine's other cores were busy"},
+      {"throttled_share", DT_AT(R, throttled_share), "0..1",
+       "time for which the CPU quota of a control group held the ranks back; of the rank that was held back most",
+       Presence::later},
+      {"quota_cores", DT_AT(R, quota_cores), "cores", "the smallest CPU quota of the ranks' control groups", Presence::later},
   };
   return fields;
 }

@@ -1,4 +1,5 @@
-// load.json of an attempt: how much of the run's machines other processes used while steps were measured.
+// load.json of an attempt: how much of the run's machines other processes used while steps were measured, and how long a CPU
+// quota held the ranks back.
 #pragma once
 
 #include "core/record/attempt_files.hpp"
@@ -25,6 +26,9 @@ struct NodeLoad {
   // Share of the time of the run's cores that the hypervisor gave to other virtual machines; the largest share of all groups.
   double steal_share = not_measured;
   double elsewhere_share = not_measured; // share of the time in which the machine's other cores were busy
+  // Share of the ranks' time for which the CPU quota of a control group held them back; the largest share of all ranks.
+  double throttled_share = not_measured;
+  double quota_cores = not_measured; // the smallest quota of any rank's control groups, in cores; NaN: no quota
 };
 
 struct LoadRecord {

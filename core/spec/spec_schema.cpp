@@ -307,7 +307,7 @@ std::vector<Key> resources_keys()
       {"resources.gpus_per_node", integer, "GPUs", 0, 1024, no, yes, none, DT_FIELD(resources.gpus_per_node),
        "GPUs that the job asks its scheduler for on each node (slurm: gres). If this is not given, each run asks for "
        "gpus_per_rank GPUs "
-       "for each of its ranks on a node."},
+       "for each of its ranks on a node. Runs of dtengine ask for none."},
       {"resources.gpus_per_rank", integer, "GPUs", 0, 1024, no, yes, none, DT_FIELD(resources.gpus_per_rank),
        "GPUs that each rank sees (CUDA_VISIBLE_DEVICES). 0: every rank sees all GPUs of the job on its node."},
       {"resources.wrapper", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.wrapper),

@@ -63,31 +63,6 @@ bool have_own_cores(std::span<const RankPlace> places)
   return true;
 }
 
-std::string mask_text(const std::vector<int>& cores)
-{
-  std::string text;
-  for (std::size_t i = 0; i < cores.size();) {
-    std::size_t last = i;
-    while (last + 1 < cores.size() && cores[last + 1] == cores[last] + 1) ++last;
-    if (!text.empty()) text += ',';
-    text += last == i ? std::to_string(cores[i]) : fmt::format("{}-{}", cores[i], cores[last]);
-    i = last + 1;
-  }
-  return text;
-}
-
-std::vector<int> parse_mask(const std::string& text)
-{
-  std::vector<int> cores;
-  if (text.empty()) return cores;
-  for (const auto& range : split(text, ',')) {
-    const auto ends = split(range, '-');
-    const int last = std::stoi(ends.back());
-    for (int core = std::stoi(ends.front()); core <= last; ++core) cores.push_back(core);
-  }
-  return cores;
-}
-
 std::vector<RankPlace> gather_places(Communicator& comm)
 {
   const auto own = own_place();

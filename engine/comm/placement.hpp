@@ -1,6 +1,7 @@
 // Placement: the hosts and the cores of all ranks, and a check that the requested threads fit.
 #pragma once
 
+#include "core/cpu_allowance.hpp"
 #include "engine/comm/communicator.hpp"
 #include "engine/comm/machine/place.hpp"
 
@@ -13,11 +14,6 @@ namespace dt::comm {
 
 // Returns every rank's place, on every rank. Collective.
 std::vector<RankPlace> gather_places(Communicator& comm);
-
-// "0-3,8" for {0,1,2,3,8}; "" for none.
-std::string mask_text(const std::vector<int>& cores);
-// Inverse of mask_text().
-std::vector<int> parse_mask(const std::string& text);
 
 // Number of different hosts.
 int node_count(const std::vector<RankPlace>& places);

@@ -1,7 +1,9 @@
 #include "jobs/local/cores.hpp"
 
+#include "core/cpu_allowance.hpp"
 #include "core/error.hpp"
 #include "core/process.hpp"
+#include "core/record/claim.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -33,18 +35,40 @@ std::string siblings(int processor)
   return std::string(trim(read_file_if_exists(path).value_or(std::to_string(processor))));
 }
 
+constexpr const char* turn_name = "turn";
+constexpr const char* core_prefix = "core-";
+
+// Who holds the lock is for people only, so a full disk does not matter.
+void write_holder(const FileLock& lock, const fs::path& attempt)
+{
+  const auto& text = attempt.native();
+  if (::ftruncate(lock.descriptor(), 0) != 0) return;
+  [[maybe_unused]] const auto written = ::pwrite(lock.descriptor(), text.data(), text.size(), 0);
+}
+
+// The attempt that took this lock last: <home>/runs/<key>/attempts/<number>.
+std::optional<AttemptFolder> read_holder(const fs::path& lock)
+{
+  const fs::path path = read_file_if_exists(lock).value_or("");
+  if (!path.is_absolute()) return std::nullopt;
+  const AttemptFolder attempt(path);
+  return attempt.number() > 0 ? std::optional(attempt) : std::nullopt;
+}
+
 } // namespace
 
 std::vector<int> usable_cores()
 {
   std::vector<int> cores;
   std::vector<std::string> seen;
-  for (const int processor : cores_in_mask()) {
+  const auto allowance = cpu_allowance();
+  for (const int processor : allowance.cores) {
     auto group = siblings(processor);
     if (std::find(seen.begin(), seen.end(), group) != seen.end()) continue;
     seen.push_back(std::move(group));
     cores.push_back(processor);
   }
+  cores.resize(std::min(cores.size(), allowance.whole_cores()));
   return cores;
 }
 
@@ -83,20 +107,40 @@ fs::path CoreLocks::default_folder()
   return fs::path("/tmp") / user / "cores";
 }
 
-std::optional<TakenCores> CoreLocks::take(std::size_t count, std::span<const int> allowed)
+std::optional<TakenCores> CoreLocks::take(std::size_t count, std::span<const int> allowed, const fs::path& attempt)
 {
-  if (!turn_) turn_ = FileLock::try_acquire(folder_ / "turn");
+  if (!turn_) turn_ = FileLock::try_acquire(folder_ / turn_name);
   if (!turn_) return std::nullopt;
+  write_holder(*turn_, attempt);
   TakenCores taken;
   for (std::size_t i = 0; i < allowed.size() && taken.cores.size() < count; ++i) {
-    auto lock = FileLock::try_acquire(folder_ / ("core-" + std::to_string(allowed[i])));
+    auto lock = FileLock::try_acquire(folder_ / (core_prefix + std::to_string(allowed[i])));
     if (!lock) continue;
     taken.cores.push_back(allowed[i]);
     taken.locks.push_back(std::move(*lock));
   }
   if (taken.cores.size() < count) return std::nullopt;
+  for (const auto& lock : taken.locks) write_holder(lock, attempt);
   drop_turn();
   return taken;
+}
+
+std::map<fs::path, std::size_t> CoreLocks::holders() const
+{
+  std::map<fs::path, std::size_t> holders;
+  for (const auto& name : names_in(folder_)) {
+    if (!name.starts_with(core_prefix)) continue;
+    const auto attempt = read_holder(folder_ / name);
+    if (attempt && state_of(read_owner(*attempt)) == OwnerState::alive) ++holders[attempt->path()];
+  }
+  return holders;
+}
+
+std::optional<fs::path> CoreLocks::next_in_turn() const
+{
+  const auto attempt = read_holder(folder_ / turn_name);
+  if (!attempt || !is_there(attempt->path()) || read_owner(*attempt)) return std::nullopt;
+  return attempt->path();
 }
 
 } // namespace dt::jobs::local

@@ -2,19 +2,21 @@
 //
 // The lock of a core belongs to an open file, which the job's processes inherit. A core is therefore taken exactly as long as its
 // job lives, even if the supervisor dies, and becomes free when the last process ends. Jobs of other users are not taken into
-// account.
+// account. A lock file holds the folder of the attempt that took the core last, so that whoever waits can say for whom.
 #pragma once
 
 #include "core/file.hpp"
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
 
 namespace dt::jobs::local {
 
-// One logical processor (the first sibling) of each physical core in this process's affinity mask, ascending.
+// One logical processor (the first sibling) of each physical core in this process's affinity mask, ascending; of these the first
+// that the CPU quota pays for, at least one. So jobs that run side by side do not spend more than the quota together.
 std::vector<int> usable_cores();
 
 // The cores among `wanted` that this machine allows a process to use.
@@ -35,10 +37,15 @@ class CoreLocks {
   // $DTCTL_CORE_LOCKS, else /run/lock/dtctl-<uid>, else /tmp/dtctl-<uid>/cores.
   static std::filesystem::path default_folder();
 
-  // Takes `count` of the `allowed` cores, or nothing. A caller that gets nothing holds the turn until a later call succeeds or it
-  // drops the turn. Meanwhile nobody else can take cores, in whichever queue, so that no later job overtakes.
-  std::optional<TakenCores> take(std::size_t count, std::span<const int> allowed);
+  // Takes `count` of the `allowed` cores for an attempt, or nothing. A caller that gets nothing holds the turn until a later call
+  // succeeds or it drops the turn. Meanwhile nobody else can take cores, in whichever queue, so that no later job overtakes.
+  std::optional<TakenCores> take(std::size_t count, std::span<const int> allowed, const std::filesystem::path& attempt);
   void drop_turn() { turn_.reset(); }
+
+  // Attempts that run on cores, each with their number; of all queues of this user.
+  std::map<std::filesystem::path, std::size_t> holders() const;
+  // The attempt that has the turn, but waits for cores. Nothing if there is none, or if it has started or ended since.
+  std::optional<std::filesystem::path> next_in_turn() const;
 
  private:
   std::filesystem::path folder_;

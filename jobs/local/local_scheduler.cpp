@@ -4,6 +4,8 @@
 #include "core/file.hpp"
 #include "core/process.hpp"
 #include "core/record/claim.hpp"
+#include "core/record/study_record.hpp"
+#include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/launch/job_environment.hpp"
@@ -129,11 +131,49 @@ std::unordered_map<std::string, Place> places_of(const std::vector<QueueEntry>& 
   return places;
 }
 
-JobStatus status_of_queued(const Place& place, const std::string& trouble)
+std::string counted(std::size_t count, const char* thing) { return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s"); }
+
+Home home_of(const AttemptFolder& attempt) { return Home(attempt.run_folder().parent_path().parent_path()); }
+
+// "run 3f2a91c0d1 of study lenet in home /scratch/ada"
+std::string name_of_job(const AttemptFolder& attempt)
 {
-  const auto cores = place.entry->cores;
-  auto reason = fmt::format("waits for {} core{}; {} job{} {} before it", cores, cores == 1 ? "" : "s", place.before,
-                            place.before == 1 ? "" : "s", place.before == 1 ? "is" : "are");
+  const auto home = home_of(attempt);
+  const auto submission = read_submission(attempt);
+  const auto study = submission && !submission->study.empty() ? read_study(home.study(submission->study)) : std::nullopt;
+  return fmt::format("run {}{} in home {}", short_key(attempt.run_folder().filename().string()),
+                     study ? " of study " + study->name : "", home.root().string());
+}
+
+// Jobs of the user's other homes, which share the cores: "run … holds 2 cores; run … waits for cores before it". Empty if there
+// are none.
+std::string others_words(const Home& own)
+{
+  constexpr std::size_t most_named = 2;
+  std::vector<std::string> words;
+  std::size_t others = 0;
+  const auto is_own = [&](const AttemptFolder& attempt) {
+    return home_of(attempt).root().lexically_normal() == fs::absolute(own.root()).lexically_normal();
+  };
+  try {
+    const CoreLocks locks(CoreLocks::default_folder());
+    for (const auto& [path, cores] : locks.holders())
+      if (const AttemptFolder attempt(path); !is_own(attempt) && ++others <= most_named)
+        words.push_back(fmt::format("{} holds {}", name_of_job(attempt), counted(cores, "core")));
+    if (others > most_named) words.push_back(counted(others - most_named, "more job") + " of other homes run");
+    if (const auto next = locks.next_in_turn(); next && !is_own(AttemptFolder(*next)))
+      words.push_back(name_of_job(AttemptFolder(*next)) + " waits for cores before it");
+  } catch (const Error&) { // another home's files cannot be read: then it is not named
+  }
+  return join(words, "; ");
+}
+
+JobStatus status_of_queued(const Place& place, const std::string& others, const std::string& trouble)
+{
+  auto reason = fmt::format("waits for {}", counted(static_cast<std::size_t>(place.entry->cores), "core"));
+  if (place.before > 0 || others.empty())
+    reason += fmt::format("; {} {} before it", counted(place.before, "job"), place.before == 1 ? "is" : "are");
+  if (!others.empty()) reason += "; " + others;
   if (place.is_elsewhere) reason = "waits in the queue of host " + place.entry->host + "; call dtctl on that host to start it";
   if (!trouble.empty()) reason += "; " + trouble;
   return {JobStatus::State::queued, "queued", reason, std::nullopt, {}};
@@ -151,7 +191,19 @@ JobStatus status_of_dead(const Owner& owner)
           {}};
 }
 
-JobStatus status_of(const JobHandle& job, const Place* place, const std::string& trouble)
+// What all jobs that are looked at have in common. It is found when the first one needs it.
+struct Surroundings {
+  const Home& home;
+  std::string trouble;
+  std::optional<std::string> others{};
+  const std::string& others_words()
+  {
+    if (!others) others = local::others_words(home);
+    return *others;
+  }
+};
+
+JobStatus status_of(const JobHandle& job, const Place* place, Surroundings& around)
 {
   const auto owner = read_owner(job.attempt);
   switch (state_of(owner)) {
@@ -169,22 +221,24 @@ JobStatus status_of(const JobHandle& job, const Place* place, const std::string&
   case OwnerState::none:
     break;
   }
-  return place != nullptr ? status_of_queued(*place, trouble) : JobStatus{};
+  return place != nullptr ? status_of_queued(*place, around.others_words(), around.trouble) : JobStatus{};
 }
 
 } // namespace
 
 // The cores of named hosts are unknown here. A rank that finds too few cores on its host reports it (launch/rank_start.hpp).
-std::string objection(const ResourcesSpec& resources, std::int64_t side_threads, std::size_t cores)
+std::string objection(const ResourcesSpec& resources, std::int64_t side_threads, std::size_t cores, const std::string& quota)
 {
   if (auto nodes = objection_to_nodes(resources); !nodes.empty()) return nodes;
   const auto threads = resources.threads_per_rank + side_threads;
   const auto needed = static_cast<std::size_t>(resources.ranks_per_node * threads);
   if (needed <= cores || resources.oversubscribe || !resources.hosts.empty()) return {};
   const auto beside = side_threads > 0 ? fmt::format(", {} of them beside its compute threads", side_threads) : "";
-  return fmt::format("It needs {} cores ({} ranks x {} threads{}), but this machine has {}; lower resources.ranks_per_node or "
+  const auto has =
+      quota.empty() ? fmt::format("this machine has {}", cores) : fmt::format("only {} can be kept busy here: {}", cores, quota);
+  return fmt::format("It needs {} cores ({} ranks x {} threads{}), but {}; lower resources.ranks_per_node or "
                      "resources.threads_per_rank, or set resources.oversubscribe.",
-                     needed, resources.ranks_per_node, threads, beside, cores);
+                     needed, resources.ranks_per_node, threads, beside, has);
 }
 
 std::vector<SubmitOutcome> LocalScheduler::submit(std::span<const JobRequest> requests, const SubmitRules& rules)
@@ -204,11 +258,11 @@ std::vector<JobStatus> LocalScheduler::poll(std::span<const JobHandle> jobs)
 {
   const auto entries = queue_.list_all_hosts();
   const auto places = places_of(entries);
-  const auto trouble = std::string(trim(read_file_if_exists(queue_.trouble()).value_or("")));
+  Surroundings around{.home = home_, .trouble = std::string(trim(read_file_if_exists(queue_.trouble()).value_or("")))};
   std::vector<JobStatus> statuses;
   for (const auto& job : jobs) {
     const auto found = places.find(job.token);
-    statuses.push_back(status_of(job, found == places.end() ? nullptr : &found->second, trouble));
+    statuses.push_back(status_of(job, found == places.end() ? nullptr : &found->second, around));
     statuses.back().job_id = found == places.end() ? job.job_id : found->second.entry->job_id();
   }
   if (!entries.empty()) ensure_supervisor(home_);

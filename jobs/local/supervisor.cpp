@@ -281,7 +281,7 @@ class Supervisor {
     const auto count = static_cast<std::size_t>(ticket.cores);
     if (allowed.size() < count)
       return refuse(entry, attempt, fmt::format("it needs {} cores, but this machine now has {}", count, allowed.size()));
-    auto cores = locks_.take(count, allowed);
+    auto cores = locks_.take(count, allowed, attempt.path());
     if (!cores) return false;
     const auto outcome = start_leader(ticket, *cores, entry.job_id());
     if (outcome.kind == StartOutcome::Kind::failed)

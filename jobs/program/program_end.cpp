@@ -3,8 +3,12 @@
 #include "core/file.hpp"
 #include "core/record/attempt_start.hpp"
 #include "core/text.hpp"
+#include "core/units.hpp"
 #include "jobs/program/parts.hpp"
 #include "jobs/program/program_recorder.hpp"
+
+#include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -106,6 +110,24 @@ void ProgramRecorder::tell_divergence(const RunResult& result)
                     divergence_.not_finite_steps(), root_.steps.size(), divergence_.first_not_finite_step()));
 }
 
+// Writes load.json. Without it the result stands, but nobody can tell whether the machines were busy. A run that ends within the
+// first looks has none.
+void ProgramRecorder::write_load()
+{
+  std::vector<RankLoad> loads = load_ ? load_->loads() : std::vector<RankLoad>();
+  std::set<std::string> unknown;
+  for (const auto& [rank, line] : started_) {
+    if (std::find(here_.begin(), here_.end(), rank) != here_.end()) continue;
+    if (const auto text = read_file_if_exists(load_file(attempt_, rank)))
+      loads.push_back(parse_rank_load(*text));
+    else
+      unknown.insert(line.host);
+  }
+  if (!unknown.empty())
+    say("who else used these hosts is not known: " + join(std::vector<std::string>(unknown.begin(), unknown.end()), ", "));
+  if (!loads.empty()) write_file_atomic(load_path(attempt_), to_json(LoadRecord{now_unix_s(), node_loads(loads)}));
+}
+
 ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix_s, const std::string& trouble)
 {
   constexpr int unwritten = static_cast<int>(ExitCode::environment);
@@ -140,6 +162,11 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
   auto result = measurement.result();
   tell_divergence(result);
   result.facts.insert(facts.begin(), facts.end());
+  try {
+    write_load();
+  } catch (const std::exception& failure) {
+    say(fmt::format("who else used the run's machines could not be recorded: {}", failure.what()));
+  }
   if (!commit_result(attempt_, result)) return {1, fenced_off(successor_of(attempt_).value_or(0))};
   return {0, {}};
 }

@@ -115,6 +115,9 @@ void ProgramRecorder::begin_launch()
   has_begun_ = is_stall_written_ = false;
   beaten_ = looked_for_ranks_ = {};
   stall_.reset();
+  here_.clear();
+  load_.reset();
+  is_load_measured_ = false;
   last_epoch_ = not_measured;
   divergence_ = {};
   told_turns_ = 0;
@@ -156,6 +159,7 @@ void ProgramRecorder::look()
   if (!has_begun_ && (has_started() || !root_.steps.empty())) parts.attempt([&] { write_begin(); });
   append_events();
   watch_progress();
+  parts.attempt([&] { watch_load(); });
   parts.attempt([&] { write_records(); });
   if (has_begun_ && Clock::now() - beaten_ >= seconds(1)) parts.attempt([&] { beat(); });
   parts.require_success();
@@ -340,6 +344,27 @@ void ProgramRecorder::watch_progress()
   is_stall_written_ = false;
   say(fmt::format("rank 0 has reported no step for {}, at step {}{}", format_duration(still_s), stall_->step,
                   stall_->missing.empty() ? "" : ": " + words_of(stall_->missing)));
+}
+
+// On this host, from the start of all ranks or, of a program that reports steps, from the end of its warm-up.
+void ProgramRecorder::watch_load()
+{
+  if (!has_started()) return;
+  if (!load_) {
+    std::vector<RankLine> ranks;
+    for (const auto& [rank, line] : started_)
+      if (line.host == host_name()) {
+        here_.push_back(rank);
+        ranks.push_back(line);
+      }
+    load_.emplace(std::move(ranks), run_.spec.resources.threads_per_rank);
+  }
+  const bool is_reporting = root_.begin || !root_.steps.empty();
+  if (is_reporting && !is_load_measured_ && static_cast<std::int64_t>(root_.steps.size()) >= run_.spec.train.warmup_steps) {
+    load_->begin_again();
+    is_load_measured_ = true;
+  }
+  root_.result ? load_->finish() : load_->look();
 }
 
 // The ranks that have reported fewer steps than another one; rank 0 if there is none.

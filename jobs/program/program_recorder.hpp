@@ -6,6 +6,7 @@
 
 #include "core/record/rank_state.hpp"
 #include "core/record/run_record.hpp"
+#include "jobs/program/load_watch.hpp"
 #include "jobs/program/measurement.hpp"
 #include "jobs/program/output_reader.hpp"
 #include "jobs/program/pending_text.hpp"
@@ -91,6 +92,8 @@ class ProgramRecorder {
   void tell_divergence(const RunResult& result);
   void beat();
   void watch_progress();
+  void watch_load();
+  void write_load();
   std::vector<MissingRank> behind() const;
   RankReport report_of_other(std::size_t rank) const;
   std::string missing_evidence() const;
@@ -122,6 +125,9 @@ class ProgramRecorder {
   std::optional<StallRecord> stall_; // the last one, also when the program has gone on since
   bool is_behind_ = false;
   bool is_stall_written_ = false, has_told_of_long_line_ = false;
+  std::vector<std::size_t> here_; // the ranks on this host, whose load is watched
+  std::optional<LoadWatch> load_;
+  bool is_load_measured_ = false; // the warm-up has ended
 };
 
 } // namespace dt::jobs

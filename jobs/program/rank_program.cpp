@@ -1,5 +1,6 @@
 #include "jobs/program/rank_program.hpp"
 
+#include "core/cpu_allowance.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/paths.hpp"
@@ -7,6 +8,7 @@
 #include "core/program/program_words.hpp"
 #include "core/spec/spec_schema.hpp"
 #include "jobs/launch/rank_start.hpp"
+#include "jobs/program/load_watch.hpp"
 #include "jobs/program/meeting_point.hpp"
 #include "jobs/program/report_lines.hpp"
 
@@ -39,18 +41,11 @@ bool is_passed(const Key& key)
          (is_in("model.") || is_in("data.") || is_in("train.") || is_in("optimizer.") || (is_in("resources.") && is_number));
 }
 
-// "0-1,4" for cores 0, 1 and 4.
-std::string ranges_of(const std::vector<int>& cores)
+// "-" stands for none.
+std::string cores_of_this_rank()
 {
-  std::string text;
-  for (std::size_t i = 0; i < cores.size();) {
-    auto last = i;
-    while (last + 1 < cores.size() && cores[last + 1] == cores[last] + 1) ++last;
-    text += (text.empty() ? "" : ",") + std::to_string(cores[i]);
-    if (last > i) text += "-" + std::to_string(cores[last]);
-    i = last + 1;
-  }
-  return text.empty() ? "-" : text;
+  const auto cores = mask_text(cores_in_mask());
+  return cores.empty() ? "-" : cores;
 }
 
 std::string gpus_of_this_rank()
@@ -62,7 +57,7 @@ std::string gpus_of_this_rank()
 fs::path begin_report(const AttemptFolder& attempt, const RankPosition& position)
 {
   const auto path = attempt.path_of(AttemptFile::reports) / fmt::format("rank-{}", position.rank);
-  const RankLine line{position.rank, static_cast<int>(::getpid()), host_name(), ranges_of(cores_in_mask()), gpus_of_this_rank()};
+  const RankLine line{position.rank, static_cast<int>(::getpid()), host_name(), cores_of_this_rank(), gpus_of_this_rank()};
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!file.is_open()) throw system_error("open " + path.string(), errno);
   write_all(file.get(), to_line(line), path);
@@ -125,6 +120,7 @@ std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPo
   for (const auto& [name, value] : program_variables(run, attempt)) set(name, value);
   set_torchrun_variables(attempt, spec, position);
   set("DTCTL_REPORT", begin_report(attempt, position).string());
+  if (position.local_rank == 0) start_load_watch(attempt, spec, position.rank);
   set_default("PYTHONUNBUFFERED", "1"); // else what it prints is seen late, or is lost when it is killed
   if (const auto modules = report_modules(); !modules.empty()) {
     put_first("PYTHONPATH", modules.string());

@@ -22,6 +22,14 @@ namespace {
 
 using Point = std::vector<const Level*>;
 
+// Whether a key has the value that the machine profile gives it.
+bool is_of_profile(const Resolved& resolved, std::string_view key)
+{
+  const auto *used = resolved.settings.find(key), *given = resolved.profile.find(key);
+  return used != nullptr && given != nullptr && used->mark.file == given->mark.file && used->mark.line == given->mark.line &&
+         used->mark.column == given->mark.column;
+}
+
 class Expander {
  public:
   Expander(const Resolved& resolved, Diagnostics& diagnostics, Diagnostics& warnings)
@@ -117,6 +125,7 @@ class Expander {
     const bool has_progress = is_given("sync.progress", point);
     const bool has_gpus = is_given("resources.gpus_per_node", point);
     for (auto& cell : sizes_of(std::move(spec), point)) {
+      if (!cell.is_own_program() && may_leave_out_gpus()) cell.resources.gpus_per_node = cell.resources.gpus_per_rank = 0;
       if (!has_gpus && cell.is_own_program()) fit_gpus(cell.resources);
       if (excludes == Excludes::yes && is_excluded(cell)) continue;
       if (!has_rate && is_elastic(cell.sync.strategy) && cell.workers() > 0) fit_alpha(cell);
@@ -237,6 +246,29 @@ class Expander {
 
   // Each size of a study asks for the GPUs that its ranks see, unless the recipe says how many a job asks for.
   static void fit_gpus(ResourcesSpec& resources) { resources.gpus_per_node = resources.gpus_per_rank * resources.ranks_per_node; }
+
+  // dtengine uses no GPU, so its runs ask for none if the GPUs are the machine's (its profile has them) or meant for other points
+  // of the sweep. A recipe of dtengine alone that asks for GPUs is a mistake of its author (checks/program_checks.cpp).
+  bool may_leave_out_gpus() const
+  {
+    const auto is_of_recipe = [&](std::string_view key) {
+      return resolved_.settings.find(key) != nullptr && !is_of_profile(resolved_, key);
+    };
+    return sweeps_command() || (!is_of_recipe("resources.gpus_per_node") && !is_of_recipe("resources.gpus_per_rank"));
+  }
+
+  // Whether some points of the sweep run a program of the user.
+  bool sweeps_command() const
+  {
+    const auto assigns = [](const Level& level) {
+      return std::any_of(level.assignments.begin(), level.assignments.end(),
+                         [](const Assignment& assignment) { return assignment.path == "program.command"; });
+    };
+    const auto& sweep = resolved_.sweep;
+    return std::any_of(sweep.include.begin(), sweep.include.end(), assigns) ||
+           std::any_of(sweep.factors.begin(), sweep.factors.end(),
+                       [&](const Factor& factor) { return std::any_of(factor.levels.begin(), factor.levels.end(), assigns); });
+  }
 
   // The matrix alone cannot produce a point twice, but a zip or an included point can.
   void refuse_duplicate(const RunSpec& spec, const Point& point)
@@ -393,6 +425,17 @@ class Expander {
 std::vector<RunSpec> expand(const Resolved& resolved, Diagnostics& diagnostics, Diagnostics& warnings)
 {
   return Expander(resolved, diagnostics, warnings).run();
+}
+
+std::vector<std::string> notes_on(const Resolved& resolved, const std::vector<RunSpec>& runs)
+{
+  const auto of_engine = std::count_if(runs.begin(), runs.end(), [](const RunSpec& run) { return !run.is_own_program(); });
+  const auto* gpus = resolved.settings.find("resources.gpus_per_node");
+  if (gpus == nullptr) gpus = resolved.settings.find("resources.gpus_per_rank");
+  if (gpus == nullptr || of_engine == 0) return {};
+  const auto whose = is_of_profile(resolved, gpus->path) ? "the profile" : "the recipe";
+  return {std::to_string(of_engine) + (of_engine == 1 ? " run" : " runs") + " of dtengine will ask for no GPU, although " +
+          whose + " gives " + ticked(gpus->path) + ": dtengine computes on processor cores"};
 }
 
 std::vector<std::size_t> shuffled(std::size_t count, Random& random)

@@ -14,7 +14,8 @@ inline constexpr std::size_t most_runs = 1'000'000;
 
 struct Resolved {
   RunSpec base;
-  Settings settings; // the settings that made `base`, with their places for diagnostics
+  Settings settings;  // the settings that made `base`, with their places for diagnostics
+  Settings profile{}; // those of them that the machine profile gives, unless the recipe gives them too
   Sweep sweep;
   Mark file; // the recipe file
 };
@@ -22,6 +23,9 @@ struct Resolved {
 // Returns every run with its label, size, repeat and seed. Contradictions are diagnostics. A recipe with more than most_runs runs
 // is refused before the expansion. Values that are allowed but probably unintended are warnings.
 std::vector<RunSpec> expand(const Resolved& resolved, Diagnostics& diagnostics, Diagnostics& warnings);
+
+// Sentences on settings of the recipe or its profile that some of the runs do not use, as intended.
+std::vector<std::string> notes_on(const Resolved& resolved, const std::vector<RunSpec>& runs);
 
 // 0 … count-1 in a random order (Fisher-Yates) that is equal on every machine and with every standard library, because studies
 // are repeated years later.

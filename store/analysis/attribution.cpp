@@ -1,6 +1,7 @@
 #include "store/analysis/attribution.hpp"
 
 #include "core/statistics.hpp"
+#include "store/analysis/doubts/busy_machine.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -301,6 +302,19 @@ void relate_to_ideal(Attribution& point, const Point& own)
   point.interval = {std::exp(interval.low), std::exp(interval.high)};
 }
 
+double throttled_share_of(const Point& point)
+{
+  double most = not_measured;
+  for (const auto& member : point.members) most = std::fmax(most, member.run->throttled_share); // fmax ignores NaN
+  return most;
+}
+
+void take_throttling(Attribution& point, const Point& own, const Point* base)
+{
+  point.throttled_share = std::fmax(throttled_share_of(own), base ? throttled_share_of(*base) : not_measured);
+  if (point.is_throttled()) point.factors = point.lost = filled_with(not_measured);
+}
+
 Attribution attribution_of(const Point& own, const Point* base)
 {
   Attribution point{.label = own.row.label,
@@ -315,6 +329,7 @@ Attribution attribution_of(const Point& own, const Point* base)
     relate(point, own, *base);
   else
     relate_to_ideal(point, own);
+  take_throttling(point, own, base);
   take_latest_host(point, own.members);
   point.communication = communication_of(own.members);
   return point;
@@ -334,6 +349,8 @@ MissingPhases operator|(const MissingPhases& a, const MissingPhases& b)
 {
   return {a.input || b.input, a.communication || b.communication, a.work || b.work};
 }
+
+bool Attribution::is_throttled() const { return throttled_share >= least_throttled_share; }
 
 std::optional<FactorArray> log_factors(const AttributedRun& run)
 {

@@ -71,9 +71,10 @@ struct AttributedRun {
   double exposed_s = not_measured;  // exposed communication of one step, mean over the workers
   double bytes = 0, messages = 0;   // sent by the rank that sent most, in one step
   std::int64_t samples_to_accuracy = 0;
-  std::string latest_host{};   // host of the rank that the others waited for longest; empty: unknown
-  bool is_own_program = false; // the user's
-  MissingPhases missing{};     // none for dtengine
+  std::string latest_host{};             // host of the rank that the others waited for longest; empty: unknown
+  bool is_own_program = false;           // the user's
+  MissingPhases missing{};               // none for dtengine
+  double throttled_share = not_measured; // of its time, for which a CPU quota held its ranks back (NodeLoad::throttled_share)
 };
 
 // The natural logarithms of a run's factors. Their sum without NaN is ln(samples / (workers · measured_s)), in samples/s. If
@@ -118,6 +119,10 @@ struct Attribution {
   double statistical_efficiency = not_measured; // median samples to the target, at the baseline divided by here
   double time_efficiency = not_measured;        // efficiency · statistical_efficiency: the efficiency in time to accuracy
   CommunicationFigures communication{};
+  // The largest share of the time for which a CPU quota held back a run of this size or of its baseline. A rank that is held back
+  // is late in whatever it does then, so from least_throttled_share on no factor is known, and `factors` and `lost` are NaN.
+  double throttled_share = not_measured;
+  bool is_throttled() const;
 };
 
 // Attributions of all points of a study that have runs with work sums, in the order of scaling_of(). `sizes`: as there.

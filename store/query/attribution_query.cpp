@@ -24,7 +24,8 @@ constexpr const char* attributed_columns = R"sql(,
   sync_strategy IS NULL,
   (SELECT group_concat(DISTINCT phase) FROM rank_phases JOIN ranks USING (run_id, rank)
    WHERE run_id = runs.id AND role = 'worker' AND mean_s IS NULL),
-  (SELECT host FROM ranks WHERE run_id = runs.id AND late_s > 0 GROUP BY host ORDER BY sum(late_s) DESC LIMIT 1))sql";
+  (SELECT host FROM ranks WHERE run_id = runs.id AND late_s > 0 GROUP BY host ORDER BY sum(late_s) DESC LIMIT 1),
+  (SELECT max(throttled_share) FROM machine_loads WHERE run_id = runs.id AND attempt = runs.attempt))sql";
 
 AttributedRun attributed_run_of(Statement& row)
 {
@@ -53,6 +54,7 @@ AttributedRun attributed_run_of(Statement& row)
                    .communication = run.measured.ranks > 1 && lacks("communication"),
                    .work = lacks("forward") || lacks("backward") || lacks("optimizer")};
   run.latest_host = row.text(column++);
+  run.throttled_share = row.real(column++);
   return run;
 }
 

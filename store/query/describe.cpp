@@ -114,7 +114,7 @@ const Part parts[]{
      "AND probes.attempt = runs.attempt WHERE run_id = ?1 ORDER BY rank"},
     {"machine load", false,
      "SELECT machine_loads.host, machine_loads.cores, own_cores, seconds, load_begin, load_end, others_share, steal_share, "
-     "elsewhere_share FROM machine_loads JOIN runs "
+     "elsewhere_share, throttled_share, quota_cores FROM machine_loads JOIN runs "
      "ON runs.id = run_id AND machine_loads.attempt = runs.attempt WHERE run_id = ?1 ORDER BY machine_loads.host"},
     {"environment", false, "SELECT name, value FROM environment WHERE run_id = ?1 ORDER BY name"},
 };

@@ -164,11 +164,12 @@ std::map<std::string, std::vector<NodeLoad>> loads_by_run(const Chosen& chosen)
 {
   std::map<std::string, std::vector<NodeLoad>> loads;
   auto s = chosen.ask(
-      "SELECT chosen.key, host, cores, own_cores, seconds, load_begin, load_end, others_share, steal_share, elsewhere_share "
-      "FROM chosen JOIN machine_loads ON machine_loads.run_id = chosen.run_id AND machine_loads.attempt = chosen.attempt");
+      "SELECT chosen.key, host, cores, own_cores, seconds, load_begin, load_end, others_share, steal_share, elsewhere_share, "
+      "throttled_share, quota_cores FROM chosen JOIN machine_loads ON machine_loads.run_id = chosen.run_id AND "
+      "machine_loads.attempt = chosen.attempt");
   while (s.next())
-    loads[s.text(0)].push_back(
-        {s.text(1), s.integer(2), s.integer(3), s.real(4), s.real(5), s.real(6), s.real(7), s.real(8), s.real(9)});
+    loads[s.text(0)].push_back({s.text(1), s.integer(2), s.integer(3), s.real(4), s.real(5), s.real(6), s.real(7), s.real(8),
+                                s.real(9), s.real(10), s.real(11)});
   return loads;
 }
 
@@ -209,6 +210,7 @@ Doubts doubts_of(Database& database, const std::string& study_id, const std::vec
   if (!study_id.empty()) doubts.drift = drift_of(database, study_id, Keys(keys.begin(), keys.end()));
   doubts.outliers = outliers_of(chosen);
   doubts.busy = busy_runs(runs);
+  doubts.throttled = throttled_runs(runs);
   doubts.measured_runs =
       static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), [](const RunConditions& run) { return run.asked; }));
   doubts.not_finite = not_finite_runs(chosen);

@@ -26,8 +26,9 @@ struct Doubts {
   std::vector<Outlier> outliers; // hosts and runs that were slower than comparable ones in the probe before the first step
   std::vector<BusyRun> busy;
   std::vector<NotFiniteRun> not_finite;
-  std::size_t measured_runs = 0; // asked runs that have a result
-  std::size_t modelled_runs = 0; // of these, executed runs whose computation was modelled (train.modelled_rate)
+  std::vector<ThrottledRun> throttled; // a CPU quota held them back; nobody else was to blame for it
+  std::size_t measured_runs = 0;       // asked runs that have a result
+  std::size_t modelled_runs = 0;       // of these, executed runs whose computation was modelled (train.modelled_rate)
   // The machines on which runs were simulated, each with the number of these runs.
   std::map<std::string, std::size_t> simulated_runs;
 };

@@ -2,6 +2,8 @@
 #include "tests/cluster/playground.hpp"
 
 #include "core/file.hpp"
+#include "core/host_list.hpp"
+#include "core/record/load_record.hpp"
 
 #include <algorithm>
 
@@ -39,7 +41,7 @@ TEST_CASE("a program runs on two nodes through mpirun and through srun, and its 
   for (const auto* launcher : {"mpirun", "srun"}) {
     INFO(launcher);
     const ClusterUser user(cluster);
-    user.dtctl().write("train.py", trainer());
+    user.dtctl().write("train.py", trainer("until = time.process_time() + 1\nwhile time.process_time() < until: pass"));
     const std::string mpi = std::string(launcher) == "srun" ? ", launcher_args: ['--mpi=none']" : "";
     user.sweep(recipe + "resources: {nodes: 2, ranks_per_node: 2, launcher: " + launcher + mpi + "}\n");
     CHECK(user.wait(90) == 0);
@@ -49,6 +51,15 @@ TEST_CASE("a program runs on two nodes through mpirun and through srun, and its 
       CHECK(
           kept(user, "rank-" + std::to_string(rank)).starts_with(std::to_string(rank) + " " + std::to_string(rank % 2) + " 4 2"));
     CHECK(results_of(user.run_folders().at(0)).at(0).measured_samples == 4 * 4 * 10);
+    // Who else used the nodes is known of both.
+    const AttemptFolder attempt(user.run_folders().at(0), 1);
+    const auto begin = read_begin(attempt);
+    const auto load = read_load(attempt);
+    REQUIRE((begin && load));
+    std::string hosts; // the nodes are namespaces of one machine, and so one record
+    for (const auto& node : load->nodes) hosts += node.host;
+    CHECK(hosts == compact_hosts(begin->rank_hosts));
+    for (const auto& node : load->nodes) CHECK(node.others_share >= 0);
   }
 }
 

@@ -87,6 +87,11 @@ void add_not_finite(std::vector<DoubtLine>& lines, const store::Doubts& doubts)
                                         without_accuracy, doubts.measured_runs)});
 }
 
+Json json_of(const store::ThrottledRun& run)
+{
+  return {{"run", run.run}, {"throttled_share", run.share}, {"quota_cores", real_cell(run.quota_cores).value}};
+}
+
 Json json_of(const store::BusyRun& run)
 {
   const auto reason = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
@@ -137,6 +142,8 @@ std::vector<DoubtLine> doubt_lines(const store::Doubts& doubts)
   for (const auto& outlier : doubts.outliers)
     lines.push_back({is_host(outlier) ? "slow node" : "slow network", store::describe(outlier)});
   for (const auto& reason : store::describe(doubts.busy, doubts.measured_runs)) lines.push_back({"machine busy", reason});
+  if (const auto text = store::describe(doubts.throttled, doubts.measured_runs); !text.empty())
+    lines.push_back({"cpu quota", text});
   if (!doubts.simulated_runs.empty()) lines.push_back({"simulated", simulated_text(doubts)});
   if (doubts.modelled_runs > 0) lines.push_back({"modelled", modelled_text(doubts)});
   return lines;
@@ -150,6 +157,7 @@ void print_doubts(Context& context, const store::Doubts& doubts)
   context.out.data("outliers", list_of(doubts.outliers));
   context.out.data("not_finite", {{"of_runs", doubts.measured_runs}, {"runs", list_of(doubts.not_finite)}});
   context.out.data("busy", {{"of_runs", doubts.measured_runs}, {"runs", list_of(doubts.busy)}});
+  if (!doubts.throttled.empty()) context.out.data("throttled", list_of(doubts.throttled));
   if (!doubts.simulated_runs.empty()) context.out.data("simulated_runs", simulated_count(doubts));
   if (doubts.modelled_runs > 0) context.out.data("modelled_runs", doubts.modelled_runs);
 }

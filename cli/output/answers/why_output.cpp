@@ -12,7 +12,7 @@ namespace {
 constexpr const char* note = "Columns of factors are points of efficiency; they sum to 100 minus the efficiency. `dtctl results "
                              "--help` has their meaning.";
 
-// The largest point of each label.
+// The largest point of each label. A point without factors has no waterfall.
 std::vector<store::Attribution> largest_points(const std::vector<store::Attribution>& points)
 {
   std::vector<store::Attribution> largest;
@@ -21,7 +21,7 @@ std::vector<store::Attribution> largest_points(const std::vector<store::Attribut
       largest.back() = point;
     else
       largest.push_back(point);
-  std::erase_if(largest, [](const auto& point) { return point.is_baseline || !std::isfinite(point.efficiency); });
+  std::erase_if(largest, [](const auto& point) { return point.is_baseline || point.is_throttled() || !std::isfinite(point.efficiency); });
   return largest;
 }
 

@@ -171,6 +171,7 @@ std::vector<PointColumn> attribution_columns(bool has_servers, bool has_missing)
   columns.push_back({{"latest_host", ""}, [](const auto& point) { return text_cell(point.latest_host); }});
   columns.push_back(count_column<&Attribution::latest_host_runs>("latest_host_runs", ""));
   columns.push_back({{"missing_phases", ""}, [](const auto& point) { return data_cell(phases_of(point.missing)); }});
+  columns.push_back({{"throttled_share", ""}, [](const auto& point) { return percent_cell(point.throttled_share); }});
   return columns;
 }
 
@@ -231,6 +232,10 @@ std::string listed(const Attribution& point, const std::vector<std::size_t>& fac
 
 std::string losses_of(const Attribution& point)
 {
+  if (point.is_throttled())
+    return fmt::format("A CPU quota held ranks back for up to {:.0f}% of the time, in whatever they did then, so what else costs "
+                       "efficiency cannot be told. Give the job more processor time, or run fewer ranks or threads.",
+                       point.throttled_share * 100);
   constexpr double half_a_point = 0.005;
   auto costs = factors_above(point, half_a_point);
   std::stable_sort(costs.begin(), costs.end(), [&](auto a, auto b) { return point.lost[a] > point.lost[b]; });

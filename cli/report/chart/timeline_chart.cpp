@@ -105,12 +105,14 @@ std::optional<Traced> widest_traced(const ChartSource& source)
 Charts timeline_chart(const ChartSource& source)
 {
   constexpr const char* none =
-      "No run of this study was traced. Set train.trace: true in the recipe and run it again (dtctl sweep "
-      "RECIPE --set train.trace=true).";
+      "No run of this study was traced. Run its recipe again with: dtctl sweep RECIPE --set train.trace=true";
   const auto traced = widest_traced(source);
   const auto runs_own = [](const store::RunRow& run) { return run.strategy.empty(); };
   if (!traced && !source.runs.empty() && std::all_of(source.runs.begin(), source.runs.end(), runs_own))
     return {{}, "The study runs a program of your own, and only dtengine records timelines."};
+  const auto is_run_simulated = [&](const store::RunRow& run) { return is_simulated(source, run.series); };
+  if (!traced && !source.runs.empty() && std::all_of(source.runs.begin(), source.runs.end(), is_run_simulated))
+    return {{}, "The study was simulated, and simulated runs record no timelines."};
   if (!traced) return {{}, none};
   const auto ranks = read_timelines(traced->attempt, most_ranks).ranks;
   const auto step = ranks.empty() ? std::nullopt : middle_step(ranks.front());

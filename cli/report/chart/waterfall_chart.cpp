@@ -36,13 +36,14 @@ std::string baseline_name(const store::Attribution& point)
   return point.baseline_size == 0 ? "a machine without any waiting" : fmt::format("size {}", point.baseline_size);
 }
 
-// The largest size of a label that was compared with a smaller one.
+// The largest size of a label that was compared with a smaller one. Nothing if a CPU quota held its ranks back: then no factor is
+// known.
 const store::Attribution* largest(const std::vector<store::Attribution>& points, const std::string& label)
 {
   const store::Attribution* found = nullptr;
   for (const auto& point : points)
     if (point.label == label && !point.is_baseline && std::isfinite(point.efficiency)) found = &point;
-  return found;
+  return found && found->is_throttled() ? nullptr : found;
 }
 
 void add_bar(Series& series, std::size_t category, double from, double to)
@@ -101,7 +102,7 @@ Charts waterfall_charts(const ChartSource& source, const std::vector<store::Attr
     }
   if (charts.charts.empty())
     charts.missing = "No point has an attribution: that needs succeeded runs that recorded their useful time, and two sizes of a "
-                     "label or runs with several ranks.";
+                     "label or runs with several ranks. Of runs that a CPU quota held back the causes are not known.";
   return charts;
 }
 

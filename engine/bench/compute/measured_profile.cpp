@@ -128,7 +128,7 @@ ComputeProfile measured_profile(const nn::NetworkOptions& network, const StepTim
           .image = nn::to_text(network.image),
           .precision = std::string(name_of(network.precision)),
           .processor = train::cpu_info(cores_in_mask().front(), "model name").value_or("unknown"),
-          .host = train::compact_hosts(hosts),
+          .host = compact_hosts(hosts),
           .classes = network.classes,
           .batch = network.batch,
           .threads = network.threads,

@@ -1,8 +1,8 @@
 #include "engine/data/packing/check.hpp"
 
+#include "core/cpu_allowance.hpp"
 #include "core/data/packed_file.hpp"
 #include "core/error.hpp"
-#include "core/process.hpp"
 #include "engine/data/images/decoder.hpp"
 #include "engine/data/out_of_memory.hpp"
 #include "engine/data/packing/content_facts.hpp"
@@ -127,7 +127,7 @@ CheckResult check_packed(const CheckOptions& options)
   Check check(options, file);
   {
     std::vector<std::jthread> helpers;
-    const auto threads = options.threads > 0 ? options.threads : static_cast<int>(cores_in_mask().size());
+    const auto threads = options.threads > 0 ? options.threads : static_cast<int>(cpu_allowance().whole_cores());
     for (int i = 1; i < threads; ++i) helpers.emplace_back([&] { check.work(); });
     check.work();
   }

@@ -1,8 +1,8 @@
 #include "engine/data/packing/pack.hpp"
 
+#include "core/cpu_allowance.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
-#include "core/process.hpp"
 #include "core/text.hpp"
 #include "engine/data/packing/finished_set.hpp"
 #include "engine/data/packing/pack_state.hpp"
@@ -147,7 +147,7 @@ void pack_parts(const PackOptions& options, const PackPlan& plan, SourceReader& 
 {
   const auto all = static_cast<std::int64_t>(source.listing().items.size());
   if (options.progress && state.done() > 0) options.progress(state.done(), all);
-  const auto cores = static_cast<int>(cores_in_mask().size());
+  const auto cores = static_cast<int>(cpu_allowance().whole_cores());
   PartPool pool{plan, source, options.threads > 0 ? options.threads : cores,
                 [&](std::uint64_t begin, std::string_view record) { state.write(begin, record); },
                 [&](PartResult&& result) {

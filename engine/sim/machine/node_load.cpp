@@ -5,8 +5,6 @@ namespace dt::train {
 
 LoadLook look_at_load() { return {}; }
 
-RankLoad load_between(const LoadLook&, const LoadLook&, const std::vector<int>&, std::int64_t) { return {}; }
-
 LoadRecord gather_load(const RankLoad&, comm::Communicator&) { return {}; }
 
 } // namespace dt::train

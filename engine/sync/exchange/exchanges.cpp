@@ -168,7 +168,7 @@ std::optional<SpareCore> spare_core(const StrategyParts& parts)
       fmt::format("sync.progress: thread needs one core more than the compute threads, and rank {} on {} has none: its mask is "
                   "{}, and resources.threads_per_rank is {}. Give the job more cores, lower resources.threads_per_rank, take "
                   "sync.progress: poll, or set resources.oversubscribe: true (timings then mean little).",
-                  parts.comm.rank(), mine.host, comm::mask_text(mine.cores), parts.threads));
+                  parts.comm.rank(), mine.host, mask_text(mine.cores), parts.threads));
 }
 
 } // namespace

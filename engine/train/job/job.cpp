@@ -238,7 +238,7 @@ bool Job::claim()
   const auto places = comm::gather_places(comm_);
   auto environment = describe_environment(comm_);
   // One entry per rank, as in rank_masks.
-  environment["rank_numa_nodes"] = join(comm_.gather_texts(comm::mask_text(comm::numa_nodes_of(comm::own_place().cores))), "; ");
+  environment["rank_numa_nodes"] = join(comm_.gather_texts(mask_text(comm::numa_nodes_of(comm::own_place().cores))), "; ");
   if (comm_.is_root()) take(begin_record(places, environment), places);
   ours_ = comm_.broadcast_text(ours_ ? "ours" : "another's") == "ours";
   if (ours_) watcher_.emplace(watcher_options(places), comm_.activity());
@@ -277,7 +277,7 @@ BeginRecord Job::begin_record(const std::vector<comm::RankPlace>& places,
   begin.threads_per_rank = static_cast<int>(planned_.spec.resources.threads_per_rank);
   for (const auto& place : places) {
     begin.rank_hosts.push_back(place.host);
-    begin.rank_masks.push_back(comm::mask_text(place.cores));
+    begin.rank_masks.push_back(mask_text(place.cores));
   }
   begin.environment = environment;
   return begin;

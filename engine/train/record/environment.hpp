@@ -21,10 +21,6 @@ std::string engine_build();
 // _by_node lists the values: "node[1-3]: AMD EPYC; node4: …". Complete only on rank 0. Collective.
 std::map<std::string, std::string> describe_environment(comm::Communicator& comm);
 
-// Compact form of host names: "node[1-3,7],login" for {node1, node2, node3, node7, login}. Names keep the order of their first
-// appearance, each once. Numbers are joined only if they have no leading zeros, or equal width.
-std::string compact_hosts(std::span<const std::string> hosts);
-
 // "node[1-2]: a; node3: b" for (host, value) pairs, one per host; empty if all values are equal.
 std::string list_by_node(std::span<const std::pair<std::string, std::string>> values);
 

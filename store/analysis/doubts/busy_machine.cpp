@@ -43,6 +43,16 @@ void look_at_loads(const RunConditions& run, BusyRun& found)
   }
 }
 
+ThrottledRun throttling_of(const RunConditions& run)
+{
+  ThrottledRun found{.run = run.run};
+  for (const auto& node : run.nodes)
+    if (node.throttled_share > found.share) found.share = node.throttled_share, found.quota_cores = node.quota_cores;
+  return found;
+}
+
+bool is_throttled(const RunConditions& run) { return throttling_of(run).share >= least_throttled_share; }
+
 void look_at_probes(const RunConditions& run, const Alike& by_host, BusyRun& found)
 {
   for (const auto& [host, gflops] : run.probes) {
@@ -118,8 +128,10 @@ std::vector<BusyRun> busy_runs(std::span<const RunConditions> runs)
     if (!run.asked) continue;
     BusyRun found{.run = run.run};
     look_at_loads(run, found);
-    look_at_probes(run, by_host, found);
-    look_at_spread(run, by_point, found);
+    if (!is_throttled(run)) {
+      look_at_probes(run, by_host, found);
+      look_at_spread(run, by_point, found);
+    }
     if (has_reason(found)) busy.push_back(found);
   }
   return busy;
@@ -138,6 +150,27 @@ std::vector<std::string> describe(std::span<const BusyRun> busy, std::size_t of_
     lines.push_back(std::to_string(count) + " of " + all + ": " + reason.words(*worst));
   }
   return lines;
+}
+
+std::vector<ThrottledRun> throttled_runs(std::span<const RunConditions> runs)
+{
+  std::vector<ThrottledRun> throttled;
+  for (const auto& run : runs)
+    if (run.asked && is_throttled(run)) throttled.push_back(throttling_of(run));
+  return throttled;
+}
+
+std::string describe(std::span<const ThrottledRun> throttled, std::size_t of_runs)
+{
+  if (throttled.empty()) return {};
+  const auto worst = std::max_element(throttled.begin(), throttled.end(),
+                                      [](const ThrottledRun& a, const ThrottledRun& b) { return a.share < b.share; });
+  const auto quota = std::isnan(worst->quota_cores) ? std::string()
+                                                    : " of " + format_shortest(std::round(worst->quota_cores * 100) / 100) +
+                                                          (worst->quota_cores == 1 ? " core" : " cores");
+  return std::to_string(throttled.size()) + " of " + counted_runs(static_cast<std::ptrdiff_t>(of_runs)) + ": a CPU quota" +
+         quota + " held the ranks back for up to " + percent(worst->share) +
+         " of the time; give the job more processor time, or run fewer ranks or threads";
 }
 
 } // namespace dt::store

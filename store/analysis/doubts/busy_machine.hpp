@@ -1,4 +1,4 @@
-// Detects runs whose machine was busy with other work. Pure functions over numbers.
+// Detects runs whose machine was busy with other work, and runs that a CPU quota held back. Pure functions over numbers.
 #pragma once
 
 #include "core/record/load_record.hpp"
@@ -35,10 +35,26 @@ struct BusyRun {
 };
 
 // Returns the asked runs that have a reason, in their order. Probes and spreads are compared only if at least three runs are
-// alike.
+// alike, and not of runs that a CPU quota held back: then the quota is the reason.
 std::vector<BusyRun> busy_runs(std::span<const RunConditions> runs);
 
 // Returns a line per reason: "3 of 5 runs: other processes took up to 48 % of the cores that the ranks needed".
 std::vector<std::string> describe(std::span<const BusyRun> busy, std::size_t of_runs);
+
+// A run that the CPU quota of a control group held back.
+struct ThrottledRun {
+  std::string run;
+  double share = 0; // of the time of the rank that was held back most
+  double quota_cores = not_measured;
+};
+
+// Below this share of the time a quota changes no figure noticeably.
+inline constexpr double least_throttled_share = 0.05;
+
+// Returns the asked runs that a quota held back for at least that share, in their order.
+std::vector<ThrottledRun> throttled_runs(std::span<const RunConditions> runs);
+
+// "2 of 2 runs: a CPU quota of 0.5 cores held the ranks back for up to 75 % of the time; …"; empty without such runs.
+std::string describe(std::span<const ThrottledRun> throttled, std::size_t of_runs);
 
 } // namespace dt::store

@@ -153,3 +153,16 @@ TEST_CASE("a program that reports no communication is not told that computation 
   point.efficiency = not_measured;
   CHECK(sentence_of(point).find("nan") == std::string::npos);
 }
+
+TEST_CASE("of a point that a CPU quota held back the sentence names the quota and no factor")
+{
+  auto point = example();
+  point.throttled_share = 0.752;
+  point.lost.fill(not_measured);
+  CHECK(
+      sentence_of(point) ==
+      "8 nodes: 71.0% [69.0, 73.0] of the throughput per worker of 1 node (5 runs). A CPU quota held ranks back for up to 75% of "
+      "the time, in whatever they did then, so what else costs efficiency cannot be told. Give the job more processor time, or "
+      "run "
+      "fewer ranks or threads.");
+}

@@ -26,6 +26,8 @@ TEST_CASE("a load record reads back as it was written, with what was not measure
   LoadRecord load{.unix_s = 1700000000.5,
                   .nodes = {{.host = "node1", .cores = 8, .own_cores = 2, .seconds = 3.5, .load_begin = 2.25}}};
   load.nodes[0].others_share = 0.125;
+  load.nodes[0].throttled_share = 0.75;
+  load.nodes[0].quota_cores = 0.5;
   put_file(load_path(a.attempt), to_json(load));
   const auto read = read_load(a.attempt);
   REQUIRE(read);
@@ -40,6 +42,8 @@ TEST_CASE("a load record reads back as it was written, with what was not measure
   CHECK(std::isnan(node.load_end));
   CHECK(node.others_share == 0.125);
   CHECK(std::isnan(node.steal_share));
+  CHECK(node.throttled_share == 0.75);
+  CHECK(node.quota_cores == 0.5);
 }
 
 TEST_CASE("a load record that is missing, torn or of another shape is none")

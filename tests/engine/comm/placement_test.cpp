@@ -1,4 +1,4 @@
-// Masks in words, and refusing more threads than cores.
+// Refusing more threads than cores.
 #include "core/error.hpp"
 #include "engine/comm/placement.hpp"
 
@@ -25,15 +25,6 @@ constexpr const char* remedy =
     "resources.threads_per_rank, or set resources.oversubscribe: true (timings then mean little).";
 
 } // namespace
-
-TEST_CASE("a mask is written as ranges and read back")
-{
-  CHECK(mask_text({}).empty());
-  CHECK(mask_text({5}) == "5");
-  CHECK(mask_text({0, 1, 2, 3, 8}) == "0-3,8");
-  CHECK(mask_text({0, 2, 4, 5}) == "0,2,4-5");
-  for (const auto& cores : {std::vector<int>{}, {7}, {0, 1}, {0, 2, 3, 10, 11, 12}}) CHECK(parse_mask(mask_text(cores)) == cores);
-}
 
 TEST_CASE("ranks with cores of their own are accepted")
 {

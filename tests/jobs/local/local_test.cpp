@@ -3,6 +3,7 @@
 
 #include "core/process.hpp"
 #include "core/record/claim.hpp"
+#include "core/record/study_record.hpp"
 #include "core/text.hpp"
 #include "jobs/launch/job_environment.hpp"
 #include "jobs/local/cores.hpp"
@@ -96,6 +97,46 @@ TEST_CASE("a waiting job says what it waits for")
   REQUIRE(eventually([&] { return all_final(place.status()); }));
 }
 
+TEST_CASE("a job that waits for the cores of another home says which run holds them, and in which home")
+{
+  Playground left;
+  Playground right(left);
+  const auto cores = local::usable_cores().size();
+  const auto held = fmt::format("{} core{}", cores, cores == 1 ? "" : "s");
+  left.submit({left.job("0123456789abcdef", "sleep 1000", static_cast<std::int64_t>(cores))});
+  REQUIRE(eventually([&] { return runs(left, "0123456789abcdef"); }));
+  right.submit({right.job("first", "sleep 1000", static_cast<std::int64_t>(cores)), right.job("second", "true")});
+  const auto holder = "run 0123456789 in home " + left.home().root().string() + " holds " + held;
+  CHECK(right.status_of("first").verdict.evidence == "scheduler: queued (waits for " + held + "; " + holder + ")");
+  CHECK(right.status_of("second").verdict.evidence == "scheduler: queued (waits for 1 core; 1 job is before it; " + holder + ")");
+  // Once it is known who is next, those behind it in other homes are told.
+  const auto next = "run first in home " + right.home().root().string() + " waits for cores before it";
+  left.submit({left.job("third", "true")});
+  const auto of_third = [&] { return left.status_of("third").verdict.evidence; };
+  CHECK(eventually([&] { return of_third() == "scheduler: queued (waits for 1 core; 1 job is before it; " + next + ")"; }));
+  for (auto* place : {&left, &right}) cancel_runs(place->home(), place->keys(), "test");
+  for (auto* place : {&left, &right}) REQUIRE(eventually([&] { return all_final(place->status()); }));
+}
+
+TEST_CASE("a job that waits for the cores of another home names the holder's study")
+{
+  Playground left;
+  Playground right(left);
+  const auto cores = static_cast<std::int64_t>(local::usable_cores().size());
+  auto job = left.job("one", "sleep 1000", cores);
+  auto submission = *read_submission(job.attempt);
+  submission.study = "feed";
+  write_file_atomic(job.attempt.submission(), to_json(submission));
+  make_folders(left.home().study("feed"));
+  write_file_atomic(left.home().study("feed") / "study.json", to_json(StudyRecord{.id = "feed", .name = "night"}));
+  left.submit({job});
+  REQUIRE(eventually([&] { return runs(left, "one"); }));
+  right.submit({right.job("two", "true")});
+  CHECK(right.status_of("two").verdict.evidence.find("run one of study night in home ") != std::string::npos);
+  cancel_runs(left.home(), left.keys(), "test");
+  REQUIRE(eventually([&] { return all_final(right.status()); })); // the cores were passed on
+}
+
 TEST_CASE("two homes side by side never take more cores than there are, and never one core twice")
 {
   Playground left;
@@ -131,6 +172,19 @@ TEST_CASE("a job that can never run here is refused with a sentence")
   CHECK(outcomes[1].error ==
         "It asks for 2 nodes, but the local scheduler has only this machine; set resources.nodes to 1 and use "
         "resources.ranks_per_node, or name the hosts to run on in resources.hosts.");
+}
+
+TEST_CASE("a job that needs more cores than the CPU quota pays for is refused, and the quota is named")
+{
+  ResourcesSpec resources;
+  resources.ranks_per_node = 2;
+  const std::string quota = "control group /q has a CPU quota of 0.5 cores";
+  CHECK(
+      local::objection(resources, 0, 1, quota) ==
+      "It needs 2 cores (2 ranks x 1 threads), but only 1 can be kept busy here: control group /q has a CPU quota of 0.5 cores; "
+      "lower resources.ranks_per_node or resources.threads_per_rank, or set resources.oversubscribe.");
+  resources.oversubscribe = true;
+  CHECK(local::objection(resources, 0, 1, quota).empty());
 }
 
 TEST_CASE("a thread that moves messages needs a core too")

@@ -131,3 +131,40 @@ TEST_CASE("profiles that extend nothing known or themselves are mistakes")
   CHECK_THAT(Machine("profiles: { a: { extends: b }, b: { extends: a } }\n", "").errors("a"),
              Catch::Contains("user.yaml:1:46: `extends` leads back to `a`: a profile cannot extend itself"));
 }
+
+TEST_CASE("GPUs of a profile are for the user's own programs: runs of dtengine ask for none, and the plan says so")
+{
+  Machine machine("profiles: {gpu: {resources: {gpus_per_node: 4, gpus_per_rank: 1, ranks_per_node: 2}}}\n", "");
+  CHECK(machine.run("gpu").resources.gpus_per_node == 0);
+  CHECK(machine.run("gpu").resources.gpus_per_rank == 0);
+  const auto plan = load_plan(machine.folder.write("r.yaml", minimal()), machine.options);
+  CHECK(plan.notes == std::vector<std::string>{"1 run of dtengine will ask for no GPU, although the profile gives "
+                                               "`resources.gpus_per_node`: dtengine computes on processor cores"});
+  CHECK(plan.warnings.empty());
+  const auto own =
+      load_plan(machine.folder.write("own.yaml", "version: 1\nprogram: {command: [python3, train.py]}\n"), machine.options);
+  CHECK(own.runs.at(0).resources.gpus_per_node == 4);
+  CHECK(own.notes.empty());
+}
+
+TEST_CASE("GPUs that a recipe of dtengine asks for itself are a mistake, with a profile and without")
+{
+  Machine machine("profiles: {gpu: {resources: {gpus_per_node: 4}}}\n", "");
+  machine.folder.write("r.yaml", minimal("resources: {gpus_per_node: 2}\n"));
+  CHECK(machine.errors("gpu").find("dtengine computes on processor cores and uses no GPU; remove `resources.gpus_per_node`") !=
+        std::string::npos);
+}
+
+TEST_CASE("a sweep over programs and dtengine asks for GPUs where a program runs")
+{
+  Machine machine("", "");
+  const auto plan =
+      load_plan(machine.folder.write(
+                    "r.yaml", minimal("resources: {gpus_per_node: 2}\nsweep: {include: [{train.seed: 1}, {program.command: "
+                                      "[python3, train.py]}]}\n")),
+                machine.options);
+  REQUIRE(plan.runs.size() == 2);
+  CHECK(plan.runs[0].resources.gpus_per_node == 0);
+  CHECK(plan.runs[1].resources.gpus_per_node == 2);
+  CHECK(plan.notes.size() == 1);
+}

@@ -376,3 +376,24 @@ TEST_CASE("an older run of dtengine without sums is left out, and a run of a pro
   CHECK_FALSE(log_factors(old));
   CHECK_FALSE(log_factors(silent));
 }
+
+TEST_CASE("a point of which a CPU quota held a run back, or its baseline, has an efficiency and no factors")
+{
+  Random random(9);
+  std::vector<AttributedRun> runs;
+  for (const std::int64_t workers : {1, 2, 4}) runs.push_back(random_run(random, workers, false));
+  runs[0].throttled_share = 0.04; // too little to matter
+  runs[1].throttled_share = 0.5;
+  const auto points = attributions_of(runs, StudySizes::grow);
+  CHECK_FALSE(at_workers(points, 1).is_throttled());
+  CHECK_FALSE(at_workers(points, 4).is_throttled());
+  CHECK(known_sum(at_workers(points, 4).lost) == Approx(1 - at_workers(points, 4).efficiency));
+  const auto& held_back = at_workers(points, 2);
+  CHECK(held_back.is_throttled());
+  CHECK(held_back.throttled_share == 0.5);
+  CHECK(held_back.efficiency > 0);
+  for (const double lost : held_back.lost) CHECK(std::isnan(lost));
+  for (const double factor : held_back.factors) CHECK(std::isnan(factor));
+  runs[0].throttled_share = 0.3;
+  CHECK(at_workers(attributions_of(runs, StudySizes::grow), 4).throttled_share == 0.3);
+}

@@ -217,7 +217,9 @@ TEST_CASE("machines that others used are found in the loads of current attempts,
                                .load_end = 2,
                                .others_share = repeat == 1 ? 0.5 : 0.0,
                                .steal_share = 0,
-                               .elsewhere_share = not_measured}}};
+                               .elsewhere_share = not_measured,
+                               .throttled_share = repeat == 2 ? 0.4 : 0.0,
+                               .quota_cores = 0.5}}};
     put_file(load_path(AttemptFolder(site.home.run(runs.back().key), 1)), to_json(load));
   }
   const auto study = site.study(runs);
@@ -229,6 +231,10 @@ TEST_CASE("machines that others used are found in the loads of current attempts,
         std::vector<std::string>{"1 of 3 runs: other processes took up to 50 % of the cores that the ranks needed"});
   CHECK(doubts_of(database, study.id, {runs[0].key}).busy.empty());
   CHECK(doubts_of(database, "", {runs[1].key}).busy.size() == 1); // without a study
+  REQUIRE(doubts.throttled.size() == 1);
+  CHECK(doubts.throttled[0].run == runs[2].key);
+  CHECK(doubts.throttled[0].share == 0.4);
+  CHECK(doubts.throttled[0].quota_cores == 0.5);
   CHECK(ask_text(database, "SELECT host || ' ' || cores || ' ' || own_cores || ' ' || others_share || "
                            "iif(elsewhere_share IS NULL, ' no other cores', '') FROM machine_loads WHERE others_share > 0") ==
         "vm 2 1 0.5 no other cores");

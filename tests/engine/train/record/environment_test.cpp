@@ -3,33 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using dt::train::compact_hosts;
 using dt::train::list_by_node;
-using Hosts = std::vector<std::string>;
 using Values = std::vector<std::pair<std::string, std::string>>;
-
-TEST_CASE("hosts with following numbers are put together")
-{
-  CHECK(compact_hosts(Hosts{"node1", "node2", "node3", "node7", "login"}) == "node[1-3,7],login");
-  CHECK(compact_hosts(Hosts{"n9", "n10", "n11"}) == "n[9-11]");
-  CHECK(compact_hosts(Hosts{"n008", "n009", "n010"}) == "n[008-010]");
-  CHECK(compact_hosts(Hosts{"gpu-3", "cpu-4"}) == "gpu-3,cpu-4");
-}
-
-TEST_CASE("a host stands once, however many ranks it has")
-{
-  CHECK(compact_hosts(Hosts{"a1", "a1", "a2", "a2"}) == "a[1-2]");
-  CHECK(compact_hosts(Hosts{"vm", "vm"}) == "vm");
-}
-
-TEST_CASE("numbers that are written differently are kept apart, and long ones are names")
-{
-  CHECK(compact_hosts(Hosts{"n09", "n10", "n011"}) == "n[09-10,011]");
-  CHECK(compact_hosts(Hosts{"n99", "n100"}) == "n[99-100]");
-  CHECK(compact_hosts(Hosts{"n099", "n0100"}) == "n[099,0100]");
-  CHECK(compact_hosts(Hosts{"i-0123456789012", "i-0123456789013"}) == "i-0123456789012,i-0123456789013");
-  CHECK(compact_hosts(Hosts{"7", "8"}) == "[7-8]");
-}
 
 TEST_CASE("equal nodes need no list, and different ones are listed by value in order of appearance")
 {

@@ -121,3 +121,23 @@ TEST_CASE("several reasons have a line each, with the number of its runs")
               "1 of 5 runs: the hypervisor took up to 6 % of the cores for other virtual machines",
               "1 of 5 runs: step times scattered up to 2 times as much as the median of the repeats"});
 }
+
+TEST_CASE("runs that a CPU quota held back are told as such, and their slow probes and scattered steps are not another cause")
+{
+  auto runs = quiet_runs();
+  runs[1].nodes[0].throttled_share = 0.75;
+  runs[1].nodes[0].quota_cores = 0.5;
+  runs[1].probes["vm"] = 20;
+  runs[1].step_spread = 9;
+  runs[2].nodes[0].throttled_share = 0.04; // too little to matter
+  runs[3].nodes[0].throttled_share = 0.06;
+  CHECK(busy_runs(runs).empty());
+  const auto throttled = throttled_runs(runs);
+  REQUIRE(throttled.size() == 2);
+  CHECK(throttled[0].run == "run1");
+  CHECK(describe(throttled, runs.size()) == "2 of 5 runs: a CPU quota of 0.5 cores held the ranks back for up to 75 % of the "
+                                            "time; give the job more processor time, or "
+                                            "run fewer ranks or threads");
+  runs[1].nodes[0].throttled_share = not_measured;
+  CHECK(busy_runs(runs).size() == 1);
+}

@@ -1,12 +1,11 @@
 // Who else used a run's cores, from what ranks saw of their machines.
-#include "engine/train/record/node_load.hpp"
+#include "core/record/node_load.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <cmath>
 
 using namespace dt;
-using namespace dt::train;
 
 namespace {
 
@@ -21,7 +20,8 @@ RankLoad rank_on(const std::vector<int>& mask, double own_s, const std::vector<d
                 .own_s = own_s,
                 .load_begin = 1,
                 .load_end = 2,
-                .cores = {}};
+                .cores = {},
+                .throttled_s = {}};
   for (std::size_t core = 0; core < busy.size(); ++core) rank.cores[static_cast<int>(core)] = {busy[core], 0};
   return rank;
 }
@@ -103,15 +103,70 @@ TEST_CASE("stolen time is told, and what the kernel does not count is not measur
   CHECK(nodes.at(0).load_end == 2);
 }
 
-TEST_CASE("a look at this machine finds this process at work")
+TEST_CASE("time for which a CPU quota held ranks back is theirs in common, and is not the others'")
 {
-  const auto begin = look_at_load();
-  double sum = 0; // until the kernel's clock has moved on
-  while (look_at_load().own_s - begin.own_s < 0.05) sum += std::sqrt(sum + 1);
-  const auto load = load_between(begin, look_at_load(), {0}, 1);
-  CHECK(sum > 0);
-  CHECK(load.own_s >= 0.05);
+  // Two ranks on two cores with a quota of half a core: each runs for a quarter of the time, and others have the rest.
+  auto first = rank_on({0}, 2.5, {10, 10}), second = rank_on({1}, 2.5, {10, 10});
+  CHECK(node_loads({first, second}).at(0).others_share == Approx(0.75)); // without the quota they would be to blame
+  CHECK(std::isnan(node_loads({first, second}).at(0).throttled_share));
+  for (auto* rank : {&first, &second}) rank->throttled_s["q"] = 15, rank->quota_cores = 0.5;
+  const auto node = node_loads({first, second}).at(0);
+  CHECK(node.throttled_share == Approx(0.75));
+  CHECK(node.others_share == Approx(0).margin(1e-9));
+  CHECK(node.quota_cores == 0.5);
+}
+
+TEST_CASE("others are told also beside a quota if they took the time that the quota had left")
+{
+  auto rank = rank_on({0}, 2.5, {10});
+  rank.throttled_s["q"] = 5; // 2.5 s of the 5 that it could have had
+  CHECK(node_loads({rank}).at(0).others_share == Approx(0.5));
+}
+
+TEST_CASE("of ranks in control groups of their own, and of several levels, the one that was held back most counts")
+{
+  auto first = rank_on({0}, 10, {10, 10}), second = rank_on({1}, 6, {10, 6});
+  first.throttled_s = {{"job", 4}, {"task 0", 0}};
+  second.throttled_s = {{"job", 4}, {"task 1", 3}};
+  CHECK(node_loads({first, second}).at(0).throttled_share == Approx(0.3)); // of the job it is 4 s in 20
+}
+
+TEST_CASE("a rank that was held back all the time needed no core")
+{
+  auto rank = rank_on({0}, 0, {10});
+  rank.throttled_s["q"] = 11;
+  CHECK(node_loads({rank}).at(0).throttled_share == 1);
+  CHECK(node_loads({rank}).at(0).others_share == 0);
+}
+
+TEST_CASE("a rank's load reads back as it was written")
+{
+  auto rank = rank_on({0, 2, 3}, 1.25, {1, 2.5, 3});
+  rank.threads = 2;
+  rank.quota_cores = 1.5;
+  rank.throttled_s = {{"25:7", 0.125}, {"25:9", 0}};
+  rank.load_end = not_measured;
+  const auto read = parse_rank_load(to_text(rank));
+  CHECK(read.machine == rank.machine);
+  CHECK(read.host == rank.host);
+  CHECK(read.mask == rank.mask);
+  CHECK(read.threads == 2);
+  CHECK(read.seconds == 10);
+  CHECK(read.own_s == 1.25);
+  CHECK(read.load_begin == 1);
+  CHECK(std::isnan(read.load_end));
+  CHECK(read.quota_cores == 1.5);
+  CHECK(read.throttled_s == rank.throttled_s);
+  REQUIRE(read.cores.size() == 3);
+  CHECK(read.cores.at(1).busy_s == 2.5);
+}
+
+TEST_CASE("a look at this machine finds it, and between two looks is what happened")
+{
+  const auto begin = look_at_machine();
+  const auto load = load_between(begin, look_at_machine(), {0}, 1);
   CHECK(load.seconds > 0);
+  CHECK_FALSE(load.cores.empty());
   CHECK_FALSE(load.host.empty());
   CHECK_FALSE(load.machine.empty());
 }

@@ -1,0 +1,211 @@
+#include "jobs/program/load_watch.hpp"
+
+#include "core/cpu_allowance.hpp"
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/process.hpp"
+#include "core/record/claim.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <map>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace dt::jobs {
+namespace {
+
+namespace fs = std::filesystem;
+
+double monotonic_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+fs::path report_file(const AttemptFolder& attempt, std::size_t rank)
+{
+  return attempt.path_of(AttemptFile::reports) / fmt::format("rank-{}", rank);
+}
+
+std::optional<RankLine> started_rank(const AttemptFolder& attempt, std::size_t rank)
+{
+  const auto lines = LineTail(report_file(attempt, rank)).next();
+  const auto first = lines.empty() ? ReportLine() : parse_report_line(lines.front());
+  const auto* line = std::get_if<RankLine>(&first);
+  return line != nullptr ? std::optional(*line) : std::nullopt;
+}
+
+// Watches the ranks of this host on behalf of one of them, until that one ends.
+class HostWatch {
+ public:
+  HostWatch(const AttemptFolder& attempt, const RunSpec& spec, int rank, pid_t process)
+      : attempt_(attempt), spec_(spec), process_(process), report_(report_file(attempt, static_cast<std::size_t>(rank))),
+        descriptor_(static_cast<int>(::syscall(SYS_pidfd_open, process, 0))) // glibc 2.36's declaration does not link from C++
+  {
+  }
+
+  void run()
+  {
+    while (waits_on()) {
+      if (!watch_)
+        begin_if_all_run();
+      else
+        go_on();
+    }
+  }
+
+ private:
+  // False if the rank has ended. Waits for that, at most until the next look.
+  bool waits_on() const
+  {
+    const double wait_s = watch_ ? std::clamp(watch_->due_in_s(), 0.05, 0.5) : 0.05; // reports are read twice a second
+    pollfd source{descriptor_, POLLIN, 0};
+    ::poll(&source, descriptor_ >= 0 ? 1 : 0, static_cast<int>(wait_s * 1000));
+    return identify_process(process_).has_value();
+  }
+
+  void begin_if_all_run()
+  {
+    const auto host = host_name();
+    for (std::size_t rank = 0; rank < static_cast<std::size_t>(spec_.ranks()); ++rank) {
+      if (here_.contains(rank)) continue;
+      if (const auto line = started_rank(attempt_, rank); line && line->host == host) here_.emplace(rank, *line);
+    }
+    if (here_.size() < static_cast<std::size_t>(spec_.resources.ranks_per_node)) return;
+    std::vector<RankLine> ranks;
+    for (const auto& [rank, line] : here_) ranks.push_back(line);
+    watch_.emplace(std::move(ranks), spec_.resources.threads_per_rank);
+  }
+
+  void go_on()
+  {
+    for (const auto& line : report_.next()) {
+      const auto read = parse_report_line(line);
+      is_reporting_ = is_reporting_ || std::holds_alternative<BeginLine>(read) || std::holds_alternative<StepLine>(read);
+      steps_ += std::holds_alternative<StepLine>(read) ? 1 : 0;
+      if (std::holds_alternative<ResultLine>(read)) watch_->finish();
+    }
+    if (is_reporting_ && !is_measured_ && steps_ >= spec_.train.warmup_steps) {
+      watch_->begin_again();
+      is_measured_ = true;
+    }
+    watch_->look();
+    const auto loads = watch_->loads();
+    std::size_t next = 0;
+    for (const auto& [rank, line] : here_)
+      if (next < loads.size()) replace_file(load_file(attempt_, rank), to_text(loads[next++]));
+  }
+
+  AttemptFolder attempt_;
+  const RunSpec& spec_;
+  pid_t process_;
+  LineTail report_;
+  int descriptor_; // of the rank's process; -1 if the kernel gives none
+  std::map<std::size_t, RankLine> here_;
+  std::optional<LoadWatch> watch_;
+  std::int64_t steps_ = 0;
+  bool is_reporting_ = false, is_measured_ = false;
+};
+
+// Gives up the rank's terminal, session and open files, so that nobody waits for this process.
+void leave_the_rank()
+{
+  ::setsid();
+  const int null = ::open("/dev/null", O_RDWR);
+  for (const int descriptor : {0, 1, 2}) ::dup2(null, descriptor);
+  ::syscall(SYS_close_range, 3U, ~0U, 0U);
+}
+
+} // namespace
+
+LoadWatch::LoadWatch(std::vector<RankLine> ranks, std::int64_t threads) : ranks_(std::move(ranks)), threads_(threads)
+{
+  start_ = looks_now();
+}
+
+std::optional<LoadWatch::Looks> LoadWatch::looks_now() const
+{
+  Looks looks;
+  for (const auto& rank : ranks_) {
+    const auto own_s = processor_time_of_tree(rank.pid);
+    if (!own_s) return std::nullopt;
+    const auto process = std::to_string(rank.pid);
+    looks.push_back(looks.empty() ? look_at_machine(process) : looks.front());
+    looks.back().own_s = *own_s;
+    if (looks.size() > 1) looks.back().throttled_s = throttled_times("/", process);
+  }
+  return looks.empty() ? std::nullopt : std::optional(std::move(looks));
+}
+
+void LoadWatch::take_look()
+{
+  if (auto looks = looks_now())
+    last_ = std::move(looks);
+  else
+    is_finished_ = true;
+}
+
+double LoadWatch::due_in_s() const
+{
+  if (!start_ || is_finished_) return std::numeric_limits<double>::infinity();
+  const auto& begin = measured_ ? *measured_ : *start_;
+  const auto& last = last_ ? *last_ : begin;
+  const double watched_s = last.front().clock_s - begin.front().clock_s;
+  return last.front().clock_s + std::clamp(watched_s / 10, 0.2, 5.0) - monotonic_s();
+}
+
+void LoadWatch::look()
+{
+  if (due_in_s() <= 0) take_look();
+}
+
+void LoadWatch::finish()
+{
+  if (start_ && !is_finished_) take_look();
+  is_finished_ = true;
+}
+
+void LoadWatch::begin_again()
+{
+  if (start_ && !is_finished_) measured_ = looks_now();
+}
+
+std::vector<RankLoad> LoadWatch::loads() const
+{
+  if (!start_ || !last_) return {};
+  const bool has_measured = measured_ && last_->front().clock_s > measured_->front().clock_s;
+  const auto& begin = has_measured ? *measured_ : *start_;
+  std::vector<RankLoad> loads;
+  for (std::size_t i = 0; i < ranks_.size(); ++i)
+    loads.push_back(load_between(begin[i], (*last_)[i], parse_mask(ranks_[i].cores == "-" ? "" : ranks_[i].cores), threads_));
+  return loads;
+}
+
+fs::path load_file(const AttemptFolder& attempt, std::size_t rank)
+{
+  return attempt.path_of(AttemptFile::reports) / fmt::format("load-{}", rank);
+}
+
+// The process is a child of init, not of the rank: a program may wait for all its children.
+void start_load_watch(const AttemptFolder& attempt, const RunSpec& spec, int rank)
+{
+  const auto owner = read_owner(attempt);
+  if (!owner || owner->host == host_name()) return;
+  const pid_t process = ::getpid();
+  const pid_t child = ::fork();
+  if (child > 0) ::waitpid(child, nullptr, 0);
+  if (child != 0) return; // without a process, the load of this host is not measured, and dtjob says so
+  if (::fork() != 0) ::_exit(0);
+  leave_the_rank();
+  try {
+    HostWatch(attempt, spec, rank, process).run();
+  } catch (const std::exception&) { // dtjob says that the load of this host is missing
+  }
+  ::_exit(0);
+}
+
+} // namespace dt::jobs
