@@ -1,5 +1,6 @@
 #include "engine/bench/compute/measured_profile.hpp"
 
+#include "core/host_list.hpp"
 #include "core/process.hpp"
 #include "core/statistics.hpp"
 #include "engine/nn/graph/model_description.hpp"

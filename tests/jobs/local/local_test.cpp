@@ -128,7 +128,10 @@ TEST_CASE("a job that waits for the cores of another home names the holder's stu
   submission.study = "feed";
   write_file_atomic(job.attempt.submission(), to_json(submission));
   make_folders(left.home().study("feed"));
-  write_file_atomic(left.home().study("feed") / "study.json", to_json(StudyRecord{.id = "feed", .name = "night"}));
+  StudyRecord study;
+  study.id = "feed";
+  study.name = "night";
+  write_file_atomic(left.home().study("feed") / "study.json", to_json(study));
   left.submit({job});
   REQUIRE(eventually([&] { return runs(left, "one"); }));
   right.submit({right.job("two", "true")});
