@@ -30,6 +30,8 @@ ExitCode check(Context& context, const Options& options)
     table.rows.push_back({count_cell(record.at("record")), text_cell(printable(record.at("name").get<std::string>())),
                           text_cell(printable(record.at("cause").get<std::string>()))});
   }
+  for (const auto& remark : result.at("remarks")) context.messages.warn("{}", remark.get<std::string>());
+  context.out.data("remarks", result.at("remarks"));
   const auto bad = result.at("bad").size();
   if (context.json || bad > 0) context.out.table(table);
   if (bad > shown) context.out.field("", "", text_cell(fmt::format("and {} more", bad - shown)));
@@ -49,10 +51,11 @@ void add_data_check(Commands& commands, Verb& family)
   auto& verb =
       commands.add_under(family,
                          {"check", "Verbs", "Read a packed set and compare every image with the hash it was packed with.",
-                          "Exit code 1 if an image is damaged.\n\nExample:\n  dtctl data check flowers"},
+                          "Exit code 1 if an image is damaged. Images and channels that hold one value only are a "
+                          "warning.\n\nExample:\n  dtctl data check flowers"},
                          [options](Context& context) { return check(context, *options); });
   verb.add_option("SET", options->set, "name of a packed set in the home, or its file")->required()->type_name("SET");
-  verb.add_flag("--decode", options->decode, "also decode the images");
+  verb.add_flag("--decode", options->decode, "also decode JPEG images, and warn of those that have one colour only");
   verb.add_option("--threads", options->threads, "threads that read (one per core)")->type_name("N")->check(positive_number());
 }
 

@@ -15,7 +15,8 @@ namespace {
 struct Options {
   std::string source, output;
   // Options that dtengine has too, with the same names and meanings; empty: not given.
-  std::string format, encoding, size, channels, test_fraction, seed, order, corrupt, images, labels, layout, test_folder, threads;
+  std::string format, encoding, size, channels, background, range, test_fraction, seed, order, corrupt, images, labels, layout,
+      test_folder, threads;
   bool allow_empty_classes = false, restart = false, force = false;
 };
 
@@ -25,7 +26,8 @@ std::vector<std::string> words_for(const Options& options, const std::filesystem
                                  output.string()};
   for (const auto& [name, value] :
        {std::pair("--format", options.format), std::pair("--encoding", options.encoding), std::pair("--size", options.size),
-        std::pair("--channels", options.channels), std::pair("--test-fraction", options.test_fraction),
+        std::pair("--channels", options.channels), std::pair("--background", options.background),
+        std::pair("--range", options.range), std::pair("--test-fraction", options.test_fraction),
         std::pair("--seed", options.seed), std::pair("--order", options.order), std::pair("--corrupt", options.corrupt),
         std::pair("--images", options.images), std::pair("--labels", options.labels), std::pair("--layout", options.layout),
         std::pair("--test-folder", options.test_folder), std::pair("--threads", options.threads)})
@@ -72,8 +74,11 @@ void add_source_options(Verb& verb, const std::shared_ptr<Options>& options)
   verb.add_option("--format", options->format, "format of SOURCE; it is recognised when this is left out")
       ->type_name("folder|tar|hdf5|npz|idx|cifar10|cifar100")
       ->one_of({"folder", "tar", "hdf5", "npz", "idx", "cifar10", "cifar100"});
-  verb.add_option("--images", options->images, "hdf5, npz: name of the array of images")->type_name("ARRAY");
-  verb.add_option("--labels", options->labels, "hdf5, npz: name of the array of labels")->type_name("ARRAY");
+  verb.add_option("--images", options->images,
+                  "hdf5, npz: name of the array of images; tar: extension of the images, such as left.png")
+      ->type_name("NAME");
+  verb.add_option("--labels", options->labels, "hdf5, npz: name of the array of labels; tar: extension of the labels (cls)")
+      ->type_name("NAME");
   verb.add_option("--layout", options->layout, "hdf5, npz: where the channels of (N, …, …, …) are")
       ->type_name("nhwc|nchw")
       ->one_of({"nhwc", "nchw"});
@@ -92,6 +97,11 @@ void add_content_options(Verb& verb, const std::shared_ptr<Options>& options)
   verb.add_option("--channels", options->channels, "make all images colour images (3) or grey (1)")
       ->type_name("1|3")
       ->one_of({"1", "3"});
+  verb.add_option("--background", options->background,
+                  "colour behind transparent pixels of PNG and WebP: a name or #rrggbb (white)")
+      ->type_name("white|black|grey|#rrggbb");
+  verb.add_option("--range", options->range, "PNG of 16 bits: the values that become black and white, such as 0..4095 (0..65535)")
+      ->type_name("LOW..HIGH");
   verb.add_option("--test-fraction", options->test_fraction,
                   "share of each class that becomes the test set, if the source has none (0.1); 0: no test set")
       ->type_name("FRACTION");
@@ -120,7 +130,9 @@ void add_data_pack(Commands& commands, Verb& family)
        "  npz      the same arrays, saved by NumPy\n"
        "  idx      the files of MNIST\n"
        "  cifar10, cifar100   the binary files of CIFAR\n\n"
-       "Every image is decoded, so damaged ones are found now and not during training. Transparency of PNG and WebP is dropped.\n"
+       "Every image is decoded, so damaged ones are found now and not during training. Transparent pixels of PNG and WebP show "
+       "the\n"
+       "--background. A warning says when images or channels hold one value only.\n"
        "A call that was interrupted is continued by the same call. The same source and options give the same bytes. A set that\n"
        "is there already and would be equal is left as it is.\n\n"
        "Examples:\n  dtctl data pack photos -o flowers\n  dtctl data pack photos -o flowers64 --size 64\n"

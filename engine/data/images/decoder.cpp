@@ -1,11 +1,9 @@
 #include "engine/data/images/decoder.hpp"
 
 #include "core/error.hpp"
-#include "engine/data/images/channels.hpp"
 #include "engine/data/images/png.hpp"
 #include "engine/data/images/webp.hpp"
 
-#include <algorithm>
 #include <string>
 
 namespace dt::data {
@@ -33,17 +31,6 @@ std::optional<ImageFormat> format_of(std::string_view bytes)
   return std::nullopt;
 }
 
-std::optional<ImageFormat> format_of_extension(std::string_view extension)
-{
-  std::string lower(extension);
-  std::ranges::transform(lower, lower.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  if (lower == ".jpg" || lower == ".jpeg") return ImageFormat::jpeg;
-  if (lower == ".png") return ImageFormat::png;
-  if (lower == ".webp") return ImageFormat::webp;
-  return std::nullopt;
-}
-
 void ImageDecoder::read_header(std::string_view bytes, Image& image)
 {
   switch (require_format(bytes)) {
@@ -58,6 +45,7 @@ void ImageDecoder::read_header(std::string_view bytes, Image& image)
 
 void ImageDecoder::decode(std::string_view bytes, std::int64_t channels, Image& image)
 {
+  facts_ = {};
   switch (require_format(bytes)) {
   case ImageFormat::jpeg: {
     jpeg_.read_header(bytes, image);
@@ -65,9 +53,11 @@ void ImageDecoder::decode(std::string_view bytes, std::int64_t channels, Image& 
     return jpeg_.decode(bytes, channels, image);
   }
   case ImageFormat::png:
-    return decode_png(bytes, channels, image);
+    facts_ = decode_png(bytes, channels, image, rules_);
+    return;
   case ImageFormat::webp:
-    return decode_webp(bytes, channels, image);
+    facts_ = decode_webp(bytes, channels, image, rules_);
+    return;
   }
 }
 

@@ -1,11 +1,11 @@
 #include "engine/data/images/png.hpp"
 
 #include "core/error.hpp"
-#include "engine/data/images/channels.hpp"
 
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <vector>
 
 #include <spng.h>
 
@@ -47,8 +47,21 @@ bool is_grey(const spng_ihdr& header)
   return header.color_type == SPNG_COLOR_TYPE_GRAYSCALE || header.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
 }
 
-// Whether libspng decodes the file to one byte a pixel.
-bool is_plain_grey(const spng_ihdr& header) { return header.color_type == SPNG_COLOR_TYPE_GRAYSCALE && header.bit_depth <= 8; }
+// Whether pixels may be transparent: by a channel of opacity, or by a chunk that names a colour or entries of the palette.
+bool has_transparency(spng_ctx* context, const spng_ihdr& header)
+{
+  if (header.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA || header.color_type == SPNG_COLOR_TYPE_TRUECOLOR_ALPHA) return true;
+  spng_trns chunk{};
+  return spng_get_trns(context, &chunk) == 0;
+}
+
+// Red, green, blue and opacity of all pixels.
+template<class Value> std::vector<Value> wide_pixels(spng_ctx* context, const spng_ihdr& header, spng_format format)
+{
+  std::vector<Value> pixels(std::size_t{4} * header.height * header.width);
+  require(spng_decode_image(context, pixels.data(), pixels.size() * sizeof(Value), format, SPNG_DECODE_TRNS));
+  return pixels;
+}
 
 } // namespace
 
@@ -60,16 +73,26 @@ void read_png_header(std::string_view bytes, Image& image)
   image.pixels.clear();
 }
 
-void decode_png(std::string_view bytes, std::int64_t channels, Image& image)
+DecodedFacts decode_png(std::string_view bytes, std::int64_t channels, Image& image, const ColourRules& rules)
 {
   spng_ihdr header{};
   const auto context = open(bytes, header);
   require_whole(bytes);
-  const bool grey = is_plain_grey(header);
-  image.reshape(header.height, header.width, grey ? 1 : 3);
-  require(spng_decode_image(context.get(), image.pixels.data(), image.pixels.size(), grey ? SPNG_FMT_G8 : SPNG_FMT_RGB8, 0));
+  DecodedFacts facts;
+  if (header.bit_depth == 16) {
+    image.reshape(header.height, header.width, 3);
+    put_on_background(wide_pixels<std::uint16_t>(context.get(), header, SPNG_FMT_RGBA16), rules, image, facts);
+  } else if (has_transparency(context.get(), header)) {
+    image.reshape(header.height, header.width, 3);
+    put_on_background(wide_pixels<std::uint8_t>(context.get(), header, SPNG_FMT_RGBA8), rules, image, facts);
+  } else {
+    const bool grey = is_grey(header);
+    image.reshape(header.height, header.width, grey ? 1 : 3);
+    require(spng_decode_image(context.get(), image.pixels.data(), image.pixels.size(), grey ? SPNG_FMT_G8 : SPNG_FMT_RGB8, 0));
+  }
   require(spng_decode_chunks(context.get())); // those behind the pixels
   convert_channels(image, channels != 0 ? channels : is_grey(header) ? 1 : 3);
+  return facts;
 }
 
 std::string encode_png(const Image& image)

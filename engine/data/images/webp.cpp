@@ -1,10 +1,11 @@
 #include "engine/data/images/webp.hpp"
 
 #include "core/error.hpp"
-#include "engine/data/images/channels.hpp"
 
 #include <new>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <webp/decode.h>
 
@@ -22,9 +23,7 @@ std::string_view cause_of(VP8StatusCode code)
   return "it is damaged";
 }
 
-} // namespace
-
-void read_webp_header(std::string_view bytes, Image& image)
+WebPBitstreamFeatures read_features(std::string_view bytes, Image& image)
 {
   WebPBitstreamFeatures features;
   const auto code = WebPGetFeatures(begin_of(bytes), bytes.size(), &features);
@@ -33,23 +32,41 @@ void read_webp_header(std::string_view bytes, Image& image)
   require_possible_size("WebP", features.height, features.width);
   image.height = features.height, image.width = features.width, image.channels = 3;
   image.pixels.clear();
+  return features;
 }
 
-void decode_webp(std::string_view bytes, std::int64_t channels, Image& image)
+void decode_into(std::string_view bytes, WEBP_CSP_MODE mode, std::int64_t row_bytes, std::vector<std::uint8_t>& pixels)
 {
-  read_webp_header(bytes, image);
-  image.reshape(image.height, image.width, 3);
   WebPDecoderConfig config;
   if (WebPInitDecoderConfig(&config) == 0)
     throw Error(ErrorKind::environment, "libwebp has another version than dtctl was built with.");
-  config.output.colorspace = MODE_RGB;
+  config.output.colorspace = mode;
   config.output.is_external_memory = 1;
-  config.output.u.RGBA = {image.pixels.data(), static_cast<int>(3 * image.width), image.pixels.size()};
+  config.output.u.RGBA = {pixels.data(), static_cast<int>(row_bytes), pixels.size()};
   const auto code = WebPDecode(begin_of(bytes), bytes.size(), &config);
   WebPFreeDecBuffer(&config.output);
   if (code == VP8_STATUS_OUT_OF_MEMORY) throw std::bad_alloc(); // says nothing about the image
   if (code != VP8_STATUS_OK) throw failed(cause_of(code == VP8_STATUS_SUSPENDED ? VP8_STATUS_NOT_ENOUGH_DATA : code));
+}
+
+} // namespace
+
+void read_webp_header(std::string_view bytes, Image& image) { read_features(bytes, image); }
+
+DecodedFacts decode_webp(std::string_view bytes, std::int64_t channels, Image& image, const ColourRules& rules)
+{
+  const bool has_opacity = read_features(bytes, image).has_alpha != 0;
+  image.reshape(image.height, image.width, 3);
+  DecodedFacts facts;
+  if (has_opacity) {
+    std::vector<std::uint8_t> pixels(static_cast<std::size_t>(4 * image.height * image.width));
+    decode_into(bytes, MODE_RGBA, 4 * image.width, pixels);
+    put_on_background(std::span<const std::uint8_t>(pixels), rules, image, facts);
+  } else {
+    decode_into(bytes, MODE_RGB, 3 * image.width, image.pixels);
+  }
   convert_channels(image, channels == 0 ? 3 : channels);
+  return facts;
 }
 
 } // namespace dt::data

@@ -5,6 +5,7 @@
 #include "core/process.hpp"
 #include "engine/data/images/decoder.hpp"
 #include "engine/data/out_of_memory.hpp"
+#include "engine/data/packing/content_facts.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -49,6 +50,15 @@ class Check {
   {
     if (error_) std::rethrow_exception(error_);
     std::ranges::sort(result_.bad, {}, &BadRecord::record);
+    std::ranges::sort(constant_);
+    ContentFacts facts;
+    facts.constant = static_cast<std::int64_t>(constant_.size());
+    constant_.resize(std::min(constant_.size(), ContentFacts::most_named));
+    facts.constant_images = std::move(constant_);
+    const auto& set = file_.description();
+    for (const auto& remark : {constant_remark(facts, file_.size(), [&](std::int64_t record) { return file_.name(record); }),
+                               channels_remark(set.mean, set.deviation)})
+      if (!remark.empty()) result_.remarks.push_back(remark);
     return std::move(result_);
   }
 
@@ -61,26 +71,34 @@ class Check {
     file_.read(record, bytes);
     if (!file_.is_intact(record, bytes))
       cause = "its bytes are not those that were packed";
-    else if (options_.decode)
+    else
       cause = trouble_with(bytes, decoder, image);
-    if (cause.empty()) return;
+    if (cause.empty() && !is_constant(image)) return;
     const std::lock_guard lock(mutex_);
-    result_.bad.push_back({record, file_.name(record), cause});
+    if (cause.empty())
+      constant_.push_back(record);
+    else
+      result_.bad.push_back({record, file_.name(record), cause});
   }
 
-  // Why the record is not an image of the set; empty if it is one.
+  // Why the record is not an image of the set; empty if it is one. `image` gets its pixels, none of a JPEG that is not decoded.
   std::string trouble_with(std::string_view bytes, ImageDecoder& decoder, Image& image) const
   {
     const auto& set = file_.description();
     const auto pixels = static_cast<std::uint64_t>(set.height * set.width * set.channels);
-    if (set.encoding == PackedEncoding::pixels)
-      return bytes.size() == pixels ? "" : fmt::format("it has {} bytes; an image has {}", bytes.size(), pixels);
-    try {
-      decoder.decode(bytes, set.channels, image);
+    image.reshape(0, 0, set.channels);
+    if (set.encoding == PackedEncoding::pixels) {
+      if (bytes.size() != pixels) return fmt::format("it has {} bytes; an image has {}", bytes.size(), pixels);
+      image.reshape(set.height, set.width, set.channels);
+      std::ranges::copy(bytes, image.pixels.begin());
       return "";
-    } catch (const Error& error) {
-      return error.what();
     }
+    if (options_.decode) try {
+        decoder.decode(bytes, set.channels, image);
+      } catch (const Error& error) {
+        return error.what();
+      }
+    return "";
   }
 
   void report(std::int64_t records)
@@ -96,6 +114,7 @@ class Check {
   std::mutex mutex_; // guards what follows
   std::int64_t done_ = 0;
   CheckResult result_;
+  std::vector<std::int64_t> constant_; // records
   std::exception_ptr error_;
 };
 

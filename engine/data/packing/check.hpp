@@ -25,7 +25,8 @@ struct BadRecord {
 
 struct CheckResult {
   std::int64_t records = 0;
-  std::vector<BadRecord> bad; // ascending
+  std::vector<BadRecord> bad;       // ascending
+  std::vector<std::string> remarks; // sentences about images and channels that hold one value only; of JPEG files if decoded
 };
 
 // Reads all records and compares their hashes with the index. Throws a recipe error if the file is not a complete packed set or

@@ -53,6 +53,7 @@ std::string encode(const PartResult& result)
 {
   Json corrupt = Json::array();
   for (const auto& [item, cause] : result.corrupt) corrupt.push_back({item, binary_of(cause)});
+  const auto& facts = result.facts;
   return to_cbor({{"part", result.part},
                   {"hashes", binary_of({reinterpret_cast<const char*>(result.hashes.data()),
                                         result.hashes.size() * sizeof result.hashes[0]})},
@@ -60,7 +61,9 @@ std::string encode(const PartResult& result)
                   {"pixels", result.sums.pixels},
                   {"sums", result.sums.sums},
                   {"squares", result.sums.squares},
-                  {"sides", {result.sizes.min_side, result.sizes.max_side, result.sizes.height, result.sizes.width}}});
+                  {"sides", {result.sizes.min_side, result.sizes.max_side, result.sizes.height, result.sizes.width}},
+                  {"colours", {facts.transparent, facts.deep, facts.least, facts.greatest, facts.constant}},
+                  {"constant", facts.constant_images}});
 }
 
 PartResult decode_part(const Json& json)
@@ -74,6 +77,8 @@ PartResult decode_part(const Json& json)
   result.sums = {json.at("pixels"), json.at("sums"), json.at("squares")};
   const auto sides = json.at("sides").get<std::array<std::int64_t, 4>>();
   result.sizes = {sides[0], sides[1], sides[2], sides[3]};
+  const auto& colours = json.at("colours");
+  result.facts = {colours.at(0), colours.at(1), colours.at(2), colours.at(3), colours.at(4), json.at("constant")};
   return result;
 }
 

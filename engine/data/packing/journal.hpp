@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/descriptor.hpp"
+#include "engine/data/packing/content_facts.hpp"
 #include "engine/data/packing/image_sizes.hpp"
 #include "engine/data/packing/pixel_sums.hpp"
 
@@ -39,6 +40,7 @@ struct PartResult {
   std::vector<CorruptItem> corrupt;
   PixelSums sums;   // of its training images
   ImageSizes sizes; // of its images
+  ContentFacts facts;
 };
 
 // What a journal holds.

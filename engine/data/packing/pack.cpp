@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -81,6 +82,20 @@ PackedDescription describe(const PackPlan& plan, const SourceListing& listing, c
   return set;
 }
 
+// Sentences about the content of the images; for those that an earlier call has packed too.
+void add_content_remarks(const PackPlan& plan, const SourceListing& listing, const PackState& state, PackResult& result)
+{
+  ContentFacts facts;
+  for (const auto& part : state.results()) facts.add(part->facts);
+  const auto images = static_cast<std::int64_t>(listing.items.size()) - result.description.skipped;
+  auto& remarks = result.remarks;
+  for (auto& remark : decoding_remarks(facts, plan.colours, images)) remarks.push_back(std::move(remark));
+  remarks.push_back(
+      constant_remark(facts, images, [&](std::int64_t item) { return listing.items[static_cast<std::size_t>(item)].name; }));
+  remarks.push_back(channels_remark(result.description.mean, result.description.deviation));
+  std::erase(remarks, "");
+}
+
 // Writes the index and gives the file its name.
 PackResult finish(const PackOptions& options, const PackPlan& plan, const SourceListing& listing, PackState& state)
 {
@@ -113,6 +128,7 @@ PackResult finish(const PackOptions& options, const PackPlan& plan, const Source
     result.remarks.emplace_back("No image of the test set can be decoded, so the set has no test images.");
   result.id = finish_packed_file(state.descriptor(), state.partial(), plan.records_end, entries, names, set);
   result.description = std::move(set);
+  add_content_remarks(plan, listing, state, result);
   state.commit(options.force);
   return result;
 }
@@ -161,6 +177,8 @@ PackResult pack_data(const PackOptions& options)
   if (!options.force)
     if (auto there = equal_set(options.output, plan, listing)) {
       there->remarks = listing.remarks;
+      if (const auto remark = channels_remark(there->description.mean, there->description.deviation); !remark.empty())
+        there->remarks.push_back(remark);
       return *there;
     }
   PackState state(options, plan, listing);

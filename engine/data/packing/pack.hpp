@@ -5,11 +5,13 @@
 #include "engine/data/packing/source_reader.hpp"
 #include "engine/data/packing/split.hpp"
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dt::data {
@@ -20,6 +22,8 @@ struct PackOptions {
   std::optional<PackedEncoding> encoding; // empty: jpeg if all images are JPEG files and no size is given, else pixels
   std::int64_t height = 0, width = 0;     // of all images, for pixels; 0: as they are
   std::int64_t channels = 0;              // 1 or 3; 0: as the images have them
+  std::optional<std::array<std::uint8_t, 3>> background;        // behind transparent pixels; empty: white
+  std::optional<std::pair<std::uint16_t, std::uint16_t>> range; // 16-bit values that become black and white; empty: 0 and 65535
   SplitOptions split;
   bool skip_corrupt = false;        // leave out images that cannot be decoded
   bool allow_empty_classes = false; // accept classes without images

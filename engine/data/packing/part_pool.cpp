@@ -122,6 +122,7 @@ class Run {
                                      record.size(), planned));
     const auto& image = maker.image();
     result.sizes.add(image.height, image.width);
+    result.facts.add(item, image, maker.facts());
     if (pool_.plan.is_train[static_cast<std::size_t>(item)]) result.sums.add(image);
     result.hashes[static_cast<std::size_t>(item - range.begin)] = hash64(record);
     pool_.write(pool_.plan.begins[static_cast<std::size_t>(item)], record);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,6 +28,11 @@ PackedEncoding choose_encoding(const PackOptions& options, const SourceListing& 
     throw Error(ErrorKind::usage, "--encoding jpeg stores JPEG files as they are, so --size cannot resize them. Leave out one of "
                                   "the two; data.image_size in a recipe resizes images while they are read.");
   return PackedEncoding::jpeg;
+}
+
+bool has_other_than_jpeg(const SourceListing& listing)
+{
+  return !listing.is_array() && !std::ranges::all_of(listing.items, &SourceItem::is_jpeg);
 }
 
 // Decodes the first image of the source that can be decoded. Returns its name; empty if there is none.
@@ -62,6 +68,19 @@ void choose_shape(PackPlan& plan, const PackOptions& options, SourceReader& sour
   plan.resizes = options.height != 0;
   plan.height = plan.resizes ? options.height : first.height;
   plan.width = plan.resizes ? options.width : first.width;
+}
+
+// The rules for transparent pixels and 16 bits, of which only PNG and WebP files have any.
+void choose_colours(PackPlan& plan, const PackOptions& options, const SourceListing& listing)
+{
+  const bool may_differ = has_other_than_jpeg(listing);
+  for (const auto& [option, is_given, formats] : {std::tuple("--background", options.background.has_value(), "PNG or WebP"),
+                                                  std::tuple("--range", options.range.has_value(), "PNG")})
+    if (is_given && !may_differ)
+      throw Error(ErrorKind::usage, fmt::format("{} is for {} images, but the source ({}) has none. Leave out {}.", option,
+                                                formats, printable(listing.description), option));
+  if (options.background) plan.colours.background = *options.background;
+  if (options.range) std::tie(plan.colours.black, plan.colours.white) = *options.range;
 }
 
 void place_records(PackPlan& plan, const SourceListing& listing)
@@ -103,16 +122,20 @@ std::vector<SampleRange> make_parts(const PackPlan& plan, const SourceListing& l
   return parts;
 }
 
-std::string words_of(const PackPlan& plan, const PackOptions& options, bool has_test)
+std::string words_of(const PackPlan& plan, const PackOptions& options, const SourceListing& listing)
 {
   std::vector<std::string> words{plan.encoding == PackedEncoding::jpeg ? "--encoding jpeg" : "--encoding pixels"};
   if (plan.resizes) words.push_back(fmt::format("--size {}x{}", plan.height, plan.width));
   if (options.channels != 0) words.push_back(fmt::format("--channels {}", options.channels));
-  if (!has_test)
+  // always, because earlier versions dropped transparency: a set of theirs is not equal
+  if (has_other_than_jpeg(listing))
+    words.push_back(fmt::format("--background '#{:02x}'", fmt::join(plan.colours.background, "")));
+  if (options.range) words.push_back(fmt::format("--range {}..{}", plan.colours.black, plan.colours.white));
+  if (!listing.has_test())
     words.push_back(
         fmt::format("--test-fraction {}", format_shortest(options.split.test_fraction.value_or(default_test_fraction))));
   words.emplace_back(options.split.shuffle ? "--order shuffled" : "--order source");
-  const bool draws = !has_test && options.split.test_fraction.value_or(default_test_fraction) > 0;
+  const bool draws = !listing.has_test() && options.split.test_fraction.value_or(default_test_fraction) > 0;
   if (draws || options.split.shuffle) words.push_back(fmt::format("--seed {}", options.split.seed));
   for (const auto& [option, value] :
        {std::pair("--images", options.source.images), std::pair("--labels", options.source.labels),
@@ -129,10 +152,11 @@ PackPlan plan_pack(const PackOptions& options, SourceReader& source)
   PackPlan plan;
   plan.encoding = choose_encoding(options, listing);
   plan.order = split_items(listing, options.split);
+  choose_colours(plan, options, listing);
   choose_shape(plan, options, source);
   place_records(plan, listing);
   plan.parts = make_parts(plan, listing);
-  plan.options = words_of(plan, options, listing.has_test());
+  plan.options = words_of(plan, options, listing);
   return plan;
 }
 

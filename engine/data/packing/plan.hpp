@@ -1,6 +1,7 @@
 // PackPlan: what the file of a packed set will look like, as far as it is known before its images are decoded.
 #pragma once
 
+#include "engine/data/images/channels.hpp"
 #include "engine/data/packing/pack.hpp"
 
 #include <cstdint>
@@ -15,6 +16,7 @@ struct PackPlan {
   bool converts_channels = false;     // images with another number of channels are converted instead of refused
   std::int64_t height = 0, width = 0; // of the records; 0 for JPEG files
   bool resizes = false;
+  ColourRules colours;
   std::string first_name; // the image that decided size and channels
   StoredOrder order;
   std::vector<std::uint64_t> begins; // by item: where its record begins in the file

@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
+#include "engine/data/packing/extensions.hpp"
 #include "engine/data/packing/readers/readers.hpp"
 #include "engine/data/packing/source_files.hpp"
 
@@ -47,11 +48,6 @@ bool is_hdf5(const fs::path& path)
 }
 
 bool is_npz(const fs::path& path) { return !fs::is_directory(path) && first_bytes(path, 4).starts_with("PK"); }
-
-bool has_tar_name(const std::string& name)
-{
-  return std::ranges::any_of(std::array{".tar", ".tar.gz", ".tgz"}, [&](const char* ending) { return name.ends_with(ending); });
-}
 
 bool has_tar_file(const fs::path& folder) { return std::ranges::any_of(names_in(folder), has_tar_name); }
 
@@ -109,6 +105,23 @@ void require_place(const fs::path& path, const Format& format)
     throw source_error(path, fmt::format("--format {} needs a file, but this is a folder.", format.name));
 }
 
+// An option that the format does not read would change nothing, without a word.
+void require_options(const SourceOptions& options, std::string_view format)
+{
+  const bool has_arrays = format == "hdf5" || format == "npz";
+  const auto refuse = [&](std::string_view option, const std::string& value, bool is_read, std::string_view readers) {
+    if (!value.empty() && !is_read)
+      throw Error(ErrorKind::usage, fmt::format("{} is for the formats {}, but {} has the format {}. Leave out {}.", option,
+                                                readers, printable(options.path.string()), format, option));
+  };
+  refuse("--images", options.images, has_arrays || format == "tar", "hdf5, npz and tar");
+  refuse("--labels", options.labels, has_arrays || format == "tar", "hdf5, npz and tar");
+  refuse("--layout", options.layout, has_arrays, "hdf5 and npz");
+  if (!options.test_folder.empty() && format != "folder")
+    throw Error(ErrorKind::usage, fmt::format("--test-folder is for the format folder, but {} has the format {}. Leave it out.",
+                                              printable(options.path.string()), format));
+}
+
 // The description of a set is JSON, which can hold no other names.
 void require_utf8(const fs::path& path, const std::vector<std::string>& classes)
 {
@@ -141,6 +154,7 @@ std::unique_ptr<SourceReader> open_source(const SourceOptions& options)
     throw source_error(options.path, "this is not a data set that can be packed: a folder with a sub-folder of images for each "
                                      "class, tar files, HDF5, .npz, or the files of MNIST or CIFAR.");
   require_place(options.path, *found);
+  require_options(options, found->name);
   auto source = found->open(options);
   require_utf8(options.path, source->listing().classes);
   return source;

@@ -11,12 +11,14 @@ namespace dt::data {
 // Makes one record after another; each thread needs its own.
 class RecordMaker {
  public:
-  RecordMaker(const PackPlan& plan, const SourceListing& listing) : plan_(plan), listing_(listing) {}
+  RecordMaker(const PackPlan& plan, const SourceListing& listing) : plan_(plan), listing_(listing), decoder_(plan.colours) {}
   // Returns the record, valid until the next call. Afterwards image() holds the pixels. Throws a recipe error with the cause if
   // the bytes are not an image that can be decoded; a usage error that names the item if it does not fit the set.
   std::string_view make(std::int64_t item, std::string_view bytes);
   // The stored image, decoded.
   const Image& image() const { return image_; }
+  // What its file held; nothing for a row of an array.
+  const DecodedFacts& facts() const { return decoder_.facts(); }
 
  private:
   void decode(std::string_view bytes);

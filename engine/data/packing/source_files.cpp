@@ -45,9 +45,8 @@ void SourceStamp::store(SourceListing& listing) const
   listing.newest_ns = newest_ns_;
 }
 
-void IgnoredFiles::add(const fs::path& path)
+void IgnoredFiles::add_extension(std::string_view extension)
 {
-  const auto extension = path.extension().string();
   ++counts_[extension.empty() ? "no extension" : printable(extension)];
 }
 

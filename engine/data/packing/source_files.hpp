@@ -36,7 +36,8 @@ class SourceStamp {
 // Counts files that are left out by their extension.
 class IgnoredFiles {
  public:
-  void add(const std::filesystem::path& path);
+  void add(const std::filesystem::path& path) { add_extension(path.extension().string()); }
+  void add_extension(std::string_view extension);
   // "12 files were left out because of their extension: .txt (10), .gif (2)." Empty if there are none.
   std::string remark() const;
 

@@ -59,10 +59,11 @@ class SourceReader {
 // What the user says about a source.
 struct SourceOptions {
   std::filesystem::path path;
-  std::string format;         // one of source_formats(); empty: the format is recognised
-  std::string images, labels; // names of the data sets in an HDF5 file or .npz archive; empty: the usual names
-  std::string layout;         // "nhwc" or "nchw": order of the dimensions of four-dimensional arrays; empty: recognised
-  std::string test_folder;    // folder: name of the sub-folder with the test set; empty: recognised
+  std::string format; // one of source_formats(); empty: the format is recognised
+  std::string images,
+      labels; // names of the arrays in an HDF5 file or .npz archive; of tar members, their extensions; empty: the usual ones
+  std::string layout;      // "nhwc" or "nchw": order of the dimensions of four-dimensional arrays; empty: recognised
+  std::string test_folder; // folder: name of the sub-folder with the test set; empty: recognised
 };
 
 // Names of the formats: folder, tar, hdf5, npz, idx, cifar10, cifar100.

@@ -13,8 +13,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -29,7 +34,7 @@ void print(const Json& json) { fmt::print("{}\n", json.dump(-1, ' ', false, Json
 
 struct PackWords {
   data::PackOptions options{};
-  std::string encoding, size, order = "shuffled", corrupt = "refuse";
+  std::string encoding, size, background, range, order = "shuffled", corrupt = "refuse";
 };
 
 void add_source(CLI::App& pack, data::SourceOptions& source)
@@ -37,8 +42,8 @@ void add_source(CLI::App& pack, data::SourceOptions& source)
   pack.add_option("source", source.path, "Folder or file to pack")->required();
   pack.add_option("--format", source.format, "Format of the source; recognised when left out")
       ->check(CLI::IsMember(data::source_formats()));
-  pack.add_option("--images", source.images, "HDF5 and npz: name of the images");
-  pack.add_option("--labels", source.labels, "HDF5 and npz: name of the labels");
+  pack.add_option("--images", source.images, "HDF5 and npz: name of the images; tar: their extension");
+  pack.add_option("--labels", source.labels, "HDF5 and npz: name of the labels; tar: their extension");
   pack.add_option("--layout", source.layout, "HDF5 and npz: order of four dimensions")->check(CLI::IsMember({"nhwc", "nchw"}));
   pack.add_option("--test-folder", source.test_folder, "Folder: sub-folder with the test set");
 }
@@ -52,6 +57,8 @@ CLI::App* add_pack(CLI::App& data, PackWords& words)
   pack->add_option("--encoding", words.encoding, "Records")->check(CLI::IsMember({"pixels", "jpeg"}));
   pack->add_option("--size", words.size, "Size of the images: N or HxW");
   pack->add_option("--channels", options.channels, "Convert to this many channels")->check(CLI::IsMember({1, 3}));
+  pack->add_option("--background", words.background, "Colour behind transparent pixels: white, black, grey or #rrggbb");
+  pack->add_option("--range", words.range, "Values of 16 bits that become black and white: LOW..HIGH");
   pack->add_option("--test-fraction", options.split.test_fraction, "Share of the test set")->check(CLI::Range(0.0, 0.999999));
   pack->add_option("--seed", options.split.seed, "Seed of test set and order")->capture_default_str();
   pack->add_option("--order", words.order, "Order of the records")->check(CLI::IsMember({"shuffled", "source"}));
@@ -79,6 +86,47 @@ std::pair<std::int64_t, std::int64_t> parse_size(const std::string& text)
   return {number(words.front()), number(words.back())};
 }
 
+// The whole text as a number up to `most`; nothing if it is none.
+std::optional<std::uint32_t> number_in(std::string_view text, int base, std::uint32_t most)
+{
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value > most) return std::nullopt;
+  return value;
+}
+
+// Reads "white" or "#ff8000".
+std::array<std::uint8_t, 3> parse_background(const std::string& text)
+{
+  constexpr std::uint8_t grey = 128;
+  if (text == "white") return {255, 255, 255};
+  if (text == "black") return {0, 0, 0};
+  if (text == "grey" || text == "gray") return {grey, grey, grey};
+  const auto colour =
+      text.size() == 7 && text[0] == '#' ? number_in(std::string_view(text).substr(1), 16, 0xffffff) : std::nullopt;
+  if (!colour)
+    throw Error(ErrorKind::usage,
+                fmt::format("--background {}: give white, black, grey, or a colour such as '#ff8000' (red, green "
+                            "and blue in hexadecimal).",
+                            printable(text)));
+  return {static_cast<std::uint8_t>(*colour >> 16), static_cast<std::uint8_t>(*colour >> 8), static_cast<std::uint8_t>(*colour)};
+}
+
+// Reads "0..4095".
+std::pair<std::uint16_t, std::uint16_t> parse_range(const std::string& text)
+{
+  constexpr std::uint32_t most = 65535;
+  const auto dots = std::min(text.find(".."), text.size());
+  const auto low = number_in(std::string_view(text).substr(0, dots), 10, most),
+             high = number_in(std::string_view(text).substr(std::min(dots + 2, text.size())), 10, most);
+  if (!low || !high || *low >= *high)
+    throw Error(ErrorKind::usage,
+                fmt::format("--range {}: give the values that become black and white, such as 0..4095; the first "
+                            "is lower, and the second is at most {}.",
+                            printable(text), most));
+  return {static_cast<std::uint16_t>(*low), static_cast<std::uint16_t>(*high)};
+}
+
 Json to_json(const data::PackResult& result)
 {
   const auto& set = result.description;
@@ -91,6 +139,8 @@ int pack(const PackWords& words, bool with_progress, bool json)
   auto options = words.options;
   if (!words.encoding.empty()) options.encoding = words.encoding == "jpeg" ? PackedEncoding::jpeg : PackedEncoding::pixels;
   if (!words.size.empty()) std::tie(options.height, options.width) = parse_size(words.size);
+  if (!words.background.empty()) options.background = parse_background(words.background);
+  if (!words.range.empty()) options.range = parse_range(words.range);
   options.split.shuffle = words.order == "shuffled";
   options.skip_corrupt = words.corrupt == "skip";
   if (with_progress) options.progress = report_images;
@@ -122,7 +172,7 @@ int check(data::CheckOptions options, bool with_progress, bool json)
   Json bad = Json::array();
   for (const auto& [record, name, cause] : result.bad) bad.push_back({{"record", record}, {"name", name}, {"cause", cause}});
   if (json)
-    print({{"records", result.records}, {"bad", bad}});
+    print({{"records", result.records}, {"bad", bad}, {"remarks", result.remarks}});
   else
     for (const auto& [record, name, cause] : result.bad)
       fmt::print("record {}, {}: {}\n", record, printable(name), printable(cause));

@@ -8,6 +8,7 @@
 #include "tests/support/eventually.hpp"
 #include "tests/support/other_file_system.hpp"
 
+#include <algorithm>
 #include <csignal>
 
 #include <catch2/catch.hpp>
@@ -72,6 +73,27 @@ TEST_CASE("a folder of photos is packed, listed, checked, shown, copied and remo
   CHECK(dtctl.json({"data", "remove", "pets", "--yes"}).at("files").size() == 1);
   CHECK_FALSE(fs::exists(dtctl.home() / "data" / "pets.pack"));
   CHECK(dtctl.json({"data", "list"}).at("sets")[0].at("name") == "copy");
+}
+
+TEST_CASE("data pack and data check warn of images of one colour, and data pack passes its rules for colours on")
+{
+  const Dtctl dtctl;
+  write_photos(dtctl, 5);
+  dt::data::Image image;
+  image.reshape(16, 16, 3);
+  std::ranges::fill(image.pixels, std::uint8_t{9});
+  write(dtctl.folder() / "photos/cat/plain.jpg", dt::data::jpeg_bytes(image));
+  const std::string warning =
+      "1 of 11 images has the same colour in every pixel, so there is nothing to see in it: cat/plain.jpg.";
+  CHECK_THAT(dtctl.run({"data", "pack", "photos", "-o", "pets"}).err, Contains("warning: " + warning));
+  CHECK_THAT(dtctl.run({"data", "check", "pets", "--decode"}).err, Contains("warning: " + warning));
+  CHECK(dtctl.json({"data", "check", "pets", "--decode"}).at("remarks") == Json{warning});
+  CHECK_THAT(message_of(dtctl, {"data", "pack", "photos", "-o", "x", "--background", "pink"}),
+             Contains("--background pink: give white, black, grey, or a colour"));
+  CHECK_THAT(message_of(dtctl, {"data", "pack", "photos", "-o", "x", "--range", "9..5"}),
+             Contains("--range 9..5: give the values"));
+  CHECK_THAT(message_of(dtctl, {"data", "pack", "photos", "-o", "x", "--background", "black"}),
+             Contains("--background is for PNG or WebP images, but the source (folder photos) has none"));
 }
 
 TEST_CASE("a set is a name in the home or a path that ends in .pack")

@@ -1,6 +1,6 @@
 #include "core/file.hpp"
 #include "core/text.hpp"
-#include "engine/data/images/decoder.hpp"
+#include "engine/data/packing/extensions.hpp"
 #include "engine/data/packing/readers/readers.hpp"
 #include "engine/data/packing/source_files.hpp"
 

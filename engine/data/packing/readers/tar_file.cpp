@@ -38,8 +38,12 @@ bool TarFile::next()
     const int code = archive_read_next_header(file_.get(), &entry);
     if (code == ARCHIVE_EOF) return false;
     check(code);
-    if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) != nullptr) continue;
     const char* name = archive_entry_pathname(entry);
+    if (archive_entry_hardlink(entry) != nullptr || archive_entry_filetype(entry) == AE_IFLNK) {
+      if (links_++ == 0) first_link_ = name == nullptr ? "" : name;
+      continue;
+    }
+    if (archive_entry_filetype(entry) != AE_IFREG) continue;
     if (name == nullptr) throw source_error(path_, "the name of a member cannot be read.");
     name_ = name;
     if (name_.starts_with("./")) name_.erase(0, 2);

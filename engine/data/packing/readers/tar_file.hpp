@@ -22,6 +22,9 @@ class TarFile {
   std::uint64_t size() const { return size_; }
   // Whether the member was stored with holes (tar --sparse): it may unpack to any size, however small the tar file is.
   bool is_sparse() const { return is_sparse_; }
+  // Members that next() has left out because they are links to other files, and the name of the first.
+  std::int64_t links() const { return links_; }
+  const std::string& first_link() const { return first_link_; }
   // Reads the content of the member. Throws like next().
   void read(std::string& bytes);
 
@@ -33,8 +36,9 @@ class TarFile {
 
   std::filesystem::path path_;
   std::unique_ptr<archive, Close> file_;
-  std::string name_;
+  std::string name_, first_link_;
   std::uint64_t size_ = 0;
+  std::int64_t links_ = 0;
   bool is_sparse_ = false;
 };
 

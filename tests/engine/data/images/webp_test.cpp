@@ -55,6 +55,19 @@ TEST_CASE("a lossy WebP decodes to nearly the pixels it was made of")
   CHECK(largest < 24);
 }
 
+TEST_CASE("transparent pixels of a WebP show the background")
+{
+  const std::string pixels("\x0a\x14\x1e\0\x0a\x14\x1e\xff", 8);
+  std::uint8_t* bytes = nullptr;
+  const auto count =
+      WebPEncodeLosslessRGBA(reinterpret_cast<const std::uint8_t*>(pixels.data()), 2, 1, static_cast<int>(pixels.size()), &bytes);
+  const auto webp = taken(bytes, count);
+  Image back;
+  CHECK(decode_webp(webp, 0, back, {.background = {200, 100, 0}}).is_transparent);
+  CHECK(back.pixels == std::vector<std::uint8_t>{200, 100, 0, 10, 20, 30});
+  CHECK_FALSE(decode_webp(lossless(gradient(4, 4, 3)), 0, back).is_transparent);
+}
+
 TEST_CASE("a WebP that is cut anywhere is refused")
 {
   Image back;

@@ -154,6 +154,8 @@ TEST_CASE("tar files with wrong members are refused with the member")
   CHECK(message({{"1.png", png(1)}, {"1.cls", "0"}, {"1.png", png(2)}}) ==
         "FOLDER/s: there are two images with the key 1: 1.png and 1.png. Each key names one image.");
   CHECK(message({{"1.png", png(1)}, {"1.cls", "0"}, {"1.cls", "1"}}) == "FOLDER/s: the member 1.cls is there twice.");
+  CHECK(message({{"1.png", png(1)}, {"1.cls", "0"}, {"1.CLS", "1"}}) ==
+        "FOLDER/s: there are two labels of one image: 1.cls and 1.CLS.");
   CHECK(message({{"1.png", png(1)}, {"1.cls", " \n"}}) == "FOLDER/s: 1.cls is empty.");
   CHECK(message({{"1.png", png(1)}, {"1.cls", "-1"}}) ==
         "s/1.png has the label -1; labels are numbers from 0 to the number of classes - 1, below 1000000.");
@@ -163,6 +165,41 @@ TEST_CASE("tar files with wrong members are refused with the member")
   const auto whole = tar({{"1.png", png(1, 60, 50)}, {"1.cls", "0"}});
   write(cut.source(), gzip(whole).substr(0, gzip(whole).size() / 2));
   CHECK(cut.text().starts_with("FOLDER/s: the tar file cannot be read: truncated gzip input"));
+}
+
+TEST_CASE(
+    "an image of a tar file with a second dot in its name is refused with the member and the rule, if its sample has no other")
+{
+  const std::string rule = ", and not .jpg, .jpeg, .png or .webp. In a tar file, the key of a sample is its name up to the first "
+                           "dot (";
+  for (const auto& labels : {std::vector<Member>{{"b.v2.cls", "0"}}, {{"b.cls", "0"}}, {}}) {
+    Bad bad;
+    std::vector<Member> members{{"a.png", png(1)}, {"a.cls", "0"}, {"b.v2.PNG", png(2)}};
+    members.insert(members.end(), labels.begin(), labels.end());
+    write(bad.source(), tar(members));
+    CHECK(bad.text() ==
+          "FOLDER/s: the extension of the member b.v2.PNG is .v2.png" + rule +
+              "b), and all that follows is the extension. Rename such members (to b_v2.png), or choose an extension: "
+              "--images v2.png takes these images, and --images png leaves them out.");
+  }
+  Bad label;
+  write(label.source(), tar({{"a.png", png(1)}, {"a.v2.cls", "0"}}));
+  CHECK(label.text() ==
+        "FOLDER/s: a.png has no label: there is no member a.cls. There is a.v2.cls, but the key of a sample is its "
+        "name up to the first dot. Rename it, or choose the labels with --labels v2.cls.");
+}
+
+TEST_CASE("options that the source's format does not read are refused")
+{
+  Bad folder;
+  write_class_folders(folder.source(), {"a"}, 1);
+  folder.options.source.images = "x";
+  CHECK(folder.text() ==
+        "--images is for the formats hdf5, npz and tar, but FOLDER/s has the format folder. Leave out --images.");
+  Bad shard;
+  write(shard.source(), tar({{"1.png", png(1)}, {"1.cls", "0"}}));
+  shard.options.source.test_folder = "val";
+  CHECK(shard.text() == "--test-folder is for the format folder, but FOLDER/s has the format tar. Leave it out.");
 }
 
 TEST_CASE("arrays of other names, types, shapes and sizes are refused with what is there")

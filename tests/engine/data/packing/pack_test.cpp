@@ -62,7 +62,7 @@ TEST_CASE("equal sources and options give equal bytes for any number of threads 
   const PackedFile file(folder.path() / "1.pack");
   CHECK(file.description().train_samples == 1890);
   CHECK(file.description().test_samples == 210);
-  CHECK(file.description().options == "--encoding pixels --test-fraction 0.1 --order shuffled --seed 1");
+  CHECK(file.description().options == "--encoding pixels --background '#ffffff' --test-fraction 0.1 --order shuffled --seed 1");
   file.require_intact_index();
 }
 
@@ -190,7 +190,7 @@ TEST_CASE("what was interrupted with other options or with another source is kep
   CHECK(complaint(other) ==
         folder.path().string() +
             "/s.pack.partial is there from a call that was interrupted, with other options (--encoding pixels "
-            "--test-fraction 0 --order source). Repeat that call, or begin anew with --restart.");
+            "--background '#ffffff' --test-fraction 0 --order source). Repeat that call, or begin anew with --restart.");
   write(folder.path() / "s" / "a" / "0.png", png(99));
   CHECK(complaint(options).find("with the source as it was before some of its files changed. Repeat") != std::string::npos);
   options.restart = true;
@@ -209,10 +209,10 @@ TEST_CASE("a set that is there is left as it is if it would be equal, and is nev
   CHECK(again.id == id);
   auto other = options;
   other.split.test_fraction = 0.5;
-  CHECK(complaint(other) ==
-        options.output.string() +
-            " exists already, and it was packed with other options (--encoding pixels --test-fraction 0 --order "
-            "source). Nothing was written; choose another name, or replace it with --force.");
+  CHECK(complaint(other) == options.output.string() +
+                                " exists already, and it was packed with other options (--encoding pixels --background '#ffffff' "
+                                "--test-fraction 0 --order "
+                                "source). Nothing was written; choose another name, or replace it with --force.");
   write(source / "b" / "9.png", png(9));
   CHECK(complaint(options).find("and the source has other images now.") != std::string::npos);
   CHECK(PackedFile(options.output).id() == id);

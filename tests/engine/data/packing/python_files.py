@@ -35,15 +35,23 @@ def noise(mode, height=9, width=7):
     return Image.fromarray(random.integers(0, 256, (height, width, channels), dtype=np.uint8).squeeze(), mode)
 
 
+def on_white(image):
+    pixels = np.asarray(image.convert("RGBA")).astype(int)
+    colour, opacity = pixels[..., :3], pixels[..., 3:]
+    return ((colour * opacity + 255 * (255 - opacity) + 127) // 255).astype(np.uint8)
+
+
 def check_colour_files():
     os.makedirs("colour/a")
     for name, image in {"rgb": noise("RGB"), "rgba": noise("RGBA"), "palette": noise("RGB").quantize(40), "two_bits": noise("RGB").quantize(3)}.items():
         image.save(f"colour/a/{name}.png")
+    noise("RGB").quantize(40).save("colour/a/clear.png", transparency=bytes(range(0, 240, 6)))
+    noise("RGB").save("colour/a/interlaced.png", transparency=(1, 2, 3), interlace=1)
     noise("RGBA").save("colour/a/lossless.webp", lossless=True, exact=True)
     noise("RGB").save("colour/a/lossy.webp", quality=80)
     noise("RGB").save("colour/a/photo.jpg")
     for name, (record, _, _) in pack("colour")[1].items():
-        expected = np.asarray(Image.open("colour/" + name).convert("RGB"))
+        expected = on_white(Image.open("colour/" + name))
         assert record == expected.tobytes(), name
 
 
@@ -55,9 +63,9 @@ def check_grey_files():
     noise("L").convert("1").save("grey/a/one_bit.png")
     Image.fromarray(values).save("grey/a/sixteen_bits.png")
     records = pack("grey")[1]
-    assert records["a/sixteen_bits.png"][0] == (values >> 8).astype(np.uint8).tobytes()
+    assert records["a/sixteen_bits.png"][0] == ((values.astype(int) * 255 + 32767) // 65535).astype(np.uint8).tobytes()
     for name in ("grey", "alpha", "one_bit"):
-        expected = np.asarray(Image.open(f"grey/a/{name}.png").convert("LA"))[..., 0]
+        expected = on_white(Image.open(f"grey/a/{name}.png"))[..., 0]
         assert records[f"a/{name}.png"][0] == expected.tobytes(), name
 
 

@@ -94,6 +94,57 @@ TEST_CASE("members of tar files become records with the labels of their .cls mem
   }
 }
 
+TEST_CASE("the extension of a tar member is all behind the first dot of its name, in upper or lower case")
+{
+  const TemporaryFolder folder;
+  const auto shard = folder.path() / "s.TAR";
+  write(shard, tar({{"x.y/1.PNG", png(1)}, {"x.y/1.CLS", "1"}, {"z/1.seg.png", "mask"}, {"z/1.png", png(2)}, {"z/1.Cls", "0"}}));
+  const auto listing = list(shard);
+  REQUIRE(listing.items.size() == 2);
+  CHECK(listing.items[0].name == "s.TAR/x.y/1.PNG");
+  CHECK(listing.items[0].label == 1);
+  CHECK(listing.items[1].name == "s.TAR/z/1.png");
+  CHECK(listing.remarks == std::vector<std::string>{"1 file was left out because of its extension: .seg.png (1). In a tar file, "
+                                                    "the extension is all that follows the first dot of a name."});
+}
+
+TEST_CASE("options --images and --labels choose the members of a tar file by their extensions")
+{
+  const TemporaryFolder folder;
+  write(folder.path() / "s.tar", tar({{"1.left.png", png(1)}, {"1.right.png", png(2)}, {"1.txt", "dog"}, {"1.cls", "7"}}));
+  for (const std::string images : {"right.png", ".Right.PNG"}) {
+    auto options = plain_options(folder.path() / "s.tar", folder.path() / (images + ".pack"));
+    options.source.images = images;
+    options.source.labels = "txt";
+    data::pack_data(options);
+    const PackedFile file(options.output);
+    REQUIRE(file.size() == 1);
+    CHECK(file.name(0) == "s.tar/1.right.png");
+    CHECK(file.description().classes == std::vector<std::string>{"dog"});
+    CHECK(record(file, 0) == text_of(numbered_image(2)));
+  }
+}
+
+TEST_CASE("what a tar file holds beside its samples is counted and named")
+{
+  const TemporaryFolder folder;
+  const auto source = folder.path() / "s";
+  write(source / "a.tar", tar({{"1.png", png(1)},
+                               {"1.cls", "0"},
+                               {"2.gif", "x"},
+                               {"2.cls", "1"},
+                               {"3.cls", "1"},
+                               {"._1.png", "x"},
+                               {".4.png", "x"}}));
+  write(source / "more" / "deep" / "b.tar", tar({{"1.png", png(2)}, {"1.cls", "1"}}));
+  write(source / "c.tar.bz2", "x");
+  const auto listing = list(source);
+  CHECK(listing.items.size() == 2);
+  CHECK(listing.remarks == std::vector<std::string>{"2 labels without an image were left out; the first is a.tar/2.cls.",
+                                                    "1 image was left out because the name begins with a dot.",
+                                                    "2 files were left out because of their extension: .bz2 (1), .gif (1)."});
+}
+
 TEST_CASE("class names in .cls members become sorted classes, and names of shards say the split")
 {
   const TemporaryFolder folder;

@@ -80,3 +80,19 @@ TEST_CASE(
                               ". Make the tar file again without --sparse (-S), or without this member.");
     }
 }
+
+TEST_CASE("a link in a tar file is left out with a warning that names it")
+{
+  const TemporaryFolder folder;
+  write(folder.path() / "1.png", png(1));
+  for (const auto* label : {"1.cls", "2.cls", "3.cls"}) write(folder.path() / label, "cat");
+  fs::create_hard_link(folder.path() / "1.png", folder.path() / "2.png");
+  fs::create_symlink("1.png", folder.path() / "3.png");
+  call_tar(folder.path(), {}, {"1.png", "1.cls", "2.png", "2.cls", "3.png", "3.cls"});
+  const auto result = data::pack_data(plain_options(folder.path() / "t.tar", folder.path() / "s.pack"));
+  CHECK(result.description.train_samples == 1);
+  CHECK(result.remarks ==
+        std::vector<std::string>{
+            "2 labels without an image were left out; the first is t.tar/2.cls.",
+            "2 links were left out because a tar file stores no content for a link; the first is t.tar/2.png."});
+}

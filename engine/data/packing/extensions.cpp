@@ -1,0 +1,45 @@
+#include "engine/data/packing/extensions.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace dt::data {
+
+std::string lower_case(std::string_view text)
+{
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return lower;
+}
+
+std::optional<ImageFormat> format_of_extension(std::string_view extension)
+{
+  const auto lower = lower_case(extension);
+  if (lower == ".jpg" || lower == ".jpeg") return ImageFormat::jpeg;
+  if (lower == ".png") return ImageFormat::png;
+  if (lower == ".webp") return ImageFormat::webp;
+  return std::nullopt;
+}
+
+bool has_tar_name(std::string_view name)
+{
+  const auto lower = lower_case(name);
+  return std::ranges::any_of(std::array{".tar", ".tar.gz", ".tgz"}, [&](const char* ending) { return lower.ends_with(ending); });
+}
+
+MemberName::MemberName(const std::string& path)
+{
+  const auto base = path.rfind('/') + 1; // 0 if there is no slash
+  const auto dot = std::min(path.find('.', base), path.size());
+  key = path.substr(0, dot);
+  extension = lower_case(std::string_view(path).substr(dot));
+}
+
+std::optional<ImageFormat> MemberName::format() const
+{
+  const auto dot = extension.rfind('.');
+  return dot == extension.npos ? std::nullopt : format_of_extension(std::string_view(extension).substr(dot));
+}
+
+} // namespace dt::data
