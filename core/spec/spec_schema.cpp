@@ -410,7 +410,8 @@ std::vector<Key> sweep_keys()
 {
   return {
       {"sweep.matrix", structure, "", 0, 0, no, no, none, nullptr,
-       "Map of keys to lists of values. Every combination is one point."},
+       "Map of keys to lists of values. Every combination is one point. A range in a list, such as `0.001..1 log 4`, stands for "
+       "its values."},
       {"sweep.zip", structure, "", 0, 0, no, no, none, nullptr,
        "Map of keys to lists of equal length. The first values are one point, the second values the next, and so on."},
       {"sweep.include", structure, "", 0, 0, no, no, none, nullptr,
