@@ -163,9 +163,9 @@ Table plan_table(const Resolved& resolved, const Standings& standings, Scripts* 
     const auto standing = found == standings.end() ? Standing{} : found->second;
     const auto key = resolved.without_data.contains(run.key) ? Cell{nullptr, "-", Style::dim} : key_cell(run.key);
     auto& row = table.rows.emplace_back(
-        std::vector<Cell>{key, text_cell(resolved.study.run_names[i]), count_cell(run.spec.ranks()),
-                          count_cell(run.spec.cores()), limit_cell(run.spec), real_cell(core_hours(run), 3),
-                          state_cell(standing.state), data_cell(standing.would_be_submitted()), text_cell(reason(standing))});
+        std::vector<Cell>{key, text_cell(resolved.study.run_names[i]), count_cell(run.spec.ranks()), count_cell(run.spec.cores()),
+                          limit_cell(run.spec), real_cell(core_hours(run), 3), state_cell(standing.state),
+                          data_cell(standing.would_be_submitted()), text_cell(reason(standing))});
     if (scripts != nullptr) row.push_back(data_cell(scripts->of(run)));
   }
   return table;

@@ -8,7 +8,7 @@
 #include "cli/runs/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
-#include "core/paths.hpp"
+#include "core/program/program_files.hpp"
 #include "core/text.hpp"
 #include "jobs/local/cores.hpp"
 
@@ -481,17 +481,15 @@ void tell_defaults(Context& context, const std::vector<std::string>& defaults)
   context.out.data("defaults", defaults);
 }
 
-// Copies the module with which a Python program reports beside the program, where Python finds it outside of dtctl too. A file
-// that is there stays as it is.
+// Copies the reporting module beside the program. The recipe is written by now and needs no copy, so failing is a warning.
 void copy_module(Context& context, const fs::path& program)
 {
-  const auto source = report_modules() / "dtctl_report.py", target = program.parent_path() / source.filename();
-  const auto text = read_file(source);
-  const bool is_new = create_file_exclusive(target, text, Readers::everybody);
-  if (!is_new && read_file(target) != text)
-    context.messages.warn("{} is another version than that of this dtctl, and was left as it is; jobs use dtctl's own",
-                          printable(target.string()));
-  context.out.field("module", "module", text_cell(target.string()));
+  try {
+    const auto folder = program.has_parent_path() ? program.parent_path() : fs::path(".");
+    context.out.field("module", "module", text_cell(copy_report_module(folder).lexically_normal().string()));
+  } catch (const Error& error) {
+    context.messages.warn("the reporting module was not copied; jobs have dtctl's own: {}", error.what());
+  }
 }
 
 void tell_how_to_report(Context& context, const RecipeWishes& wishes, const fs::path& program)

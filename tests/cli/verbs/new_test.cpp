@@ -176,7 +176,7 @@ TEST_CASE("new --program writes a recipe for the program, copies the module, and
   CHECK(weak.exit_code == 0);
   CHECK(dtctl.run({"validate", "weak.yaml"}).exit_code == 0);
   dtctl.write("net/dtctl_report.py", "mine\n");
-  CHECK(holds(dtctl.run({"new", "other.yaml", "--program", "net/train.py"}).err, "was left as it is"));
+  CHECK(holds(dtctl.run({"new", "other.yaml", "--program", "net/train.py"}).err, "the reporting module was not copied"));
   CHECK(dt::read_file(dtctl.folder() / "net/dtctl_report.py") == "mine\n");
 }
 
