@@ -89,6 +89,7 @@ void add_refusals(const Resolved& resolved, Standings& standings)
     auto& standing = standings[resolved.runs[i].key];
     if (standing.would_be_submitted()) standing.refusal = refusals[i];
   }
+  for (const auto& [key, why] : resolved.without_data) standings[key].refusal = why;
 }
 
 std::string reason(const Standing& standing)
@@ -160,10 +161,11 @@ Table plan_table(const Resolved& resolved, const Standings& standings, Scripts* 
     const auto& run = resolved.runs[i];
     const auto found = standings.find(run.key);
     const auto standing = found == standings.end() ? Standing{} : found->second;
+    const auto key = resolved.without_data.contains(run.key) ? Cell{nullptr, "-", Style::dim} : key_cell(run.key);
     auto& row = table.rows.emplace_back(
-        std::vector<Cell>{key_cell(run.key), text_cell(resolved.study.run_names[i]), count_cell(run.spec.ranks()),
-                          count_cell(run.spec.cores()), limit_cell(run.spec), real_cell(core_hours(run), 3),
-                          state_cell(standing.state), data_cell(standing.would_be_submitted()), text_cell(reason(standing))});
+        std::vector<Cell>{key, text_cell(resolved.study.run_names[i]), count_cell(run.spec.ranks()), count_cell(run.spec.cores()),
+                          limit_cell(run.spec), real_cell(core_hours(run), 3), state_cell(standing.state),
+                          data_cell(standing.would_be_submitted()), text_cell(reason(standing))});
     if (scripts != nullptr) row.push_back(data_cell(scripts->of(run)));
   }
   return table;
@@ -267,6 +269,9 @@ ExitCode print_dry_run(Context& context, const Home& home, const Resolved& resol
   const auto count = resolved.runs.size();
   context.out.table(plan_table(resolved, standings, context.json ? &scripts : nullptr));
   print_refusals(context, refusals);
+  if (!resolved.without_data.empty())
+    context.messages.warn("{} of {} runs cannot be submitted before their data set is there, and their keys are known then",
+                          resolved.without_data.size(), count);
   context.out.field("study", "study",
                     {resolved.study.id, resolved.study.name + " (" + short_key(resolved.study.id) + ")", Style::strong});
   context.out.field("run_count", "runs",

@@ -1,6 +1,7 @@
 #include "cli/checks/input_checks.hpp"
 
 #include "cli/checks/program_checks.hpp"
+#include "cli/runs/resolve.hpp"
 #include "cli/runs/run_files.hpp"
 #include "core/memory.hpp"
 #include "core/spec/compute_profile.hpp"
@@ -35,12 +36,6 @@ std::optional<std::size_t> layer_of(std::string_view message)
   std::size_t number = 0;
   std::from_chars(message.data() + before.size(), message.data() + message.size(), number);
   return number > 0 ? std::optional(number - 1) : std::nullopt;
-}
-
-bool holds_files(const fs::path& folder)
-{
-  std::error_code error;
-  return fs::exists(folder, error) && (!fs::is_empty(folder, error) || error);
 }
 
 // Names of the convolutions in the engine's description of a model.

@@ -1,5 +1,7 @@
 #include "cli/recipe_text/recipe_text.hpp"
 
+#include "cli/recipe_text/commented_text.hpp"
+#include "cli/recipe_text/program_text.hpp"
 #include "cli/recipe_text/yaml_scalar.hpp"
 #include "core/spec/input_shape.hpp"
 #include "core/spec/optimizer_table.hpp"
@@ -17,32 +19,6 @@
 
 namespace dt::cli {
 namespace {
-
-// Collects lines. Comments are broken into lines of at most `width` columns.
-class Text {
- public:
-  void line(const std::string& text, std::size_t indent = 0) { text_ += std::string(indent, ' ') + text + "\n"; }
-  void gap() { text_ += "\n"; }
-
-  void comment(std::string_view sentences, std::size_t indent = 0)
-  {
-    constexpr std::size_t width = 100;
-    std::string current = "#";
-    for (const auto& word : split(sentences, ' ')) {
-      if (current.size() > 1 && indent + display_width(current) + 1 + display_width(word) > width) {
-        line(current, indent);
-        current = "#";
-      }
-      current += " " + word;
-    }
-    line(current, indent);
-  }
-
-  std::string take() { return std::move(text_); }
-
- private:
-  std::string text_;
-};
 
 // "a", "a and b", "a, b and c"
 std::string listed(const std::vector<std::string>& words)
@@ -69,6 +45,8 @@ std::string kind_words(const RecipeWishes& wishes)
 
 std::string subject(const RecipeWishes& wishes)
 {
+  if (wishes.is_program())
+    return fmt::format("{} of {}, a program of your own", wishes.study ? kind_words(wishes) : "One run", wishes.program);
   return fmt::format("{} of {} on {} with {}", kind_words(wishes), wishes.model, wishes.set.empty() ? wishes.data : wishes.set,
                      listed(wishes.strategies));
 }
@@ -171,58 +149,97 @@ void write_batch(Text& text, const RecipeWishes& wishes)
   }
 }
 
+// An accuracy that the shipped recipes with these data reach, and the passes that they need; nothing for other data.
+struct Goal {
+  std::string_view data, accuracy;
+  int epochs;
+};
+constexpr std::array goals{Goal{"digits", "0.97", 8}, Goal{"mnist", "0.98", 6}, Goal{"shapes", "0.85", 8}};
+
+const Goal* goal_of(const RecipeWishes& wishes)
+{
+  const auto found = std::ranges::find(goals, wishes.data, &Goal::data);
+  return found == goals.end() || wishes.model == "custom" ? nullptr : &*found;
+}
+
+void write_length(Text& text, const RecipeWishes& wishes)
+{
+  if (wishes.data == "synthetic") {
+    text.line("steps: 50", 2);
+    text.comment("Random images cannot be learned, so only the end is evaluated.", 2);
+    text.line("eval_every_epochs: 0", 2);
+    return;
+  }
+  const auto* goal = goal_of(wishes);
+  text.comment("Passes over the training set.", 2);
+  text.line(fmt::format("epochs: {}", goal != nullptr ? goal->epochs : 3), 2);
+  text.comment("dtctl results shows the time until the accuracy on the test set first reaches this value.", 2);
+  text.line(goal != nullptr ? fmt::format("target_accuracy: {}", goal->accuracy) : "# target_accuracy: 0.9", 2);
+}
+
 void write_train(Text& text, const RecipeWishes& wishes)
 {
   text.gap();
   text.comment("How long to train, and with how many samples per step.");
   text.line("train:");
   write_batch(text, wishes);
-  if (wishes.data == "synthetic") {
-    text.line("steps: 50", 2);
-    text.comment("Random images cannot be learned, so only the end is evaluated.", 2);
-    text.line("eval_every_epochs: 0", 2);
-  } else {
-    text.comment("Passes over the training set.", 2);
-    text.line("epochs: 3", 2);
-    text.comment("To measure the time to an accuracy:", 2);
-    text.line("# target_accuracy: 0.9", 2);
-  }
+  write_length(text, wishes);
   text.comment("First steps, which train but are left out of the throughput.", 2);
   text.line("warmup_steps: 5", 2);
 }
 
-// An optimizer with which the strategy works, and a learning rate to begin with.
-struct Optimizer {
-  std::string name;
-  std::string learning_rate;
+// Settings with which a strategy learns, as in the shipped recipes lenet-STRATEGY.
+struct Advice {
+  std::string_view strategy, optimizer, learning_rate, period;
 };
+constexpr std::array advices{Advice{"easgd", "sgd", "0.15", "1"},
+                             Advice{"async-easgd", "sgd", "0.15", "1"},
+                             Advice{"hogwild-easgd", "sgd", "0.15", "1"},
+                             Advice{"sync-easgd", "sgd", "0.15", "1"},
+                             Advice{"decentralized-easgd", "sgd", "0.15", "8"},
+                             Advice{"async-sgd", "sgd", "0.03", "1"},
+                             Advice{"hogwild-sgd", "sgd", "0.03", "1"},
+                             Advice{"async-msgd", "momentum", "0.005", "1"},
+                             Advice{"async-measgd", "momentum", "0.01", "1"},
+                             Advice{"local-sgd", "momentum", "0.02", "8"}};
 
-Optimizer optimizer_for(const std::string& strategy)
+Advice advice_for(const std::string& strategy)
 {
-  return strategy_row(strategy).rule == UpdateRule::plain ? Optimizer{"sgd", "0.05"} : Optimizer{"momentum", "0.02"};
+  const auto found = std::ranges::find(advices, strategy, &Advice::strategy);
+  return found == advices.end() ? Advice{strategy, "momentum", "0.02", "1"} : *found;
 }
 
-bool need_different_optimizers(const RecipeWishes& wishes)
+// The values of a key for the strategies of the recipe.
+std::vector<std::string> values_of(const RecipeWishes& wishes, std::string_view Advice::*member)
 {
-  const auto first = optimizer_for(wishes.strategies.front()).name;
-  return std::any_of(wishes.strategies.begin(), wishes.strategies.end(),
-                     [&](const std::string& strategy) { return optimizer_for(strategy).name != first; });
+  std::vector<std::string> values;
+  for (const auto& strategy : wishes.strategies) values.emplace_back(advice_for(strategy).*member);
+  return values;
+}
+
+// Whether the strategies need different values, so that the sweep gives them.
+bool differs(const RecipeWishes& wishes, std::string_view Advice::*member)
+{
+  const auto values = values_of(wishes, member);
+  return std::ranges::find_if(values, [&](const auto& value) { return value != values.front(); }) != values.end();
 }
 
 void write_optimizer(Text& text, const RecipeWishes& wishes)
 {
+  const bool has_name = !differs(wishes, &Advice::optimizer), has_rate = !differs(wishes, &Advice::learning_rate);
+  const auto advice = advice_for(wishes.strategies.front());
   text.gap();
-  if (need_different_optimizers(wishes)) {
-    text.comment("The optimizer. These strategies need different ones, so name and learning rate are in the sweep below.");
-    text.line("optimizer:");
-  } else {
-    const auto optimizer = optimizer_for(wishes.strategies.front());
+  if (has_name && has_rate)
     text.comment("The update rule. The learning rate is the first value to try others of: add for example "
-                 "--over optimizer.learning_rate=0.01,0.02,0.05 to dtctl sweep.");
-    text.line("optimizer:");
-    text.line("name: " + optimizer.name, 2);
-    text.line("learning_rate: " + optimizer.learning_rate, 2);
-  }
+                 "--over optimizer.learning_rate=0.01..0.04 log 3 to dtctl sweep, in quotes.");
+  else
+    text.comment(fmt::format("The update rule. These strategies need different ones, so {} in the sweep below.",
+                             has_name   ? "the learning rate is"
+                             : has_rate ? "its name is"
+                                        : "name and learning rate are"));
+  text.line("optimizer:");
+  if (has_name) text.line(fmt::format("name: {}", advice.optimizer), 2);
+  if (has_rate) text.line(fmt::format("learning_rate: {}", advice.learning_rate), 2);
   text.comment("constant, step, polynomial or cosine", 2);
   text.line("schedule: constant", 2);
 }
@@ -236,6 +253,7 @@ std::string value_for(const Key& key, const RecipeWishes& wishes)
   const auto has_easgd = std::find(wishes.strategies.begin(), wishes.strategies.end(), "sync-easgd") != wishes.strategies.end();
   // sync-easgd exchanges while it computes, which the default mpi cannot do without a core to spare.
   if (key.path == "sync.allreduce" && has_easgd) return "hierarchical";
+  if (key.path == "sync.period") return std::string(advice_for(wishes.strategies.front()).period);
   return to_text(default_of(key));
 }
 
@@ -261,6 +279,7 @@ void write_sync_key(Text& text, const Key& key, const RecipeWishes& wishes)
   if (readers.empty() || readers_of(key.path).empty()) return;
   const auto name = std::string(key.path.substr(std::string_view("sync.").size()));
   const bool read_by_all = readers.size() == wishes.strategies.size();
+  if (key.path == "sync.period" && differs(wishes, &Advice::period)) return; // in the sweep
   text.comment(std::string(key.help) + (read_by_all ? "" : " Only for " + listed(readers) + "."), 2);
   if (read_by_all && !is_only_suggested(key.path))
     text.line(name + ": " + value_for(key, wishes), 2);
@@ -289,9 +308,15 @@ void write_sync(Text& text, const RecipeWishes& wishes)
 
 void write_size_of_run(Text& text, const RecipeWishes& wishes)
 {
-  if (wishes.unit == SizeUnit::nodes) text.line(fmt::format("ranks_per_node: {}", wishes.ranks_per_node), 2);
+  if (wishes.unit == SizeUnit::nodes && !wishes.profile_sets_ranks)
+    text.line(fmt::format("ranks_per_node: {}", wishes.ranks_per_node), 2);
   if (wishes.unit == SizeUnit::nodes && !wishes.study) text.line(fmt::format("nodes: {}", wishes.sizes.front()), 2);
   if (wishes.unit == SizeUnit::ranks && !wishes.study) text.line(fmt::format("ranks_per_node: {}", wishes.sizes.front()), 2);
+  if (!wishes.oversubscribe) return;
+  text.comment("This machine has fewer cores than the largest size has ranks. They share cores, so the throughput of that size "
+               "says little; on a machine with more cores remove this line.",
+               2);
+  text.line("oversubscribe: true", 2);
 }
 
 void write_threads(Text& text, const RecipeWishes& wishes)
@@ -326,10 +351,13 @@ void write_resources(Text& text, const RecipeWishes& wishes)
 {
   text.gap();
   text.comment("What each job gets. A job that takes longer than its time limit is ended.");
+  if (wishes.profile_sets_ranks)
+    text.comment(fmt::format("The profile gives ranks_per_node, which is {}; a value here is stronger.", wishes.ranks_per_node));
+  if (wishes.profile_sets_time) text.comment("The profile gives time_limit; a value here is stronger.");
   text.line("resources:");
   write_size_of_run(text, wishes);
   write_threads(text, wishes);
-  text.line("time_limit: 1h", 2);
+  if (!wishes.profile_sets_time) text.line("time_limit: 1h", 2);
   write_slurm(text, wishes);
 }
 
@@ -378,30 +406,31 @@ void write_study(Text& text, const RecipeWishes& wishes)
   }
   text.comment("Runs per point. With fewer than 3 there are no confidence intervals.", 2);
   text.line(fmt::format("repeats: {}", wishes.repeats), 2);
+  if (wishes.strategies.size() < 2) return;
+  text.comment("Each repeat draws other first weights and another order of the samples, so that a lucky seed decides nothing.",
+               2);
+  text.line("vary_seed: true", 2);
 }
 
 void write_sweep(Text& text, const RecipeWishes& wishes)
 {
   if (wishes.strategies.size() < 2) return;
+  const std::array swept{std::pair("optimizer.name", &Advice::optimizer),
+                         std::pair("optimizer.learning_rate", &Advice::learning_rate), std::pair("sync.period", &Advice::period)};
+  const bool is_matrix = std::ranges::none_of(swept, [&](const auto& key) { return differs(wishes, key.second); });
   text.gap();
   text.line("sweep:");
-  const auto strategies = fmt::format("sync.strategy: [{}]", fmt::join(wishes.strategies, ", "));
-  if (!need_different_optimizers(wishes)) {
-    text.comment("Every combination of these values is run.", 2);
-    text.line("matrix:", 2);
-    text.line(strategies, 4);
-    return;
-  }
-  std::vector<std::string> names, rates;
-  for (const auto& strategy : wishes.strategies) {
-    names.push_back(optimizer_for(strategy).name);
-    rates.push_back(optimizer_for(strategy).learning_rate);
-  }
-  text.comment("The first values are one point, the second values the next. Tune the learning rate of each strategy.", 2);
-  text.line("zip:", 2);
-  text.line(strategies, 4);
-  text.line(fmt::format("optimizer.name: [{}]", fmt::join(names, ", ")), 4);
-  text.line(fmt::format("optimizer.learning_rate: [{}]", fmt::join(rates, ", ")), 4);
+  text.comment(is_matrix ? "Every combination of these values is run."
+                         : "The first values are one point, the second values the next. They are those of the shipped recipes "
+                           "lenet-STRATEGY: tune the learning rate of each strategy for your network.",
+               2);
+  text.line(is_matrix ? "matrix:" : "zip:", 2);
+  text.line(fmt::format("sync.strategy: [{}]", fmt::join(wishes.strategies, ", ")), 4);
+  for (const auto& [path, member] : swept)
+    if (differs(wishes, member)) text.line(fmt::format("{}: [{}]", path, fmt::join(values_of(wishes, member), ", ")), 4);
+  if (differs(wishes, &Advice::period))
+    text.comment("sync.period: steps between two exchanges of weights; a strategy that exchanges in every step does not read it.",
+                 4);
 }
 
 } // namespace
@@ -412,11 +441,15 @@ std::string recipe_text(const RecipeWishes& wishes)
 {
   Text text;
   write_head(text, wishes);
-  write_model(text, wishes);
-  write_data(text, wishes);
-  write_train(text, wishes);
-  write_optimizer(text, wishes);
-  write_sync(text, wishes);
+  if (wishes.is_program()) {
+    write_program(text, wishes);
+  } else {
+    write_model(text, wishes);
+    write_data(text, wishes);
+    write_train(text, wishes);
+    write_optimizer(text, wishes);
+    write_sync(text, wishes);
+  }
   write_resources(text, wishes);
   write_study(text, wishes);
   write_sweep(text, wishes);

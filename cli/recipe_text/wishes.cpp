@@ -191,12 +191,14 @@ std::vector<std::int64_t> default_sizes(const RecipeWishes& wishes, std::int64_t
 {
   const bool is_single_node = wishes.unit != SizeUnit::nodes;
   const std::int64_t servers = any_has_servers(wishes) && wishes.ranks_per_node == 1 ? 1 : 0;
+  // With one worker there is nothing to synchronise.
+  const std::int64_t needed = any_has_servers(wishes) || wishes.strategies.size() > 1 ? 2 : 1;
   std::vector<std::int64_t> sizes;
   for (const std::int64_t workers : {1, 2, 4}) {
     const auto size = workers + servers;
-    if (sizes.empty() || !is_single_node || size <= cores) sizes.push_back(size);
+    if (workers <= needed || !is_single_node || size <= cores) sizes.push_back(size);
   }
-  if (!wishes.study) sizes.resize(1);
+  if (!wishes.study) sizes = {needed > 1 ? sizes.back() : sizes.front()};
   return sizes;
 }
 

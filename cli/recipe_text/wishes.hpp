@@ -31,9 +31,14 @@ struct RecipeWishes {
   std::int64_t batch_per_rank = 0;
   std::string profile; // machine profile; empty: none
   bool on_slurm = false;
-  std::string partition; // on Slurm; empty: the cluster's default
+  std::string partition;                                      // on Slurm; empty: the cluster's default
+  bool profile_sets_ranks = false, profile_sets_time = false; // the profile gives ranks_per_node and time_limit
+  bool oversubscribe = false;                                 // the largest size has more ranks than this machine has cores
+  std::string program;              // a program of the user's own, relative to the recipe; empty: dtengine
+  std::vector<std::string> command; // that starts it
 
-  bool is_single() const { return !study && strategies.size() == 1 && repeats == 1; }
+  bool is_program() const { return !program.empty(); }
+  bool is_single() const { return !study && strategies.size() < 2 && repeats == 1; }
 };
 
 // Reads "1,2,4". Throws a usage error for anything else than different whole numbers from 1 to 1,000,000.
@@ -54,7 +59,8 @@ std::string default_model(std::string_view data);
 // whose images get the model's shape, and for custom, whose layers fit all data sets.
 bool fits_surely(std::string_view model, std::string_view data);
 
-// Sizes with 1, 2, 4, … workers that fit on `cores`; at least one. Without a study a single size.
+// Sizes with 1, 2, 4, … workers that fit on `cores`; at least one. Strategies that are compared, and those with servers, get two
+// workers at least, even if their ranks must share cores. Without a study a single size.
 std::vector<std::int64_t> default_sizes(const RecipeWishes& wishes, std::int64_t cores);
 
 // Ranks of a size, and those of them that train under a strategy with its default number of servers.

@@ -13,6 +13,12 @@
 
 namespace dt::cli {
 
+bool holds_files(const std::filesystem::path& place)
+{
+  std::error_code error;
+  return std::filesystem::exists(place, error) && (!std::filesystem::is_empty(place, error) || error);
+}
+
 Identities::Identities(const Home& home) : home_(home), engine_{engine_program().string(), read_build_id(engine_program())} {}
 
 const std::string& Identities::build_of(const RunSpec& run)
@@ -43,10 +49,10 @@ const std::string& Identities::simulation(const RunSpec& run)
 const std::string& Identities::data(const DataSpec& data)
 {
   const auto folder = home_.data_place(data);
-  const auto [entry, is_new] = data_ids_.try_emplace({data.name, folder.string()});
+  const std::pair key(data.name, folder.string());
+  if (const auto known = data_ids_.find(key); known != data_ids_.end()) return known->second;
   const bool is_none = data.name.empty() && data.path.empty();
-  if (is_new) entry->second = is_none ? "none" : data_id(data, folder);
-  return entry->second;
+  return data_ids_[key] = is_none ? "none" : data_id(data, folder); // no entry if this throws
 }
 
 const std::string& Identities::start(const std::string& file)
@@ -83,13 +89,17 @@ void take_environment(RunSpec& run)
     if (const char* value = std::getenv(name.c_str())) run.resources.env.emplace(name, value);
 }
 
-// The content id of the run's data set. Errors name the place of the data set in the recipe.
-const std::string& data_of(Identities& identities, const recipes::Plan& plan, const RunSpec& run)
+// The content id of the run's data set. Errors name the place of the data set in the recipe. If the set has no files and that is
+// accepted, returns a text that is no id, and sets `why`.
+std::string data_of(Identities& identities, const recipes::Plan& plan, const RunSpec& run, MissingData missing, std::string& why)
 {
   try {
     return identities.data(run.data);
   } catch (const Error& error) {
-    throw Error(error.kind(), to_text(plan.finding(run, {"data.set", "data.path", "data.name"}, error.what())));
+    auto text = to_text(plan.finding(run, {"data.set", "data.path", "data.name"}, error.what()));
+    if (missing == MissingData::refuse || holds_files(identities.home().data_place(run.data))) throw Error(error.kind(), text);
+    why = std::move(text);
+    return "missing";
   }
 }
 
@@ -109,20 +119,22 @@ void take_algorithms(const Home& home, const recipes::Plan& plan, RunSpec& run)
 
 } // namespace
 
-Resolved resolve(const Home& home, recipes::Plan plan)
+Resolved resolve(const Home& home, recipes::Plan plan, MissingData missing)
 {
   Identities identities(home);
   Resolved resolved{.kind = plan.kind, .engine = identities.engine(), .runs = {}, .study = {}, .duplicates = 0};
   std::unordered_set<std::string> seen;
   resolved.runs.reserve(plan.runs.size());
   for (auto& spec : plan.runs) {
-    const auto& data = spec.is_simulated() ? identities.simulation(spec) : data_of(identities, plan, spec);
+    std::string without_data;
+    const auto data = spec.is_simulated() ? identities.simulation(spec) : data_of(identities, plan, spec, missing, without_data);
     spec.train.start_from = start_file(home, spec.train.start_from);
     const auto& start = identities.start(spec.train.start_from);
     take_algorithms(home, plan, spec);
     take_environment(spec);
     const auto& build = identities.build_of(spec);
     auto run = plan_run(std::move(spec), build, data, start);
+    if (!without_data.empty()) resolved.without_data.emplace(run.key, without_data);
     if (seen.insert(run.key).second)
       resolved.runs.push_back(std::move(run));
     else

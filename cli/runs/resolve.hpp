@@ -44,6 +44,9 @@ class Identities {
   std::map<std::vector<std::string>, std::string> program_ids_; // key: program.files, command's first word, wrapper
 };
 
+// Whether the folder or file of a data set is there and not empty.
+bool holds_files(const std::filesystem::path& place);
+
 struct Resolved {
   recipes::PlanKind kind = recipes::PlanKind::single;
   std::string engine;           // path of dtengine
@@ -51,8 +54,12 @@ struct Resolved {
   std::vector<PlannedRun> runs; // in order of submission, without duplicates
   StudyRecord study;            // not written yet; its times are 0
   std::size_t duplicates = 0;   // number of points of the sweep that were the same run as an earlier point
+  // Runs whose data set has no files, by key, with what to do. Their keys change when the files are there.
+  std::map<std::string, std::string> without_data{};
 };
 
-Resolved resolve(const Home& home, recipes::Plan plan);
+// Throws if a data set has no files; with `accept` these runs are in without_data instead, for a plan that is only shown.
+enum class MissingData { refuse, accept };
+Resolved resolve(const Home& home, recipes::Plan plan, MissingData missing = MissingData::refuse);
 
 } // namespace dt::cli

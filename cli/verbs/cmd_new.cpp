@@ -1,12 +1,14 @@
 // dtctl new: writes a commented recipe, from options or from the answers to a few questions.
 #include "cli/checks/engine_model.hpp"
 #include "cli/recipe_text/packed_choice.hpp"
+#include "cli/recipe_text/program_text.hpp"
 #include "cli/recipe_text/questions.hpp"
 #include "cli/recipe_text/recipe_text.hpp"
 #include "cli/recipe_text/yaml_scalar.hpp"
 #include "cli/runs/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
+#include "core/program/program_files.hpp"
 #include "core/text.hpp"
 #include "jobs/local/cores.hpp"
 
@@ -25,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct NewOptions {
-  std::string file, name, model, data, strategies, study, ranks, nodes, parts, profile, partition;
+  std::string file, name, model, data, strategies, study, ranks, nodes, parts, profile, partition, program;
   std::int64_t ranks_per_node = 0, repeats = 0, global_batch = 0, batch_per_rank = 0; // 0: not given
   bool force = false, defaults = false;
 
@@ -36,11 +38,21 @@ struct NewOptions {
 constexpr const char* this_machine = "local";
 constexpr const char* slurm = "slurm";
 
-std::vector<std::string> profile_names(Context& context)
+using Profiles = std::vector<recipes::Profile>;
+
+std::vector<std::string> names_of(const Profiles& profiles)
 {
   std::vector<std::string> names;
-  for (const auto& profile : recipes::list_profiles(load_options(context, {}))) names.push_back(profile.name);
+  for (const auto& profile : profiles) names.push_back(profile.name);
   return names;
+}
+
+// The value that the profile gives a key; empty if it gives none.
+std::string value_in(const recipes::Profile& profile, std::string_view path)
+{
+  for (const auto& [key, value] : profile.values)
+    if (key == path) return value;
+  return "";
 }
 
 // Why the engine refuses this network for this data set. Empty if it accepts it, or if the engine cannot run here; then the job
@@ -91,8 +103,45 @@ std::vector<std::string> data_for(const std::string& model)
 class Taker {
  public:
   Taker(Context& context, RecipeWishes& wishes)
-      : profiles_(profile_names(context)), packed_(packed_choices(context.home())), wishes_(wishes)
+      : profiles_(recipes::list_profiles(load_options(context, {}))), packed_(packed_choices(context.home())), wishes_(wishes)
   {
+  }
+
+  void ranks_per_node(std::int64_t ranks)
+  {
+    ranks_given_ = ranks > 0;
+    wishes_.ranks_per_node = std::max<std::int64_t>(1, ranks);
+  }
+
+  // path: of the program, from here. recipe: absolute path of the recipe.
+  void program(const std::string& path, const fs::path& recipe)
+  {
+    if (!is_plain_line(path)) throw Error(ErrorKind::usage, printable(path) + " has control characters in its name");
+    if (!fs::is_regular_file(path)) throw Error(ErrorKind::usage, "there is no file " + printable(path));
+    const auto below = fs::absolute(path).lexically_normal().lexically_relative(recipe.lexically_normal().parent_path());
+    if (below.empty() || below.begin()->string() == "..")
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{} is not in the folder of the recipe or below it. Write the recipe beside the program: dtctl new {}",
+                      path, shell_quote((fs::path(path).parent_path() / "study.yaml").string())));
+    wishes_.program = below.string();
+    wishes_.command = command_for(wishes_.program, ::access(path.c_str(), X_OK) == 0);
+    if (wishes_.command.empty())
+      throw Error(ErrorKind::usage,
+                  fmt::format("{0} is not executable, and its extension names no interpreter (.py, .sh, .jl, .R). "
+                              "Compile it, make it executable with chmod +x {0}, or give a script that starts it",
+                              shell_quote(path)));
+  }
+
+  // An answer: the words that start the program.
+  void command(const std::string& text)
+  {
+    std::vector<std::string> words;
+    for (const auto& word : split(text, ' '))
+      if (!trim(word).empty()) words.emplace_back(trim(word));
+    if (std::ranges::find(words, wishes_.program) == words.end() || !is_plain_line(text))
+      throw Error(ErrorKind::usage, "the command must name " + wishes_.program);
+    wishes_.command = words;
   }
 
   // The names of data sets that an answer may give.
@@ -143,12 +192,17 @@ class Taker {
 
   void profile(const std::string& text)
   {
-    if (std::find(profiles_.begin(), profiles_.end(), text) == profiles_.end())
+    const auto found = std::ranges::find(profiles_, text, &recipes::Profile::name);
+    if (found == profiles_.end())
       throw Error(ErrorKind::usage, fmt::format("there is no machine profile \"{}\"{}", printable(text),
                                                 profiles_.empty() ? "; dtctl config paths says where profiles are defined"
-                                                                  : advice(text, profiles_)));
+                                                                  : advice(text, names_of(profiles_))));
     wishes_.profile = text;
     wishes_.unit = SizeUnit::nodes;
+    wishes_.profile_sets_time = !value_in(*found, "resources.time_limit").empty();
+    const auto ranks = value_in(*found, "resources.ranks_per_node");
+    wishes_.profile_sets_ranks = !ranks.empty() && !ranks_given_;
+    if (wishes_.profile_sets_ranks) wishes_.ranks_per_node = parse_sizes(ranks).front();
   }
 
   void partition(const std::string& text)
@@ -172,7 +226,7 @@ class Taker {
   std::vector<std::string> machines() const
   {
     std::vector<std::string> names{this_machine};
-    names.insert(names.end(), profiles_.begin(), profiles_.end());
+    for (const auto& profile : profiles_) names.push_back(profile.name);
     if (std::find(names.begin(), names.end(), slurm) == names.end()) names.emplace_back(slurm);
     return names;
   }
@@ -183,7 +237,7 @@ class Taker {
     const auto names = machines();
     if (std::find(names.begin(), names.end(), text) == names.end())
       throw Error(ErrorKind::usage, fmt::format("there is no machine \"{}\"{}", printable(text), advice(text, names)));
-    if (std::find(profiles_.begin(), profiles_.end(), text) != profiles_.end()) return profile(text);
+    if (std::ranges::find(profiles_, text, &recipes::Profile::name) != profiles_.end()) return profile(text);
     if (text == slurm) on_slurm();
   }
 
@@ -233,9 +287,10 @@ class Taker {
     wishes_.unit = SizeUnit::nodes;
   }
 
-  std::vector<std::string> profiles_;
+  Profiles profiles_;
   std::vector<PackedChoice> packed_;
   RecipeWishes& wishes_;
+  bool ranks_given_ = false;
 };
 
 // Puts the option's name before the message of a value that it refuses.
@@ -259,17 +314,14 @@ class Wishing {
   {
     take_options();
     const bool asks = !options_.defaults && !context_.json && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
-    fill("model", options_.model, asks,
-         {"model", strings_of(model_names()), taker_.usual_model(), [&](auto& a) { taker_.model(a); }});
-    fill("data set", options_.data, asks,
-         {"data set", taker_.sets(), default_data(wishes_.model), [&](auto& a) { taker_.data(a); }});
-    fill("strategy", options_.strategies, asks,
-         {"strategies, with commas between them", strings_of(strategy_names()), "sync-sgd",
-          [&](auto& a) { taker_.strategies(a); }});
+    if (wishes_.is_program())
+      fill_program(asks);
+    else
+      fill_training(asks);
     fill("machine", options_.profile + options_.partition, asks,
-         {"machine", taker_.machines(), this_machine, [&](auto& a) { taker_.machine(a); }});
+         {"machine", taker_.machines(), this_machine, [&](auto& answer) { taker_.machine(answer); }});
     fill_sizes(asks);
-    choose_batch(wishes_);
+    if (!wishes_.is_program()) choose_batch(wishes_);
     check_wishes(wishes_);
     remember_unasked();
     return wishes_;
@@ -279,12 +331,30 @@ class Wishing {
   const std::vector<std::string>& defaults() const { return defaults_; }
 
  private:
+  void fill_program(bool asks)
+  {
+    const auto command = join(wishes_.command, " ");
+    fill("command", "", asks, {"command", {}, command, [&](auto& answer) { taker_.command(answer); }});
+  }
+
+  void fill_training(bool asks)
+  {
+    fill("model", options_.model, asks,
+         {"model", strings_of(model_names()), taker_.usual_model(), [&](auto& a) { taker_.model(a); }});
+    fill("data set", options_.data, asks,
+         {"data set", taker_.sets(), default_data(wishes_.model), [&](auto& a) { taker_.data(a); }});
+    fill("strategy", options_.strategies, asks,
+         {"strategies, with commas between them", strings_of(strategy_names()), "sync-sgd",
+          [&](auto& a) { taker_.strategies(a); }});
+  }
+
   void take_options()
   {
     wishes_.file = options_.to_stdout() ? "" : options_.file;
-    wishes_.ranks_per_node = std::max<std::int64_t>(1, options_.ranks_per_node);
+    taker_.ranks_per_node(options_.ranks_per_node);
     wishes_.global_batch = options_.global_batch;
     wishes_.batch_per_rank = options_.batch_per_rank;
+    take_program();
     take_option("--model", options_.model, [&](const auto& text) { taker_.model(text); });
     take_option("--data", options_.data, [&](const auto& text) { taker_.data(text); });
     take_option("--strategy", options_.strategies, [&](const auto& text) { taker_.strategies(text); });
@@ -303,7 +373,7 @@ class Wishing {
   {
     if (options_.study.empty() && options_.parts.empty()) defaults_.emplace_back("study strong");
     if (options_.repeats == 0) defaults_.push_back(fmt::format("repeats {}", wishes_.repeats));
-    if (options_.global_batch > 0 || options_.batch_per_rank > 0) return;
+    if (options_.global_batch > 0 || options_.batch_per_rank > 0 || wishes_.is_program()) return;
     defaults_.push_back(wishes_.global_batch > 0 ? fmt::format("global batch {}", wishes_.global_batch)
                                                  : fmt::format("batch per rank {}", wishes_.batch_per_rank));
   }
@@ -316,10 +386,23 @@ class Wishing {
     take_option("--parts", options_.parts, parse_sizes);
   }
 
+  void take_program()
+  {
+    if (options_.program.empty()) return;
+    for (const auto& [option, value] :
+         {std::pair("--model", options_.model), std::pair("--data", options_.data), std::pair("--strategy", options_.strategies)})
+      if (!value.empty())
+        throw Error(ErrorKind::usage,
+                    fmt::format("{} is for dtengine, and --program runs another program; leave out one of them", option));
+    take_option("--program", options_.program,
+                [&](const auto& text) { taker_.program(text, fs::absolute(wishes_.file.empty() ? "new.yaml" : wishes_.file)); });
+  }
+
   void take_name()
   {
     if (!options_.name.empty()) return take_option("--name", options_.name, [&](const auto& text) { taker_.name(text); });
-    if (!wishes_.file.empty()) taker_.name(fs::path(wishes_.file).stem().string());
+    if (!wishes_.file.empty() || wishes_.is_program())
+      taker_.name(fs::path(wishes_.file.empty() ? wishes_.program : wishes_.file).stem().string());
   }
 
   // Does nothing if the option was given. Asks, or takes the default and remembers it.
@@ -337,6 +420,10 @@ class Wishing {
     if (!options_.nodes.empty()) wishes_.unit = SizeUnit::nodes;
     if (wishes_.study == StudyMode::partition) wishes_.unit = SizeUnit::parts;
     const auto unit = wishes_.unit;
+    if (unit != SizeUnit::nodes && wishes_.profile_sets_ranks) { // the sizes are ranks on one node
+      wishes_.profile_sets_ranks = false;
+      wishes_.ranks_per_node = 1;
+    }
     const auto take = [this, unit](const std::string& text) { taker_.sizes(unit, text); };
     const std::string word = unit == SizeUnit::nodes ? "nodes" : unit == SizeUnit::parts ? "parts" : "ranks";
     const auto given = options_.ranks + options_.nodes + options_.parts;
@@ -348,9 +435,16 @@ class Wishing {
     if (wishes_.ranks_per_node > 1 && unit != SizeUnit::nodes)
       throw Error(ErrorKind::usage,
                   "--ranks-per-node needs --nodes, --profile or --cluster; --ranks are ranks in all, on one node");
-    const auto sizes = default_sizes(wishes_, static_cast<std::int64_t>(jobs::local::usable_cores().size()));
+    const auto cores = static_cast<std::int64_t>(jobs::local::usable_cores().size());
+    const auto sizes = default_sizes(wishes_, cores);
     const auto topic = wishes_.study ? "sizes, in " + word : "number of " + word;
     fill(word, "", asks, {topic, {}, fmt::format("{}", fmt::join(sizes, ",")), take});
+    const bool is_here = unit != SizeUnit::nodes && wishes_.profile.empty();
+    wishes_.oversubscribe = is_here && wishes_.sizes == sizes && sizes.back() > cores;
+    if (wishes_.oversubscribe)
+      context_.messages.warn("{} ranks share the {} cores of this machine, because fewer ranks would leave one worker; the "
+                             "throughput of that size says little",
+                             sizes.back(), cores);
   }
 
   Context& context_;
@@ -387,6 +481,31 @@ void tell_defaults(Context& context, const std::vector<std::string>& defaults)
   context.out.data("defaults", defaults);
 }
 
+// Copies the reporting module beside the program. The recipe is written by now and needs no copy, so failing is a warning.
+void copy_module(Context& context, const fs::path& program)
+{
+  try {
+    const auto folder = program.has_parent_path() ? program.parent_path() : fs::path(".");
+    context.out.field("module", "module", text_cell(copy_report_module(folder).lexically_normal().string()));
+  } catch (const Error& error) {
+    context.messages.warn("the reporting module was not copied; jobs have dtctl's own: {}", error.what());
+  }
+}
+
+void tell_how_to_report(Context& context, const RecipeWishes& wishes, const fs::path& program)
+{
+  if (is_python(wishes.program) && !wishes.file.empty()) copy_module(context, program);
+  const auto lines = report_lines(wishes);
+  if (lines.empty())
+    context.messages.info("dtctl reads the figures of {} from what rank 0 prints: write program.metrics in the recipe",
+                          wishes.program);
+  else if (wishes.file.empty())
+    context.messages.info("Paste these lines into {}:\n\n{}", wishes.program, lines);
+  else
+    context.out.heading("Paste these lines into " + wishes.program + ":");
+  if (!wishes.file.empty()) context.out.block("report_lines", lines);
+}
+
 ExitCode make_recipe(Context& context, const NewOptions& options)
 {
   check_file(options);
@@ -397,11 +516,13 @@ ExitCode make_recipe(Context& context, const NewOptions& options)
   tell_defaults(context, wishing.defaults());
   if (options.to_stdout()) {
     context.out.block("recipe", text);
+    if (wishes.is_program()) tell_how_to_report(context, wishes, options.program);
     return ExitCode::ok;
   }
   write(options, text);
   context.out.field("file", "recipe", text_cell(options.file, Style::strong));
   context.out.data("recipe", text);
+  if (wishes.is_program()) tell_how_to_report(context, wishes, options.program);
   const auto file = shell_quote(options.file);
   context.messages.info("Check it with: dtctl validate {}. Run it with: dtctl {} {} --wait", file, verb_for(wishes), file);
   return ExitCode::ok;
@@ -410,6 +531,10 @@ ExitCode make_recipe(Context& context, const NewOptions& options)
 void add_wish_options(Verb& verb, NewOptions& options)
 {
   verb.add_option("--name", options.name, "name of the recipe; default: the name of the file")->type_name("TEXT");
+  verb.add_option(
+          "--program", options.program,
+          "a training program of your own, such as train.py, in place of dtengine; prints the lines with which it reports")
+      ->type_name("FILE");
   verb.add_option("--model", options.model, "network to train (dtctl models)")->type_name("MODEL");
   verb.add_option("--data", options.data, "data set (dtctl models), or a packed set in the home (dtctl data list)")
       ->type_name("DATA");
@@ -452,9 +577,12 @@ void add_new(Commands& commands)
       {"new", recipe_verbs, "Write a commented recipe, from options or from the answers to a few questions.",
        "In a terminal, asks for model, data set, strategies, machine and sizes, as far as no option gives them; an empty answer\n"
        "takes the default in brackets. Without a terminal, or with --defaults, takes the defaults and says which. Without FILE,\n"
-       "prints the recipe. Ctrl-C and the end of the input leave no file.\n\n"
+       "prints the recipe. Ctrl-C and the end of the input leave no file.\n"
+       "With --program, writes a recipe for a program of your own, copies dtctl_report.py beside a Python program, and prints\n"
+       "the lines with which the program reports.\n\n"
        "Example:\n  dtctl new my-study.yaml --model lenet --data digits --ranks 1,2 --repeats 3\n"
-       "  dtctl new compare.yaml --strategy sync-sgd,local-sgd --study weak --defaults"},
+       "  dtctl new compare.yaml --strategy sync-sgd,local-sgd --study weak --defaults\n"
+       "  dtctl new study.yaml --program train.py --ranks 1,2"},
       [options](Context& context) { return make_recipe(context, *options); });
   verb.add_option("FILE", options->file, "file to write; - or none: standard output")->type_name("FILE");
   add_wish_options(verb, *options);

@@ -21,7 +21,8 @@ ExitCode submit_checked(Context& context, recipes::Plan plan, const SubmissionOp
 {
   warn_of(context, plan);
   check_inputs(context, context.home(), plan);
-  return submit(context, resolve(context.home(), std::move(plan)), options);
+  const auto missing = options.dry_run ? MissingData::accept : MissingData::refuse;
+  return submit(context, resolve(context.home(), std::move(plan), missing), options);
 }
 
 ExitCode submit_one(Context& context, const SubmitCommand& command)

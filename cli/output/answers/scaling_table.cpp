@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -57,6 +60,24 @@ Cell factor_cell(double value)
   return cell;
 }
 
+// The labels that have results of one size only. They are their own baseline, so their speed-up of 1 says nothing.
+std::set<std::string> labels_of_one_size(const std::vector<store::ScalingRow>& rows)
+{
+  std::map<std::string, std::set<std::int64_t>> sizes;
+  for (const auto& row : rows) sizes[row.label].insert(row.size);
+  std::set<std::string> labels;
+  for (const auto& [label, all] : sizes)
+    if (all.size() == 1) labels.insert(label);
+  return labels;
+}
+
+// "-" for a label of one size; the value stays in the data.
+Cell compared(Cell cell, const store::ScalingRow& row, const std::set<std::string>& alone)
+{
+  if (alone.contains(row.label)) cell.text = "-";
+  return cell;
+}
+
 Cell baseline_cell(const store::ScalingRow& row)
 {
   return row.baseline_size == 0 ? Cell{nullptr, "-", Style::dim} : count_cell(row.baseline_size);
@@ -76,7 +97,7 @@ template<auto member> ScalingColumn real_column(std::string name, std::string ti
 
 Cell plain(double value) { return real_cell(value); }
 
-std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals)
+std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals, const std::set<std::string>& alone)
 {
   using Row = store::ScalingRow;
   return {
@@ -91,13 +112,13 @@ std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals)
       real_column<&Row::throughput_min>("throughput_min", "", plain),
       real_column<&Row::throughput_max>("throughput_max", "", plain),
       real_column<&Row::throughput_geometric_mean>("throughput_geometric_mean", "", plain),
-      real_column<&Row::speedup>("speedup", "speed-up", factor_cell),
+      {{"speedup", "speed-up", Align::right}, [alone](const Row& row) { return compared(factor_cell(row.speedup), row, alone); }},
       {{"efficiency", has_servers ? "efficiency/worker [95%]" : "efficiency [95%]", Align::right},
-       [has_intervals](const Row& row) { return efficiency_cell(row, has_intervals); }},
+       [has_intervals, alone](const Row& row) { return compared(efficiency_cell(row, has_intervals), row, alone); }},
       real_column<&Row::efficiency_low>("efficiency_low", "", percent_cell),
       real_column<&Row::efficiency_high>("efficiency_high", "", percent_cell),
-      real_column<&Row::efficiency_per_process>("efficiency_per_process", has_servers ? "efficiency/process" : "", percent_cell,
-                                                2),
+      {{"efficiency_per_process", has_servers ? "efficiency/process" : "", Align::right, 2},
+       [alone](const Row& row) { return compared(percent_cell(row.efficiency_per_process), row, alone); }},
       {{"baseline_size", ""}, baseline_cell},
       count_column<&Row::paired_blocks>("paired_blocks"),
       real_column<&Row::communication_share>("communication_share", "comm.", percent_cell, 1),
@@ -113,7 +134,8 @@ std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals)
 Table scaling_table(const std::vector<store::ScalingRow>& rows)
 {
   const bool has_intervals = std::any_of(rows.begin(), rows.end(), has_interval);
-  return table_of("scaling", scaling_columns(has_servers(rows), has_intervals), rows, std::identity(), "no results yet");
+  return table_of("scaling", scaling_columns(has_servers(rows), has_intervals, labels_of_one_size(rows)), rows, std::identity(),
+                  "no results yet");
 }
 
 } // namespace dt::cli

@@ -60,6 +60,31 @@ TEST_CASE("a plan's core-hours are those of the worst case, with every requeue, 
   CHECK(dtctl.json({"plan", "local.yaml"}).at("core_hours").get<double>() == Approx(2 * 0.5));
 }
 
+TEST_CASE("a plan whose data set has no files shows the runs and their scripts, and says what is missing, and sweep refuses")
+{
+  const Dtctl dtctl;
+  dtctl.write("digits.yaml",
+              "version: 1\nname: d\nmodel: {name: lenet}\ndata: {name: digits}\ntrain: {global_batch: 64, epochs: 2}\n"
+              "resources: {scheduler: slurm, partition: batch}\nstudy: {mode: strong, ranks: [1, 2]}\n");
+  const auto plan = dtctl.json({"plan", "digits.yaml"});
+  REQUIRE(plan.at("runs").size() == 2);
+  CHECK(plan.at("to_submit") == 0);
+  for (const auto& run : plan.at("runs")) {
+    CHECK(run.at("key").is_null());
+    CHECK(run.at("submit") == false);
+    CHECK(run.at("script").get<std::string>().find("dtengine") != std::string::npos);
+  }
+  const auto& refusal = plan.at("refusals")[0];
+  CHECK(refusal.at("runs") == 2);
+  CHECK(refusal.at("reason").get<std::string>().ends_with("make it with: dtctl data make digits"));
+  const auto shown = dtctl.run({"plan", "digits.yaml", "--scripts"});
+  CHECK(shown.exit_code == 0);
+  CHECK(shown.err.find("2 of 2 runs cannot be submitted before their data set is there") != std::string::npos);
+  const auto refused = dtctl.run({"sweep", "digits.yaml"});
+  CHECK(refused.exit_code != 0);
+  CHECK(refused.err.find("make it with: dtctl data make digits") != std::string::npos);
+}
+
 TEST_CASE("plan, sweep --dry-run and sweep -n are the same")
 {
   const Dtctl dtctl;

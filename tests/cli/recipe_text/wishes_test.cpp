@@ -75,7 +75,13 @@ TEST_CASE("defaults fit each other and the machine")
   CHECK(default_sizes(strong({"sync-sgd"}, {}), 2) == Sizes{1, 2});
   CHECK(default_sizes(strong({"sync-sgd"}, {}), 16) == Sizes{1, 2, 4});
   CHECK(default_sizes(strong({"sync-sgd", "easgd"}, {}), 16) == Sizes{2, 3, 5});
-  CHECK(default_sizes(strong({"easgd"}, {}), 1) == Sizes{2});
+  CHECK(default_sizes(strong({"easgd"}, {}), 1) == Sizes{2, 3}); // two workers, which share the core
+  CHECK(default_sizes(strong({"sync-sgd", "local-sgd", "easgd"}, {}), 2) == Sizes{2, 3});
+  CHECK(default_sizes(strong({"sync-sgd", "local-sgd"}, {}), 1) == Sizes{1, 2});
+  auto fixed = strong({"sync-sgd", "easgd"}, {});
+  fixed.study.reset();
+  CHECK(default_sizes(fixed, 2) == Sizes{3});
+  CHECK(default_sizes(fixed, 16) == Sizes{5});
   auto nodes = strong({"easgd"}, {});
   nodes.unit = SizeUnit::nodes;
   CHECK(default_sizes(nodes, 1) == Sizes{2, 3, 5});

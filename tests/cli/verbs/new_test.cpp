@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace fs = std::filesystem;
@@ -138,6 +139,65 @@ TEST_CASE("a machine profile is written into the recipe, and its sizes are nodes
   CHECK(holds(text, "\n  nodes: [1, 2, 4]\n"));
   CHECK(dtctl.run({"validate", "p.yaml"}).exit_code == 0);
   check_refused({"--profile", "team", "--cluster", "batch"}, "excludes");
+}
+
+TEST_CASE("what a machine profile gives stays out of the recipe, so that it is the job's")
+{
+  const Dtctl dtctl;
+  dtctl.write("dtctl.yaml",
+              "profiles: {team: {resources: {scheduler: slurm, partition: batch, ranks_per_node: 4, time_limit: 2h}}}\n");
+  const auto job_of = [&](const Words& options) {
+    REQUIRE(dtctl.run(dt::test::with({"new", "p.yaml", "--force", "--data", "synthetic"}, options)).exit_code == 0);
+    const auto runs = dtctl.json({"plan", "p.yaml"}).at("runs");
+    return *std::ranges::max_element(runs, {}, [](const auto& run) { return run.at("ranks").template get<int>(); });
+  };
+  const auto job = job_of({"--profile", "team"});
+  CHECK(job.at("ranks") == 16); // 4 nodes with 4 ranks
+  CHECK(job.at("core_hours").get<double>() == Approx(16 * 2));
+  CHECK(job_of({"--profile", "team", "--ranks-per-node", "2"}).at("ranks") == 8);
+  CHECK(job_of({"--profile", "team", "--ranks", "1,2"}).at("ranks") == 2);
+}
+
+TEST_CASE("new --program writes a recipe for the program, copies the module, and prints the lines that report")
+{
+  const Dtctl dtctl;
+  fs::create_directory(dtctl.folder() / "net");
+  dtctl.write("net/train.py", "print('hello')\n");
+  const auto result = dtctl.run({"new", "mine.yaml", "--program", "net/train.py", "--ranks", "1,2"});
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  CHECK(holds(result.out, "\nreport.begin()  "));
+  CHECK(holds(result.out, "\nreport.result()  "));
+  CHECK(holds(result.err, "defaults were taken: command python3 net/train.py, machine local, study strong, repeats 3\n"));
+  CHECK(fs::exists(dtctl.folder() / "net/dtctl_report.py"));
+  CHECK(dtctl.run({"validate", "mine.yaml"}).exit_code == 0);
+  CHECK(dtctl.json({"plan", "mine.yaml"}).at("runs").size() == 6);
+  const auto weak = dtctl.run({"new", "weak.yaml", "--program", "net/train.py", "--study", "weak"});
+  CHECK(weak.exit_code == 0);
+  CHECK(dtctl.run({"validate", "weak.yaml"}).exit_code == 0);
+  dtctl.write("net/dtctl_report.py", "mine\n");
+  CHECK(holds(dtctl.run({"new", "other.yaml", "--program", "net/train.py"}).err, "the reporting module was not copied"));
+  CHECK(dt::read_file(dtctl.folder() / "net/dtctl_report.py") == "mine\n");
+}
+
+TEST_CASE("new --program refuses what is no program that a recipe can start, and options of dtengine")
+{
+  const Dtctl dtctl;
+  dtctl.write("train.py", "");
+  dtctl.write("net.c", "");
+  fs::create_directory(dtctl.folder() / "sub");
+  const auto refused = [&](const Words& options, const std::string& why) {
+    const auto result = dtctl.run(dt::test::with({"new"}, options));
+    CHECK(result.exit_code == 2);
+    CHECK_THAT(result.err, Catch::Contains(why));
+    CHECK_FALSE(fs::exists(dtctl.folder() / "x.yaml"));
+    CHECK_FALSE(fs::exists(dtctl.folder() / "dtctl_report.py"));
+  };
+  refused({"x.yaml", "--program", "trian.py"}, "--program: there is no file trian.py");
+  refused({"x.yaml", "--program", "net.c"}, "--program: net.c is not executable");
+  refused({"x.yaml", "--program", "train.py", "--model", "lenet"}, "--model is for dtengine, and --program runs another program");
+  refused({"sub/x.yaml", "--program", "train.py"},
+          "--program: train.py is not in the folder of the recipe or below it. Write the recipe beside the program");
 }
 
 TEST_CASE("in JSON new answers with the recipe and the defaults, and asks nothing")

@@ -1,0 +1,108 @@
+#include "cli/recipe_text/program_text.hpp"
+
+#include "cli/recipe_text/yaml_scalar.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace dt::cli {
+namespace {
+
+struct Interpreter {
+  std::string_view extension, command;
+};
+constexpr std::array interpreters{Interpreter{".py", "python3"}, Interpreter{".sh", "bash"}, Interpreter{".jl", "julia"},
+                                  Interpreter{".R", "Rscript"}};
+
+constexpr std::string_view python_lines = R"(import dtctl_report as report
+
+report.begin()                                # just before the first step
+for step in range(steps):
+    with report.phase("input"):               # also: forward, backward, communication, optimizer
+        images, labels = next(batches)
+    ...
+    report.step(loss=loss.item(), samples=len(labels))    # on every rank, with its own samples
+report.evaluation(accuracy=accuracy)          # from 0 to 1; as often as you evaluate
+report.result()                               # at the end; without it the run has failed
+)";
+
+constexpr std::string_view c_lines = R"(#include <dtctl_report.h>      /* compile with -I"$DTCTL_INCLUDE" */
+
+dtctl_report_begin(0);         /* just before the first step */
+for (...) {
+  ...
+  dtctl_report_step(loss, samples);      /* on every rank, with its own samples */
+}
+dtctl_report_evaluation(accuracy, loss, samples);
+dtctl_report_result();         /* at the end; without it the run has failed */
+)";
+
+std::string quoted_list(const std::vector<std::string>& words)
+{
+  std::vector<std::string> scalars;
+  for (const auto& word : words) scalars.push_back(yaml_scalar(word));
+  return fmt::format("[{}]", fmt::join(scalars, ", "));
+}
+
+void write_command(Text& text, const RecipeWishes& wishes)
+{
+  text.gap();
+  text.comment(
+      "The program that each rank starts. Its files are copied when the study is submitted, and their content is part of "
+      "the key of a run. Values reach it as arguments, such as \"{optimizer.learning_rate}\", and as environment "
+      "variables, such as DTCTL_OPTIMIZER_LEARNING_RATE.");
+  text.line("program:");
+  text.line("command: " + quoted_list(wishes.command), 2);
+  text.comment("Files and folders that it needs, relative to this recipe.", 2);
+  text.line("files: " + quoted_list({wishes.program}), 2);
+  text.comment(
+      "Names and values of your own: \"{program.parameters.hidden}\", DTCTL_PROGRAM_PARAMETERS_HIDDEN. A sweep tries several: "
+      "--over program.parameters.hidden=16,32.",
+      2);
+  text.line("# parameters: { hidden: 32 }", 2);
+  text.comment(
+      "For a program that does not report through dtctl_report: expressions that find the figures in what rank 0 prints. dtctl "
+      "validate RECIPE --metrics OUTPUT shows what they find in a file of sample output.",
+      2);
+  text.line("# metrics: { step: 'step (\\d+)', loss: 'loss (\\S+)', samples: '(\\S+) images' }", 2);
+}
+
+} // namespace
+
+void write_program(Text& text, const RecipeWishes& wishes)
+{
+  write_command(text, wishes);
+  text.gap();
+  text.comment("What dtctl and the program must know of the training. The program reads DTCTL_TRAIN_GLOBAL_BATCH and the like.");
+  text.line("train:");
+  if (wishes.global_batch > 0) text.line(fmt::format("global_batch: {}", wishes.global_batch), 2);
+  if (wishes.batch_per_rank > 0) text.line(fmt::format("batch_per_rank: {}", wishes.batch_per_rank), 2);
+  if (wishes.global_batch + wishes.batch_per_rank == 0)
+    text.line(wishes.study == StudyMode::weak ? "# batch_per_rank: 32" : "# global_batch: 128", 2);
+  text.comment("First steps, which are left out of the throughput.", 2);
+  text.line("warmup_steps: 5", 2);
+  text.comment("dtctl results shows the time until the accuracy that the program reports first reaches this value.", 2);
+  text.line("# target_accuracy: 0.9", 2);
+}
+
+bool is_python(std::string_view program) { return program.ends_with(".py"); }
+
+std::vector<std::string> command_for(const std::string& program, bool is_executable)
+{
+  const auto extension = std::filesystem::path(program).extension().string();
+  const auto found = std::ranges::find(interpreters, extension, &Interpreter::extension);
+  if (found != interpreters.end()) return {std::string(found->command), program};
+  return is_executable ? std::vector{program} : std::vector<std::string>{};
+}
+
+std::string report_lines(const RecipeWishes& wishes)
+{
+  if (is_python(wishes.program)) return std::string(python_lines);
+  return wishes.command.size() == 1 ? std::string(c_lines) : "";
+}
+
+} // namespace dt::cli

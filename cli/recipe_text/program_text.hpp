@@ -1,0 +1,26 @@
+// What `dtctl new --program` writes and prints for a program of the user's own. Pure functions.
+#pragma once
+
+#include "cli/recipe_text/commented_text.hpp"
+#include "cli/recipe_text/wishes.hpp"
+
+#include <string>
+#include <vector>
+
+namespace dt::cli {
+
+// Writes the blocks `program` and `train` of the recipe.
+void write_program(Text& text, const RecipeWishes& wishes);
+
+// Whether the program is Python, for which the reporting module is written.
+bool is_python(std::string_view program);
+
+// The words that start the program, by its extension: python3 for .py; only its path if it is executable. Empty if nothing is
+// known that starts it.
+std::vector<std::string> command_for(const std::string& program, bool is_executable);
+
+// The lines to paste into the program, with which it reports to dtctl: Python, or C for a program that is started as it is. Empty
+// for other languages.
+std::string report_lines(const RecipeWishes& wishes);
+
+} // namespace dt::cli
