@@ -73,10 +73,9 @@ TEST_CASE("a profile has the keys of those it extends, and the project's are str
 
 TEST_CASE("profiles are listed with all their keys and the strongest file that has them")
 {
-  Machine machine(
-      "profiles:\n  base: { resources: { account: u, modules: [x, y] } }\n"
-      "  c: { extends: base, resources: { qos: c, time_limit: 90m, signal_ahead: 1h30m5s } }\n",
-      "profiles:\n  base: { resources: { account: p } }\n");
+  Machine machine("profiles:\n  base: { resources: { account: u, modules: [x, y] } }\n"
+                  "  c: { extends: base, resources: { qos: c, time_limit: 90m, signal_ahead: 1h30m5s } }\n",
+                  "profiles:\n  base: { resources: { account: p } }\n");
   const auto profiles = list_profiles(machine.options);
   REQUIRE(profiles.size() == 2);
   CHECK(profiles[0].name == "base");
@@ -84,7 +83,11 @@ TEST_CASE("profiles are listed with all their keys and the strongest file that h
   CHECK(profiles[1].name == "c");
   CHECK(profiles[1].file == machine.options.user_config.string());
   using Values = std::vector<std::pair<std::string, std::string>>;
-  CHECK(profiles[1].values == Values{{"resources.account", "p"}, {"resources.qos", "c"}, {"resources.modules", "x, y"}, {"resources.time_limit", "1h30m"}, {"resources.signal_ahead", "5405s"}});
+  CHECK(profiles[1].values == Values{{"resources.account", "p"},
+                                     {"resources.qos", "c"},
+                                     {"resources.modules", "x, y"},
+                                     {"resources.time_limit", "1h30m"},
+                                     {"resources.signal_ahead", "5405s"}});
 }
 
 TEST_CASE("an unknown profile names the nearest and the known ones")
