@@ -3,6 +3,7 @@
 #include "core/file.hpp"
 #include "core/record/run_record.hpp"
 #include "tests/cli/report/figure/figure_study.hpp"
+#include "tests/cli/report/pictured_home.hpp"
 
 #include <algorithm>
 #include <cstdlib>
