@@ -97,7 +97,8 @@ template<auto member> ScalingColumn real_column(std::string name, std::string ti
 
 Cell plain(double value) { return real_cell(value); }
 
-std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals, bool has_diverged, const std::set<std::string>& alone)
+std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals, bool has_diverged,
+                                           const std::set<std::string>& alone)
 {
   using Row = store::ScalingRow;
   return {
@@ -136,8 +137,8 @@ Table scaling_table(const std::vector<store::ScalingRow>& rows)
 {
   const bool has_intervals = std::any_of(rows.begin(), rows.end(), has_interval);
   const bool has_diverged = std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.diverged > 0; });
-  return table_of("scaling", scaling_columns(has_servers(rows), has_intervals, has_diverged, labels_of_one_size(rows)), rows, std::identity(),
-                  "no results yet");
+  return table_of("scaling", scaling_columns(has_servers(rows), has_intervals, has_diverged, labels_of_one_size(rows)), rows,
+                  std::identity(), "no results yet");
 }
 
 } // namespace dt::cli

@@ -21,7 +21,8 @@ std::vector<store::Attribution> largest_points(const std::vector<store::Attribut
       largest.back() = point;
     else
       largest.push_back(point);
-  std::erase_if(largest, [](const auto& point) { return point.is_baseline || point.is_throttled() || !std::isfinite(point.efficiency); });
+  std::erase_if(largest,
+                [](const auto& point) { return point.is_baseline || point.is_throttled() || !std::isfinite(point.efficiency); });
   return largest;
 }
 

@@ -19,11 +19,11 @@ namespace {
 struct Diary : Observer {
   void step(const dt::StepEvent& event) override
   {
-    losses[event.step] = std::bit_cast<std::uint64_t>(event.loss);
-    rates[event.step] = event.learning_rate;
+    losses[event.step] = std::bit_cast<std::uint64_t>(event.loss.value());
+    rates[event.step] = event.learning_rate.value();
     elapsed[event.step] = event.elapsed_s;
   }
-  void evaluation(const dt::EvalEvent& event) override { accuracies[event.step] = event.accuracy; }
+  void evaluation(const dt::EvalEvent& event) override { accuracies[event.step] = event.accuracy.value(); }
   std::map<std::int64_t, std::uint64_t> losses;
   std::map<std::int64_t, double> rates, accuracies, elapsed;
 };

@@ -35,7 +35,7 @@ RunSpec spec_of(const std::string& optimizer, std::int64_t ranks)
 }
 
 struct Losses : Observer {
-  void step(const StepEvent& event) override { bits.push_back(std::bit_cast<std::uint64_t>(event.loss)); }
+  void step(const StepEvent& event) override { bits.push_back(std::bit_cast<std::uint64_t>(event.loss.value())); }
   std::vector<std::uint64_t> bits;
 };
 
