@@ -68,26 +68,32 @@ void keep_settled(const AttemptFolder& attempt, const Evidence& evidence)
   }
 }
 
-// The newest attempt with a result before attempt `last`; 0 if there is none.
-int earlier_result(const std::filesystem::path& run_folder, int last)
+struct EarlierResult {
+  int attempt = 0;
+  RunResult result;
+};
+
+// The result of the newest attempt before attempt `last` that has one.
+std::optional<EarlierResult> earlier_result(const std::filesystem::path& run_folder, int last)
 {
   const auto numbers = attempt_numbers(run_folder);
-  const auto found = std::find_if(numbers.rbegin(), numbers.rend(), [&](int number) {
-    return number < last && read_result(AttemptFolder(run_folder, number)).has_value();
-  });
-  return found == numbers.rend() ? 0 : *found;
+  for (auto number = numbers.rbegin(); number != numbers.rend(); ++number) {
+    if (*number >= last) continue;
+    if (auto result = read_result(AttemptFolder(run_folder, *number))) return EarlierResult{*number, std::move(*result)};
+  }
+  return std::nullopt;
 }
 
 // If a forced new attempt is cancelled, the result of an earlier attempt still counts.
 void keep_earlier_result(const std::filesystem::path& run_folder, RunStatus& status)
 {
   if (status.verdict.state != RunState::cancelled) return;
-  const int number = earlier_result(run_folder, status.attempt);
-  if (number == 0) return;
-  const auto result = read_result(AttemptFolder(run_folder, number));
-  const bool has_diverged = result && !result->divergence.empty();
+  const auto earlier = earlier_result(run_folder, status.attempt);
+  if (!earlier) return;
+  const auto& [number, result] = *earlier;
+  const bool has_diverged = !result.divergence.empty();
   status.verdict = {RunState::succeeded,
-                    (has_diverged ? std::string(diverged_word) + result->divergence + "; " : "") +
+                    (has_diverged ? std::string(diverged_word) + result.divergence + "; " : "") +
                         fmt::format("attempt {} has the result; attempt {} was {}", number, status.attempt, status.verdict.cause),
                     fmt::format("result.json of attempt {}", number), 0, false};
   status.attempt = number;

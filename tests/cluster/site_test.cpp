@@ -54,7 +54,8 @@ TEST_CASE("doctor runs a job that writes into the home, and says so when the nod
   const Cluster cluster({"--nodes", "1"});
   const ClusterUser user(cluster);
   const auto found = [&] {
-    for (const auto& finding : user.json({"doctor"}).at("findings"))
+    const auto report = user.json({"doctor"});
+    for (const auto& finding : report.at("findings"))
       if (finding.at("check") == "home on nodes") return finding;
     return Json();
   };

@@ -74,7 +74,8 @@ TEST_CASE("a program of the user beside busy loops on its cores is told as one o
   const auto results = own.dtctl.json({"results"});
   REQUIRE(results.at("busy").at("runs").size() == 1);
   CHECK(own.dtctl.run({"results"}).out.find("1 of 1 run: other processes took up to") != std::string::npos);
-  CHECK(own.dtctl.run({"show", "last"}).out.find("machine load") != std::string::npos);
+  const auto key = own.dtctl.json({"status"}).at("runs")[0].at("key").get<std::string>();
+  CHECK(own.dtctl.run({"show", key}).out.find("machine load") != std::string::npos);
 }
 
 TEST_CASE("under a CPU quota of half a core, doctor, submission, results and --why name the quota")

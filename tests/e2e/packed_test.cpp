@@ -84,7 +84,9 @@ TEST_CASE("a network learns from a packed set, in every order, with two ranks an
   const auto outcome = dtctl.json({"sweep", "r.yaml", "--wait"});
   INFO(outcome.dump());
   CHECK(outcome.at("states") == Json{{"succeeded", 6}});
-  for (const auto& run : dtctl.json({"query", "SELECT accuracy, replaced_samples FROM results"}).at("rows")) {
+  const auto results = dtctl.json({"query", "SELECT accuracy, replaced_samples FROM results"});
+  CHECK(results.at("rows").size() == 6);
+  for (const auto& run : results.at("rows")) {
     CHECK(run.at("accuracy").get<double>() > 0.9);
     CHECK(run.at("replaced_samples") == 0);
   }

@@ -84,11 +84,13 @@ TEST_CASE("runs of a race that were cancelled or failed are missing: the same co
   REQUIRE(run_count(dtctl) == 10);
   std::set<std::string> gone;
   const bool all = GENERATE(false, true);
-  for (const auto& run : dtctl.json({"status"}).at("runs")) {
+  const auto status = dtctl.json({"status"});
+  for (const auto& run : status.at("runs")) {
     const auto name = run.at("name").get<std::string>();
     if (!all && name.find("/#1") == std::string::npos && name.find("/#4") == std::string::npos) continue;
-    gone.insert(run.at("key").get<std::string>());
-    cancel_afterwards(dtctl.home() / "runs" / *gone.rbegin());
+    const auto key = run.at("key").get<std::string>();
+    gone.insert(key);
+    cancel_afterwards(dtctl.home() / "runs" / key);
   }
   REQUIRE(gone.size() == (all ? 10U : 4U));
   REQUIRE(dtctl.run({"db", "rebuild"}).ok());

@@ -83,11 +83,11 @@ TEST_CASE("profiles are listed with all their keys and the strongest file that h
   CHECK(profiles[1].name == "c");
   CHECK(profiles[1].file == machine.options.user_config.string());
   using Values = std::vector<std::pair<std::string, std::string>>;
-  CHECK(profiles[1].values == Values{{"resources.account", "p"},
+  CHECK(profiles[1].values == Values{{"resources.time_limit", "1h30m"},
+                                     {"resources.signal_ahead", "5405s"},
+                                     {"resources.account", "p"},
                                      {"resources.qos", "c"},
-                                     {"resources.modules", "x, y"},
-                                     {"resources.time_limit", "1h30m"},
-                                     {"resources.signal_ahead", "5405s"}});
+                                     {"resources.modules", "x, y"}});
 }
 
 TEST_CASE("an unknown profile names the nearest and the known ones")
