@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include <CLI/App.hpp>
@@ -147,17 +148,19 @@ ExitCode dispatch(Commands& commands, const std::vector<std::string>& arguments,
   return is_verdict && !context.troubles.empty() ? ExitCode::scheduler_unreachable : code;
 }
 
-// If an argument contains a character that looks like another one or cannot be seen, the mistake may be that character.
-Error with_odd_character(const Error& error, const std::vector<std::string>& arguments)
+// If an argument contains a character that looks like another one or cannot be seen, the mistake may be that character: the error
+// that says so.
+std::optional<Error> error_with_odd_character(const Error& error, const std::vector<std::string>& arguments)
 {
-  if (exit_code_of(error.kind()) != ExitCode::usage) return error;
+  if (exit_code_of(error.kind()) != ExitCode::usage) return std::nullopt;
   for (const auto& argument : arguments) {
     const auto odd = find_odd_character(argument);
     if (!odd || std::string_view(error.what()).find(odd->words) != std::string_view::npos) continue;
-    return {error.kind(), fmt::format("{}\nThe argument \"{}\" contains {}, as its character {}; type it again", error.what(),
-                                      printable(argument), odd->words, display_width(argument.substr(0, odd->offset)) + 1)};
+    return Error{error.kind(),
+                 fmt::format("{}\nThe argument \"{}\" contains {}, as its character {}; type it again", error.what(),
+                             printable(argument), odd->words, display_width(argument.substr(0, odd->offset)) + 1)};
   }
-  return error;
+  return std::nullopt;
 }
 
 int fail(Output& out, const Error& error)
@@ -190,7 +193,8 @@ int run(const std::vector<std::string>& arguments)
     out->finish(code);
     return static_cast<int>(code);
   } catch (const Error& error) {
-    return fail(*out, with_odd_character(error, arguments));
+    const auto better = error_with_odd_character(error, arguments);
+    return fail(*out, better ? *better : error);
   } catch (const std::filesystem::filesystem_error& error) {
     return fail(*out, system_error(error.path1().string(), error.code().value()));
   } catch (const std::bad_alloc&) {

@@ -66,7 +66,8 @@ Cell cell_of(const store::Cell& cell)
     Cell operator()(std::int64_t v) const { return count_cell(v); }
     Cell operator()(double v) const
     {
-      if (!std::isfinite(v)) return text_cell(std::string(word_of(v))); // infinite: the database has no NaN
+      if (std::isnan(v)) return {nullptr, "-", Style::dim};
+      if (!std::isfinite(v)) return text_cell(std::string(word_of(v)));
       return {v, real_cell(v, 6).text, Style::plain};
     }
     Cell operator()(const std::string& v) const { return text_cell(v); }

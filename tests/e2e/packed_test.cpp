@@ -81,7 +81,8 @@ TEST_CASE("a network learns from a packed set, in every order, with two ranks an
               recipe(file, ", block_bytes: 20000, crop: pad, pad: 0, flip: true",
                      "resources: { ranks_per_node: 2, oversubscribe: true }\nsweep: { matrix: { data.order: [blocks, samples, "
                      "file], data.decode_threads: [0, 1] } }\n"));
-  const auto outcome = dtctl.json({"sweep", "r.yaml", "--wait"});
+  const auto outcome =
+      dtctl.json({"sweep", "r.yaml", "--wait", "--set", "train.epochs=10", "--set", "optimizer.learning_rate=0.01"});
   INFO(outcome.dump());
   CHECK(outcome.at("states") == Json{{"succeeded", 6}});
   const auto results = dtctl.json({"query", "SELECT accuracy, replaced_samples FROM results"});

@@ -34,11 +34,12 @@ TEST_CASE("a plan holds every run with its key, its script and its core-hours, a
 TEST_CASE("a plan shows each run's time limit, in its unit")
 {
   const Dtctl dtctl;
-  dtctl.write("tiny.yaml", tiny_recipe("sweep: {matrix: {resources.time_limit: [1-12, 90m]}}\n"));
-  const auto shown = dtctl.run({"plan", "tiny.yaml"}).out;
-  CHECK(shown.find("  limit  ") != std::string::npos);
-  CHECK(shown.find("1d12h") != std::string::npos);
-  CHECK(shown.find("1h30m") != std::string::npos);
+  dtctl.write("tiny.yaml", tiny_recipe());
+  for (const auto& [limit, shown] : {std::pair("1-12", "1d12h"), {"90m", "1h30m"}}) {
+    const auto plan = dtctl.run({"plan", "tiny.yaml", "--set", std::string("resources.time_limit=") + limit}).out;
+    CHECK(plan.find("  limit  ") != std::string::npos);
+    CHECK(plan.find(shown) != std::string::npos);
+  }
 }
 
 TEST_CASE("a plan's core-hours are those of the worst case, with every requeue, and it says so")

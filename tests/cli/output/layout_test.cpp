@@ -137,9 +137,9 @@ TEST_CASE("a paragraph is wrapped at words and indented from its second line on"
 
 TEST_CASE("a command stays on one line, so that it can be copied, unless it is longer than a line")
 {
-  CHECK(wrap("see what dtctl explain last --failed, or wait", 30, 2) == "see what\n  dtctl explain last --failed, or\n  wait");
+  CHECK(wrap("see what dtctl explain last --failed, or wait", 30, 2) == "see what\n  dtctl explain last --failed,\n  or wait");
   CHECK(wrap("Every run: dtctl cancel all. Then go on.", 24, 0) == "Every run:\ndtctl cancel all. Then\ngo on.");
-  CHECK(wrap("a (dtctl db rebuild) b", 20, 0) == "a\n(dtctl db rebuild) b");
+  CHECK(wrap("a (dtctl db rebuild) b", 20, 0) == "a (dtctl db rebuild)\nb");
   CHECK(wrap("dtctl submit r --set a=1 --set b=2", 12, 0) == "dtctl submit\nr --set a=1\n--set b=2");
   CHECK(wrap("the end of dtctl", 12, 0) == "the end of\ndtctl");
 }

@@ -157,7 +157,7 @@ TEST_CASE("a traced run is drawn: spans nest, times go on, and two ranks are in 
   const auto refused = dtctl.run({"trace"});
   CHECK(refused.exit_code == 2);
   CHECK(refused.out.empty());
-  CHECK_THAT(refused.err, Catch::Contains("was not traced. Set train.trace: true and run it again (dtctl submit RECIPE --set "
+  CHECK_THAT(refused.err, Catch::Contains("was not traced. Set train.trace: true and run it again (dtctl sweep RECIPE --set "
                                           "train.trace=true --force)."));
 
   REQUIRE(dtctl.run({"submit", "traced.yaml", "--set", "train.trace=true", "--force", "--wait"}).ok());
