@@ -5,6 +5,7 @@
 #include "core/paths.hpp"
 #include "core/record/study_record.hpp"
 #include "core/spec/run_key.hpp"
+#include "jobs/program/asked_environment.hpp"
 
 #include <cstddef>
 #include <map>
@@ -27,6 +28,9 @@ class Identities {
   const std::string& simulator() const { return simulator_.path; } // path of dtsim; empty before the first simulated run
   const std::string& engine() const { return engine_.path; }       // path of dtengine
   const std::string& start(const std::string& file);
+  // The Python environment of a user's own program that is part of the run's key: asked on this machine, once for all runs that
+  // have the same. Its id is empty with `program.identity: files`, for dtengine, and where it cannot be known.
+  const jobs::AskedEnvironment& environment(const RunSpec& run);
   // The id of a simulated run's input (simulation_input).
   const std::string& simulation(const RunSpec& run);
 
@@ -41,7 +45,8 @@ class Identities {
   std::map<std::pair<std::string, std::string>, std::string> data_ids_; // key: (name, folder)
   std::map<std::string, std::string> start_ids_;
   std::map<std::string, std::string> simulation_ids_;           // key: train.compute_profile
-  std::map<std::vector<std::string>, std::string> program_ids_; // key: program.files, command's first word, wrapper
+  std::map<std::vector<std::string>, std::string> program_ids_; // key: program.files, command's first word, wrapper, identity
+  std::map<std::vector<std::string>, jobs::AskedEnvironment> environments_; // key: environment_inputs
 };
 
 struct Resolved {
@@ -51,6 +56,7 @@ struct Resolved {
   std::vector<PlannedRun> runs; // in order of submission, without duplicates
   StudyRecord study;            // not written yet; its times are 0
   std::size_t duplicates = 0;   // number of points of the sweep that were the same run as an earlier point
+  std::string unasked{};        // why the Python environment is no part of some run's key; empty: it is, or it is not wanted
 };
 
 Resolved resolve(const Home& home, recipes::Plan plan);

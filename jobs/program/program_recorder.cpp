@@ -9,8 +9,8 @@
 #include "core/record/rank_state.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/program/begin_record.hpp"
 #include "jobs/program/parts.hpp"
+#include "jobs/program/rank_program.hpp"
 #include "jobs/quick_file.hpp"
 
 #include <algorithm>
@@ -94,6 +94,7 @@ void ProgramRecorder::begin_launch()
   make_folders(attempt_.path_of(AttemptFile::reports));
   started_.clear();
   root_started_.reset();
+  facts_.clear();
   root_ = {};
   root_tail_ = std::make_unique<LineTail>(report_of(0));
   events_.emplace(attempt_.events(), PendingText::Writers::sole);
@@ -154,14 +155,21 @@ void ProgramRecorder::look()
   parts.require_success();
 }
 
-// The first line of each report says where the rank runs.
+// The line "rank" of each report says where the rank runs. The lines before it are facts about its node.
 void ProgramRecorder::find_started()
 {
   for (std::size_t rank = 0; rank < ranks(); ++rank) {
     if (started_.contains(rank)) continue;
-    const auto lines = LineTail(report_of(rank)).next_block();
-    const auto first = lines.empty() ? ReportLine() : parse_report_line(lines.front());
-    if (const auto* line = std::get_if<RankLine>(&first)) started_.emplace(rank, *line);
+    std::map<std::string, std::string> facts;
+    for (const auto& text : LineTail(report_of(rank)).next_block()) {
+      const auto line = parse_report_line(text);
+      if (const auto* fact = std::get_if<FactLine>(&line)) facts[fact->name] = fact->text;
+      const auto* start = std::get_if<RankLine>(&line);
+      if (start == nullptr) continue;
+      started_.emplace(rank, *start);
+      if (!facts.empty()) facts_[rank] = std::move(facts);
+      break;
+    }
   }
   if (started_.contains(0) && !root_started_) root_started_ = Clock::now();
 }
@@ -169,8 +177,11 @@ void ProgramRecorder::find_started()
 void ProgramRecorder::write_begin()
 {
   find_started();
-  create_file_exclusive(attempt_.begin(), to_json(begin_record(run_, started_)));
+  create_file_exclusive(attempt_.begin(), to_json(begin_record(run_, started_, facts_)));
   has_begun_ = true;
+  if (facts_.contains(0) && facts_[0].contains(std::string(other_environment)))
+    say(fmt::format("the Python environment here is not the one that is part of the run's key: {}. The run records this one",
+                    facts_[0].at(std::string(other_environment))));
   advanced_ = Clock::now();
 }
 

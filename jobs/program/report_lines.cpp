@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/text.hpp"
 
 #include <cerrno>
 #include <charconv>
@@ -146,6 +147,11 @@ ReportLine parse_report_line(std::string_view text)
   if (tag == "step") return step_line(words);
   if (tag == "eval") return evaluation_line(words);
   if (tag == "rank") return rank_line(words);
+  if (tag == "fact") {
+    FactLine line{std::string(words.word()), {}};
+    line.text = words.rest();
+    return if_whole(words, std::move(line));
+  }
   if (tag == "begin") {
     auto line = begin_line(words);
     return if_whole(words, line);
@@ -168,6 +174,13 @@ ReportLine parse_report_line(std::string_view text)
 std::string to_line(const RankLine& line)
 {
   return fmt::format("rank {} {} {} {} {}\n", line.rank, line.pid, line.host, line.cores, line.gpus);
+}
+
+std::string to_line(const FactLine& line) { return fmt::format("fact {} {}\n", line.name, printable(line.text)); }
+
+std::string to_line(const ErrorLine& line)
+{
+  return fmt::format("error {} {:.6f} {}\n", line.step, line.unix_s, printable(line.cause));
 }
 
 std::string FileTail::next()

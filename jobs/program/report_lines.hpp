@@ -1,8 +1,11 @@
 // The file reports/rank-R of an attempt of the user's own program: what this rank has reported, a line per call of its module
 // (share/dtctl/report).
 //
-//   report     = rank { begin | step | evaluation | memory | error | result }    a last line without LF is torn and not read
-//   rank       = "rank" SP rank SP pid SP host SP cores SP gpus LF      written by dtjob before the program starts; "-": none
+//   report     = { fact } rank { begin | step | evaluation | memory | error | result }    a last line without LF is torn and not
+//   read rank       = "rank" SP rank SP pid SP host SP cores SP gpus LF      written by dtjob before the program starts; "-":
+//   none fact       = "fact" SP name SP text LF                              of rank 0 and of the first rank on every node: what
+//   the
+//                                                                       program depends on there (core/program/environment.hpp)
 //   begin      = "begin" SP clock SP step LF                            steps that were done before, by an earlier attempt
 //   step       = "step" SP step SP clock SP step_s SP samples SP loss SP learning_rate SP epoch
 //                SP input_s SP forward_s SP backward_s SP communication_s SP optimizer_s LF
@@ -31,6 +34,9 @@ struct RankLine {
   int rank = 0, pid = 0;
   std::string host, cores, gpus; // gpus: "-" if the rank has none
 };
+struct FactLine {
+  std::string name, text; // without blanks; without line feeds
+};
 struct BeginLine {
   double clock_s = 0;
   std::int64_t step = 0;
@@ -57,10 +63,13 @@ struct ResultLine {
 };
 
 // monostate: the line is damaged, or a negative time, a negative number of samples or an accuracy above 1 stands in it.
-using ReportLine = std::variant<std::monostate, RankLine, BeginLine, StepLine, EvaluationLine, MemoryLine, ErrorLine, ResultLine>;
+using ReportLine =
+    std::variant<std::monostate, RankLine, FactLine, BeginLine, StepLine, EvaluationLine, MemoryLine, ErrorLine, ResultLine>;
 ReportLine parse_report_line(std::string_view line);
 
 std::string to_line(const RankLine& line);
+std::string to_line(const FactLine& line);
+std::string to_line(const ErrorLine& line);
 
 // Reads what was appended to a file since the last call.
 class FileTail {
