@@ -378,6 +378,7 @@ Fields<StudyRecord> study_fields()
       {"run_keys", DT_AT(R, run_keys), "", "keys of its runs, in order"},
       {"run_names", DT_AT(R, run_names), "", "names of its runs, in order"},
       {"control_keys", DT_AT(R, control_keys), "", "keys of its A/A controls", later},
+      {"labels", DT_AT(R, labels), "", "the recipe's labels of the points, by what the sweep varies", later},
       {"refusals", DT_AT(R, refusals), "", "why runs were refused when it was submitted last, by key", later},
   };
   return fields;

@@ -21,6 +21,7 @@ struct StudyRecord {
   std::vector<std::string> run_keys;           // in order of submission
   std::vector<std::string> run_names;          // one per run: "name/label/#repeat"
   std::vector<std::string> control_keys;       // the A/A controls among run_keys; they are not points of the study
+  std::map<std::string, std::string> labels;   // the recipe's own label, by series (core/spec/point_label.hpp); often empty
   std::map<std::string, std::string> refusals; // by run key: why the run was refused at the last submission
 };
 

@@ -1,6 +1,6 @@
 #include "cli/output/answers/scaling_table.hpp"
 
-#include "cli/output/table_column.hpp"
+#include "cli/output/label_columns.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -101,7 +101,6 @@ std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals,
 {
   using Row = store::ScalingRow;
   return {
-      {{"label", "point"}, [](const Row& row) { return text_cell(row.label); }},
       count_column<&Row::nodes>("nodes", "nodes", 4),
       count_column<&Row::ranks>("ranks", "ranks"),
       count_column<&Row::workers>("workers", has_servers ? "workers" : ""),
@@ -109,9 +108,9 @@ std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals,
       {{"runs_succeeded", "runs", Align::right, 3}, runs_cell},
       count_column<&Row::runs>("runs"),
       real_column<&Row::throughput>("throughput", "samples/s", plain),
+      real_column<&Row::throughput_median>("throughput_median", "", plain),
       real_column<&Row::throughput_min>("throughput_min", "", plain),
       real_column<&Row::throughput_max>("throughput_max", "", plain),
-      real_column<&Row::throughput_geometric_mean>("throughput_geometric_mean", "", plain),
       {{"speedup", "speed-up", Align::right}, [alone](const Row& row) { return compared(factor_cell(row.speedup), row, alone); }},
       {{"efficiency", has_servers ? "efficiency/worker [95%]" : "efficiency [95%]", Align::right},
        [has_intervals, alone](const Row& row) { return compared(efficiency_cell(row, has_intervals), row, alone); }},
@@ -131,11 +130,12 @@ std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals,
 
 } // namespace
 
-Table scaling_table(const std::vector<store::ScalingRow>& rows)
+Table scaling_table(const std::vector<store::ScalingRow>& rows, const store::PointLabels& labels)
 {
   const bool has_intervals = std::any_of(rows.begin(), rows.end(), has_interval);
-  return table_of("scaling", scaling_columns(has_servers(rows), has_intervals, labels_of_one_size(rows)), rows, std::identity(),
-                  "no results yet");
+  const auto columns = label_columns<store::ScalingRow>(labels, "label", [](const auto& row) { return row.label; });
+  const auto figures = scaling_columns(has_servers(rows), has_intervals, labels_of_one_size(rows));
+  return table_of("scaling", before(columns, figures), rows, std::identity(), "no results yet");
 }
 
 } // namespace dt::cli

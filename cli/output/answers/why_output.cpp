@@ -24,12 +24,12 @@ std::vector<store::Attribution> largest_points(const std::vector<store::Attribut
   return largest;
 }
 
-void print_waterfalls(Context& context, const std::vector<store::Attribution>& points)
+void print_waterfalls(Context& context, const std::vector<store::Attribution>& points, const store::PointLabels& labels)
 {
   constexpr std::size_t most_waterfalls = 8;
   const auto largest = largest_points(points);
   for (std::size_t i = 0; i < std::min(largest.size(), most_waterfalls); ++i)
-    context.out.block("", (i == 0 ? "" : "\n") + waterfall_of(largest[i]));
+    context.out.block("", (i == 0 ? "" : "\n") + waterfall_of(largest[i], labels));
 }
 
 } // namespace
@@ -44,12 +44,13 @@ void print_why(Context& context, ResultsStore& results, const Selection& selecti
     throw Error(ErrorKind::usage, "no run of study " + study.name +
                                       " has the sums of useful time that --why needs: an earlier version of dtengine recorded "
                                       "them. Train them again with: dtctl sweep RECIPE --force");
-  context.out.table(without_empty_columns(attribution_table(points)));
-  print_waterfalls(context, points);
-  context.out.table(without_empty_columns(communication_table(points)));
+  const auto labels = labels_of(selection);
+  context.out.table(without_empty_columns(attribution_table(points, labels)));
+  print_waterfalls(context, points, labels);
+  context.out.table(without_empty_columns(communication_table(points, labels)));
   Json sentences = Json::array();
   for (const auto& point : points)
-    if (const auto sentence = sentence_of(point); !sentence.empty()) {
+    if (const auto sentence = sentence_of(point, labels); !sentence.empty()) {
       context.out.field("", "why", text_cell(sentence));
       sentences.push_back(sentence);
     }

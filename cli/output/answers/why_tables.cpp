@@ -1,6 +1,6 @@
 #include "cli/output/answers/why_tables.hpp"
 
-#include "cli/output/table_column.hpp"
+#include "cli/output/label_columns.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -54,10 +54,11 @@ const char* unit_of(const Attribution& point)
   return point.workers == point.ranks ? "rank" : "worker";
 }
 
-std::string name_of(const Attribution& point)
+std::string name_of(const Attribution& point, const store::PointLabels& labels)
 {
   const auto size = counted(point.size, unit_of(point));
-  return point.label.empty() ? size : point.label + ", " + size;
+  const auto label = labels.shown(point.label);
+  return label.empty() ? size : label + ", " + size;
 }
 
 std::string interval_text(const Attribution& point)
@@ -113,10 +114,14 @@ Cell baseline_cell(const Attribution& point)
   return point.baseline_size == 0 ? Cell{nullptr, "ideal", Style::dim} : count_cell(point.baseline_size);
 }
 
+std::vector<PointColumn> columns_of(const store::PointLabels& labels)
+{
+  return label_columns<Attribution>(labels, "label", [](const auto& point) { return point.label; });
+}
+
 std::vector<PointColumn> attribution_columns(bool has_servers)
 {
   std::vector<PointColumn> columns{
-      {{"label", "point"}, [](const Attribution& point) { return text_cell(point.label); }},
       count_column<&Attribution::nodes>("nodes", "nodes", 4),
       count_column<&Attribution::ranks>("ranks", "ranks"),
       count_column<&Attribution::workers>("workers", has_servers ? "workers" : ""),
@@ -246,19 +251,19 @@ std::string line_of(const std::string& name, const std::string& number, const st
 
 } // namespace
 
-Table attribution_table(const std::vector<Attribution>& points)
+Table attribution_table(const std::vector<Attribution>& points, const store::PointLabels& labels)
 {
-  return table_of("why", attribution_columns(has_servers(points)), points, std::identity(), "no results yet");
+  return table_of("why", before(columns_of(labels), attribution_columns(has_servers(points))), points, std::identity(),
+                  "no results yet");
 }
 
-Table communication_table(const std::vector<Attribution>& points)
+Table communication_table(const std::vector<Attribution>& points, const store::PointLabels& labels)
 {
   using Figures = store::CommunicationFigures;
   std::vector<Attribution> communicating;
   std::copy_if(points.begin(), points.end(), std::back_inserter(communicating),
                [](const auto& point) { return point.ranks > 1; });
   const std::vector<PointColumn> columns{
-      {{"label", "point"}, [](const Attribution& point) { return text_cell(point.label); }},
       count_column<&Attribution::nodes>("nodes", "nodes", 4),
       count_column<&Attribution::ranks>("ranks", "ranks"),
       figure_column<&Figures::isolated_s>("isolated_s", "comm. a step", seconds_cell),
@@ -269,21 +274,23 @@ Table communication_table(const std::vector<Attribution>& points)
       figure_column<&Figures::bandwidth>("bandwidth", "bandwidth", rate_cell),
       figure_column<&Figures::link>("link", "link", rate_cell),
   };
-  return table_of("communication", columns, communicating, std::identity(), "no communication: one rank");
+  return table_of("communication", before(columns_of(labels), columns), communicating, std::identity(),
+                  "no communication: one rank");
 }
 
-std::string sentence_of(const Attribution& point)
+std::string sentence_of(const Attribution& point, const store::PointLabels& labels)
 {
   if (point.is_baseline) return "";
-  return fmt::format("{}: {:.1f}%{} {} ({}). {}{}", name_of(point), point.efficiency * 100, interval_text(point),
+  return fmt::format("{}: {:.1f}%{} {} ({}). {}{}", name_of(point, labels), point.efficiency * 100, interval_text(point),
                      compared_with(point), counted(point.runs, "run"), losses_of(point), target_words(point));
 }
 
-std::string waterfall_of(const Attribution& point)
+std::string waterfall_of(const Attribution& point, const store::PointLabels& labels)
 {
   constexpr double visible = 0.0005;
   const auto base = point.baseline_size == 0 ? std::string("without any waiting") : counted(point.baseline_size, unit_of(point));
-  auto text = point.label.empty() ? std::string() : printable(point.label) + "\n";
+  const auto label = printable(labels.shown(point.label));
+  auto text = label.empty() ? std::string() : label + "\n";
   text += line_of(base, "100.0%", bar(0, 1));
   double level = 1;
   for (const auto factor : factors_above(point, visible)) {

@@ -56,6 +56,7 @@ struct Sample {
   std::size_t runs = 0, succeeded = 0;
   std::size_t reached = 0, with_target = 0; // succeeded runs that reached their target accuracy, and that have one
   double node_hours = not_measured;         // mean of nodes times wall_s of the runs that have a time
+  std::string title{};                      // of the point, as it is shown; empty: the candidate's name
 };
 
 // A succeeded run with a target that it did not reach counts with an infinite time. Runs that did not succeed and values that the
