@@ -121,6 +121,14 @@ std::string_view trim(std::string_view text)
   return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
 }
 
+std::string lower_case(std::string_view text)
+{
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return lower;
+}
+
 std::optional<std::string> nearest(std::string_view wrong, std::span<const std::string> candidates)
 {
   if (wrong.size() > 64) return std::nullopt;

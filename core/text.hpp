@@ -19,6 +19,8 @@ std::string shell_join(std::span<const std::string> words);
 std::vector<std::string> split(std::string_view text, char separator);
 std::string join(std::span<const std::string> parts, std::string_view separator);
 std::string_view trim(std::string_view text);
+// The letters A to Z in lower case; all other bytes stay.
+std::string lower_case(std::string_view text);
 
 // Returns the candidate with the smallest edit distance to `wrong`, if it is close enough to be a likely typing error.
 std::optional<std::string> nearest(std::string_view wrong, std::span<const std::string> candidates);

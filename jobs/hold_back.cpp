@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -26,12 +27,14 @@ bool is_hash(std::string_view word)
 // "study/label/#2" is a run of the point "study/label".
 std::string point_of(const std::string& run_name) { return run_name.substr(0, run_name.rfind("/#")); }
 
-// What is known of the submission: the latest attempt of each of its runs.
+// What is known of the submission from the latest attempts of its runs, in order, until it is decided that nothing is held back.
 struct Look {
   std::vector<AttemptFolder> waiting;
   std::set<std::string> waiting_points, failed_points;
-  std::vector<std::string> causes; // of the runs that failed before their first step
-  bool works = false;              // a run made a step or has a result
+  std::vector<std::string> causes;                    // of the runs that failed before their first step
+  bool works = false;                                 // a run made a step or has a result
+  bool differ = false;                                // the causes are of several kinds
+  bool is_decided() const { return works || differ; } // nothing is held back
 };
 
 class Looker {
@@ -39,8 +42,13 @@ class Looker {
   Looker(const Home& home, const StudyRecord& study, const Submission& own) : own_(own)
   {
     for (std::size_t i = 0; i < study.run_keys.size(); ++i) points_[study.run_keys[i]] = point_of(study.run_names[i]);
-    for (auto& latest : latest_attempts(home, study.run_keys))
-      if (!look_.works && is_of_submission(latest)) add(latest);
+    constexpr std::size_t at_once = 64;
+    for (std::span<const std::string> keys = study.run_keys; !keys.empty() && !look_.is_decided();) {
+      const auto some = keys.first(std::min(at_once, keys.size()));
+      for (auto& latest : latest_attempts(home, some))
+        if (is_of_submission(latest)) add(latest);
+      keys = keys.subspan(some.size());
+    }
   }
 
   const Look& look() const { return look_; }
@@ -60,6 +68,7 @@ class Looker {
     } else if (latest.record.end) {
       if (auto cause = cause_before_first_step(evidence_of(latest, {}))) {
         look_.causes.push_back(*cause);
+        look_.differ = look_.differ || kind_of_cause(*cause) != kind_of_cause(look_.causes.front());
         look_.failed_points.insert(points_.at(latest.key));
       }
     } else if (!is_there(latest.folder->owner()) && !is_there(latest.folder->cancel())) {
@@ -75,10 +84,7 @@ class Looker {
 
 bool must_hold_back(const Look& look)
 {
-  if (look.works || look.waiting.empty() || look.causes.size() < failures_that_hold_back) return false;
-  const auto kind = kind_of_cause(look.causes.front());
-  if (!std::all_of(look.causes.begin(), look.causes.end(), [&](const auto& cause) { return kind_of_cause(cause) == kind; }))
-    return false;
+  if (look.is_decided() || look.waiting.empty() || look.causes.size() < failures_that_hold_back) return false;
   return look.failed_points.size() > 1 || look.failed_points == look.waiting_points;
 }
 

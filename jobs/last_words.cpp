@@ -231,17 +231,10 @@ bool is_aftermath(std::string_view line)
   return contains_one(line, words);
 }
 
-std::string lower(std::string_view text)
-{
-  std::string small(text);
-  std::transform(small.begin(), small.end(), small.begin(), [](unsigned char c) { return std::tolower(c); });
-  return small;
-}
-
 bool is_warning(std::string_view line)
 {
   static constexpr std::array<std::string_view, 5> words{"warning", "warn(", "[w", "info:", "debug:"};
-  return contains_one(lower(line), words);
+  return contains_one(lower_case(line), words);
 }
 
 // Whether the word stands for more than a figure: "error 0.25" and "errors: 0" are progress.
@@ -281,7 +274,7 @@ bool is_about_error(std::string_view line)
                                                           "bus error",
                                                           "illegal instruction"};
   if (is_warning(line)) return false;
-  const auto small = lower(line);
+  const auto small = lower_case(line);
   return std::any_of(words.begin(), words.end(), [&](auto word) { return speaks_of(small, word); });
 }
 

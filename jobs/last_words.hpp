@@ -9,9 +9,9 @@
 
 namespace dt::jobs {
 
-// A line of dtctl in an attempt's standard error: "dtctl: WHAT (exit code 3) [job 3f2a91]". job.sh, dtjob and what it becomes
-// write such lines with this function or like it. The end is the head of the job's token: no program prints it by accident, so
-// the line is recognised by it. Without a token the line cannot be recognised.
+// A line of dtctl in an attempt's standard error: "dtctl: WHAT (exit code 3) [job 3f2a91]". dtjob and the process that starts a
+// rank make it with this function; job.sh prints the same form. It ends with the first characters of the job's token. No program
+// prints these by accident, so last_words() recognises the line by them. Without a token it cannot.
 std::string own_line(std::string_view token, std::string_view what, std::optional<int> code = std::nullopt);
 // A line about what happened on the way. It is never the cause of an end.
 std::string own_note(std::string_view token, std::string_view what);

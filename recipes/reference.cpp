@@ -57,7 +57,7 @@ sweep:
 
 A condition is a map of keys to equal values (of a list any is enough), or a text of comparisons with `=`, `!=`, `<`, `<=`, `>` and `>=`; all of them must
 hold. It sees the finished run: its size too, also as `ranks`. `--over key=a,b,c` adds an axis to the matrix, or takes the place
-of the axis it has for that key; it takes ranges too. A condition that leaves nothing out is a warning.
+of the axis it has for that key. A condition that leaves nothing out is a warning.
 
 One item of a list may be a range of numbers, on the command line too: `0.001..1 log 4` is 0.001, 0.01, 0.1, 1 (equal ratios), `0..1 linear 5`
 is 0, 0.25, 0.5, 0.75, 1 (equal differences), and `1..4` is each whole number. Both ends belong to it; in between, numbers that are not whole are

@@ -35,7 +35,7 @@ Preview read_sample(const ProgramSpec& program, const std::filesystem::path& out
 
 bool is_good(const jobs::MetricFinding& finding) { return finding.found > 0 && finding.refused == 0; }
 
-// What is wrong with the expression, with the place in the file; empty if nothing is.
+// Why the expression of this name must be changed, with the line of the sample output; empty if it is right.
 std::string trouble(const std::string& name, const jobs::MetricFinding& finding, const std::filesystem::path& output)
 {
   if (!finding.refusal.empty()) return fmt::format("{}:{}: {}", output.string(), finding.first_refused_line, finding.refusal);

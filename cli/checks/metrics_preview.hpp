@@ -1,4 +1,4 @@
-// What the expressions of program.metrics find in a file of sample output, for dtctl validate --metrics.
+// dtctl validate --metrics: applies the expressions of program.metrics to a file with sample output, and shows what they find.
 #pragma once
 
 #include "cli/context.hpp"

@@ -1,4 +1,5 @@
-// What `dtctl new --program` writes and prints for a program of the user's own. Pure functions.
+// The text that `dtctl new --program` writes into the recipe, and the lines that it prints for the user's program to report its
+// steps. Pure functions.
 #pragma once
 
 #include "cli/recipe_text/commented_text.hpp"

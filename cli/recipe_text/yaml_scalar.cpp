@@ -15,9 +15,7 @@ bool is_safe(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'
 bool is_reserved(std::string_view text)
 {
   constexpr std::array words{"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"};
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const auto lower = lower_case(text);
   return std::any_of(words.begin(), words.end(), [&](const char* word) { return lower == word; });
 }
 

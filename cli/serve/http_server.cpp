@@ -3,9 +3,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <string_view>
 
 #include <civetweb.h>
@@ -16,12 +14,6 @@ namespace {
 
 constexpr const char* threads =
     "128"; // clients that are answered at the same time; one that is slow keeps its thread for up to 5 s
-
-std::string lower_case(std::string text)
-{
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 std::string decoded(std::string_view text)
 {

@@ -34,17 +34,13 @@ bool has_open_runs(const store::StudyRow& study) { return study.succeeded + stud
 
 std::string run_address(const std::string& key) { return "run?key=" + key; }
 
-// A labelled field of a form.
-std::string text_field(const char* name, const char* label, const std::string& value)
-{
-  return fmt::format("<label for=\"{0}\">{1}<input id=\"{0}\" name=\"{0}\" value=\"{2}\"></label>\n", name, label,
-                     escaped(value));
-}
+constexpr const char* from_studies = " list=\"studies\""; // study_choices()
 
-std::string study_field(const char* name, const char* label, const std::string& value)
+// A labelled field of a form. `attributes`: more of them for the input, after a blank.
+std::string text_field(const char* name, const char* label, const std::string& value, const char* attributes = "")
 {
-  return fmt::format("<label for=\"{0}\">{1}<input id=\"{0}\" name=\"{0}\" value=\"{2}\" list=\"studies\"></label>\n", name,
-                     label, escaped(value));
+  return fmt::format("<label for=\"{0}\">{1}<input id=\"{0}\" name=\"{0}\" value=\"{2}\"{3}></label>\n", name, label,
+                     escaped(value), attributes);
 }
 
 std::string choice_field(const char* name, const char* label, const std::vector<std::string>& choices, const std::string& chosen)
@@ -55,7 +51,8 @@ std::string choice_field(const char* name, const char* label, const std::vector<
   return html + "</select></label>\n";
 }
 
-// What the browser offers in the fields of studies: the names, and for older studies of a name their ids.
+// The list of studies from which a reader chooses in a text field: their names, or the id of a study whose name a newer study
+// has, too.
 std::string study_choices(ResultsStore& results)
 {
   std::string html = "<datalist id=\"studies\">";
@@ -72,8 +69,9 @@ std::string compare_form(const HttpRequest& request)
 {
   const auto metric = request.parameter("metric");
   return "<form action=\"compare\" method=\"get\">\n" +
-         study_field("a", "A: a study, or STUDY/LABEL", request.parameters.contains("a") ? request.parameter("a") : "last") +
-         study_field("b", "B (empty: candidates within A)", request.parameter("b")) +
+         text_field("a", "A: a study, or STUDY/LABEL", request.parameters.contains("a") ? request.parameter("a") : "last",
+                    from_studies) +
+         text_field("b", "B (empty: candidates within A)", request.parameter("b"), from_studies) +
          text_field("by", "By key, such as sync.strategy (may be empty)", request.parameter("by")) +
          choice_field("metric", "Metric", {"throughput", "time-to-target", "step-time", "accuracy"},
                       metric.empty() ? "throughput" : metric) +
@@ -83,8 +81,7 @@ std::string compare_form(const HttpRequest& request)
 std::string query_form(const std::string& sql)
 {
   return "<form action=\"query\" method=\"get\">\n<label class=\"whole\" for=\"sql\">One SELECT statement. Views: scaling (a row "
-         "per "
-         "point), runs_flat (a row per run), phases_flat (a row per run, rank and phase)<textarea id=\"sql\" name=\"sql\" "
+         "per point), runs_flat (a row per run), phases_flat (a row per run, rank and phase)<textarea id=\"sql\" name=\"sql\" "
          "spellcheck=\"false\">" +
          escaped(sql) + "</textarea></label>\n<button type=\"submit\">Ask</button></form>\n";
 }

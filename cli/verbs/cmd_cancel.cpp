@@ -29,7 +29,8 @@ bool is_live(const RunView& run)
   return !is_final(run.row.state);
 }
 
-// What is cancelled must be said: the newest study is not always the one that somebody thinks of.
+// Refuses a cancel without a selector. The user must name the runs: the newest study may be another one than the user has in
+// mind.
 void require_choice(ResultsStore& results, const Selector& selector)
 {
   if (!selector.what.empty()) return;

@@ -125,8 +125,7 @@ std::string advice_for(const Home& home, const RunView& run, const std::optional
   case RunState::succeeded:
     if (!has_diverged(run)) return "";
     return "lower the learning rate or limit the gradient, in the recipe or in the program, and submit it again; it becomes a "
-           "new "
-           "run. The same run again would diverge in the same way";
+           "new run. The same run again would diverge in the same way";
   case RunState::failed:
   case RunState::lost:
     if (has_diverged(run))
@@ -288,12 +287,13 @@ Explanation explain_or_trouble(Context& context, ResultsStore& results, const Ru
   }
 }
 
-const CommonCause* common_of(const std::vector<CommonCause>& causes, std::size_t run)
+// The common cause of each run, or none.
+std::vector<const CommonCause*> causes_by_run(const std::vector<CommonCause>& causes, std::size_t runs)
 {
-  const auto found = std::find_if(causes.begin(), causes.end(), [&](const CommonCause& common) {
-    return std::find(common.runs.begin(), common.runs.end(), run) != common.runs.end();
-  });
-  return found == causes.end() ? nullptr : &*found;
+  std::vector<const CommonCause*> by_run(runs, nullptr);
+  for (const auto& common : causes)
+    for (const auto run : common.runs) by_run[run] = &common;
+  return by_run;
 }
 
 // "6 of 6 runs failed in the same way; the others are NAME, NAME and 3 more"
@@ -317,12 +317,13 @@ ExitCode explain(Context& context, const Selector& selector)
   const auto selection = select(results, selector);
   const auto study = selection.study ? record_of(results.home(), *selection.study) : std::nullopt;
   const auto causes = common_causes(selection.runs);
+  const auto by_run = causes_by_run(causes, selection.runs.size());
   Json explanations = Json::array();
   for (std::size_t i = 0; i < selection.runs.size(); ++i) {
     const auto& run = selection.runs[i];
     const auto explanation = explain_or_trouble(context, results, run, study);
     explanations.push_back(to_json(explanation));
-    const auto* common = common_of(causes, i);
+    const auto* common = by_run[i];
     if (common != nullptr && common->runs.front() != i) continue; // told with the first of them
     print(context, results.home(), run, explanation);
     if (common != nullptr) context.out.field("", "same", text_cell(others_of(*common, selection.runs)));

@@ -45,7 +45,13 @@ AttemptFolder require_traced_attempt(const Home& home, const RunView& run, int w
 {
   if (auto attempt = traced_attempt(home, run.row.key, wanted)) return *attempt;
   const auto name = printable(run.row.name) + (wanted == 0 ? "" : fmt::format(" (attempt {})", wanted));
-  if (read_planned_run(home.run(run.row.key)).spec.is_own_program())
+  const auto spec = read_planned_run(home.run(run.row.key)).spec;
+  if (spec.is_simulated())
+    throw Error(ErrorKind::usage, name +
+                                      " is simulated, and only runs on real machines record timelines. Where its time goes: "
+                                      "dtctl results " +
+                                      short_key(run.row.study) + " --why");
+  if (spec.is_own_program())
     throw Error(ErrorKind::usage, name +
                                       " runs a program of your own, and only dtengine records timelines. Its phases, if it "
                                       "reports them: dtctl show " +

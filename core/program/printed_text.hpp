@@ -1,9 +1,13 @@
 // What programs print: text with terminal codes in it, and numbers. The one grammar of printed numbers:
 //
-//   number   = [ sign ] ( ( digits | groups ) [ "." [ digits ] ] | "." digits ) [ exponent ] | [ sign ] ( "nan" | "inf" |
-//   "infinity" ) digits   = 1*digit                          0 to 9 groups   = 1*3digit 1*( mark 3digit )       "12,640": not
-//   with a leading 0; every time the same mark: , _ ' ’ or a no-break space exponent = ( "e" | "E" ) [ sign ] digits | ( "d" |
-//   "D" ) sign digits       Fortran prints "d" sign     = "+" | "-" | "−"                  "−": U+2212
+//   number   = [ sign ] ( whole [ "." [ digits ] ] | "." digits ) [ exponent ]
+//            | [ sign ] ( "nan" | "inf" | "infinity" )                             in upper or lower case
+//   whole    = digits | groups
+//   digits   = 1*digit                                                             0 to 9
+//   groups   = 1*3digit 1*( mark 3digit )                                          "12,640"; does not begin with 0
+//   mark     = "," | "_" | "'" | "’" | a no-break space                            the same one in all of a number
+//   exponent = ( "e" | "E" ) [ sign ] digits | ( "d" | "D" ) sign digits           Fortran prints "d"
+//   sign     = "+" | "-" | "−"                                                     "−" is U+2212
 #pragma once
 
 #include <cstddef>

@@ -80,16 +80,14 @@ Rows make_rows()
        "dtctl cancel; dtjob of another run of the study, for runs that it holds back"},
       {stop_reason, "stop_reason", "",
        "\"time_limit\" LF, also ahead of it; \"not started: \" why LF; \"not run: \" why LF, if a run that had to come first has "
-       "no "
-       "result; or state \": \" cause LF, what Slurm said about the end",
+       "no result; or state \": \" cause LF, what Slurm said about the end",
        "dtjob; the scheduler of this machine (\"not started\"); dtctl (what Slurm said)"},
       {reserve, "reserve", "", "32 KiB of nothing: room for error.json and end on a full disk", "rank 0; removed at the end"},
       {work, "work", "", "of an own program: the folder it runs in, with a copy of its files, and what it writes there",
        "dtjob; the program"},
       {reports, "reports", "rank-RANK",
        "text: where a rank of an own program runs, then what it reports (jobs/program/report_lines.hpp); load-RANK: the load of "
-       "a "
-       "host where dtjob does not run (core/record/node_load.hpp)",
+       "a host where dtjob does not run (core/record/node_load.hpp)",
        "dtjob on the rank's node; the program, appended"},
       {output, "output", "STREAM",
        "of an own program with program.metrics: what rank 0 prints (stdout, stderr), until dtjob has read it",

@@ -166,8 +166,7 @@ Fields<RunResult> result_fields()
       {"eval_loss", DT_AT(R, eval_loss), "", "loss on the held-out set, last evaluation"},
       {"diverged_step", DT_AT(R, diverged_step), "",
        "first step from which on the loss (of the training or on the held-out set) was NaN or infinite until the end; `NULL`: "
-       "the "
-       "run did not diverge",
+       "the run did not diverge",
        later},
       {"divergence", DT_AT(R, divergence), "", "the same in words; empty: the run did not diverge", later},
       {"not_finite_steps", DT_AT(R, not_finite_steps), "",

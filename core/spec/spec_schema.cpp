@@ -65,8 +65,7 @@ std::vector<Key> data_keys()
       {"data.name", choice, "", 0, 0, yes, yes, data_names(), DT_FIELD(data.name), "Data set."},
       {"data.path", text, "", 0, 0, no, no, none, DT_FIELD(data.path),
        "Folder of the data set, relative to the file that contains this key; for packed: its file. Default: <home>/data/<name>. "
-       "A "
-       "run is identified by the content, not by the path."},
+       "A run is identified by the content, not by the path."},
       {"data.set", text, "", 0, 0, no, no, none, DT_FIELD(data.set),
        "Name of a packed set in <home>/data, as `dtctl data list` shows it. Only for packed, which needs `set` or `path`."},
       {"data.train_samples", integer, "samples", 0, big, no, yes, none, DT_FIELD(data.train_samples),
@@ -380,8 +379,7 @@ std::vector<Key> study_keys()
        "Sizes as numbers of nodes with resources.ranks_per_node ranks each. Give this or `ranks`."},
       {"study.parts", integer_list, "parts", 1, 65536, no, no, none, DT_FIELD(study.parts),
        "With mode partition: the cores of a node (resources.ranks_per_node x resources.threads_per_rank) are divided into so "
-       "many "
-       "parts. Each part is one rank with its own weights and data; its threads are its share of the cores. A part's "
+       "many parts. Each part is one rank with its own weights and data; its threads are its share of the cores. A part's "
        "train.modelled_rate is its share, too."},
       {"study.repeats", integer, "", 1, 10000, no, no, none, DT_FIELD(study.repeats), "Number of runs per point."},
       {"study.order", choice, "", 0, 0, no, no, choice_names<StudyOrder>(), DT_FIELD(study.order),

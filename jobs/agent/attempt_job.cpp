@@ -260,10 +260,9 @@ class AttemptJob {
 
   void wait_for_event(int launch_descriptor) const
   {
-    const bool is_behind = recorder_ && recorder_->is_behind();
-    const int look_ms = is_behind   ? 0
-                        : recorder_ ? 250
-                                    : 2000; // how often reports are read, and the attempt's folder is looked for
+    int look_ms = 2000; // until the next look whether the attempt's folder is still there
+    // The reports of the ranks must be read more often.
+    if (recorder_) look_ms = recorder_->is_behind() ? 0 : 250;
     std::array<pollfd, 2> sources{pollfd{inbox_.descriptor(), POLLIN, 0}, pollfd{launch_descriptor, POLLIN, 0}};
     const int left_ms = milliseconds_to(next_deadline());
     ::poll(sources.data(), sources.size(), left_ms < 0 ? look_ms : std::min(left_ms, look_ms));
@@ -517,7 +516,7 @@ class AttemptJob {
                        held.size() == 1 ? "is" : "are"));
       if (terms_.on_held_back) terms_.on_held_back(held);
     } catch (const std::exception& error) {
-      note(fmt::format("whether the rest of the study must be held back cannot be told: {}", error.what()));
+      note(fmt::format("dtjob could not find out whether to hold back the rest of the study: {}", error.what()));
     }
   }
 

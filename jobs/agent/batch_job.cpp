@@ -183,7 +183,9 @@ class BatchJob {
       std::vector<std::string> command{"scancel", "--state=PENDING", "--name=" + name};
       command.insert(command.end(), ids.begin(), ids.end());
       const auto answer = run_command(command);
-      say(fmt::format("withdrew the jobs of {} runs that are held back{}", ids.size(), answer.ok() ? "" : ": " + answer.err));
+      say(fmt::format("withdrew {} that {} held back{}",
+                      ids.size() == 1 ? "the job of 1 run" : fmt::format("the jobs of {} runs", ids.size()),
+                      ids.size() == 1 ? "is" : "are", answer.ok() ? "" : ": " + answer.err));
     }
   }
 

@@ -26,19 +26,6 @@ namespace fs = std::filesystem;
 
 double monotonic_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-fs::path report_file(const AttemptFolder& attempt, std::size_t rank)
-{
-  return attempt.path_of(AttemptFile::reports) / fmt::format("rank-{}", rank);
-}
-
-std::optional<RankLine> started_rank(const AttemptFolder& attempt, std::size_t rank)
-{
-  const auto lines = LineTail(report_file(attempt, rank)).next();
-  const auto first = lines.empty() ? ReportLine() : parse_report_line(lines.front());
-  const auto* line = std::get_if<RankLine>(&first);
-  return line != nullptr ? std::optional(*line) : std::nullopt;
-}
-
 // Watches the ranks of this host on behalf of one of them, until that one ends.
 class HostWatch {
  public:
@@ -89,10 +76,7 @@ class HostWatch {
       steps_ += std::holds_alternative<StepLine>(read) ? 1 : 0;
       if (std::holds_alternative<ResultLine>(read)) watch_->finish();
     }
-    if (is_reporting_ && !is_measured_ && steps_ >= spec_.train.warmup_steps) {
-      watch_->begin_again();
-      is_measured_ = true;
-    }
+    if (is_reporting_) watch_->count_steps(steps_, spec_.train.warmup_steps);
     watch_->look();
     const auto loads = watch_->loads();
     std::size_t next = 0;
@@ -108,7 +92,7 @@ class HostWatch {
   std::map<std::size_t, RankLine> here_;
   std::optional<LoadWatch> watch_;
   std::int64_t steps_ = 0;
-  bool is_reporting_ = false, is_measured_ = false;
+  bool is_reporting_ = false;
 };
 
 // Gives up the rank's terminal, session and open files, so that nobody waits for this process.
@@ -172,6 +156,13 @@ void LoadWatch::finish()
 void LoadWatch::begin_again()
 {
   if (start_ && !is_finished_) measured_ = looks_now();
+}
+
+void LoadWatch::count_steps(std::int64_t steps, std::int64_t warmup_steps)
+{
+  if (has_warmed_up_ || steps < warmup_steps) return;
+  begin_again();
+  has_warmed_up_ = true;
 }
 
 std::vector<RankLoad> LoadWatch::loads() const

@@ -24,6 +24,8 @@ class LoadWatch {
   void finish();
   // From here on the time counts: what was before is warm-up. Counts only if there is another look.
   void begin_again();
+  // For a program that reports steps, and has reported this many: begins again when the warm-up ends.
+  void count_steps(std::int64_t steps, std::int64_t warmup_steps);
   // The load of each rank from the beginning to the last look; empty if there was no time between.
   std::vector<RankLoad> loads() const;
   // Seconds until look() takes the next one.
@@ -37,7 +39,7 @@ class LoadWatch {
   std::vector<RankLine> ranks_;
   std::int64_t threads_;
   std::optional<Looks> start_, measured_, last_;
-  bool is_finished_ = false;
+  bool is_finished_ = false, has_warmed_up_ = false;
 };
 
 // The file in which a rank's load is kept on a host where dtjob does not run.

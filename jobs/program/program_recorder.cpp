@@ -50,11 +50,6 @@ ProgramRecorder::ProgramRecorder(const AttemptFolder& attempt, PlannedRun run, s
 {
 }
 
-fs::path ProgramRecorder::report_of(std::size_t rank) const
-{
-  return attempt_.path_of(AttemptFile::reports) / fmt::format("rank-{}", rank);
-}
-
 // The data set is hashed again, as dtengine does: the size and the time of a file prove nothing.
 void ProgramRecorder::require_same_content() const
 {
@@ -99,7 +94,7 @@ void ProgramRecorder::begin_launch()
   started_.clear();
   root_started_.reset();
   root_ = {};
-  root_tail_ = std::make_unique<LineTail>(report_of(0));
+  root_tail_ = std::make_unique<LineTail>(report_file(attempt_, 0));
   events_.emplace(attempt_.events(), PendingText::Writers::sole);
   output_.clear();
   reader_.reset();
@@ -117,7 +112,6 @@ void ProgramRecorder::begin_launch()
   stall_.reset();
   here_.clear();
   load_.reset();
-  is_load_measured_ = false;
   last_epoch_ = not_measured;
   divergence_ = {};
   told_turns_ = 0;
@@ -165,14 +159,11 @@ void ProgramRecorder::look()
   parts.require_success();
 }
 
-// The first line of each report says where the rank runs.
 void ProgramRecorder::find_started()
 {
   for (std::size_t rank = 0; rank < ranks(); ++rank) {
     if (started_.contains(rank)) continue;
-    const auto lines = LineTail(report_of(rank)).next_block();
-    const auto first = lines.empty() ? ReportLine() : parse_report_line(lines.front());
-    if (const auto* line = std::get_if<RankLine>(&first)) started_.emplace(rank, *line);
+    if (const auto line = started_rank(attempt_, rank)) started_.emplace(rank, *line);
   }
   if (!started_.contains(0) || root_started_) return;
   root_started_ = Clock::now();
@@ -359,11 +350,8 @@ void ProgramRecorder::watch_load()
       }
     load_.emplace(std::move(ranks), run_.spec.resources.threads_per_rank);
   }
-  const bool is_reporting = root_.begin || !root_.steps.empty();
-  if (is_reporting && !is_load_measured_ && static_cast<std::int64_t>(root_.steps.size()) >= run_.spec.train.warmup_steps) {
-    load_->begin_again();
-    is_load_measured_ = true;
-  }
+  if (root_.begin || !root_.steps.empty())
+    load_->count_steps(static_cast<std::int64_t>(root_.steps.size()), run_.spec.train.warmup_steps);
   root_.result ? load_->finish() : load_->look();
 }
 
@@ -389,7 +377,7 @@ std::vector<MissingRank> ProgramRecorder::behind() const
 RankReport ProgramRecorder::report_of_other(std::size_t rank) const
 {
   RankReport report;
-  for (const auto& line : LineTail(report_of(rank)).next()) report.take(parse_report_line(line));
+  for (const auto& line : LineTail(report_file(attempt_, rank)).next()) report.take(parse_report_line(line));
   return report;
 }
 

@@ -73,7 +73,6 @@ class ProgramRecorder {
   };
 
   std::size_t ranks() const { return static_cast<std::size_t>(run_.spec.ranks()); }
-  std::filesystem::path report_of(std::size_t rank) const;
   void require_same_content() const;
   void find_started();
   void write_begin();
@@ -127,7 +126,6 @@ class ProgramRecorder {
   bool is_stall_written_ = false, has_told_of_long_line_ = false;
   std::vector<std::size_t> here_; // the ranks on this host, whose load is watched
   std::optional<LoadWatch> load_;
-  bool is_load_measured_ = false; // the warm-up has ended
 };
 
 } // namespace dt::jobs

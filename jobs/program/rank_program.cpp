@@ -56,7 +56,7 @@ std::string gpus_of_this_rank()
 
 fs::path begin_report(const AttemptFolder& attempt, const RankPosition& position)
 {
-  const auto path = attempt.path_of(AttemptFile::reports) / fmt::format("rank-{}", position.rank);
+  const auto path = report_file(attempt, static_cast<std::size_t>(position.rank));
   const RankLine line{position.rank, static_cast<int>(::getpid()), host_name(), cores_of_this_rank(), gpus_of_this_rank()};
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!file.is_open()) throw system_error("open " + path.string(), errno);

@@ -235,4 +235,17 @@ std::vector<std::string> LineCutter::take(std::string_view piece, bool is_last)
   return lines;
 }
 
+std::filesystem::path report_file(const AttemptFolder& attempt, std::size_t rank)
+{
+  return attempt.path_of(AttemptFile::reports) / fmt::format("rank-{}", rank);
+}
+
+std::optional<RankLine> started_rank(const AttemptFolder& attempt, std::size_t rank)
+{
+  const auto lines = LineTail(report_file(attempt, rank)).next_block();
+  const auto first = lines.empty() ? ReportLine() : parse_report_line(lines.front());
+  const auto* line = std::get_if<RankLine>(&first);
+  return line != nullptr ? std::optional(*line) : std::nullopt;
+}
+
 } // namespace dt::jobs

@@ -16,11 +16,13 @@
 // clock, whose zero has no meaning. step_s: seconds since the last begin, step or evaluation.
 #pragma once
 
+#include "core/record/attempt_files.hpp"
 #include "core/record/event_record.hpp"
 
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -119,5 +121,11 @@ class LineTail {
   FileTail tail_;
   LineCutter cutter_;
 };
+
+// The report of a rank.
+std::filesystem::path report_file(const AttemptFolder& attempt, std::size_t rank);
+
+// Where a rank runs: the first line of its report. Nothing if the program was not started there yet.
+std::optional<RankLine> started_rank(const AttemptFolder& attempt, std::size_t rank);
 
 } // namespace dt::jobs

@@ -25,12 +25,6 @@ Error bad_value(const std::string& option, const std::string& value, const std::
           "resources.scheduler_args: " + option + " cannot be `" + printable(value) + "`; it takes " + wanted + "."};
 }
 
-std::string lower_case(std::string text)
-{
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 std::int64_t whole_number(const std::string& text, const std::string& option)
 {
   std::int64_t value = 0;

@@ -33,7 +33,8 @@ bool is_of_profile(const Resolved& resolved, std::string_view key)
 class Expander {
  public:
   Expander(const Resolved& resolved, Diagnostics& diagnostics, Diagnostics& warnings)
-      : resolved_(resolved), diagnostics_(diagnostics), warnings_(warnings), read_well_(diagnostics.empty())
+      : resolved_(resolved), diagnostics_(diagnostics), warnings_(warnings), read_well_(diagnostics.empty()),
+        may_leave_out_gpus_(may_leave_out_gpus(resolved))
   {
   }
 
@@ -125,7 +126,7 @@ class Expander {
     const bool has_progress = is_given("sync.progress", point);
     const bool has_gpus = is_given("resources.gpus_per_node", point);
     for (auto& cell : sizes_of(std::move(spec), point)) {
-      if (!cell.is_own_program() && may_leave_out_gpus()) cell.resources.gpus_per_node = cell.resources.gpus_per_rank = 0;
+      if (!cell.is_own_program() && may_leave_out_gpus_) cell.resources.gpus_per_node = cell.resources.gpus_per_rank = 0;
       if (!has_gpus && cell.is_own_program()) fit_gpus(cell.resources);
       if (excludes == Excludes::yes && is_excluded(cell)) continue;
       if (!has_rate && is_elastic(cell.sync.strategy) && cell.workers() > 0) fit_alpha(cell);
@@ -249,22 +250,22 @@ class Expander {
 
   // dtengine uses no GPU, so its runs ask for none if the GPUs are the machine's (its profile has them) or meant for other points
   // of the sweep. A recipe of dtengine alone that asks for GPUs is a mistake of its author (checks/program_checks.cpp).
-  bool may_leave_out_gpus() const
+  static bool may_leave_out_gpus(const Resolved& resolved)
   {
     const auto is_of_recipe = [&](std::string_view key) {
-      return resolved_.settings.find(key) != nullptr && !is_of_profile(resolved_, key);
+      return resolved.settings.find(key) != nullptr && !is_of_profile(resolved, key);
     };
-    return sweeps_command() || (!is_of_recipe("resources.gpus_per_node") && !is_of_recipe("resources.gpus_per_rank"));
+    return sweeps_command(resolved.sweep) ||
+           (!is_of_recipe("resources.gpus_per_node") && !is_of_recipe("resources.gpus_per_rank"));
   }
 
   // Whether some points of the sweep run a program of the user.
-  bool sweeps_command() const
+  static bool sweeps_command(const Sweep& sweep)
   {
     const auto assigns = [](const Level& level) {
       return std::any_of(level.assignments.begin(), level.assignments.end(),
                          [](const Assignment& assignment) { return assignment.path == "program.command"; });
     };
-    const auto& sweep = resolved_.sweep;
     return std::any_of(sweep.include.begin(), sweep.include.end(), assigns) ||
            std::any_of(sweep.factors.begin(), sweep.factors.end(),
                        [&](const Factor& factor) { return std::any_of(factor.levels.begin(), factor.levels.end(), assigns); });
@@ -414,6 +415,7 @@ class Expander {
   Diagnostics& diagnostics_;
   Diagnostics& warnings_;
   const bool read_well_;
+  const bool may_leave_out_gpus_;
   PlatformBook platforms_;
   std::vector<RunSpec> cells_; // all runs of the first repeat
   std::unordered_set<std::string> points_;

@@ -152,8 +152,7 @@ class ValueReader {
   {
     if (text.starts_with('-')) text.remove_prefix(1);
     if (text.starts_with('.')) text.remove_prefix(1);
-    std::string lower(text.substr(0, 16));
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const auto lower = lower_case(text.substr(0, 16));
     return lower == "nan" || lower == "inf" || lower == "infinity";
   }
 

@@ -48,8 +48,7 @@ std::string studies_table()
 std::string points_table()
 {
   return "\nCREATE TABLE points (\n  study_id INTEGER NOT NULL REFERENCES studies (id) ON DELETE CASCADE,\n  position INTEGER "
-         "NOT "
-         "NULL,\n" +
+         "NOT NULL,\n" +
          columns_of(scaling_fields()) + "  PRIMARY KEY (study_id, position)\n) STRICT, WITHOUT ROWID;\n";
 }
 

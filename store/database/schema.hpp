@@ -20,10 +20,10 @@ std::string column_of(const Key& key);
 // The keys that have a column in runs: all that have a field, but for the study's own.
 const std::vector<const Key*>& column_keys();
 
-// INTEGER, REAL or TEXT.
 // Of the tables steps, evals and results: the figures of the row that are NaN or infinite, as JSON: {"loss":"NaN"}. NULL: none.
 inline constexpr std::string_view not_finite_column = "not_finite";
 
+// INTEGER, REAL or TEXT.
 std::string_view sql_type_of(const FieldValue& value);
 template<class Record> std::string_view sql_type_of(const Field<Record>& field)
 {

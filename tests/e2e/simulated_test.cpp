@@ -51,6 +51,10 @@ TEST_CASE("a simulated study is submitted, followed and shown as any other, and 
   CHECK(four < 4 * one);
   CHECK(four > 2 * one);
   for (const auto& run : runs) CHECK(dtctl.run({"show", run.at("key")}).out.find("ethernet-10g") != std::string::npos);
+  const auto refused = dtctl.run({"trace", "last"});
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err.find("is simulated, and only runs on real machines record timelines") != std::string::npos);
+  CHECK(refused.err.find("train.trace") == std::string::npos);
 }
 
 TEST_CASE("equal recipes give equal simulated times, and another figure of the platform is another run")

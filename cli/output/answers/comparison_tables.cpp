@@ -30,7 +30,7 @@ Cell metric_cell(double value, Metric metric)
   }
 }
 
-// Of the runs that did not diverge.
+// The centre of a side. Its values are those of the runs that did not diverge.
 Cell trained_cell(const Sample& sample, Metric metric)
 {
   if (metric != Metric::time_to_target)

@@ -83,11 +83,11 @@ std::vector<std::string> phases_of(const store::MissingPhases& missing)
 
 std::string consequence_of(const store::MissingPhases& missing)
 {
-  if (missing.all_causes()) return "the causes cannot be told apart; only their sum is known";
+  if (missing.all_causes()) return "dtctl knows only the sum of the causes, not each of them";
   if (missing.communication)
-    return "time in which they communicate inside `backward`, as PyTorch's DDP does, looks like computation, so computation, "
-           "imbalance, jitter and communication cannot be told apart";
-  return "waiting for input and communication cannot be told apart";
+    return "time in which they communicate inside `backward`, as PyTorch's DDP does, looks like computation, so dtctl cannot "
+           "separate computation, imbalance, jitter and communication";
+  return "dtctl cannot separate waiting for input from communication";
 }
 
 std::string advice_on(const store::MissingPhases& missing)
@@ -233,9 +233,10 @@ std::string listed(const Attribution& point, const std::vector<std::size_t>& fac
 std::string losses_of(const Attribution& point)
 {
   if (point.is_throttled())
-    return fmt::format("A CPU quota held ranks back for up to {:.0f}% of the time, in whatever they did then, so what else costs "
-                       "efficiency cannot be told. Give the job more processor time, or run fewer ranks or threads.",
-                       point.throttled_share * 100);
+    return fmt::format(
+        "A CPU quota held ranks back for up to {:.0f}% of the time, in whatever they did then, so dtctl cannot say "
+        "what else costs efficiency. Give the job more processor time, or run fewer ranks or threads.",
+        point.throttled_share * 100);
   constexpr double half_a_point = 0.005;
   auto costs = factors_above(point, half_a_point);
   std::stable_sort(costs.begin(), costs.end(), [&](auto a, auto b) { return point.lost[a] > point.lost[b]; });

@@ -1,9 +1,8 @@
 // Charts of what a point costs: time to the target, and time against node-hours.
 #include "cli/report/chart/charts.hpp"
 #include "core/statistics.hpp"
-#include "store/analysis/verdict/best_points.hpp"
-
 #include "core/text.hpp"
+#include "store/analysis/verdict/best_points.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -48,9 +47,8 @@ struct TargetBar {
 };
 
 // Points of which at least half of the runs reached the target, the fastest first.
-std::vector<TargetBar> target_bars(const std::vector<store::ComparedPoint>& points)
+std::vector<TargetBar> target_bars(const std::vector<store::ComparedPoint>& points, const std::vector<store::PricedPoint>& priced)
 {
-  const auto priced = store::priced_points(points, {});
   std::vector<TargetBar> bars;
   for (std::size_t i = 0; i < points.size(); ++i)
     if (std::isfinite(priced[i].time_to_target_s)) bars.push_back({&points[i], times_to_target(points[i]), priced[i]});
@@ -60,9 +58,8 @@ std::vector<TargetBar> target_bars(const std::vector<store::ComparedPoint>& poin
 }
 
 // Names the points that have a target and no bar; empty if there are none.
-std::string missed_note(const std::vector<store::ComparedPoint>& points)
+std::string missed_note(const std::vector<store::ComparedPoint>& points, const std::vector<store::PricedPoint>& priced)
 {
-  const auto priced = store::priced_points(points, {});
   std::vector<std::string> missed;
   for (std::size_t i = 0; i < points.size(); ++i)
     if (priced[i].with_target > 0 && !std::isfinite(priced[i].time_to_target_s))
@@ -139,7 +136,8 @@ Series best_line(const std::vector<Series>& all)
 Charts target_chart(const ChartSource& source)
 {
   const auto points = drawn_points(source);
-  const auto bars = target_bars(points);
+  const auto priced = store::priced_points(points, {});
+  const auto bars = target_bars(points, priced);
   if (bars.empty())
     return {{},
             "No point has a time to a target accuracy: that needs train.target_accuracy in the recipe, and at least half of a "
@@ -149,7 +147,7 @@ Charts target_chart(const ChartSource& source)
               .caption =
                   "Bar: median over the repeats; a run that missed the target counts as infinite. Line: from the fastest to "
                   "the slowest run that reached it." +
-                  missed_note(points) + drawn_note(source),
+                  missed_note(points, priced) + drawn_note(source),
               .x = {},
               .y = {.title = "time to the target [s]", .from_zero = true},
               .is_horizontal = true};

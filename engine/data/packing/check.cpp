@@ -93,11 +93,12 @@ class Check {
       std::ranges::copy(bytes, image.pixels.begin());
       return "";
     }
-    if (options_.decode) try {
-        decoder.decode(bytes, set.channels, image);
-      } catch (const Error& error) {
-        return error.what();
-      }
+    if (!options_.decode) return "";
+    try {
+      decoder.decode(bytes, set.channels, image);
+    } catch (const Error& error) {
+      return error.what();
+    }
     return "";
   }
 

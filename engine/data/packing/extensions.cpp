@@ -1,17 +1,11 @@
 #include "engine/data/packing/extensions.hpp"
 
+#include "core/text.hpp"
+
 #include <algorithm>
 #include <array>
 
 namespace dt::data {
-
-std::string lower_case(std::string_view text)
-{
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return lower;
-}
 
 std::optional<ImageFormat> format_of_extension(std::string_view extension)
 {

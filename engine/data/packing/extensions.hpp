@@ -9,9 +9,6 @@
 
 namespace dt::data {
 
-// ASCII letters only.
-std::string lower_case(std::string_view text);
-
 // The format of files with this extension (".jpg", ".JPEG", ".png", ".webp"); nothing for others.
 std::optional<ImageFormat> format_of_extension(std::string_view extension);
 

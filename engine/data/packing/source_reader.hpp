@@ -60,8 +60,8 @@ class SourceReader {
 struct SourceOptions {
   std::filesystem::path path;
   std::string format; // one of source_formats(); empty: the format is recognised
-  std::string images,
-      labels; // names of the arrays in an HDF5 file or .npz archive; of tar members, their extensions; empty: the usual ones
+  // Names of the arrays in an HDF5 file or .npz archive; of tar members, their extensions. Empty: the usual ones.
+  std::string images, labels;
   std::string layout;      // "nhwc" or "nchw": order of the dimensions of four-dimensional arrays; empty: recognised
   std::string test_folder; // folder: name of the sub-folder with the test set; empty: recognised
 };

@@ -125,7 +125,8 @@ TEST_CASE("points of one rank have no row of communication")
   CHECK(communication_table({one, example()}).rows.size() == 1);
 }
 
-TEST_CASE("a program that reports no communication is not told that computation is slower, but what cannot be told and why")
+TEST_CASE("a program that reports no communication does not get the answer that computation is slower, but what dtctl cannot "
+          "separate, and why")
 {
   auto point = example();
   point.lost.fill(not_measured);
@@ -139,7 +140,7 @@ TEST_CASE("a program that reports no communication is not told that computation 
       missing_phases_notes({point, point}) ==
       std::vector<std::string>{
           "Not every rank of the program reports `communication`: time in which they communicate inside `backward`, as PyTorch's "
-          "DDP does, looks like computation, so computation, imbalance, jitter and communication cannot be told apart. "
+          "DDP does, looks like computation, so dtctl cannot separate computation, imbalance, jitter and communication. "
           "Report it in each step, as 0 if there is none; the program of `dtctl sweep pytorch-ddp` measures it inside DDP's "
           "backward."});
   CHECK(has(titles(attribution_table({point})), "together"));
@@ -148,7 +149,7 @@ TEST_CASE("a program that reports no communication is not told that computation 
   CHECK(missing_phases_notes({point}) ==
         std::vector<std::string>{
             "Not every rank of the program reports `input` and one of `forward`, `backward` and `optimizer`: "
-            "the causes cannot be told apart; only their sum is known. dtctl_report.phase() reports a phase, also "
+            "dtctl knows only the sum of the causes, not each of them. dtctl_report.phase() reports a phase, also "
             "one that takes no time."});
   point.efficiency = not_measured;
   CHECK(sentence_of(point).find("nan") == std::string::npos);
@@ -162,7 +163,6 @@ TEST_CASE("of a point that a CPU quota held back the sentence names the quota an
   CHECK(
       sentence_of(point) ==
       "8 nodes: 71.0% [69.0, 73.0] of the throughput per worker of 1 node (5 runs). A CPU quota held ranks back for up to 75% of "
-      "the time, in whatever they did then, so what else costs efficiency cannot be told. Give the job more processor time, or "
-      "run "
-      "fewer ranks or threads.");
+      "the time, in whatever they did then, so dtctl cannot say what else costs efficiency. Give the job more processor time, or "
+      "run fewer ranks or threads.");
 }

@@ -23,15 +23,9 @@ constexpr std::array<std::pair<const char*, const char*>, 6> usual{
     {{"images", "labels"}, {"image", "label"}, {"x", "y"}, {"data", "label"}, {"data", "labels"}, {"data", "target"}}};
 constexpr std::array test_words{"test", "val", "valid", "validation"};
 
-std::string lower(std::string text)
-{
-  std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
-  return text;
-}
-
 const ArrayInfo* find(const std::vector<ArrayInfo>& arrays, const std::string& name)
 {
-  const auto found = std::ranges::find_if(arrays, [&](const ArrayInfo& array) { return lower(array.name) == name; });
+  const auto found = std::ranges::find_if(arrays, [&](const ArrayInfo& array) { return lower_case(array.name) == name; });
   return found == arrays.end() ? nullptr : &*found;
 }
 
