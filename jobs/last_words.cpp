@@ -452,6 +452,15 @@ std::string launcher_words(const Sorted& all)
   return mpi_error(all);
 }
 
+// Open MPI 4.1 sometimes damages a message that a rank sends to mpirun. mpirun then prints lines of ORTE_ERROR_LOG in its place.
+std::string error_of_runtime(const Sorted& all)
+{
+  constexpr std::string_view log = "ORTE_ERROR_LOG: ";
+  for (const auto& line : all.lines)
+    if (has_process_tag(line) && contains(line, log)) return "mpirun printed only " + line.substr(line.find(log));
+  return {};
+}
+
 // Without "dtctl: " and the mark. A line with an exit code is about the end of the job, and the last one counts.
 std::string own_words(const Sorted& all, std::string_view token)
 {
@@ -485,6 +494,8 @@ LastWords last_words(std::string_view text, std::string_view token)
   auto words = errors.words();
   words.launcher = shortened(launcher_words(all));
   words.own = printable(own_words(all, token)); // whole: it may end with the exit code
+  const bool says_nothing = words.error.empty() && words.launcher.empty() && words.own.empty() && words.rest.empty();
+  if (says_nothing) words.launcher = shortened(error_of_runtime(all));
   return words;
 }
 

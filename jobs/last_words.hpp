@@ -20,7 +20,8 @@ std::string own_note(std::string_view token, std::string_view what);
 struct LastWords {
   std::string error;       // of the program: the last line of its last traceback or crash, else its last line about an error
   bool is_certain = false; // `error` is of a traceback or crash; otherwise the words of the line suggest an error
-  std::string launcher;    // of mpirun, srun, ssh, torchrun: the first sentence that is not about the end of the program
+  std::string launcher;    // of mpirun, srun, ssh, torchrun: the first sentence that is not about the end of the program; if
+                           // nobody says anything, an error of Open MPI's runtime
   std::string own;         // of dtctl: what ended the job, with its exit code; otherwise the first line that is no note
   std::string rest;        // of the program: the last line, if none of its lines is about an error
 };

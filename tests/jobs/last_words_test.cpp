@@ -237,6 +237,19 @@ TEST_CASE("the launcher's own sentence is told apart from its report about the e
   CHECK(last_words(framed("WARNING: There was an error initializing an OpenFabrics device.\n"), token).launcher.empty());
 }
 
+TEST_CASE("an error of Open MPI's runtime is quoted only if nobody says anything else")
+{
+  const std::string lost =
+      "[vm:26489] [[2951,0],0] ORTE_ERROR_LOG: Out of resource in file ../../../orte/util/show_help.c at line 501\n";
+  const auto note = own_note(token, "launch 1 ended with exit code 1 before the first step and is tried again");
+  const auto said = "mpirun printed only ORTE_ERROR_LOG: Out of resource in file ../../../orte/util/show_help.c at line 501";
+  CHECK(last_words(lost + note + lost, token).launcher == said);
+  CHECK(last_words(lost + job_is_aborted, token).launcher == said);
+  CHECK(last_words(lost + "srun: unrecognized option '--bogus'\n", token).launcher == "srun: unrecognized option '--bogus'");
+  for (const auto& other : {no_torch, own_line(token, "no such data set"), std::string("loaded 60000 images\n")})
+    CHECK(last_words(lost + other, token).launcher.empty());
+}
+
 TEST_CASE("lines of dtctl are known by their mark and not by their first word")
 {
   const auto note = own_note(token, "launch 1 ended with exit code 1 before the first step and is tried again");
