@@ -24,6 +24,9 @@ class Home {
   std::filesystem::path study(std::string_view id) const { return studies() / id; }
   // The copy of the files of a user's own program (core/program/program_files.hpp).
   std::filesystem::path program(std::string_view id) const { return root_ / "programs" / id; }
+  // Python environments of own programs, and changes of repositories that were not committed: files named after their content.
+  std::filesystem::path environments() const { return root_ / "environments"; }
+  std::filesystem::path sources() const { return root_ / "sources"; }
   std::filesystem::path predictions() const { return root_ / "predictions"; }
   std::filesystem::path database() const { return root_ / "results.db"; }
   std::filesystem::path local_queue() const { return root_ / "local"; }

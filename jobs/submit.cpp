@@ -186,7 +186,7 @@ class Submitter {
                         .attempt = decision.number,
                         .reason = decision.reason,
                         .unreadable = status.unreadable});
-    if (decision.action == Action::submitted) prepare(run, decision);
+    if (decision.action == Action::submitted) prepare(run, decision, status.submission);
     // An earlier submitter may have been killed before it stored the job id.
     else if (decision.action == Action::already_active && status.submission)
       note_id(AttemptFolder(home_.run(run.key), status.attempt), *status.submission);
@@ -207,7 +207,7 @@ class Submitter {
       write_file_quick(attempt.submission(), to_json(submission));
   }
 
-  void prepare(const PlannedRun& run, const Decision& decision)
+  void prepare(const PlannedRun& run, const Decision& decision, const std::optional<Submission>& last)
   {
     const AttemptFolder attempt(fs::absolute(home_.run(run.key)), decision.number);
     const auto& scheduler = run.spec.resources.scheduler;
@@ -217,6 +217,7 @@ class Submitter {
     request.after = predecessors_.job_ids[scheduler];
     Submission submission{decision.number, decision.token, scheduler, options_.study, submitted_unix_s_, {}};
     submission.launch_tries = run.spec.resources.launch_tries;
+    submission.git_state = options_.git_state ? *options_.git_state : last ? last->git_state : "";
     for (const auto& folder : predecessors_.run_folders) submission.after.push_back(folder.string());
     prepared_.push_back({.index = reports_.size() - 1,
                          .run = &run,

@@ -18,9 +18,10 @@ struct SubmitOptions {
   bool retry_failed = true; // a failed, lost, timed-out or cancelled run gets a new attempt
   bool force = false;       // a succeeded run gets a new attempt too
   SubmitRules rules{};
-  std::vector<std::string> after{}; // keys of runs that must succeed before any of these runs starts
-  std::string agent{};              // path of dtjob
-  std::string simulator{};          // path of dtsim; needed only for simulated runs
+  std::vector<std::string> after{};       // keys of runs that must succeed before any of these runs starts
+  std::string agent{};                    // path of dtjob
+  std::string simulator{};                // path of dtsim; needed only for simulated runs
+  std::optional<std::string> git_state{}; // of the recipe's folder; nothing: that of the run's last attempt
 };
 
 struct SubmitReport {

@@ -34,8 +34,18 @@ const std::string& Identities::program(const RunSpec& run)
   auto inputs = run.program.files;
   inputs.push_back(run.program.command.front());
   inputs.emplace_back(run.resources.wrapper.empty() ? "" : "wrapper");
+  inputs.emplace_back(name_of(run.program.identity));
   const auto [entry, is_new] = program_ids_.try_emplace(std::move(inputs));
   if (is_new) entry->second = program_id(run);
+  return entry->second;
+}
+
+const jobs::AskedEnvironment& Identities::environment(const RunSpec& run)
+{
+  static const jobs::AskedEnvironment none;
+  if (!run.is_own_program() || run.program.identity == ProgramIdentity::files) return none;
+  const auto [entry, is_new] = environments_.try_emplace(jobs::environment_inputs(run));
+  if (is_new) entry->second = jobs::ask_environment(run, agent_program().string(), home_.environments());
   return entry->second;
 }
 
@@ -133,7 +143,9 @@ Resolved resolve(const Home& home, recipes::Plan plan, MissingData missing)
     take_algorithms(home, plan, spec);
     take_environment(spec);
     const auto& build = identities.build_of(spec);
-    auto run = plan_run(std::move(spec), build, data, start);
+    const auto& environment = identities.environment(spec);
+    if (!environment.unknown.empty()) resolved.unasked = environment.unknown;
+    auto run = plan_run(std::move(spec), build, data, start, environment.id);
     if (!without_data.empty()) resolved.without_data.emplace(run.key, without_data);
     if (seen.insert(run.key).second)
       resolved.runs.push_back(std::move(run));

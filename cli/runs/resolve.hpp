@@ -5,6 +5,7 @@
 #include "core/paths.hpp"
 #include "core/record/study_record.hpp"
 #include "core/spec/run_key.hpp"
+#include "jobs/program/asked_environment.hpp"
 
 #include <cstddef>
 #include <map>
@@ -27,6 +28,9 @@ class Identities {
   const std::string& simulator() const { return simulator_.path; } // path of dtsim; empty before the first simulated run
   const std::string& engine() const { return engine_.path; }       // path of dtengine
   const std::string& start(const std::string& file);
+  // The Python environment of a user's own program that is part of the run's key: asked on this machine, once for all runs that
+  // have the same. Its id is empty with `program.identity: files`, for dtengine, and where it cannot be known.
+  const jobs::AskedEnvironment& environment(const RunSpec& run);
   // The id of a simulated run's input (simulation_input).
   const std::string& simulation(const RunSpec& run);
 
@@ -41,7 +45,8 @@ class Identities {
   std::map<std::pair<std::string, std::string>, std::string> data_ids_; // key: (name, folder)
   std::map<std::string, std::string> start_ids_;
   std::map<std::string, std::string> simulation_ids_;           // key: train.compute_profile
-  std::map<std::vector<std::string>, std::string> program_ids_; // key: program.files, command's first word, wrapper
+  std::map<std::vector<std::string>, std::string> program_ids_; // key: program.files, command's first word, wrapper, identity
+  std::map<std::vector<std::string>, jobs::AskedEnvironment> environments_; // key: environment_inputs
 };
 
 // Whether the folder or file of a data set is there and not empty.
@@ -57,6 +62,7 @@ struct Resolved {
   std::vector<std::string> notes{}; // of the plan (recipes::Plan)
   // Runs whose data set has no files, by key, with what to do. Their keys change when the files are there.
   std::map<std::string, std::string> without_data{};
+  std::string unasked{}; // why the Python environment is no part of some run's key; empty: it is, or it is not wanted
 };
 
 // Throws if a data set has no files; with `accept` these runs are in without_data instead, for a plan that is only shown.

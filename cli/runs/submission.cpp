@@ -7,8 +7,8 @@
 #include "cli/runs/checkpoints.hpp"
 #include "cli/runs/follow.hpp"
 #include "cli/runs/selectors.hpp"
+#include "cli/runs/source_state.hpp"
 #include "core/file.hpp"
-#include "core/process.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -85,19 +85,6 @@ std::vector<std::string> predecessors(Context& context, const Resolved& resolved
                                                 short_key(run.key), printable(selector)));
   if (keys.empty()) throw Error(ErrorKind::usage, "--after " + selector + " matches no run; nothing was submitted");
   return keys;
-}
-
-// Puts the state of the surrounding git repository into the environment, so that runs record it. Does nothing outside a
-// repository.
-void note_git_state()
-{
-  constexpr double limit_s = 5; // a large repository on a slow disk needs time
-  if (std::getenv("DTCTL_GIT_STATE") != nullptr) return;
-  try {
-    const auto described = run_command({"git", "describe", "--always", "--dirty", "--abbrev=12"}, limit_s);
-    if (described.ok()) ::setenv("DTCTL_GIT_STATE", std::string(trim(described.out)).c_str(), 1);
-  } catch (const Error&) { // git is not installed
-  }
 }
 
 // Writes the study's record. Keeps the time of its first submission.
@@ -316,14 +303,15 @@ namespace {
 std::vector<jobs::SubmitReport> hand_over_runs(Context& context, const Home& home, Resolved& resolved,
                                                const SubmissionOptions& options)
 {
+  const auto folder = std::filesystem::path(resolved.study.recipe_path).parent_path();
   const jobs::SubmitOptions how{.engine = resolved.engine,
                                 .study = resolved.study.id,
                                 .force = options.force,
                                 .rules = {.max_running = options.max_jobs},
                                 .after = predecessors(context, resolved, options.after),
                                 .agent = agent_program().string(),
-                                .simulator = resolved.simulator};
-  note_git_state();
+                                .simulator = resolved.simulator,
+                                .git_state = source_state(folder, home.sources())};
   warn_of_open_home(context, home, resolved);
   warn_of_home_on_nodes(context, home, resolved);
   resolved.study.keep_going = options.keep_going;
@@ -386,6 +374,11 @@ ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& op
   if (resolved.duplicates > 0)
     context.messages.info("{} of the sweep left out, because another point is the same run",
                           resolved.duplicates == 1 ? "1 point" : fmt::format("{} points", resolved.duplicates));
+  if (!resolved.unasked.empty())
+    context.messages.info(
+        "The Python environment is no part of the runs' keys, because it is not known before they run: {}. Each run "
+        "records its own. To say that this is intended: program.identity: files",
+        resolved.unasked);
   if (options.dry_run) return print_dry_run(context, home, resolved, options.scripts);
 
   if (const auto reports = wholly_refused(home, resolved)) {

@@ -6,6 +6,7 @@
 #include "cli/verbs/compare.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
+#include "core/program/environment.hpp"
 #include "core/text.hpp"
 #include "store/query/compared_runs.hpp"
 
@@ -90,8 +91,19 @@ void print_comparisons(Context& context, const std::vector<Judged>& comparisons)
   if (comparisons.size() > 1) context.out.field("verdicts", "in all", text_cell(verdict_counts(comparisons)));
 }
 
-ExitCode compare_sides(Context& context, const CompareOptions& options, const ComparedSide& a, const ComparedSide& b,
-                       const store::Rule& rule)
+// The packages that differ between the two sides, if each has one Python environment. `from` is what A is compared with.
+std::vector<std::string> package_changes(ResultsStore& results, const ComparedSide& a, const ComparedSide& from)
+{
+  const auto ours = store::python_environments(results.database(), a.runs);
+  const auto theirs = store::python_environments(results.database(), from.runs);
+  if (ours.size() != 1 || theirs.size() != 1 || ours == theirs) return {};
+  const auto changes = environment_changes(results.home().environments(), *theirs.begin(), *ours.begin());
+  if (changes.empty()) return {};
+  return {"from B to A the Python environment changed: " + join(changes, "; ")};
+}
+
+ExitCode compare_sides(Context& context, ResultsStore& results, const CompareOptions& options, const ComparedSide& a,
+                       const ComparedSide& b, const store::Rule& rule)
 {
   const auto metric = store::metric_of(options.metric);
   check_overlap(context, a, b);
@@ -104,7 +116,9 @@ ExitCode compare_sides(Context& context, const CompareOptions& options, const Co
   print_unmatched(context, matching);
   warn_about_unfinished(context, "A", a.runs);
   warn_about_unfinished(context, "B", b.runs);
-  warn_about(context, store::differences(matching));
+  auto differences = store::differences(matching);
+  for (auto& change : package_changes(results, a, b)) differences.push_back(std::move(change));
+  warn_about(context, differences);
   if (options.reference.empty()) return ExitCode::ok;
   if (!options.junit.empty())
     write_file_atomic(options.junit, junit_of(comparisons, names_of(matching.only_b)), Readers::everybody);
@@ -159,13 +173,13 @@ ExitCode compare(Context& context, ResultsStore& results, const CompareOptions& 
     if (!options.where_b.empty())
       throw Error(ErrorKind::usage, "--where-b selects runs of a study, not of a file; export only the runs that are wanted");
     const auto column = options.by.empty() ? std::string() : store::column_of_key(results.database(), options.by);
-    return compare_sides(context, options, a, read_reference(options.reference, column), rule);
+    return compare_sides(context, results, options, a, read_reference(options.reference, column), rule);
   }
   const auto& b = options.reference.empty() ? options.b : options.reference;
   const bool is_within_a = b.empty() && options.where_b.empty();
   if (is_within_a) return rank(context, options, a, rule);
   // With --where-b alone, B is another part of A.
-  return compare_sides(context, options, a,
+  return compare_sides(context, results, options, a,
                        side_of(results, {.what = b.empty() ? options.a : b, .where = options.where_b}, options.by), rule);
 }
 

@@ -6,6 +6,7 @@
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
+#include "core/program/environment.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/hold_back.hpp"
@@ -68,6 +69,10 @@ void explain_novelty(ResultsStore& results, const RunView& run, Explanation& exp
     explanation.nearest = key;
     explanation.differences = std::move(lines);
   }
+  if (explanation.nearest.empty()) return;
+  const auto nearest = spec_of(results.home(), explanation.nearest);
+  for (const auto& change : environment_changes(results.home().environments(), nearest->environment_id, now->environment_id))
+    explanation.differences.push_back("Python environment: " + change);
 }
 
 // The last lines that the program printed, or those of its launcher.

@@ -44,6 +44,10 @@ void refuse_changed(const PlannedRun& run, Identities& identities)
     return;
   }
   if (run.data_id != identities.data(run.spec.data)) refuse("content of data set " + run.spec.data.name);
+  if (!run.environment_id.empty()) {
+    const auto& now = identities.environment(run.spec).id;
+    if (!now.empty() && now != run.environment_id) refuse("Python environment");
+  }
   if (run.spec.is_own_program()) return;
   const bool begins_again = checkpoints_of(identities.home().run(run.key)).empty();
   if (begins_again && run.start_id != identities.start(run.spec.train.start_from))

@@ -155,13 +155,14 @@ std::string id_of_command(const fs::path& path)
   return std::string(command_mark) + hasher.hex();
 }
 
-// Whether the program that the command starts is a file of this machine which the run will execute as it is here. A wrapper may
-// be a container, in which the same path is another file.
+// Whether the program that the command starts is a file of this machine which the run will execute as it is here, and part of its
+// identity. A wrapper may be a container, in which the same path is another file.
 bool is_command_known(const RunSpec& run)
 {
   const fs::path first = run.program.command.empty() ? "" : run.program.command.front();
   std::error_code unknown;
-  return first.is_absolute() && run.resources.wrapper.empty() && fs::is_regular_file(first, unknown);
+  return run.program.identity == ProgramIdentity::environment && first.is_absolute() && run.resources.wrapper.empty() &&
+         fs::is_regular_file(first, unknown);
 }
 
 // Removes the folder unless it was renamed.

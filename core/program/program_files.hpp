@@ -34,8 +34,9 @@ std::vector<ProgramFile> program_files(const ProgramSpec& program);
 
 // Identifies the content of a run's program: "files-" and a hash over the names, the execute permissions and the bytes of its
 // files. If the command starts a program by an absolute path, and that file exists here: also "-command-" and a hash over its
-// bytes. With resources.wrapper the command is never hashed, because in a container the same path is another file. Throws like
-// program_files, and if the files are larger than `largest_program_bytes` together.
+// bytes. With resources.wrapper the command is never hashed, because in a container the same path is another file, and with
+// `program.identity: files` neither. Throws like program_files, and if the files are larger than `largest_program_bytes`
+// together.
 std::string program_id(const RunSpec& run);
 inline constexpr std::uintmax_t largest_program_bytes = std::uintmax_t{256} << 20;
 

@@ -18,7 +18,7 @@ AttemptFolder require_attempt(const std::filesystem::path& path)
 
 void require_unaltered(const PlannedRun& run, const std::filesystem::path& path)
 {
-  const auto key = run_key(run.spec, run.engine_build, run.data_id, run.start_id);
+  const auto key = run_key(run.spec, run.engine_build, run.data_id, run.start_id, run.environment_id);
   if (key == run.key) return;
   throw Error(ErrorKind::run,
               fmt::format("{} was altered after the run was planned: its key is {}, but its content has the key {}. "

@@ -56,6 +56,8 @@ Fields<Submission> submission_fields()
       {"after", DT_AT(R, after), "", "folders of runs that must have succeeded before this one may run", later},
       {"job_id", DT_AT(R, job_id), "", "the scheduler's id of the job; empty: the scheduler's answer is not known"},
       {"restart", DT_AT(R, restart), "", "how often the scheduler had started the job again when the attempt began", later},
+      {"git_state", DT_AT(R, git_state), "", "commit of the recipe's folder at the submission, and whether files were changed",
+       later},
   };
   return fields;
 }

@@ -57,6 +57,7 @@ std::string to_json(const PlannedRun& run)
   Json json{{"schema", record::schema}, {"key", run.key},          {"engine_build", run.engine_build},
             {"data_id", run.data_id},   {"label", run.spec.label}, {"repeat", run.spec.repeat}};
   if (!run.start_id.empty()) json["start_id"] = run.start_id;
+  if (!run.environment_id.empty()) json["environment_id"] = run.environment_id;
   for (const auto& key : spec_keys())
     if (key.field != nullptr) json[Json::json_pointer("/" + join(split(key.path, '.'), "/"))] = json_of(value_of(run.spec, key));
   return dump(json);
@@ -74,7 +75,12 @@ PlannedRun parse_planned_run(std::string_view text, const std::string& origin)
   if (!is_ours(json))
     throw Error(ErrorKind::environment, origin + " is not a run's spec of format " + std::to_string(record::schema));
   try {
-    PlannedRun run{json.at("key"), json.at("engine_build"), json.at("data_id"), {}, json.value("start_id", "")};
+    PlannedRun run{json.at("key"),
+                   json.at("engine_build"),
+                   json.at("data_id"),
+                   {},
+                   json.value("start_id", ""),
+                   json.value("environment_id", "")};
     run.spec.label = json.at("label");
     run.spec.repeat = json.at("repeat");
     for (const auto& key : spec_keys()) {

@@ -19,6 +19,12 @@ constexpr std::array batch_norms{
     Choice{BatchNormSamples::synchronized,
            Name{"synchronized", "over the samples of all ranks, with a small sum over them in every layer"}},
 };
+constexpr std::array program_identities{
+    Choice{ProgramIdentity::environment,
+           Name{"environment", "the content of program.files, of a program that the command names by an absolute path, and the "
+                               "Python interpreter with its installed packages, where they can be asked at the submission"}},
+    Choice{ProgramIdentity::files, Name{"files", "the content of program.files alone"}},
+};
 constexpr std::array precisions{
     Choice{Precision::fp32, Name{"fp32", "float32 throughout"}},
     Choice{Precision::bf16,
@@ -115,6 +121,7 @@ template<> std::span<const Choice<BatchNormSamples>> choices<BatchNormSamples>()
 template<> std::span<const Choice<DataOrder>> choices<DataOrder>() { return data_orders; }
 template<> std::span<const Choice<ImageCrop>> choices<ImageCrop>() { return crops; }
 template<> std::span<const Choice<CorruptSamples>> choices<CorruptSamples>() { return corrupt_samples; }
+template<> std::span<const Choice<ProgramIdentity>> choices<ProgramIdentity>() { return program_identities; }
 template<> std::span<const Choice<Precision>> choices<Precision>() { return precisions; }
 template<> std::span<const Choice<AlgorithmChoice>> choices<AlgorithmChoice>() { return algorithm_choices; }
 template<> std::span<const Choice<ElasticForm>> choices<ElasticForm>() { return elastic; }

@@ -30,6 +30,9 @@ enum class ImageCrop { none, pad, random_resized };
 // Whether a run fails at a sample that cannot be decoded, or takes the next sample in its place.
 enum class CorruptSamples { refuse, skip };
 
+// What a run of the user's own program is identified by, beside its command and parameters.
+enum class ProgramIdentity { environment, files };
+
 // Number format in which the layers compute.
 enum class Precision { fp32, bf16 };
 
@@ -79,6 +82,7 @@ template<> std::span<const Choice<BatchNormSamples>> choices<BatchNormSamples>()
 template<> std::span<const Choice<DataOrder>> choices<DataOrder>();
 template<> std::span<const Choice<ImageCrop>> choices<ImageCrop>();
 template<> std::span<const Choice<CorruptSamples>> choices<CorruptSamples>();
+template<> std::span<const Choice<ProgramIdentity>> choices<ProgramIdentity>();
 template<> std::span<const Choice<Precision>> choices<Precision>();
 template<> std::span<const Choice<AlgorithmChoice>> choices<AlgorithmChoice>();
 template<> std::span<const Choice<ElasticForm>> choices<ElasticForm>();

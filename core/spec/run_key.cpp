@@ -145,18 +145,21 @@ std::string canonical_text(const RunSpec& spec)
   return text += "repeat=" + std::to_string(spec.repeat) + "\n";
 }
 
-std::string run_key(const RunSpec& spec, std::string_view engine_build, std::string_view data_id, std::string_view start_id)
+std::string run_key(const RunSpec& spec, std::string_view engine_build, std::string_view data_id, std::string_view start_id,
+                    std::string_view environment_id)
 {
   std::string text = canonical_text(spec);
   text.append("engine_build=").append(engine_build).append("\ndata_id=").append(data_id).append("\n");
   if (!start_id.empty()) text.append("start_id=").append(start_id).append("\n");
+  if (!environment_id.empty()) text.append("environment_id=").append(environment_id).append("\n");
   return hash_hex(text);
 }
 
-PlannedRun plan_run(RunSpec spec, std::string engine_build, std::string data_id, std::string start_id)
+PlannedRun plan_run(RunSpec spec, std::string engine_build, std::string data_id, std::string start_id, std::string environment_id)
 {
-  auto key = run_key(spec, engine_build, data_id, start_id);
-  return {std::move(key), std::move(engine_build), std::move(data_id), std::move(spec), std::move(start_id)};
+  auto key = run_key(spec, engine_build, data_id, start_id, environment_id);
+  return {std::move(key),  std::move(engine_build), std::move(data_id),
+          std::move(spec), std::move(start_id),     std::move(environment_id)};
 }
 
 std::string short_key(std::string_view key) { return std::string(key.substr(0, 10)); }
@@ -178,6 +181,10 @@ std::vector<std::string> differences(const PlannedRun& before, const PlannedRun&
   compare("data", short_key(before.data_id), short_key(now.data_id));
   const auto start = [](const PlannedRun& run) { return run.start_id.empty() ? "the seed's weights" : short_key(run.start_id); };
   compare("start", start(before), start(now));
+  const auto environment = [](const PlannedRun& run) {
+    return run.environment_id.empty() ? "not part of the key" : short_key(run.environment_id);
+  };
+  compare("Python environment", environment(before), environment(now));
   return lines;
 }
 

@@ -1,4 +1,4 @@
-// Run keys: a run is identified by a hash of its resolved recipe, engine build, data id, start id and repeat.
+// Run keys: a run is identified by a hash of its resolved recipe, engine build, data id, start id, environment id and repeat.
 #pragma once
 
 #include "core/spec/run_spec.hpp"
@@ -17,15 +17,19 @@ struct PlannedRun {
   std::string data_id;
   RunSpec spec;
   std::string start_id{}; // empty: the run starts from weights drawn from train.seed
+  // Of the user's own program: the id of its Python environment (core/program/environment.hpp). Empty: not part of the key.
+  std::string environment_id{};
 };
 
 // The identity keys of the spec that differ from their defaults, one "path=value" line each, then the repeat. Keys at their
 // default are left out, so that a key added later with a default does not change the text of older runs.
 std::string canonical_text(const RunSpec& spec);
 
-std::string run_key(const RunSpec& spec, std::string_view engine_build, std::string_view data_id, std::string_view start_id = {});
+std::string run_key(const RunSpec& spec, std::string_view engine_build, std::string_view data_id, std::string_view start_id = {},
+                    std::string_view environment_id = {});
 
-PlannedRun plan_run(RunSpec spec, std::string engine_build, std::string data_id, std::string start_id = {});
+PlannedRun plan_run(RunSpec spec, std::string engine_build, std::string data_id, std::string start_id = {},
+                    std::string environment_id = {});
 
 // The first 10 digits of a key, for display.
 std::string short_key(std::string_view key);

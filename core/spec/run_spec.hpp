@@ -52,6 +52,7 @@ struct ProgramSpec {
   std::map<std::string, std::string> parameters; // the program's own parameters: name -> value
   std::map<std::string, std::string> metrics;    // figure -> regular expression over the program's output
   std::vector<std::string> environment;          // names of variables whose values are part of the run's identity
+  ProgramIdentity identity = ProgramIdentity::environment;
 };
 
 // Training samples of the data set `synthetic` for train_samples 0.

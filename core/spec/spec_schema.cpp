@@ -120,6 +120,9 @@ std::vector<Key> program_keys()
        "Map of figures to regular expressions over the lines that rank 0 prints, for a program that does not report by itself."},
       {"program.environment", text_list, "", 0, 0, no, no, none, DT_FIELD(program.environment),
        "Names of environment variables that the program gets and whose values are part of the run's identity."},
+      {"program.identity", choice, "", 0, 0, no, no, choice_names<ProgramIdentity>(), DT_FIELD(program.identity),
+       "What a run is identified by beside its command, its parameters and its data. After an upgrade of a Python package runs "
+       "are new ones, unless this is `files`."},
   };
 }
 

@@ -107,6 +107,7 @@ class AttemptJob {
   {
     const auto submission = read_intent();
     token_ = submission.token;
+    if (!submission.git_state.empty()) ::setenv("DTCTL_GIT_STATE", submission.git_state.c_str(), 1); // for begin.json
     if (const auto missing = missing_predecessor(submission)) return refuse(*missing);
     take_signals();
     if (const auto why = prepare_program()) return fail_before_launch(*why);

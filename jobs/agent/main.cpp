@@ -6,13 +6,16 @@
 #include "jobs/agent/batch_job.hpp"
 #include "jobs/agent/inbox.hpp"
 #include "jobs/agent/start_program.hpp"
+#include "jobs/program/asked_environment.hpp"
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 namespace {
 
@@ -101,6 +104,26 @@ void add_starters(CLI::App& app, Work& work)
   block_verb->callback([&work, block_verb] { work = [block_verb] { return become_without_sigterm(program_of(block_verb)); }; });
 }
 
+void add_environment(CLI::App& app, Work& work)
+{
+  struct Options {
+    std::string folder, environments;
+  };
+  const auto options = std::make_shared<Options>();
+  auto* verb = app.add_subcommand("environment", "Say which Python environment a command would have here");
+  verb->prefix_command();
+  verb->add_option("--folder", options->folder, "The folder in which the command would run")->required();
+  verb->add_option("--environments", options->environments, "The folder that keeps environments")->required();
+  verb->callback([&work, verb, options] {
+    work = [verb, options] {
+      const auto command = program_of(verb);
+      std::filesystem::current_path(options->folder);
+      fmt::print("{}", dt::jobs::answer_line(command, options->environments));
+      return 0;
+    };
+  });
+}
+
 int run_verb(int argc, char** argv)
 {
   CLI::App app("dtjob: runs a job of dtctl on its node. dtctl calls it; users do not need to.", "dtjob");
@@ -109,6 +132,7 @@ int run_verb(int argc, char** argv)
   add_run(app, work);
   add_batch(app, work);
   add_starters(app, work);
+  add_environment(app, work);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -143,7 +143,13 @@ int bind_rank(std::vector<std::string> words, const RankTerms& terms)
   const auto rank = number_in({"OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}).value_or(*local_rank);
   const RankPosition position{rank, *local_rank};
   if (!bind_to_cores(position, terms) || !bind_to_gpus(position, terms.gpus)) return cannot_start;
-  if (!terms.attempt.empty()) words = prepare_rank(AttemptFolder(terms.attempt), position);
+  try {
+    if (!terms.attempt.empty()) words = prepare_rank(AttemptFolder(terms.attempt), position);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::run) throw;
+    fmt::print(stderr, "dtctl: {}\n", printable(error.what())); // another launch would meet the same
+    return cannot_start;
+  }
   return become(words);
 }
 

@@ -115,11 +115,16 @@ const std::string_view find_modules = R"sh(if ! command -v module > /dev/null; t
 fi
 )sh";
 
+std::string preparation_script(const RunSpec& run, const Launcher& launcher)
+{
+  const auto& resources = run.resources;
+  return std::string(head) + exports(launcher.environment(run), "the launcher") + exports(resources.env, "resources.env") +
+         modules(resources.modules) + setup(resources.setup);
+}
+
 std::string batch_script(const ScriptInput& input, const Launcher& launcher)
 {
-  const auto& resources = input.run.spec.resources;
-  return std::string(head) + exports(launcher.environment(input.run.spec), "the launcher") +
-         exports(resources.env, "resources.env") + modules(resources.modules) + setup(resources.setup) + launch(input, launcher);
+  return preparation_script(input.run.spec, launcher) + launch(input, launcher);
 }
 
 } // namespace dt::jobs

@@ -29,5 +29,7 @@ struct ScriptInput {
 // All values are quoted for the shell; only the lines of resources.setup are meant to be interpreted by it. Throws a recipe error
 // if a name in resources.env is not an identifier or a value contains a NUL byte.
 std::string batch_script(const ScriptInput& input, const Launcher& launcher);
+// The part of the script before the launch.
+std::string preparation_script(const RunSpec& run, const Launcher& launcher);
 
 } // namespace dt::jobs

@@ -10,15 +10,11 @@ namespace dt::jobs {
 
 std::map<std::string, std::string> environment_to_keep()
 {
-  constexpr std::array<std::string_view, 18> kept{"PATH",         "HOME",
-                                                  "USER",         "LOGNAME",
-                                                  "SHELL",        "LANG",
-                                                  "LANGUAGE",     "TZ",
-                                                  "TMPDIR",       "LD_LIBRARY_PATH",
-                                                  "MODULEPATH",   "MODULESHOME",
-                                                  "MODULES_CMD",  "XDG_RUNTIME_DIR",
-                                                  "ASAN_OPTIONS", "UBSAN_OPTIONS",
-                                                  "TSAN_OPTIONS", "DTCTL_GIT_STATE"};
+  constexpr std::array<std::string_view, 17> kept{
+      "PATH",          "HOME",        "USER",        "LOGNAME",         "SHELL",
+      "LANG",          "LANGUAGE",    "TZ",          "TMPDIR",          "LD_LIBRARY_PATH",
+      "MODULEPATH",    "MODULESHOME", "MODULES_CMD", "XDG_RUNTIME_DIR", "ASAN_OPTIONS",
+      "UBSAN_OPTIONS", "TSAN_OPTIONS"};
   std::map<std::string, std::string> environment{{"PATH", "/usr/local/bin:/usr/bin:/bin"}};
   for (char** word = environ; *word != nullptr; ++word) {
     const std::string_view text(*word);

@@ -43,9 +43,31 @@ std::map<std::string, std::string> environment_of(const PlannedRun& run)
   return facts;
 }
 
+// Adds the facts of rank 0, and "node1: 535.129.03; node2: 550.54.14" where nodes differ in one.
+void add_facts(BeginRecord& begin, const NodeFacts& facts)
+{
+  if (facts.contains(0))
+    for (const auto& [name, text] : facts.at(0)) begin.environment[name] = text;
+  std::set<std::string> names;
+  for (const auto& [rank, of_rank] : facts)
+    for (const auto& [name, text] : of_rank) names.insert(name);
+  for (const auto& name : names) {
+    std::set<std::string> values;
+    std::string by_node;
+    for (const auto& [rank, of_rank] : facts) {
+      const auto found = of_rank.find(name);
+      const auto text = found == of_rank.end() ? std::string("none") : found->second;
+      values.insert(text);
+      by_node += fmt::format("{}{}: {}", by_node.empty() ? "" : "; ",
+                             rank < begin.rank_hosts.size() ? begin.rank_hosts[rank] : "?", text);
+    }
+    if (values.size() > 1) begin.environment[name + "_by_node"] = by_node;
+  }
+}
+
 } // namespace
 
-BeginRecord begin_record(const PlannedRun& run, const std::map<std::size_t, RankLine>& started)
+BeginRecord begin_record(const PlannedRun& run, const std::map<std::size_t, RankLine>& started, const NodeFacts& facts)
 {
   const auto ranks = static_cast<std::size_t>(run.spec.ranks());
   BeginRecord begin;
@@ -65,6 +87,7 @@ BeginRecord begin_record(const PlannedRun& run, const std::map<std::size_t, Rank
   }
   begin.nodes = static_cast<int>(hosts.size());
   begin.environment = environment_of(run);
+  add_facts(begin, facts);
   for (const auto& [rank, line] : started)
     if (line.gpus != "-") begin.environment[fmt::format("gpus of rank {}", rank)] = line.gpus;
   return begin;

@@ -60,7 +60,7 @@ class HostWatch {
     const auto host = host_name();
     for (std::size_t rank = 0; rank < static_cast<std::size_t>(spec_.ranks()); ++rank) {
       if (here_.contains(rank)) continue;
-      if (const auto line = started_rank(attempt_, rank); line && line->host == host) here_.emplace(rank, *line);
+      if (const auto start = started_rank(attempt_, rank); start && start->line.host == host) here_.emplace(rank, start->line);
     }
     if (here_.size() < static_cast<std::size_t>(spec_.resources.ranks_per_node)) return;
     std::vector<RankLine> ranks;

@@ -10,8 +10,8 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/last_words.hpp"
-#include "jobs/program/begin_record.hpp"
 #include "jobs/program/parts.hpp"
+#include "jobs/program/rank_program.hpp"
 #include "jobs/quick_file.hpp"
 
 #include <algorithm>
@@ -93,6 +93,7 @@ void ProgramRecorder::begin_launch()
   make_folders(attempt_.path_of(AttemptFile::reports));
   started_.clear();
   root_started_.reset();
+  facts_.clear();
   root_ = {};
   root_tail_ = std::make_unique<LineTail>(report_file(attempt_, 0));
   events_.emplace(attempt_.events(), PendingText::Writers::sole);
@@ -163,7 +164,10 @@ void ProgramRecorder::find_started()
 {
   for (std::size_t rank = 0; rank < ranks(); ++rank) {
     if (started_.contains(rank)) continue;
-    if (const auto line = started_rank(attempt_, rank)) started_.emplace(rank, *line);
+    auto start = started_rank(attempt_, rank);
+    if (!start) continue;
+    started_.emplace(rank, start->line);
+    if (!start->facts.empty()) facts_[rank] = std::move(start->facts);
   }
   if (!started_.contains(0) || root_started_) return;
   root_started_ = Clock::now();
@@ -173,8 +177,11 @@ void ProgramRecorder::find_started()
 void ProgramRecorder::write_begin()
 {
   find_started();
-  create_file_exclusive(attempt_.begin(), to_json(begin_record(run_, started_)));
+  create_file_exclusive(attempt_.begin(), to_json(begin_record(run_, started_, facts_)));
   has_begun_ = true;
+  if (facts_.contains(0) && facts_[0].contains(std::string(other_environment)))
+    say(fmt::format("the Python environment here is not the one that is part of the run's key: {}. The run records this one",
+                    facts_[0].at(std::string(other_environment))));
   advanced_ = Clock::now();
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/record/rank_state.hpp"
 #include "core/record/run_record.hpp"
+#include "jobs/program/begin_record.hpp"
 #include "jobs/program/load_watch.hpp"
 #include "jobs/program/measurement.hpp"
 #include "jobs/program/output_reader.hpp"
@@ -107,6 +108,7 @@ class ProgramRecorder {
   PendingText log_; // messages for the user, in the attempt's stderr
   // Of this launch.
   std::map<std::size_t, RankLine> started_; // by rank
+  NodeFacts facts_;
   std::unique_ptr<LineTail> root_tail_;
   std::vector<Stream> output_; // with program.metrics
   std::optional<OutputReader> reader_;

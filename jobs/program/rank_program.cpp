@@ -5,9 +5,14 @@
 #include "core/file.hpp"
 #include "core/paths.hpp"
 #include "core/process.hpp"
+#include "core/program/environment.hpp"
 #include "core/program/program_words.hpp"
+#include "core/spec/scheduler_table.hpp"
 #include "core/spec/spec_schema.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
 #include "jobs/launch/rank_start.hpp"
+#include "jobs/program/gpu_facts.hpp"
 #include "jobs/program/load_watch.hpp"
 #include "jobs/program/meeting_point.hpp"
 #include "jobs/program/report_lines.hpp"
@@ -54,14 +59,65 @@ std::string gpus_of_this_rank()
   return gpus == nullptr || *gpus == '\0' ? "-" : gpus;
 }
 
-fs::path begin_report(const AttemptFolder& attempt, const RankPosition& position)
+Home home_of(const AttemptFolder& attempt) { return Home(attempt.run_folder().parent_path().parent_path()); }
+
+// Whether the job runs where it was submitted, whichever node it gets.
+bool stays_here(const RunSpec& spec)
 {
+  return scheduler_row(spec.resources.scheduler).uses_this_machine && spec.resources.hosts.empty();
+}
+
+// What the program depends on here. If its environment is not that of the run's key, the fact `other_environment` says so.
+std::map<std::string, std::string> facts_of_node(const PlannedRun& run, const Home& home)
+{
+  auto words = run.spec.resources.wrapper;
+  words.insert(words.end(), run.spec.program.command.begin(), run.spec.program.command.end());
+  auto found = describe_program(words, home.environments());
+  const auto& wrapper = run.spec.resources.wrapper;
+  if (!wrapper.empty() && found.id.empty() && found.unknown.empty()) // what is known is the wrapper's own file
+    found = unknown_environment(fmt::format("`{}` decides which program it starts", printable(wrapper.front())));
+  auto facts = found.facts;
+  facts.merge(gpu_facts());
+  if (!run.environment_id.empty() && !found.id.empty() && found.id != run.environment_id) {
+    const auto changes = environment_changes(home.environments(), run.environment_id, found.id);
+    facts[std::string(other_environment)] =
+        changes.empty() ? fmt::format("environment {}, now {}", short_key(run.environment_id), short_key(found.id))
+                        : join(changes, "; ");
+  }
+  return facts;
+}
+
+fs::path begin_report(const AttemptFolder& attempt, const RankPosition& position, const std::map<std::string, std::string>& facts)
+{
+  std::string text;
+  for (const auto& [name, value] : facts) text += to_line(FactLine{name, value});
   const auto path = report_file(attempt, static_cast<std::size_t>(position.rank));
   const RankLine line{position.rank, static_cast<int>(::getpid()), host_name(), cores_of_this_rank(), gpus_of_this_rank()};
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!file.is_open()) throw system_error("open " + path.string(), errno);
-  write_all(file.get(), to_line(line), path);
+  write_all(file.get(), text + to_line(line), path);
   return path;
+}
+
+void append_to(const fs::path& path, const std::string& text)
+{
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (!file.is_open()) throw system_error("open " + path.string(), errno);
+  write_all(file.get(), text, path);
+}
+
+// The results of a changed environment would stand under the key of the old one. On a cluster the nodes may always have another
+// environment than the machine of the submission, so there it is recorded and no error.
+void require_same_environment(const PlannedRun& run, const std::map<std::string, std::string>& facts, const fs::path& report)
+{
+  const auto other = facts.find(std::string(other_environment));
+  if (other == facts.end() || !stays_here(run.spec)) return;
+  const auto why = fmt::format("the Python environment is not the one with which this run was submitted: {}. Submit the recipe "
+                               "again: it becomes a new run. If packages are to be no part of a run's key, say "
+                               "`program.identity: files`.",
+                               other->second);
+  append_to(report, to_line(ErrorLine{-1, now_unix_s(), why}));
+  throw Error(ErrorKind::run, why);
 }
 
 void set_torchrun_variables(const AttemptFolder& attempt, const RunSpec& spec, const RankPosition& position)
@@ -100,7 +156,7 @@ std::map<std::string, std::string> program_variables(const PlannedRun& run, cons
     if (auto text = to_text(value_of(spec, key)); !text.empty()) variables[variable_of_key(key.path)] = std::move(text);
   }
   for (const auto& [name, value] : spec.program.parameters) variables[variable_of_key("program.parameters." + name)] = value;
-  const Home home(attempt.run_folder().parent_path().parent_path());
+  const auto home = home_of(attempt);
   if ((!spec.data.name.empty() && spec.data.name != "synthetic") || !spec.data.path.empty())
     variables["DTCTL_DATA_FOLDER"] = home.data_place(spec.data).string();
   variables["DTCTL_SPEC"] = spec_path(attempt.run_folder()).string();
@@ -118,22 +174,24 @@ std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPo
   for (const auto& [name, value] : rank_environment(spec)) set_default(name, value);
   for (const auto& [name, value] : spec.resources.env) set_default(name, value);
   for (const auto& [name, value] : program_variables(run, attempt)) set(name, value);
-  set_torchrun_variables(attempt, spec, position);
-  set("DTCTL_REPORT", begin_report(attempt, position).string());
+  const auto work = attempt.path_of(AttemptFile::work);
+  if (::chdir(work.c_str()) != 0) throw system_error("enter " + work.string(), errno);
+  ::signal(SIGUSR1, SIG_IGN);
+  const auto facts = position.local_rank == 0 ? facts_of_node(run, home_of(attempt)) : std::map<std::string, std::string>();
+  set_torchrun_variables(attempt, spec, position); // last, because the port is free only now
+  const auto report = begin_report(attempt, position, facts);
+  require_same_environment(run, facts, report);
+  set("DTCTL_REPORT", report.string());
   if (position.local_rank == 0) start_load_watch(attempt, spec, position.rank);
   set_default("PYTHONUNBUFFERED", "1"); // else what it prints is seen late, or is lost when it is killed
   if (const auto modules = report_modules(); !modules.empty()) {
     put_first("PYTHONPATH", modules.string());
     set("DTCTL_INCLUDE", modules.string());
   }
-
-  const auto work = attempt.path_of(AttemptFile::work);
-  if (::chdir(work.c_str()) != 0) throw system_error("enter " + work.string(), errno);
   if (position.rank == 0 && !spec.program.metrics.empty()) {
     redirect(STDOUT_FILENO, attempt.path_of(AttemptFile::output) / "stdout");
     redirect(STDERR_FILENO, attempt.path_of(AttemptFile::output) / "stderr");
   }
-  ::signal(SIGUSR1, SIG_IGN);
   auto words = spec.resources.wrapper;
   words.insert(words.end(), spec.program.command.begin(), spec.program.command.end());
   return words;

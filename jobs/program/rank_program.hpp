@@ -8,6 +8,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dt::jobs {
@@ -17,6 +18,9 @@ struct RankPosition {
   int rank = 0, local_rank = 0;
 };
 
+// The fact that says what differs from the environment in the run's key, if something does.
+inline constexpr std::string_view other_environment = "not_as_submitted";
+
 // The variables that all ranks get: DTCTL_OPTIMIZER_LEARNING_RATE and so on for every key of model, data, train and optimizer
 // and for the numbers of resources, DTCTL_PROGRAM_PARAMETERS_NAME, DTCTL_SPEC (path of the JSON file with all keys),
 // DTCTL_RUN_KEY, DTCTL_REPEAT, DTCTL_INCLUDE (folder of dtctl_report.h), DTCTL_DATA_FOLDER (if there is a data set) and
@@ -25,7 +29,9 @@ std::map<std::string, std::string> program_variables(const PlannedRun& run, cons
 
 // Prepares this process to become the program of a rank: sets its environment, begins its report, enters its working folder and,
 // with program.metrics, sends the output of rank 0 to the files that dtjob reads. Returns the words to execute. SIGUSR1, the
-// warning ahead of a time limit, is ignored until the program handles it. Throws an environment error.
+// warning ahead of a time limit, is ignored until the program handles it. The first rank on each node reports what the program
+// depends on there. Throws an environment error; a run error if the Python environment on this machine has changed since the run
+// was submitted to it.
 std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPosition& position);
 
 } // namespace dt::jobs

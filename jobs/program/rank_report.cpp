@@ -8,6 +8,7 @@ void RankReport::take(const ReportLine& line)
     RankReport& report;
     void operator()(std::monostate) const { ++report.damaged_lines; }
     void operator()(const RankLine& start) const { report.start = start; }
+    void operator()(const FactLine&) const {} // of the node, not of the training: ProgramRecorder reads it
     void operator()(const BeginLine& begin) const { report.begin = begin; }
     void operator()(const StepLine& step) const { report.steps.push_back(step); }
     void operator()(const EvaluationLine& evaluation) const { report.evaluations.push_back(evaluation); }

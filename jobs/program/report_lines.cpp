@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/text.hpp"
 
 #include <cerrno>
 #include <charconv>
@@ -155,6 +156,11 @@ ReportLine parse_report_line(std::string_view text)
   if (tag == "step") return step_line(words);
   if (tag == "eval") return evaluation_line(words);
   if (tag == "rank") return rank_line(words);
+  if (tag == "fact") {
+    FactLine line{std::string(words.word()), {}};
+    line.text = words.rest();
+    return if_whole(words, std::move(line));
+  }
   if (tag == "begin") {
     auto line = begin_line(words);
     return if_whole(words, line);
@@ -177,6 +183,13 @@ ReportLine parse_report_line(std::string_view text)
 std::string to_line(const RankLine& line)
 {
   return fmt::format("rank {} {} {} {} {}\n", line.rank, line.pid, line.host, line.cores, line.gpus);
+}
+
+std::string to_line(const FactLine& line) { return fmt::format("fact {} {}\n", line.name, printable(line.text)); }
+
+std::string to_line(const ErrorLine& line)
+{
+  return fmt::format("error {} {:.6f} {}\n", line.step, line.unix_s, printable(line.cause));
 }
 
 std::string FileTail::next()
@@ -240,12 +253,21 @@ std::filesystem::path report_file(const AttemptFolder& attempt, std::size_t rank
   return attempt.path_of(AttemptFile::reports) / fmt::format("rank-{}", rank);
 }
 
-std::optional<RankLine> started_rank(const AttemptFolder& attempt, std::size_t rank)
+std::optional<StartedRank> started_rank(const AttemptFolder& attempt, std::size_t rank)
 {
-  const auto lines = LineTail(report_file(attempt, rank)).next_block();
-  const auto first = lines.empty() ? ReportLine() : parse_report_line(lines.front());
-  const auto* line = std::get_if<RankLine>(&first);
-  return line != nullptr ? std::optional(*line) : std::nullopt;
+  StartedRank started;
+  for (const auto& text : LineTail(report_file(attempt, rank)).next_block()) {
+    const auto line = parse_report_line(text);
+    if (const auto* fact = std::get_if<FactLine>(&line)) {
+      started.facts[fact->name] = fact->text;
+    } else if (const auto* start = std::get_if<RankLine>(&line)) {
+      started.line = *start;
+      return started;
+    } else {
+      return {};
+    }
+  }
+  return {};
 }
 
 } // namespace dt::jobs

@@ -1,8 +1,10 @@
 // The file reports/rank-R of an attempt of the user's own program: what this rank has reported, a line per call of its module
 // (share/dtctl/report).
 //
-//   report     = rank { begin | step | evaluation | memory | error | result }    a last line without LF is torn and not read
-//   rank       = "rank" SP rank SP pid SP host SP cores SP gpus LF      written by dtjob before the program starts; "-": none
+//   report     = { fact } rank { begin | step | evaluation | memory | error | result }
+//   fact       = "fact" SP name SP text LF                              of rank 0 and of the first rank on every node: what the
+//                                                                       program depends on there (core/program/environment.hpp)
+//   rank       = "rank" SP rank SP pid SP host SP cores SP gpus LF      "-": none
 //   begin      = "begin" SP clock SP step LF                            steps that were done before, by an earlier attempt
 //   step       = "step" SP step SP clock SP step_s SP samples SP loss SP learning_rate SP epoch
 //                SP input_s SP forward_s SP backward_s SP communication_s SP optimizer_s LF
@@ -11,6 +13,7 @@
 //   error      = "error" SP step SP unix_s SP text LF                    unix_s: seconds since 1970, to compare ranks
 //   result     = "result" SP clock SP parameters LF
 //
+// dtjob writes the facts and the line "rank" before the program starts. A last line without LF is torn and not read.
 // Numbers are decimal; "-" stands for what the program does not report. A loss, an accuracy or a learning rate may also be "NaN",
 // "inf" or "-inf". Modules of older versions write "nan" for both; it is read as not reported. clock: seconds of a monotonic
 // clock, whose zero has no meaning. step_s: seconds since the last begin, step or evaluation.
@@ -22,6 +25,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +37,9 @@ namespace dt::jobs {
 struct RankLine {
   int rank = 0, pid = 0;
   std::string host, cores, gpus; // gpus: "-" if the rank has none
+};
+struct FactLine {
+  std::string name, text; // without blanks; without line feeds
 };
 struct BeginLine {
   double clock_s = 0;
@@ -66,10 +73,13 @@ struct ResultLine {
 
 // monostate: the line is damaged, or an impossible value stands in it: a time or a number of samples that is negative, NaN or
 // infinite, or an accuracy that is neither NaN nor between 0 and 1.
-using ReportLine = std::variant<std::monostate, RankLine, BeginLine, StepLine, EvaluationLine, MemoryLine, ErrorLine, ResultLine>;
+using ReportLine =
+    std::variant<std::monostate, RankLine, FactLine, BeginLine, StepLine, EvaluationLine, MemoryLine, ErrorLine, ResultLine>;
 ReportLine parse_report_line(std::string_view line);
 
 std::string to_line(const RankLine& line);
+std::string to_line(const FactLine& line);
+std::string to_line(const ErrorLine& line);
 
 // Reads what was appended to a file since the last call.
 class FileTail {
@@ -125,7 +135,12 @@ class LineTail {
 // The report of a rank.
 std::filesystem::path report_file(const AttemptFolder& attempt, std::size_t rank);
 
-// Where a rank runs: the first line of its report. Nothing if the program was not started there yet.
-std::optional<RankLine> started_rank(const AttemptFolder& attempt, std::size_t rank);
+// Where a rank runs, and the facts that precede this line in its report.
+struct StartedRank {
+  RankLine line;
+  std::map<std::string, std::string> facts; // by name
+};
+// Nothing if the program was not started there yet.
+std::optional<StartedRank> started_rank(const AttemptFolder& attempt, std::size_t rank);
 
 } // namespace dt::jobs

@@ -28,6 +28,7 @@ void check_command(const RunSpec& spec, Problems& problems)
   require_command("program.parameters", !program.parameters.empty());
   require_command("program.metrics", !program.metrics.empty());
   require_command("program.environment", !program.environment.empty());
+  require_command("program.identity", program.identity != ProgramIdentity::environment);
 }
 
 // Two parameters must not share an environment variable.

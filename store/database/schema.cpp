@@ -103,7 +103,7 @@ std::string attempts_table()
 {
   return "\nCREATE TABLE attempts (\n  run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,\n  attempt INTEGER NOT "
          "NULL,\n" +
-         columns_but(submission_fields(), {"attempt", "launch_tries", "after"}) +
+         columns_but(submission_fields(), {"attempt", "launch_tries", "after", "git_state"}) +
          columns_but(begin_fields(), {"rank_hosts", "rank_masks", "environment"}) + "  end_unix_s REAL,\n  exit_code INTEGER,\n" +
          columns_of(error_fields()) + "  launches INTEGER,\n" + "  preempted_unix_s REAL,\n" +
          columns_but(preemption_fields(), {"unix_s", "steps"}) + "  fenced_by INTEGER,\n" +

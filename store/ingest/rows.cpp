@@ -331,7 +331,7 @@ void write_attempt(Connection& connection, std::int64_t run_id, const AttemptRec
   Row row;
   row.add("run_id", run_id)
       .add("attempt", attempt.number)
-      .add(submission_fields(), attempt.submission, {"attempt", "launch_tries", "after"});
+      .add(submission_fields(), attempt.submission, {"attempt", "launch_tries", "after", "git_state"});
   row.add(begin_fields(), attempt.begin, {"environment"});
   row.add("end_unix_s", attempt.end ? Cell(attempt.end->unix_s) : Cell());
   row.add("exit_code", attempt.end ? Cell(std::int64_t{attempt.end->exit_code}) : Cell());

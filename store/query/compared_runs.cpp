@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "store/database/sqlite.hpp"
 #include "store/query/conditions.hpp"
+#include "store/query/dependences.hpp"
 #include "store/query/key_list.hpp"
 #include "store/query/scaling_query.hpp"
 
@@ -12,11 +13,11 @@
 namespace dt::store {
 namespace {
 
-std::string list_of(const std::vector<RunRow>& rows)
+std::vector<std::string> keys_of(const std::vector<RunRow>& rows)
 {
   std::vector<std::string> keys;
   for (const auto& row : rows) keys.push_back(row.key);
-  return json_list(keys);
+  return keys;
 }
 
 // Columns of a run that a comparison needs and a RunRow does not have.
@@ -33,7 +34,7 @@ std::map<std::string, Rest> rests_of(Connection& connection, const std::vector<R
                                         " AS TEXT), resources_platform FROM json_each(?) AS wanted JOIN runs_results ON "
                                         "runs_results.key = wanted.value LEFT JOIN attempts ON "
                                         "attempts.run_id = runs_results.run_id AND attempts.attempt = runs_results.attempt");
-  statement.bind(list_of(rows));
+  statement.bind(json_list(keys_of(rows)));
   std::map<std::string, Rest> rests;
   while (statement.next())
     rests[statement.text(0)] = {statement.text(2), statement.text(3), statement.text(4),
@@ -73,10 +74,30 @@ std::vector<ComparedRun> compared_runs(Database& database, const std::vector<Run
 {
   const auto column = key.empty() ? std::string() : column_of_key(database, key);
   const auto rests = rests_of(database.impl().connection, rows, column);
+  auto dependences = dependences_of(database.impl().connection, keys_of(rows));
   std::vector<ComparedRun> runs;
-  for (const auto& row : rows)
-    if (const auto rest = rests.find(row.key); rest != rests.end()) runs.push_back(compared_run(row, rest->second));
+  for (const auto& row : rows) {
+    const auto rest = rests.find(row.key);
+    if (rest == rests.end()) continue;
+    runs.push_back(compared_run(row, rest->second));
+    runs.back().depends_on = std::move(dependences[row.key]);
+  }
   return runs;
+}
+
+std::set<std::string> python_environments(Database& database, const std::vector<ComparedRun>& runs)
+{
+  std::vector<std::string> keys;
+  for (const auto& run : runs)
+    if (run.succeeded) keys.push_back(run.key);
+  auto statement = database.impl().connection.statement(
+      "SELECT DISTINCT coalesce(iif(environment.value LIKE 'unknown%', '', environment.value), '') FROM json_each(?) AS wanted "
+      "JOIN runs ON runs.key = wanted.value "
+      "LEFT JOIN environment ON environment.run_id = runs.id AND environment.name = 'python_environment'");
+  statement.bind(json_list(keys));
+  std::set<std::string> ids;
+  while (statement.next()) ids.insert(statement.text(0));
+  return ids;
 }
 
 std::string column_of_key(Database& database, const std::string& key)

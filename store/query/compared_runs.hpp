@@ -5,6 +5,7 @@
 #include "store/query/queries.hpp"
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@ namespace dt::store {
 // The runs with the figures of `rows`. `key` is a column of runs_flat or a recipe's key (sync.strategy), whose values are
 // compared; empty: none. An unknown key is a usage error that names the nearest column.
 std::vector<ComparedRun> compared_runs(Database& database, const std::vector<RunRow>& rows, const std::string& key);
+
+// Ids of the Python environments in which the succeeded runs ran (core/program/environment.hpp); "" where one is not known.
+std::set<std::string> python_environments(Database& database, const std::vector<ComparedRun>& runs);
 
 // The column of runs_flat that a key names: "sync.strategy" is sync_strategy, and "period" is sync_period. An unknown or
 // ambiguous key is a usage error.

@@ -3,6 +3,7 @@
 #include "core/statistics.hpp"
 #include "store/analysis/scaling.hpp"
 #include "store/database/sqlite.hpp"
+#include "store/query/dependences.hpp"
 #include "store/query/key_list.hpp"
 #include "store/query/queries.hpp"
 
@@ -200,6 +201,35 @@ std::vector<RunConditions> conditions_of(const Chosen& chosen)
   return runs;
 }
 
+std::vector<std::string> asked_keys(const std::vector<RunConditions>& runs)
+{
+  std::vector<std::string> keys;
+  for (const auto& run : runs)
+    if (run.asked) keys.push_back(run.run);
+  return keys;
+}
+
+std::vector<MixedDependence> mixed_dependences(Connection& connection, const std::vector<std::string>& keys)
+{
+  const auto dependences = dependences_of(connection, keys);
+  std::vector<MixedDependence> mixed;
+  for (const auto& name : dependence_names()) {
+    MixedDependence one{name, {}};
+    for (const auto& [key, of_run] : dependences) ++one.runs[of_run.at(name)];
+    if (one.runs.size() > 1) mixed.push_back(std::move(one));
+  }
+  return mixed;
+}
+
+std::size_t count_not_as_submitted(Connection& connection, const std::vector<std::string>& keys)
+{
+  auto s =
+      connection.statement("SELECT count(*) FROM json_each(?) AS wanted JOIN runs ON runs.key = wanted.value JOIN environment ON "
+                           "environment.run_id = runs.id WHERE environment.name = 'not_as_submitted'");
+  s.bind(json_list(keys));
+  return s.next() ? static_cast<std::size_t>(s.integer(0)) : 0;
+}
+
 } // namespace
 
 Doubts doubts_of(Database& database, const std::string& study_id, const std::vector<std::string>& keys)
@@ -216,6 +246,9 @@ Doubts doubts_of(Database& database, const std::string& study_id, const std::vec
   doubts.not_finite = not_finite_runs(chosen);
   doubts.modelled_runs = count_modelled_runs(chosen);
   doubts.simulated_runs = count_simulated_runs(chosen);
+  const auto measured = asked_keys(runs);
+  doubts.mixed = mixed_dependences(database.impl().connection, measured);
+  doubts.not_as_submitted = count_not_as_submitted(database.impl().connection, measured);
   return doubts;
 }
 

@@ -20,6 +20,12 @@ struct NotFiniteRun {
   std::string accuracy;   // "NaN" if the last evaluation's is
 };
 
+// Something that the runs of a study should have in common and have not.
+struct MixedDependence {
+  std::string name;                        // "Python environments" (store/query/dependences.hpp)
+  std::map<std::string, std::size_t> runs; // number of runs by text
+};
+
 struct Doubts {
   // Drift of the machine during a study. Nothing if fewer than two of the asked controls succeeded in the same allocation.
   std::optional<Drift> drift;
@@ -31,6 +37,9 @@ struct Doubts {
   std::size_t modelled_runs = 0;       // of these, executed runs whose computation was modelled (train.modelled_rate)
   // The machines on which runs were simulated, each with the number of these runs.
   std::map<std::string, std::size_t> simulated_runs;
+  // Of runs of the user's own program that have a result.
+  std::vector<MixedDependence> mixed;
+  std::size_t not_as_submitted = 0; // ran with another Python environment than that of their key
 };
 
 // Reports on the runs with these keys. They must belong to the given study and are compared with all of its runs. With an empty

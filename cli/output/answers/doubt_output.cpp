@@ -103,6 +103,16 @@ Json json_of(const store::BusyRun& run)
           {"step_spread_ratio", reason(run.step_spread_ratio)}};
 }
 
+Json json_of(const store::MixedDependence& mixed) { return {{"name", mixed.name}, {"runs", mixed.runs}}; }
+
+// "2 Python environments: CPython 3.11.2, 61 packages (3fa9c1d2e4) in 4 runs; CPython 3.12.1, 60 packages (77aa01b2c3) in 1 run"
+std::string describe(const store::MixedDependence& mixed)
+{
+  std::vector<std::string> parts;
+  for (const auto& [text, runs] : mixed.runs) parts.push_back(fmt::format("{} in {} {}", text, runs, runs == 1 ? "run" : "runs"));
+  return fmt::format("{} {}: {}", mixed.runs.size(), mixed.name, join(parts, "; "));
+}
+
 template<class Items> Json list_of(const Items& items)
 {
   Json list = Json::array();
@@ -146,6 +156,12 @@ std::vector<DoubtLine> doubt_lines(const store::Doubts& doubts)
     lines.push_back({"cpu quota", text});
   if (!doubts.simulated_runs.empty()) lines.push_back({"simulated", simulated_text(doubts)});
   if (doubts.modelled_runs > 0) lines.push_back({"modelled", modelled_text(doubts)});
+  for (const auto& mixed : doubts.mixed) lines.push_back({"mixed", describe(mixed)});
+  if (doubts.not_as_submitted > 0)
+    lines.push_back(
+        {"mixed", fmt::format("{} of {} runs had another Python environment than the one with which they were submitted; "
+                              "dtctl show KEY says what differed (not_as_submitted)",
+                              doubts.not_as_submitted, doubts.measured_runs)});
   return lines;
 }
 
@@ -159,6 +175,8 @@ void print_doubts(Context& context, const store::Doubts& doubts)
   context.out.data("busy", {{"of_runs", doubts.measured_runs}, {"runs", list_of(doubts.busy)}});
   if (!doubts.throttled.empty()) context.out.data("throttled", list_of(doubts.throttled));
   if (!doubts.simulated_runs.empty()) context.out.data("simulated_runs", simulated_count(doubts));
+  if (!doubts.mixed.empty()) context.out.data("mixed", list_of(doubts.mixed));
+  if (doubts.not_as_submitted > 0) context.out.data("not_as_submitted", doubts.not_as_submitted);
   if (doubts.modelled_runs > 0) context.out.data("modelled_runs", doubts.modelled_runs);
 }
 

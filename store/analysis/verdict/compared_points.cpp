@@ -103,6 +103,27 @@ constexpr Common commons[]{
     {"target accuracies", [](const ComparedRun& run) { return format_shortest(run.target_accuracy); }},
 };
 
+std::vector<std::string> dependence_names(std::span<const ComparedRun> runs)
+{
+  std::set<std::string> names;
+  for (const auto& run : runs)
+    for (const auto& [name, text] : run.depends_on) names.insert(name);
+  return {names.begin(), names.end()};
+}
+
+// The different texts of what the runs depended on by this name; empty if one of them says nothing about it.
+std::vector<std::string> dependences_of(const std::string& name, std::span<const ComparedRun> runs)
+{
+  std::set<std::string> texts;
+  for (const auto& run : runs) {
+    if (run.is_control || !run.succeeded) continue;
+    const auto found = run.depends_on.find(name);
+    if (found == run.depends_on.end()) return {};
+    texts.insert(found->second);
+  }
+  return {texts.begin(), texts.end()};
+}
+
 // A point's runs have one label, so they are all simulated or all measured.
 bool is_simulated(const ComparedPoint& point) { return !point.runs.empty() && !point.runs.front().platform.empty(); }
 
@@ -217,6 +238,12 @@ std::vector<std::string> differences(const Matching& matching)
       const auto a = values_of(common, pair.a.runs), b = values_of(common, pair.b.runs);
       if (a != b) add_once(sentences, std::string("the ") + common.what + " differ: A has " + a + ", B has " + b);
     }
+  for (const auto& pair : matching.pairs)
+    for (const auto& name : dependence_names(pair.a.runs)) {
+      const auto a = dependences_of(name, pair.a.runs), b = dependences_of(name, pair.b.runs);
+      if (!a.empty() && !b.empty() && a != b)
+        add_once(sentences, "the " + name + " differ: A has " + join(a, " and ") + "; B has " + join(b, " and "));
+    }
   return sentences;
 }
 
@@ -231,6 +258,13 @@ std::vector<std::string> differences(std::span<const Contest> contests)
       if (values.find(" and ") != std::string::npos)
         add_once(sentences, std::string("the ") + common.what + " of the candidates differ: " + values);
     }
+  for (const auto& contest : contests) {
+    std::vector<ComparedRun> runs;
+    for (const auto& point : contest.points) runs.insert(runs.end(), point.runs.begin(), point.runs.end());
+    for (const auto& name : dependence_names(runs))
+      if (const auto texts = dependences_of(name, runs); texts.size() > 1)
+        add_once(sentences, "the " + name + " of the candidates differ: " + join(texts, "; "));
+  }
   return sentences;
 }
 

@@ -5,6 +5,7 @@
 #include "store/analysis/verdict/candidate.hpp"
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,8 @@ struct ComparedRun {
   double target_accuracy = 0; // 0: no target
   double modelled_rate = 0;   // train.modelled_rate; 0: the computation was not modelled
   std::string platform{};     // machine on which the run was simulated; empty: it was measured
+  // What a run of the user's own program depended on beside these, in words (store/query/dependences.hpp); else empty.
+  std::map<std::string, std::string> depends_on{};
   double throughput = not_measured, step_s = not_measured, accuracy = not_measured;
   double time_to_accuracy_s = not_measured, wall_s = not_measured;
 };

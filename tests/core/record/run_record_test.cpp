@@ -113,6 +113,9 @@ TEST_CASE("what a run starts from survives spec.json, and is not mentioned where
 {
   const auto run = plan_run(RunSpec{}, "build", "data", "0123");
   CHECK(parse_planned_run(to_json(run), "here").start_id == "0123");
+  const auto own = plan_run(RunSpec{}, "build", "data", "", "4567");
+  CHECK(parse_planned_run(to_json(own), "here").environment_id == "4567");
+  CHECK(to_json(run).find("environment_id") == std::string::npos);
   CHECK(to_json(plan_run(RunSpec{}, "build", "data")).find("start_id") == std::string::npos);
 }
 
@@ -182,6 +185,7 @@ TEST_CASE("a submission survives its file, with and without the job's id")
 {
   const Attempt here;
   Submission submission{3, "token", "local", "study", 1795233906.125, GENERATE(as<std::string>{}, "", "4711", test::nasty)};
+  submission.git_state = "4f3a (main), clean";
   test::put_file(here.attempt.submission(), to_json(submission));
   const auto back = read_submission(here.attempt);
   REQUIRE(back);
@@ -191,6 +195,7 @@ TEST_CASE("a submission survives its file, with and without the job's id")
   CHECK(back->study == "study");
   CHECK(back->submitted_unix_s == 1795233906.125);
   CHECK(back->job_id == submission.job_id);
+  CHECK(back->git_state == submission.git_state);
 }
 
 TEST_CASE("a rank's error survives its file, and bytes of its cause that are not UTF-8 are replaced, not fatal")

@@ -206,6 +206,18 @@ TEST_CASE("another start is another run, and no start leaves the keys of older r
         std::vector<std::string>{"start: the seed's weights, now 0123456789"});
 }
 
+TEST_CASE("another Python environment is another run, and none leaves the keys of older runs as they are")
+{
+  const auto before = plan_run(RunSpec{}, "build", "data", "", "0123456789abcdef"),
+             now = plan_run(RunSpec{}, "build", "data", "", "fedc");
+  CHECK(before.key != now.key);
+  CHECK(before.key != plan_run(RunSpec{}, "build", "data", "0123456789abcdef").key);
+  const auto unknown = plan_run(RunSpec{}, "build", "data", "", "");
+  CHECK(unknown.key == plan_run(RunSpec{}, "build", "data").key);
+  CHECK(differences(before, now) == std::vector<std::string>{"Python environment: 0123456789, now fedc"});
+  CHECK(differences(unknown, now) == std::vector<std::string>{"Python environment: not part of the key, now fedc"});
+}
+
 TEST_CASE("a start is known by the hash in a checkpoint's header, or by all bytes of an archive")
 {
   const TemporaryFolder folder;

@@ -32,6 +32,10 @@ TEST_CASE("a line of a report is read as it was written")
   CHECK(std::get<ErrorLine>(parse_report_line("error 3 1800000000.25 ValueError: no such layer")).cause ==
         "ValueError: no such layer");
   CHECK(std::get<ErrorLine>(parse_report_line("error 3 1800000000.25 ValueError")).unix_s == 1800000000.25);
+  CHECK(to_line(ErrorLine{3, 1800000000.25, "bad"}) == "error 3 1800000000.250000 bad\n");
+  CHECK(to_line(FactLine{"python", "CPython 3.11.2"}) == "fact python CPython 3.11.2\n");
+  const auto fact = std::get<FactLine>(parse_report_line("fact node_gpus 2 x NVIDIA A30"));
+  CHECK((fact.name == "node_gpus" && fact.text == "2 x NVIDIA A30"));
 }
 
 TEST_CASE("NaN and infinity are values of a loss and an accuracy, and what is not reported is none")

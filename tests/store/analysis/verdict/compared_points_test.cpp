@@ -214,3 +214,21 @@ TEST_CASE("figures of a point are medians of its runs, and a missed target is in
   CHECK(point.reached == 2);
   CHECK(point.with_target == 3);
 }
+
+TEST_CASE("what the runs of a program depended on is told where the sides or the candidates differ, and not of failed runs")
+{
+  auto a = run_of("a", 2), b = run_of("a", 2), failed = run_of("a", 2);
+  a.depends_on = {{"GPUs", "none"}, {"Python environments", "CPython 3.11.2, 3 packages (01)"}};
+  b.depends_on = {{"GPUs", "none"}, {"Python environments", "CPython 3.12.1, 3 packages (02)"}};
+  failed.depends_on = {{"GPUs", "1 x NVIDIA A30"}};
+  failed.succeeded = false;
+  CHECK(differences(matched(points({a}), points({b, failed}))) ==
+        Names{"the Python environments differ: A has CPython 3.11.2, 3 packages (01); B has CPython 3.12.1, 3 packages (02)"});
+  CHECK(differences(matched(points({a}), points({a}))).empty());
+  CHECK(differences(matched(points({a}), points({run_of("a", 2)}))).empty()); // of dtengine, or of an exported file
+  b.series = "b";
+  CHECK(
+      differences(contests_of(points({a, b}))) ==
+      Names{
+          "the Python environments of the candidates differ: CPython 3.11.2, 3 packages (01); CPython 3.12.1, 3 packages (02)"});
+}

@@ -1,0 +1,283 @@
+#include "core/program/environment.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/hash.hpp"
+#include "core/process.hpp"
+#include "core/program/interpreter.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace dt {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr double patience_s = 30; // for an interpreter on a slow file system; the other ranks wait meanwhile
+constexpr std::string_view id_fact = "python_environment";
+
+// Prints one line of JSON. Runs under Python 3.4 and later. Reads the headers of the packages itself, because the parser of
+// importlib.metadata takes milliseconds for each. Relative entries of PYTHONPATH are the program's own files, whose content is
+// known better.
+constexpr const char* question = R"py(
+import json, os, platform, re, sys, sysconfig
+own = [os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and not os.path.isabs(p)]
+path = [p for p in sys.path if p and os.path.abspath(p) not in own]
+def read(*parts):
+    try:
+        with open(os.path.join(*parts), encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+def header(text, name):
+    found = re.search("(?mi)^%s: *(.+?) *$" % name, text.split("\n\n", 1)[0])
+    return found.group(1) if found else ""
+def installed(entry):
+    try:
+        from importlib import metadata
+        return [(d.read_text("METADATA") or d.read_text("PKG-INFO") or d.read_text("") or "", d.read_text("direct_url.json"))
+                for d in metadata.distributions(path=[entry])]
+    except ImportError:
+        names = os.listdir(entry) if os.path.isdir(entry) else []
+        return [(read(entry, n, "METADATA") or read(entry, n, "PKG-INFO") or read(entry, n), "")
+                for n in names if n.endswith((".dist-info", ".egg-info"))]
+def commit(text):
+    found = re.search('"commit_id": *"([0-9a-f]+)"', text or "")
+    return " @ " + found.group(1) if found else ""
+packages = {}
+for entry in path:
+    here = {}
+    for text, origin in installed(entry):
+        name, version = header(text, "Name"), header(text, "Version")
+        if name:
+            here.setdefault(re.sub("[-_.]+", "-", name).lower(), set()).add(version + commit(origin))
+    for name, versions in here.items():
+        packages.setdefault(name, ", ".join(sorted(versions)))
+conda = os.path.join(sys.prefix, "conda-meta")
+conda_packages = sorted(n[:-5] for n in os.listdir(conda) if n.endswith(".json")) if os.path.isdir(conda) else []
+def library(name): # of NVIDIA: a wheel "nvidia-cudnn-cu12", or conda's "cudnn-8.9.2.26-cuda12_0"
+    wheels = [v for n, v in sorted(packages.items()) if n.startswith("nvidia-%s-cu" % name)]
+    return (wheels + [n.rsplit("-", 2)[1] for n in conda_packages if n.rsplit("-", 2)[0] == name] + [""])[0]
+facts = {}
+if "torch" in packages:
+    facts["torch"] = packages["torch"]
+    for entry in path:
+        cuda = re.search(r"(?m)^(cuda|hip)\b[^=\n]*= *'([^']+)'", read(entry, "torch", "version.py"))
+        if cuda:
+            facts[cuda.group(1)] = cuda.group(2)
+            break
+for name in ("cudnn", "nccl"):
+    version = library(name)
+    if version or "cuda" in facts:
+        facts[name] = version or "unknown: a part of torch"
+try:
+    import site
+    sites = site.getsitepackages() + [site.getusersitepackages()]
+except Exception:
+    sites = []
+prefix = os.path.dirname(os.path.dirname(sys.executable or ""))
+watched = path + sites + [os.path.realpath(sys.executable), os.path.join(prefix, "pyvenv.cfg"), conda]
+identity = {"schema": 1, "implementation": platform.python_implementation(), "python": platform.python_version(),
+            "abi": getattr(sys, "abiflags", ""), "packages": packages, "conda": conda_packages, "cuda": facts.get("cuda", "")}
+print("\n" + json.dumps({"identity": identity, "facts": facts, "program": sys.executable, "build": sys.version,
+                         "watched": sorted(set(watched))}))
+)py";
+
+// Size and time of the last change of a file or folder; {-1, 0} if there is none.
+std::pair<std::int64_t, std::int64_t> stamp_of(const fs::path& path)
+{
+  struct ::stat status {};
+  if (::stat(path.c_str(), &status) != 0) return {-1, 0};
+  return {status.st_size, status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
+Json stamps_of(const Json& watched)
+{
+  Json stamps = Json::array();
+  for (const auto& path : watched) {
+    const auto [size, time_ns] = stamp_of(path.get<std::string>());
+    stamps.push_back({path, size, time_ns});
+  }
+  return stamps;
+}
+
+// Whether nothing has changed within the last seconds. A second change in the same tick of a file system's clock would leave no
+// trace.
+bool are_settled(const Json& stamps)
+{
+  constexpr std::int64_t tick_ns = 2'000'000'000;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  return std::all_of(stamps.begin(), stamps.end(),
+                     [&](const Json& stamp) { return stamp[2].get<std::int64_t>() < now_ns - tick_ns; });
+}
+
+bool is_binary(const fs::path& file)
+{
+  std::string magic(4, '\0');
+  std::ifstream(file, std::ios::binary).read(magic.data(), 4);
+  return magic == "\177ELF";
+}
+
+// The file of the last answer to the same question. Nothing if the interpreter is a script, as pyenv's, which may choose another
+// one every time.
+std::optional<fs::path> answer_file(const Interpreter& interpreter, const fs::path& environments)
+{
+  if (interpreter.file.empty() || !is_binary(interpreter.file)) return std::nullopt;
+  std::set<std::string> variables; // those that decide where Python looks for packages
+  for (char** entry = environ; *entry != nullptr; ++entry)
+    if (const std::string_view text(*entry); text.starts_with("PYTHON") || text.starts_with("HOME=")) variables.emplace(text);
+  std::string text = question;
+  for (const auto& word : interpreter.words) (text += word) += '\0';
+  text += fs::absolute(interpreter.file).string();
+  for (const auto& variable : variables) (text += '\0') += variable;
+  return environments / ("asked-" + hash_hex(text));
+}
+
+template<class Work> void try_to(Work work)
+{
+  try {
+    work();
+  } catch (const Error&) { // what is kept is only there to be quicker next time
+  }
+}
+
+std::optional<Json> kept_answer(const std::optional<fs::path>& file)
+{
+  std::optional<std::string> text;
+  if (file) try_to([&] { text = read_file_if_exists(*file); });
+  const auto kept = text ? Json::parse(*text, nullptr, false) : Json();
+  if (!kept.is_object() || !kept.contains("stamps") || stamps_of(kept["answer"]["watched"]) != kept["stamps"])
+    return std::nullopt;
+  return kept["answer"];
+}
+
+void keep(const fs::path& file, const std::string& text)
+{
+  try_to([&] {
+    if (!is_there(file.parent_path().parent_path())) return; // a plan does not make the home
+    make_folders(file.parent_path());
+    write_file_atomic(file, text);
+  });
+}
+
+std::string last_line(const std::string& text)
+{
+  const auto trimmed = trim(text);
+  return printable(trimmed.substr(trimmed.rfind('\n') + 1));
+}
+
+// Returns the answer, or why there is none.
+std::pair<Json, std::string> ask(const Interpreter& interpreter)
+{
+  auto words = interpreter.words;
+  words.insert(words.end(), {"-c", question});
+  const auto name = printable(interpreter.words.front());
+  try {
+    const auto result = run_command(words, patience_s);
+    if (result.timed_out) return {{}, fmt::format("`{}` did not answer within {:.0f} s", name, patience_s)};
+    const auto line = std::string(trim(result.out.substr(result.out.rfind('\n', result.out.find_last_not_of(" \n")) + 1)));
+    auto answer = Json::parse(line, nullptr, false);
+    if (result.ok() && answer.is_object() && answer.contains("identity")) return {std::move(answer), {}};
+    const auto why = result.err.empty() ? fmt::format("exit code {}", result.exit_code) : last_line(result.err);
+    return {{}, fmt::format("`{}` cannot be asked: {}", name, why)};
+  } catch (const Error& error) {
+    return {{}, error.what()};
+  }
+}
+
+ProgramEnvironment described(const Json& answer, const fs::path& environments)
+{
+  const auto& identity = answer["identity"];
+  const auto text = identity.dump(1) + "\n";
+  ProgramEnvironment found;
+  found.id = hash_hex(text);
+  keep(environments / (found.id + ".json"), text);
+  const auto count = identity["packages"].size();
+  found.facts = {{"python", identity["implementation"].get<std::string>() + " " + identity["python"].get<std::string>()},
+                 {"python_build", printable(answer["build"].get<std::string>())},
+                 {"python_program", answer["program"]},
+                 {std::string(id_fact), found.id},
+                 {"packages", fmt::format("{}, listed in environments/{}.json of the home", count, found.id)}};
+  for (const auto& [name, version] : answer["facts"].items()) found.facts[name] = version;
+  return found;
+}
+
+ProgramEnvironment native_program(const fs::path& file)
+{
+  ProgramEnvironment found{.id = {}, .unknown = {}, .facts = {{"program_file", fs::absolute(file).string()}}};
+  try_to([&] { found.facts["program_hash"] = hash_hex(read_file(file)); });
+  return found;
+}
+
+} // namespace
+
+ProgramEnvironment unknown_environment(const std::string& why)
+{
+  return {.id = {}, .unknown = why, .facts = {{std::string(id_fact), "unknown: " + why}}};
+}
+
+ProgramEnvironment describe_program(const std::vector<std::string>& command, const fs::path& environments)
+{
+  const auto interpreter = find_interpreter(command);
+  if (!interpreter.unknown.empty()) return unknown_environment(interpreter.unknown);
+  if (!interpreter.native.empty()) return native_program(interpreter.native);
+  const auto file = answer_file(interpreter, environments);
+  if (const auto kept = kept_answer(file)) return described(*kept, environments);
+  const auto [answer, why] = ask(interpreter);
+  if (!why.empty()) return unknown_environment(why);
+  if (const auto stamps = stamps_of(answer["watched"]); file && are_settled(stamps))
+    keep(*file, Json{{"answer", answer}, {"stamps", stamps}}.dump() + "\n");
+  return described(answer, environments);
+}
+
+std::vector<std::string> environment_changes(const fs::path& environments, std::string_view before, std::string_view now,
+                                             std::size_t most)
+{
+  const auto versions_in = [&](std::string_view id) {
+    std::optional<std::string> text;
+    try_to([&] { text = read_file_if_exists(environments / (std::string(id) + ".json")); });
+    auto json = text ? Json::parse(*text, nullptr, false) : Json();
+    std::map<std::string, std::string> versions;
+    if (!json.is_object()) return versions;
+    versions["Python"] = json.value("implementation", "") + " " + json.value("python", "") + json.value("abi", "");
+    if (const auto cuda = json.value("cuda", ""); !cuda.empty()) versions["CUDA of torch"] = cuda;
+    for (const auto& [name, version] : json["packages"].items()) versions[name] = version.get<std::string>();
+    for (const auto& name : json["conda"]) versions["conda's " + name.get<std::string>()] = "present";
+    return versions;
+  };
+  const auto old_versions = versions_in(before), new_versions = versions_in(now);
+  if (old_versions.empty() || new_versions.empty()) return {};
+  std::set<std::string> names;
+  for (const auto* versions : {&old_versions, &new_versions})
+    for (const auto& [name, version] : *versions) names.insert(name);
+  std::vector<std::string> lines;
+  const auto version_of = [](const auto& versions, const std::string& name) {
+    return versions.contains(name) ? printable(versions.at(name)) : "missing";
+  };
+  for (const auto& name : names)
+    if (const auto a = version_of(old_versions, name), b = version_of(new_versions, name); a != b)
+      lines.push_back(fmt::format("{} {}, now {}", printable(name), a, b));
+  if (lines.size() > most) {
+    const auto rest = lines.size() - most;
+    lines.resize(most);
+    lines.push_back(fmt::format("and {} more", rest));
+  }
+  return lines;
+}
+
+} // namespace dt

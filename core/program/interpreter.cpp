@@ -1,0 +1,159 @@
+#include "core/program/interpreter.hpp"
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace dt {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+// Commands that start the program behind them and change nothing about which one it is, except for containers, in which the
+// interpreter is asked, too.
+constexpr std::array<std::string_view, 16> prefixes{"env",    "nice",    "ionice",    "numactl",     "taskset", "chrt",
+                                                    "stdbuf", "timeout", "apptainer", "singularity", "docker",  "podman",
+                                                    "ch-run", "shifter", "enroot",    "udocker"};
+
+constexpr std::array<std::string_view, 22> runners{"sh",         "bash", "dash",  "zsh",   "ksh",    "csh",  "tcsh",   "fish",
+                                                   "uv",         "uvx",  "conda", "mamba", "pixi",   "make", "poetry", "pipenv",
+                                                   "micromamba", "pdm",  "hatch", "rye",   "mpirun", "srun"};
+
+std::string name_of(const std::string& word) { return fs::path(word).filename().string(); }
+
+template<class List> bool has(const List& list, std::string_view name)
+{
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+// "python", "python3", "python3.13t", "pypy3".
+bool is_python(const std::string& word)
+{
+  const auto name = name_of(word);
+  std::string_view version = name;
+  if (version.starts_with("python"))
+    version.remove_prefix(6);
+  else if (version.starts_with("pypy"))
+    version.remove_prefix(4);
+  else
+    return false;
+  return version.find_first_not_of("0123456789.t") == std::string_view::npos;
+}
+
+// Options of Python that decide where it finds packages, or do nothing to that: "-I", "-Es", "-u".
+bool is_plain_option(const std::string& word)
+{
+  return word.size() > 1 && word.front() == '-' && word.find_first_not_of("IEsSPBuOdvqb", 1) == std::string::npos;
+}
+
+// Behind the last of the options that follow the interpreter at `at`.
+std::size_t end_of_options(const Words& command, std::size_t at)
+{
+  for (++at; at < command.size() && is_plain_option(command[at]);) ++at;
+  return at;
+}
+
+// The place of the interpreter; nothing if no word is one.
+std::optional<std::size_t> place_of_python(const Words& command)
+{
+  if (command.empty()) return std::nullopt;
+  if (is_python(command.front())) return 0;
+  if (!has(prefixes, name_of(command.front()))) return std::nullopt;
+  const auto found = std::find_if(command.begin(), command.end(), is_python);
+  return found == command.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - command.begin()));
+}
+
+fs::path file_of(const std::string& word)
+{
+  const auto is_program = [](const fs::path& file) {
+    std::error_code none;
+    return fs::is_regular_file(file, none) && ::access(file.c_str(), X_OK) == 0;
+  };
+  if (word.find('/') != std::string::npos) return is_program(word) ? fs::path(word) : fs::path();
+  const char* path = std::getenv("PATH");
+  for (const auto& folder : split(path == nullptr ? "" : path, ':'))
+    if (const auto file = fs::path(folder.empty() ? "." : folder) / word; is_program(file)) return file;
+  return {};
+}
+
+// The first two lines of a file, of which at most 4 KiB are read.
+std::vector<std::string> first_lines(const fs::path& file)
+{
+  std::string text(4096, '\0');
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  auto lines = split(text, '\n');
+  lines.resize(2);
+  return lines;
+}
+
+// The interpreter that the first line of a script names: {"python3"} of "#!/usr/bin/env python3". Where the path is too long for
+// the kernel, pip writes a script of sh whose second line is: '''exec' "/long path/python" "$0" "$@"
+Words interpreter_of_script(const fs::path& file)
+{
+  const auto lines = first_lines(file);
+  if (constexpr std::string_view mark = "'''exec' "; lines[1].starts_with(mark)) {
+    auto rest = lines[1].substr(mark.size());
+    const bool is_quoted = rest.starts_with('"');
+    if (is_quoted) rest.erase(0, 1);
+    return {rest.substr(0, rest.find(is_quoted ? '"' : ' '))};
+  }
+  Words words;
+  for (const auto& word : split(trim(std::string_view(lines[0]).substr(2)), ' '))
+    if (!word.empty()) words.push_back(word);
+  if (words.empty() || name_of(words.front()) != "env") return words;
+  words.erase(words.begin());
+  if (!words.empty() && words.front() == "-S") words.erase(words.begin());
+  return words;
+}
+
+Interpreter unknown(const std::string& why) { return {.words = {}, .file = {}, .native = {}, .unknown = why}; }
+
+Interpreter at(const Words& command, std::size_t place)
+{
+  Interpreter found;
+  found.words = {command.begin(), command.begin() + static_cast<std::ptrdiff_t>(end_of_options(command, place))};
+  if (place > 0) return found;
+  found.file = file_of(command.front());
+  if (found.file.empty()) return unknown(fmt::format("there is no program `{}` here", printable(command.front())));
+  return found;
+}
+
+} // namespace
+
+Words leading_words(const Words& command)
+{
+  const auto place = place_of_python(command);
+  const auto end = place ? end_of_options(command, *place) : std::min<std::size_t>(command.size(), 1);
+  return {command.begin(), command.begin() + static_cast<std::ptrdiff_t>(end)};
+}
+
+Interpreter find_interpreter(const Words& command)
+{
+  if (command.empty()) return unknown("the command is empty");
+  if (const auto place = place_of_python(command)) return at(command, *place);
+  const auto& first = command.front();
+  const auto name = printable(name_of(first));
+  const bool starts_python = std::any_of(command.begin() + 1, command.end(), is_python);
+  if (has(prefixes, name_of(first)) || has(runners, name_of(first)) || starts_python)
+    return unknown(fmt::format("`{}` decides which program it starts", name));
+  const auto file = file_of(first);
+  if (file.empty()) return unknown(fmt::format("there is no program `{}` here", printable(first)));
+  if (!first_lines(file)[0].starts_with("#!")) return {.words = {}, .file = {}, .native = file, .unknown = {}};
+  const auto words = interpreter_of_script(file);
+  if (!words.empty() && is_python(words.front())) return at(words, 0);
+  return unknown(fmt::format("`{}` is a script for `{}`, and which programs it starts is not known", name,
+                             words.empty() ? "?" : printable(name_of(words.front()))));
+}
+
+} // namespace dt

@@ -1,0 +1,28 @@
+// Which Python interpreter a command of the user's own program starts, as far as the words of the command say so.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt {
+
+// Exactly one of `words`, `native` and `unknown` is not empty.
+struct Interpreter {
+  std::vector<std::string> words; // start the interpreter; the options of Python and a script may follow
+  std::filesystem::path file;     // of the interpreter; empty behind a command such as numactl or a container
+  std::filesystem::path native;   // file of a program that is not a script
+  std::string unknown;            // why nothing is known, as a clause
+};
+
+// The first words of a command, those that decide which interpreter it starts: "python3 -I" of "python3 -I train.py --lr 0.1".
+std::vector<std::string> leading_words(const std::vector<std::string>& command);
+
+// Understands: python3 and python3.11 (by name or path), commands in front of them that only change how they run (env, numactl,
+// nice, taskset, containers), and scripts whose first line names Python, such as torchrun. A shell or a runner of environments
+// (uv, conda run) decides itself what it starts, so nothing is known. Names are looked up in PATH, relative paths in the current
+// folder.
+Interpreter find_interpreter(const std::vector<std::string>& command);
+
+} // namespace dt

@@ -1,0 +1,224 @@
+#include "core/program/environment.hpp"
+
+#include "core/file.hpp"
+#include "core/program/interpreter.hpp"
+#include "core/text.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+#include <chrono>
+#include <cstdlib>
+
+#include <catch2/catch.hpp>
+
+namespace fs = std::filesystem;
+using namespace dt;
+using Catch::Contains;
+using dt::test::TemporaryFolder;
+using Words = std::vector<std::string>;
+
+namespace {
+
+// Sets an environment variable for the time of a test.
+struct Variable {
+  std::string name, before;
+  bool was_set;
+  Variable(std::string variable, const std::string& value)
+      : name(std::move(variable)), was_set(std::getenv(name.c_str()) != nullptr)
+  {
+    if (was_set) before = std::getenv(name.c_str());
+    ::setenv(name.c_str(), value.c_str(), 1);
+  }
+  ~Variable() { was_set ? ::setenv(name.c_str(), before.c_str(), 1) : ::unsetenv(name.c_str()); }
+};
+
+// A folder of packages on PYTHONPATH, and a home.
+struct Site {
+  TemporaryFolder folder;
+  fs::path packages = folder.path() / "packages", home = folder.path() / "home";
+  Variable path{"PYTHONPATH", packages.string()};
+  Site()
+  {
+    make_folders(home);
+    install("alpha", "1.0");
+  }
+  fs::path environments() const { return home / "environments"; }
+  fs::path info(const std::string& name, const std::string& version) const
+  {
+    return packages / (name + "-" + version + ".dist-info");
+  }
+  void install(const std::string& name, const std::string& version) const
+  {
+    make_folders(info(name, version));
+    write_file_atomic(info(name, version) / "METADATA",
+                      "Metadata-Version: 2.1\nName: " + name + "\nVersion: " + version + "\n\nVersion: 9 in the text\n");
+  }
+  void upgrade(const std::string& name, const std::string& from, const std::string& to) const
+  {
+    fs::remove_all(info(name, from));
+    install(name, to);
+  }
+  // Everything on the path of Python becomes as old as an environment usually is.
+  void settle() const
+  {
+    const auto before = fs::file_time_type::clock::now() - std::chrono::hours(1);
+    fs::last_write_time(packages, before);
+  }
+  ProgramEnvironment ask(const Words& command = {"/usr/bin/python3", "train.py"}) const
+  {
+    return describe_program(command, environments());
+  }
+  std::string put_program(const std::string& name, const std::string& text) const
+  {
+    const auto file = folder.path() / name;
+    write_file_atomic(file, text);
+    fs::permissions(file, fs::perms::owner_all);
+    return file.string();
+  }
+};
+
+} // namespace
+
+TEST_CASE("an environment is known by interpreter and packages: an upgrade changes its id, and its place does not")
+{
+  const Site site;
+  const auto before = site.ask();
+  INFO(before.unknown);
+  REQUIRE(before.id.size() == 32);
+  CHECK(before.facts.at("python").starts_with("CPython 3."));
+  CHECK(before.facts.at("python_environment") == before.id);
+  CHECK(site.ask().id == before.id);
+
+  site.upgrade("alpha", "1.0", "1.1");
+  site.install("beta_b", "2.0+cu118");
+  const auto after = site.ask();
+  CHECK(after.id != before.id);
+  CHECK(environment_changes(site.environments(), before.id, after.id) ==
+        Words{"alpha 1.0, now 1.1", "beta-b missing, now 2.0+cu118"});
+  CHECK(environment_changes(site.environments(), before.id, after.id, 1) == Words{"alpha 1.0, now 1.1", "and 1 more"});
+  CHECK(environment_changes(site.environments(), before.id, "0123").empty());
+
+  const auto elsewhere = site.folder.path() / "moved";
+  fs::rename(site.packages, elsewhere);
+  const Variable moved("PYTHONPATH", elsewhere.string());
+  CHECK(site.ask().id == after.id);
+}
+
+TEST_CASE("the file of an environment lists its packages, and is readable by its owner alone")
+{
+  const Site site;
+  const auto file = site.environments() / (site.ask().id + ".json");
+  CHECK_THAT(read_file(file), Contains("\"alpha\": \"1.0\""));
+  CHECK((fs::status(file).permissions() & (fs::perms::group_all | fs::perms::others_all)) == fs::perms::none);
+}
+
+TEST_CASE("an answer is kept, and is asked for again when a package was installed or the interpreter is another one")
+{
+  const Site site;
+  site.settle();
+  const auto first = site.ask();
+  const auto names = names_in(site.environments());
+  REQUIRE(names.size() == 2);    // the environment and the answer
+  for (const auto& name : names) // an answer that is used again is taken as it is
+    if (const auto file = site.environments() / name; name.starts_with("asked-")) {
+      auto text = read_file(file);
+      text.replace(text.find("\"alpha\":\"1.0\""), 13, "\"alpha\":\"7.7\"");
+      write_file_atomic(file, text);
+    }
+  const auto kept = site.ask();
+  CHECK(kept.id != first.id);
+  CHECK_THAT(read_file(site.environments() / (kept.id + ".json")), Contains("7.7"));
+
+  site.upgrade("alpha", "1.0", "1.2");
+  CHECK(environment_changes(site.environments(), first.id, site.ask().id) == Words{"alpha 1.0, now 1.2"});
+}
+
+TEST_CASE("an answer about packages that have just changed is not kept")
+{
+  const Site site; // its package is some milliseconds old
+  site.ask();
+  CHECK(names_in(site.environments()).size() == 1);
+}
+
+TEST_CASE("versions of torch, CUDA, cuDNN and NCCL are read without importing torch")
+{
+  const Site site;
+  site.install("torch", "2.1.0");
+  make_folders(site.packages / "torch");
+  write_file_atomic(site.packages / "torch" / "__init__.py", "raise RuntimeError('imported')\n");
+  write_file_atomic(
+      site.packages / "torch" / "version.py",
+      "from typing import Optional\n__version__ = '2.1.0'\ncuda: Optional[str] = '12.1'\nhip: Optional[str] = None\n");
+  site.install("nvidia_cudnn_cu12", "8.9.2.26");
+  const auto facts = site.ask().facts;
+  CHECK(facts.at("torch") == "2.1.0");
+  CHECK(facts.at("cuda") == "12.1");
+  CHECK(facts.at("cudnn") == "8.9.2.26");
+  CHECK(facts.at("nccl") == "unknown: a part of torch");
+  CHECK(facts.count("hip") == 0);
+}
+
+TEST_CASE("a package that was installed from a repository is known by its commit")
+{
+  const Site site;
+  const auto origin = site.info("alpha", "1.0") / "direct_url.json";
+  write_file_atomic(origin, R"({"url": "https://example.org/a", "vcs_info": {"vcs": "git", "commit_id": "00aa11"}})");
+  const auto before = site.ask();
+  write_file_atomic(origin, R"({"url": "https://example.org/a", "vcs_info": {"vcs": "git", "commit_id": "00bb22"}})");
+  CHECK(environment_changes(site.environments(), before.id, site.ask().id) == Words{"alpha 1.0 @ 00aa11, now 1.0 @ 00bb22"});
+}
+
+TEST_CASE("a virtual environment has packages of its own, and a script is asked through its first line")
+{
+  const Site site;
+  const auto venv = (site.folder.path() / "venv").string();
+  REQUIRE(std::system(("/usr/bin/python3 -m venv --without-pip " + shell_quote(venv)).c_str()) == 0);
+  const auto here = site.ask({venv + "/bin/python", "train.py"});
+  CHECK(here.facts.at("python_program") == venv + "/bin/python");
+  CHECK(here.id != site.ask().id); // the distribution's packages are not seen there
+  CHECK(site.ask({site.put_program("run.py", "#!" + venv + "/bin/python -u\n"), "--lr"}).id == here.id);
+  CHECK(site.ask({site.put_program("long", "#!/bin/sh\n'''exec' \"" + venv + "/bin/python\" \"$0\" \"$@\"\n' '''\n")}).id ==
+        here.id);
+  const Variable path("PATH", venv + "/bin:" + std::getenv("PATH"));
+  CHECK(site.ask({"python3", "train.py"}).id == here.id);
+  CHECK(site.ask({site.put_program("env.py", "#!/usr/bin/env -S python3 -u\n")}).id == here.id);
+  CHECK(site.ask({"env", "X=1", "python", "train.py"}).id == here.id);
+  CHECK(site.ask({"python3", "-I", "train.py"}).id != here.id); // PYTHONPATH is not read
+}
+
+TEST_CASE("what cannot be known is said to be unknown, and why")
+{
+  const Site site;
+  const auto why = [&](const Words& command) {
+    const auto found = site.ask(command);
+    CHECK(found.id.empty());
+    CHECK(found.facts.at("python_environment") == "unknown: " + found.unknown);
+    return found.unknown;
+  };
+  CHECK(why({"uv", "run", "train.py"}) == "`uv` decides which program it starts");
+  CHECK(why({"setsid", "python3", "train.py"}) == "`setsid` decides which program it starts");
+  CHECK(why({"bash", "run.sh"}) == "`bash` decides which program it starts");
+  CHECK(why({"no-such-program"}) == "there is no program `no-such-program` here");
+  CHECK(why({"/no/such/python3", "train.py"}) == "there is no program `/no/such/python3` here");
+  CHECK(why({site.put_program("run.sh", "#!/bin/bash\npython3 train.py\n")}) ==
+        "`run.sh` is a script for `bash`, and which programs it starts is not known");
+  CHECK(why({site.put_program("python3", "#!/bin/sh\necho broken >&2\nexit 3\n"), "train.py"}) ==
+        "`" + (site.folder.path() / "python3").string() + "` cannot be asked: broken");
+}
+
+TEST_CASE("a program that is no script is known by its file's content")
+{
+  const Site site;
+  const auto found = site.ask({"true"});
+  CHECK(found.id.empty());
+  CHECK(found.unknown.empty());
+  CHECK(found.facts.at("program_file").ends_with("/true"));
+  CHECK(found.facts.at("program_hash").size() == 32);
+}
+
+TEST_CASE("the first words of a command decide which interpreter it starts")
+{
+  CHECK(leading_words({"python3", "-I", "train.py", "--lr", "0.1"}) == Words{"python3", "-I"});
+  CHECK(leading_words({"numactl", "-N", "0", "python3.12", "train.py"}) == Words{"numactl", "-N", "0", "python3.12"});
+  CHECK(leading_words({"torchrun", "train.py"}) == Words{"torchrun"});
+  CHECK(leading_words({"python-config", "--libs"}) == Words{"python-config"});
+}
