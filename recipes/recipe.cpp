@@ -41,6 +41,7 @@ std::shared_ptr<const Resolved> resolve(const RecipeFile& recipe, const fs::path
 {
   auto resolved = std::make_shared<Resolved>();
   resolved->file = recipe.file;
+  resolved->label = recipe.label;
   resolved->settings = resolved->profile = profile_layer(options, recipe.profile, diagnostics);
   resolved->settings.overlay(recipe.settings);
   resolved->settings.overlay(read_set_options(options.set, diagnostics));
@@ -85,8 +86,8 @@ Plan load_plan(const fs::path& recipe_path, const LoadOptions& options)
   auto recipe = read_recipe(recipe_path, diagnostics);
   if (!recipe) diagnostics.throw_if_any();
   auto resolved = resolve(*recipe, recipe_path, options, diagnostics);
-  auto runs = recipe->complete ? expand(*resolved, diagnostics, warnings) : std::vector<RunSpec>();
-  auto notes = notes_on(*resolved, runs);
+  auto expansion = recipe->complete ? expand(*resolved, diagnostics, warnings) : Expansion();
+  auto notes = notes_on(*resolved, expansion.runs);
   diagnostics.throw_if_any();
 
   Plan plan;
@@ -95,7 +96,8 @@ Plan load_plan(const fs::path& recipe_path, const LoadOptions& options)
   plan.path = recipe_path.string();
   plan.text = std::move(recipe->text);
   plan.kind = kind_of(*resolved);
-  plan.runs = std::move(runs);
+  plan.runs = std::move(expansion.runs);
+  plan.labels = std::move(expansion.labels);
   plan.resolved = std::move(resolved);
   plan.warnings = warnings.sorted();
   plan.notes = std::move(notes);
@@ -104,13 +106,7 @@ Plan load_plan(const fs::path& recipe_path, const LoadOptions& options)
 
 std::string run_name(const RunSpec& spec)
 {
-  auto label = spec.label;
-  const auto add_size = [&](const char* unit, std::int64_t size) {
-    label += (label.empty() ? "" : " ") + (unit + std::to_string(size));
-  };
-  if (!spec.study.ranks.empty()) add_size("ranks=", spec.ranks());
-  if (!spec.study.nodes.empty()) add_size("nodes=", spec.resources.nodes);
-  if (!spec.study.parts.empty()) add_size("parts=", spec.resources.ranks_per_node);
+  const auto label = sized_label(spec);
   auto name = spec.name + (label.empty() ? "" : "/" + label);
   if (spec.control) return name + "/control #" + std::to_string(spec.repeat - spec.study.repeats + 1);
   if (spec.study.repeats > 1) name += "/#" + std::to_string(spec.repeat + 1);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,10 +58,11 @@ struct Plan {
   std::string path; // of the recipe
   std::string text; // of the recipe
   PlanKind kind = PlanKind::single;
-  std::vector<RunSpec> runs;                  // at least one
-  std::vector<Diagnostic> warnings;           // allowed, but probably unintended
-  std::vector<std::string> notes{};           // sentences for people who look at the plan
-  std::shared_ptr<const Resolved> resolved{}; // the places of its values
+  std::vector<RunSpec> runs;                   // at least one
+  std::map<std::string, std::string> labels{}; // the recipe's `label` for each series (point_label.hpp); empty: it has none
+  std::vector<Diagnostic> warnings;            // allowed, but probably unintended
+  std::vector<std::string> notes{};            // sentences for people who look at the plan
+  std::shared_ptr<const Resolved> resolved{};  // the places of its values
 
   // Makes a diagnostic about a run. Its place is that of the first of these keys that is given (for a list the place of
   // `element`, counted from 0), else the beginning of the block of keys.front(), else the whole recipe.

@@ -107,6 +107,7 @@ std::string structure_text(std::string_view path)
   if (path == "version") return "1";
   if (path == "extends") return "file";
   if (path == "profile") return "profile's name";
+  if (path == "label") return "text with keys in braces";
   if (path == "sweep.matrix" || path == "sweep.zip") return "map of keys to lists";
   return path == "sweep.include" ? "list of maps" : "list of conditions";
 }

@@ -70,7 +70,8 @@ struct Gauges {
       {{"dtctl_point_diverged_runs",
         "Number of succeeded runs of the point that diverged. They are left out of accuracy and time to accuracy."},
        [](const store::ScalingRow& row) { return static_cast<double>(row.diverged); }},
-      {{"dtctl_point_throughput_samples_per_second", "Median throughput of the runs of the point, in samples per second."},
+      {{"dtctl_point_throughput_samples_per_second",
+        "Geometric mean of the throughputs of the point's runs, in samples per second."},
        [](const store::ScalingRow& row) { return row.throughput; }},
       {{"dtctl_point_efficiency_ratio",
         "Efficiency of the point relative to the smallest size of its label; 1 is ideal scaling."},
@@ -81,7 +82,8 @@ struct Gauges {
       {{"dtctl_point_accuracy_ratio", "Median share of correct answers on the held-out set after the last step, from 0 to 1."},
        [](const store::ScalingRow& row) { return row.accuracy; }},
       {{"dtctl_point_time_to_accuracy_seconds",
-        "Median training time until the target accuracy was reached first, evaluations included, in seconds."},
+        "Training time until the target accuracy was reached first, evaluations included, in seconds. Geometric mean; the "
+        "median, with misses as infinite, where a run missed the target."},
        [](const store::ScalingRow& row) { return row.time_to_accuracy_s; }},
   };
 };

@@ -70,7 +70,8 @@ Json to_json(const Table& table)
   Json rows = Json::array();
   for (const auto& row : table.rows) {
     Json object = Json::object();
-    for (std::size_t i = 0; i < table.columns.size(); ++i) object[table.columns[i].name] = row[i].value;
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+      if (const auto& name = table.columns[i].name; !name.empty()) object[name] = row[i].value;
     rows.push_back(std::move(object));
   }
   return rows;

@@ -32,7 +32,7 @@ Cell data_cell(Json value);         // only for programs
 enum class Align { left, right };
 
 struct Column {
-  std::string name;  // name of the JSON member
+  std::string name;  // name of the JSON member; empty: only for people
   std::string title; // empty: only for programs
   Align align = Align::left;
   int drop = 0; // narrow terminals: columns with the largest number are dropped first; 0: never

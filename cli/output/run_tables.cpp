@@ -1,6 +1,6 @@
 #include "cli/output/run_tables.hpp"
 
-#include "cli/output/table_column.hpp"
+#include "cli/output/label_columns.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -188,12 +188,29 @@ RunColumn figure_column(std::string name, std::string title, std::function<Cell(
 
 Cell real(double value) { return real_cell(value); }
 
+// "#3", or "control #1".
+std::string repeat_in(const std::string& name)
+{
+  const auto slash = name.rfind('/');
+  return slash == name.npos || name.find('#', slash) == name.npos ? "" : name.substr(slash + 1);
+}
+
+// The run's name; where labels differ, a column for each key and the repeat.
+std::vector<RunColumn> name_columns(const store::PointLabels& labels)
+{
+  const bool has_labels = !labels.keys().empty();
+  std::vector<RunColumn> columns{
+      {{"name", has_labels ? "" : "run"}, [](const store::RunRow& row) { return text_cell(row.name); }}};
+  if (!has_labels) return columns;
+  columns = before(columns, label_columns<store::RunRow>(labels, "", [](const auto& row) { return row.series; }));
+  columns.push_back({{"", "repeat"}, [](const store::RunRow& row) { return Cell{nullptr, repeat_in(row.name)}; }});
+  return columns;
+}
+
 std::vector<RunColumn> measurement_columns(bool has_servers)
 {
   using Row = store::RunRow;
   return {
-      {{"key", "key"}, [](const Row& row) { return key_cell(row.key); }},
-      {{"name", "run"}, [](const Row& row) { return text_cell(row.name); }},
       {{"state", "state"}, [](const Row& row) { return state_cell(row); }},
       {{"nodes", "nodes", Align::right, 4}, [](const Row& row) { return count_cell(row.nodes); }},
       {{"ranks", "ranks", Align::right}, [](const Row& row) { return count_cell(row.ranks); }},
@@ -212,10 +229,12 @@ std::vector<RunColumn> measurement_columns(bool has_servers)
 
 } // namespace
 
-Table measurement_table(const std::vector<RunView>& runs)
+Table measurement_table(const std::vector<RunView>& runs, const store::PointLabels& labels)
 {
+  const std::vector<RunColumn> key{{{"key", "key"}, [](const store::RunRow& row) { return key_cell(row.key); }}};
+  const auto columns = before(before(key, name_columns(labels)), measurement_columns(has_servers(runs)));
   return table_of(
-      "runs", measurement_columns(has_servers(runs)), runs, [](const RunView& run) -> const auto& { return run.row; }, "no runs");
+      "runs", columns, runs, [](const RunView& run) -> const auto& { return run.row; }, "no runs");
 }
 
 Json state_counts(const std::vector<RunView>& runs)

@@ -4,6 +4,7 @@
 #include "cli/output/cell.hpp"
 #include "cli/runs/results_store.hpp"
 #include "core/error.hpp"
+#include "store/analysis/verdict/point_labels.hpp"
 
 #include <string>
 #include <vector>
@@ -28,8 +29,8 @@ int restarts(const RunView& run);
 // Columns: key, run, state, progress, rate, cause.
 Table status_table(const std::vector<RunView>& runs);
 
-// Columns: key, run, ranks, throughput, shares, accuracies. One row per run.
-Table measurement_table(const std::vector<RunView>& runs);
+// Columns: key, run (or what its label differs in, and its repeat), ranks, throughput, shares, accuracies. One row per run.
+Table measurement_table(const std::vector<RunView>& runs, const store::PointLabels& labels);
 
 // Number of runs in each state, for programs: {"succeeded": 4, "running": 2}.
 Json state_counts(const std::vector<RunView>& runs);

@@ -13,6 +13,7 @@ namespace dt::cli {
 struct ComparedSide {
   std::string title; // "scaling (89c369c085)", for people
   std::vector<store::ComparedRun> runs;
+  std::map<std::string, std::string> labels{}; // the recipe's own, of the study that is named (StudyRecord::labels)
 };
 
 // `by` is the key whose values are compared; empty: none. Throws usage errors as select does, and for an unknown key.

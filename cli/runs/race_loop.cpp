@@ -1,18 +1,24 @@
 #include "cli/runs/race_loop.hpp"
 
 #include "cli/checks/input_checks.hpp"
+#include "cli/output/answers/doubt_output.hpp"
 #include "cli/output/answers/verdict_output.hpp"
+#include "cli/output/label_columns.hpp"
 #include "cli/output/run_tables.hpp"
 #include "cli/runs/follow.hpp"
 #include "cli/runs/selectors.hpp"
 #include "core/natural_key.hpp"
+#include "core/spec/point_label.hpp"
 #include "core/text.hpp"
 #include "store/analysis/statistics/race.hpp"
+#include "store/query/doubts.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -56,6 +62,9 @@ class RaceLoop {
       std::sort(point.runs.begin(), point.runs.end(),
                 [&](auto a, auto b) { return all_.runs[a].spec.repeat < all_.runs[b].spec.repeat; });
     id_ = study_id(all_.study.name + " until decided", keys_of_repeats(rule.first));
+    std::vector<std::string> labels;
+    for (const auto& point : points_) labels.push_back(series_of(point.label));
+    shown_ = store::PointLabels(labels, all_.study.labels);
   }
 
   ExitCode run()
@@ -122,6 +131,7 @@ class RaceLoop {
         const auto row = rows.find(all_.runs[run].key);
         if (row == rows.end()) break;
         race_point.label = row->second.series; // without a size that the sweep varies
+        race_point.title = shown_.shown(race_point.label);
         race_point.values.push_back(value_of(row->second));
       }
     }
@@ -196,26 +206,64 @@ class RaceLoop {
   ExitCode finish(const store::Race& race, const std::string& limit)
   {
     const auto selection = select(results_, {.what = id_, .failed = false, .where = {}});
-    Table table{"race",
-                {{"label", "point"},
-                 {"nodes", "nodes", Align::right},
-                 {"ranks", "ranks", Align::right},
-                 {"repeats", "repeats", Align::right},
-                 {"reason", "stopped because"}},
-                {},
-                "no points"};
-    for (std::size_t p = 0; p < points_.size(); ++p) {
-      const auto& standing = race.standings[p];
-      const auto reason = standing.reason.empty() ? "of " + limit : standing.reason;
-      table.rows.push_back({text_cell(points_[p].label), count_cell(points_[p].nodes), count_cell(points_[p].ranks),
-                            count_cell(count_ended(p, selection)), text_cell(reason)});
-    }
     context_.out.field("study", "study", {id_, all_.study.name + " (" + short_key(id_) + ")", Style::strong});
-    context_.out.table(without_empty_columns(std::move(table)));
-    print_verdict(context_, verdict_of(selection.study ? selection.study->kind : "", compared_points(results_, selection),
-                                       store::scaling_of_study(results_.database(), id_)));
+    context_.out.table(without_empty_columns(race_table(race, limit, selection)));
+    const auto facts = deciding_facts(store::doubts_of(results_.database(), id_, keys_of(selection.runs)));
+    auto verdict = verdict_of(selection.study ? selection.study->kind : "", compared_points(results_, selection),
+                              store::scaling_of_study(results_.database(), id_), facts);
+    // The rule of the race decides: a ranking of the same runs, which does not know how often they were looked at, may differ.
+    if (verdict.kind == "candidates") verdict.statement = {race_headline(race, limit, facts)};
+    print_verdict(context_, verdict);
     print_outcome(context_, selection.runs);
     return exit_code_of(selection.runs);
+  }
+
+  Table race_table(const store::Race& race, const std::string& limit, const Selection& selection) const
+  {
+    std::vector<TableColumn<std::size_t>> columns{
+        {{"nodes", "nodes", Align::right}, [&](std::size_t p) { return count_cell(points_[p].nodes); }},
+        {{"ranks", "ranks", Align::right}, [&](std::size_t p) { return count_cell(points_[p].ranks); }},
+        {{"repeats", "repeats", Align::right}, [&](std::size_t p) { return count_cell(count_ended(p, selection)); }},
+        {{"reason", "stopped because"}, [&](std::size_t p) {
+           const auto& reason = race.standings[p].reason;
+           return text_cell(reason.empty() ? "of " + limit : reason);
+         }}};
+    std::vector<std::size_t> places(points_.size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    auto table = table_of(
+        "race",
+        before(label_columns<std::size_t>(shown_, "label", [&](std::size_t p) { return series_of(points_[p].label); }), columns),
+        places, std::identity(), "no points");
+    return table;
+  }
+
+  // Which candidates the race ended with.
+  std::string race_headline(const store::Race& race, const std::string& limit, const std::vector<std::string>& facts) const
+  {
+    std::vector<std::string> best;
+    std::size_t open = 0;
+    for (std::size_t p = 0; p < points_.size(); ++p) {
+      const auto& standing = race.standings[p];
+      open += standing.is_open || standing.reason.empty() ? 1 : 0;
+      if (standing.is_best) best.push_back(shown_.shown(series_of(points_[p].label)) + size_of(p));
+    }
+    auto text = fmt::format("Decided after {} repeats: {} {} the best of {}", race.repeats, join(best, ", "),
+                            best.size() == 1 ? "is" : "are", points_.size());
+    if (best.empty()) text = fmt::format("No candidate has a value after {} repeats", race.repeats);
+    if (open > 0) text = fmt::format("Undecided between {} of {} after {} repeats", open, points_.size(), race.repeats);
+    if (open > 0) text += limit.empty() ? ", the most that are allowed" : ", because of " + limit;
+    for (const auto& fact : facts) text += "; " + fact;
+    return text;
+  }
+
+  // " at 2 ranks", if the study has several sizes.
+  std::string size_of(std::size_t point) const
+  {
+    const auto is_like = [&](const Point& other) {
+      return other.ranks == points_[point].ranks && other.nodes == points_[point].nodes;
+    };
+    if (std::all_of(points_.begin(), points_.end(), is_like)) return "";
+    return " at " + store::size_text(points_[point].nodes, points_[point].ranks);
   }
 
   std::int64_t count_ended(std::size_t point, const Selection& selection) const
@@ -234,6 +282,7 @@ class RaceLoop {
   SubmissionOptions options_;
   ResultsStore results_;
   std::vector<Point> points_;
+  store::PointLabels shown_;
   std::set<std::string> tried_; // keys of the runs that this call has submitted or waited for
   std::string id_;              // of the study; it stays the same while runs are added
 };

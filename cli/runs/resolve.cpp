@@ -82,6 +82,7 @@ StudyRecord study_of(const recipes::Plan& plan, const std::vector<PlannedRun>& r
   study.kind = name_of(plan.kind);
   study.recipe_path = std::filesystem::absolute(plan.path).string();
   study.recipe_text = plan.text;
+  study.labels = plan.labels;
   for (const auto& run : runs) {
     study.run_keys.push_back(run.key);
     study.run_names.push_back(recipes::run_name(run.spec));

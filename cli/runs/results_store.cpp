@@ -225,6 +225,11 @@ void ResultsStore::take_in_predictions()
   });
 }
 
+void ResultsStore::tell_once(const std::string& message)
+{
+  if (told_.insert(message).second) context_.messages.info("{}", message);
+}
+
 void ResultsStore::refresh_newest()
 {
   for (const auto& study : store::list_studies(*database_, 1))

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,6 +42,9 @@ class ResultsStore {
   // again.
   void try_writing_again() { writable_ = opened_writable_; }
 
+  // Prints a message to standard error; the same one only once.
+  void tell_once(const std::string& message);
+
   // Updates the newest study, for queries that do not name a study.
   void refresh_newest();
 
@@ -68,6 +72,7 @@ class ResultsStore {
   Home home_;
   std::optional<store::Database> database_;
   bool opened_writable_ = true, writable_ = true;
+  std::set<std::string> told_;
 };
 
 // Calls jobs::reconcile. Schedulers that cannot be reached are noted in the context.

@@ -3,10 +3,12 @@
 #include "core/error.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
+#include "core/units.hpp"
 #include "store/query/compared_runs.hpp"
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -50,25 +52,70 @@ Error nothing_there(ResultsStore& results, const std::string& what)
                            printable(what), near ? ", did you mean " + *near + "?" : "", shortest_prefix));
 }
 
-// The study with this name or id prefix. Of several studies with the same name, the newest.
-std::optional<store::StudyRow> find_study(ResultsStore& results, const std::string& what)
+// The studies with this name, newest first, or the one with this id prefix. "last" names the newest of all, and so its name.
+std::vector<store::StudyRow> studies_named(ResultsStore& results, const std::string& what)
 {
-  const auto found = store::find_studies(results.database(), what);
-  if (found.empty()) return std::nullopt;
-  const bool by_id = found.front().name != what && what != "last";
-  if (by_id && what.size() < shortest_prefix) return std::nullopt;
-  if (!by_id || found.size() == 1) return found.front();
+  auto found = store::find_studies(results.database(), what);
+  if (found.empty()) return found;
+  const bool by_name = what == "last" || std::any_of(found.begin(), found.end(), [&](const auto& s) { return s.name == what; });
+  const auto name = what == "last" ? found.front().name : what;
+  if (by_name) {
+    if (what == "last") found = store::find_studies(results.database(), name);
+    std::erase_if(found, [&](const auto& study) { return study.name != name; });
+    return found;
+  }
+  if (what.size() < shortest_prefix) return {};
+  if (found.size() == 1) return found;
   std::vector<std::string> lines;
   for (const auto& study : found) lines.push_back(short_key(study.id) + "  " + printable(study.name));
   throw Error(ErrorKind::usage,
               fmt::format("{} matches the ids of {} studies; give more digits:{}", what, found.size(), listed(lines)));
 }
 
-// The run with this key prefix or full name. Throws a usage error if there are several.
+std::string shown(const store::StudyRow& study)
+{
+  return fmt::format("{} ({})", short_key(study.id), format_time_local(study.submitted_unix_s));
+}
+
+// Of several studies with one name, says which was taken and how to name the others.
+void tell_choice(ResultsStore& results, const std::vector<store::StudyRow>& studies, std::size_t taken)
+{
+  constexpr std::size_t most = 3;
+  if (studies.size() < 2) return;
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < studies.size() && others.size() < most; ++i)
+    if (i != taken) others.push_back(shown(studies[i]));
+  const auto more = studies.size() - 1 - others.size();
+  results.tell_once(fmt::format("{} studies have the name {}; this is {}, {}. For another give its id: {}{}", studies.size(),
+                                printable(studies[taken].name), shown(studies[taken]),
+                                taken == 0 ? "the newest" : "the newest that has this point", join(others, ", "),
+                                more > 0 ? fmt::format(" and {} more (dtctl list)", more) : ""));
+}
+
+// Of the runs of one name in several studies, those of the study that was submitted last. Says so.
+void keep_newest(ResultsStore& results, const std::string& what, std::vector<RunView>& runs)
+{
+  std::map<std::string, double> submitted; // by study
+  for (const auto& run : runs)
+    for (const auto& study : store::find_studies(results.database(), run.row.study))
+      if (study.id == run.row.study) submitted[study.id] = study.submitted_unix_s;
+  if (submitted.size() < 2) return;
+  const auto newest =
+      std::max_element(submitted.begin(), submitted.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::vector<std::string> others;
+  for (const auto& run : runs)
+    if (run.row.study != newest->first) others.push_back(fmt::format("{} ({})", short_key(run.row.key), name_of(run.row.state)));
+  results.tell_once(fmt::format("{} runs have the name {}; this is the one of the newest study, {}. For another give its key: {}",
+                                runs.size(), printable(what), short_key(newest->first), join(others, ", ")));
+  std::erase_if(runs, [&](const RunView& run) { return run.row.study != newest->first; });
+}
+
+// The run with this key prefix or full name. Throws a usage error if there are several in one study.
 std::vector<RunView> find_run(ResultsStore& results, const std::string& what)
 {
   if (!is_prefix(what) && what.find('/') == std::string::npos) return {};
   auto runs = results.up_to_date([&] { return store::find_runs(results.database(), what); });
+  if (!is_prefix(what)) keep_newest(results, what, runs);
   std::set<std::string> keys;
   std::vector<std::string> lines;
   for (const auto& run : runs)
@@ -79,18 +126,25 @@ std::vector<RunView> find_run(ResultsStore& results, const std::string& what)
   return runs;
 }
 
-// The runs of a point of a study: "STUDY/LABEL", where the label may leave out the size. Nothing if there is no such point. Both
-// names may contain a slash, so each division is tried.
+// The runs of a point of a study: "STUDY/LABEL", where the label may leave out the size, or be as tables show it; of several
+// studies with that name, of the newest that has the point. Nothing if there is no such point. Both names may contain a slash, so
+// each division is tried.
 std::optional<Selection> find_point(ResultsStore& results, const std::string& what)
 {
   for (auto slash = what.find('/'); slash != std::string::npos; slash = what.find('/', slash + 1)) {
     const auto label = what.substr(slash + 1);
-    Selection selection{.study = find_study(results, what.substr(0, slash)), .runs = {}};
-    if (!selection.study || label.empty()) continue;
-    selection.runs = results.up_to_date([&] { return store::runs_of_study(results.database(), selection.study->id); });
-    std::erase_if(selection.runs,
-                  [&](const RunView& run) { return run.row.is_control || (run.row.label != label && run.row.series != label); });
-    if (!selection.runs.empty()) return selection;
+    const auto studies = label.empty() ? std::vector<store::StudyRow>() : studies_named(results, what.substr(0, slash));
+    for (std::size_t i = 0; i < studies.size(); ++i) {
+      Selection selection{.study = studies[i], .runs = {}};
+      selection.runs = results.up_to_date([&] { return store::runs_of_study(results.database(), studies[i].id); });
+      const auto labels = labels_of(selection);
+      std::erase_if(selection.runs, [&](const RunView& run) {
+        return run.row.is_control || (run.row.label != label && run.row.series != label && labels.shown(run.row.series) != label);
+      });
+      if (selection.runs.empty()) continue;
+      tell_choice(results, studies, i);
+      return selection;
+    }
   }
   return std::nullopt;
 }
@@ -102,8 +156,9 @@ Selection find(ResultsStore& results, const std::string& what)
     selection.runs = results.up_to_date([&] { return store::runs_where(results.database(), "repeat>=0", all_runs); });
     return selection;
   }
-  selection.study = find_study(results, what);
-  if (selection.study) {
+  if (const auto studies = studies_named(results, what); !studies.empty()) {
+    selection.study = studies.front();
+    tell_choice(results, studies, 0);
     selection.runs = results.up_to_date([&] { return store::runs_of_study(results.database(), selection.study->id); });
     selection.whole_study = true;
     return selection;
@@ -221,7 +276,16 @@ std::vector<store::RunRow> rows_of(const std::vector<RunView>& runs)
 
 std::vector<store::ComparedPoint> compared_points(ResultsStore& results, const Selection& selection)
 {
-  return store::points_of(store::compared_runs(results.database(), rows_of(selection.runs), ""));
+  auto points = store::points_of(store::compared_runs(results.database(), rows_of(selection.runs), ""));
+  store::give_titles(points, labels_of(selection));
+  return points;
+}
+
+store::PointLabels labels_of(const Selection& selection)
+{
+  std::vector<std::string> labels;
+  for (const auto& run : selection.runs) labels.push_back(run.row.series);
+  return store::PointLabels(labels, selection.study ? selection.study->labels : std::map<std::string, std::string>());
 }
 
 } // namespace dt::cli

@@ -13,6 +13,7 @@
 namespace dt::cli {
 
 struct Selector {
+  // Names mean the newest study or run of that name, and a message says so if there are others.
   std::string what = "last"; // last, a study's name, a point, a prefix (at least 4 digits) of an id or key, or a run's name
   bool failed = false;       // only runs that ended without success
   std::string where;         // only runs that fulfil this condition
@@ -50,7 +51,10 @@ std::vector<std::string> keys_of(const std::vector<RunView>& runs);
 // The rows of the runs, with their current state.
 std::vector<store::RunRow> rows_of(const std::vector<RunView>& runs);
 
-// The points of the selected runs.
+// How the labels of the selected runs are shown.
+store::PointLabels labels_of(const Selection& selection);
+
+// The points of the selected runs, with their titles.
 std::vector<store::ComparedPoint> compared_points(ResultsStore& results, const Selection& selection);
 
 } // namespace dt::cli

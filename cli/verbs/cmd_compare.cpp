@@ -10,6 +10,7 @@
 #include "core/text.hpp"
 #include "store/query/compared_runs.hpp"
 
+#include <map>
 #include <memory>
 
 #include <fmt/format.h>
@@ -20,12 +21,17 @@ namespace {
 using store::Judged;
 using store::Metric;
 
+// The name of A and of B, once if they are equal.
+std::string both(const std::string& a, const std::string& b) { return a == b ? a : a + " : " + b; }
+
 std::vector<Judged> judged_pairs(const store::Matching& matching, Metric metric, const store::Rule& rule)
 {
   std::vector<std::pair<store::Sample, store::Sample>> samples;
   std::vector<store::Candidate> candidates;
   for (const auto& pair : matching.pairs) {
     samples.emplace_back(sample_of(name_of(pair.a), pair.a.runs, metric), sample_of(name_of(pair.b), pair.b.runs, metric));
+    samples.back().first.title = title_of(pair.a);
+    samples.back().second.title = title_of(pair.b);
     candidates.push_back(samples.back().first.candidate);
     candidates.push_back(samples.back().second.candidate);
   }
@@ -35,10 +41,24 @@ std::vector<Judged> judged_pairs(const store::Matching& matching, Metric metric,
   const auto scatter = store::pooled_scatter(candidates, store::metric_row(metric).scale);
   std::vector<Judged> comparisons;
   for (auto& [a, b] : samples) {
-    const auto name = a.candidate.name == b.candidate.name ? a.candidate.name : a.candidate.name + " : " + b.candidate.name;
+    const auto name = both(a.candidate.name, b.candidate.name), title = both(a.title, b.title);
     comparisons.push_back(judge(name, metric, std::move(a), std::move(b), rule, scatter));
+    comparisons.back().title = title;
   }
   return comparisons;
+}
+
+// Gives the points of A and B titles that tell them all apart.
+void give_titles(const CompareOptions& options, const ComparedSide& a, std::vector<store::ComparedPoint>& points_a,
+                 const ComparedSide& b, std::vector<store::ComparedPoint>& points_b)
+{
+  auto all = points_a;
+  all.insert(all.end(), points_b.begin(), points_b.end());
+  auto of_recipe = a.labels;
+  of_recipe.insert(b.labels.begin(), b.labels.end());
+  const auto labels = labels_of(all, options.by.empty() ? of_recipe : std::map<std::string, std::string>());
+  store::give_titles(points_a, labels);
+  store::give_titles(points_b, labels);
 }
 
 std::vector<std::string> names_of(const std::vector<store::ComparedPoint>& points)
@@ -86,9 +106,13 @@ ExitCode print_regressions(Context& context, const std::vector<Judged>& comparis
 void print_comparisons(Context& context, const std::vector<Judged>& comparisons)
 {
   context.out.table(comparison_table(comparisons));
-  for (const auto& judged : comparisons)
-    context.out.field("", comparisons.size() == 1 ? "verdict" : judged.name, text_cell(sentence_of(judged)));
-  if (comparisons.size() > 1) context.out.field("verdicts", "in all", text_cell(verdict_counts(comparisons)));
+  if (comparisons.size() == 1) return context.out.field("", "verdict", text_cell(sentence_of(comparisons.front()) + "."));
+  const auto counts = verdict_counts(comparisons);
+  context.out.field("verdicts", "", text_cell(counts));
+  context.out.field("", "verdict", text_cell(fmt::format("Of {} points, A against B: {}.", comparisons.size(), counts)));
+  for (const auto& judged : comparisons) // the table has what the others say
+    if (judged.comparison.verdict == store::Verdict::cannot_tell)
+      context.out.field("", " ", text_cell(judged.title + ": " + sentence_of(judged)));
 }
 
 // The packages that differ between the two sides, if each has one Python environment. `from` is what A is compared with.
@@ -108,7 +132,9 @@ ExitCode compare_sides(Context& context, ResultsStore& results, const CompareOpt
   const auto metric = store::metric_of(options.metric);
   check_overlap(context, a, b);
   if (metric == Metric::time_to_target) require_one_target(a.runs, b.runs);
-  const auto matching = store::matched(store::points_of(a.runs, options.by), store::points_of(b.runs, options.by));
+  auto points_a = store::points_of(a.runs, options.by), points_b = store::points_of(b.runs, options.by);
+  give_titles(options, a, points_a, b, points_b);
+  const auto matching = store::matched(std::move(points_a), std::move(points_b));
   context.out.field("a", "A", text_cell(a.title));
   context.out.field("b", "B", text_cell(b.title));
   const auto comparisons = judged_pairs(matching, metric, rule);
@@ -139,7 +165,8 @@ ExitCode rank(Context& context, const CompareOptions& options, const ComparedSid
 {
   const auto metric = store::metric_of(options.metric);
   if (metric == Metric::time_to_target) require_one_target(a.runs, {});
-  const auto points = store::points_of(a.runs, options.by);
+  auto points = store::points_of(a.runs, options.by);
+  if (options.by.empty()) store::give_titles(points, labels_of(points, a.labels));
   const auto contests = store::contests_of(points, options.by);
   if (contests.empty())
     throw Error(ErrorKind::usage, "there are no two candidates of one size to rank; name a second selector, or a key that varies "
@@ -150,7 +177,7 @@ ExitCode rank(Context& context, const CompareOptions& options, const ComparedSid
   for (const auto& contest : contests) {
     const auto standing = require_standing(contest, metric, rule);
     if (!context.json) {
-      if (contests.size() > 1) context.out.heading(contest.name);
+      if (contests.size() > 1) context.out.heading(contest.title);
       context.out.table(standing_table(standing));
       context.out.field("", "verdict", text_cell(sentence_of(standing) + "."));
     }

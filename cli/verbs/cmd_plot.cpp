@@ -91,7 +91,8 @@ void keep_label(ChartSource& source, const std::string& wanted)
   std::vector<std::string> labels;
   for (const auto& point : source.scaling)
     if (labels.empty() || labels.back() != legend_name(source, point.label)) labels.push_back(legend_name(source, point.label));
-  if (std::find(labels.begin(), labels.end(), wanted) == labels.end())
+  const auto is_of_label = [&](const auto& point) { return is_wanted(point.label); };
+  if (std::none_of(source.scaling.begin(), source.scaling.end(), is_of_label))
     throw Error(ErrorKind::usage, fmt::format("--label: the study {} has no label `{}`{}", printable(source.study.name),
                                               printable(wanted), advice(wanted, labels)));
   std::erase_if(source.scaling, [&](const auto& point) { return !is_wanted(point.label); });

@@ -33,7 +33,7 @@ std::string notes_on(const std::vector<store::ScalingRow>& points)
 {
   const bool has_repeats = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.runs > 1; });
   std::vector<std::string> notes;
-  if (has_repeats) notes.emplace_back("Medians over repeats.");
+  if (has_repeats) notes.emplace_back("Geometric means over repeats; comm. and accuracy: medians.");
   if (points.size() > 1) notes.emplace_back("Efficiency is relative to the smallest size.");
   if (std::any_of(points.begin(), points.end(), [](const auto& point) { return point.paired_blocks > 0; }))
     notes.emplace_back("Its intervals compare the sizes in pairs within the repeats of the ladder.");
@@ -64,19 +64,22 @@ ExitCode results(Context& context, const ResultsOptions& options)
   const bool by_run = options.runs || !selection.whole_study;
   const auto points =
       by_run ? std::vector<store::ScalingRow>() : store::scaling_of_study(results.database(), selection.study->id);
+  const auto labels = labels_of(selection);
   if (options.why)
     print_why(context, results, selection);
   else if (!options.best_by.empty())
-    print_best(context, best_points_of(compared_points(results, selection), rows_of(selection.runs), options.best_by));
+    print_best(context, best_points_of(compared_points(results, selection), rows_of(selection.runs), options.best_by, labels));
   else if (by_run)
-    context.out.table(without_empty_columns(measurement_table(selection.runs)));
+    context.out.table(without_empty_columns(measurement_table(selection.runs, labels)));
   else
-    context.out.table(without_empty_columns(scaling_table(points)));
-  print_doubts(context,
-               store::doubts_of(results.database(), selection.study ? selection.study->id : "", keys_of(selection.runs)));
+    context.out.table(without_empty_columns(scaling_table(points, labels)));
+  const auto doubts = store::doubts_of(results.database(), selection.study ? selection.study->id : "", keys_of(selection.runs));
+  print_doubts(context, doubts);
   context.out.field("states", "in all", {state_counts(selection.runs), summary(selection.runs), Style::plain});
   print_common_causes(context, selection.runs);
-  if (!by_run) print_verdict(context, verdict_of(selection.study->kind, compared_points(results, selection), points));
+  if (!by_run)
+    print_verdict(context,
+                  verdict_of(selection.study->kind, compared_points(results, selection), points, deciding_facts(doubts)));
   const bool has_notes = !options.why && options.best_by.empty() && !context.json;
   if (const auto notes = notes_on(points); !notes.empty() && has_notes) context.messages.info("{}", notes);
   return ExitCode::ok;
@@ -89,15 +92,16 @@ void add_results(Commands& commands)
   auto options = std::make_shared<ResultsOptions>();
   auto& verb = commands.add(
       {"results", result_verbs, "Print throughput, speed-up, efficiency, communication share and accuracy of a study.",
-       "Throughput is the median over repeats, over the measured steps. Efficiency is throughput per worker, as a fraction of\n"
+       "Throughput is the geometric mean over repeats, over the measured steps. Efficiency is throughput per worker, as a "
+       "fraction of\n"
        "that at the smallest size of the same label (the baseline). Parameter servers are not workers; with servers, the\n"
        "column \"efficiency/process\" counts all ranks. It is a ratio of\n"
        "geometric means over repeats. Speed-up is efficiency times the size. A baseline above the study's smallest size\n"
        "has none: \"-\". The interval is Welch's 95% t interval on logarithms; it needs 3 runs of both sizes. In a ladder the\n"
        "sizes are compared in pairs within their repeat, so that a drift of the machine does not widen the interval.\n"
        "The communication share is the part of a step in which a rank waits on communication and does nothing else.\n"
-       "To target: the median time until the target accuracy was reached; a run that missed it counts as infinite.\n"
-       "\"1.9 s (2/3)\": 2 of 3 runs reached it. \"- (1/3)\": most did not.\n"
+       "To target: the time until the target accuracy was reached, the geometric mean over repeats. If a run missed it:\n"
+       "the median, in which a miss is infinite. \"1.9 s (2/3)\": 2 of 3 runs reached it. \"- (1/3)\": most did not.\n"
        "Below the table: conditions that may have distorted the figures. \"machine busy\": other processes, other virtual\n"
        "machines, or slow or uneven work before and during the steps. \"slow node\": a node was slower than all others.\n"
        "\"slow network\": communication between nodes was slow. Runs that are not selected are only used for comparison.\n"

@@ -392,6 +392,7 @@ Fields<StudyRecord> study_fields()
       {"run_names", DT_AT(R, run_names), "", "names of its runs, in order"},
       {"control_keys", DT_AT(R, control_keys), "", "keys of its A/A controls", later},
       {"keep_going", DT_AT(R, keep_going), "", "whether all runs start, even if the first ones fail in the same way", later},
+      {"labels", DT_AT(R, labels), "", "the recipe's labels of the points, by what the sweep varies", later},
       {"refusals", DT_AT(R, refusals), "", "why runs were refused when it was submitted last, by key", later},
   };
   return fields;

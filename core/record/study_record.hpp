@@ -22,6 +22,7 @@ struct StudyRecord {
   std::vector<std::string> run_names;          // one per run: "name/label/#repeat"
   std::vector<std::string> control_keys;       // the A/A controls among run_keys; they are not points of the study
   bool keep_going = false;                     // its last submission asked to start all runs, even if the first ones fail
+  std::map<std::string, std::string> labels;   // the recipe's own label, by series (core/spec/point_label.hpp); often empty
   std::map<std::string, std::string> refusals; // by run key: why the run was refused at the last submission
 };
 

@@ -40,6 +40,9 @@ std::vector<Key> document_keys()
        "Path of another recipe, relative to this one. This recipe overrides its keys."},
       {"profile", structure, "", 0, 0, no, no, none, nullptr,
        "Machine profile that supplies the resources. Default: the profile `default`, if there is one."},
+      {"label", structure, "", 0, 0, no, no, none, nullptr,
+       "Name of a point of the sweep in tables, legends and verdicts, with values of keys in braces, such as "
+       "`\"{sync.strategy} lr {optimizer.learning_rate}\"`. The size is added. Default: the values that differ."},
       {"engine", choice, "", 0, 0, no, yes, choice_names<Engine>(), DT_FIELD(engine),
        "The implementation that computes convolutions and inner products."},
   };

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/program/program_words.hpp"
+#include "core/spec/point_label.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 #include "recipes/checks/checks.hpp"
@@ -38,7 +39,7 @@ class Expander {
   {
   }
 
-  std::vector<RunSpec> run()
+  Expansion run()
   {
     const auto& sweep = resolved_.sweep;
     report(find_study_problems(resolved_.base.study), {});
@@ -49,9 +50,10 @@ class Expander {
     if (cells_.empty() && read_well_ && diagnostics_.empty())
       diagnostics_.add(sweep.exclude_mark, "`sweep.exclude` excludes all runs");
     if (diagnostics_.empty()) report(find_problems_between(cells_), {});
+    auto labels = labels_of_series();
     auto runs = with_controls(repeat_cells());
     for (auto& run : runs) fill_command(run);
-    return runs;
+    return {std::move(runs), std::move(labels)};
   }
 
  private:
@@ -122,6 +124,7 @@ class Expander {
     if (!spec.is_own_program()) refuse_unused_data_keys(spec, point);
     if (spec.is_simulated() && !take_platform(spec, point)) return;
     if (read_well_) refuse_duplicate(spec, point);
+    label_point(spec);
     const bool has_rate = is_given("sync.alpha", point) || is_given("sync.rho", point);
     const bool has_progress = is_given("sync.progress", point);
     const bool has_gpus = is_given("resources.gpus_per_node", point);
@@ -220,6 +223,63 @@ class Expander {
   {
     if (!diagnostics_.empty()) return;
     for (auto& word : run.program.command) word = with_values(word, run);
+  }
+
+  // Fills the recipe's label with the values of the point. The size is no part of it.
+  void label_point(const RunSpec& spec)
+  {
+    if (!resolved_.label) return;
+    const auto [place, is_new] = labels_.try_emplace(spec.label);
+    if (!is_new) return;
+    const auto& [text, mark] = *resolved_.label;
+    try {
+      const auto& label = place->second = std::string(trim(with_values(text, spec)));
+      if (printable(label) != label)
+        diagnostics_.add(mark, "`label` gives " + ticked(printable(label)) + ", which does not print");
+    } catch (const Error& error) {
+      diagnostics_.add(mark, "`label` " + std::string(error.what()));
+    }
+  }
+
+  // The label of each series. Sizes of a series must have one label, and two series must not.
+  std::map<std::string, std::string> labels_of_series()
+  {
+    std::map<std::string, std::string> labels, series_by_label;
+    if (!resolved_.label || !diagnostics_.empty()) return labels;
+    const auto& mark = resolved_.label->mark;
+    for (const auto& cell : cells_) {
+      const auto series = series_of(sized_label(cell));
+      const auto& label = labels_.at(cell.label);
+      const auto& known = labels.try_emplace(series, label).first->second;
+      if (known != label) {
+        diagnostics_.add(mark, "`label` gives " + ticked(known) + " and " + ticked(label) +
+                                   " to points that differ only in their size; leave the size out, because dtctl adds it");
+        break;
+      }
+      const auto& first = series_by_label.try_emplace(label, series).first->second;
+      if (first == series) continue;
+      diagnostics_.add(mark, "`label` gives " + ticked(label) + " to two points of the sweep, " + ticked(first) + " and " +
+                                 ticked(series) + "; add a key that differs between them, such as `{" +
+                                 differing_key(first, series) + "}`");
+      break;
+    }
+    return labels;
+  }
+
+  // The path of a swept key of which the two labels have different values.
+  std::string differing_key(const std::string& one, const std::string& other) const
+  {
+    const auto words = label_words(one), others = label_words(other);
+    std::vector<std::string> paths;
+    for (const auto& factor : resolved_.sweep.factors) paths.insert(paths.end(), factor.paths.begin(), factor.paths.end());
+    for (const auto& level : resolved_.sweep.include)
+      for (const auto& assignment : level.assignments) paths.push_back(assignment.path);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (i < others.size() && words[i].key == others[i].key && words[i].value == others[i].value) continue;
+      for (const auto& path : paths)
+        if (path == words[i].key || path.ends_with("." + words[i].key) || path == words[i].key + ".name") return path;
+    }
+    return paths.empty() ? "" : paths.back();
   }
 
   // Adds the figures of the platform that neither recipe nor point gives. The label tells simulated runs from measured ones, so
@@ -420,11 +480,12 @@ class Expander {
   std::vector<RunSpec> cells_; // all runs of the first repeat
   std::unordered_set<std::string> points_;
   std::unordered_set<std::size_t> has_excluded_; // conditions of sweep.exclude that have held
+  std::map<std::string, std::string> labels_;    // of the recipe, by the label of the point
 };
 
 } // namespace
 
-std::vector<RunSpec> expand(const Resolved& resolved, Diagnostics& diagnostics, Diagnostics& warnings)
+Expansion expand(const Resolved& resolved, Diagnostics& diagnostics, Diagnostics& warnings)
 {
   return Expander(resolved, diagnostics, warnings).run();
 }
@@ -438,6 +499,18 @@ std::vector<std::string> notes_on(const Resolved& resolved, const std::vector<Ru
   const auto whose = is_of_profile(resolved, gpus->path) ? "the profile" : "the recipe";
   return {std::to_string(of_engine) + (of_engine == 1 ? " run" : " runs") + " of dtengine will ask for no GPU, although " +
           whose + " gives " + ticked(gpus->path) + ": dtengine computes on processor cores"};
+}
+
+std::string sized_label(const RunSpec& spec)
+{
+  auto label = spec.label;
+  const auto add_size = [&](const char* unit, std::int64_t size) {
+    label += (label.empty() ? "" : " ") + (unit + std::to_string(size));
+  };
+  if (!spec.study.ranks.empty()) add_size("ranks=", spec.ranks());
+  if (!spec.study.nodes.empty()) add_size("nodes=", spec.resources.nodes);
+  if (!spec.study.parts.empty()) add_size("parts=", spec.resources.ranks_per_node);
+  return label;
 }
 
 std::vector<std::size_t> shuffled(std::size_t count, Random& random)

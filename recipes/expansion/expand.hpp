@@ -6,6 +6,9 @@
 #include "recipes/reading/settings.hpp"
 
 #include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace dt::recipes {
@@ -17,12 +20,18 @@ struct Resolved {
   Settings settings;  // the settings that made `base`, with their places for diagnostics
   Settings profile{}; // those of them that the machine profile gives, unless the recipe gives them too
   Sweep sweep;
-  Mark file; // the recipe file
+  Mark file;                       // the recipe file
+  std::optional<MarkedText> label; // the recipe's `label`, with its placeholders
 };
 
 // Returns every run with its label, size, repeat and seed. Contradictions are diagnostics. A recipe with more than most_runs runs
-// is refused before the expansion. Values that are allowed but probably unintended are warnings.
-std::vector<RunSpec> expand(const Resolved& resolved, Diagnostics& diagnostics, Diagnostics& warnings);
+// is refused before the expansion. Values that are allowed but probably unintended are warnings. `labels` has the recipe's label
+// of each series (point_label.hpp); two points with one label are refused.
+struct Expansion {
+  std::vector<RunSpec> runs;
+  std::map<std::string, std::string> labels{};
+};
+Expansion expand(const Resolved& resolved, Diagnostics& diagnostics, Diagnostics& warnings);
 
 // Sentences on settings of the recipe or its profile that some of the runs do not use, as intended.
 std::vector<std::string> notes_on(const Resolved& resolved, const std::vector<RunSpec>& runs);
@@ -30,5 +39,8 @@ std::vector<std::string> notes_on(const Resolved& resolved, const std::vector<Ru
 // 0 … count-1 in a random order (Fisher-Yates) that is equal on every machine and with every standard library, because studies
 // are repeated years later.
 std::vector<std::size_t> shuffled(std::size_t count, Random& random);
+
+// The label of the run's point and its size: "learning_rate=0.1 ranks=2".
+std::string sized_label(const RunSpec& spec);
 
 } // namespace dt::recipes

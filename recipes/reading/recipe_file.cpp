@@ -120,6 +120,7 @@ class RecipeReader {
     if (key.path == "version") read_version(entry.value);
     if (key.path == "extends") recipe_.extends = read_name(key, entry.value);
     if (key.path == "profile") recipe_.profile = read_name(key, entry.value);
+    if (key.path == "label") recipe_.label = read_name(key, entry.value);
     if (key.path == "sweep.matrix") recipe_.matrix = SweepPart{entry.value, folder_};
     if (key.path == "sweep.zip") recipe_.zip = SweepPart{entry.value, folder_};
     if (key.path == "sweep.include") recipe_.include = SweepPart{entry.value, folder_};
@@ -176,6 +177,7 @@ RecipeFile over(RecipeFile base, RecipeFile recipe)
     if (!own) own = std::move(inherited);
   };
   inherit(recipe.profile, base.profile);
+  inherit(recipe.label, base.label);
   inherit(recipe.matrix, base.matrix);
   inherit(recipe.zip, base.zip);
   inherit(recipe.include, base.include);

@@ -26,7 +26,7 @@ struct RecipeFile {
   Mark file; // the whole file
   std::string text;
   Settings settings;
-  std::optional<MarkedText> extends, profile;
+  std::optional<MarkedText> extends, profile, label;
   std::optional<SweepPart> matrix, zip, include, exclude;
   bool complete = true; // false if a recipe that it extends could not be read
 };

@@ -2,7 +2,6 @@
 
 #include "core/natural_key.hpp"
 #include "core/statistics.hpp"
-#include "store/analysis/statistics/rank_test.hpp"
 #include "store/analysis/verdict/candidate.hpp"
 
 #include <algorithm>
@@ -70,24 +69,24 @@ std::vector<Point> points_of(std::span<const MeasuredRun> runs)
   return points;
 }
 
-// Returns NaN if the median is infinite.
-double finite_median(const std::vector<double>& times)
+// NaN if most runs missed the target.
+double finite_centre(const std::vector<double>& times)
 {
-  const double median = median_with_misses(times);
-  return std::isinf(median) ? not_measured : median;
+  const double centre = centre_of({.name = {}, .values = times}, Scale::time_to_target);
+  return std::isinf(centre) ? not_measured : centre;
 }
 
 void summarise(Point& point)
 {
   auto& row = point.row;
-  row.throughput = median(row.throughputs);
+  point.logs = log_moments(row.throughputs);
+  row.throughput = std::exp(point.logs.mean);
+  row.throughput_median = median(row.throughputs);
   row.throughput_min = quantile(row.throughputs, 0);
   row.throughput_max = quantile(row.throughputs, 1);
-  point.logs = log_moments(row.throughputs);
-  row.throughput_geometric_mean = std::exp(point.logs.mean);
   row.communication_share = median(point.shares);
   row.accuracy = median(point.accuracies);
-  row.time_to_accuracy_s = finite_median(point.times);
+  row.time_to_accuracy_s = finite_centre(point.times);
 }
 
 // Whether the size is counted in nodes: the number of nodes varies at a fixed number of workers per node. Otherwise it is
@@ -193,10 +192,10 @@ Fields<ScalingRow> scaling_fields()
       {"runs", DT_AT(runs), "", "runs that differ only in their repeat, without A/A controls"},
       {"succeeded", DT_AT(succeeded), "", "runs that succeeded; the figures are theirs"},
       {"diverged", DT_AT(diverged), "", "succeeded runs that diverged: they are left out of accuracy and time to the target"},
-      {"throughput", DT_AT(throughput), "samples/s", "median"},
+      {"throughput", DT_AT(throughput), "samples/s", "G(N), the geometric mean, which speed-up and efficiency are made of"},
+      {"throughput_median", DT_AT(throughput_median), "samples/s", "median"},
       {"throughput_min", DT_AT(throughput_min), "samples/s", "smallest"},
       {"throughput_max", DT_AT(throughput_max), "samples/s", "largest"},
-      {"throughput_geometric_mean", DT_AT(throughput_geometric_mean), "samples/s", "G(N), the geometric mean"},
       {"speedup", DT_AT(speedup), "", "efficiency * N; in a partition study the efficiency"},
       {"efficiency", DT_AT(efficiency), "0..1",
        "G(N) / G(N0) * N0 / N, in a partition study G(N) / G(N0); `NULL` for a baseline above the study's smallest size, which "
@@ -212,7 +211,8 @@ Fields<ScalingRow> scaling_fields()
       {"communication_share", DT_AT(communication_share), "0..1", "median"},
       {"accuracy", DT_AT(accuracy), "0..1", "median"},
       {"time_to_accuracy_s", DT_AT(time_to_accuracy_s), "s",
-       "median; a run that missed its target counts as infinite, so `NULL` if half of the runs or more missed it"},
+       "geometric mean; if a run missed its target the median, in which misses are infinite, so `NULL` if half of the runs or "
+       "more missed it"},
       {"reached", DT_AT(reached), "", "succeeded runs that reached their target accuracy and did not diverge"},
       {"target_runs", DT_AT(target_runs), "", "succeeded runs that have a target accuracy and did not diverge"},
   };

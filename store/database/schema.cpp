@@ -143,6 +143,11 @@ CREATE INDEX runs_by_state ON runs (state);
 CREATE INDEX runs_to_read_again ON runs (key) WHERE fingerprint = '' AND ranks IS NOT NULL;
 )sql";
 
+// 1 in the rows of the newest of the studies that have one name.
+constexpr std::string_view study_newest =
+    "  NOT EXISTS (\n    SELECT 1 FROM studies AS later\n    WHERE later.name = studies.name\n"
+    "      AND (later.submitted_unix_s, later.key) > (studies.submitted_unix_s, studies.key)\n  ) AS study_newest";
+
 // The columns of a run under short names.
 constexpr std::string_view run_columns = R"sql(
 -- One row for each run.
@@ -187,18 +192,21 @@ constexpr std::string_view attempt_columns = R"sql(,
   runs.label AS recipe_label,
   runs.description AS description)sql";
 
-constexpr std::string_view run_views_end = R"sql(
+constexpr std::string_view runs_results_end = R"sql(
 FROM runs
 LEFT JOIN results ON results.run_id = runs.id
 LEFT JOIN attempts ON attempts.run_id = runs.id AND attempts.attempt = runs.attempt;
 
 -- One row for each run of each study, and one row for each run that belongs to no study. control: 1 for an A/A control of the
--- study. newest: 1 in the row of the newest study that contains the run.
+-- study. study_newest: 1 if no later study has the same name. newest: 1 in the row of the newest study that contains the run.
 -- A UNION of two SELECTs, because a LEFT JOIN from runs would read all runs to find those of one study.
 CREATE VIEW runs_flat AS
 SELECT
   studies.name AS study,
   studies.key AS study_key,
+)sql";
+
+constexpr std::string_view runs_flat_rest = R"sql(,
   studies.submitted_unix_s AS study_submitted_unix_s,
   NOT EXISTS (
     SELECT 1 FROM study_runs AS other JOIN studies AS later ON later.id = other.study_id
@@ -214,15 +222,20 @@ SELECT
 FROM study_runs JOIN studies ON studies.id = study_runs.study_id JOIN runs_results ON runs_results.run_id = study_runs.run_id
 UNION ALL
 SELECT
-  NULL, NULL, NULL, 1,
+  NULL, NULL, NULL, NULL, 1,
   recipe || iif(recipe_label = '', '', '/' || recipe_label) || '/#' || (repeat + 1), recipe_label, NULL, NULL, 0,
   runs_results.*
 FROM runs_results WHERE NOT EXISTS (SELECT 1 FROM study_runs WHERE study_runs.run_id = runs_results.run_id);
 )sql";
 
+// study, study_key: of the newest study that contains the run.
 constexpr std::string_view phases_view = R"sql(
 CREATE VIEW phases_flat AS
 SELECT
+  (SELECT studies.name FROM study_runs JOIN studies ON studies.id = study_id WHERE run_id = runs.id
+   ORDER BY submitted_unix_s DESC, studies.key DESC LIMIT 1) AS study,
+  (SELECT studies.key FROM study_runs JOIN studies ON studies.id = study_id WHERE run_id = runs.id
+   ORDER BY submitted_unix_s DESC, studies.key DESC LIMIT 1) AS study_key,
   runs.key AS key,
   runs.state AS state,
   runs.model_name AS model,
@@ -252,7 +265,8 @@ LEFT JOIN rank_phases AS whole ON whole.run_id = rank_phases.run_id AND whole.ra
 
 std::string scaling_view()
 {
-  std::string sql = "\nCREATE VIEW scaling AS\nSELECT studies.name AS study, studies.key AS study_key, studies.kind AS kind";
+  std::string sql = "\nCREATE VIEW scaling AS\nSELECT studies.name AS study, studies.key AS study_key,\n" +
+                    std::string(study_newest) + ",\n  studies.kind AS kind";
   for (const auto& field : scaling_fields()) {
     const auto column = "points." + field.column();
     sql += ",\n  " + (field.name == "baseline_size" ? "nullif(" + column + ", 0)" : column) + " AS " + field.column();
@@ -270,7 +284,7 @@ std::string run_views()
   sql += attempt_columns;
   for (const auto* key : column_keys())
     if (!has_short_name(*key)) sql += ",\n  runs." + column_of(*key) + " AS " + column_of(*key);
-  return sql.append(run_views_end);
+  return sql.append(runs_results_end).append(study_newest).append(runs_flat_rest);
 }
 
 } // namespace

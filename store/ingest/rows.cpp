@@ -2,6 +2,7 @@
 
 #include "core/program/program_words.hpp"
 #include "core/record/fields.hpp"
+#include "core/spec/point_label.hpp"
 #include "core/spec/secrets.hpp"
 #include "core/text.hpp"
 
@@ -78,23 +79,6 @@ bool is_number(std::string_view text)
 {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
-
-// Returns "nodes" for "resources.nodes=2" and for "nodes=2". Empty if the value is not a number.
-std::string_view counted(std::string_view word)
-{
-  const auto equals = word.find('=');
-  if (equals == std::string_view::npos || !is_number(word.substr(equals + 1))) return {};
-  auto key = word.substr(0, equals);
-  if (key.starts_with("resources.")) key.remove_prefix(10);
-  return key;
-}
-
-bool is_size(std::string_view word)
-{
-  const auto what = counted(word);
-  return what == "ranks" || what == "nodes" || what == "parts";
-}
-bool is_density(std::string_view word) { return counted(word) == "ranks_per_node"; }
 
 // A row of a table: columns and their values.
 class Row {
@@ -254,15 +238,6 @@ Cell cell_of(const FieldValue& value)
     Cell operator()(const std::map<std::string, std::string>& v) const { return json_text(Json(v)); }
   };
   return std::visit(Converter{}, value);
-}
-
-std::string series_of(std::string_view label)
-{
-  auto words = split(label, ' ');
-  // If no other size is given, ranks per node are the size; otherwise they distinguish series.
-  if (std::none_of(words.begin(), words.end(), is_size)) std::erase_if(words, is_density);
-  std::erase_if(words, is_size);
-  return join(words, " ");
 }
 
 std::string label_in_name(std::string_view run_name, std::string_view study_name)

@@ -20,10 +20,6 @@ namespace dt::store {
 // As it is stored: booleans as 0 and 1, lists and maps as JSON.
 Cell cell_of(const FieldValue& value);
 
-// Removes the size from a label: "sync.strategy=hsgd ranks=2" -> "sync.strategy=hsgd", "ranks_per_node=4 nodes=2" ->
-// "ranks_per_node=4", "ranks_per_node=4" -> "".
-std::string series_of(std::string_view label);
-
 // The label in a run's name ("name/label/#2", "name/label/control #1" or "name/label"); empty if there is none.
 std::string label_in_name(std::string_view run_name, std::string_view study_name);
 

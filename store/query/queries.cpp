@@ -143,10 +143,18 @@ std::string study_sql(const std::string& which)
   std::string counts = count_of_state(RunState::succeeded);
   for (const auto state : bad_states()) counts += count_of_state(state);
   counts += ", sum(results.diverged_step IS NOT NULL)";
-  return "SELECT chosen.key, chosen.name, chosen.description, chosen.kind, created_unix_s, submitted_unix_s, count(runs.id)" +
+  return "SELECT chosen.key, chosen.name, chosen.description, chosen.kind, created_unix_s, submitted_unix_s, count(runs.id), "
+         "coalesce(chosen.labels, '')" +
          counts + " FROM (SELECT * FROM studies " + which +
          ") AS chosen LEFT JOIN study_runs ON study_runs.study_id = chosen.id LEFT JOIN runs ON runs.id = study_runs.run_id "
          "LEFT JOIN results ON results.run_id = runs.id GROUP BY chosen.id ORDER BY submitted_unix_s DESC, chosen.key";
+}
+
+// The labels in a column of JSON; a database of an earlier version has none.
+std::map<std::string, std::string> labels_in(const std::string& json)
+{
+  const auto labels = nlohmann::json::parse(json, nullptr, false);
+  return labels.is_object() ? labels.get<std::map<std::string, std::string>>() : std::map<std::string, std::string>();
 }
 
 std::vector<StudyRow> study_rows(Statement& s)
@@ -154,8 +162,9 @@ std::vector<StudyRow> study_rows(Statement& s)
   std::vector<StudyRow> rows;
   while (s.next()) {
     auto& row = rows.emplace_back(
-        StudyRow{s.text(0), s.text(1), s.text(2), s.text(3), s.real(4), s.real(5), s.integer(6), s.integer(7), 0, 0, {}});
-    int at = 8;
+        StudyRow{s.text(0), s.text(1), s.text(2), s.text(3), s.real(4), s.real(5), s.integer(6), s.integer(8), 0, 0, {}});
+    row.labels = labels_in(s.text(7));
+    int at = 9;
     for (const auto state : bad_states())
       if (const auto count = s.integer(at++); count > 0) row.failed += row.ends[state] = count;
     row.diverged = s.integer(at);
@@ -187,8 +196,8 @@ std::vector<std::string> keys_of_name(Connection& connection, const std::string&
 std::vector<Column> flat_columns(Connection& connection)
 {
   std::vector<Column> columns;
-  auto statement =
-      connection.statement("SELECT name, type IN ('INTEGER', 'REAL') OR name = 'newest' FROM pragma_table_info('runs_flat')");
+  auto statement = connection.statement(
+      "SELECT name, type IN ('INTEGER', 'REAL') OR name IN ('newest', 'study_newest') FROM pragma_table_info('runs_flat')");
   while (statement.next()) columns.push_back({statement.text(0), statement.integer(1) != 0});
   return columns;
 }

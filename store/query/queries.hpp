@@ -18,6 +18,7 @@ struct StudyRow {
   std::int64_t runs = 0, succeeded = 0, failed = 0; // failed: any final state except succeeded
   std::int64_t diverged = 0;                        // of those that succeeded
   std::map<RunState, std::int64_t> ends;            // the failed runs, counted by state
+  std::map<std::string, std::string> labels{};      // StudyRecord::labels
 };
 
 // A run in a study, with the columns that tables show and selectors test.

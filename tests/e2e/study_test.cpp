@@ -91,7 +91,7 @@ TEST_CASE("a strong-scaling study over 1 and 2 ranks yields efficiencies with in
   CHECK(rows[1].at("ranks") == 2);
   CHECK(rows[1].at("runs_succeeded") == 3);
   const double efficiency = rows[1].at("efficiency");
-  const auto mean = [&](std::size_t row) { return rows[row].at("throughput_geometric_mean").get<double>(); };
+  const auto mean = [&](std::size_t row) { return rows[row].at("throughput").get<double>(); };
   CHECK(efficiency == Approx(mean(1) / mean(0) / 2));
   CHECK(rows[0].at("efficiency_low").is_null()); // its own reference
   CHECK(rows[1].at("workers") == 2);

@@ -58,7 +58,7 @@ TEST_CASE("a race with a clear winner ends early, and a second call submits noth
   CHECK(repeats < 12);
   CHECK(standing_of(outcome, "modelled_rate=100").at("reason") == fmt::format("the best of 2 at {} repeats", repeats));
   CHECK(dt::printable(lost.at("reason").get<std::string>())
-            .starts_with(fmt::format("worse than modelled_rate=100 at {} repeats: 0.", repeats)));
+            .starts_with(fmt::format("worse than modelled_rate 100 at {} repeats: 0.", repeats)));
   CHECK(outcome.at("verdict").is_object());
   CHECK(run_count(dtctl) == 2 * repeats);
   const auto again = dtctl.json({"sweep", "race.yaml", "--until-decided"});
@@ -152,7 +152,7 @@ TEST_CASE("each size of a scaling study is a point of its own, and labels race a
     CHECK(point.at("repeats").get<std::size_t>() < 12);
     repeats += point.at("repeats").get<std::size_t>();
     const bool is_fast = point.at("label") == "modelled_rate=100";
-    CHECK(point.at("reason").get<std::string>().starts_with(is_fast ? "the best of 2" : "worse than modelled_rate=100"));
+    CHECK(point.at("reason").get<std::string>().starts_with(is_fast ? "the best of 2" : "worse than modelled_rate 100"));
   }
   CHECK(run_count(dtctl) == repeats);
 }

@@ -2,7 +2,6 @@
 
 #include "cli/output/table_column.hpp"
 #include "core/text.hpp"
-#include "store/analysis/statistics/rank_test.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -30,13 +29,12 @@ Cell metric_cell(double value, Metric metric)
   }
 }
 
-// The centre of a side. Its values are those of the runs that did not diverge.
+// The mean that is compared, of the runs that did not diverge; of times to target with "(2/3)" if one of three runs missed the
+// target.
 Cell trained_cell(const Sample& sample, Metric metric)
 {
-  if (metric != Metric::time_to_target)
-    return metric_cell(store::centre_of(sample.candidate, store::metric_row(metric).scale), metric);
-  auto cell = metric_cell(store::median_with_misses(sample.candidate.values), metric);
-  if (sample.reached == sample.with_target) return cell;
+  auto cell = metric_cell(store::centre_of(sample.candidate, store::metric_row(metric).scale), metric);
+  if (metric != Metric::time_to_target || sample.reached == sample.with_target) return cell;
   cell.text += fmt::format(" ({}/{})", sample.reached, sample.with_target);
   cell.style = Style::warning;
   return cell;
@@ -134,6 +132,7 @@ struct Place {
   const store::Ranked* ranked;
   const Sample* sample;
   Metric metric;
+  std::string title, title_of_excluder;
 };
 
 Cell best_cell(const Place& place)
@@ -141,14 +140,17 @@ Cell best_cell(const Place& place)
   if (place.sample->candidate.values.empty())
     return {false, place.sample->diverged > 0 ? "diverged" : place.sample->succeeded > 0 ? "no data" : "no runs", Style::warning};
   if (place.ranked->excluded_by.empty()) return {true, "may be the best", Style::good};
-  return {false, "behind " + place.ranked->excluded_by, Style::plain};
+  return {false, "behind " + place.title_of_excluder, Style::plain};
 }
 
 std::vector<TableColumn<Place>> standing_columns(Metric metric)
 {
   const auto& row = store::metric_row(metric);
   return {
-      {{"name", "candidate"}, [](const Place& p) { return text_cell(p.ranked->name); }},
+      {{"name", "candidate"},
+       [](const Place& p) {
+         return Cell{p.ranked->name, p.title};
+       }},
       {{"runs", "runs", Align::right}, [](const Place& p) { return count_of(p.sample->candidate.values.size()); }},
       {{"value", std::string(row.title), Align::right}, [](const Place& p) { return sample_cell(*p.sample, p.metric); }},
       {{"effect", "against the first [95%]", Align::right, 1},
@@ -172,7 +174,10 @@ std::vector<TableColumn<Place>> standing_columns(Metric metric)
 Table comparison_table(const std::vector<Judged>& comparisons)
 {
   Columns columns{
-      {{"point", "point"}, [](const Judged& j) { return text_cell(j.name); }},
+      {{"point", "point"},
+       [](const Judged& j) {
+         return Cell{j.name, j.title.empty() ? j.name : j.title};
+       }},
       {{"a", "A", Align::right}, [](const Judged& j) { return sample_cell(j.a, j.metric); }},
       {{"b", "B", Align::right}, [](const Judged& j) { return sample_cell(j.b, j.metric); }},
       {{"runs", "runs", Align::right, 1},
@@ -190,7 +195,8 @@ Table standing_table(const store::Standing& standing)
 {
   std::vector<Place> places;
   for (std::size_t i = 0; i < standing.ranked.size(); ++i)
-    places.push_back({&standing.ranked[i], &standing.samples[i], standing.metric});
+    places.push_back({&standing.ranked[i], &standing.samples[i], standing.metric, store::shown_name(standing, i),
+                      store::shown_name(standing, standing.ranked[i].excluded_by)});
   return table_of("ranking", standing_columns(standing.metric), places, std::identity(), "nothing was ranked");
 }
 

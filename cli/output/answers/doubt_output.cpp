@@ -165,6 +165,17 @@ std::vector<DoubtLine> doubt_lines(const store::Doubts& doubts)
   return lines;
 }
 
+std::vector<std::string> deciding_facts(const store::Doubts& doubts)
+{
+  std::vector<std::string> facts;
+  const auto busy = doubts.busy.size();
+  if (10 * busy >= doubts.measured_runs && busy > 0)
+    facts.push_back(fmt::format("the machine was busy in {} of {} runs, so repeat when it is idle", busy, doubts.measured_runs));
+  if (doubts.drift && doubts.drift->beyond_noise)
+    facts.push_back(fmt::format("the machine changed by {:+.1f} % meanwhile", doubts.drift->change * 100));
+  return facts;
+}
+
 void print_doubts(Context& context, const store::Doubts& doubts)
 {
   for (const auto& line : doubt_lines(doubts))

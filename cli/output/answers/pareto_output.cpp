@@ -1,6 +1,6 @@
 #include "cli/output/answers/pareto_output.hpp"
 
-#include "cli/output/table_column.hpp"
+#include "cli/output/label_columns.hpp"
 #include "store/analysis/verdict/best_points.hpp"
 #include "store/query/compared_runs.hpp"
 
@@ -36,14 +36,22 @@ Cell with_misses(Cell cell, const PricedPoint& point)
   return cell;
 }
 
+// The mark of the Pareto set, and what tells the points apart.
+std::vector<TableColumn<PricedPoint>> point_columns(const store::PointLabels& labels)
+{
+  std::vector<TableColumn<PricedPoint>> columns{{{"pareto", "best"},
+                                                 [](const PricedPoint& p) {
+                                                   return Cell{p.is_in_set, p.is_in_set ? "*" : "", Style::good};
+                                                 }},
+                                                {{"point", ""}, [](const PricedPoint& p) { return text_cell(p.name); }}};
+  columns = before(columns, label_columns<PricedPoint>(labels, "", [](const auto& p) { return p.label; }));
+  columns.push_back({{"", "size"}, [](const PricedPoint& p) { return Cell{nullptr, p.size}; }});
+  return columns;
+}
+
 std::vector<TableColumn<PricedPoint>> best_columns(bool has_target, bool has_samples)
 {
   return {
-      {{"pareto", "best"},
-       [](const PricedPoint& p) {
-         return Cell{p.is_in_set, p.is_in_set ? "*" : "", Style::good};
-       }},
-      {{"point", "point"}, [](const PricedPoint& p) { return text_cell(p.name); }},
       {{"runs", "runs", Align::right, 2}, [](const PricedPoint& p) { return count_cell(static_cast<std::int64_t>(p.runs)); }},
       {{"throughput", "samples/s", Align::right}, [](const PricedPoint& p) { return real_cell(p.throughput); }},
       {{"time_to_target_s", has_target ? "to target" : "", Align::right},
@@ -96,7 +104,7 @@ std::vector<std::string> criteria_names()
 }
 
 BestPoints best_points_of(const std::vector<store::ComparedPoint>& points, const std::vector<store::RunRow>& runs,
-                          const std::string& criterion)
+                          const std::string& criterion, const store::PointLabels& labels)
 {
   const auto by = row_of(criterion).criterion;
   const auto samples = by == Criterion::samples ? store::samples_to_target(runs) : std::map<std::string, double>();
@@ -104,8 +112,8 @@ BestPoints best_points_of(const std::vector<store::ComparedPoint>& points, const
   require_figures(priced, by, criterion);
   const auto best = store::best_points(priced, by);
   const bool has_target = std::any_of(best.begin(), best.end(), [](const auto& point) { return point.with_target > 0; });
-  return {table_of("best", best_columns(has_target, by == Criterion::samples), best, std::identity(), "no runs"),
-          explanation(store::partner_of(by, best))};
+  const auto columns = before(point_columns(labels), best_columns(has_target, by == Criterion::samples));
+  return {table_of("best", columns, best, std::identity(), "no runs"), explanation(store::partner_of(by, best))};
 }
 
 void print_best(Context& context, const BestPoints& best)

@@ -19,7 +19,7 @@ struct BestPoints {
 };
 // The `points` of the `runs`, as store::points_of makes them. Throws a usage error if no run has a figure for the criterion.
 BestPoints best_points_of(const std::vector<store::ComparedPoint>& points, const std::vector<store::RunRow>& runs,
-                          const std::string& criterion);
+                          const std::string& criterion, const store::PointLabels& labels);
 
 // Prints them.
 void print_best(Context& context, const BestPoints& best);

@@ -1,6 +1,7 @@
 #include "cli/output/answers/prediction_tables.hpp"
 
 #include "cli/output/table_column.hpp"
+#include "store/analysis/verdict/point_labels.hpp"
 
 #include <cmath>
 #include <functional>
@@ -10,11 +11,16 @@
 namespace dt::cli {
 namespace {
 
-Cell series_cell(const std::string& series) { return series.empty() ? Cell{nullptr, "-", Style::dim} : text_cell(series); }
-
-template<class Value> TableColumn<OfSeries<Value>> series_column()
+Cell series_cell(const std::string& series, const store::PointLabels& labels)
 {
-  return {{"series", "point"}, [](const auto& row) { return series_cell(row.series); }};
+  return series.empty() ? Cell{nullptr, "-", Style::dim} : Cell{series, labels.shown(series)};
+}
+
+template<class Value> TableColumn<OfSeries<Value>> series_column(const std::vector<OfSeries<Value>>& rows)
+{
+  std::vector<std::string> labels;
+  for (const auto& row : rows) labels.push_back(row.series);
+  return {{"series", "point"}, [shown = store::PointLabels(labels)](const auto& row) { return series_cell(row.series, shown); }};
 }
 
 // A column of the value itself.
@@ -55,7 +61,7 @@ Table prediction_table(const std::vector<OfSeries<store::Prediction>>& predictio
 {
   using P = store::Prediction;
   const std::vector<TableColumn<OfSeries<P>>> columns{
-      series_column<P>(),
+      series_column<P>(predictions),
       column<P>({"nodes", "nodes", Align::right, 3}, [](const P& p) { return count_cell(p.at.nodes); }),
       column<P>({"ranks", "ranks", Align::right}, [](const P& p) { return count_cell(p.at.ranks); }),
       column<P>({"workers", ""}, [](const P& p) { return count_cell(p.at.workers); }),
@@ -85,7 +91,7 @@ Table backtest_table(const std::vector<OfSeries<store::Backtest>>& backtests)
 {
   using B = store::Backtest;
   const std::vector<TableColumn<OfSeries<B>>> columns{
-      series_column<B>(),
+      series_column<B>(backtests),
       column<B>({"size", "left out", Align::right}, [](const B& b) { return count_cell(b.size); }),
       column<B>({"from_sizes", "from sizes", Align::right}, [](const B& b) { return count_cell(b.from_sizes); }),
       column<B>({"predicted", interval_title("predicted"), Align::right},
@@ -105,7 +111,7 @@ Table what_if_table(const std::vector<OfSeries<store::Gain>>& gains)
 {
   using G = store::Gain;
   const std::vector<TableColumn<OfSeries<G>>> columns{
-      series_column<G>(),
+      series_column<G>(gains),
       column<G>({"change", "what if"}, [](const G& g) { return text_cell(g.change.text); }),
       column<G>({"throughput", "samples/s", Align::right}, [](const G& g) { return real_cell(g.throughput); }),
       column<G>({"gain", "gain", Align::right},
@@ -120,7 +126,7 @@ Table law_table(const std::vector<OfSeries<LawPoint>>& points)
 {
   using L = LawPoint;
   const std::vector<TableColumn<OfSeries<L>>> columns{
-      series_column<L>(),
+      series_column<L>(points),
       column<L>({"law", "baseline"}, [](const L& l) { return text_cell(l.law); }),
       column<L>({"size", "size", Align::right}, [](const L& l) { return count_cell(l.size); }),
       column<L>({"throughput", "samples/s", Align::right}, [](const L& l) { return real_cell(l.throughput); }),
@@ -131,9 +137,12 @@ Table law_table(const std::vector<OfSeries<LawPoint>>& points)
 Table score_table(const std::vector<store::ScoredPrediction>& predictions)
 {
   using S = store::ScoredPrediction;
+  std::vector<std::string> labels;
+  for (const auto& one : predictions) labels.push_back(one.prediction.series);
+  const store::PointLabels shown(labels);
   const std::vector<TableColumn<S>> columns{
       {{"recipe", "study"}, [](const S& s) { return text_cell(s.prediction.recipe); }},
-      {{"series", "point"}, [](const S& s) { return series_cell(s.prediction.series); }},
+      {{"series", "point"}, [&](const S& s) { return series_cell(s.prediction.series, shown); }},
       {{"nodes", "nodes", Align::right, 2}, [](const S& s) { return count_cell(s.prediction.nodes); }},
       {{"ranks", "ranks", Align::right}, [](const S& s) { return count_cell(s.prediction.ranks); }},
       {{"predicted", interval_title("predicted"), Align::right},

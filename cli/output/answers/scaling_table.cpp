@@ -1,6 +1,6 @@
 #include "cli/output/answers/scaling_table.hpp"
 
-#include "cli/output/table_column.hpp"
+#include "cli/output/label_columns.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -102,7 +102,6 @@ std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals,
 {
   using Row = store::ScalingRow;
   return {
-      {{"label", "point"}, [](const Row& row) { return text_cell(row.label); }},
       count_column<&Row::nodes>("nodes", "nodes", 4),
       count_column<&Row::ranks>("ranks", "ranks"),
       count_column<&Row::workers>("workers", has_servers ? "workers" : ""),
@@ -111,9 +110,9 @@ std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals,
       count_column<&Row::runs>("runs"),
       count_column<&Row::diverged>("diverged", has_diverged ? "diverged" : ""),
       real_column<&Row::throughput>("throughput", "samples/s", plain),
+      real_column<&Row::throughput_median>("throughput_median", "", plain),
       real_column<&Row::throughput_min>("throughput_min", "", plain),
       real_column<&Row::throughput_max>("throughput_max", "", plain),
-      real_column<&Row::throughput_geometric_mean>("throughput_geometric_mean", "", plain),
       {{"speedup", "speed-up", Align::right}, [alone](const Row& row) { return compared(factor_cell(row.speedup), row, alone); }},
       {{"efficiency", has_servers ? "efficiency/worker [95%]" : "efficiency [95%]", Align::right},
        [has_intervals, alone](const Row& row) { return compared(efficiency_cell(row, has_intervals), row, alone); }},
@@ -133,12 +132,13 @@ std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals,
 
 } // namespace
 
-Table scaling_table(const std::vector<store::ScalingRow>& rows)
+Table scaling_table(const std::vector<store::ScalingRow>& rows, const store::PointLabels& labels)
 {
   const bool has_intervals = std::any_of(rows.begin(), rows.end(), has_interval);
   const bool has_diverged = std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.diverged > 0; });
-  return table_of("scaling", scaling_columns(has_servers(rows), has_intervals, has_diverged, labels_of_one_size(rows)), rows,
-                  std::identity(), "no results yet");
+  const auto columns = label_columns<store::ScalingRow>(labels, "label", [](const auto& row) { return row.label; });
+  const auto figures = scaling_columns(has_servers(rows), has_intervals, has_diverged, labels_of_one_size(rows));
+  return table_of("scaling", before(columns, figures), rows, std::identity(), "no results yet");
 }
 
 } // namespace dt::cli

@@ -30,29 +30,27 @@ bool has_one_target(const store::Contest& contest)
          std::all_of(targets.begin(), targets.end(), [&](double target) { return target == targets.front(); });
 }
 
-StudyVerdict contest_verdict(const store::Contest& contest)
+StudyVerdict contest_verdict(const store::Contest& contest, const std::vector<std::string>& facts)
 {
   std::vector<Metric> metrics{Metric::throughput};
   if (has_one_target(contest)) metrics.push_back(Metric::time_to_target);
-  StudyVerdict verdict{.kind = "candidates", .sentences = {}, .standings = {}};
-  for (const auto metric : metrics) {
-    verdict.standings.push_back(store::standing_of(contest, metric, {}));
-    verdict.sentences.push_back(sentence_of(verdict.standings.back()));
-  }
+  StudyVerdict verdict{.kind = "candidates", .statement = {}, .standings = {}};
+  for (const auto metric : metrics) verdict.standings.push_back(store::standing_of(contest, metric, {}));
+  verdict.statement = store::statement_of(verdict.standings, facts);
   return verdict;
 }
 
 } // namespace
 
 StudyVerdict verdict_of(std::string_view kind, const std::vector<store::ComparedPoint>& compared,
-                        const std::vector<store::ScalingRow>& points)
+                        const std::vector<store::ScalingRow>& points, const std::vector<std::string>& facts)
 {
   const auto contests = store::contests_of(compared);
-  if (const auto* contest = main_contest(contests)) return contest_verdict(*contest);
+  if (const auto* contest = main_contest(contests)) return contest_verdict(*contest, facts);
   const bool has_one_label =
       std::all_of(points.begin(), points.end(), [&](const auto& point) { return point.label == points.front().label; });
   const bool is_scaling = store::sizes_of_kind(kind) != store::StudySizes::labels;
-  if (has_one_label && (points.size() > 1 || is_scaling)) return {"scaling", {store::scaling_sentence(points)}, {}};
+  if (has_one_label && (points.size() > 1 || is_scaling)) return {"scaling", store::scaling_statement(points, facts), {}};
   return {"none", {}, {}};
 }
 
@@ -60,8 +58,15 @@ void print_verdict(Context& context, const StudyVerdict& verdict)
 {
   Json standings = Json::array();
   for (const auto& standing : verdict.standings) standings.push_back(to_json(standing));
-  for (const auto& sentence : verdict.sentences) context.out.field("", "verdict", text_cell(sentence + "."));
-  context.out.data("verdict", {{"kind", verdict.kind}, {"sentences", verdict.sentences}, {"standings", std::move(standings)}});
+  const auto& [headline, lines] = verdict.statement;
+  std::vector<std::string> sentences;
+  if (!headline.empty()) {
+    sentences = lines;
+    sentences.insert(sentences.begin(), headline);
+    context.out.field("", "verdict", text_cell(headline + "."));
+  }
+  for (const auto& line : lines) context.out.field("", " ", text_cell(line));
+  context.out.data("verdict", {{"kind", verdict.kind}, {"sentences", std::move(sentences)}, {"standings", std::move(standings)}});
 }
 
 } // namespace dt::cli

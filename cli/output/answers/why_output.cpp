@@ -41,12 +41,12 @@ std::string why_not(const Selection& selection)
                 "them again with: dtctl sweep RECIPE --force");
 }
 
-void print_waterfalls(Context& context, const std::vector<store::Attribution>& points)
+void print_waterfalls(Context& context, const std::vector<store::Attribution>& points, const store::PointLabels& labels)
 {
   constexpr std::size_t most_waterfalls = 8;
   const auto largest = largest_points(points);
   for (std::size_t i = 0; i < std::min(largest.size(), most_waterfalls); ++i)
-    context.out.block("", (i == 0 ? "" : "\n") + waterfall_of(largest[i]));
+    context.out.block("", (i == 0 ? "" : "\n") + waterfall_of(largest[i], labels));
 }
 
 } // namespace
@@ -58,12 +58,13 @@ void print_why(Context& context, ResultsStore& results, const Selection& selecti
   const auto& study = *selection.study;
   const auto points = store::attributions_of_study(results.database(), study.id);
   if (points.empty() && study.succeeded > 0) throw Error(ErrorKind::usage, why_not(selection));
-  context.out.table(without_empty_columns(attribution_table(points)));
-  print_waterfalls(context, points);
-  context.out.table(without_empty_columns(communication_table(points)));
+  const auto labels = labels_of(selection);
+  context.out.table(without_empty_columns(attribution_table(points, labels)));
+  print_waterfalls(context, points, labels);
+  context.out.table(without_empty_columns(communication_table(points, labels)));
   Json sentences = Json::array();
   for (const auto& point : points)
-    if (const auto sentence = sentence_of(point); !sentence.empty()) {
+    if (const auto sentence = sentence_of(point, labels); !sentence.empty()) {
       context.out.field("", "why", text_cell(sentence));
       sentences.push_back(sentence);
     }

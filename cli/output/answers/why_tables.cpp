@@ -1,6 +1,6 @@
 #include "cli/output/answers/why_tables.hpp"
 
-#include "cli/output/table_column.hpp"
+#include "cli/output/label_columns.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -57,10 +57,11 @@ const char* unit_of(const Attribution& point)
   return point.workers == point.ranks ? "rank" : "worker";
 }
 
-std::string name_of(const Attribution& point)
+std::string name_of(const Attribution& point, const store::PointLabels& labels)
 {
   const auto size = counted(point.size, unit_of(point));
-  return point.label.empty() ? size : point.label + ", " + size;
+  const auto label = labels.shown(point.label);
+  return label.empty() ? size : label + ", " + size;
 }
 
 std::string interval_text(const Attribution& point)
@@ -144,13 +145,17 @@ Cell baseline_cell(const Attribution& point)
   return point.baseline_size == 0 ? Cell{nullptr, "ideal", Style::dim} : count_cell(point.baseline_size);
 }
 
+std::vector<PointColumn> columns_of(const store::PointLabels& labels)
+{
+  return label_columns<Attribution>(labels, "label", [](const auto& point) { return point.label; });
+}
+
 std::vector<PointColumn> attribution_columns(bool has_servers, bool has_missing)
 {
   const auto is_hidden = [&](std::size_t factor) {
     return (is(factor, Factor::queueing) && !has_servers) || (is(factor, Factor::together) && !has_missing);
   };
   std::vector<PointColumn> columns{
-      {{"label", "point"}, [](const Attribution& point) { return text_cell(point.label); }},
       count_column<&Attribution::nodes>("nodes", "nodes", 4),
       count_column<&Attribution::ranks>("ranks", "ranks"),
       count_column<&Attribution::workers>("workers", has_servers ? "workers" : ""),
@@ -288,20 +293,20 @@ std::string line_of(const Attribution& point, const std::string& name, const std
 
 } // namespace
 
-Table attribution_table(const std::vector<Attribution>& points)
+Table attribution_table(const std::vector<Attribution>& points, const store::PointLabels& labels)
 {
   const bool has_missing = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.missing.any(); });
-  return table_of("why", attribution_columns(has_servers(points), has_missing), points, std::identity(), "no results yet");
+  const auto columns = before(columns_of(labels), attribution_columns(has_servers(points), has_missing));
+  return table_of("why", columns, points, std::identity(), "no results yet");
 }
 
-Table communication_table(const std::vector<Attribution>& points)
+Table communication_table(const std::vector<Attribution>& points, const store::PointLabels& labels)
 {
   using Figures = store::CommunicationFigures;
   std::vector<Attribution> communicating;
   std::copy_if(points.begin(), points.end(), std::back_inserter(communicating),
                [](const auto& point) { return point.ranks > 1; });
   const std::vector<PointColumn> columns{
-      {{"label", "point"}, [](const Attribution& point) { return text_cell(point.label); }},
       count_column<&Attribution::nodes>("nodes", "nodes", 4),
       count_column<&Attribution::ranks>("ranks", "ranks"),
       figure_column<&Figures::isolated_s>("isolated_s", "comm. a step", seconds_cell),
@@ -312,18 +317,19 @@ Table communication_table(const std::vector<Attribution>& points)
       figure_column<&Figures::bandwidth>("bandwidth", "bandwidth", rate_cell),
       figure_column<&Figures::link>("link", "link", rate_cell),
   };
-  return table_of("communication", columns, communicating, std::identity(), "no communication: one rank");
+  return table_of("communication", before(columns_of(labels), columns), communicating, std::identity(),
+                  "no communication: one rank");
 }
 
-std::string sentence_of(const Attribution& point)
+std::string sentence_of(const Attribution& point, const store::PointLabels& labels)
 {
   if (point.is_baseline) return "";
   if (is_unknown(point))
     return fmt::format(
         "{}: there is no smaller size to compare it with, and what the program reports does not tell how much of its "
         "time is waiting.",
-        name_of(point));
-  return fmt::format("{}: {:.1f}%{} {} ({}). {}{}", name_of(point), point.efficiency * 100, interval_text(point),
+        name_of(point, labels));
+  return fmt::format("{}: {:.1f}%{} {} ({}). {}{}", name_of(point, labels), point.efficiency * 100, interval_text(point),
                      compared_with(point), counted(point.runs, "run"), losses_of(point), target_words(point));
 }
 
@@ -341,11 +347,12 @@ std::vector<std::string> missing_phases_notes(const std::vector<Attribution>& po
   return notes;
 }
 
-std::string waterfall_of(const Attribution& point)
+std::string waterfall_of(const Attribution& point, const store::PointLabels& labels)
 {
   constexpr double visible = 0.0005;
   const auto base = point.baseline_size == 0 ? std::string("without any waiting") : counted(point.baseline_size, unit_of(point));
-  auto text = point.label.empty() ? std::string() : printable(point.label) + "\n";
+  const auto label = printable(labels.shown(point.label));
+  auto text = label.empty() ? std::string() : label + "\n";
   text += line_of(point, base, "100.0%", bar(0, 1));
   double level = 1;
   for (const auto factor : factors_above(point, visible)) {

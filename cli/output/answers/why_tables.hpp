@@ -3,6 +3,7 @@
 
 #include "cli/output/cell.hpp"
 #include "store/analysis/attribution.hpp"
+#include "store/analysis/verdict/point_labels.hpp"
 
 #include <span>
 #include <string>
@@ -11,15 +12,15 @@
 namespace dt::cli {
 
 // One row for each point: efficiency, the points lost to each factor, and statistical efficiency.
-Table attribution_table(const std::vector<store::Attribution>& points);
+Table attribution_table(const std::vector<store::Attribution>& points, const store::PointLabels& labels);
 
 // One row for each point with several ranks: communication of a step with nothing else running, its hidden and its exposed part,
 // bytes, messages and bandwidth.
-Table communication_table(const std::vector<store::Attribution>& points);
+Table communication_table(const std::vector<store::Attribution>& points, const store::PointLabels& labels);
 
 // "8 nodes: 71.2% [69.1, 73.3] of the throughput per worker of 1 node (5 runs). Exposed communication costs 19.0 points,
 // jitter 6.1 (host3 in 4 of 5 runs), smaller batches 3.2." Factors below half a point are not listed. Empty for a baseline.
-std::string sentence_of(const store::Attribution& point);
+std::string sentence_of(const store::Attribution& point, const store::PointLabels& labels);
 
 // One sentence for each set of phases that programs do not report: which they are, what follows, and what to do. Empty for
 // dtengine's runs.
@@ -27,6 +28,6 @@ std::vector<std::string> missing_phases_notes(const std::vector<store::Attributi
 
 // A line for the baseline, one for each factor that costs or gains at least 0.05 points, and one for the point, with bars of up
 // to 40 characters for 100 points.
-std::string waterfall_of(const store::Attribution& point);
+std::string waterfall_of(const store::Attribution& point, const store::PointLabels& labels);
 
 } // namespace dt::cli

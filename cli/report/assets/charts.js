@@ -241,7 +241,8 @@
       if (lines[last] !== '' && (lines[last] + ' ' + word).length > width) lines.push(word);
       else lines[last] += (lines[last] === '' ? '' : ' ') + word;
     }
-    return lines.map((line) => (line.length > width + 6 ? line.slice(0, width + 5) + '…' : line));
+    const pieces = new RegExp('.{1,' + (width + 5) + '}', 'gu'); // of a word that is too long
+    return lines.flatMap((line) => (line.length > width + 6 ? line.match(pieces) : [line]));
   }
   // Characters of a category's name in one line.
   function category_room(chart, width) {
@@ -285,9 +286,9 @@
     if (point[4]) lines.push(point[4]);
     return lines;
   }
-  function legend(chart) {
+  function legend(chart, width) {
     return {
-      display: chart.series.length > 1,
+      display: chart.series.length > 1 && !has_long_name(chart, width),
       position: 'bottom',
       labels: {
         color: ink().text,
@@ -322,7 +323,7 @@
         scales: scales(chart, width),
         interaction: { mode: 'nearest', intersect: true },
         plugins: {
-          legend: legend(chart),
+          legend: legend(chart, width),
           error_bars: { chart },
           tooltip: {
             filter: (item) => !item.dataset.is_edge,
@@ -337,9 +338,31 @@
     };
   }
 
+  // Whether a name of the legend is wider than the chart, which would cut it.
+  function has_long_name(chart, width) {
+    const context = document.createElement('canvas').getContext('2d');
+    context.font = Chart.defaults.font.size + 'px ' + Chart.defaults.font.family;
+    return chart.series.length > 1 && chart.series.some((series) => context.measureText(series.name).width + 45 > width);
+  }
+  // A legend of text below the chart, which breaks its lines.
+  function add_text_legend(chart, place, drawing) {
+    const list = document.createElement('ul');
+    list.className = 'legend';
+    chart.series.forEach((series, index) => {
+      const item = document.createElement('li');
+      item.textContent = series.name;
+      item.style.borderColor = colour(series);
+      item.style.borderLeftStyle = series.origin === 'measured' ? 'solid' : 'dashed';
+      item.onclick = () => drawing.options.plugins.legend.onClick(
+        {}, { datasetIndex: drawing.data.datasets.findIndex((one) => one.series === index) }, { chart: drawing });
+      list.appendChild(item);
+    });
+    place.insertAdjacentElement('afterend', list);
+  }
+
   // A legend takes about a line per series on a narrow page.
   function height_of(chart, width) {
-    const legend_height = chart.series.length > 1 ? Math.ceil((chart.series.length * (width < 500 ? 200 : 150)) / width) * 24 : 0;
+    const legend_height = chart.series.length > 1 && !has_long_name(chart, width) ? Math.ceil((chart.series.length * (width < 500 ? 200 : 150)) / width) * 24 : 0;
     if (!chart.horizontal) return legend_height + (width < 500 ? 280 : 340);
     const lines = Math.max(...chart.x.categories.map((name) => lines_of(name, category_room(chart, width)).length));
     return legend_height + Math.max(150, 80 + chart.x.categories.length * Math.max(34, lines * 15 + 8));
@@ -354,9 +377,13 @@
     const canvas = document.createElement('canvas');
     canvas.setAttribute('role', 'img');
     canvas.setAttribute('aria-label', chart.title + '. ' + chart.caption);
-    place.style.height = height_of(chart, place.clientWidth || 800) + 'px';
+    if (place.nextElementSibling && place.nextElementSibling.className === 'legend') place.nextElementSibling.remove();
+    const width = place.clientWidth || 800;
+    place.style.height = height_of(chart, width) + 'px';
     place.appendChild(canvas);
-    drawn.set(chart.id, new Chart(canvas, config(chart, place.clientWidth || 800)));
+    const drawing = new Chart(canvas, config(chart, width));
+    drawn.set(chart.id, drawing);
+    if (has_long_name(chart, width)) add_text_legend(chart, place, drawing);
   }
 
   function charts_of_page() {

@@ -35,7 +35,8 @@ struct Series {
   Mark mark = Mark::line;
   Origin origin = Origin::measured;
   std::vector<ChartPoint> points{};
-  int colour = 0; // index into the palette; series of the same thing in several charts have the same colour
+  int colour = 0;      // index into the palette; series of the same thing in several charts have the same colour
+  std::string label{}; // for programs: the label of the points, as dtctl stores it; empty: the series is about no label
 };
 
 enum class AxisScale { linear, log2, log10 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -27,7 +28,10 @@ ChartSource chart_source(store::Database& database, const Home& home, const stor
                          std::vector<store::RunRow> runs)
 {
   auto compared = store::points_of(store::compared_runs(database, runs, ""));
+  auto shown = store::labels_of(compared, study.labels);
+  store::give_titles(compared, shown);
   ChartSource source{database, home, study, std::move(runs), store::scaling_of_study(database, study.id), std::move(compared)};
+  source.shown = std::move(shown);
   choose_labels(source);
   return source;
 }
@@ -60,7 +64,11 @@ std::string drawn_note(const ChartSource& source)
   return fmt::format(" Drawn: the {} labels of the highest throughput, of {}.", source.labels.size(), source.all_labels);
 }
 
-std::string legend_name(const ChartSource& source, const std::string& label) { return label.empty() ? source.study.name : label; }
+std::string legend_name(const ChartSource& source, const std::string& label)
+{
+  const auto shown = source.shown.shown(label);
+  return shown.empty() ? source.study.name : shown;
+}
 
 std::string runs_text(std::int64_t succeeded, std::int64_t runs)
 {

@@ -24,6 +24,7 @@ struct ChartSource {
   std::vector<std::string> labels{}; // the labels that charts draw; their indices are the colours of their series in all charts
   std::size_t all_labels = 0;        // the number of labels that the study has
   std::set<std::string> simulated{}; // the labels whose runs were simulated
+  store::PointLabels shown{};        // how labels are shown
 };
 
 // Reads the study's points from the database.
@@ -46,7 +47,7 @@ bool is_drawn(const ChartSource& source, const std::string& label);
 // Returns " Drawn: the 8 labels of the highest throughput, of 20." Empty if all labels are drawn.
 std::string drawn_note(const ChartSource& source);
 
-// The name of a label in a legend: the study's name where the label is empty.
+// The name of a label in a legend: how it is shown, and the study's name where that is empty.
 std::string legend_name(const ChartSource& source, const std::string& label);
 
 // Returns "5 runs" or "1 run"; "of 6" is added where some did not succeed.

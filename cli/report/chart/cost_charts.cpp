@@ -63,7 +63,7 @@ std::string missed_note(const std::vector<store::ComparedPoint>& points, const s
   std::vector<std::string> missed;
   for (std::size_t i = 0; i < points.size(); ++i)
     if (priced[i].with_target > 0 && !std::isfinite(priced[i].time_to_target_s))
-      missed.push_back(fmt::format("{} ({} of {})", store::name_of(points[i]), priced[i].reached, priced[i].with_target));
+      missed.push_back(fmt::format("{} ({} of {})", store::title_of(points[i]), priced[i].reached, priced[i].with_target));
   return missed.empty() ? "" : " Not drawn, because most of their runs missed the target: " + join(missed, ", ") + ".";
 }
 
@@ -73,7 +73,7 @@ void add(Chart& chart, const TargetBar& bar, int colour)
                    .y = bar.priced.time_to_target_s,
                    .note = fmt::format("{} of {} runs reached the target", bar.priced.reached, bar.priced.with_target)};
   if (bar.times.size() > 1) point.low = bar.times.front(), point.high = bar.times.back();
-  chart.x.categories.push_back(store::name_of(*bar.point));
+  chart.x.categories.push_back(store::title_of(*bar.point));
   const auto origin = origin_of(*bar.point);
   auto& all = chart.series;
   auto series = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.origin == origin; });
@@ -92,10 +92,10 @@ struct Time {
   double of(const store::PricedPoint& priced, const store::ComparedPoint& point) const
   {
     if (to_target) return priced.time_to_target_s;
-    std::vector<double> times;
+    store::Candidate times;
     for (const auto& run : point.runs)
-      if (run.succeeded && !run.is_control && run.wall_s > 0) times.push_back(run.wall_s);
-    return median(times);
+      if (run.succeeded && !run.is_control && run.wall_s > 0) times.values.push_back(run.wall_s);
+    return store::centre_of(times, store::Scale::ratio);
   }
 };
 
@@ -103,12 +103,12 @@ struct Time {
 Series pareto_series(const ChartSource& source, const std::string& label, int colour,
                      const std::vector<store::ComparedPoint>& points, const std::vector<store::PricedPoint>& priced, Time time)
 {
-  Series series{.name = legend_name(source, label), .mark = Mark::points, .points = {}, .colour = colour};
+  Series series{.name = legend_name(source, label), .mark = Mark::points, .points = {}, .colour = colour, .label = label};
   for (std::size_t i = 0; i < points.size(); ++i) {
     const double y = time.of(priced[i], points[i]);
     if (points[i].candidate != label || !std::isfinite(y) || !std::isfinite(priced[i].node_hours)) continue;
     series.origin = origin_of(points[i]);
-    series.points.push_back({priced[i].node_hours, y, not_measured, not_measured, store::name_of(points[i])});
+    series.points.push_back({priced[i].node_hours, y, not_measured, not_measured, store::title_of(points[i])});
   }
   return series;
 }
@@ -144,10 +144,9 @@ Charts target_chart(const ChartSource& source)
             "point's runs that reach it."};
   Chart chart{.id = "target",
               .title = "Time to the target accuracy",
-              .caption =
-                  "Bar: median over the repeats; a run that missed the target counts as infinite. Line: from the fastest to "
-                  "the slowest run that reached it." +
-                  missed_note(points, priced) + drawn_note(source),
+              .caption = "Bar: geometric mean over the repeats; where a run missed the target the median, in which a miss is "
+                         "infinite. Line: from the fastest to the slowest run that reached it." +
+                         missed_note(points, priced) + drawn_note(source),
               .x = {},
               .y = {.title = "time to the target [s]", .from_zero = true},
               .is_horizontal = true};
@@ -163,9 +162,10 @@ Charts pareto_chart(const ChartSource& source)
   const Time time{std::any_of(priced.begin(), priced.end(), [](const auto& p) { return std::isfinite(p.time_to_target_s); })};
   Chart chart{.id = "pareto",
               .title = "Time against node-hours",
-              .caption = "Medians over the repeats. The line joins the points that no other point beats in both time and "
-                         "node-hours." +
-                         drawn_note(source),
+              .caption =
+                  "Geometric means over the repeats; where a run missed the target, the median of the times. The line joins "
+                  "the points that no other point beats in both time and node-hours." +
+                  drawn_note(source),
               .x = {.title = "node-hours of a run", .from_zero = true},
               .y = {.title = time.to_target ? "time to the target [s]" : "time of a run [s]", .from_zero = true}};
   int colour = 0;

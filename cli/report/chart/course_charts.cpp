@@ -92,7 +92,8 @@ Series series_of(const ChartSource& source, const std::string& label, int colour
                 .mark = Mark::band,
                 .origin = is_simulated(source, label) ? Origin::simulated : Origin::measured,
                 .points = {},
-                .colour = colour};
+                .colour = colour,
+                .label = label};
   const auto courses = store::curves_of(source.database, largest_runs(source, label), most_points);
   std::vector<const Curve*> curves;
   for (const auto& course : courses) {

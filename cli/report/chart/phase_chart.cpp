@@ -34,10 +34,11 @@ double rest_of(const store::PointPhases& point)
   return std::max(0.0, rest);
 }
 
-std::string category_of(const store::PointPhases& point)
+std::string category_of(const ChartSource& source, const store::PointPhases& point)
 {
   const auto size = store::size_text(point.nodes, point.ranks);
-  return point.label.empty() ? size : point.label + ", " + size;
+  const auto label = source.shown.shown(point.label);
+  return label.empty() ? size : label + ", " + size;
 }
 
 std::vector<store::PointPhases> drawn_points(const ChartSource& source)
@@ -71,7 +72,7 @@ Charts phase_chart(const ChartSource& source)
               .is_stacked = true,
               .is_horizontal = true};
   if (all > most_bars) chart.caption += fmt::format(" Drawn: the first {} of {} points.", most_bars, all);
-  for (const auto& point : points) chart.x.categories.push_back(category_of(point));
+  for (const auto& point : points) chart.x.categories.push_back(category_of(source, point));
   const bool all_simulated =
       std::all_of(points.begin(), points.end(), [&](const auto& point) { return is_simulated(source, point.label); });
   const auto add_series = [&](const char* title, const auto& time) {

@@ -35,7 +35,8 @@ Series series_of(const ChartSource& source, const std::string& label, int colour
   Series series{.name = legend_name(source, label),
                 .mark = Mark::line,
                 .origin = is_simulated(source, label) ? Origin::simulated : Origin::measured,
-                .colour = colour};
+                .colour = colour,
+                .label = label};
   for (const auto& row : source.scaling)
     if (row.label == label && std::isfinite(row.efficiency)) series.points.push_back(to_point(row));
   return series;

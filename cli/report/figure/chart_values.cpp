@@ -41,8 +41,11 @@ Json json_of(const Series& series, const Axis& x)
 {
   Json points = Json::array();
   for (const auto& point : series.points) points.push_back(json_of(point, x));
-  return {
-      {"name", series.name}, {"mark", name_of(series.mark)}, {"origin", name_of(series.origin)}, {"points", std::move(points)}};
+  return {{"name", series.name},
+          {"label", series.label},
+          {"mark", name_of(series.mark)},
+          {"origin", name_of(series.origin)},
+          {"points", std::move(points)}};
 }
 
 Json json_of(const Chart& chart)
@@ -62,9 +65,9 @@ std::string csv_of(std::span<const Chart> charts)
   for (const auto& chart : charts)
     for (const auto& series : chart.series)
       for (const auto& point : series.points)
-        csv += csv_line({chart.id, chart.label, series.name, std::string(name_of(series.origin)),
-                         std::string(name_of(series.mark)), text_of(point.x), category_of(chart.x, point.x), text_of(point.y),
-                         text_of(point.low), text_of(point.high), point.note});
+        csv += csv_line({chart.id, series.label.empty() ? chart.label : series.label, series.name,
+                         std::string(name_of(series.origin)), std::string(name_of(series.mark)), text_of(point.x),
+                         category_of(chart.x, point.x), text_of(point.y), text_of(point.low), text_of(point.high), point.note});
   return csv;
 }
 

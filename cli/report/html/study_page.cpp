@@ -69,13 +69,15 @@ void add_verdict(Page& page, const Content& content)
 {
   const auto& source = content.source;
   page.section("verdict", "Verdict");
-  const auto verdict = verdict_of(source.study.kind, source.compared, source.scaling);
-  for (const auto& sentence : verdict.sentences) page.paragraph(sentence + ".", "verdict");
-  if (verdict.sentences.empty())
+  const auto doubts = store::doubts_of(source.database, source.study.id, keys_of(content));
+  const auto verdict = verdict_of(source.study.kind, source.compared, source.scaling, deciding_facts(doubts)).statement;
+  if (!verdict.headline.empty()) page.paragraph(verdict.headline + ".", "verdict");
+  for (const auto& line : verdict.lines) page.paragraph(line + ".");
+  if (verdict.headline.empty())
     page.paragraph("There is nothing to compare: the study has one point. Its figures are below.", "verdict");
   page.paragraph("In all: " + summary(content.runs) + ".");
   for (const auto& common : common_causes(content.runs)) page.paragraph(sentence_of(common, content.runs.size()) + ".", "doubt");
-  add_doubts(page, doubt_lines(store::doubts_of(source.database, source.study.id, keys_of(content))), short_key(source.study.id));
+  add_doubts(page, doubt_lines(doubts), short_key(source.study.id));
   add_progress(page, content);
 }
 
@@ -92,7 +94,7 @@ void add_scaling(Page& page, const Content& content)
   page.section("scaling", "Efficiency and speed-up");
   page.charts_side_by_side({efficiency_chart(content.source), speedup_chart(content.source)});
   const auto points = shown_points(content, content.source.scaling);
-  page.table(without_empty_columns(scaling_table(points)), "points");
+  page.table(without_empty_columns(scaling_table(points, content.source.shown)), "points");
   if (points.size() == content.source.scaling.size()) return;
   const auto id = short_key(content.source.study.id);
   page.paragraph(fmt::format("Shown here and below: the points of the drawn labels, {} of {}. All points{}", points.size(),
@@ -109,7 +111,7 @@ void add_reasons(Page& page, const Content& content, const std::vector<store::At
   for (std::size_t i = 0; i < points.size(); ++i) {
     const bool is_largest = i + 1 == points.size() || points[i + 1].label != points[i].label;
     if (points.size() <= most_sentences || (is_largest && is_drawn(content.source, points[i].label)))
-      page.paragraph(sentence_of(points[i]));
+      page.paragraph(sentence_of(points[i], content.source.shown));
   }
   for (const auto& note : missing_phases_notes(points)) page.paragraph(note, "doubt");
 }
@@ -122,8 +124,8 @@ void add_attribution(Page& page, const Content& content)
   page.charts(waterfall_charts(content.source, points));
   if (points.empty()) return;
   page.heading("Points of efficiency that each cause takes");
-  page.table(without_empty_columns(attribution_table(points)), "attribution");
-  if (auto table = without_empty_columns(communication_table(points)); !table.rows.empty()) {
+  page.table(without_empty_columns(attribution_table(points, content.source.shown)), "attribution");
+  if (auto table = without_empty_columns(communication_table(points, content.source.shown)); !table.rows.empty()) {
     page.heading("Communication of a step");
     page.table(table, "communication");
   }
@@ -142,7 +144,7 @@ void add_best_table(Page& page, const ChartSource& source)
 {
   for (const char* criterion : {"time-to-target", "throughput"}) {
     try {
-      const auto best = best_points_of(source.compared, source.runs, criterion);
+      const auto best = best_points_of(source.compared, source.runs, criterion, source.shown);
       page.table(without_empty_columns(best.table), "best");
       page.paragraph("* " + best.explanation + ".", "dim");
       return;
@@ -250,10 +252,10 @@ void add_runs(Page& page, const Content& content)
 {
   page.section("runs", "Runs");
   if (content.runs.size() <= content.options.most_run_rows)
-    return page.table(without_empty_columns(measurement_table(content.runs)), "runs", links_of(content, content.runs),
-                      content.options.most_run_rows);
+    return page.table(without_empty_columns(measurement_table(content.runs, content.source.shown)), "runs",
+                      links_of(content, content.runs), content.options.most_run_rows);
   page.paragraph(fmt::format(
-      "The study has {} runs, more than a page can show; the table of points above has their medians.{}", content.runs.size(),
+      "The study has {} runs, more than a page can show; the table of points above has their means.{}", content.runs.size(),
       content.options.runs_file.empty() ? " All runs: dtctl export " + short_key(content.source.study.id) + " -o runs.csv"
                                         : " All runs are in " + content.options.runs_file + "."));
 }

@@ -6,9 +6,9 @@
 #include "cli/runs/checkpoints.hpp"
 #include "core/record/claim.hpp"
 #include "core/record/run_record.hpp"
+#include "core/spec/point_label.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "jobs/local/cores.hpp"
-#include "store/ingest/rows.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -60,7 +60,7 @@ const StudyClock::Facts& StudyClock::facts_of(const std::string& key)
   if (!is_new) return found->second;
   try {
     const auto spec = read_planned_run(home_.run(key)).spec;
-    found->second = {.label = store::series_of(spec.label),
+    found->second = {.label = series_of(spec.label),
                      .nodes = spec.resources.nodes,
                      .ranks = spec.ranks(),
                      .cores = spec.cores(),

@@ -99,12 +99,16 @@ class Look {
     for (const auto a : racing)
       for (const auto b : racing)
         if (const auto comparison = a == b ? Comparison{} : compare(a, b, pairs); comparison.verdict == Verdict::slower)
-          end(a, fmt::format("worse than {} at {} repeats: {}", points_[b].label, repeats_, in_words(comparison)));
+          end(a, fmt::format("worse than {} at {} repeats: {}", points_[b].title.empty() ? points_[b].label : points_[b].title,
+                             repeats_, in_words(comparison)));
     const auto left = racing_of(group);
     for (const auto a : left)
       for (const auto b : left)
         if (a < b && compare(a, b, pairs).verdict == Verdict::cannot_tell) return;
-    for (const auto point : left) end(point, victory(group, left.size()));
+    for (const auto point : left) {
+      end(point, victory(group, left.size()));
+      race_.standings[point].is_best = true;
+    }
   }
 
   std::string victory(const Group& group, std::size_t left) const
@@ -171,8 +175,10 @@ Race race_of(std::span<const RacePoint> points, const RaceRule& rule)
   }
   race.is_over = true;
   for (auto& standing : race.standings)
-    if (standing.is_racing)
+    if (standing.is_racing) {
       standing.reason = fmt::format("not decided after {} repeats, the most that are allowed", race.repeats);
+      standing.is_open = true;
+    }
   for (auto& standing : race.standings) standing.is_racing = false;
   return race;
 }

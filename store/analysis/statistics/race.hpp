@@ -38,12 +38,15 @@ struct RacePoint {
   // By repeat: the run's value; NaN if it ended without one; nothing if it has not ended.
   std::vector<std::optional<double>> values;
   std::int64_t nodes = 1;
+  std::string title{}; // the label as it is shown; empty: the label
 };
 
 struct RaceStanding {
   bool is_racing = true;    // false: no more runs are needed
   std::int64_t repeats = 0; // runs that the point needs: up to the next look, or up to the one that ended its race
   std::string reason{};     // why its race ended: "slower than ring at 5 repeats: 0.91x [0.88, 0.94]"; empty while it races
+  bool is_best = false;     // no rival is better: it won, alone or with equivalent ones
+  bool is_open = false;     // the race ended and did not decide about it
 };
 
 struct Race {

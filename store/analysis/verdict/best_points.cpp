@@ -1,8 +1,5 @@
 #include "store/analysis/verdict/best_points.hpp"
 
-#include "core/statistics.hpp"
-#include "store/analysis/statistics/rank_test.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -23,24 +20,24 @@ Better better_of(Criterion criterion)
   return std::find_if(std::begin(rows), std::end(rows), [&](const auto& row) { return row.criterion == criterion; })->better;
 }
 
-double median_samples(const ComparedPoint& point, const std::map<std::string, double>& samples)
+double centre_of_samples(const ComparedPoint& point, const std::map<std::string, double>& samples)
 {
-  std::vector<double> values;
+  Candidate reached;
   for (const auto& run : point.runs) {
     if (!has_trained(run) || !(run.target_accuracy > 0)) continue;
     const auto found = samples.find(run.key);
-    if (found != samples.end()) values.push_back(found->second);
-    if (!(run.time_to_accuracy_s > 0) && run.knows_target) values.push_back(std::numeric_limits<double>::infinity());
+    if (found != samples.end()) reached.values.push_back(found->second);
+    if (!(run.time_to_accuracy_s > 0) && run.knows_target) reached.values.push_back(std::numeric_limits<double>::infinity());
   }
-  return median_with_misses(values);
+  return centre_of(reached, Scale::time_to_target);
 }
 
-double median_node_hours(const ComparedPoint& point)
+double centre_of_node_hours(const ComparedPoint& point)
 {
-  std::vector<double> hours;
+  Candidate hours;
   for (const auto& run : point.runs)
-    if (run.succeeded && run.wall_s > 0) hours.push_back(static_cast<double>(run.nodes) * run.wall_s / 3600);
-  return median(hours);
+    if (run.succeeded && run.wall_s > 0) hours.values.push_back(static_cast<double>(run.nodes) * run.wall_s / 3600);
+  return centre_of(hours, Scale::ratio);
 }
 
 PricedPoint priced(const ComparedPoint& point, const std::map<std::string, double>& samples)
@@ -51,10 +48,12 @@ PricedPoint priced(const ComparedPoint& point, const std::map<std::string, doubl
           .reached = times.reached,
           .with_target = times.with_target,
           .diverged = times.diverged,
-          .throughput = median(sample_of("", point.runs, Metric::throughput).candidate.values),
-          .time_to_target_s = median_with_misses(times.candidate.values),
-          .samples_to_target = median_samples(point, samples),
-          .node_hours = median_node_hours(point)};
+          .throughput = centre_of(sample_of("", point.runs, Metric::throughput).candidate, Scale::ratio),
+          .time_to_target_s = centre_of(times.candidate, Scale::time_to_target),
+          .samples_to_target = centre_of_samples(point, samples),
+          .node_hours = centre_of_node_hours(point),
+          .label = point.candidate,
+          .size = size_text(point.nodes, point.ranks)};
 }
 
 } // namespace

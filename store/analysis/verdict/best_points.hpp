@@ -24,9 +24,10 @@ struct CriterionRow {
 };
 std::span<const CriterionRow> criterion_rows();
 
-// A point with its figures: medians over its succeeded runs. A run that missed its target counts as infinite. NaN: not measured.
+// A point with its figures: geometric means over its succeeded runs. Of times and samples to the target the
+// median if a run missed the target, which counts as infinite. NaN: not measured.
 struct PricedPoint {
-  std::string name;
+  std::string name;     // name_of the point
   std::size_t runs = 0; // succeeded runs
   std::size_t reached = 0, with_target = 0;
   std::size_t diverged = 0;         // runs that count for neither
@@ -34,6 +35,7 @@ struct PricedPoint {
   double time_to_target_s = not_measured;
   double samples_to_target = not_measured;
   double node_hours = not_measured; // of one run: nodes times wall_s
+  std::string label{}, size{};      // its candidate and rest, and its size in words
   bool is_in_set = false;           // no point is at least as good in both criteria and better in one
 };
 

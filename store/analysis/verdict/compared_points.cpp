@@ -145,6 +145,13 @@ std::string values_of(const Common& common, std::span<const ComparedRun> runs)
   return join(all, " and ");
 }
 
+// The parts that are not empty, with commas.
+std::string joined(std::vector<std::string> parts)
+{
+  std::erase(parts, "");
+  return join(parts, ", ");
+}
+
 void add_once(std::vector<std::string>& sentences, const std::string& sentence)
 {
   if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end()) sentences.push_back(sentence);
@@ -160,11 +167,30 @@ std::string size_text(std::int64_t nodes, std::int64_t ranks)
 
 std::string name_of(const ComparedPoint& point)
 {
-  std::vector<std::string> parts;
-  for (const auto& part : {point.candidate, point.rest})
-    if (!part.empty()) parts.push_back(part);
-  parts.push_back(size_text(point.nodes, point.ranks));
-  return join(parts, ", ");
+  return joined({point.candidate, point.rest, size_text(point.nodes, point.ranks)});
+}
+
+std::string title_of(const ComparedPoint& point)
+{
+  return joined({point.title, point.rest_title, size_text(point.nodes, point.ranks)});
+}
+
+PointLabels labels_of(std::span<const ComparedPoint> points, const std::map<std::string, std::string>& of_recipe)
+{
+  std::vector<std::string> labels;
+  for (const auto& point : points) labels.push_back(point.candidate);
+  return PointLabels(labels, of_recipe);
+}
+
+void give_titles(std::vector<ComparedPoint>& points, const PointLabels& labels)
+{
+  std::vector<std::string> rests;
+  for (const auto& point : points) rests.push_back(point.rest);
+  const PointLabels others(rests);
+  for (auto& point : points) {
+    point.title = labels.shown(point.candidate);
+    point.rest_title = others.shown(point.rest);
+  }
 }
 
 std::vector<ComparedPoint> points_of(std::span<const ComparedRun> runs, std::string_view key)
@@ -177,7 +203,7 @@ std::vector<ComparedPoint> points_of(std::span<const ComparedRun> runs, std::str
     const auto candidate = key.empty() ? run.series : std::string(key) + "=" + run.value;
     const auto rest = with_rest ? without_key(run.series, key) : std::string();
     auto& point = sorted[{natural_key(candidate), candidate, rest, run.ranks, run.nodes}];
-    if (point.runs.empty()) point = {candidate, rest, run.nodes, run.ranks, {}};
+    if (point.runs.empty()) point = {.candidate = candidate, .rest = rest, .nodes = run.nodes, .ranks = run.ranks, .runs = {}};
     point.runs.push_back(run);
   }
   std::vector<ComparedPoint> points;
@@ -185,6 +211,7 @@ std::vector<ComparedPoint> points_of(std::span<const ComparedRun> runs, std::str
     refuse_mixture(point);
     points.push_back(std::move(point));
   }
+  give_titles(points, labels_of(points, {}));
   return points;
 }
 
@@ -212,7 +239,8 @@ std::vector<Contest> contests_of(std::vector<ComparedPoint> points, std::string_
     const auto size = across_sizes ? Size() : size_of(point);
     auto& contest = sorted[{point.rest, size, !across_machines && is_simulated(point)}];
     const auto where = across_sizes ? std::string() : size_text(point.nodes, point.ranks);
-    contest.name = point.rest + (point.rest.empty() || where.empty() ? "" : ", ") + where;
+    contest.name = joined({point.rest, where});
+    contest.title = joined({point.rest_title, where});
     contest.points.push_back(std::move(point));
   }
   std::vector<Contest> contests;

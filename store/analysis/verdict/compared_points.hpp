@@ -2,6 +2,7 @@
 #pragma once
 
 #include "store/analysis/verdict/metric.hpp"
+#include "store/analysis/verdict/point_labels.hpp"
 
 #include <cstdint>
 #include <span>
@@ -17,12 +18,15 @@ struct ComparedPoint {
   std::string rest;      // with a key: the label without the size and without the key, where points differ in more than the key
   std::int64_t nodes = 0, ranks = 0;
   std::vector<ComparedRun> runs;
+  std::string title{}, rest_title{}; // candidate and rest as they are shown: PointLabels::shown; with a key, the value
 };
 
 // Returns "2 ranks" or "8 ranks on 4 nodes".
 std::string size_text(std::int64_t nodes, std::int64_t ranks);
-// Returns "sync-sgd, 2 ranks": candidate, rest and size.
+// Returns "strategy=sync-sgd, 2 ranks": candidate, rest and size, for programs.
 std::string name_of(const ComparedPoint& point);
+// Returns "sync-sgd, 2 ranks": titles and size, for people.
+std::string title_of(const ComparedPoint& point);
 
 // The points of the runs, in the natural order of candidates, then by size. Controls of a ladder are left out.
 //
@@ -30,6 +34,10 @@ std::string name_of(const ComparedPoint& point);
 // size but different labels differ in another parameter: their points are kept apart by the rest of the label. If the label does
 // not tell how they differ, throws Error (usage) that lists them.
 std::vector<ComparedPoint> points_of(std::span<const ComparedRun> runs, std::string_view key = {});
+
+// The shown labels of these points, which are looked at together.
+PointLabels labels_of(std::span<const ComparedPoint> points, const std::map<std::string, std::string>& of_recipe);
+void give_titles(std::vector<ComparedPoint>& points, const PointLabels& labels);
 
 // Two points that are compared.
 struct PointPair {
@@ -48,8 +56,9 @@ Matching matched(std::vector<ComparedPoint> a, std::vector<ComparedPoint> b);
 
 // Points that compete with each other, because they have the same size and the same other parameters.
 struct Contest {
-  std::string name; // "2 ranks"
+  std::string name; // "optimizer=adam, 2 ranks": rest and size
   std::vector<ComparedPoint> points;
+  std::string title{}; // the same as it is shown: "adam, 2 ranks"
 };
 
 // The contests with at least two points, by size. If the key is a size (nodes, ranks), points of different sizes compete.

@@ -68,6 +68,7 @@ struct Sample {
   // Succeeded runs that diverged; of the others, those that reached their target accuracy, and those that have one.
   std::size_t diverged = 0, reached = 0, with_target = 0;
   double node_hours = not_measured; // mean of nodes times wall_s of the runs that have a time
+  std::string title{};              // of the point, as it is shown; empty: the candidate's name
 };
 
 // A succeeded run with a target that it did not reach counts with an infinite time. Runs that did not succeed and values that the

@@ -6,20 +6,35 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace dt::store {
 namespace {
 
-std::string shown(const std::string& name) { return name.empty() ? "the only label" : printable(name); }
+std::string shown(const Sample& sample)
+{
+  const auto& name = sample.title.empty() ? sample.candidate.name : sample.title;
+  return name.empty() ? "the only label" : printable(name);
+}
+
+// "a, b and c"
+std::string listed(std::vector<std::string> names)
+{
+  if (names.size() < 2) return join(names, "");
+  const auto last = names.back();
+  names.pop_back();
+  return join(names, ", ") + " and " + last;
+}
 
 std::string names_of(const Standing& standing, const std::vector<std::size_t>& places)
 {
   constexpr std::size_t most = 6;
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < std::min(places.size(), most); ++i) names.push_back(shown(standing.ranked[places[i]].name));
-  if (places.size() > most) names.push_back("and " + std::to_string(places.size() - most) + " more");
-  return join(names, ", ");
+  for (std::size_t i = 0; i < std::min(places.size(), most); ++i) names.push_back(shown(standing.samples[places[i]]));
+  if (places.size() > most) names.push_back(std::to_string(places.size() - most) + " more");
+  return listed(std::move(names));
 }
 
 bool has_enough_runs(const Sample& sample) { return static_cast<double>(sample.candidate.values.size()) >= least_runs; }
@@ -33,10 +48,13 @@ std::string too_few(const Standing& standing)
   return places.empty() ? "" : "; with fewer than 3 runs nothing can be said about " + names_of(standing, places);
 }
 
-std::string beginning(const Standing& standing)
+// "by throughput"
+std::string metric_text(const Standing& standing) { return "by " + std::string(metric_row(standing.metric).words); }
+
+std::string place_text(const Standing& standing)
 {
-  const auto at = standing.contest.empty() ? "" : " at " + standing.contest;
-  return "By " + std::string(metric_row(standing.metric).words) + at + ", ";
+  const auto& place = standing.title.empty() ? standing.contest : standing.title;
+  return place.empty() ? "" : " at " + printable(place);
 }
 
 // The first with the second: A is the second in a ranking, so the effect is turned round.
@@ -52,18 +70,19 @@ std::string lead_text(const Standing& standing, std::size_t place)
   return effect_text(turned.effect, standing.metric) + (interval.empty() ? "" : " " + interval);
 }
 
-// Returns ": +4.5 % [+2.1, +6.9] against sync-sgd, p = 0.003 by Holm's correction", or less if less is known.
+// Returns "+4.5 % [+2.1, +6.9] against sync-sgd, p = 0.003", or less if less is known. The p value is Holm's.
 std::string lead_over_second(const Standing& standing)
 {
   const auto& second = standing.ranked[1];
   if (!second.with_best) return "";
   auto lead = lead_text(standing, 1);
-  lead += (lead.empty() ? "ahead of " : " against ") + shown(second.name);
-  if (!std::isnan(second.adjusted_p)) lead += ", p = " + number_text("%.2g", second.adjusted_p) + " by Holm's correction";
-  return ": " + lead;
+  lead += (lead.empty() ? "ahead of " : " against ") + shown(standing.samples[1]);
+  if (!std::isnan(second.adjusted_p)) lead += ", p = " + number_text("%.2g", second.adjusted_p);
+  return lead;
 }
 
-std::string nothing_told(const Standing& standing)
+// What could be seen with so few runs.
+std::string resolvable_text(const Standing& standing)
 {
   const auto& first = standing.samples.front().candidate.values;
   const auto& second = standing.samples[1].candidate.values;
@@ -71,27 +90,33 @@ std::string nothing_told(const Standing& standing)
       resolvable_difference(standing.scatter.cv, standing.scatter.freedom, static_cast<double>(first.size()),
                             static_cast<double>(second.size()), standing.rule.level);
   const auto scale = metric_row(standing.metric).scale == Scale::difference ? " points" : " %";
-  const auto limit = std::isnan(resolvable)
-                         ? std::string("without repeats nothing is known about the scatter")
-                         : "the smallest difference that these runs could resolve is " + two_digits(100 * resolvable) + scale;
-  return beginning(standing) +
-         "the runs do not show which candidate is the best, because fewer than two candidates have 3 runs (take at least 3 "
-         "repeats: study.repeats); " +
-         limit;
+  return std::isnan(resolvable)
+             ? std::string("without repeats nothing is known about the scatter")
+             : "the smallest difference that these runs could resolve is " + two_digits(100 * resolvable) + scale;
 }
 
-// Returns "; 1 of 3 runs of easgd reached the target" for the candidates with a miss.
-std::string misses_of(const Standing& standing)
+// Who reached the target, if not all runs did: "5 of 5 runs reached the target only with a and b". Else empty.
+std::string reached_by(const Standing& standing)
 {
+  constexpr std::size_t most = 3;
   if (standing.metric != Metric::time_to_target) return "";
-  constexpr std::size_t most = 4;
-  std::string text;
-  std::size_t missed = 0;
-  for (const auto& sample : standing.samples)
-    if (sample.reached < sample.with_target && ++missed <= most)
-      text += "; " + shown(sample.candidate.name) + ": " + reached_text(sample);
-  if (missed > most) text += "; " + std::to_string(missed - most) + " more candidates have runs that missed the target";
-  return text;
+  std::vector<std::size_t> all, some;
+  for (std::size_t i = 0; i < standing.samples.size(); ++i) {
+    const auto& sample = standing.samples[i];
+    if (sample.with_target > 0) (sample.reached == sample.with_target ? all : some).push_back(i);
+  }
+  if (some.empty()) return "";
+  if (some.size() <= most && (all.empty() || some.size() < all.size())) {
+    std::map<std::string, std::vector<std::size_t>> by_text;
+    for (const auto i : some) by_text[reached_text(standing.samples[i])].push_back(i);
+    std::vector<std::string> parts;
+    for (const auto& [text, places] : by_text) parts.push_back(text + " with " + names_of(standing, places));
+    return join(parts, ", ");
+  }
+  if (all.empty()) return "no candidate reached the target in all of its runs";
+  const auto& first = standing.samples[all.front()];
+  const bool is_alike = std::all_of(all.begin(), all.end(), [&](auto i) { return standing.samples[i].reached == first.reached; });
+  return (is_alike ? reached_text(first) : "all runs reached the target") + " only with " + names_of(standing, all);
 }
 
 // Whether no rank test of the first with another could have decided.
@@ -158,7 +183,7 @@ std::string part_text(const ScalingRow& row, const ScalingRow& fewest)
 // What repeats are missing, if an efficiency has no interval.
 std::string missing_repeats(std::span<const ScalingRow> points)
 {
-  if (std::all_of(points.begin(), points.end(), is_simulated)) return ". The times are simulated: they lack a machine's scatter";
+  if (std::all_of(points.begin(), points.end(), is_simulated)) return "the times are simulated and lack a machine's scatter";
   std::vector<Candidate> candidates;
   double fewest = least_runs;
   for (const auto& point : points) {
@@ -168,7 +193,7 @@ std::string missing_repeats(std::span<const ScalingRow> points)
   if (fewest >= least_runs) return "";
   const auto scatter = pooled_scatter(candidates, Scale::ratio);
   const double resolvable = resolvable_difference(scatter.cv, scatter.freedom, fewest, fewest, 0.95);
-  const auto text = ". With fewer than 3 runs of a size, the runs do not show whether its efficiency differs from " +
+  const auto text = "with fewer than 3 runs of a size, the runs do not show whether its efficiency differs from " +
                     std::string(points.front().is_part ? "that of the fewest parts: " : "100 %: ");
   return text + (std::isnan(resolvable)
                      ? "without repeats nothing is known about the scatter"
@@ -195,9 +220,13 @@ Standing standing_of(std::string contest, Metric metric, std::vector<Sample> sam
 Standing standing_of(const Contest& contest, Metric metric, const Rule& rule)
 {
   std::vector<Sample> samples;
-  for (const auto& point : contest.points)
+  for (const auto& point : contest.points) {
     samples.push_back(sample_of(point.candidate.empty() ? name_of(point) : point.candidate, point.runs, metric));
-  return standing_of(contest.name, metric, std::move(samples), rule);
+    samples.back().title = point.title.empty() && !point.candidate.empty() ? point.candidate : point.title;
+  }
+  auto standing = standing_of(contest.name, metric, std::move(samples), rule);
+  standing.title = contest.title;
+  return standing;
 }
 
 std::vector<std::size_t> may_be_best(const Standing& standing)
@@ -208,45 +237,157 @@ std::vector<std::size_t> may_be_best(const Standing& standing)
   return places;
 }
 
-std::string sentence_of(const Standing& standing)
+std::string shown_name(const Standing& standing, std::size_t place) { return shown(standing.samples[place]); }
+
+std::string shown_name(const Standing& standing, const std::string& name)
 {
-  if (standing.ranked.size() < 2) return "There is only one candidate, so there is nothing to rank";
-  if (none_reached(standing))
-    return beginning(standing) + "no candidate is the best: no run reached the target" + misses_of(standing);
-  const auto enough = std::count_if(standing.samples.begin(), standing.samples.end(), has_enough_runs);
-  if (enough < 2) return nothing_told(standing) + misses_of(standing);
-  const auto best = may_be_best(standing);
-  const auto ending = too_few(standing) + misses_of(standing);
-  if (best.size() == 1)
-    return beginning(standing) + shown(standing.ranked[best.front()].name) + " is the best of " +
-           std::to_string(standing.ranked.size()) + (best.front() == 0 ? lead_over_second(standing) : "") + ending;
-  const auto lead = standing.ranked[1].with_best ? lead_text(standing, 1) : std::string();
-  const auto why = cannot_decide(standing) ? "; so few runs cannot decide" : "";
-  const auto first_two = shown(standing.ranked[0].name) + " against " + shown(standing.ranked[1].name);
-  return beginning(standing) + std::to_string(best.size()) +
-         " candidates may be the best, and the runs do not show which of them is: " + names_of(standing, best) +
-         (lead.empty() ? "" : "; " + first_two + ": " + lead) + why + ending;
+  const auto is_it = [&](const Sample& sample) { return sample.candidate.name == name; };
+  const auto sample = std::find_if(standing.samples.begin(), standing.samples.end(), is_it);
+  return sample == standing.samples.end() ? printable(name) : shown(*sample);
 }
 
-std::string scaling_sentence(std::span<const ScalingRow> points)
+namespace {
+
+enum class Outcome { one, several, none_reached, too_few_runs, nothing_to_rank };
+
+Outcome outcome_of(const Standing& standing)
+{
+  if (standing.ranked.size() < 2) return Outcome::nothing_to_rank;
+  if (none_reached(standing)) return Outcome::none_reached;
+  if (std::count_if(standing.samples.begin(), standing.samples.end(), has_enough_runs) < 2) return Outcome::too_few_runs;
+  return may_be_best(standing).size() == 1 ? Outcome::one : Outcome::several;
+}
+
+// "Undecided between 2 of 6 by throughput", "a is the best of 6 by throughput at 2 ranks: +4.5 % …". `metrics`: "by throughput";
+// `place`: " at 2 ranks" or empty.
+std::string outcome_text(const Standing& standing, const std::string& metrics, const std::string& place)
+{
+  const auto best = may_be_best(standing);
+  const auto of_all = std::to_string(standing.ranked.size()) + " " + metrics + place;
+  switch (outcome_of(standing)) {
+  case Outcome::nothing_to_rank:
+    return "There is only one candidate, so there is nothing to rank";
+  case Outcome::none_reached:
+    return "No run reached the target" + place + ", so no candidate is the best by " +
+           std::string(metric_row(standing.metric).words);
+  case Outcome::too_few_runs:
+    return "Undecided " + metrics + place +
+           ": fewer than two candidates have 3 runs, so take at least 3 repeats (study.repeats); " + resolvable_text(standing);
+  case Outcome::several:
+    return "Undecided between " + std::to_string(best.size()) + " of " + of_all +
+           (cannot_decide(standing) ? ", because so few runs cannot decide" : "");
+  case Outcome::one:
+    break;
+  }
+  const auto lead = best.front() == 0 ? lead_over_second(standing) : std::string();
+  return shown(standing.samples[best.front()]) + " is the best of " + of_all + (lead.empty() ? "" : ": " + lead);
+}
+
+// Whether the same candidates may be the best by both.
+bool is_as_open(const Standing& one, const Standing& other)
+{
+  if (outcome_of(one) != Outcome::several || outcome_of(other) != Outcome::several) return false;
+  const auto names = [](const Standing& standing) {
+    std::set<std::string> names_of_best;
+    for (const auto place : may_be_best(standing)) names_of_best.insert(standing.ranked[place].name);
+    return names_of_best;
+  };
+  return names(one) == names(other);
+}
+
+// What a further metric says: nothing if it says no more than the first one did.
+std::string further_text(const Standing& standing, const Standing& first)
+{
+  const auto outcome = outcome_of(standing);
+  const auto best = may_be_best(standing), best_of_first = may_be_best(first);
+  const auto names_equal = [&](std::size_t i, std::size_t j) { return standing.ranked[i].name == first.ranked[j].name; };
+  if (outcome == Outcome::too_few_runs && outcome_of(first) == outcome) return "";
+  if (is_as_open(standing, first)) return "";
+  if (outcome == Outcome::one && outcome_of(first) == Outcome::one && names_equal(best.front(), best_of_first.front())) {
+    const auto lead = best.front() == 0 ? lead_over_second(standing) : std::string();
+    return metric_text(standing) + " too" + (lead.empty() ? "" : ": " + lead);
+  }
+  auto text = outcome_text(standing, metric_text(standing), "");
+  if (outcome != Outcome::one && !text.empty()) text.front() = static_cast<char>(text.front() - 'A' + 'a');
+  return text;
+}
+
+// "b: -3.1 % [-8.0, +2.1] time to target against a", for the candidates that may be the best after the first.
+std::vector<std::string> contenders(const Standing& standing)
+{
+  constexpr std::size_t most = 6;
+  std::vector<std::string> lines;
+  if (outcome_of(standing) != Outcome::several) return lines;
+  for (const auto place : may_be_best(standing)) {
+    const auto& comparison = standing.ranked[place].with_best;
+    if (place == 0 || !comparison || lines.size() + 1 >= most) continue;
+    const auto interval = interval_text(*comparison, standing.metric), effect = effect_text(comparison->effect, standing.metric);
+    if (effect.empty()) continue;
+    lines.push_back(shown(standing.samples[place]) + ": " + effect + (interval.empty() ? "" : " " + interval) + " " +
+                    std::string(metric_row(standing.metric).words) + " against " + shown(standing.samples.front()));
+  }
+  return lines;
+}
+
+std::string with_facts(std::string headline, std::span<const std::string> facts)
+{
+  for (const auto& fact : facts)
+    if (!fact.empty()) headline += "; " + fact;
+  return headline;
+}
+
+} // namespace
+
+std::string sentence_of(const Standing& standing)
+{
+  auto text = outcome_text(standing, metric_text(standing), place_text(standing));
+  const auto best = may_be_best(standing);
+  if (outcome_of(standing) == Outcome::several && best.size() < standing.ranked.size()) text += ": " + names_of(standing, best);
+  if (outcome_of(standing) == Outcome::one || outcome_of(standing) == Outcome::several) text += too_few(standing);
+  return with_facts(std::move(text), std::vector{reached_by(standing)});
+}
+
+Statement statement_of(std::span<const Standing> standings, std::span<const std::string> facts)
+{
+  const auto& first = standings.back();
+  std::vector<std::string> parts;
+  auto metrics = metric_text(first);
+  for (std::size_t i = standings.size() - 1; i-- > 0;) {
+    parts.push_back(further_text(standings[i], first));
+    if (is_as_open(standings[i], first)) metrics += " and " + metric_text(standings[i]);
+  }
+  if (outcome_of(first) == Outcome::one || outcome_of(first) == Outcome::several) {
+    auto missing = too_few(first);
+    parts.push_back(missing.empty() ? missing : missing.substr(2));
+  }
+  parts.push_back(reached_by(first));
+  parts.insert(parts.end(), facts.begin(), facts.end());
+  return {with_facts(outcome_text(first, metrics, place_text(first)), parts), contenders(first)};
+}
+
+Statement scaling_statement(std::span<const ScalingRow> points, std::span<const std::string> facts)
 {
   std::vector<const ScalingRow*> measured;
   for (const auto& point : points)
     if (!point.throughputs.empty()) measured.push_back(&point);
-  if (measured.empty()) return "No run has succeeded, so nothing can be said";
+  if (measured.empty()) return {"No run has succeeded, so nothing can be said"};
   const bool in_nodes = measured.front()->nodes != measured.back()->nodes && measured.back()->size == measured.back()->nodes;
   if (measured.size() == 1)
-    return "Only one size was measured (" + size_words(*measured.front(), in_nodes) + "), so there is no efficiency to report";
-  std::vector<std::string> parts;
+    return {"Only one size was measured (" + size_words(*measured.front(), in_nodes) + "), so there is no efficiency to report"};
+  std::vector<std::string> lines;
   for (std::size_t i = 1; i < measured.size(); ++i) {
     if (!std::isfinite(measured[i]->efficiency)) continue;
     const auto& row = *measured[i];
     auto text = row.is_part ? part_text(row, *measured.front()) : efficiency_text(row) + against_ideal(row);
     if (i > 1 && !row.is_part) text += against_smaller(row, *measured[i - 1], in_nodes);
-    parts.push_back(size_words(row, in_nodes) + ": " + text);
+    lines.push_back(size_words(row, in_nodes) + ": " + text);
   }
-  if (parts.empty()) return "The smallest size was not measured, so there is no efficiency to report";
-  return join(parts, "; ") + missing_repeats(points);
+  if (lines.empty()) return {"The smallest size was not measured, so there is no efficiency to report"};
+  std::vector<std::string> parts{missing_repeats(points)};
+  parts.insert(parts.end(), facts.begin(), facts.end());
+  auto headline = with_facts(std::move(lines.back()), parts);
+  lines.pop_back();
+  return {std::move(headline), std::move(lines)};
 }
 
 } // namespace dt::store

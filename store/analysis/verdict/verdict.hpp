@@ -24,6 +24,7 @@ struct Judged {
   double resolvable = std::numeric_limits<double>::quiet_NaN();
   MoreRepeats more{};                                                // as more_repeats
   double more_node_hours = std::numeric_limits<double>::quiet_NaN(); // of these repeats, of A and of B together
+  std::string title{};                                               // the name as it is shown; empty: the name
 };
 
 // `scatter`: of all samples that the study has, for comparisons with too few runs.
@@ -57,6 +58,7 @@ struct Standing {
   std::vector<Sample> samples;
   Scatter scatter;
   Rule rule;
+  std::string title{}; // the contest as it is shown; empty: its name
 };
 Standing standing_of(std::string contest, Metric metric, std::vector<Sample> samples, const Rule& rule);
 // The ranking of a contest's points. A point without a label has the name of its size.
@@ -64,11 +66,27 @@ Standing standing_of(const Contest& contest, Metric metric, const Rule& rule);
 
 // The indices of the candidates that may be the best: those that have runs and are excluded by none.
 std::vector<std::size_t> may_be_best(const Standing& standing);
+// The name of the candidate at this place, as it is shown.
+std::string shown_name(const Standing& standing, std::size_t place);
+// The same of a candidate's name.
+std::string shown_name(const Standing& standing, const std::string& name);
 // Returns which candidate is the best, by how much and how certain, and which others may be the best, in one sentence.
 std::string sentence_of(const Standing& standing);
 
-// Returns, for the points of one label, speed-up and efficiency of each size, and whether the efficiency differs from 100 % and
-// from that of the next smaller size. Says what is missing if there is one size, or fewer than `least_runs` runs.
-std::string scaling_sentence(std::span<const ScalingRow> points);
+// What a study says: what decides in one sentence, then at most one line for each candidate or size. Without full stops.
+struct Statement {
+  std::string headline;
+  std::vector<std::string> lines{};
+};
+
+// Of the candidates of one contest. By the last of the standings first (the time to target, if there is one); then the others;
+// then who reached the target, and the `facts` that bear on all of it, such as a busy machine, each as part of a sentence. Where
+// the best is not known, a line for each candidate that may be it.
+Statement statement_of(std::span<const Standing> standings, std::span<const std::string> facts);
+
+// Of the points of one label: speed-up and efficiency of the largest size, and whether the efficiency differs from 100 % and from
+// that of the next smaller size; a line for each smaller size. Says what is missing if there is one size, or fewer than
+// `least_runs` runs.
+Statement scaling_statement(std::span<const ScalingRow> points, std::span<const std::string> facts);
 
 } // namespace dt::store

@@ -31,7 +31,7 @@ const Cell& cell_of(const Table& table, std::size_t row, std::string_view column
 
 TEST_CASE("a label with one size has no speed-up and no efficiency in the table, for it would be compared with itself")
 {
-  const auto table = scaling_table({row_of("easgd", 3), row_of("sync-sgd", 1), row_of("sync-sgd", 2)});
+  const auto table = scaling_table({row_of("easgd", 3), row_of("sync-sgd", 1), row_of("sync-sgd", 2)}, {});
   for (const auto* column : {"speedup", "efficiency", "efficiency_per_process"}) {
     CHECK(cell_of(table, 0, column).text == "-");
     CHECK(cell_of(table, 1, column).text != "-");

@@ -47,7 +47,7 @@ bool has(const std::vector<std::string>& texts, const std::string& text)
 
 TEST_CASE("the sentence names efficiency, interval, runs, the costs in order, the host, and the gains")
 {
-  CHECK(sentence_of(example()) ==
+  CHECK(sentence_of(example(), {}) ==
         "8 nodes: 71.0% [69.0, 73.0] of the throughput per worker of 1 node (5 runs). Exposed communication costs 19.0 points, "
         "jitter 6.0 (host3 in 4 of 5 runs), the smaller batch 4.5. Contention gains 0.5 points.");
 }
@@ -56,11 +56,11 @@ TEST_CASE("a baseline has no sentence, and a point of a single size is compared 
 {
   auto point = example();
   point.is_baseline = true;
-  CHECK(sentence_of(point).empty());
+  CHECK(sentence_of(point, {}).empty());
   point.is_baseline = false;
   point.baseline_size = 0;
   point.label = "strategy=easgd";
-  CHECK(sentence_of(point).starts_with(
+  CHECK(sentence_of(point, {}).starts_with(
       "strategy=easgd, 8 nodes: 71.0% [69.0, 73.0] of the throughput that its own computation would allow without any waiting"));
 }
 
@@ -68,10 +68,10 @@ TEST_CASE("on one node no host is named, and sizes are counted in ranks or worke
 {
   auto point = example();
   point.nodes = 1;
-  CHECK(sentence_of(point).starts_with("8 ranks: "));
-  CHECK(sentence_of(point).find("host3") == std::string::npos);
+  CHECK(sentence_of(point, {}).starts_with("8 ranks: "));
+  CHECK(sentence_of(point, {}).find("host3") == std::string::npos);
   point.ranks = 9; // one server
-  CHECK(sentence_of(point).starts_with("8 workers: "));
+  CHECK(sentence_of(point, {}).starts_with("8 workers: "));
 }
 
 TEST_CASE("a point that lost nothing says so, and one with a target tells the samples that it needed")
@@ -82,7 +82,7 @@ TEST_CASE("a point that lost nothing says so, and one with a target tells the sa
   point.interval = {not_measured, not_measured};
   point.statistical_efficiency = 0.8;
   point.time_efficiency = 0.8;
-  CHECK(sentence_of(point) ==
+  CHECK(sentence_of(point, {}) ==
         "8 nodes: 100.0% of the throughput per worker of 1 node (5 runs). No factor costs half a point. It needs 1.25 times the "
         "samples to the target, so its efficiency in time to accuracy is 80.0%.");
 }
@@ -92,28 +92,28 @@ TEST_CASE("without a time of one rank alone the sentence speaks of slower comput
   auto point = example();
   point.has_split = false;
   point.lost[static_cast<std::size_t>(Factor::contention)] = 0.1;
-  CHECK(sentence_of(point).find("slower computation 10.0") != std::string::npos);
+  CHECK(sentence_of(point, {}).find("slower computation 10.0") != std::string::npos);
 }
 
 TEST_CASE("the waterfall goes from the baseline down to the point, with a line for each cause")
 {
   auto point = example();
   const std::string full = "████████████████████████████████████████";
-  CHECK(waterfall_of(point).starts_with("  1 node                      100.0%  " + full +
-                                        "\n"
-                                        "  the smaller batch            -4.5   "));
+  CHECK(waterfall_of(point, {}).starts_with("  1 node                      100.0%  " + full +
+                                            "\n"
+                                            "  the smaller batch            -4.5   "));
   point.label = "strategy=easgd";
-  CHECK(waterfall_of(point).starts_with("strategy=easgd\n  1 node "));
-  CHECK(waterfall_of(point).ends_with("  8 nodes                      71.0%  ████████████████████████████\n"));
+  CHECK(waterfall_of(point, {}).starts_with("strategy=easgd\n  1 node "));
+  CHECK(waterfall_of(point, {}).ends_with("  8 nodes                      71.0%  ████████████████████████████\n"));
 }
 
 TEST_CASE("the column of queues is shown with servers only")
 {
-  const auto without = attribution_table({example()});
+  const auto without = attribution_table({example()}, {});
   CHECK_FALSE(has(titles(without), "queueing"));
   auto served = example();
   served.ranks = 9;
-  CHECK(has(titles(attribution_table({served})), "queueing"));
+  CHECK(has(titles(attribution_table({served}, {})), "queueing"));
   // Programs get it in both.
   CHECK(to_json(without)[0].contains("lost_queueing"));
 }
@@ -122,7 +122,7 @@ TEST_CASE("points of one rank have no row of communication")
 {
   auto one = example();
   one.ranks = one.workers = 1;
-  CHECK(communication_table({one, example()}).rows.size() == 1);
+  CHECK(communication_table({one, example()}, {}).rows.size() == 1);
 }
 
 TEST_CASE("a program that reports no communication does not get the answer that computation is slower, but what dtctl cannot "

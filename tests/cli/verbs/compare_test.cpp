@@ -183,6 +183,21 @@ TEST_CASE("the labels or the values of a key within one study are ranked")
   CHECK_THAT(studies.run({"compare", "rates/rate=1"}).err, Contains("there are no two candidates of one size"));
 }
 
+TEST_CASE("the values that stand beside a ratio are the means that it is made of")
+{
+  Studies studies;
+  studies.add("a", {{"", 2, {100, 101, 150}, {1, 2, 9}}});
+  studies.add("b", {{"", 2, {100, 140, 141}, {1, 8, 9}}});
+  for (const auto* metric : {"throughput", "time-to-target"}) {
+    const auto found = studies.comparison({"a", "b", "--metric", metric});
+    INFO(metric);
+    CHECK(found.at("effect").get<double>() == Approx(found.at("a").get<double>() / found.at("b").get<double>()).epsilon(1e-6));
+  }
+  const auto best = studies.json({"results", "a", "--best-by", "time-to-target"}).at("best")[0];
+  CHECK(best.at("throughput").get<double>() == Approx(std::cbrt(100.0 * 101 * 150)));
+  CHECK(best.at("time_to_target_s").get<double>() == Approx(std::cbrt(18.0)));
+}
+
 TEST_CASE("times to the target count misses, print them and find a regression by ranks")
 {
   Studies studies;
@@ -260,8 +275,8 @@ TEST_CASE("results end with a verdict about the labels of a study")
   CHECK(verdict.at("kind") == "candidates");
   REQUIRE(verdict.at("standings").size() == 2);
   CHECK(verdict.at("standings")[0].at("may_be_best") == Json{"fast"});
-  CHECK_THAT(studies.run({"results", "study"}).out, Contains("By throughput at 2 ranks, fast is the best of 2: +10.0 %") &&
-                                                        Contains("fast: 2 of 3 runs reached the target"));
+  CHECK_THAT(studies.run({"results", "study"}).out,
+             Contains("fast is the best of 2 by throughput: +10.0 %") && Contains("2 of 3 runs reached the target with fast"));
   studies.add("scaling", {{"ranks=1", 1, {100, 101, 99}}, {"ranks=2", 2, {190, 191, 189}}});
   CHECK_THAT(studies.run({"results", "scaling"}).out, Contains("2 ranks: 1.90x, efficiency 95.0 % [") && Contains("below 100 %"));
 }

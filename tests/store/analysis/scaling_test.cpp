@@ -137,6 +137,24 @@ TEST_CASE("efficiency per process counts parameter servers, efficiency per worke
   CHECK(rows[0].efficiency_per_process == Approx(1));
 }
 
+TEST_CASE("the throughput of a point is the mean that its speed-up is made of, not the median")
+{
+  std::vector<MeasuredRun> runs;
+  for (const auto& [ranks, throughput] : {std::pair{1, 100.0}, {1, 101.0}, {1, 150.0}, {2, 190.0}, {2, 250.0}, {2, 251.0}}) {
+    MeasuredRun run;
+    run.nodes = 1;
+    run.ranks = run.workers = ranks;
+    run.succeeded = true;
+    run.throughput = throughput;
+    runs.push_back(run);
+  }
+  const auto rows = scaling_of(runs, StudySizes::grow);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[1].speedup == Approx(rows[1].throughput / rows[0].throughput));
+  CHECK(rows[0].throughput == Approx(std::cbrt(100.0 * 101 * 150)));
+  CHECK(rows[0].throughput_median == 101);
+}
+
 TEST_CASE("parts of the same cores are compared by throughput alone")
 {
   std::vector<MeasuredRun> runs;

@@ -65,18 +65,6 @@ TEST_CASE("every parameter of a run is stored as it was resolved")
         "3 3 64 21");
 }
 
-TEST_CASE("a series is a label without its size")
-{
-  CHECK(series_of("sync.strategy=hsgd ranks=2") == "sync.strategy=hsgd");
-  CHECK(series_of("nodes=16") == "");
-  CHECK(series_of("resources.nodes=2 resources.ranks_per_node=4 train.seed=3") == "resources.ranks_per_node=4 train.seed=3");
-  CHECK(series_of("ranks_per_node=4 nodes=2") == "ranks_per_node=4");
-  CHECK(series_of("seed=1 ranks_per_node=4") == "seed=1");
-  CHECK(series_of("data.path=ranks=x") == "data.path=ranks=x");
-  CHECK(series_of("ranks=two") == "ranks=two");
-  CHECK(series_of("") == "");
-}
-
 TEST_CASE("a run's label is read from its name in the study")
 {
   CHECK(label_in_name("quick/ranks=2/#0", "quick") == "ranks=2");

@@ -198,7 +198,7 @@ TEST_CASE("a point at which most runs missed the target is in no Pareto set and 
   CHECK(order(all, Criterion::time_to_target) == "reached* missed");
 }
 
-TEST_CASE("figures of a point are medians of its runs, and a missed target is infinite")
+TEST_CASE("figures of a point are geometric means of its runs, and medians with misses as infinite where a run missed the target")
 {
   auto runs = std::vector<ComparedRun>{run_of("x", 2), run_of("x", 2), run_of("x", 2)};
   for (std::size_t i = 0; i < 3; ++i) {

@@ -10,6 +10,7 @@
 using namespace dt;
 using namespace dt::store;
 using Catch::Contains;
+using Catch::EndsWith;
 using Catch::StartsWith;
 
 namespace {
@@ -191,17 +192,17 @@ TEST_CASE("the best candidate is named with its lead, and a close one may be the
 {
   const auto clear = ranked({runs_of({100, 101, 99}, "slow"), runs_of({110, 111, 109}, "fast")}, Metric::throughput);
   CHECK_THAT(sentence_of(clear),
-             StartsWith("By throughput at 2 ranks, fast is the best of 2: +10.0 % [+7.") && Contains("against slow"));
+             StartsWith("fast is the best of 2 by throughput at 2 ranks: +10.0 % [+7.") && Contains("against slow"));
   const auto close = ranked({runs_of({100, 104, 96}, "one"), runs_of({101, 97, 103}, "two")}, Metric::throughput);
-  CHECK_THAT(sentence_of(close),
-             Contains("2 candidates may be the best, and the runs do not show which of them is: two, one; two against one: "));
+  CHECK_THAT(sentence_of(close), StartsWith("Undecided between 2 of 2 by throughput at 2 ranks"));
   CHECK(may_be_best(close).size() == 2);
 }
 
 TEST_CASE("a ranking with fewer than three runs says what could be resolved")
 {
   const auto pair = ranked({runs_of({100, 101}, "slow"), runs_of({110, 111}, "fast")}, Metric::throughput);
-  CHECK_THAT(sentence_of(pair), Contains("the runs do not show which candidate is the best") && Contains("smallest difference"));
+  CHECK_THAT(sentence_of(pair), StartsWith("Undecided by throughput at 2 ranks: fewer than two candidates have 3 runs") &&
+                                    Contains("smallest difference"));
   const auto mixed =
       ranked({runs_of({100, 101, 99}, "x"), runs_of({110, 111, 109}, "y"), runs_of({500}, "lucky")}, Metric::throughput);
   CHECK_THAT(sentence_of(mixed), Contains("with fewer than 3 runs nothing can be said about lucky"));
@@ -213,9 +214,58 @@ TEST_CASE("a ranking by time to target excludes what misses it, and names what m
       ranked({timed_runs({1, 2, 3, 4, 5}, "sure"), timed_runs({6, 7, miss, miss, miss}, "rare")}, Metric::time_to_target);
   CHECK(standing.ranked[0].name == "sure");
   CHECK(standing.ranked[1].excluded_by == "sure");
-  CHECK_THAT(sentence_of(standing), Contains("sure is the best of 2") && Contains("rare: 2 of 5 runs reached the target"));
+  CHECK_THAT(sentence_of(standing), Contains("sure is the best of 2") && Contains("2 of 5 runs reached the target with rare"));
   const auto none = ranked({timed_runs({miss, miss, miss}, "x"), timed_runs({miss, miss, miss}, "y")}, Metric::time_to_target);
-  CHECK_THAT(sentence_of(none), Contains("no run reached the target"));
+  CHECK_THAT(sentence_of(none), StartsWith("No run reached the target at 2 ranks, so no candidate is the best"));
+}
+
+namespace {
+
+// A ranking of candidates by throughput and by time to target.
+std::vector<Standing> both(const std::vector<std::vector<ComparedRun>>& candidates)
+{
+  return {ranked(candidates, Metric::throughput), ranked(candidates, Metric::time_to_target)};
+}
+
+std::vector<ComparedRun> timed(const Values& times, const std::string& series, double throughput)
+{
+  auto runs = timed_runs(times, series);
+  for (std::size_t i = 0; i < runs.size(); ++i) runs[i].throughput = throughput + static_cast<double>(i % 3);
+  return runs;
+}
+
+} // namespace
+
+TEST_CASE("a verdict is a headline that begins with what decides, and at most one line for each candidate")
+{
+  const std::vector<std::string> facts{"the machine was busy in 49 of 60 runs, so repeat when it is idle"};
+  const auto open = statement_of(both({timed({10, 12, 14, 11, 13}, "one", 100), timed({11, 13, 15, 10, 12}, "two", 100),
+                                       timed({12, 10, 13, 14, miss}, "three", 100), timed({miss, 9, miss, 15, 16}, "four", 100),
+                                       timed({miss, 12, 11, 16, 13}, "five", 100), timed({12, 11, 13, miss, 14}, "six", 100)}),
+                                 facts);
+  CHECK_THAT(open.headline, StartsWith("Undecided between 6 of 6 by time to target and by throughput at 2 ranks; "
+                                       "5 of 5 runs reached the target only with ") &&
+                                EndsWith("; the machine was busy in 49 of 60 runs, so repeat when it is idle"));
+  CHECK(open.lines.size() < 6);
+  for (const auto& line : open.lines) CHECK_THAT(line, Contains(" against "));
+}
+
+TEST_CASE("a verdict that is clear by both metrics names the best once, and one that is not says what the other metric says")
+{
+  const auto clear = statement_of(both({timed({1, 1.1, 1.05}, "fast", 200), timed({3, 3.1, 3.05}, "slow", 100)}), {});
+  CHECK_THAT(clear.headline,
+             StartsWith("fast is the best of 2 by time to target at 2 ranks: ") && Contains("; by throughput too: "));
+  CHECK(clear.lines.empty());
+  const auto split = statement_of(both({timed({1, 1.1, 1.05}, "sure", 100), timed({3, 3.1, 3.05}, "quick", 200)}), {});
+  CHECK_THAT(split.headline,
+             StartsWith("sure is the best of 2 by time to target") && Contains("; quick is the best of 2 by throughput: "));
+}
+
+TEST_CASE("a verdict without enough runs says so once, not for each metric")
+{
+  const auto few = statement_of(both({timed({1, 1.1}, "one", 200), timed({3, 3.1}, "two", 100)}), {});
+  CHECK_THAT(few.headline, StartsWith("Undecided by time to target at 2 ranks: fewer than two candidates have 3 runs"));
+  CHECK(few.headline.find("throughput") == std::string::npos);
 }
 
 namespace {
@@ -230,22 +280,36 @@ MeasuredRun measured(std::int64_t ranks, double throughput)
   return run;
 }
 
-std::string scaling_sentence_of(const std::vector<std::pair<std::int64_t, Values>>& sizes)
+// Headline and lines, one a line.
+std::string text_of(const Statement& statement)
+{
+  auto text = statement.headline;
+  for (const auto& line : statement.lines) text += "\n" + line;
+  return text;
+}
+
+std::string scaling_text(const std::vector<MeasuredRun>& runs, StudySizes sizes = StudySizes::grow)
+{
+  return text_of(scaling_statement(scaling_of(runs, sizes), {}));
+}
+
+std::string scaling_text_of(const std::vector<std::pair<std::int64_t, Values>>& sizes)
 {
   std::vector<MeasuredRun> runs;
   for (const auto& [ranks, values] : sizes)
     for (const double value : values) runs.push_back(measured(ranks, value));
-  return scaling_sentence(scaling_of(runs, StudySizes::grow));
+  return scaling_text(runs);
 }
 
 } // namespace
 
-TEST_CASE("a scaling study says for each size whether its efficiency differs from 100 % and from that of the smaller size")
+TEST_CASE("a scaling study says first for its largest size, and then in a line for each other one, whether its efficiency "
+          "differs from 100 % and from that of the smaller size")
 {
-  const auto text = scaling_sentence_of({{1, {100, 101, 99}}, {2, {190, 191, 189}}, {4, {300, 301, 299}}});
-  CHECK_THAT(text, StartsWith("2 ranks: 1.90x, efficiency 95.0 % ["));
-  CHECK_THAT(text, Contains("], below 100 %; 4 ranks: 3.00x, efficiency 75.0 % [") && Contains("below that at 2 ranks"));
-  CHECK_THAT(scaling_sentence_of({{1, {100, 110, 90}}, {2, {190, 210, 180}}}), Contains("not measurably different from 100 %"));
+  const auto text = scaling_text_of({{1, {100, 101, 99}}, {2, {190, 191, 189}}, {4, {300, 301, 299}}});
+  CHECK_THAT(text, StartsWith("4 ranks: 3.00x, efficiency 75.0 % ["));
+  CHECK_THAT(text, Contains("], below 100 % and below that at 2 ranks\n2 ranks: 1.90x, efficiency 95.0 % ["));
+  CHECK_THAT(scaling_text_of({{1, {100, 110, 90}}, {2, {190, 210, 180}}}), Contains("not measurably different from 100 %"));
 }
 
 TEST_CASE("a partition study says how fast more parts are together")
@@ -253,19 +317,17 @@ TEST_CASE("a partition study says how fast more parts are together")
   std::vector<MeasuredRun> runs;
   for (const auto& [parts, throughput] : {std::pair{1, 100.0}, std::pair{2, 130.0}, std::pair{4, 80.0}, std::pair{8, 100.0}})
     for (const double scatter : {0.99, 1.0, 1.01}) runs.push_back(measured(parts, throughput * scatter));
-  const auto text = scaling_sentence(scaling_of(runs, StudySizes::parts));
-  CHECK_THAT(text, StartsWith("2 parts: 1.30x the throughput of 1 part ["));
-  CHECK_THAT(text, Contains("], faster; 4 parts: 0.80x") && Contains("], slower; 8 parts: 1.00x") &&
-                       Contains("], not measurably different"));
-  CHECK_THAT(scaling_sentence(scaling_of(std::span(runs).first(3), StudySizes::parts)), Contains("(1 part)"));
+  const auto text = scaling_text(runs, StudySizes::parts);
+  CHECK_THAT(text, StartsWith("8 parts: 1.00x the throughput of 1 part [") && Contains("], not measurably different\n"));
+  CHECK_THAT(text, Contains("\n2 parts: 1.30x") && Contains("], faster\n4 parts: 0.80x") && EndsWith("], slower"));
+  CHECK_THAT(scaling_text({runs.begin(), runs.begin() + 3}, StudySizes::parts), Contains("(1 part)"));
 }
 
 TEST_CASE("simulated sizes need no repeats")
 {
   std::vector<MeasuredRun> runs{measured(1, 100), measured(2, 190)};
   for (auto& run : runs) run.series = "simulated";
-  CHECK_THAT(scaling_sentence(scaling_of(runs, StudySizes::grow)),
-             Contains("efficiency 95.0 %. The times are simulated: they lack a machine's scatter"));
+  CHECK_THAT(scaling_text(runs), Contains("efficiency 95.0 %; the times are simulated and lack a machine's scatter"));
 }
 
 TEST_CASE("a scaling study that is a ladder compares a size with the next smaller one in pairs")
@@ -276,17 +338,16 @@ TEST_CASE("a scaling study that is a ladder compares a size with the next smalle
       const double drift = 1 - 0.2 * block, scatter = 1 + 0.001 * (ranks * block % 2);
       runs.push_back(measured(ranks, ideal * drift * scatter));
     }
-  CHECK_THAT(scaling_sentence(scaling_of(runs, StudySizes::grow)), Contains("not measurably different from that at 2 ranks"));
+  CHECK_THAT(scaling_text(runs), Contains("not measurably different from that at 2 ranks"));
   for (std::size_t i = 0; i < runs.size(); ++i) runs[i].block = "17 " + std::to_string(i / 3);
-  CHECK_THAT(scaling_sentence(scaling_of(runs, StudySizes::grow)),
-             Contains("below 100 %; 4 ranks") && Contains("and below that at 2 ranks"));
+  CHECK_THAT(scaling_text(runs), StartsWith("4 ranks") && Contains("below 100 % and below that at 2 ranks"));
 }
 
 TEST_CASE("a scaling study says what is missing with one size or with too few runs")
 {
-  CHECK_THAT(scaling_sentence_of({{2, {100, 101, 99}}}), Contains("Only one size was measured (2 ranks)"));
-  CHECK_THAT(scaling_sentence_of({{1, {100, 101}}, {2, {190, 191}}}), Contains("2 ranks: 1.90x, efficiency 94.8 %") &&
-                                                                          Contains("With fewer than 3 runs") &&
-                                                                          Contains("smallest difference"));
-  CHECK_THAT(scaling_sentence_of({{1, {100}}, {2, {190}}}), Contains("nothing is known about the scatter"));
+  CHECK_THAT(scaling_text_of({{2, {100, 101, 99}}}), Contains("Only one size was measured (2 ranks)"));
+  CHECK_THAT(scaling_text_of({{1, {100, 101}}, {2, {190, 191}}}), Contains("2 ranks: 1.90x, efficiency 94.8 %") &&
+                                                                      Contains("with fewer than 3 runs") &&
+                                                                      Contains("smallest difference"));
+  CHECK_THAT(scaling_text_of({{1, {100}}, {2, {190}}}), Contains("nothing is known about the scatter"));
 }

@@ -1,0 +1,69 @@
+#include "core/spec/point_label.hpp"
+
+#include "core/text.hpp"
+
+#include <algorithm>
+
+namespace dt {
+namespace {
+
+bool is_number(std::string_view text)
+{
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// The length of the key that the word begins with; 0 if it begins with none.
+std::size_t key_length(std::string_view word)
+{
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto end = std::find_if_not(word.begin(), word.end(),
+                                    [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '.'; });
+  if (word.empty() || !is_letter(word.front()) || end == word.end() || *end != '=') return 0;
+  return static_cast<std::size_t>(end - word.begin());
+}
+
+// Returns "nodes" for "resources.nodes=2" and for "nodes=2". Empty if the value is not a number.
+std::string_view counted(std::string_view word)
+{
+  const auto equals = word.find('=');
+  if (equals == std::string_view::npos || !is_number(word.substr(equals + 1))) return {};
+  auto key = word.substr(0, equals);
+  if (key.starts_with("resources.")) key.remove_prefix(10);
+  return key;
+}
+
+bool is_size(std::string_view word)
+{
+  const auto what = counted(word);
+  return what == "ranks" || what == "nodes" || what == "parts";
+}
+bool is_density(std::string_view word) { return counted(word) == "ranks_per_node"; }
+
+} // namespace
+
+std::vector<LabelWord> label_words(std::string_view label)
+{
+  std::vector<LabelWord> words;
+  if (label.empty()) return words;
+  for (const auto& part : split(label, ' ')) {
+    const auto length = key_length(part);
+    if (length > 0)
+      words.push_back({part.substr(0, length), part.substr(length + 1)});
+    else if (!words.empty())
+      words.back().value += " " + part;
+    else
+      words.push_back({"", part});
+  }
+  return words;
+}
+
+std::string series_of(std::string_view label)
+{
+  auto words = split(label, ' ');
+  // If no other size is given, ranks per node are the size; otherwise they distinguish series.
+  if (std::none_of(words.begin(), words.end(), is_size)) std::erase_if(words, is_density);
+  std::erase_if(words, is_size);
+  return join(words, " ");
+}
+
+} // namespace dt

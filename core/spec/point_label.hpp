@@ -1,0 +1,26 @@
+// The machine-readable label of a sweep's point, "learning_rate=0.1 strategy=easgd ranks=2": its one grammar.
+//
+//   label = [ word ], { " ", word } ;
+//   word  = key, "=", value | mark ;          (a mark, such as "simulated", has no key, and stands first)
+//   key   = letter, { letter | digit | "_" | "." } ;
+//   value = any text; a blank in it is no end if what follows does not begin with a key and "="
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt {
+
+struct LabelWord {
+  std::string key; // empty: a mark
+  std::string value;
+};
+
+std::vector<LabelWord> label_words(std::string_view label);
+
+// Removes the size from a label: "sync.strategy=hsgd ranks=2" -> "sync.strategy=hsgd", "ranks_per_node=4 nodes=2" ->
+// "ranks_per_node=4", "ranks_per_node=4" -> "".
+std::string series_of(std::string_view label);
+
+} // namespace dt
