@@ -25,7 +25,7 @@ std::vector<TableColumn<Row>> label_columns(const store::PointLabels& labels, st
   for (const auto& [key, is_implied] : labels.keys())
     columns.push_back(
         {{"", key.empty() ? "point" : key, Align::left, is_implied ? 6 : 0}, [labels, label_of, key](const Row& row) {
-           return Cell{nullptr, labels.value(label_of(row), key), Style::plain};
+           return text_cell(labels.value(label_of(row), key));
          }});
   return columns;
 }

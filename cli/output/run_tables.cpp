@@ -203,7 +203,7 @@ std::vector<RunColumn> name_columns(const store::PointLabels& labels)
       {{"name", has_labels ? "" : "run"}, [](const store::RunRow& row) { return text_cell(row.name); }}};
   if (!has_labels) return columns;
   columns = before(columns, label_columns<store::RunRow>(labels, "", [](const auto& row) { return row.series; }));
-  columns.push_back({{"", "repeat"}, [](const store::RunRow& row) { return Cell{nullptr, repeat_in(row.name)}; }});
+  columns.push_back({{"", "repeat"}, [](const store::RunRow& row) { return text_cell(repeat_in(row.name)); }});
   return columns;
 }
 

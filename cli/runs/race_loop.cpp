@@ -212,7 +212,7 @@ class RaceLoop {
     auto verdict = verdict_of(selection.study ? selection.study->kind : "", compared_points(results_, selection),
                               store::scaling_of_study(results_.database(), id_), facts);
     // The rule of the race decides: a ranking of the same runs, which does not know how often they were looked at, may differ.
-    if (verdict.kind == "candidates") verdict.statement = {race_headline(race, limit, facts)};
+    if (verdict.kind == "candidates") verdict.text = {race_headline(race, limit, facts)};
     print_verdict(context_, verdict);
     print_outcome(context_, selection.runs);
     return exit_code_of(selection.runs);

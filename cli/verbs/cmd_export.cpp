@@ -7,6 +7,7 @@
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
 
+#include <filesystem>
 #include <memory>
 
 namespace dt::cli {
@@ -14,7 +15,7 @@ namespace {
 
 struct ExportOptions {
   Selector selector;
-  std::string format = "csv";
+  std::string format;
   std::string output;
   std::string url;
 };
@@ -38,6 +39,13 @@ void export_rows(Context& context, const FlatRows& rows, const ExportOptions& op
   }
 }
 
+// Without --format the ending of the file's name decides.
+std::string format_of(const std::string& file)
+{
+  const auto ending = std::filesystem::path(file).extension();
+  return ending == ".json" ? "json" : ending == ".jsonl" ? "jsonl" : ending == ".prom" ? "prometheus" : "csv";
+}
+
 // Before anything is looked up.
 void check(const ExportOptions& options)
 {
@@ -55,8 +63,9 @@ void check(const ExportOptions& options)
   if (format == "mlflow") checked_url(options.url);
 }
 
-ExitCode export_runs(Context& context, const ExportOptions& options)
+ExitCode export_runs(Context& context, ExportOptions options)
 {
+  if (options.format.empty()) options.format = format_of(options.output);
   check(options);
   ResultsStore results(context);
   const auto selection = select(results, options.selector);
@@ -84,11 +93,11 @@ constexpr const char* details =
     "               MLFLOW_TRACKING_PASSWORD, if the server asks for credentials. Needs the program curl.\n"
     "The columns of csv, json and jsonl are those of the view runs_flat: parameters, states, measurements, environment.\n\n"
     "Examples:\n"
-    "  dtctl export all --format csv --output runs.csv\n"
-    "  dtctl export scaling --format json --output reference.json\n"
+    "  dtctl export all --output runs.csv\n"
+    "  dtctl export scaling --output reference.json\n"
     "  dtctl export last --format jsonl | grep '\"state\":\"failed\"'\n"
     "  dtctl export scaling --format tensorboard --output boards\n"
-    "  dtctl export all --format prometheus --output /var/lib/prometheus/node-exporter/dtctl.prom\n"
+    "  dtctl export all --output /var/lib/prometheus/node-exporter/dtctl.prom\n"
     "  dtctl export scaling --format mlflow --to http://127.0.0.1:5000";
 
 } // namespace
@@ -99,7 +108,7 @@ void add_export(Commands& commands)
   auto& verb = commands.add({"export", result_verbs, "Give the selected runs to other programs, in their formats.", details},
                             [options](Context& context) { return export_runs(context, *options); });
   add_selector(verb, options->selector);
-  verb.add_option("--format", options->format, "csv (default), json, jsonl, tensorboard, prometheus or mlflow")
+  verb.add_option("--format", options->format, "default: by the ending of --output (.json, .jsonl, .prom), else csv")
       ->type_name("csv|json|jsonl|tensorboard|prometheus|mlflow")
       ->one_of({"csv", "json", "jsonl", "tensorboard", "prometheus", "mlflow"});
   verb.add_option("-o,--output", options->output,

@@ -175,6 +175,12 @@ void print_files(Context& context, const std::vector<fs::path>& files)
   context.out.data("files", std::move(names));
 }
 
+// Which points are left out stands only here.
+void print_caption(Context& context, const Chart& chart)
+{
+  context.out.field("caption", "how to read it", text_cell(chart.caption));
+}
+
 void draw(Context& context, const std::vector<Chart>& charts, const PlotOptions& options)
 {
   const auto style = style_of(context, options, FigureFormat::terminal);
@@ -183,7 +189,7 @@ void draw(Context& context, const std::vector<Chart>& charts, const PlotOptions&
     warn(context, figure);
     context.out.heading(chart.title);
     context.out.drawing(figure.drawing);
-    context.out.field("", "how to read it", text_cell(chart.caption));
+    print_caption(context, chart);
   }
 }
 
@@ -214,6 +220,7 @@ void write_picture(Context& context, const std::vector<Chart>& charts, const Plo
   const auto figure = write_figure(charts.front(), style_of(context, options, format), options.file);
   warn(context, figure);
   print_files(context, figure.files);
+  print_caption(context, charts.front());
 }
 
 ExitCode plot(Context& context, const PlotOptions& options)

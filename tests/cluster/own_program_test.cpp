@@ -94,3 +94,26 @@ TEST_CASE("a program whose job is requeued goes on in a second attempt from what
   CHECK(attempt_numbers(user.run_folders().at(0)).size() == 2);
   check_nothing_ran_twice(user);
 }
+
+TEST_CASE("the rest of a study whose first jobs fail in the same way is held back, and runs when the cause is gone")
+{
+  const Cluster cluster({"--nodes", "1", "--cpus", "1"});
+  const ClusterUser user(cluster);
+  user.dtctl().write("train.py", "import no_such_torch\n");
+  const auto study = recipe + "study: {repeats: 8}\n";
+  user.sweep(study);
+  CHECK(user.wait() == 1);
+  const auto status = user.json({"status", "all"});
+  INFO(status.dump(1));
+  CHECK(status.at("states").at("failed") == 3); // one after another on one core
+  CHECK(status.at("states").at("cancelled") == 5);
+  REQUIRE(status.at("common_causes").size() == 2);
+  CHECK(status.at("common_causes")[0].at("cause").get<std::string>().find("No module named 'no_such_torch'") !=
+        std::string::npos);
+  CHECK(status.at("common_causes")[1].at("held_back") == true);
+  CHECK(cluster.slurm({"squeue", "--noheader"}).empty());
+
+  user.dtctl().write("train.py", trainer());
+  const auto again = user.json({"sweep", "recipe.yaml", "--profile", "cluster", "--wait"});
+  CHECK(again.at("states") == Json{{"succeeded", 8}});
+}

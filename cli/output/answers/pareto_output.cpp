@@ -45,7 +45,7 @@ std::vector<TableColumn<PricedPoint>> point_columns(const store::PointLabels& la
                                                  }},
                                                 {{"point", ""}, [](const PricedPoint& p) { return text_cell(p.name); }}};
   columns = before(columns, label_columns<PricedPoint>(labels, "", [](const auto& p) { return p.label; }));
-  columns.push_back({{"", "size"}, [](const PricedPoint& p) { return Cell{nullptr, p.size}; }});
+  columns.push_back({{"", "size"}, [](const PricedPoint& p) { return text_cell(p.size); }});
   return columns;
 }
 

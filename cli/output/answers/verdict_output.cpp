@@ -34,9 +34,9 @@ StudyVerdict contest_verdict(const store::Contest& contest, const std::vector<st
 {
   std::vector<Metric> metrics{Metric::throughput};
   if (has_one_target(contest)) metrics.push_back(Metric::time_to_target);
-  StudyVerdict verdict{.kind = "candidates", .statement = {}, .standings = {}};
+  StudyVerdict verdict{.kind = "candidates", .text = {}, .standings = {}};
   for (const auto metric : metrics) verdict.standings.push_back(store::standing_of(contest, metric, {}));
-  verdict.statement = store::statement_of(verdict.standings, facts);
+  verdict.text = store::verdict_text(verdict.standings, facts);
   return verdict;
 }
 
@@ -50,7 +50,7 @@ StudyVerdict verdict_of(std::string_view kind, const std::vector<store::Compared
   const bool has_one_label =
       std::all_of(points.begin(), points.end(), [&](const auto& point) { return point.label == points.front().label; });
   const bool is_scaling = store::sizes_of_kind(kind) != store::StudySizes::labels;
-  if (has_one_label && (points.size() > 1 || is_scaling)) return {"scaling", store::scaling_statement(points, facts), {}};
+  if (has_one_label && (points.size() > 1 || is_scaling)) return {"scaling", store::scaling_verdict(points, facts), {}};
   return {"none", {}, {}};
 }
 
@@ -58,7 +58,7 @@ void print_verdict(Context& context, const StudyVerdict& verdict)
 {
   Json standings = Json::array();
   for (const auto& standing : verdict.standings) standings.push_back(to_json(standing));
-  const auto& [headline, lines] = verdict.statement;
+  const auto& [headline, lines] = verdict.text;
   std::vector<std::string> sentences;
   if (!headline.empty()) {
     sentences = lines;

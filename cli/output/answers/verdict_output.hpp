@@ -14,7 +14,7 @@ struct StudyVerdict {
   // "candidates": several labels at a common size, and which is the best; "scaling": one label at several sizes, and how
   // efficiency falls; "none": there is nothing to say, as of a single run.
   std::string kind;
-  store::Statement statement;             // empty if there is nothing to say
+  store::VerdictText text;                // empty if there is nothing to say
   std::vector<store::Standing> standings; // of candidates: by throughput, and by time to target if all have the same
 };
 
@@ -23,7 +23,7 @@ struct StudyVerdict {
 StudyVerdict verdict_of(std::string_view kind, const std::vector<store::ComparedPoint>& compared,
                         const std::vector<store::ScalingRow>& points, const std::vector<std::string>& facts);
 
-// Prints the statement, and for programs the object `verdict`, whose `sentences` begin with the headline.
+// Prints the text, and for programs the object `verdict`, whose `sentences` begin with the headline.
 void print_verdict(Context& context, const StudyVerdict& verdict);
 
 } // namespace dt::cli

@@ -165,7 +165,7 @@ Charts pareto_chart(const ChartSource& source)
               .caption =
                   "Geometric means over the repeats; where a run missed the target, the median of the times. The line joins "
                   "the points that no other point beats in both time and node-hours." +
-                  drawn_note(source),
+                  (time.to_target ? missed_note(points, priced) : "") + drawn_note(source),
               .x = {.title = "node-hours of a run", .from_zero = true},
               .y = {.title = time.to_target ? "time to the target [s]" : "time of a run [s]", .from_zero = true}};
   int colour = 0;

@@ -70,7 +70,7 @@ void add_verdict(Page& page, const Content& content)
   const auto& source = content.source;
   page.section("verdict", "Verdict");
   const auto doubts = store::doubts_of(source.database, source.study.id, keys_of(content));
-  const auto verdict = verdict_of(source.study.kind, source.compared, source.scaling, deciding_facts(doubts)).statement;
+  const auto verdict = verdict_of(source.study.kind, source.compared, source.scaling, deciding_facts(doubts)).text;
   if (!verdict.headline.empty()) page.paragraph(verdict.headline + ".", "verdict");
   for (const auto& line : verdict.lines) page.paragraph(line + ".");
   if (verdict.headline.empty())

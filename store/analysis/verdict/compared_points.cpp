@@ -87,6 +87,14 @@ Matching match_by(std::vector<ComparedPoint>& a, std::vector<ComparedPoint>& b,
   return matching;
 }
 
+// "0123456789" of an engine, "files 259f620af1" of a user's own program.
+std::string build_text(const ComparedRun& run)
+{
+  constexpr std::string_view files = "files-";
+  if (!run.engine_build.starts_with(files)) return run.engine_build.substr(0, 10);
+  return "files " + run.engine_build.substr(files.size(), 10);
+}
+
 // Something that a fair comparison has in common.
 struct Common {
   const char* what;
@@ -97,7 +105,7 @@ constexpr Common commons[]{
     {"machines", [](const ComparedRun& run) { return run.platform.empty() ? "measured" : "simulated on " + run.platform; }},
     {"models", [](const ComparedRun& run) { return run.model; }},
     {"data", [](const ComparedRun& run) { return run.data_id.substr(0, 10); }},
-    {"engine builds", [](const ComparedRun& run) { return run.engine_build.substr(0, 10); }},
+    {"builds", build_text},
     {"global batches", [](const ComparedRun& run) { return std::to_string(run.global_batch); }},
     {"modelled rates", [](const ComparedRun& run) { return format_shortest(run.modelled_rate); }},
     {"target accuracies", [](const ComparedRun& run) { return format_shortest(run.target_accuracy); }},

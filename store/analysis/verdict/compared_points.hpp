@@ -67,7 +67,7 @@ std::vector<Contest> contests_of(std::vector<ComparedPoint> points, std::string_
 // The names of the points, a line each, for an error message.
 std::string listed(const std::vector<ComparedPoint>& points);
 
-// What A and B should have in common and do not: one sentence each, such as "The engine builds differ: A has 3f2a, B has 77c0".
+// What A and B should have in common and do not: one sentence each, such as "the builds differ: A has 3f2a, B has 77c0".
 std::vector<std::string> differences(const Matching& matching);
 // The same for the points of contests.
 std::vector<std::string> differences(std::span<const Contest> contests);

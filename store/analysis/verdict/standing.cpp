@@ -347,7 +347,7 @@ std::string sentence_of(const Standing& standing)
   return with_facts(std::move(text), std::vector{reached_by(standing)});
 }
 
-Statement statement_of(std::span<const Standing> standings, std::span<const std::string> facts)
+VerdictText verdict_text(std::span<const Standing> standings, std::span<const std::string> facts)
 {
   const auto& first = standings.back();
   std::vector<std::string> parts;
@@ -365,7 +365,7 @@ Statement statement_of(std::span<const Standing> standings, std::span<const std:
   return {with_facts(outcome_text(first, metrics, place_text(first)), parts), contenders(first)};
 }
 
-Statement scaling_statement(std::span<const ScalingRow> points, std::span<const std::string> facts)
+VerdictText scaling_verdict(std::span<const ScalingRow> points, std::span<const std::string> facts)
 {
   std::vector<const ScalingRow*> measured;
   for (const auto& point : points)

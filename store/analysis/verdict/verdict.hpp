@@ -74,7 +74,7 @@ std::string shown_name(const Standing& standing, const std::string& name);
 std::string sentence_of(const Standing& standing);
 
 // What a study says: what decides in one sentence, then at most one line for each candidate or size. Without full stops.
-struct Statement {
+struct VerdictText {
   std::string headline;
   std::vector<std::string> lines{};
 };
@@ -82,11 +82,11 @@ struct Statement {
 // Of the candidates of one contest. By the last of the standings first (the time to target, if there is one); then the others;
 // then who reached the target, and the `facts` that bear on all of it, such as a busy machine, each as part of a sentence. Where
 // the best is not known, a line for each candidate that may be it.
-Statement statement_of(std::span<const Standing> standings, std::span<const std::string> facts);
+VerdictText verdict_text(std::span<const Standing> standings, std::span<const std::string> facts);
 
 // Of the points of one label: speed-up and efficiency of the largest size, and whether the efficiency differs from 100 % and from
 // that of the next smaller size; a line for each smaller size. Says what is missing if there is one size, or fewer than
 // `least_runs` runs.
-Statement scaling_statement(std::span<const ScalingRow> points, std::span<const std::string> facts);
+VerdictText scaling_verdict(std::span<const ScalingRow> points, std::span<const std::string> facts);
 
 } // namespace dt::store

@@ -77,7 +77,7 @@ TEST_CASE("jsonl goes to a file, which holds what standard output would, and --j
 {
   const ExportingHome home;
   const auto printed = home.run({"export", "--format", "jsonl"}).out;
-  const auto written = home.run({"export", "--format", "jsonl", "-o", "runs.jsonl"});
+  const auto written = home.run({"export", "-o", "runs.jsonl"}); // the ending of the name says the format
   CHECK(written.exit_code == 0);
   CHECK(written.out == "written to  runs.jsonl\nruns        2\n");
   CHECK(read_file(home.file("runs.jsonl")) == printed);

@@ -133,7 +133,7 @@ TEST_CASE("a program that reports no communication does not get the answer that 
   point.lost[static_cast<std::size_t>(Factor::together)] = 0.29;
   point.missing.communication = true;
   point.interval = {not_measured, not_measured};
-  CHECK(sentence_of(point) ==
+  CHECK(sentence_of(point, {}) ==
         "8 nodes: 71.0% of the throughput per worker of 1 node (5 runs). Computation or communication costs "
         "29.0 points.");
   CHECK(
@@ -143,8 +143,8 @@ TEST_CASE("a program that reports no communication does not get the answer that 
           "DDP does, looks like computation, so dtctl cannot separate computation, imbalance, jitter and communication. "
           "Report it in each step, as 0 if there is none; the program of `dtctl sweep pytorch-ddp` measures it inside DDP's "
           "backward."});
-  CHECK(has(titles(attribution_table({point})), "together"));
-  CHECK_FALSE(has(titles(attribution_table({example()})), "together"));
+  CHECK(has(titles(attribution_table({point}, {})), "together"));
+  CHECK_FALSE(has(titles(attribution_table({example()}, {})), "together"));
   point.missing = {.input = true, .work = true};
   CHECK(missing_phases_notes({point}) ==
         std::vector<std::string>{
@@ -152,7 +152,7 @@ TEST_CASE("a program that reports no communication does not get the answer that 
             "dtctl knows only the sum of the causes, not each of them. dtctl_report.phase() reports a phase, also "
             "one that takes no time."});
   point.efficiency = not_measured;
-  CHECK(sentence_of(point).find("nan") == std::string::npos);
+  CHECK(sentence_of(point, {}).find("nan") == std::string::npos);
 }
 
 TEST_CASE("of a point that a CPU quota held back the sentence names the quota and no factor")
@@ -161,7 +161,7 @@ TEST_CASE("of a point that a CPU quota held back the sentence names the quota an
   point.throttled_share = 0.752;
   point.lost.fill(not_measured);
   CHECK(
-      sentence_of(point) ==
+      sentence_of(point, {}) ==
       "8 nodes: 71.0% [69.0, 73.0] of the throughput per worker of 1 node (5 runs). A CPU quota held ranks back for up to 75% of "
       "the time, in whatever they did then, so dtctl cannot say what else costs efficiency. Give the job more processor time, or "
       "run fewer ranks or threads.");

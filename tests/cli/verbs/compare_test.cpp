@@ -228,7 +228,7 @@ TEST_CASE("comparisons without a common metric, with bad margins and unknown met
   CHECK(studies.run({"compare", "one", "same", "--margin", "0.02"}).exit_code == 0);
   CHECK(studies.run({"compare", "one", "same", "--junit", "x.xml"}).exit_code == 2); // without a reference
   studies.add("rebuilt", {{"", 2, {100, 101, 99}, {}, "build-2"}});
-  CHECK_THAT(studies.run({"compare", "rebuilt", "one"}).err, Contains("the engine builds differ: A has build-2, B has build-1"));
+  CHECK_THAT(studies.run({"compare", "rebuilt", "one"}).err, Contains("the builds differ: A has build-2, B has build-1"));
 }
 
 TEST_CASE("two runs of each side have no interval, but a smallest difference that could be resolved")

@@ -84,7 +84,7 @@ TEST_CASE("a run of dtengine depends on none of these")
   const auto run = site.run_well(sample_spec(2), 100);
   const auto record = site.study({run});
   ingest_study(database, record);
-  ingest(database, {run});
+  site.ingest(database, {run});
   CHECK(compared_runs(database, runs_of_study(database, record.id), "").at(0).depends_on.empty());
   CHECK(doubts_of(database, record.id, {run.key}).mixed.empty());
 }

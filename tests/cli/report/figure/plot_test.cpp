@@ -325,7 +325,6 @@ TEST_CASE("a timeline shows what is within a step, not the step that would hide 
   CHECK(series[1].at("points")[0].at("high").get<double>() == Approx(8));
 }
 
-#if 0
 TEST_CASE("points that missed the target are named under the figure that does not draw them")
 {
   const dt::test::PicturedHome home;
@@ -336,8 +335,10 @@ TEST_CASE("points that missed the target are named under the figure that does no
     result.time_to_accuracy_s = not_measured;
     store::test::put_file(attempt.result(), to_json(result));
   }
-  const auto drawn = home.run({"plot", "last", "--kind", "target"});
-  INFO(drawn.err);
+  const std::string kind = GENERATE("target", "pareto");
+  const auto to_file = GENERATE(Words{}, Words{"-o", "figure.svg"});
+  const auto drawn = home.run(with({"plot", "last", "--kind", kind}, to_file));
+  INFO(kind << drawn.err);
   const auto text = std::regex_replace(drawn.out, std::regex("\\s+"), " ");
   CHECK_THAT(text, Contains("Not drawn, because most of their runs missed the target:") && Contains("hsgd, 4 ranks (0 of 3)."));
 }
@@ -477,4 +478,3 @@ TEST_CASE("the name of a file is never a part of the script's language")
   CHECK(std::filesystem::exists(study.file(name)));
   CHECK_FALSE(std::filesystem::exists(study.file("hacked")));
 }
-#endif

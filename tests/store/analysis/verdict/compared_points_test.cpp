@@ -142,8 +142,12 @@ TEST_CASE("what compared runs should have in common and do not is named, once")
   a.model = "lenet";
   b.model = "alexnet";
   const auto found = differences(matched(points({a}), points({b})));
-  CHECK(found ==
-        Names{"the models differ: A has lenet, B has alexnet", "the engine builds differ: A has 0123456789, B has fedcba9876"});
+  CHECK(found == Names{"the models differ: A has lenet, B has alexnet", "the builds differ: A has 0123456789, B has fedcba9876"});
+  auto own = a, changed = a;
+  own.engine_build = "files-259f620af1dcda4e";
+  changed.engine_build = "files-da9708c64b15fa1a";
+  CHECK(differences(matched(points({own}), points({changed}))) ==
+        Names{"the builds differ: A has files 259f620af1, B has files da9708c64b"});
   CHECK(differences(matched(points({a}), points({a}))).empty());
   auto modelled = a;
   modelled.modelled_rate = 800;

@@ -239,7 +239,7 @@ std::vector<ComparedRun> timed(const Values& times, const std::string& series, d
 TEST_CASE("a verdict is a headline that begins with what decides, and at most one line for each candidate")
 {
   const std::vector<std::string> facts{"the machine was busy in 49 of 60 runs, so repeat when it is idle"};
-  const auto open = statement_of(both({timed({10, 12, 14, 11, 13}, "one", 100), timed({11, 13, 15, 10, 12}, "two", 100),
+  const auto open = verdict_text(both({timed({10, 12, 14, 11, 13}, "one", 100), timed({11, 13, 15, 10, 12}, "two", 100),
                                        timed({12, 10, 13, 14, miss}, "three", 100), timed({miss, 9, miss, 15, 16}, "four", 100),
                                        timed({miss, 12, 11, 16, 13}, "five", 100), timed({12, 11, 13, miss, 14}, "six", 100)}),
                                  facts);
@@ -252,18 +252,18 @@ TEST_CASE("a verdict is a headline that begins with what decides, and at most on
 
 TEST_CASE("a verdict that is clear by both metrics names the best once, and one that is not says what the other metric says")
 {
-  const auto clear = statement_of(both({timed({1, 1.1, 1.05}, "fast", 200), timed({3, 3.1, 3.05}, "slow", 100)}), {});
+  const auto clear = verdict_text(both({timed({1, 1.1, 1.05}, "fast", 200), timed({3, 3.1, 3.05}, "slow", 100)}), {});
   CHECK_THAT(clear.headline,
              StartsWith("fast is the best of 2 by time to target at 2 ranks: ") && Contains("; by throughput too: "));
   CHECK(clear.lines.empty());
-  const auto split = statement_of(both({timed({1, 1.1, 1.05}, "sure", 100), timed({3, 3.1, 3.05}, "quick", 200)}), {});
+  const auto split = verdict_text(both({timed({1, 1.1, 1.05}, "sure", 100), timed({3, 3.1, 3.05}, "quick", 200)}), {});
   CHECK_THAT(split.headline,
              StartsWith("sure is the best of 2 by time to target") && Contains("; quick is the best of 2 by throughput: "));
 }
 
 TEST_CASE("a verdict without enough runs says so once, not for each metric")
 {
-  const auto few = statement_of(both({timed({1, 1.1}, "one", 200), timed({3, 3.1}, "two", 100)}), {});
+  const auto few = verdict_text(both({timed({1, 1.1}, "one", 200), timed({3, 3.1}, "two", 100)}), {});
   CHECK_THAT(few.headline, StartsWith("Undecided by time to target at 2 ranks: fewer than two candidates have 3 runs"));
   CHECK(few.headline.find("throughput") == std::string::npos);
 }
@@ -281,7 +281,7 @@ MeasuredRun measured(std::int64_t ranks, double throughput)
 }
 
 // Headline and lines, one a line.
-std::string text_of(const Statement& statement)
+std::string text_of(const VerdictText& statement)
 {
   auto text = statement.headline;
   for (const auto& line : statement.lines) text += "\n" + line;
@@ -290,7 +290,7 @@ std::string text_of(const Statement& statement)
 
 std::string scaling_text(const std::vector<MeasuredRun>& runs, StudySizes sizes = StudySizes::grow)
 {
-  return text_of(scaling_statement(scaling_of(runs, sizes), {}));
+  return text_of(scaling_verdict(scaling_of(runs, sizes), {}));
 }
 
 std::string scaling_text_of(const std::vector<std::pair<std::int64_t, Values>>& sizes)
