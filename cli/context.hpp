@@ -3,7 +3,7 @@
 
 #include "cli/output/output.hpp"
 #include "cli/output/terminal.hpp"
-#include "core/paths.hpp"
+#include "core/locked_home.hpp"
 
 #include <memory>
 #include <string>
@@ -30,6 +30,9 @@ struct Context {
   // Adds an unreadable run, and warns once about each.
   void note_unreadable(const std::string& run, const std::string& why);
   Home home() const { return Home::from_environment(); }
+  // The home, which no other process changes meanwhile. Says on whom it waits. Must not be called while the result of an earlier
+  // call exists.
+  LockedHome locked_home() const;
 };
 
 // Logger that writes "dtctl: …" and "dtctl: warning: …" to standard error; only warnings if `quiet`.

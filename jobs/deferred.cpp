@@ -86,8 +86,8 @@ std::vector<SubmitReport> hand_over(const Home& home, const std::string& schedul
 
 std::vector<SubmitReport> submit_deferred(const Home& home, std::span<const std::string> keys)
 {
-  const auto lock = FileLock::try_acquire(home.root() / "submit.lock");
-  if (!lock) return {};
+  const auto locked = LockedHome::try_lock(home);
+  if (!locked) return {};
   std::map<std::pair<std::string, std::int64_t>, std::vector<Waiting>> groups; // key: scheduler and max_running
   for (auto& latest : latest_attempts(home, keys))
     if (auto run = waiting(std::move(latest)))

@@ -11,8 +11,8 @@
 namespace dt::jobs {
 
 // Submits the deferred runs among `keys` (RunStatus::is_deferred), in that order, each with the intent it already has. Returns
-// one report per deferred run; returns none if another process is submitting now. Throws a scheduler error if the scheduler
-// cannot be reached. Like submit_runs, it may run at the same time as other submitters and may be killed at any point.
+// one report per deferred run; returns none if another process changes the home now. Throws a scheduler error if the scheduler
+// cannot be reached. It may be killed at any point.
 std::vector<SubmitReport> submit_deferred(const Home& home, std::span<const std::string> keys);
 
 } // namespace dt::jobs

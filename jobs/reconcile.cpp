@@ -116,6 +116,7 @@ RunStatus status_of(LatestAttempt& latest, const JobStatus& job, double now)
   RunStatus status;
   status.key = latest.key;
   status.attempts = latest.attempts;
+  if (latest.folder) status.newest_attempt = latest.folder->number();
   if (!latest.record.submission) {
     status.verdict = judge({}, now);
     return status;
@@ -123,7 +124,7 @@ RunStatus status_of(LatestAttempt& latest, const JobStatus& job, double now)
   auto evidence = evidence_of(latest, job);
   keep_outcome(*latest.folder, evidence);
   keep_settled(*latest.folder, evidence);
-  status.attempt = status.newest_attempt = latest.folder->number();
+  status.attempt = status.newest_attempt;
   status.verdict = judge(evidence, now);
   keep_failure(*latest.folder, evidence, status.verdict);
   keep_earlier_result(latest.folder->run_folder(), status);
@@ -228,7 +229,7 @@ std::vector<RunStatus> reconcile(const Home& home, std::span<const std::string> 
   return statuses;
 }
 
-std::size_t cancel_runs(const Home& home, std::span<const std::string> keys, const std::string& who)
+std::size_t cancel_runs(const LockedHome& home, std::span<const std::string> keys, const std::string& who)
 {
   auto latest = latest_attempts(home, keys);
   const auto ended = ended_but_held(home, latest);

@@ -1,7 +1,7 @@
 // Determines the state of a run from its files, and then from the scheduler. A run without a result never counts as succeeded.
 #pragma once
 
-#include "core/paths.hpp"
+#include "core/locked_home.hpp"
 #include "core/record/attempt_record.hpp"
 #include "jobs/scheduler.hpp"
 
@@ -76,6 +76,6 @@ std::vector<RunStatus> reconcile(const Home& home, std::span<const std::string> 
 
 // Asks for the end of each run's live attempt; finished runs are not changed. Returns the number of runs asked. If the files of a
 // run cannot be read, throws an environment error after all other runs were asked.
-std::size_t cancel_runs(const Home& home, std::span<const std::string> keys, const std::string& who);
+std::size_t cancel_runs(const LockedHome& home, std::span<const std::string> keys, const std::string& who);
 
 } // namespace dt::jobs

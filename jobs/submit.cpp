@@ -64,13 +64,12 @@ Decision anew(Decision decision)
   return decision;
 }
 
-Decision decide(const RunStatus& status, const SubmitOptions& options, const fs::path& run_folder)
+Decision decide(const RunStatus& status, const SubmitOptions& options)
 {
   const auto state = status.verdict.state;
   if (status.unreadable) return {Action::refused, status.attempt, {}, status.verdict.cause + "; whether it has run is unknown"};
   if (status.attempts == 0) return {Action::submitted, 1, {}, "it has never run"};
-  if (!status.submission)
-    return {Action::submitted, attempt_numbers(run_folder).back(), {}, "an earlier submission was interrupted", true};
+  if (!status.submission) return {Action::submitted, status.newest_attempt, {}, "an earlier submission was interrupted", true};
   if (is_open_intent(status))
     return {Action::submitted,
             status.attempt,
@@ -175,7 +174,7 @@ class Submitter {
  private:
   void consider(const PlannedRun& run, const RunStatus& status)
   {
-    auto decision = decide(status, options_, home_.run(run.key));
+    auto decision = decide(status, options_);
     if (!seen_.insert(run.key).second) decision = {Action::already_active, decision.number, {}, "it was requested twice"};
     if (decision.action == Action::submitted && decision.number > status.attempt &&
         has_finished_meanwhile(run.key, status, decision.number))
@@ -390,11 +389,9 @@ std::vector<std::string> known_refusals(std::span<const PlannedRun> runs)
   return refusals;
 }
 
-std::vector<SubmitReport> submit_runs(const Home& home, std::span<const PlannedRun> runs, const SubmitOptions& options)
+std::vector<SubmitReport> submit_runs(const LockedHome& home, std::span<const PlannedRun> runs, const SubmitOptions& options)
 {
   make_folders(home.runs());
-  // One submitter at a time, from reading the state to storing the last id.
-  const auto lock = FileLock::acquire(home.root() / "submit.lock");
   return Submitter(home, options).run(runs);
 }
 

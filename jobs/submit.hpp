@@ -1,6 +1,7 @@
 // Submits planned runs. A missing or failed run gets a new attempt; a succeeded or active run is not changed.
 #pragma once
 
+#include "core/locked_home.hpp"
 #include "jobs/reconcile.hpp"
 #include "jobs/scheduler.hpp"
 
@@ -40,10 +41,10 @@ struct SubmitReport {
 std::vector<std::string> known_refusals(std::span<const PlannedRun> runs);
 
 // Submits the runs in the order of `runs` and returns one report per run. A run has at most one live attempt: the call may be
-// repeated, may be made by two processes at once and may be killed at any point. Throws a usage error if a run in `after` has
+// repeated and may be killed at any point. Throws a usage error if a run in `after` has
 // failed or was never submitted. Throws a scheduler error, before anything is submitted, if the scheduler cannot be reached.
 // Never overwrites files of earlier submissions, except those of an intent for which nothing was started.
-std::vector<SubmitReport> submit_runs(const Home& home, std::span<const PlannedRun> runs, const SubmitOptions& options);
+std::vector<SubmitReport> submit_runs(const LockedHome& home, std::span<const PlannedRun> runs, const SubmitOptions& options);
 
 // Removes an attempt whose job the scheduler refused. Nothing was started, so the run is restored to the state before the
 // submission.

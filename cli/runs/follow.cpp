@@ -6,7 +6,6 @@
 #include "cli/output/standard_out.hpp"
 #include "cli/runs/hand_over.hpp"
 #include "cli/runs/interrupt.hpp"
-#include "core/file.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
@@ -64,13 +63,6 @@ void look_again(const Home& home, std::vector<RunView>& runs, std::vector<std::s
   }
 }
 
-// Whether another dtctl is submitting now. Planned runs may then be about to be submitted.
-bool is_submitting(const Home& home)
-{
-  const auto lock = home.root() / "submit.lock";
-  return is_there(lock) && !FileLock::try_acquire(lock);
-}
-
 bool all_ended(const Home& home, const std::vector<RunView>& runs)
 {
   const auto is_over = [](const RunView& run) {
@@ -79,7 +71,8 @@ bool all_ended(const Home& home, const std::vector<RunView>& runs)
   };
   const auto is_planned = [](const RunView& run) { return run.row.state == RunState::planned; };
   return std::all_of(runs.begin(), runs.end(), is_over) &&
-         (std::none_of(runs.begin(), runs.end(), is_planned) || !is_submitting(home));
+         // Another dtctl may be about to submit planned runs.
+         (std::none_of(runs.begin(), runs.end(), is_planned) || !LockedHome::is_locked(home));
 }
 
 // Whether the end is certain: at once if every job has recorded its end, otherwise after `settle_s`.

@@ -16,22 +16,14 @@ fs::path made(const fs::path& folder)
   return folder;
 }
 
-FileLock lock_on(const fs::path& folder)
-{
-  if (auto lock = FileLock::try_acquire(folder / ".lock")) return std::move(*lock);
-  throw Error(ErrorKind::environment, "another dtctl is removing studies in " + folder.parent_path().string() +
-                                          ". Nothing was removed. Try again when it has ended");
-}
-
 void remove_content(const fs::path& folder)
 {
-  for (const auto& name : names_in(folder))
-    if (name != ".lock") fs::remove_all(folder / name);
+  for (const auto& name : names_in(folder)) fs::remove_all(folder / name);
 }
 
 } // namespace
 
-Removal::Removal(const Home& home) : removed_(made(home.root() / "removed")), lock_(lock_on(removed_))
+Removal::Removal(const LockedHome& home) : removed_(made(home.root() / "removed"))
 {
   for (const auto& folder : {home.runs(), home.studies(), home.data()}) beside_.push_back(folder / ".removed");
   remove_content(removed_); // left from a removal that was killed

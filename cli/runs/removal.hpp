@@ -1,8 +1,7 @@
 // Removes folders of the home as a transaction: either all folders are removed, or all are put back.
 #pragma once
 
-#include "core/file.hpp"
-#include "core/paths.hpp"
+#include "core/locked_home.hpp"
 
 #include <filesystem>
 #include <string>
@@ -16,8 +15,7 @@ namespace dt::cli {
 // not leave a file system. Folders left by a killed dtctl are deleted by the next removal.
 class Removal {
  public:
-  // Throws an environment error if another dtctl is removing something now.
-  explicit Removal(const Home& home);
+  explicit Removal(const LockedHome& home);
   Removal(const Removal&) = delete;
   Removal& operator=(const Removal&) = delete;
   ~Removal();
@@ -30,7 +28,6 @@ class Removal {
  private:
   std::vector<std::filesystem::path> beside_; // the folders `.removed`
   std::filesystem::path removed_;
-  FileLock lock_;
   std::vector<std::pair<std::filesystem::path, std::filesystem::path>> taken_; // (original path, current path)
 };
 

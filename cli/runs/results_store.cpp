@@ -2,6 +2,7 @@
 
 #include "cli/runs/checkpoints.hpp"
 #include "core/file.hpp"
+#include "core/home_identity.hpp"
 #include "core/record/study_record.hpp"
 #include "core/spec/run_key.hpp"
 
@@ -118,14 +119,45 @@ void mark_pending(const Home& home, const std::string& study_id)
   write_file_atomic(pending_folder(home) / study_id, "");
 }
 
-ResultsStore::ResultsStore(Context& context, const std::string& later) : context_(context), home_(context.home())
+namespace {
+
+void rebuild_missing(Context& context, const LockedHome& home)
 {
+  if (store::holds_anything(home.database()) || !has_earlier_studies(home)) return;
+  context.messages.info("{} is missing; rebuilding it from the run folders", home.database().string());
+  store::rebuild(home, [&](std::span<const std::string> keys) { return reconcile_verdicts(context, home, keys); });
+}
+
+} // namespace
+
+ResultsStore::ResultsStore(Context& context) : ResultsStore(context, context.home(), nullptr, {}) {}
+
+ResultsStore::ResultsStore(Context& context, const LockedHome& home, const std::string& later)
+    : ResultsStore(context, home, &home, later)
+{
+}
+
+ResultsStore::ResultsStore(Context& context, const Home& home, const LockedHome* locked, const std::string& later)
+    : context_(context), home_(home)
+{
+  open(locked);
+  read_again();
+  if (!writable_ || names_in(pending_folder(home_)).empty()) return;
+  const auto own = locked == nullptr ? LockedHome::try_lock(home_) : std::nullopt;
+  take_in_pending(later, locked != nullptr || own);
+}
+
+void ResultsStore::open(const LockedHome* locked)
+{
+  if (const auto words = words_about_copy(home_); !words.empty()) context_.messages.warn("{}", words);
   const bool is_new = !store::holds_anything(home_.database());
   try {
     if (is_new) make_folders(home_.root());
     if (is_new && has_earlier_studies(home_)) {
-      context_.messages.info("{} is missing; rebuilding it from the run folders", home_.database().string());
-      store::rebuild(home_, [&](std::span<const std::string> keys) { return reconcile_verdicts(context_, home_, keys); });
+      if (locked != nullptr)
+        rebuild_missing(context_, *locked);
+      else
+        rebuild_missing(context_, context_.locked_home());
     }
     database_.emplace(home_.database(), store::Access::read_write);
   } catch (const Error& error) {
@@ -134,8 +166,6 @@ ResultsStore::ResultsStore(Context& context, const std::string& later) : context
     opened_writable_ = writable_ = false;
     context_.messages.warn("results may be out of date: {}", error.what());
   }
-  read_again();
-  take_in_pending(later);
 }
 
 std::vector<store::RunVerdict> ResultsStore::storable_verdicts(std::span<const std::string> keys)
@@ -180,11 +210,15 @@ bool ResultsStore::ingest(std::span<const store::RunVerdict> verdicts)
   });
 }
 
-void ResultsStore::take_in(const StudyRecord& study)
+bool ResultsStore::stored(const StudyRecord& study)
 {
   const auto verdicts = storable_verdicts(study.run_keys);
-  const bool done = written([&] { store::ingest_study(*database_, study); }) && ingest(verdicts);
-  if (done) no_longer_pending(study);
+  return written([&] { store::ingest_study(*database_, study, home_.study(study.id) / "study.json"); }) && ingest(verdicts);
+}
+
+void ResultsStore::take_in(const StudyRecord& study)
+{
+  if (stored(study)) no_longer_pending(study);
 }
 
 void ResultsStore::take_in_submitted(const StudyRecord& study, std::span<const store::SubmittedRun> runs)
@@ -210,11 +244,13 @@ void ResultsStore::remove(const std::string& study_id, std::span<const std::stri
   fs::remove(pending_folder(home_) / study_id, ignored);
 }
 
-void ResultsStore::take_in_pending(const std::string& later)
+// Without the lock the record that was read may be replaced at this moment, so the mark stays.
+void ResultsStore::take_in_pending(const std::string& later, bool is_locked)
 {
   for (const auto& id : names_in(pending_folder(home_))) {
     if (id == later) continue;
-    if (const auto study = read_study(home_.study(id))) take_in(*study);
+    const auto study = read_study(home_.study(id));
+    if (study && stored(*study) && is_locked) no_longer_pending(*study);
   }
 }
 

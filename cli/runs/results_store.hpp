@@ -29,8 +29,10 @@ void put_status(const Home& home, RunView& view, jobs::RunStatus status);
 class ResultsStore {
  public:
   // Opens the database. If there is none, creates it from the run folders. If it cannot be written, opens it read-only and warns.
-  // Studies marked as pending are stored, except `later`.
-  explicit ResultsStore(Context& context, const std::string& later = {});
+  // Studies marked as pending are stored, except `later`. They stay pending if another process changes the home now.
+  explicit ResultsStore(Context& context);
+  // For a process that holds the lock of the home.
+  ResultsStore(Context& context, const LockedHome& home, const std::string& later = {});
 
   store::Database& database() { return *database_; }
   const Home& home() const { return home_; }
@@ -62,8 +64,11 @@ class ResultsStore {
   // The states of the runs, without those that must not be stored: runs without an attempt, and runs whose state nobody could be
   // asked about. The first call that knows the state stores them.
   std::vector<store::RunVerdict> storable_verdicts(std::span<const std::string> keys);
+  ResultsStore(Context& context, const Home& home, const LockedHome* locked, const std::string& later);
+  void open(const LockedHome* locked);
   void read_again();
-  void take_in_pending(const std::string& later);
+  bool stored(const StudyRecord& study);
+  void take_in_pending(const std::string& later, bool is_locked);
   void no_longer_pending(const StudyRecord& study);
   bool ingest(std::span<const store::RunVerdict> verdicts);
   bool written(const std::function<void()>& write);

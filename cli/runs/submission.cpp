@@ -18,6 +18,7 @@
 #include <array>
 #include <cstdlib>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -74,10 +75,11 @@ void add_scheduler_args(Resolved& resolved, const std::vector<std::string>& word
 }
 
 // Keys of the runs that must come first. Throws a usage error if one of them is in this submission.
-std::vector<std::string> predecessors(Context& context, const Resolved& resolved, const std::string& selector)
+std::vector<std::string> predecessors(Context& context, const LockedHome& home, const Resolved& resolved,
+                                      const std::string& selector)
 {
   if (selector.empty()) return {};
-  ResultsStore results(context);
+  ResultsStore results(context, home);
   auto keys = keys_of(select(results, {.what = selector, .failed = false, .where = {}}).runs);
   for (const auto& run : resolved.runs)
     if (std::find(keys.begin(), keys.end(), run.key) != keys.end())
@@ -88,7 +90,7 @@ std::vector<std::string> predecessors(Context& context, const Resolved& resolved
 }
 
 // Writes the study's record. Keeps the time of its first submission.
-void keep_record(const Home& home, StudyRecord& study)
+void keep_record(const LockedHome& home, StudyRecord& study)
 {
   mark_pending(home, study.id);
   make_folders(home.study(study.id));
@@ -143,10 +145,22 @@ void follow_study(Context& context, const Home& home, const StudyRecord& study, 
   follow_runs(context, home, follow);
 }
 
+// The runs of a study that was followed to its end. Throws an environment error if it was removed meanwhile.
+std::vector<RunView> ended_runs(ResultsStore& results, const StudyRecord& study)
+{
+  auto runs = results.up_to_date([&] { return store::runs_of_study(results.database(), study.id); });
+  if (runs.empty() && !study.run_keys.empty())
+    throw Error(ErrorKind::environment,
+                fmt::format("the study {} was removed by another dtctl meanwhile; to run it again, submit "
+                            "its recipe again",
+                            printable(study.name)));
+  return runs;
+}
+
 ExitCode wait_for(Context& context, ResultsStore& results, const StudyRecord& study, std::int64_t max_jobs)
 {
   follow_study(context, results.home(), study, max_jobs);
-  const auto runs = results.up_to_date([&] { return store::runs_of_study(results.database(), study.id); });
+  const auto runs = ended_runs(results, study);
   print_outcome(context, runs);
   return exit_code_of(runs);
 }
@@ -299,16 +313,30 @@ void keep_refusals(const Home& home, StudyRecord& study, const std::vector<jobs:
 
 namespace {
 
+// The keys of the runs were made before the home was locked. Throws a usage error if a data set was removed since.
+void require_data(const LockedHome& home, const Resolved& resolved)
+{
+  std::set<std::filesystem::path> places;
+  for (const auto& run : resolved.runs)
+    if (run.data_id != "none" && !run.spec.is_simulated() && run.spec.data.name != "synthetic")
+      places.insert(home.data_place(run.spec.data));
+  for (const auto& place : places)
+    if (!is_there(place))
+      throw Error(ErrorKind::usage,
+                  fmt::format("the data set {} was removed at this moment; nothing was submitted", place.string()));
+}
+
 // Writes the study's record and submits missing and failed runs.
-std::vector<jobs::SubmitReport> hand_over_runs(Context& context, const Home& home, Resolved& resolved,
+std::vector<jobs::SubmitReport> hand_over_runs(Context& context, const LockedHome& home, Resolved& resolved,
                                                const SubmissionOptions& options)
 {
+  require_data(home, resolved);
   const auto folder = std::filesystem::path(resolved.study.recipe_path).parent_path();
   const jobs::SubmitOptions how{.engine = resolved.engine,
                                 .study = resolved.study.id,
                                 .force = options.force,
                                 .rules = {.max_running = options.max_jobs},
-                                .after = predecessors(context, resolved, options.after),
+                                .after = predecessors(context, home, resolved, options.after),
                                 .agent = agent_program().string(),
                                 .simulator = resolved.simulator,
                                 .git_state = source_state(folder, home.sources())};
@@ -357,19 +385,22 @@ bool has_all(const std::vector<jobs::SubmitReport>& reports)
 ExitCode submit_and_wait(Context& context, ResultsStore& results, Resolved& resolved, const SubmissionOptions& options)
 {
   add_scheduler_args(resolved, options.scheduler_args);
-  const auto reports = hand_over_runs(context, results.home(), resolved, options);
-  keep_results(results, resolved, reports);
+  std::vector<jobs::SubmitReport> reports;
+  {
+    const auto home = context.locked_home();
+    reports = hand_over_runs(context, home, resolved, options);
+    keep_results(results, resolved, reports);
+  }
   if (!has_all(reports)) {
     print_refusals(context, refusals_of(reports));
     return exit_code_of(reports);
   }
   follow_unfinished(context, results.home(), resolved.study, reports, options.max_jobs);
-  return exit_code_of(results.up_to_date([&] { return store::runs_of_study(results.database(), resolved.study.id); }));
+  return exit_code_of(ended_runs(results, resolved.study));
 }
 
 ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& options)
 {
-  const auto home = context.home();
   add_scheduler_args(resolved, options.scheduler_args);
   if (resolved.duplicates > 0)
     context.messages.info("{} of the sweep left out, because another point is the same run",
@@ -379,19 +410,21 @@ ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& op
         "The Python environment is no part of the runs' keys, because it is not known before they run: {}. Each run "
         "records its own. To say that this is intended: program.identity: files",
         resolved.unasked);
-  if (options.dry_run) return print_dry_run(context, home, resolved, options.scripts);
+  if (options.dry_run) return print_dry_run(context, context.home(), resolved, options.scripts);
 
-  if (const auto reports = wholly_refused(home, resolved)) {
+  std::optional locked(context.locked_home());
+  if (const auto reports = wholly_refused(*locked, resolved)) {
     print_reports(context, *reports, resolved.study.run_names);
     context.messages.warn("nothing was submitted, and no study was created");
     return exit_code_of(*reports);
   }
-  const auto reports = hand_over_runs(context, home, resolved, options);
+  const auto reports = hand_over_runs(context, *locked, resolved, options);
   context.out.field("study", "study",
                     {resolved.study.id, resolved.study.name + " (" + short_key(resolved.study.id) + ")", Style::strong});
   print_reports(context, reports, resolved.study.run_names);
-  ResultsStore results(context, resolved.study.id);
+  ResultsStore results(context, *locked, resolved.study.id);
   keep_results(results, resolved, reports);
+  locked.reset();
 
   const auto code = exit_code_of(reports);
   if (!options.wait) {

@@ -47,12 +47,13 @@ void require_choice(ResultsStore& results, const Selector& selector)
 
 ExitCode cancel(Context& context, const Selector& selector)
 {
-  ResultsStore results(context);
+  const auto home = context.locked_home();
+  ResultsStore results(context, home);
   require_choice(results, selector);
   const auto selection = select(results, selector);
   std::vector<RunView> live;
   std::copy_if(selection.runs.begin(), selection.runs.end(), std::back_inserter(live), is_live);
-  const auto asked = jobs::cancel_runs(results.home(), keys_of(live), who_asks());
+  const auto asked = jobs::cancel_runs(home, keys_of(live), who_asks());
   const auto left_alone = selection.runs.size() - live.size();
   context.out.table(status_table(look_again(results, {selection.study, std::move(live), false})));
   context.out.field("cancelled", "cancelled", count_cell(static_cast<std::int64_t>(asked)));

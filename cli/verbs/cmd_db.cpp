@@ -16,10 +16,8 @@ void print_database(Context& context, store::Database& database, const Home& hom
   context.out.field("journal_mode", "journal", text_cell(database.journal_mode()));
 }
 
-ExitCode rebuild(Context& context)
+ExitCode rebuild(Context& context, const LockedHome& home)
 {
-  const auto home = context.home();
-  make_folders(home.root());
   const auto report =
       store::rebuild(home, [&](std::span<const std::string> keys) { return reconcile_verdicts(context, home, keys); });
   for (const auto& problem : report.problems) context.messages.warn("{}", problem);
@@ -35,9 +33,8 @@ ExitCode rebuild(Context& context)
 // If there is no database but there are runs, the database is rebuilt from them.
 ExitCode migrate(Context& context)
 {
-  const auto home = context.home();
-  if (!store::holds_anything(home.database()) && !names_in(home.runs()).empty()) return rebuild(context);
-  make_folders(home.root());
+  const auto home = context.locked_home();
+  if (!store::holds_anything(home.database()) && !names_in(home.runs()).empty()) return rebuild(context, home);
   store::Database database(home.database(), store::Access::read_write);
   print_database(context, database, home);
   return ExitCode::ok;
@@ -68,7 +65,8 @@ void add_db(Commands& commands)
   auto& family = commands.add_family({"db", setup_verbs, "The results database: migrate, rebuild, check.",
                                       "Everything in the database comes from the run folders, so it can always be rebuilt."});
   commands.add_under(family, {"migrate", "Verbs", "Bring the database to this version's schema.", ""}, migrate);
-  commands.add_under(family, {"rebuild", "Verbs", "Rebuild the database from the run folders.", ""}, rebuild);
+  commands.add_under(family, {"rebuild", "Verbs", "Rebuild the database from the run folders.", ""},
+                     [](Context& context) { return rebuild(context, context.locked_home()); });
   commands.add_under(family, {"check", "Verbs", "Check the database's integrity.", ""}, check);
 }
 

@@ -114,23 +114,10 @@ void print(Context& context, const Selection& selection, const std::vector<Fate>
   context.out.data("dry_run", dry_run);
 }
 
-// Refuses to remove a run that was submitted again after its state was determined.
-void refuse_changed(const Home& home, const std::vector<Fate>& fates)
-{
-  for (const auto& [run, stays] : fates) {
-    const auto attempts = attempt_numbers(home.run(run->row.key));
-    if (stays.empty() && !attempts.empty() && attempts.back() > run->row.attempt)
-      throw Error(ErrorKind::usage,
-                  fmt::format("run {} was submitted again meanwhile; nothing was removed", short_key(run->row.key)));
-  }
-}
-
 ExitCode remove(Context& context, const RemoveOptions& options)
 {
-  ResultsStore results(context);
-  const auto& home = results.home();
-  std::optional<Removal> removal;
-  if (options.yes && !options.dry_run) removal.emplace(home);
+  const auto home = context.locked_home();
+  ResultsStore results(context, home);
   const auto selection = select_study(results, options.study);
   refuse_live(context, selection);
   const auto fates = fates_of(home, selection, options.runs);
@@ -141,12 +128,12 @@ ExitCode remove(Context& context, const RemoveOptions& options)
         fmt::format(
             "this would remove the study {} ({}) and {} with all results. Add --yes to do it, or --dry-run to see what would go",
             printable(selection.study->name), short_key(selection.study->id), runs_text(keys.size())));
-  if (removal) {
-    refuse_changed(home, fates);
-    for (const auto& key : keys) removal->take(home.run(key), "run-" + key);
-    removal->take(home.study(selection.study->id), "study-" + selection.study->id);
+  if (!options.dry_run) {
+    Removal removal(home);
+    for (const auto& key : keys) removal.take(home.run(key), "run-" + key);
+    removal.take(home.study(selection.study->id), "study-" + selection.study->id);
     results.remove(selection.study->id, keys);
-    removal->commit();
+    removal.commit();
   }
   print(context, selection, fates, options.dry_run);
   return ExitCode::ok;

@@ -79,9 +79,9 @@ std::map<std::string, std::vector<std::size_t>> by_study(const Selection& select
   return places;
 }
 
-std::vector<jobs::SubmitReport> submit_again(ResultsStore& results, const Selection& selection, std::int64_t max_jobs)
+std::vector<jobs::SubmitReport> submit_again(const LockedHome& home, ResultsStore& results, const Selection& selection,
+                                             std::int64_t max_jobs)
 {
-  const auto& home = results.home();
   Identities identities(home);
   const auto agent = agent_program().string();
   const auto planned = planned_runs(home, selection.runs, identities);
@@ -106,7 +106,8 @@ std::vector<jobs::SubmitReport> submit_again(ResultsStore& results, const Select
 
 ExitCode retry(Context& context, const RetryOptions& options)
 {
-  ResultsStore results(context);
+  std::optional home(context.locked_home());
+  ResultsStore results(context, *home);
   auto selection = select(results, options.selector);
   const auto all = selection.runs.size();
   std::erase_if(selection.runs, [](const RunView& run) { return !can_retry(run); });
@@ -117,7 +118,8 @@ ExitCode retry(Context& context, const RetryOptions& options)
   std::vector<std::string> names;
   for (const auto& run : selection.runs) names.push_back(run.row.name);
   const auto reports =
-      selection.runs.empty() ? std::vector<jobs::SubmitReport>() : submit_again(results, selection, options.max_jobs);
+      selection.runs.empty() ? std::vector<jobs::SubmitReport>() : submit_again(*home, results, selection, options.max_jobs);
+  home.reset(); // what follows only reads
   print_reports(context, reports, names);
   if (!options.wait || selection.runs.empty()) return exit_code_of(reports);
 

@@ -6,6 +6,7 @@
 #include "core/record/claim.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
+#include "core/trust.hpp"
 #include "core/units.hpp"
 #include "jobs/agent/script_process.hpp"
 #include "jobs/attempts.hpp"
@@ -107,6 +108,8 @@ class AttemptJob {
   {
     const auto submission = read_intent();
     token_ = submission.token;
+    for (const auto& path : {attempt_.run_folder(), spec_path(attempt_.run_folder()), attempt_.path(), attempt_.script()})
+      require_own(path);
     if (!submission.git_state.empty()) ::setenv("DTCTL_GIT_STATE", submission.git_state.c_str(), 1); // for begin.json
     if (const auto missing = missing_predecessor(submission)) return refuse(*missing);
     take_signals();

@@ -99,6 +99,13 @@ Ticket ticket_of(const Json& json)
   return ticket;
 }
 
+// The attempt's folder in this home: the home may have been moved since the ticket was written.
+fs::path in_home(const fs::path& attempt, const fs::path& root)
+{
+  const auto attempts = attempt.parent_path(), run = attempts.parent_path(), runs = run.parent_path();
+  return root / runs.filename() / run.filename() / attempts.filename() / attempt.filename();
+}
+
 } // namespace
 
 Queue::Queue(const Home& home) : root_(home.local_queue()), folder_(root_ / host_name()) {}
@@ -150,7 +157,10 @@ std::optional<Ticket> Queue::read(const QueueEntry& entry) const
 {
   try {
     const auto text = read_file_if_exists(entry.path);
-    return text ? std::optional(ticket_of(Json::parse(*text))) : std::nullopt;
+    if (!text) return std::nullopt;
+    auto ticket = ticket_of(Json::parse(*text));
+    ticket.attempt = in_home(ticket.attempt, fs::absolute(home_root()));
+    return ticket;
   } catch (const SystemError&) { // a disk error: the ticket may be intact
     throw;
   } catch (const std::exception&) { // torn by a power cut, or not a ticket

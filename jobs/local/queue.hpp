@@ -71,6 +71,7 @@ class Queue {
   std::optional<Ticket> read(const QueueEntry& entry) const;
   void remove(const QueueEntry& entry) const;
 
+  std::filesystem::path home_root() const { return root_.parent_path(); }
   std::filesystem::path supervisor_lock() const { return folder_ / "supervisor.lock"; }
   std::filesystem::path supervisor_log() const { return folder_ / "supervisor.log"; }
   // One sentence that says why the next job could not be started; blank or absent if there is no problem.

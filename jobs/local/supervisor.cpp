@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/home_identity.hpp"
 #include "core/units.hpp"
 #include "jobs/attempts.hpp"
 #include "jobs/local/leader.hpp"
@@ -103,7 +104,7 @@ class Supervisor {
 
   int run()
   {
-    while (is_in_charge()) {
+    while (is_in_charge() || follow_home()) {
       try {
         finish_ended();
         end_those_asked();
@@ -127,6 +128,22 @@ class Supervisor {
     }, named{};
     return ::fstat(lock_->descriptor(), &held) == 0 && ::stat(queue_.supervisor_lock().c_str(), &named) == 0 &&
            held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+  }
+
+  // If the home was moved, leaves a link at its old place, because the jobs that run, and this process, know it by that. Returns
+  // whether the home is there again.
+  bool follow_home() const
+  {
+    constexpr std::string_view deleted = " (deleted)";
+    std::error_code error;
+    const auto old = queue_.home_root();
+    const auto lock = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", lock_->descriptor()), error);
+    const auto moved = lock.parent_path().parent_path().parent_path(); // <home>/local/<host>/supervisor.lock
+    if (error || lock.string().ends_with(deleted) || moved == old || !is_gone(old)) return false;
+    std::filesystem::create_directory_symlink(moved, old, error);
+    if (error || !is_in_charge()) return false;
+    log(fmt::format("the home was moved to {}; {} is now a link to it, for the jobs that run", moved.string(), old.string()));
+    return true;
   }
 
   // Kills jobs whose folder is gone: they cannot record anything, and no later call could find and end them.
@@ -391,6 +408,7 @@ void spawn_supervisor(const Home& home, const Queue& queue)
 
 int run_supervisor(const Home& home, const SupervisorOptions& options)
 {
+  if (original_of(home)) return 0; // what a copy's queue holds is the original's
   for (const int signal : {SIGHUP, SIGINT, SIGPIPE}) ::signal(signal, SIG_IGN);
   const Queue queue(home);
   auto lock = FileLock::try_acquire(queue.supervisor_lock());
@@ -401,7 +419,7 @@ int run_supervisor(const Home& home, const SupervisorOptions& options)
 void ensure_supervisor(const Home& home)
 {
   const Queue queue(home);
-  if (queue.list().empty()) return;
+  if (queue.list().empty() || original_of(home)) return;
   try {
     if (!FileLock::try_acquire(queue.supervisor_lock())) return;
   } catch (const Error&) { // a read-only home: no job can run here, but status requests must work

@@ -113,7 +113,10 @@ class Ingest {
   {
     const auto planned = read_spec(folder, verdict.key);
     std::size_t steps = 0;
-    database_.write([&](Connection& connection) { steps = write_records(connection, folder, planned, records, verdict); });
+    database_.write([&](Connection& connection) {
+      // A removal takes the folder away before it waits for this transaction, so what is stored here it still finds.
+      if (is_there(spec_path(folder))) steps = write_records(connection, folder, planned, records, verdict);
+    });
     report_.step_rows += steps;
     for (const auto& attempt : records.attempts)
       report_.problems.insert(report_.problems.end(), attempt.problems.begin(), attempt.problems.end());
@@ -171,11 +174,12 @@ std::size_t ingest_submitted(Database& database, std::span<const SubmittedRun> r
   return taken;
 }
 
-void ingest_study(Database& database, const StudyRecord& study)
+void ingest_study(Database& database, const StudyRecord& study, const fs::path& record)
 {
   auto& impl = database.impl();
   if (is_known(impl.connection, study)) return;
   impl.write([&](Connection& connection) {
+    if (!record.empty() && !is_there(record)) return; // see Ingest::write
     write_study(connection, study);
     write_points(connection);
   });

@@ -2,7 +2,7 @@
 // be interrupted at any point.
 #pragma once
 
-#include "core/paths.hpp"
+#include "core/locked_home.hpp"
 #include "core/record/run_record.hpp"
 #include "core/record/study_record.hpp"
 #include "store/database/database.hpp"
@@ -30,8 +30,9 @@ struct IngestReport {
   std::vector<std::string> unreadable;
 };
 
-// Stores a study and its run list. The rows of the runs may be stored later.
-void ingest_study(Database& database, const StudyRecord& study);
+// Stores a study and its run list. The rows of the runs may be stored later. If `record` is given, the file study.json, a study
+// whose file was removed meanwhile is not stored.
+void ingest_study(Database& database, const StudyRecord& study, const std::filesystem::path& record = {});
 
 // Stores these runs from their folders: spec, attempts, begin, events and result. For a run that is already stored in the same
 // final state, this costs only one look-up.
@@ -59,6 +60,6 @@ void remove_study(Database& database, const std::string& study_id, std::span<con
 
 // Builds the database anew from the folders, in a second file, and then copies it over the old one in one transaction. `judge`
 // returns the verdicts for a batch of keys (cli passes jobs::reconcile).
-IngestReport rebuild(const Home& home, const std::function<std::vector<RunVerdict>(std::span<const std::string>)>& judge);
+IngestReport rebuild(const LockedHome& home, const std::function<std::vector<RunVerdict>(std::span<const std::string>)>& judge);
 
 } // namespace dt::store

@@ -167,13 +167,9 @@ class Target {
 
 } // namespace
 
-IngestReport rebuild(const Home& home, const Judge& judge)
+IngestReport rebuild(const LockedHome& home, const Judge& judge)
 {
-  make_folders(home.root());
   const auto file = home.database();
-  const auto only = FileLock::try_acquire(file.string() + ".rebuild.lock");
-  if (!only)
-    throw Error(ErrorKind::environment, file.string() + " is being rebuilt by another dtctl. Try again when it has ended");
   set_aside_if_damaged(file);
   const Target target(file); // what cannot be written is refused now rather than after an hour's work
 

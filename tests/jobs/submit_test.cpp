@@ -80,7 +80,7 @@ struct Lab {
   // Ends the runs whose body is `until_told`.
   void tell_to_end() const { write_file_atomic(place.trace().string() + ".go", ""); }
 
-  std::vector<SubmitReport> submit() const { return submit_runs(place.home(), runs, options); }
+  std::vector<SubmitReport> submit() const { return submit_runs(LockedHome(place.home()), runs, options); }
   std::vector<std::string> keys() const
   {
     std::vector<std::string> keys;
@@ -200,7 +200,7 @@ TEST_CASE("a run that is run again by force and cancelled keeps its earlier resu
   lab.options.force = true;
   CHECK(lab.submit().front().attempt == 2);
   REQUIRE(eventually([&] { return lab.count(RunState::running) == 1; }));
-  CHECK(cancel_runs(lab.place.home(), lab.keys(), "alice") == 1);
+  CHECK(cancel_runs(LockedHome(lab.place.home()), lab.keys(), "alice") == 1);
   REQUIRE(lab.finish());
   const auto status = lab.status().front();
   CHECK(status.verdict.state == RunState::succeeded);
@@ -371,7 +371,7 @@ TEST_CASE("cancel asks the others and then names the run whose files cannot be r
   make_unreadable(unreadable);
   std::string said;
   try {
-    cancel_runs(lab.place.home(), lab.keys(), "test");
+    cancel_runs(LockedHome(lab.place.home()), lab.keys(), "test");
   } catch (const Error& error) {
     said = error.what();
   }
@@ -379,7 +379,7 @@ TEST_CASE("cancel asks the others and then names the run whose files cannot be r
   CHECK(fs::exists(lab.place.attempt(lab.runs[0].key).cancel()));
   fs::remove(unreadable);
   fs::rename(unreadable.string() + ".aside", unreadable);
-  cancel_runs(lab.place.home(), lab.keys(), "test");
+  cancel_runs(LockedHome(lab.place.home()), lab.keys(), "test");
   CHECK(lab.finish());
 }
 
@@ -452,7 +452,7 @@ TEST_CASE("a home that cannot be made is an environment error that names the pla
 {
   const Home home("/proc/dtctl");
   try {
-    submit_runs(home, planned_many(1), {"/bin/true", "", true, false});
+    submit_runs(LockedHome(home), planned_many(1), {"/bin/true", "", true, false});
     FAIL("no error");
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::environment);
@@ -470,7 +470,7 @@ TEST_CASE("on a full disk what does not fit is refused with the reason, and noth
   Lab lab(40, "sleep 1000");
   const Home home(disk.path() / "home");
   write_file_atomic(disk.path() / "filler", std::string(200'000, 'x'));
-  const auto reports = submit_runs(home, lab.runs, lab.options);
+  const auto reports = submit_runs(LockedHome(home), lab.runs, lab.options);
   const auto accepted = count(reports, Action::submitted);
   CHECK(accepted + count(reports, Action::refused) == 40);
   const auto refused =
@@ -478,13 +478,13 @@ TEST_CASE("on a full disk what does not fit is refused with the reason, and noth
   REQUIRE(refused != reports.end());
   CHECK(refused->reason.find("No space left on device") != std::string::npos);
   CHECK(static_cast<std::size_t>(std::distance(fs::directory_iterator(home.runs()), {})) == accepted);
-  cancel_runs(home, lab.keys(), "test");
+  cancel_runs(LockedHome(home), lab.keys(), "test");
   fs::remove(disk.path() / "filler");
   REQUIRE(eventually([&] { return local::Queue(home).list().empty(); })); // the first was running
-  const auto again = submit_runs(home, std::span(lab.runs).first(3), lab.options);
+  const auto again = submit_runs(LockedHome(home), std::span(lab.runs).first(3), lab.options);
   for (const auto& report : again) UNSCOPED_INFO(report.reason);
   CHECK(count(again, Action::submitted) == 3);
-  CHECK(cancel_runs(home, std::span<const std::string>(lab.keys()).first(3), "test") == 3);
+  CHECK(cancel_runs(LockedHome(home), std::span<const std::string>(lab.keys()).first(3), "test") == 3);
   REQUIRE(eventually([&] { return local::Queue(home).list().empty(); }));
 }
 
@@ -498,12 +498,12 @@ TEST_CASE("a job that cannot be started for want of room waits, says why, and st
   Lab lab(2);
   const Variable locks("DTCTL_CORE_LOCKS", (lab.place.trace().parent_path() / "other-cores").string());
   const Home home(disk.path() / "home");
-  submit_runs(home, std::span(lab.runs).first(1), lab.options);
+  submit_runs(LockedHome(home), std::span(lab.runs).first(1), lab.options);
   REQUIRE(eventually(
       [&] { return local::Queue(home).list().empty() && FileLock::try_acquire(local::Queue(home).supervisor_lock()); }));
   {
     const auto held = FileLock::acquire(local::Queue(home).supervisor_lock());
-    submit_runs(home, lab.runs, lab.options); // the lock is ours: nothing starts yet
+    submit_runs(LockedHome(home), lab.runs, lab.options); // the lock is ours: nothing starts yet
   }
   std::string filler(8 << 20, 'x');
   std::FILE* file = std::fopen((disk.path() / "filler").c_str(), "w");
@@ -526,12 +526,12 @@ TEST_CASE("a read-only home is looked at without complaint and refuses submissio
   }
   Lab lab(2);
   const Home home(disk.path() / "home");
-  submit_runs(home, std::span(lab.runs).first(1), lab.options);
+  submit_runs(LockedHome(home), std::span(lab.runs).first(1), lab.options);
   REQUIRE(eventually([&] { return local::Queue(home).list().empty(); }));
   REQUIRE(eventually([&] { return disk.make_read_only(); }));
   CHECK(reconcile(home, lab.keys()).front().verdict.state == RunState::succeeded);
   try {
-    submit_runs(home, lab.runs, lab.options);
+    submit_runs(LockedHome(home), lab.runs, lab.options);
     FAIL("no error");
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::environment);
@@ -552,6 +552,6 @@ TEST_CASE("ten thousand runs are submitted, looked at and cancelled", "[.benchma
   timed("submit", [&] { CHECK(count(lab.submit(), Action::submitted) == runs); });
   timed("submit again", [&] { CHECK(count(lab.submit(), Action::already_active) == runs); });
   timed("status", [&] { CHECK(lab.status().size() == runs); });
-  timed("cancel", [&] { CHECK(cancel_runs(lab.place.home(), lab.keys(), "test") == runs); });
+  timed("cancel", [&] { CHECK(cancel_runs(LockedHome(lab.place.home()), lab.keys(), "test") == runs); });
   REQUIRE(lab.finish());
 }

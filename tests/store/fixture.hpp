@@ -194,7 +194,7 @@ class Site {
 
   IngestReport rebuild() const
   {
-    return store::rebuild(home, [this](std::span<const std::string> keys) { return judge(keys); });
+    return store::rebuild(LockedHome(home), [this](std::span<const std::string> keys) { return judge(keys); });
   }
 
   dt::test::TemporaryFolder folder;

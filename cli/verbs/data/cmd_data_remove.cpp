@@ -118,7 +118,7 @@ Parts parts_of(const Home& home, const std::string& name)
 
 ExitCode remove_set(Context& context, const Options& options)
 {
-  const auto home = context.home();
+  const auto home = context.locked_home();
   const auto parts = parts_of(home, options.name);
   const auto size = format_bytes(static_cast<double>(parts.bytes));
   if (!options.yes && !options.dry_run)

@@ -93,7 +93,7 @@ TEST_CASE("a waiting job says what it waits for")
   const auto second = place.status_of("second").verdict;
   CHECK(second.state == RunState::queued);
   CHECK(second.evidence == "scheduler: queued (waits for 1 core; 1 job is before it)");
-  CHECK(cancel_runs(place.home(), place.keys(), "test") == 2);
+  CHECK(cancel_runs(LockedHome(place.home()), place.keys(), "test") == 2);
   REQUIRE(eventually([&] { return all_final(place.status()); }));
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("a job that waits for the cores of another home says which run holds t
   left.submit({left.job("third", "true")});
   const auto of_third = [&] { return left.status_of("third").verdict.evidence; };
   CHECK(eventually([&] { return of_third() == "scheduler: queued (waits for 1 core; 1 job is before it; " + next + ")"; }));
-  for (auto* place : {&left, &right}) cancel_runs(place->home(), place->keys(), "test");
+  for (auto* place : {&left, &right}) cancel_runs(LockedHome(place->home()), place->keys(), "test");
   for (auto* place : {&left, &right}) REQUIRE(eventually([&] { return all_final(place->status()); }));
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("a job that waits for the cores of another home names the holder's stu
   REQUIRE(eventually([&] { return runs(left, "one"); }));
   right.submit({right.job("two", "true")});
   CHECK(right.status_of("two").verdict.evidence.find("run one of study night in home ") != std::string::npos);
-  cancel_runs(left.home(), left.keys(), "test");
+  cancel_runs(LockedHome(left.home()), left.keys(), "test");
   REQUIRE(eventually([&] { return all_final(right.status()); })); // the cores were passed on
 }
 
@@ -332,7 +332,7 @@ TEST_CASE("a queued job that is cancelled never runs")
   Playground place;
   const auto cores = static_cast<std::int64_t>(local::usable_cores().size());
   place.submit({place.job("first", until_told("go"), cores), place.job("second", traced("second", "true"))});
-  CHECK(cancel_runs(place.home(), std::vector<std::string>{"second"}, "alice") == 1);
+  CHECK(cancel_runs(LockedHome(place.home()), std::vector<std::string>{"second"}, "alice") == 1);
   tell(place, "go");
   const auto verdict = place.status_of("second").verdict;
   CHECK(verdict.state == RunState::cancelled);
@@ -347,13 +347,13 @@ TEST_CASE("a running job that is cancelled is asked with SIGTERM and ends, also 
   place.submit({place.job("one", traced("one", "sleep 1000 & wait"))});
   REQUIRE(eventually([&] { return place.traces() == "start one\n"; }));
   if (GENERATE(false, true)) place.kill_supervisor();
-  CHECK(cancel_runs(place.home(), place.keys(), "alice") == 1);
+  CHECK(cancel_runs(LockedHome(place.home()), place.keys(), "alice") == 1);
   REQUIRE(eventually([&] { return all_final(place.status()); }));
   const auto verdict = place.status_of("one").verdict;
   CHECK(verdict.state == RunState::cancelled);
   CHECK(verdict.exit_code == 143);
   CHECK(place.traces() == "start one\n");
-  CHECK(cancel_runs(place.home(), place.keys(), "bob") == 0);
+  CHECK(cancel_runs(LockedHome(place.home()), place.keys(), "bob") == 0);
 }
 
 TEST_CASE("a job that ignores SIGTERM is killed after a grace")
@@ -361,7 +361,7 @@ TEST_CASE("a job that ignores SIGTERM is killed after a grace")
   Playground place;
   place.submit({place.job("deaf", "trap '' TERM HUP; echo up > \"$trace\"; while :; do sleep 1; done")});
   REQUIRE(eventually([&] { return place.traces() == "up\n"; }));
-  cancel_runs(place.home(), place.keys(), "alice");
+  cancel_runs(LockedHome(place.home()), place.keys(), "alice");
   REQUIRE(eventually([&] { return all_final(place.status()); }));
   CHECK(place.status_of("deaf").verdict.state == RunState::cancelled);
   CHECK(eventually([&] { return local::Queue(place.home()).list().empty(); }));

@@ -185,7 +185,7 @@ TEST_CASE("rebuild that fails leaves the old database as it was")
   auto database = site.open();
   const auto before = dump(database);
   CHECK_THROWS_AS(
-      rebuild(site.home,
+      rebuild(LockedHome(site.home),
               [](std::span<const std::string>) -> std::vector<RunVerdict> { throw Error(ErrorKind::scheduler, "down"); }),
       Error);
   CHECK(dump(database) == before);
@@ -240,12 +240,4 @@ TEST_CASE("a database without a byte is none: it is not opened as one without ru
   CHECK(error_of([&] { site.open(Access::read_only); }).starts_with("environment: there is no results database at"));
   CHECK(site.rebuild().runs_added == 5);
   CHECK(holds_anything(site.home.database()));
-}
-
-TEST_CASE("only one rebuild runs at a time")
-{
-  const Varied site;
-  const auto lock = FileLock::acquire(site.home.database().string() + ".rebuild.lock");
-  CHECK(error_of([&] { site.rebuild(); }) ==
-        "environment: " + site.home.database().string() + " is being rebuilt by another dtctl. Try again when it has ended");
 }

@@ -1,0 +1,36 @@
+// A home that this process alone changes.
+//
+// The order of locks: first this one, then a data set's journal or import (never waited for), then the queue of the local
+// scheduler, then the database's writer.
+#pragma once
+
+#include "core/file.hpp"
+#include "core/paths.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace dt {
+
+// Every verb that adds, changes or removes runs, studies or data sets holds the home's lock from its first look at them until the
+// database has what it did. Functions that need this take a LockedHome instead of a Home. Jobs and readers hold no lock.
+class LockedHome : public Home {
+ public:
+  // "process 4711 on login1"
+  using Waiting = std::function<void(const std::string& holder)>;
+
+  // Makes the home if it is missing, and waits until no other process holds its lock. If that takes longer than two seconds,
+  // `waiting` is called once, in another thread. The process must not hold the lock already.
+  explicit LockedHome(const Home& home, const Waiting& waiting = {});
+  // Returns nothing if another process holds the lock. The home must exist.
+  static std::optional<LockedHome> try_lock(const Home& home);
+  // Whether a process holds the lock now.
+  static bool is_locked(const Home& home);
+
+ private:
+  LockedHome(const Home& home, FileLock lock);
+  FileLock lock_;
+};
+
+} // namespace dt
