@@ -93,13 +93,44 @@ class Copy {
   std::optional<FileLock> lock_;
 };
 
+bool holds_same(const fs::path& packed, const PackedFile& source)
+{
+  try {
+    const PackedFile there(packed);
+    return there.id() == source.id() && there.file_bytes() == source.file_bytes();
+  } catch (const Error&) { // damaged, or another file
+    return false;
+  }
+}
+
+// Whether the set was imported by an earlier call, which may have been killed after its last step but one: its copy is then a
+// second name of the set.
+bool was_imported(const PackedFile& source, const fs::path& target)
+{
+  if (!holds_same(target, source)) return false;
+  Copy copy(target);
+  if (is_there(copy.path())) copy.lock(); // its destructor removes the name
+  return true;
+}
+
+ExitCode print_set(Context& context, const std::string& name, const fs::path& target)
+{
+  context.out.field("name", "data set", text_cell(name, Style::strong));
+  print_packed(context, PackedFile(target));
+  return ExitCode::ok;
+}
+
 ExitCode import_set(Context& context, const Options& options)
 {
   const PackedFile source(fs::absolute(options.file));
   const auto name = options.name.empty() ? fs::path(options.file).stem().string() : options.name;
   require_set_name(name);
   const auto target = context.home().packed_set(name);
-  if (is_there(target)) throw already_there(name);
+  if (is_there(target)) {
+    if (!was_imported(source, target)) throw already_there(name);
+    context.messages.info("{} is there already, with the same content", name);
+    return print_set(context, name, target);
+  }
   make_folders(folder_of(target));
   Copy copy(target);
   copy.lock();
@@ -114,10 +145,11 @@ ExitCode import_set(Context& context, const Options& options)
                             "again. dtctl data check lists all of them.",
                             bad, result.at("records").get<std::int64_t>(), options.file, bad == 1 ? "is" : "are",
                             printable(result.at("bad").at(0).at("name").get<std::string>())));
-  copy.commit(name);
-  context.out.field("name", "data set", text_cell(name, Style::strong));
-  print_packed(context, PackedFile(target));
-  return ExitCode::ok;
+  {
+    const auto home = context.locked_home();
+    copy.commit(name);
+  }
+  return print_set(context, name, target);
 }
 
 } // namespace

@@ -176,6 +176,7 @@ PackResult pack_data(const PackOptions& options)
   const auto plan = plan_pack(options, *source);
   if (!options.force)
     if (auto there = equal_set(options.output, plan, listing)) {
+      PackState::forget_finished(options.output);
       there->remarks = listing.remarks;
       if (const auto remark = channels_remark(there->description.mean, there->description.deviation); !remark.empty())
         there->remarks.push_back(remark);

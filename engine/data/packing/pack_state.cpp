@@ -176,6 +176,13 @@ void PackState::commit(bool force)
   ::unlink(journal_path_.c_str());
 }
 
+void PackState::forget_finished(const std::filesystem::path& output)
+{
+  const auto journal = with_ending(output, ".journal");
+  if (!is_there(journal) || is_there(with_ending(output, ".partial"))) return;
+  if (try_lock_removable(journal)) ::unlink(journal.c_str());
+}
+
 void PackState::discard()
 {
   ::unlink(partial_.c_str());

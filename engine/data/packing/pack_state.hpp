@@ -43,6 +43,8 @@ class PackState {
   void commit(bool force);
   // Removes both files.
   void discard();
+  // Removes the journal of a finished set, left by a call that was killed after it had given the set its name.
+  static void forget_finished(const std::filesystem::path& output);
 
  private:
   void lock();

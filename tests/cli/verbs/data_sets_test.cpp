@@ -7,6 +7,7 @@
 #include "tests/engine/data/write_packed.hpp"
 #include "tests/support/eventually.hpp"
 #include "tests/support/other_file_system.hpp"
+#include "tests/support/traced_program.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -171,6 +172,23 @@ TEST_CASE("an import never replaces a set, and refuses what is no packed set")
   CHECK(dtctl.json({"data", "list"}).at("sets")[0].at("train") == 10);
   dtctl.write("c.pack", "text");
   CHECK(dtctl.run({"data", "import", "c.pack"}).exit_code == 2);
+}
+
+TEST_CASE("an import that was killed before any of its calls goes on when it is repeated, and leaves nothing behind")
+{
+  int calls = 1;
+  for (int call = 0; call <= calls; ++call) {
+    const Dtctl dtctl;
+    write_numbered_pixels(dtctl.folder() / "a.pack", 10, 2);
+    const Words words{"data", "import", "a.pack"};
+    const auto end = dt::test::TracedProgram(dtctl.command(words)).run(call);
+    if (call == 0) calls = end.changes;
+    INFO("killed before call " << call << " of " << calls);
+    const auto again = dtctl.run(words);
+    CHECK(again.ok());
+    if (call == 0) CHECK(again.err == "dtctl: a is there already, with the same content\n");
+    CHECK(dt::names_in(dtctl.home() / "data") == Words{"a.pack"});
+  }
 }
 
 TEST_CASE("data remove asks, tells, and refuses what dtctl did not make")

@@ -6,6 +6,7 @@
 #include "tests/engine/data/packing/sources.hpp"
 #include "tests/engine/data/write_packed.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/traced_program.hpp"
 
 #include <cmath>
 #include <fstream>
@@ -222,6 +223,27 @@ TEST_CASE("a set that is there is left as it is if it would be equal, and is nev
   write(options.output, "something else");
   CHECK(complaint(options).find("exists already, and it is not a complete packed set, or damaged.") != std::string::npos);
   CHECK(read(options.output) == "something else");
+}
+
+TEST_CASE("a call that was killed before any of its last steps goes on when it is repeated, and leaves no journal")
+{
+  const TemporaryFolder folder;
+  const auto source = folder.path() / "s";
+  write_class_folders(source, {"a", "b"}, 4);
+  auto options = plain_options(source, folder.path() / "s.pack");
+  options.threads = 1;
+  const auto pack_until = [&](int call) { return dt::test::TracedProgram([&] { data::pack_data(options); }).run(call); };
+  const int calls = pack_until(0).changes;
+  const auto whole = read(options.output);
+  for (int call = 1; call <= calls; ++call) {
+    for (const auto* ending : {"", ".partial", ".journal"}) fs::remove(options.output.string() + ending);
+    INFO("killed before call " << call << " of " << calls);
+    CHECK(pack_until(call).killed);
+    data::pack_data(options);
+    CHECK(read(options.output) == whole);
+    CHECK_FALSE(fs::exists(options.output.string() + ".journal"));
+    CHECK_FALSE(fs::exists(options.output.string() + ".partial"));
+  }
 }
 
 TEST_CASE("a file that appears while a set is packed is not replaced")
