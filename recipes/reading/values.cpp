@@ -6,6 +6,7 @@
 #include "core/program/program_words.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "core/whole_number.hpp"
 #include "recipes/reading/layers.hpp"
 
 #include <algorithm>
@@ -120,7 +121,9 @@ class ValueReader {
     if (leading_zero)
       return refuse(node, " is " + ticked(*text) + ", which some YAML readers interpret as octal; remove the leading zeros");
     std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+    auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+    if (const auto decimal = whole_of_decimal(*text); end != text->data() + text->size() && decimal)
+      value = *decimal, end = text->data() + text->size();
     const bool whole = end == text->data() + text->size() && !text->empty();
     if (error == std::errc::result_out_of_range && whole)
       return refuse(node, " is " + ticked(node.text) + "; allowed: " + range_text(key_));

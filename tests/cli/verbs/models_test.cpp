@@ -55,6 +55,24 @@ TEST_CASE("a model is shown layer by layer, for its own images or others")
   CHECK(conv2.at("output") == "16x10x10");
   CHECK(conv2.at("parameters") == 6 * 16 * 25 + 16);
   CHECK(conv2.at("flops") == 2 * 6 * 16 * 25 * 100);
+  CHECK(conv2.at("from") == Json{"pool3"});
+  CHECK(conv2.at("attributes") ==
+        Json{{"channels", 16}, {"kernel", 5}, {"stride", 1}, {"padding", 0}, {"groups", 1}, {"bias", true}});
+  CHECK(lenet.at("layers").at(0).at("from") == Json{"images"});
+  CHECK(lenet.at("layers").at(2).at("attributes") == Json{{"kernel", 2}, {"stride", 2}, {"padding", 0}, {"ceil", false}});
+  CHECK(lenet.at("logits") == "fc3");
+  CHECK(lenet.at("auxiliary").empty());
+
+  const auto googlenet = dtctl.json({"models", "googlenet"});
+  CHECK(googlenet.at("auxiliary") ==
+        Json{{{"logits", "head1_fc2"}, {"weight", 0.3}}, {{"logits", "head2_fc2"}, {"weight", 0.3}}});
+  CHECK(googlenet.at("layers").at(3).at("attributes") == Json{{"size", 5}, {"alpha", 1e-4}, {"beta", 0.75}, {"k", 1.0}});
+  const auto resnet = dtctl.json({"models", "resnet20"});
+  CHECK(resnet.at("layers").at(1).at("attributes") == Json{{"eps", 1e-5}, {"biased_variance", true}, {"momentum", 0.1}});
+
+  const auto one_class = dtctl.run({"models", "lenet", "--classes", "1"});
+  CHECK(one_class.exit_code == 2);
+  CHECK(one_class.err.find("1x28x28 and 1 class: it needs at least 1x1x1 and 2 classes.") != std::string::npos);
 
   const auto wider = dtctl.json({"models", "lenet", "--image", "3x32x32", "--classes", "100", "--batch", "8"});
   CHECK(wider.at("layers").back().at("output") == "100x1x1");

@@ -33,12 +33,13 @@ TEST_CASE("whole numbers are read exactly and nothing else is one")
 {
   CHECK(read("train.seed", "12") == "12");
   CHECK(read("train.seed", "+12") == "12");
+  for (const auto* same : {"12.0", "1.2e1", "12."}) CHECK(read("train.seed", same) == "12"); // as in JSON, and so in the schema
   CHECK(read("train.seed", "1000000000000000") == "1000000000000000");
   CHECK(read("train.seed", "1000000000000001") == "`train.seed` is 1000000000000001; allowed: 0 to 1000000000000000");
   CHECK(read("train.seed", "-1") == "`train.seed` is -1; allowed: 0 to 1000000000000000");
   CHECK(read("train.seed", "99999999999999999999999") ==
         "`train.seed` is `99999999999999999999999`; allowed: 0 to 1000000000000000");
-  for (const auto* wrong : {"1.5", "1e3", "0x10", "0o7", "1_000", "+-1", "one", ".inf"})
+  for (const auto* wrong : {"1.5", "1e-3", "1e30", "0x10", "0o7", "1_000", "+-1", "one", ".inf"})
     CHECK(read("train.seed", wrong) == "`train.seed` must be a whole number, not `" + std::string(wrong) + "`");
   CHECK(read("train.seed", "\"12\"") == "`train.seed` must be a whole number, not the text `12`; remove the quotes");
   CHECK(read("train.seed", "010") ==
