@@ -14,6 +14,7 @@
 #include "jobs/launch/launcher.hpp"
 #include "jobs/program/program_recorder.hpp"
 #include "jobs/quick_file.hpp"
+#include "jobs/rank_failure.hpp"
 
 #include <algorithm>
 #include <array>
@@ -472,7 +473,7 @@ class AttemptJob {
   {
     for (const auto& word : {attempt_.cancel(), attempt_.stop_reason(), attempt_.error()})
       if (is_there(word)) return false;
-    return reports_lost_node(read_tail(attempt_.err(), stderr_tail));
+    return lost_node(read_tail(attempt_.err(), stderr_tail)).has_value();
   }
 
   void ask_for_requeue() const { put(attempt_.requeue(), fmt::format("{:.0f}\n", now_unix_s())); }

@@ -63,6 +63,22 @@ TEST_CASE("a program runs on two nodes through mpirun and through srun, and its 
   }
 }
 
+TEST_CASE("the cause of a run names the rank that failed under srun, its node, its exit code and its last line")
+{
+  const Cluster cluster({"--nodes", "2"});
+  const ClusterUser user(cluster);
+  user.dtctl().write("train.py", "import os, sys, time\n"
+                                 "if os.environ['RANK'] == '2': sys.exit('no data for this rank')\n"
+                                 "time.sleep(1000)\n");
+  user.sweep(recipe +
+             "resources: {nodes: 2, ranks_per_node: 2, launcher: srun, launcher_args: ['--mpi=none'], launch_tries: 1}\n");
+  CHECK(user.wait(90) == 1);
+  const auto run = user.runs().at(0);
+  INFO(run.dump());
+  CHECK(run.at("state") == "failed");
+  CHECK(run.at("cause") == "rank 2 on node1 ended with exit code 1: no data for this rank");
+}
+
 TEST_CASE("every rank sees its own GPUs of those that Slurm gave the job, and a job that asks for too many is refused")
 {
   const Cluster cluster({"--nodes", "1", "--cpus", "4", "--gpus", "4"});
