@@ -20,6 +20,7 @@ namespace dt::jobs {
 namespace {
 
 constexpr std::size_t stderr_tail_bytes = 65536; // a traceback of each of many ranks, and what their libraries say after it
+constexpr std::size_t stdout_tail_bytes = 16384; // a launcher's report of each of many ranks
 
 constexpr std::array files_of_every_verdict{AttemptFile::end,       AttemptFile::result,   AttemptFile::begin,
                                             AttemptFile::heartbeat, AttemptFile::cancel,   AttemptFile::launches,
@@ -209,12 +210,13 @@ Evidence evidence_of(LatestAttempt& latest, const JobStatus& job)
 {
   auto& reader = *latest.reader;
   if (job.state != JobStatus::State::queued) reader.list_again();
-  Evidence evidence{latest.record, {}, false, job};
+  Evidence evidence{latest.record, {}, {}, false, job};
   reader.read(files_of_every_verdict, evidence);
   if (evidence.has_result) return evidence;
   reader.read(files_without_result, evidence);
   evidence.is_own_program = evidence.preemption && reader.has(AttemptFile::work);
   if (reader.may_have(AttemptFile::err)) evidence.standard_error = read_tail(reader.folder().err(), stderr_tail_bytes);
+  if (reader.may_have(AttemptFile::out)) evidence.standard_output = read_tail(reader.folder().out(), stdout_tail_bytes);
   return evidence;
 }
 

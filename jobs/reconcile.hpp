@@ -16,6 +16,7 @@ namespace dt::jobs {
 // `divergence` and not at the figures of a result.
 struct Evidence : AttemptRecord {
   std::string standard_error;  // its last lines, for the cause
+  std::string standard_output; // the same; launchers that report a failed rank there
   bool is_own_program = false; // known of preempted attempts only
   JobStatus job;
 };

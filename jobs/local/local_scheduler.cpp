@@ -203,18 +203,38 @@ struct Surroundings {
   }
 };
 
+// "on host node7", "in another PID namespace of this machine (a container, for example)"
+std::string place_of(const Owner& owner)
+{
+  const auto self = own_identity("").process;
+  return owner.process.boot_id == self.boot_id ? "in another PID namespace of this machine (a container, for example)"
+         : owner.host == host_name()           ? "on another machine with this host name, " + owner.host + ","
+                                               : "on host " + owner.host;
+}
+
 JobStatus status_of(const JobHandle& job, const Place* place, Surroundings& around)
 {
   const auto owner = read_owner(job.attempt);
-  switch (state_of(owner)) {
+  switch (state_of(job.attempt, owner)) {
   case OwnerState::alive:
     return {JobStatus::State::running, "running", fmt::format("process {}", owner->process.pid), std::nullopt, {}};
-  case OwnerState::elsewhere:
-    return {JobStatus::State::unknown,
-            "elsewhere",
-            "it was started on host " + owner->host + ", and only dtctl on that host can see it",
-            std::nullopt,
-            {}};
+  case OwnerState::out_of_sight:
+    return {
+        JobStatus::State::unknown,
+        "out of sight",
+        fmt::format("it was started {}, which cannot be looked into from here; call dtctl there. It counts as lost when its last "
+                    "heartbeat is {} old",
+                    place_of(*owner), format_duration(silence_margin_s)),
+        std::nullopt,
+        {}};
+  case OwnerState::silent:
+    return {
+        JobStatus::State::not_found,
+        "silent",
+        fmt::format("it was started {}, which cannot be looked into from here, and has shown no sign of life for {} or longer",
+                    place_of(*owner), format_duration(silence_margin_s)),
+        std::nullopt,
+        {}};
   case OwnerState::dead:
     if (place != nullptr) return status_of_dead(*owner);
     return {JobStatus::State::ended, owner->process.pid > 0 ? "ended" : "withdrawn", "it has left the queue", std::nullopt, {}};

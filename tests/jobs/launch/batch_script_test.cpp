@@ -536,8 +536,10 @@ TEST_CASE("a run that is told to stop and ends before its checkpoint is preempte
 
 TEST_CASE("a run that loses a node asks to be started again, where that may be")
 {
-  const auto said =
-      GENERATE(as<std::string>(), "ORTE has lost communication with a remote daemon.", "srun: error: Node failure on node1");
+  const auto said = GENERATE(as<std::string>(),
+                             "ORTE has lost communication with a remote daemon.\n\n  HNP daemon   : [[7527,0],0] on node node0\n"
+                             "  Remote daemon: [[7527,0],1] on node node1\n",
+                             "srun: error: Node failure on node1");
   Stage stage;
   stage.may_requeue = GENERATE(true, false);
   stage.write("");

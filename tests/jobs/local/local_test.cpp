@@ -5,6 +5,7 @@
 #include "core/record/claim.hpp"
 #include "core/record/study_record.hpp"
 #include "core/text.hpp"
+#include "core/units.hpp"
 #include "jobs/launch/job_environment.hpp"
 #include "jobs/local/cores.hpp"
 #include "jobs/local/local_scheduler.hpp"
@@ -472,11 +473,43 @@ TEST_CASE("an attempt that has an owner is not run again, and a stranger with th
 TEST_CASE("an owner of an earlier boot is dead, whatever runs under its number now")
 {
   Playground place;
+  const auto attempt = place.job("one", "true").attempt;
   auto owner = own_identity("token");
-  CHECK(state_of(owner) == OwnerState::alive);
+  CHECK(state_of(attempt, owner) == OwnerState::alive);
   owner.process.boot_id = "00000000-0000-0000-0000-000000000000";
-  CHECK(state_of(owner) == OwnerState::dead);
+  owner.unix_s = boot_unix_s() - 5;
+  CHECK(state_of(attempt, owner) == OwnerState::dead);
   CHECK(processes_of_job(owner).empty());
+}
+
+TEST_CASE("an owner on another machine or in another PID namespace is out of sight, whatever the host names and machine ids, and "
+          "silent when its last heartbeat is older than the margin")
+{
+  Playground place;
+  const auto attempt = place.job("one", "true").attempt;
+  const auto check = [&](const Owner& owner) {
+    std::filesystem::remove(attempt.heartbeat());
+    CHECK(state_of(attempt, owner) == OwnerState::out_of_sight); // it has just claimed the attempt
+    CHECK(processes_of_job(owner).empty());
+    auto old = owner;
+    old.unix_s = now_unix_s() - 1e6;
+    write_file_atomic(attempt.heartbeat(), to_line(Heartbeat{now_unix_s() - silence_margin_s + 60, 3, 10}));
+    CHECK(state_of(attempt, old) == OwnerState::out_of_sight);
+    write_file_atomic(attempt.heartbeat(), to_line(Heartbeat{now_unix_s() - silence_margin_s - 60, 3, 10}));
+    CHECK(state_of(attempt, old) == OwnerState::silent);
+  };
+  auto namesake = own_identity("token"); // another machine with this host name
+  namesake.process.boot_id = "00000000-0000-0000-0000-000000000000";
+  namesake.process.machine_id = "0123456789abcdef0123456789abcdef";
+  check(namesake);
+  auto contained = own_identity("token");
+  contained.process.pid_namespace += 1;
+  check(contained);
+  // A copy of this machine: its run has shown signs of life since this machine was started.
+  auto copy = own_identity("token");
+  copy.process.boot_id = namesake.process.boot_id;
+  std::filesystem::remove(attempt.heartbeat());
+  CHECK(state_of(attempt, copy) == OwnerState::out_of_sight);
 }
 
 TEST_CASE("an attempt owned on another host is unknown, not dead")
