@@ -2,6 +2,7 @@
 #include "jobs/agent/own_processes.hpp"
 
 #include "core/file.hpp"
+#include "core/process.hpp"
 #include "core/record/claim.hpp"
 #include "core/text.hpp"
 #include "tests/jobs/playground.hpp"
@@ -9,6 +10,8 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +21,7 @@
 using namespace dt;
 using namespace dt::jobs;
 using dt::test::eventually;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -48,14 +52,72 @@ class Sleeper {
   {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
+    eventually([&] { return !identify_process(pid_); });
   }
+  pid_t pid() const { return pid_; }
   bool is_in(const std::vector<pid_t>& processes) const { return std::ranges::count(processes, pid_) == 1; }
 
  private:
   pid_t pid_ = 0;
 };
 
+// Control groups as Slurm makes them for a job on two nodes of one host.
+class JobGroups {
+ public:
+  JobGroups()
+  {
+    for (const auto* root : {"/sys/fs/cgroup/pids", "/sys/fs/cgroup"}) {
+      const auto top = fs::path(root) / token;
+      std::error_code error;
+      for (const auto* node : {"slurm_node0", "slurm_node1"}) fs::create_directories(top / node / "uid_0/job_12/step_0", error);
+      if (!error && is_there(top / "slurm_node1/uid_0/job_12/step_0/cgroup.procs")) top_ = top;
+      if (!top_.empty()) return;
+    }
+  }
+  JobGroups(const JobGroups&) = delete;
+  JobGroups& operator=(const JobGroups&) = delete;
+  ~JobGroups()
+  {
+    std::error_code none;
+    for (const auto* node : {"slurm_node0", "slurm_node1"})
+      for (const auto* part : {"uid_0/job_12/step_0", "uid_0/job_12", "uid_0", ""}) fs::remove(top_ / node / part, none);
+    fs::remove(top_, none);
+  }
+  bool are_there() const { return !top_.empty(); }
+  // Returns false if the process may not be put there.
+  bool put(pid_t process, const std::string& node) const
+  {
+    std::ofstream file(top_ / node / "uid_0/job_12/step_0/cgroup.procs");
+    file << process << std::flush;
+    return file.good();
+  }
+
+ private:
+  fs::path top_;
+};
+
 } // namespace
+
+TEST_CASE("where Slurm gives the job a control group, processes outside of it are not the job's on this node")
+{
+  const JobGroups groups;
+  const jobs::testing::Folder folder;
+  const Sleeper ours(folder, "node0", true), theirs(folder, "node1", true);
+  if (!groups.are_there() || !groups.put(ours.pid(), "slurm_node0") || !groups.put(theirs.pid(), "slurm_node1")) {
+    WARN("skipped: control groups cannot be made here");
+    return;
+  }
+  const pid_t dtjob = ::fork(); // this test stays where it is
+  if (dtjob == 0) {
+    ::setenv("SLURMD_NODENAME", "another", 1); // the group decides
+    const bool is_put = groups.put(::getpid(), "slurm_node0");
+    const auto own = agent::own_processes(token);
+    ::_exit(is_put && ours.is_in(own) && own.size() == 1 ? 0 : 1);
+  }
+  int status = -1;
+  CHECK(::waitpid(dtjob, &status, 0) == dtjob);
+  CHECK(status == 0);
+}
 
 TEST_CASE("a process belongs to a job on a node by its token and its node, and is left behind if it does not descend from dtjob")
 {
