@@ -253,13 +253,15 @@ void ResultsStore::tell_damaged(jobs::RunStatus& status, const std::string& why)
 {
   status.verdict = {.state = RunState::unknown, .cause = why, .evidence = "unreadable", .exit_code = {}, .stalled = false};
   status.unreadable = true;
-  context_.unreadable.push_back("the records of run " + short_key(status.key) + " are damaged: " + why); // warned of already
+  const auto line = "the records of run " + short_key(status.key) + " are damaged: " + why; // of which ingest has warned
+  auto& all = context_.unreadable;
+  if (std::find(all.begin(), all.end(), line) == all.end()) all.push_back(line);
 }
 
 std::vector<RunView> ResultsStore::up_to_date(const std::function<std::vector<store::RunRow>()>& query)
 {
   auto rows = query();
-  const auto statuses = statuses_of(context_, home_, rows);
+  auto statuses = statuses_of(context_, home_, rows);
   std::vector<store::RunVerdict> news;
   for (const auto& row : rows)
     if (const auto found = statuses.find(row.key); found != statuses.end() && is_news(row, found->second))

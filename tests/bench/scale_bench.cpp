@@ -1,5 +1,7 @@
 // How dtctl's commands grow with the runs of a study. Makes a home with a study of finished runs, as dtengine leaves them, then
-// runs the real dtctl on it. Prints one JSON object for each command: wall time and the peak of its resident memory.
+// runs the real dtctl on it. Prints one JSON object for each command: wall time, processor time (of the study page with the
+// server's start), and the peak of its resident memory. On a machine that is busy with other work, only the latter two say
+// something.
 //
 //   bench_scale --programs build/release/bin --runs 5000,20000,100000      each point of the study is one run
 //   bench_scale --programs build/release/bin --runs 20000 --repeats 5      five runs of each point, so that all points are ranked
@@ -175,11 +177,16 @@ pid_t start(std::vector<std::string> words, const fs::path& out)
   ::_exit(127);
 }
 
-void print(const Options& options, const StudyHome& home, const std::string& command, double seconds, long peak_kib, int status)
+void print(const Options& options, const StudyHome& home, const std::string& command, double seconds, const rusage& usage,
+           int status)
 {
+  const auto in_seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
   std::puts(fmt::format("{{\"benchmark\": \"scale\", \"runs\": {}, \"repeats\": {}, \"command\": \"{}\", \"seconds\": {:.3f}, "
-                        "\"peak_mb\": {:.1f}, \"exit\": {}}}",
-                        home.runs(), options.repeats, command, seconds, static_cast<double>(peak_kib) * 1024e-6, status)
+                        "\"cpu_seconds\": {:.3f}, \"peak_mb\": {:.1f}, \"exit\": {}}}",
+                        home.runs(), options.repeats, command, seconds, in_seconds(usage.ru_utime) + in_seconds(usage.ru_stime),
+                        static_cast<double>(usage.ru_maxrss) * 1024e-6, status)
                 .c_str());
   std::fflush(stdout);
 }
@@ -193,7 +200,7 @@ bool time_command(const Options& options, const StudyHome& home, const std::stri
   int status = 0;
   rusage usage{};
   ::wait4(child, &status, 0, &usage);
-  print(options, home, name, seconds_since(begin), usage.ru_maxrss, WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+  print(options, home, name, seconds_since(begin), usage, WIFEXITED(status) ? WEXITSTATUS(status) : -1);
   return status == 0;
 }
 
@@ -233,7 +240,7 @@ bool time_page(const Options& options, const StudyHome& home)
   ::kill(child, SIGTERM);
   rusage usage{};
   ::wait4(child, nullptr, 0, &usage);
-  print(options, home, "study page", seconds, usage.ru_maxrss, bytes > 0 ? 0 : 1);
+  print(options, home, "study page", seconds, usage, bytes > 0 ? 0 : 1);
   return bytes > 0;
 }
 

@@ -229,7 +229,7 @@ TEST_CASE("a database that lost a column is repaired by the next command, and db
 {
   const Done done;
   const auto file = (done.dtctl.home() / "results.db").string();
-  const auto changed = run_command({"sqlite3", file, "ALTER TABLE attempts DROP COLUMN launches"});
+  const auto changed = run_command({"sqlite3", file, "ALTER TABLE attempts DROP COLUMN fenced_by"});
   INFO(changed.err);
   REQUIRE(changed.exit_code == 0);
   const auto checked = done.dtctl.run({"db", "check"});
@@ -237,7 +237,7 @@ TEST_CASE("a database that lost a column is repaired by the next command, and db
   CHECK(holds(checked.err, "lacks columns or views of this dtctl. Add them with: dtctl db migrate"));
   CHECK(done.dtctl.run({"status", "last"}).exit_code == 0);
   CHECK(done.dtctl.run({"db", "check"}).exit_code == 0);
-  CHECK(done.dtctl.json({"query", "select launches from attempts"})["rows"][0]["launches"] == 1);
+  CHECK(done.dtctl.json({"query", "select fenced_by is null as is_null from attempts"})["rows"][0]["is_null"] == 1);
 }
 
 TEST_CASE("a report without the recipe that it should have says so and does not end with 0")
