@@ -147,7 +147,7 @@ MaskedLine masked_line(std::string_view line)
     if (value == line.size() || name.empty()) continue;
     const auto end = end_of_value(line, value, line[at], line.substr(0, begin).find('{') != line.npos);
     const auto text = line.substr(value, end - value);
-    const auto shown = is_secret ? std::string(secret_mask) : without_secrets(name, text);
+    const auto shown = is_secret ? std::string(secret_mask) : mask_secrets(text, kind_of(name));
     if (shown == text) continue;
     masked.text.append(line.substr(done, value - done)).append(shown);
     done = end;
