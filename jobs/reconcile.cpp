@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/spec/scheduler_table.hpp"
+#include "core/spec/secrets.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/attempts.hpp"
@@ -143,7 +144,10 @@ RunStatus status_or_trouble(LatestAttempt& latest, const JobStatus& job, double 
 {
   if (!latest.unreadable.empty()) return unreadable_status(latest, latest.unreadable);
   try {
-    return status_of(latest, job, now);
+    auto status = status_of(latest, job, now);
+    // They quote what the program printed. The database keeps them.
+    for (auto* text : {&status.verdict.cause, &status.verdict.evidence}) *text = without_secrets(std::string_view(*text));
+    return status;
   } catch (const Error& error) {
     return unreadable_status(latest, error.what());
   }

@@ -60,7 +60,7 @@ class TextOutput : public Output {
   void block(const std::string&, std::string_view text) override
   {
     flush_fields();
-    out_.is_terminal ? write_out(printable_lines(text)) : write_out(text);
+    write_out(printable_lines(text)); // it may end up on a terminal through less or watch
     if (!text.empty() && text.back() != '\n') write_out("\n");
     after_part_ = true;
   }

@@ -125,7 +125,10 @@ ResultsStore::ResultsStore(Context& context, const std::string& later) : context
     if (is_new) make_folders(home_.root());
     if (is_new && has_earlier_studies(home_)) {
       context_.messages.info("{} is missing; rebuilding it from the run folders", home_.database().string());
-      store::rebuild(home_, [&](std::span<const std::string> keys) { return reconcile_verdicts(context_, home_, keys); });
+      const auto report =
+          store::rebuild(home_, [&](std::span<const std::string> keys) { return reconcile_verdicts(context_, home_, keys); });
+      for (const auto* left_out : {&report.problems, &report.unreadable})
+        for (const auto& problem : *left_out) warn_once(problem);
     }
     database_.emplace(home_.database(), store::Access::read_write);
   } catch (const Error& error) {
@@ -153,6 +156,8 @@ std::vector<store::RunVerdict> ResultsStore::storable_verdicts(std::span<const s
 void ResultsStore::read_again()
 {
   if (!writable_) return;
+  for (const auto& id : store::studies_to_read_again(*database_))
+    if (const auto study = read_study(home_.study(id))) written([&] { store::ingest_study(*database_, *study); });
   const auto keys = store::runs_to_read_again(*database_);
   ingest(keys.empty() ? std::vector<store::RunVerdict>() : storable_verdicts(keys));
 }
@@ -175,7 +180,9 @@ bool ResultsStore::ingest(std::span<const store::RunVerdict> verdicts)
 {
   return written([&] {
     const auto report = store::ingest_runs(*database_, home_, verdicts);
-    for (const auto& problem : report.problems) context_.messages.warn("{}", problem);
+    for (const auto& verdict : verdicts) damaged_.erase(verdict.key);
+    damaged_.insert(report.damaged.begin(), report.damaged.end());
+    for (const auto& problem : report.problems) warn_once(problem);
     for (const auto& problem : report.unreadable) context_.messages.warn("{}; its earlier results stay in the database", problem);
   });
 }
@@ -225,6 +232,11 @@ void ResultsStore::take_in_predictions()
   });
 }
 
+void ResultsStore::warn_once(const std::string& message)
+{
+  if (told_.insert(message).second) context_.messages.warn("{}", message);
+}
+
 void ResultsStore::tell_once(const std::string& message)
 {
   if (told_.insert(message).second) context_.messages.info("{}", message);
@@ -236,15 +248,27 @@ void ResultsStore::refresh_newest()
     up_to_date([&] { return store::runs_of_study(*database_, study.id); });
 }
 
+// A run whose records could not be taken in is shown as unreadable; its earlier results, if there are any, stay in the database.
+void ResultsStore::tell_damaged(jobs::RunStatus& status, const std::string& why)
+{
+  status.verdict = {.state = RunState::unknown, .cause = why, .evidence = "unreadable", .exit_code = {}, .stalled = false};
+  status.unreadable = true;
+  const auto line = "the records of run " + short_key(status.key) + " are damaged: " + why; // of which ingest has warned
+  auto& all = context_.unreadable;
+  if (std::find(all.begin(), all.end(), line) == all.end()) all.push_back(line);
+}
+
 std::vector<RunView> ResultsStore::up_to_date(const std::function<std::vector<store::RunRow>()>& query)
 {
   auto rows = query();
-  const auto statuses = statuses_of(context_, home_, rows);
+  auto statuses = statuses_of(context_, home_, rows);
   std::vector<store::RunVerdict> news;
   for (const auto& row : rows)
     if (const auto found = statuses.find(row.key); found != statuses.end() && is_news(row, found->second))
       news.push_back(verdict_of(found->second));
   if (!news.empty() && ingest(news)) rows = query();
+  for (auto& [key, status] : statuses)
+    if (const auto found = damaged_.find(key); found != damaged_.end()) tell_damaged(status, found->second);
   std::vector<RunView> views;
   views.reserve(rows.size());
   for (auto& row : rows) views.push_back(view_of(home_, std::move(row), statuses));

@@ -15,11 +15,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
 
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 namespace dt::jobs::local {
@@ -176,7 +178,22 @@ JobStatus status_of_queued(const Place& place, const std::string& others, const 
   if (!others.empty()) reason += "; " + others;
   if (place.is_elsewhere) reason = "waits in the queue of host " + place.entry->host + "; call dtctl on that host to start it";
   if (!trouble.empty()) reason += "; " + trouble;
-  return {JobStatus::State::queued, "queued", reason, std::nullopt, {}};
+  JobStatus status{JobStatus::State::queued, "queued", reason, std::nullopt, {}};
+  if (!trouble.empty() && !place.is_elsewhere)
+    status.hindrance = {.remedy = "remove what the reason names; the job then starts by itself", .needs_new_job = false};
+  return status;
+}
+
+// Why no job of the queue can start now, which the supervisor has written; empty if none is known. On a full disk the supervisor
+// may not have been able to write it, and no job can start.
+std::string trouble_of(const Queue& queue, const Home& home)
+{
+  const auto told = read_file_if_exists(queue.trouble()).value_or("");
+  if (const auto text = trim(told); !text.empty()) return std::string(text);
+  struct statvfs disk {};
+  constexpr std::uint64_t least_bytes = 64 * 1024; // of the first files of a job
+  if (::statvfs(home.root().c_str(), &disk) != 0 || disk.f_bavail * disk.f_frsize >= least_bytes) return {};
+  return "no space is left on the disk of " + home.root().string() + ", so no job can start";
 }
 
 JobStatus status_of_dead(const Owner& owner)
@@ -278,7 +295,7 @@ std::vector<JobStatus> LocalScheduler::poll(std::span<const JobHandle> jobs)
 {
   const auto entries = queue_.list_all_hosts();
   const auto places = places_of(entries);
-  Surroundings around{.home = home_, .trouble = std::string(trim(read_file_if_exists(queue_.trouble()).value_or("")))};
+  Surroundings around{.home = home_, .trouble = entries.empty() ? "" : trouble_of(queue_, home_)};
   std::vector<JobStatus> statuses;
   for (const auto& job : jobs) {
     const auto found = places.find(job.token);

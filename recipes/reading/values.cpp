@@ -179,12 +179,13 @@ class ValueReader {
   {
     if (node.kind == Node::Kind::null) return refuse(node, " has a text without value; write \"\" for an empty one");
     if (node.kind != Node::Kind::scalar) return refuse_type(node, "a text");
-    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
     if (has_odd_character(node)) return std::nullopt;
     if (node.text.find('\0') != std::string::npos)
       return refuse(node, " contains a NUL character, which cannot be passed to a program");
-    if (is_one_line(key_) && std::any_of(node.text.begin(), node.text.end(), is_control))
+    if (is_one_line(key_) && printable(node.text) != node.text)
       return refuse(node, " must be one line without control characters, not " + describe(node));
+    if (key_.path == "description" && printable_lines(node.text) != node.text)
+      return refuse(node, " must be a text without control characters, not " + describe(node));
     return node.text;
   }
 

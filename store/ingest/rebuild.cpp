@@ -57,6 +57,7 @@ class Scratch {
 
 void add(IngestReport& sum, const IngestReport& part)
 {
+  sum.damaged.insert(part.damaged.begin(), part.damaged.end());
   sum.runs_added += part.runs_added;
   sum.runs_updated += part.runs_updated;
   sum.runs_unchanged += part.runs_unchanged;
@@ -91,11 +92,16 @@ void take_in_studies(Database& database, const Home& home, IngestReport& report)
 {
   for (const auto& id : folders_in(home.studies())) {
     const auto study = study_in(home.study(id));
-    if (study)
+    const auto file = (home.study(id) / "study.json").string();
+    if (!study) {
+      report.problems.push_back(file + " is missing, damaged or of another format; it was left out");
+      continue;
+    }
+    try {
       ingest_study(database, *study);
-    else
-      report.problems.push_back((home.study(id) / "study.json").string() +
-                                " is missing, damaged or of another format; it was left out");
+    } catch (const RefusedRow& error) {
+      report.problems.push_back(file + " is damaged; it was left out: " + error.what());
+    }
   }
 }
 
@@ -175,6 +181,7 @@ IngestReport rebuild(const Home& home, const Judge& judge)
   if (!only)
     throw Error(ErrorKind::environment, file.string() + " is being rebuilt by another dtctl. Try again when it has ended");
   set_aside_if_damaged(file);
+  const bool replaces_one = holds_anything(file);
   const Target target(file); // what cannot be written is refused now rather than after an hour's work
 
   IngestReport report;
@@ -182,7 +189,7 @@ IngestReport rebuild(const Home& home, const Judge& judge)
   take_in_studies(scratch.database(), home, report);
   take_in_runs(scratch.database(), home, judge, report);
   for (auto& problem : ingest_predictions(scratch.database(), home)) report.problems.push_back(std::move(problem));
-  expect_readable(report, file);
+  if (replaces_one) expect_readable(report, file);
   copy_over(scratch.database().impl().connection, target.connection());
   return report;
 }

@@ -211,9 +211,7 @@ Standing standing_of(std::string contest, Metric metric, std::vector<Sample> sam
   for (const auto& sample : samples) candidates.push_back(sample.candidate);
   standing.scatter = pooled_scatter(candidates, row.scale);
   standing.ranked = ranking(candidates, standing.rule, row.scale);
-  for (const auto& ranked : standing.ranked)
-    standing.samples.push_back(std::move(*std::find_if(
-        samples.begin(), samples.end(), [&](const Sample& sample) { return sample.candidate.name == ranked.name; })));
+  for (const auto& ranked : standing.ranked) standing.samples.push_back(std::move(samples[ranked.candidate]));
   return standing;
 }
 
@@ -238,13 +236,6 @@ std::vector<std::size_t> may_be_best(const Standing& standing)
 }
 
 std::string shown_name(const Standing& standing, std::size_t place) { return shown(standing.samples[place]); }
-
-std::string shown_name(const Standing& standing, const std::string& name)
-{
-  const auto is_it = [&](const Sample& sample) { return sample.candidate.name == name; };
-  const auto sample = std::find_if(standing.samples.begin(), standing.samples.end(), is_it);
-  return sample == standing.samples.end() ? printable(name) : shown(*sample);
-}
 
 namespace {
 

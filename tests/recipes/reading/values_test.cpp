@@ -89,6 +89,16 @@ TEST_CASE("texts are taken as written, quoted or not")
   CHECK(read("name", "\"$(touch /tmp/x); '\"") == "$(touch /tmp/x); '");
 }
 
+TEST_CASE("names, labels and descriptions hold nothing that changes what a terminal shows")
+{
+  CHECK_THAT(read("name", "\"a\\u202Eb\""), Catch::Contains("contains U+202E"));
+  CHECK(read("label", "\"a\\u202Eb\"") ==
+        "`label` must be one line without control characters, not the text `a\\xe2\\x80\\xaeb`");
+  CHECK(read("label", "\"a\\u009Bb\"") == "`label` must be one line without control characters, not the text `a\\xc2\\x9bb`");
+  CHECK(read("description", "\"a\\u2066b\"") ==
+        "`description` must be a text without control characters, not the text `a\\xe2\\x81\\xa6b`");
+}
+
 TEST_CASE("a text that becomes a line of a script stays one line")
 {
   CHECK(read("resources.partition", "\"a\\nb\"") ==
@@ -96,6 +106,7 @@ TEST_CASE("a text that becomes a line of a script stays one line")
   CHECK(read("resources.modules", "[\"a\\tb\"]") ==
         "`resources.modules` must be one line without control characters, not the text `a\\x09b`");
   CHECK(read("resources.setup", "[\"a\\nb\"]") == "a\nb");
+  CHECK(read("description", "\"a\\nb\"") == "a\nb");
   CHECK(read("resources.env", "{A: \"x\\0y\"}") ==
         "`resources.env` contains a NUL character, which cannot be passed to a program");
 }
