@@ -18,6 +18,7 @@ struct Evidence : AttemptRecord {
   std::string standard_error;  // its last lines, for the cause
   bool is_own_program = false; // known of preempted attempts only
   JobStatus job;
+  std::string job_log{}; // of an attempt that ended on Slurm: the last lines that dtjob wrote there, for the cause
 };
 
 struct Verdict {
