@@ -1,4 +1,5 @@
 // Derives the verdict about an attempt from the evidence. reconcile.cpp collects the evidence.
+#include "core/error.hpp"
 #include "core/process.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
@@ -10,6 +11,7 @@
 #include "jobs/reconcile.hpp"
 #include "jobs/slurm/batch.hpp"
 
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -82,9 +84,36 @@ std::string exit_cause(int code, const LastWords& words)
   for (const auto* text : {&words.error, &words.launcher, &words.own, &words.rest})
     if (told.empty()) told = *text;
   const auto tail = told.empty() ? std::string(", and nothing was printed on standard error") : ": " + told;
+  if (code == static_cast<int>(ExitCode::environment) && told.empty())
+    return fmt::format("exit code {}, and nothing could be written: the disk of the home may have been full, or a quota used up",
+                       code);
   if (code == 0) return "the ranks ended with exit code 0 but left no result" + (told.empty() ? "" : tail);
   if (signal_in(code) > 0) return "ended by " + killed_by(signal_in(code)) + (told.empty() ? "" : tail);
   return fmt::format("exit code {}{}", code, tail);
+}
+
+// The last line that tells of a full disk or a quota, with the sentence for it. Nothing if no line does.
+std::optional<std::string> full_disk(const Evidence& e)
+{
+  using Row = std::pair<std::string_view, std::string_view>;
+  constexpr std::array rows{Row{"No space left on device", "the disk is full"},
+                            Row{"Disk quota exceeded", "the disk quota is used up"}};
+  for (const auto* text : {&e.standard_error, &e.job_log}) {
+    const auto lines = split(trim(*text), '\n');
+    for (auto line = lines.rbegin(); line != lines.rend(); ++line)
+      for (const auto& [words, sentence] : rows)
+        if (line->find(words) != std::string::npos) return fmt::format("{}: {}", sentence, printable(*line));
+  }
+  return std::nullopt;
+}
+
+// Whether a full disk explains an end without further words: of dtjob, which could not write (74), or of a program that was
+// killed.
+bool is_end_of_full_disk(std::optional<int> code, const LastWords& words)
+{
+  constexpr int killed = 128 + 9;
+  const bool is_mute = words.error.empty() && words.launcher.empty() && words.own.empty();
+  return !words.is_certain && (is_mute || !code || *code == killed || *code == static_cast<int>(ExitCode::environment));
 }
 
 // Explains why an attempt without a result failed; the most specific evidence comes first.
@@ -95,6 +124,8 @@ std::string failure_cause(const Evidence& e, std::optional<int> code)
   if (e.stop_reason.starts_with(not_started)) return "the job could not be started: " + e.stop_reason.substr(not_started.size());
   if (e.error) return rank_error(*e.error);
   const auto words = last_words(e.standard_error, e.submission ? e.submission->token : "");
+  if (is_end_of_full_disk(code, words))
+    if (auto full = full_disk(e)) return *full;
   if (const auto failure = failure_of_rank(e); failure && !(code && tells_end(words, *code))) {
     const bool chose_its_end = failure->signal == 0; // the last line of a rank that was killed rarely explains it
     const auto& last = words.error.empty() && chose_its_end ? words.rest : words.error;
@@ -263,6 +294,9 @@ Verdict missing(const Evidence& e, double now)
   if (fresh && !e.begin) return {RunState::submitted, {}, "submission.json; scheduler: not found", std::nullopt, false};
   if (e.begin && age_s(e.begin->unix_s, now) < lost_grace_s)
     return {RunState::running, {}, "begin.json; scheduler: not found", std::nullopt, false};
+  // The scheduler's word about the end could not be kept on that disk.
+  if (const auto full = full_disk(e); full && e.begin)
+    return {RunState::failed, *full, "no result, no end; the job's own words; scheduler: not found", std::nullopt, false};
   const auto cause = !e.job.reason.empty()          ? printable(e.job.reason)
                      : e.begin                      ? "it began, but its scheduler no longer knows it and no end is recorded"
                      : e.submission->job_id.empty() ? "its submission was interrupted before the scheduler accepted it"

@@ -19,6 +19,7 @@ struct Evidence : AttemptRecord {
   std::string standard_output; // the same; launchers that report a failed rank there
   bool is_own_program = false; // known of preempted attempts only
   JobStatus job;
+  std::string job_log{}; // of an attempt that ended on Slurm: the last lines that dtjob wrote there, for the cause
 };
 
 struct Verdict {

@@ -89,6 +89,7 @@ void put_status(const Home& home, RunView& view, jobs::RunStatus status)
   view.row.state = status.verdict.state;
   view.row.cause = status.verdict.cause;
   view.row.attempt = status.attempt;
+  if (status.submission && status.attempt == status.newest_attempt) view.row.job_id = status.submission->job_id;
   const bool has_begun = status.verdict.state == RunState::running || status.verdict.state == RunState::suspended;
   const bool is_later = has_begun && status.attempt > 1;
   view.resumed_step = is_later ? resumed_step(home.run(status.key), status.attempt) : 0;
@@ -211,7 +212,10 @@ void ResultsStore::no_longer_pending(const StudyRecord& study)
 
 void ResultsStore::remove(const std::string& study_id, std::span<const std::string> run_keys)
 {
-  if (!writable_) throw Error(ErrorKind::environment, home_.database().string() + " cannot be written; nothing was removed");
+  if (!opened_writable_) {
+    database_.emplace(home_.database(), store::Access::read_write); // there may be space now
+    opened_writable_ = true;
+  }
   store::remove_study(*database_, study_id, run_keys);
   std::error_code ignored; // a mark for a study that does not exist is harmless
   fs::remove(pending_folder(home_) / study_id, ignored);

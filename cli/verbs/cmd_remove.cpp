@@ -125,6 +125,30 @@ void refuse_changed(const Home& home, const std::vector<Fate>& fates)
   }
 }
 
+// The database needs space to forget rows, so on a full disk the folders go first.
+void remove_from_database(Context& context, ResultsStore& results, Removal& removal, const std::string& study,
+                          const std::vector<std::string>& keys)
+{
+  std::string full;
+  try {
+    return results.remove(study, keys);
+  } catch (const Error& error) {
+    full = why_full(results.home().root());
+    if (error.kind() != ErrorKind::environment || full.empty()) throw;
+  }
+  removal.commit();
+  context.messages.info("the disk of {} has no space ({}), so the folders were removed first and then their rows in the database",
+                        results.home().root().string(), full);
+  try {
+    results.remove(study, keys);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::environment) throw;
+    context.messages.warn("the folders are removed, but their rows are still in the database: {}. When there is space: dtctl db "
+                          "rebuild",
+                          error.what());
+  }
+}
+
 ExitCode remove(Context& context, const RemoveOptions& options)
 {
   ResultsStore results(context);
@@ -145,7 +169,7 @@ ExitCode remove(Context& context, const RemoveOptions& options)
     refuse_changed(home, fates);
     for (const auto& key : keys) removal->take(home.run(key), "run-" + key);
     removal->take(home.study(selection.study->id), "study-" + selection.study->id);
-    results.remove(selection.study->id, keys);
+    remove_from_database(context, results, *removal, selection.study->id, keys);
     removal->commit();
   }
   print(context, selection, fates, options.dry_run);

@@ -199,7 +199,7 @@ class BatchJob {
       const auto token = submission ? slurm::parse_token(submission->token) : std::nullopt;
       if (!token || submission->job_id.empty()) continue;
       const auto key = attempt.run_folder().filename().string();
-      jobs[slurm::job_name_of(token->kind, token->batch, key)].push_back(submission->job_id);
+      jobs[slurm::recorded_job_name(terms_.folder.parent_path() / token->batch, *token, key)].push_back(submission->job_id);
     }
     for (const auto& [name, ids] : jobs) {
       std::vector<std::string> command{"scancel", "--state=PENDING", "--name=" + name};

@@ -583,6 +583,19 @@ TEST_CASE("a job keeps paths and language of its submitter, and nothing of a job
   for (const auto* name : {"OMPI_COMM_WORLD_SIZE", "DTCTL_JOB_TOKEN", "SLURM_JOB_ID"}) CHECK_FALSE(kept.contains(name));
 }
 
+TEST_CASE("an exported shell function that loads modules reaches the job and works there, and other functions do not")
+{
+  const Variable module("BASH_FUNC_module%%", "() {  echo \"loads $2\"\n}"), helper("BASH_FUNC__module_raw%%", "() {  true\n}"),
+      other("BASH_FUNC_ls%%", "() {  true\n}");
+  const auto kept = environment_to_keep();
+  CHECK(kept.contains("BASH_FUNC__module_raw%%"));
+  CHECK_FALSE(kept.contains("BASH_FUNC_ls%%"));
+  std::vector<std::string> words{"env", "-i"};
+  for (const auto& [name, value] : kept) words.push_back(name + "=" + value);
+  words.insert(words.end(), {"bash", "-c", "module load gcc"});
+  CHECK(run_command(words).out == "loads gcc\n");
+}
+
 TEST_CASE("jobs of a home that was removed are ended: nobody could find them any more")
 {
   Playground place;
