@@ -61,7 +61,7 @@ CommandResult run_curl(const std::string& configuration)
   constexpr std::uintmax_t bytes_a_block = 512; // the unit of ulimit -f
   // -q: the user's ~/.curlrc could change what is printed.
   const auto script = fmt::format("trap '' XFSZ; ulimit -f {}; exec curl -q --config -", largest_answer_bytes / bytes_a_block);
-  auto result = run_command({"sh", "-c", script}, longest_s, configuration);
+  auto result = run_command({"/bin/sh", "-c", script}, longest_s, configuration);
   if (result.exit_code == no_such_program)
     throw Error(ErrorKind::environment,
                 "the program curl, which sends HTTP requests, is not installed; install it (Debian: apt-get install curl)");

@@ -125,7 +125,7 @@ class Ingest {
       take_in_folder(verdict, home_.run(verdict.key));
     } catch (const FolderError& error) {
       (error.may_be_whole() ? report_.unreadable : report_.problems).emplace_back(error.what());
-      if (!error.may_be_whole()) report_.damaged.emplace(verdict.key, error.what());
+      if (!error.may_be_whole()) leave_out(verdict.key, error.what());
     }
   }
 
@@ -147,6 +147,21 @@ class Ingest {
   }
 
   void unchanged() { ++report_.runs_unchanged; }
+
+  // A run with a damaged record is listed with why, if its spec tells what it is. What is known of it from before stays.
+  void leave_out(const std::string& key, const std::string& why)
+  {
+    report_.damaged.emplace(key, why);
+    const auto stored = look_up(database_.connection, key);
+    if (stored && !stored->fingerprint.empty()) return;
+    try {
+      const auto planned = read_spec(home_.run(key), key);
+      const RunVerdict verdict{key, RunState::unknown, why, "unreadable", 0};
+      database_.write([&](Connection& connection) { write_run(connection, planned, verdict, "damaged"); });
+    } catch (const FolderError&) { // the spec itself is damaged
+    } catch (const RefusedRow&) {
+    }
+  }
 
   void write(const RunVerdict& verdict, const fs::path& folder, const RunRecords& records)
   {

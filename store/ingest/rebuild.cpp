@@ -109,10 +109,14 @@ using Judge = std::function<std::vector<RunVerdict>(std::span<const std::string>
 
 void take_in_runs(Database& database, const Home& home, const Judge& judge, IngestReport& report)
 {
-  constexpr std::size_t batch = 1000;
+  constexpr std::size_t batch = 1000; // of runs that are judged at once
   const auto keys = folders_in(home.runs());
+  std::vector<RunVerdict> verdicts;
   for (std::size_t begin = 0; begin < keys.size(); begin += batch)
-    add(report, ingest_runs(database, home, judge(std::span(keys).subspan(begin, std::min(batch, keys.size() - begin)))));
+    for (auto& verdict : judge(std::span(keys).subspan(begin, std::min(batch, keys.size() - begin))))
+      verdicts.push_back(std::move(verdict));
+  add(report,
+      ingest_runs(database, home, verdicts)); // at once: each call computes the points of its studies from all of their runs
 }
 
 // Renames a damaged database, because SQLite cannot overwrite it; the user can examine the renamed file.

@@ -226,7 +226,11 @@ TEST_CASE("a record that the database does not accept is named with its line, an
   CHECK(report.runs_added == 1);
   CHECK(ask_text(database, "SELECT key FROM runs WHERE state = 'succeeded'") == good.key);
   put_file(attempt.events(), step_lines(1, 4));
-  CHECK(site.ingest(database, {bad}).runs_added == 1);
+  CHECK(ask_text(database, "SELECT group_concat(state || ' ' || attempt) FROM runs WHERE cause LIKE '% is damaged: %'") ==
+        "unknown 0,unknown 0");
+  CHECK(database.check().empty());
+  CHECK(site.ingest(database, {bad}).runs_updated == 1);
+  CHECK(ask_text(database, "SELECT count(*) FROM runs WHERE state = 'succeeded'") == "2");
 }
 
 TEST_CASE("a damaged record is reported and the rest of its run is taken in")
