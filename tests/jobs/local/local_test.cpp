@@ -520,11 +520,15 @@ TEST_CASE("an attempt owned on another host is unknown, not dead")
   auto job = place.job("one", "true");
   auto owner = own_identity(job.token);
   owner.host = "elsewhere.example";
+  owner.process.boot_id = "00000000-0000-0000-0000-000000000000";
+  owner.process.machine_id = "0123456789abcdef0123456789abcdef";
   REQUIRE(claim(job.attempt, owner));
   const auto status = reconcile(place.home(), std::vector<std::string>{"one"}).front();
   CHECK(status.verdict.state == RunState::unknown);
-  CHECK(status.verdict.evidence ==
-        "scheduler: elsewhere (it was started on host elsewhere.example, and only dtctl on that host can see it)");
+  CHECK(status.verdict.cause ==
+        "it was started on host elsewhere.example, which cannot be looked into from here; call dtctl there. "
+        "It counts as lost when its last heartbeat is 10m old");
+  CHECK(status.verdict.evidence == "scheduler: out of sight (" + status.verdict.cause + ")");
 }
 
 TEST_CASE("a damaged file in the queue does not hold up the others")
