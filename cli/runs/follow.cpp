@@ -114,8 +114,11 @@ class Patience {
     if (troubles.empty()) since_.reset();
     if (!troubles.empty() && !since_) {
       since_ = Clock::now();
-      context_.messages.warn("{} dtctl asks again for up to {} (--patience); the jobs go on meanwhile.", troubles.front(),
-                             format_duration(patience_s_));
+      const auto& told = context_.troubles; // by the look at the runs before
+      const bool is_told = std::find(told.begin(), told.end(), troubles.front()) != told.end();
+      const auto again =
+          fmt::format("dtctl asks again for up to {} (--patience); the jobs go on meanwhile.", format_duration(patience_s_));
+      is_told ? context_.messages.info("{}", again) : context_.messages.warn("{} {}", troubles.front(), again);
     }
     if (!since_ || seconds_since(*since_) < patience_s_) return false;
     context_.troubles = troubles; // they were told above

@@ -365,6 +365,7 @@ SlurmRecord record_of(const slurmdb_job_rec_t& job)
   record.start_unix_s = job.start;
   record.end_unix_s = job.end;
   record.nodes = text_of(job.nodes);
+  if (record.nodes == "None assigned") record.nodes.clear(); // it never had nodes
   record.failed_node = failed_node(job);
   if (record.base_state == JOB_NODE_FAIL) record.node_names = names_of(record.nodes);
   record.partition = text_of(job.partition);

@@ -315,7 +315,7 @@ bool takes_unit(const Key& key) { return key.unit == "share" || key.unit == "nod
 bool is_one_line(const Key& key)
 {
   return key.path != "description" && key.path != "program.command" && key.path != "resources.setup" &&
-         key.path != "resources.env";
+         key.path != "resources.setup_before" && key.path != "resources.env";
 }
 
 std::optional<FieldValue> read_value(const Key& key, const Node& node, Diagnostics& diagnostics)

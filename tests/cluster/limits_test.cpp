@@ -292,7 +292,7 @@ TEST_CASE("explain tells once what many waiting runs wait for, and a held task o
   CHECK(text.find("and 24 more") != std::string::npos);
   CHECK(user.json({"explain", "last"}).at("runs").size() == 30);
   const auto task = *slurm_jobs(user).begin() + "_5";
-  cluster.slurm({"scontrol", "hold", task});
+  cluster.slurm({"scontrol", "uhold", task});
   REQUIRE(eventually([&] { return cluster.slurm({"squeue", "-h", "-j", task, "-o", "%r"}).find("Held") != std::string::npos; }));
   CHECK(user.json({"explain", task}).at("runs").at(0).at("advice").get<std::string>().find("scontrol release " + task) !=
         std::string::npos);
